@@ -1,0 +1,73 @@
+/**
+ * Where everything of a snapshot lies. Names are relative: those of a generation to its own folder,
+ * those of the snapshots folder to `SNAPSHOTS_DIR`. Nothing here touches a disk.
+ */
+
+/** The version that this code writes, and the only one that it reads. */
+export const FORMAT_VERSION = 1;
+
+/** Inside `SNAPSHOTS_DIR`. */
+export const CURRENT = 'current';
+export const GENERATIONS = 'generations';
+export const KEYS_FILE = 'keys.json';
+export const STATUS_FILE = 'status.json';
+export const LOCK_FILE = 'lock';
+/** Prefix of a generation that is still being written; never a reader's business. */
+export const UNFINISHED_PREFIX = '.unfinished-';
+
+/** Inside a generation. */
+export const MANIFEST = 'manifest.json';
+export const REPORT = 'report.json';
+export const PLATFORMS = 'platforms.json';
+export const STATS = 'stats.json';
+export const COVERS_RECENT = 'covers-recent.json';
+export const MINISEARCH = 'search.json';
+export const PLATFORM_INDEX = 'index/platforms.json';
+export const GAME_INDEX = 'index/games.bin';
+export const COVER_INDEX = 'index/covers.bin';
+export const SEARCH_INDEX = 'index/search.bin';
+
+/** The files that every generation has besides its packs and its manifest. */
+export const FIXED_FILES: readonly string[] = [
+  REPORT,
+  PLATFORMS,
+  STATS,
+  COVERS_RECENT,
+  MINISEARCH,
+  PLATFORM_INDEX,
+  GAME_INDEX,
+  COVER_INDEX,
+  SEARCH_INDEX,
+];
+
+const SLUG = /^(?!\.)[A-Za-z0-9._~-]{1,191}$/;
+
+/**
+ * Whether a slug can stand in a path as it is: 1 to 191 of RFC 3986's unreserved characters, no
+ * leading dot. Only such platform slugs become file names, so no name can leave the folder.
+ */
+export function isSlug(slug: string): boolean {
+  return SLUG.test(slug);
+}
+
+/** The pack with every game of a platform. */
+export function gamesPack(platformSlug: string): string {
+  return `games/${platformSlug}.json`;
+}
+
+/** The pack with every approved cover of a platform. */
+export function coversPack(platformSlug: string): string {
+  return `covers/${platformSlug}.json`;
+}
+
+const GENERATION_ID = /^\d{6,15}-[0-9a-f]{12}$/;
+
+/** A generation's id: its sequence number, then the first 12 hex digits of its content's SHA-256. */
+export function generationId(sequence: number, contentHash: string): string {
+  return `${String(sequence).padStart(6, '0')}-${contentHash.slice(0, 12)}`;
+}
+
+/** Whether a name is one that {@link generationId} makes; anything else is never looked for on disk. */
+export function isGenerationId(name: string): boolean {
+  return GENERATION_ID.test(name);
+}

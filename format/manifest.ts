@@ -1,0 +1,170 @@
+/**
+ * The manifest: the last file written into a generation and the first one read. It names every
+ * other file with its size and SHA-256, so that a generation is whole or refused.
+ *
+ * It holds nothing of the run that wrote it: the same rows and settings give the same bytes.
+ */
+import { hash } from 'node:crypto';
+import { FIXED_FILES, FORMAT_VERSION, generationId, isGenerationId, MANIFEST } from './layout.ts';
+
+export interface ManifestFile {
+  /** Relative to the generation's folder. */
+  readonly path: string;
+  /** In bytes. */
+  readonly size: number;
+  /** Of the whole content, 64 hex digits. */
+  readonly sha256: string;
+}
+
+export interface Counts {
+  readonly platforms: number;
+  readonly games: number;
+  /** Approved covers. */
+  readonly covers: number;
+  readonly cover_files: number;
+  /** Rows that broke the contract, listed in `report.json`. */
+  readonly left_out: number;
+}
+
+/** What shapes the bytes besides the rows: another value is another generation. */
+export interface Settings {
+  readonly site_url: string;
+  readonly site_language: string;
+  readonly files_url: string;
+}
+
+export interface Manifest {
+  readonly format_version: number;
+  readonly id: string;
+  /** 1 for the first generation of a snapshots folder, one more for each that follows. */
+  readonly sequence: number;
+  /** When the newest approved cover of the source was approved: RFC 3339 UTC, or null. */
+  readonly latest_cover_at: string | null;
+  readonly counts: Counts;
+  readonly settings: Settings;
+  /** SHA-256 of the options that `search.json` must be loaded with, hex. */
+  readonly minisearch_options: string;
+  /** In path order. */
+  readonly files: readonly ManifestFile[];
+}
+
+/** Everything a manifest says but the id and the sequence, which follow from the rest and the past. */
+export type ManifestContent = Omit<Manifest, 'format_version' | 'id' | 'sequence'>;
+
+/** The largest manifest that is read, in bytes: room for a hundred thousand platforms. */
+export const LARGEST_MANIFEST = 64 * 1024 * 1024;
+
+/**
+ * SHA-256 over what a generation contains, hex. Two generations with the same hash serve the same
+ * bytes, whatever their sequence numbers.
+ */
+export function contentHash(content: ManifestContent): string {
+  const { latest_cover_at, counts, settings, minisearch_options } = content;
+  const files = sortedFiles(content.files);
+  return hash(
+    'sha256',
+    JSON.stringify([FORMAT_VERSION, latest_cover_at, counts, settings, minisearch_options, files]),
+  );
+}
+
+/** The manifest of a generation that comes `sequence`-th. */
+export function makeManifest(content: ManifestContent, sequence: number): Manifest {
+  return {
+    format_version: FORMAT_VERSION,
+    id: generationId(sequence, contentHash(content)),
+    sequence,
+    latest_cover_at: content.latest_cover_at,
+    counts: content.counts,
+    settings: content.settings,
+    minisearch_options: content.minisearch_options,
+    files: sortedFiles(content.files),
+  };
+}
+
+/** The bytes of `manifest.json`. */
+export function encodeManifest(manifest: Manifest): string {
+  return `${JSON.stringify(manifest, null, 1)}\n`;
+}
+
+/**
+ * Reads a manifest and holds it to its own contract.
+ * @param text the content of `manifest.json`
+ * @throws Error saying what is wrong; one of another version is refused naming both versions
+ */
+export function parseManifest(text: string): Manifest {
+  let found: unknown;
+  try {
+    found = JSON.parse(text);
+  } catch (cause) {
+    throw new Error(`${MANIFEST} is damaged: it is not JSON.`, { cause });
+  }
+  if (!isObject(found)) throw new Error(`${MANIFEST} is damaged: it is not an object.`);
+  if (found.format_version !== FORMAT_VERSION) {
+    throw new Error(
+      `${MANIFEST} has format version ${JSON.stringify(found.format_version)}; this program reads version ${FORMAT_VERSION}. ` +
+        'Generate again with this program, or serve with the one that wrote it.',
+    );
+  }
+  const manifest = found as unknown as Manifest;
+  const fault = faultOf(manifest);
+  if (fault !== undefined) throw new Error(`${MANIFEST} is damaged: ${fault}.`);
+  return manifest;
+}
+
+function faultOf(manifest: Manifest): string | undefined {
+  const { id, sequence, counts, settings, files } = manifest;
+  if (typeof id !== 'string' || !isGenerationId(id)) return '"id" is not an id of a generation';
+  if (!isCount(sequence)) return '"sequence" is not a whole number';
+  if (!isObject(counts)) return '"counts" is missing';
+  for (const name of ['platforms', 'games', 'covers', 'cover_files', 'left_out'] as const) {
+    if (!isCount(counts[name])) return `"counts.${name}" is not a whole number`;
+  }
+  if (!isObject(settings)) return '"settings" is missing';
+  for (const name of ['site_url', 'site_language', 'files_url'] as const) {
+    if (typeof settings[name] !== 'string') return `"settings.${name}" is not a string`;
+  }
+  if (typeof manifest.minisearch_options !== 'string') {
+    return '"minisearch_options" is not a string';
+  }
+  const latest = manifest.latest_cover_at;
+  if (latest !== null && typeof latest !== 'string') return '"latest_cover_at" is not a time';
+  if (!Array.isArray(files)) return '"files" is missing';
+  const paths = new Set<string>();
+  for (const file of files) {
+    if (!isFile(file)) return `"files" holds ${JSON.stringify(file)}`;
+    if (paths.has(file.path)) return `"files" holds ${file.path} twice`;
+    paths.add(file.path);
+  }
+  const missing = FIXED_FILES.filter((path) => !paths.has(path));
+  if (missing.length > 0) return `"files" does not hold ${missing.join(', ')}`;
+  if (generationId(sequence, contentHash(manifest)) !== id) return '"id" does not fit the content';
+  return undefined;
+}
+
+// Paths are joined to the generation's folder, so only the shapes that a generator writes pass.
+const FILE_PATH = /^(?:(?:games|covers|index)\/)?(?!\.)[A-Za-z0-9._~-]{1,200}$/;
+
+function isFile(file: unknown): file is ManifestFile {
+  return (
+    isObject(file) &&
+    typeof file.path === 'string' &&
+    FILE_PATH.test(file.path) &&
+    isCount(file.size) &&
+    typeof file.sha256 === 'string' &&
+    /^[0-9a-f]{64}$/.test(file.sha256)
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0;
+}
+
+function sortedFiles(files: readonly ManifestFile[]): ManifestFile[] {
+  return files
+    .map(({ path, size, sha256 }) => ({ path, size, sha256 }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+}

@@ -1,0 +1,37 @@
+/**
+ * How records stand in a pack and how a list body is cut out of one.
+ *
+ * A pack is a JSON array with one record a line. A response that lists records is the same bytes
+ * between another head and tail, so a page is one contiguous read and nothing is serialised again.
+ */
+
+export const PACK_HEAD = '[\n';
+export const RECORD_SEPARATOR = ',\n';
+export const PACK_TAIL = '\n]\n';
+/** A pack without records. */
+export const EMPTY_PACK = '[]\n';
+
+export const LIST_HEAD = '{"data":[\n';
+export const LIST_TAIL = '\n]}';
+const EMPTY_LIST_HEAD = '{"data":[';
+
+/** The head of a list body of `records` records. */
+export function listHead(records: number): string {
+  return records === 0 ? EMPTY_LIST_HEAD : LIST_HEAD;
+}
+
+/** The tail of an unpaginated list body. */
+export function listTail(records: number): string {
+  return records === 0 ? ']}' : LIST_TAIL;
+}
+
+/** How many pages `total` records make; 0 when there are none. */
+export function totalPages(total: number, perPage: number): number {
+  return Math.ceil(total / perPage);
+}
+
+/** The tail of a page of `records` records. */
+export function pageTail(records: number, page: number, perPage: number, total: number): string {
+  const end = records === 0 ? ']' : '\n]';
+  return `${end},"page":${page},"per_page":${perPage},"total":${total},"total_pages":${totalPages(total, perPage)}}`;
+}
