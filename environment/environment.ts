@@ -1,0 +1,200 @@
+/**
+ * Every environment variable of the project, in one table: what it means, its default and how its
+ * text becomes a value. A program names the ones that it needs and gets them all, or one error that
+ * lists every fault at once.
+ */
+
+import { existsSync } from 'node:fs';
+import { BlockList, isIP } from 'node:net';
+
+interface Variable<T> {
+  /** The text used when the variable is unset or empty; undefined: it must be set. */
+  readonly default: string | undefined;
+  readonly meaning: string;
+  /** @throws Error saying what is allowed, as the end of "NAME …" */
+  readonly parse: (text: string) => T;
+}
+
+function variable<T>(
+  fallback: string | undefined,
+  meaning: string,
+  parse: (text: string) => T,
+): Variable<T> {
+  return { default: fallback, meaning, parse };
+}
+
+export const VARIABLES = {
+  DATABASE_URL: variable(
+    undefined,
+    'the catalogue database: `mysql://user:password@host:3306/name` or `sqlite:path/to/catalogue.db`',
+    parseDatabaseUrl,
+  ),
+  SNAPSHOTS_DIR: variable('./snapshots', 'where generations and `keys.json` lie', (text) => text),
+  HOST: variable('127.0.0.1', 'address that the API listens on', parseHost),
+  PORT: variable('8080', 'port of the API', parsePort),
+  ADMIN_HOST: variable('127.0.0.1', 'address of health checks and metrics', parseHost),
+  ADMIN_PORT: variable('9090', 'port of `/healthz`, `/readyz` and `/metrics`', parsePort),
+  SITE_URL: variable(
+    'http://localhost:8080',
+    "the catalogue's web site, which records link to",
+    parseWebAddress,
+  ),
+  SITE_LANGUAGE: variable('en', 'language segment of those links', parseLanguage),
+  FILES_URL: variable(
+    'http://localhost:8080/files',
+    'what the path of a cover file is joined to',
+    parseWebAddress,
+  ),
+  GENERATE_CRON: variable(
+    '*/15 * * * *',
+    'when `npm run schedule` generates, in UTC',
+    (text) => text,
+  ),
+  DEFAULT_RATE_LIMIT: variable(
+    '120',
+    'requests a minute of a key that is issued without a limit',
+    parseRate,
+  ),
+  ADDRESS_RATE_LIMIT: variable(
+    '60',
+    'requests a minute without a valid key from one address',
+    parseRate,
+  ),
+  TRUSTED_PROXIES: variable(
+    '',
+    'addresses or CIDR ranges, comma-separated, whose `X-Forwarded-For` is believed',
+    parseAddresses,
+  ),
+  LOG_LEVEL: variable('info', '`fatal`, `error`, `warn`, `info`, `debug` or `silent`', parseLevel),
+} as const;
+
+export type VariableName = keyof typeof VARIABLES;
+export type Environment<Name extends VariableName> = {
+  readonly [N in Name]: ReturnType<(typeof VARIABLES)[N]['parse']>;
+};
+
+/** The environment or the arguments are wrong: the program says so and exits with 2. */
+export class ConfigurationError extends Error {
+  override readonly name = 'ConfigurationError';
+}
+
+/** Adds what `.env` in the working directory sets and the environment does not. */
+export function loadEnvironmentFile(): void {
+  if (existsSync('.env')) process.loadEnvFile('.env');
+}
+
+/**
+ * The values of the named variables.
+ * @throws ConfigurationError listing every fault
+ */
+export function readEnvironment<Name extends VariableName>(
+  names: readonly Name[],
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+): Environment<Name> {
+  const values: Record<string, unknown> = {};
+  const faults: string[] = [];
+  for (const name of names) {
+    const { default: fallback, meaning, parse } = VARIABLES[name] as Variable<unknown>;
+    const text = environment[name]?.trim() || fallback;
+    if (text === undefined) {
+      faults.push(`${name} is not set. It is ${meaning.replaceAll('`', '')}.`);
+      continue;
+    }
+    try {
+      values[name] = parse(text);
+    } catch (error) {
+      faults.push(`${name} ${(error as Error).message}`);
+    }
+  }
+  if (faults.length > 0) throw new ConfigurationError(faults.join('\n'));
+  return values as Environment<Name>;
+}
+
+// Never shows the text: it may hold a password.
+function parseDatabaseUrl(text: string): string {
+  if (/^sqlite:.+/.test(text)) return text;
+  if (/^(?:mysql|mariadb):\/\//.test(text) && URL.canParse(text)) {
+    const { hostname, pathname } = new URL(text);
+    if (hostname !== '' && pathname.length > 1) return text;
+  }
+  throw new Error(
+    'must be mysql://user:password@host:3306/name (special characters percent-encoded) or sqlite:path/to/catalogue.db.',
+  );
+}
+
+function parsePort(text: string): number {
+  const port = parseInteger(text);
+  if (port === undefined || port > 65_535) {
+    throw new Error(`must be a port from 0 to 65535, not ${JSON.stringify(text)}.`);
+  }
+  return port;
+}
+
+function parseHost(text: string): string {
+  if (isIP(text) === 0 && !/^[A-Za-z0-9.-]{1,253}$/.test(text)) {
+    throw new Error(`must be an address or a host name, not ${JSON.stringify(text)}.`);
+  }
+  return text;
+}
+
+function parseRate(text: string): number {
+  const rate = parseInteger(text);
+  if (rate === undefined || rate < 1 || rate > 1_000_000) {
+    throw new Error(`must be a whole number from 1 to 1000000, not ${JSON.stringify(text)}.`);
+  }
+  return rate;
+}
+
+function parseInteger(text: string): number | undefined {
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+function parseWebAddress(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const ok =
+    url !== undefined &&
+    (url.protocol === 'https:' || url.protocol === 'http:') &&
+    url.search === '' &&
+    url.hash === '' &&
+    url.username === '';
+  if (!ok) {
+    throw new Error(
+      `must be an http or https address without query, such as https://example.org, not ${JSON.stringify(text)}.`,
+    );
+  }
+  return url.href.replace(/\/+$/, '');
+}
+
+function parseLanguage(text: string): string {
+  if (!/^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/.test(text)) {
+    throw new Error(`must be a language tag such as en, not ${JSON.stringify(text)}.`);
+  }
+  return text;
+}
+
+function parseLevel(text: string): string {
+  const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'];
+  if (!levels.includes(text)) {
+    throw new Error(`must be one of ${levels.join(', ')}, not ${JSON.stringify(text)}.`);
+  }
+  return text;
+}
+
+function parseAddresses(text: string): BlockList {
+  const list = new BlockList();
+  for (const entry of text.split(',').map((part) => part.trim())) {
+    if (entry === '') continue;
+    const [address = '', bits, ...rest] = entry.split('/');
+    const version = isIP(address);
+    const family = version === 6 ? 'ipv6' : 'ipv4';
+    const longest = version === 6 ? 128 : 32;
+    const length = bits === undefined ? longest : parseInteger(bits);
+    if (version === 0 || rest.length > 0 || length === undefined || length > longest) {
+      throw new Error(
+        `must list addresses or CIDR ranges such as 10.0.0.0/8, not ${JSON.stringify(entry)}.`,
+      );
+    }
+    list.addSubnet(address, length, family);
+  }
+  return list;
+}
