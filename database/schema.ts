@@ -1,0 +1,195 @@
+/**
+ * The tables of the catalogue: what a database must offer to be read (as tables or as views), and
+ * the statements that make them for the demo, the tests and newcomers.
+ *
+ * The project writes into `api_keys` alone. Every time is UTC, "YYYY-MM-DD HH:MM:SS".
+ */
+import type { Database } from './database.ts';
+
+interface Table {
+  /** Definitions by column, in order, in the SQL of MySQL; SQLite's are made from them. */
+  readonly columns: Readonly<Record<string, string>>;
+  readonly unique?: readonly string[];
+  readonly keys?: readonly string[];
+}
+
+const TABLES = {
+  platforms: {
+    columns: {
+      id: 'INT UNSIGNED PRIMARY KEY',
+      slug: 'VARCHAR(191) NOT NULL',
+      name: 'VARCHAR(255) NOT NULL',
+    },
+    unique: ['slug'],
+  },
+  games: {
+    columns: {
+      id: 'BIGINT UNSIGNED PRIMARY KEY',
+      platform_id: 'INT UNSIGNED NOT NULL',
+      slug: 'VARCHAR(191) NOT NULL',
+      title: 'VARCHAR(500) NOT NULL',
+      release_year: 'SMALLINT NULL',
+      description: 'TEXT NULL',
+      genres: 'VARCHAR(1000) NULL',
+      developer: 'TEXT NULL',
+      publisher: 'TEXT NULL',
+    },
+    unique: ['platform_id, slug'],
+  },
+  covers: {
+    columns: {
+      id: 'BIGINT UNSIGNED PRIMARY KEY',
+      game_id: 'BIGINT UNSIGNED NOT NULL',
+      region: 'VARCHAR(64) NULL',
+      type: 'VARCHAR(64) NULL',
+      // approved, pending or rejected; only the approved ones are ever published.
+      status: 'VARCHAR(16) NOT NULL',
+      approved_at: 'DATETIME NULL',
+    },
+    keys: ['game_id', 'status, approved_at'],
+  },
+  cover_files: {
+    columns: {
+      id: 'BIGINT UNSIGNED PRIMARY KEY',
+      cover_id: 'BIGINT UNSIGNED NOT NULL',
+      variant: 'VARCHAR(32) NULL',
+      mime_type: 'VARCHAR(64) NULL',
+      width: 'INT UNSIGNED NULL',
+      height: 'INT UNSIGNED NULL',
+      size_bytes: 'BIGINT UNSIGNED NULL',
+      // Joined to FILES_URL, unless it is an http(s) address itself.
+      path: 'VARCHAR(1000) NOT NULL',
+    },
+    keys: ['cover_id'],
+  },
+  accounts: {
+    columns: {
+      id: 'BIGINT UNSIGNED PRIMARY KEY',
+      email: 'VARCHAR(320) NOT NULL',
+      name: 'VARCHAR(255) NOT NULL',
+      // user or moderator
+      role: "VARCHAR(16) NOT NULL DEFAULT 'user'",
+    },
+  },
+  api_keys: {
+    columns: {
+      id: 'BIGINT UNSIGNED PRIMARY KEY AUTO_INCREMENT',
+      // NULL: issued from the command line.
+      account_id: 'BIGINT UNSIGNED NULL',
+      purpose: 'TEXT NOT NULL',
+      website_url: 'VARCHAR(2000) NOT NULL',
+      // pending, approved, rejected or revoked
+      state: 'VARCHAR(16) NOT NULL',
+      // Why it was rejected or revoked.
+      reason: 'TEXT NULL',
+      limit_per_minute: 'INT UNSIGNED NOT NULL DEFAULT 120',
+      // SHA-256, hex; NULL until the owner has revealed the key.
+      key_hash: 'CHAR(64) NULL',
+      key_prefix: 'VARCHAR(16) NULL',
+      requested_at: 'DATETIME NOT NULL',
+      reviewed_at: 'DATETIME NULL',
+      reviewed_by: 'BIGINT UNSIGNED NULL',
+      revealed_at: 'DATETIME NULL',
+      revoked_at: 'DATETIME NULL',
+    },
+    unique: ['key_hash'],
+    keys: ['account_id', 'state'],
+  },
+} as const satisfies Record<string, Table>;
+
+export type TableName = keyof typeof TABLES;
+
+/** What a generation is made from. */
+export const CATALOGUE_TABLES = [
+  'platforms',
+  'games',
+  'covers',
+  'cover_files',
+] as const satisfies readonly TableName[];
+
+/** The columns of a table, in order. */
+export function columnNames(table: TableName): string[] {
+  return Object.keys(TABLES[table].columns);
+}
+
+/**
+ * Holds a database against the tables that a program is about to use.
+ * @throws Error of one line naming every table and column that is missing
+ */
+export async function checkSchema(
+  database: Database,
+  tables: readonly TableName[] = CATALOGUE_TABLES,
+): Promise<void> {
+  const found = await database.columns();
+  const missingTables: string[] = tables.filter((table) => !found.has(table));
+  const missingColumns: string[] = [];
+  for (const table of tables) {
+    const columns = found.get(table);
+    if (columns === undefined) continue;
+    for (const name of columnNames(table)) {
+      if (!columns.has(name)) missingColumns.push(`${table}.${name}`);
+    }
+  }
+  const missing: string[] = [];
+  if (missingTables.length > 0) missing.push(listed('the table', missingTables));
+  if (missingColumns.length > 0) missing.push(listed('the column', missingColumns));
+  if (missing.length === 0) return;
+  throw new Error(
+    `The database lacks ${missing.join(' and ')}, or its user may not read them. Offer them as tables or views; README.md shows how.`,
+  );
+}
+
+/** Makes each table that is absent; tables that are there stay as they are. */
+export async function createTables(
+  database: Database,
+  tables: readonly TableName[] = Object.keys(TABLES) as TableName[],
+): Promise<void> {
+  for (const table of tables) {
+    const statements = database.kind === 'mysql' ? [mysqlTable(table)] : sqliteTable(table);
+    for (const sql of statements) await database.run(sql);
+  }
+}
+
+/** Makes `api_keys` alone, for a site that offers the rest as views. */
+export async function createKeysTable(database: Database): Promise<void> {
+  // Asked first, since a user who may not create tables may still use the one that is there.
+  if ((await database.columns()).has('api_keys')) return;
+  await createTables(database, ['api_keys']);
+}
+
+function mysqlTable(table: TableName): string {
+  const { columns, unique = [], keys = [] }: Table = TABLES[table];
+  const lines = [
+    ...Object.entries(columns).map(([name, definition]) => `${name} ${definition}`),
+    ...unique.map((list) => `UNIQUE (${list})`),
+    ...keys.map((list) => `KEY (${list})`),
+  ];
+  // Compared by code point, as SQLite does.
+  return `CREATE TABLE IF NOT EXISTS ${table} (${lines.join(', ')}) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin`;
+}
+
+function sqliteTable(table: TableName): string[] {
+  const { columns, unique = [], keys = [] }: Table = TABLES[table];
+  const lines = [
+    ...Object.entries(columns).map(([name, definition]) => `${name} ${sqliteColumn(definition)}`),
+    ...unique.map((list) => `UNIQUE (${list})`),
+  ];
+  return [
+    `CREATE TABLE IF NOT EXISTS ${table} (${lines.join(', ')})`,
+    ...keys.map(
+      (list) =>
+        `CREATE INDEX IF NOT EXISTS ${table}_${list.replace(', ', '_')} ON ${table} (${list})`,
+    ),
+  ];
+}
+
+// Only a column of the very type INTEGER is the key that SQLite stores rows by.
+function sqliteColumn(definition: string): string {
+  return definition
+    .replace(/^(?:BIG)?INT UNSIGNED PRIMARY KEY/, 'INTEGER PRIMARY KEY')
+    .replace('AUTO_INCREMENT', 'AUTOINCREMENT');
+}
+
+function listed(noun: string, names: readonly string[]): string {
+  return `${noun}${names.length > 1 ? 's' : ''} ${names.join(', ')}`;
+}
