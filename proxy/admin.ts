@@ -1,0 +1,111 @@
+/**
+ * Health, readiness and metrics, on an address of their own: none of it is a client's business.
+ */
+import { readFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:http';
+import path from 'node:path';
+import { STATUS_FILE } from '../format/layout.ts';
+import { parseStatus } from '../format/status-file.ts';
+import type { KeyStore } from './key-store.ts';
+import type { Metrics, Readings } from './metrics.ts';
+import type { Snapshots } from './snapshot/snapshots.ts';
+
+export interface AdminParts {
+  readonly snapshotsDir: string;
+  readonly snapshots: Snapshots;
+  readonly keys: KeyStore;
+  readonly metrics: Metrics;
+  readonly isStopping: () => boolean;
+}
+
+export function makeAdminServer(parts: AdminParts): Server {
+  const { snapshots, keys, metrics } = parts;
+
+  async function read(): Promise<Readings> {
+    const current = snapshots.current();
+    const agreedAt = keys.agreedAt();
+    return {
+      snapshot:
+        current === undefined
+          ? undefined
+          : {
+              id: current.id,
+              games: current.manifest.counts.games,
+              covers: current.manifest.counts.covers,
+            },
+      isRefusing: snapshots.refusal() !== undefined,
+      dataAge: await readDataAge(parts.snapshotsDir),
+      keys: keys.size(),
+      keysAge: agreedAt === undefined ? undefined : secondsSince(agreedAt),
+    };
+  }
+
+  /** Ready to answer: a generation and the keys are in memory, and the end has not been asked for. */
+  async function readiness() {
+    const { snapshot, keys: known, dataAge, keysAge } = await read();
+    const refusal = snapshots.refusal();
+    const isReady = snapshot !== undefined && known !== undefined && !parts.isStopping();
+    return {
+      ready: isReady,
+      stopping: parts.isStopping(),
+      snapshot: snapshot?.id ?? null,
+      snapshot_age_seconds: dataAge ?? null,
+      refused: refusal === undefined ? null : { id: refusal.id, error: refusal.error.message },
+      keys: known ?? null,
+      keys_age_seconds: keysAge ?? null,
+    };
+  }
+
+  async function respond(target: string): Promise<{ status: number; type: string; body: string }> {
+    const json = (status: number, value: unknown) => ({
+      status,
+      type: 'application/json; charset=utf-8',
+      body: `${JSON.stringify(value)}\n`,
+    });
+    switch (target.split('?', 1)[0]) {
+      case '/healthz':
+        return json(200, { healthy: true });
+      case '/readyz': {
+        const state = await readiness();
+        return json(state.ready ? 200 : 503, state);
+      }
+      case '/metrics': {
+        const { body, contentType } = await metrics.expose(read);
+        return { status: 200, type: contentType, body };
+      }
+      default:
+        return json(404, { error: 'Not found' });
+    }
+  }
+
+  return createServer({ headersTimeout: 10_000, requestTimeout: 15_000 }, (request, response) => {
+    request.resume();
+    respond(request.url ?? '')
+      .catch((error: Error) => ({ status: 500, type: 'text/plain', body: `${error.message}\n` }))
+      .then(({ status, type, body }) => {
+        response.writeHead(status, {
+          'Content-Type': type,
+          'Content-Length': Buffer.byteLength(body),
+          'Cache-Control': 'no-store',
+        });
+        response.end(body);
+      });
+  });
+}
+
+/** How long ago the generator last found the snapshot to agree with the database, in seconds. */
+async function readDataAge(snapshotsDir: string): Promise<number | undefined> {
+  try {
+    const { current_as_of } = parseStatus(
+      await readFile(path.join(snapshotsDir, STATUS_FILE), 'utf8'),
+    );
+    return current_as_of === null ? undefined : secondsSince(Date.parse(current_as_of));
+  } catch {
+    // No run has ended yet, or its file is damaged: the age is unknown, the service is not.
+    return undefined;
+  }
+}
+
+function secondsSince(time: number): number {
+  return Math.max(0, Math.round((Date.now() - time) / 1000));
+}

@@ -1,0 +1,240 @@
+/**
+ * One request under the base, in the order of checks of the contract: well-formed, method, key,
+ * limit, route, parameters, resource, condition. Each check answers or hands on.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { BlockList } from 'node:net';
+import { LRUCache } from 'lru-cache';
+import type { Logger } from 'pino';
+import type { KeyRecord, KeyStore } from '../key-store.ts';
+import type { AddressLimits } from '../limits/address-limits.ts';
+import { clientAddress } from '../limits/client-address.ts';
+import type { Quota } from '../limits/rolling-window.ts';
+import type { Metrics } from '../metrics.ts';
+import type { Generation } from '../snapshot/generation.ts';
+import type { Snapshots } from '../snapshot/snapshots.ts';
+import { chooseCoding } from './negotiation.ts';
+import { ParameterError } from './parameters.ts';
+import { type RequestHead, readHead } from './request-head.ts';
+import { makeResource, type Resource } from './resource.ts';
+import { type Finder, matchRoute, type RouteName } from './routes.ts';
+import { ALLOWED_METHODS, type Reply, sendError, sendPreflight, sendResource } from './send.ts';
+
+/** A key admitted within this is in use: guessing from its address does not touch it. */
+const IN_USE_MS = 10 * 60_000;
+/** Room for bodies that were sent lately, in bytes. */
+const HOT_BYTES = 48 * 1024 * 1024;
+/** About what an entry costs besides its body. */
+const ENTRY_BYTES = 400;
+/** Longer targets are hardly asked for twice. */
+const LONGEST_HOT_TARGET = 512;
+
+export interface ApiParts {
+  readonly snapshots: Snapshots;
+  readonly keys: KeyStore;
+  readonly addresses: AddressLimits;
+  readonly trustedProxies: BlockList;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  /** A monotonic clock in milliseconds. */
+  readonly now: () => number;
+}
+
+interface HotResource {
+  readonly route: RouteName;
+  readonly resource: Resource;
+}
+
+type Admission =
+  | { readonly record: KeyRecord; readonly quota: Quota }
+  | { readonly record?: undefined; readonly quota: Quota; readonly refusal: string };
+
+/** What metrics call a request that ended before its route was known. */
+export type RouteLabel = RouteName | 'none';
+
+/**
+ * @returns the handler of requests under the base; `path` is the raw path behind the base
+ */
+export function makeApi(parts: ApiParts) {
+  const { snapshots, keys, addresses, metrics, log, now } = parts;
+  let hotOf: Generation | undefined;
+  let hot = makeHot();
+
+  return function handleApi(
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+    queryString: string,
+  ): void {
+    const head = readHead(request);
+    const address = () =>
+      clientAddress(request.socket.remoteAddress, head.forwardedFor, parts.trustedProxies);
+    const early = () => ({ response, quota: addresses.peek(address(), now()) });
+    if (head.fault !== undefined) {
+      metrics.count('none', sendError(early(), 400, head.fault, ['Connection', 'close']));
+      return;
+    }
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      const isPreflight = request.method === 'OPTIONS';
+      metrics.count('none', isPreflight ? sendPreflight(early()) : refuseMethod(early()));
+      return;
+    }
+    if (head.key !== undefined && !head.hasSeveralKeys && keys.size() === undefined) {
+      metrics.count('none', refuseUnready(early()));
+      return;
+    }
+    const admission = admit(head, address);
+    const reply: Reply = { response, quota: admission.quota };
+    if (admission.record === undefined) {
+      metrics.count('none', refuseUnauthorized(reply, admission.refusal));
+    } else if (!admission.quota.admitted) {
+      metrics.count('none', refuseOverLimit(reply));
+    } else {
+      admission.record.lastAdmitted = now();
+      try {
+        answer(reply, head, path, queryString);
+      } catch (error) {
+        fail(reply, 'none', error);
+      }
+    }
+  };
+
+  function admit(head: RequestHead, address: () => string): Admission {
+    const time = now();
+    const refuse = (refusal: string): Admission => ({
+      quota: addresses.admit(address(), time),
+      refusal,
+    });
+    if (head.hasSeveralKeys) return refuse('Send the API key in exactly one header');
+    if (head.key === undefined) return refuse('Missing API key');
+    let record = keys.recent(head.key);
+    const isInUse = record?.state === 'approved' && time - record.lastAdmitted < IN_USE_MS;
+    if (!isInUse) {
+      // Guessing must be cheap to refuse: past the limit no key is looked up.
+      const quota = addresses.peek(address(), time);
+      if (!quota.admitted) return { quota, refusal: '' };
+      record ??= keys.find(head.key);
+    }
+    if (record?.state !== 'approved') return refuse('Invalid API key');
+    return { record, quota: record.window.admit(record.limit, time) };
+  }
+
+  function answer(reply: Reply, head: RequestHead, path: string, queryString: string): void {
+    const target = queryString === '' ? path : `${path}?${queryString}`;
+    const current = snapshots.current();
+    if (head.snapshot === undefined && current !== undefined) {
+      if (current !== hotOf) {
+        hot = makeHot();
+        hotOf = current;
+      }
+      const known = hot.get(target);
+      if (known !== undefined) {
+        metrics.countHot();
+        finish(reply, head, known.route, known.resource, current.id);
+        return;
+      }
+    }
+    const route = matchRoute(path);
+    if (route === undefined) {
+      metrics.count('none', sendError(reply, 404, 'Not found'));
+      return;
+    }
+    let find: Finder;
+    try {
+      find = route.prepare(queryString);
+    } catch (error) {
+      if (!(error instanceof ParameterError)) throw error;
+      metrics.count(route.name, sendError(reply, 400, error.message));
+      return;
+    }
+    if (current === undefined) {
+      metrics.count(route.name, refuseUnready(reply));
+      return;
+    }
+    if (head.snapshot === undefined) {
+      answerFrom(current, reply, head, route.name, find, target);
+      return;
+    }
+    const pinned = snapshots.pinned(head.snapshot);
+    if (pinned instanceof Promise) {
+      pinned
+        .then((generation) => answerFrom(generation, reply, head, route.name, find, undefined))
+        .catch((error) => fail(reply, route.name, error));
+    } else {
+      answerFrom(pinned, reply, head, route.name, find, undefined);
+    }
+  }
+
+  function answerFrom(
+    generation: Generation | undefined,
+    reply: Reply,
+    head: RequestHead,
+    route: RouteName,
+    find: Finder,
+    hotTarget: string | undefined,
+  ): void {
+    if (generation === undefined) {
+      metrics.count(route, sendError(reply, 410, 'Snapshot gone'));
+      return;
+    }
+    const found = find(generation);
+    if (found === undefined) {
+      metrics.count(route, sendError(reply, 404, 'Not found'));
+      return;
+    }
+    const resource = makeResource(found.body, found.link);
+    if (hotTarget !== undefined && hotTarget.length <= LONGEST_HOT_TARGET) {
+      // Compressed bodies join it later: together about as large as the plain one.
+      const bodies = resource.isCompressible ? 2 : 1;
+      const size = ENTRY_BYTES + hotTarget.length + resource.identity.length * bodies;
+      hot.set(hotTarget, { route, resource }, { size });
+    }
+    finish(reply, head, route, resource, generation.id);
+  }
+
+  function finish(
+    reply: Reply,
+    head: RequestHead,
+    route: RouteName,
+    resource: Resource,
+    snapshot: string,
+  ): void {
+    const coding = chooseCoding(head.acceptEncoding);
+    const status = sendResource(reply, resource, snapshot, coding, head.ifNoneMatch);
+    if (typeof status === 'number') metrics.count(route, status);
+    else {
+      status.then(
+        (sent) => metrics.count(route, sent),
+        (error) => fail(reply, route, error),
+      );
+    }
+  }
+
+  function fail(reply: Reply, route: RouteLabel, error: unknown): void {
+    log.error({ err: error, route }, 'a request failed');
+    if (reply.response.headersSent) reply.response.destroy();
+    else metrics.count(route, sendError(reply, 500, 'Internal error'));
+  }
+}
+
+function makeHot(): LRUCache<string, HotResource> {
+  return new LRUCache<string, HotResource>({ maxSize: HOT_BYTES });
+}
+
+function refuseMethod(reply: Reply): number {
+  return sendError(reply, 405, 'Method not allowed', ['Allow', ALLOWED_METHODS]);
+}
+
+function refuseUnready(reply: Reply): number {
+  return sendError(reply, 503, 'No snapshot yet', ['Retry-After', '5']);
+}
+
+function refuseUnauthorized(reply: Reply, text: string): number {
+  if (!reply.quota.admitted) return refuseOverLimit(reply);
+  return sendError(reply, 401, text, ['WWW-Authenticate', 'Bearer']);
+}
+
+function refuseOverLimit(reply: Reply): number {
+  const retry = String(reply.quota.retrySeconds);
+  return sendError(reply, 429, 'Rate limit exceeded', ['Retry-After', retry]);
+}

@@ -1,0 +1,45 @@
+/**
+ * Content coding and conditional requests (RFC 9110, sections 12.5.3 and 13.1.2).
+ */
+import { LRUCache } from 'lru-cache';
+
+export type Coding = 'identity' | 'gzip' | 'br';
+
+/** Longer fields are nobody's honest preference; they get the body as it is. */
+const LONGEST_ACCEPT_ENCODING = 256;
+const negotiated = new LRUCache<string, Coding>({ max: 200 });
+
+/** The best coding that a client takes: br before gzip where it takes both alike. */
+export function chooseCoding(acceptEncoding: string | undefined): Coding {
+  if (acceptEncoding === undefined || acceptEncoding.length > LONGEST_ACCEPT_ENCODING) {
+    return 'identity';
+  }
+  let coding = negotiated.get(acceptEncoding);
+  if (coding === undefined) {
+    coding = negotiate(acceptEncoding);
+    negotiated.set(acceptEncoding, coding);
+  }
+  return coding;
+}
+
+function negotiate(acceptEncoding: string): Coding {
+  const weights = new Map<string, number>();
+  for (const part of acceptEncoding.toLowerCase().split(',')) {
+    const [name = '', ...parameters] = part.split(';').map((text) => text.trim());
+    const weight = parameters.find((text) => text.startsWith('q='))?.slice(2);
+    weights.set(name === 'x-gzip' ? 'gzip' : name, weight === undefined ? 1 : Number(weight));
+  }
+  const weightOf = (coding: Coding) => weights.get(coding) ?? weights.get('*') ?? 0;
+  // A client that names identity with a higher weight means it.
+  const identity = weights.get('identity') ?? 0;
+  const [best] = (['br', 'gzip'] as const)
+    .filter((coding) => weightOf(coding) > 0 && weightOf(coding) >= identity)
+    .sort((a, b) => weightOf(b) - weightOf(a));
+  return best ?? 'identity';
+}
+
+/** Whether `If-None-Match` holds the ETag; compared weakly, as RFC 9110 asks for this header. */
+export function matchesEtag(ifNoneMatch: string, etag: string): boolean {
+  if (ifNoneMatch === etag || ifNoneMatch === '*') return true;
+  return ifNoneMatch.split(',').some((entry) => entry.trim().replace(/^W\//, '') === etag);
+}

@@ -1,0 +1,109 @@
+/**
+ * What the proxy reads from a request's header fields, in one pass over the raw ones: Node keeps
+ * the first of two `Authorization` fields and joins two `X-Api-Key`, which hides that there were two.
+ */
+import type { IncomingMessage } from 'node:http';
+
+export interface RequestHead {
+  /** The raw API key; undefined when there is none or more than one. */
+  readonly key: string | undefined;
+  /** Whether a key stands in more than one header field. */
+  readonly hasSeveralKeys: boolean;
+  readonly ifNoneMatch: string | undefined;
+  readonly acceptEncoding: string | undefined;
+  /** The generation that the client asks for. */
+  readonly snapshot: string | undefined;
+  readonly forwardedFor: string | undefined;
+  /** Why the request is not well-formed, as the text of a 400; undefined when it is. */
+  readonly fault: string | undefined;
+}
+
+// Keys are ASCII; nothing longer can be one, and a bound keeps the look-ups cheap.
+const LONGEST_KEY = 256;
+const BEARER = /^bearer[ \t]+([^ \t].*)$/i;
+
+export function readHead(request: IncomingMessage): RequestHead {
+  const { rawHeaders, httpVersion } = request;
+  let authorizations = 0;
+  let bearer: string | undefined;
+  let apiKeys = 0;
+  let apiKey: string | undefined;
+  let hosts = 0;
+  let hasBody = false;
+  let ifNoneMatch: string | undefined;
+  let acceptEncoding: string | undefined;
+  let snapshots = 0;
+  let snapshot: string | undefined;
+  let forwardedFor: string | undefined;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string;
+    const value = rawHeaders[i + 1] as string;
+    // The length rules out nearly every other field before its name is folded.
+    switch (name.length) {
+      case 4:
+        if (name.toLowerCase() === 'host') hosts++;
+        break;
+      case 9:
+        if (name.toLowerCase() === 'x-api-key') {
+          apiKeys++;
+          apiKey = value;
+        }
+        break;
+      case 10:
+        if (name.toLowerCase() === 'x-snapshot') {
+          snapshots++;
+          snapshot = value;
+        }
+        break;
+      case 13: {
+        const folded = name.toLowerCase();
+        if (folded === 'authorization') {
+          authorizations++;
+          bearer = tokenOf(value) ?? bearer;
+        } else if (folded === 'if-none-match') ifNoneMatch = join(ifNoneMatch, value);
+        break;
+      }
+      case 14:
+        if (name.toLowerCase() === 'content-length') hasBody ||= value !== '0';
+        break;
+      case 15: {
+        const folded = name.toLowerCase();
+        if (folded === 'accept-encoding') acceptEncoding = join(acceptEncoding, value);
+        else if (folded === 'x-forwarded-for') forwardedFor = join(forwardedFor, value);
+        break;
+      }
+      case 17:
+        if (name.toLowerCase() === 'transfer-encoding') hasBody = true;
+        break;
+    }
+  }
+  let fault: string | undefined;
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') fault = 'Only HTTP/1.1 is spoken here';
+  else if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
+    fault = 'A request must have exactly one Host header';
+  } else if (hasBody) fault = 'A request must not have a body';
+  else if (snapshots > 1) fault = 'X-Snapshot must be given at most once';
+  const hasSeveralKeys = authorizations > 1 || apiKeys > 1 || (bearer !== undefined && apiKeys > 0);
+  // An empty field is what a script with an unset variable sends: it holds no key.
+  const key = hasSeveralKeys ? undefined : (bearer ?? apiKey) || undefined;
+  return {
+    key: key === undefined || key.length <= LONGEST_KEY ? key : key.slice(0, LONGEST_KEY),
+    hasSeveralKeys,
+    ifNoneMatch,
+    acceptEncoding,
+    snapshot: snapshot || undefined,
+    forwardedFor,
+    fault,
+  };
+}
+
+/** The token of the Bearer scheme; '' when it is empty, undefined for another scheme. */
+function tokenOf(authorization: string): string | undefined {
+  const token = BEARER.exec(authorization)?.[1];
+  if (token !== undefined) return token;
+  return authorization.trim().toLowerCase() === 'bearer' ? '' : undefined;
+}
+
+function join(before: string | undefined, value: string): string {
+  return before === undefined ? value : `${before}, ${value}`;
+}

@@ -1,0 +1,187 @@
+/**
+ * Sets of ranks (places in title order): an ascending list where it is short or stored so, a bitset
+ * where it is a large union. Both are sorted by title as they are, so that a page of a result is a
+ * slice or a run of bits, and a total is a length or a count of bits.
+ */
+
+export type RankSet =
+  | { readonly list: Uint32Array; readonly bits?: undefined }
+  | { readonly bits: Uint32Array; readonly list?: undefined; readonly atMost: number };
+
+export const EMPTY: RankSet = { list: new Uint32Array(0) };
+
+/** Up to this many ranks a union is sorted as a list: cheaper than clearing and reading a bitset. */
+const LONGEST_SORTED_UNION = 2048;
+
+/** A list is stepped through by doubling strides where it is this much longer than the other. */
+const UNEVEN = 8;
+
+/** How many ranks a set can hold; exact for a list. */
+export function atMost(set: RankSet): number {
+  return set.list?.length ?? (set as { atMost: number }).atMost;
+}
+
+/** How many ranks a set holds. */
+export function sizeOf(set: RankSet): number {
+  if (set.list !== undefined) return set.list.length;
+  let size = 0;
+  for (let i = 0; i < set.bits.length; i++) size += countBits(set.bits[i] as number);
+  return size;
+}
+
+/**
+ * The union of ascending lists, each handed over as a part of one array.
+ * @param ranks the array, @param parts pairs of start and end in it; a part may itself be several
+ * ascending lists behind one another
+ * @param games how many ranks there are at all
+ */
+export function union(ranks: Uint32Array, parts: readonly number[], games: number): RankSet {
+  let total = 0;
+  for (let i = 0; i < parts.length; i += 2) {
+    total += (parts[i + 1] as number) - (parts[i] as number);
+  }
+  if (total === 0) return EMPTY;
+  if (total <= LONGEST_SORTED_UNION) {
+    const list = new Uint32Array(total);
+    let end = 0;
+    for (let i = 0; i < parts.length; i += 2) {
+      const part = ranks.subarray(parts[i], parts[i + 1]);
+      list.set(part, end);
+      end += part.length;
+    }
+    return { list: withoutRepeats(list.sort()) };
+  }
+  const bits = new Uint32Array(Math.ceil(games / 32));
+  for (let i = 0; i < parts.length; i += 2) {
+    const end = parts[i + 1] as number;
+    for (let at = parts[i] as number; at < end; at++) {
+      const rank = ranks[at] as number;
+      bits[rank >>> 5] = (bits[rank >>> 5] as number) | (1 << (rank & 31));
+    }
+  }
+  return { bits, atMost: Math.min(total, games) };
+}
+
+/** The ranks that all of at least one set hold. The sets stay as they are. */
+export function intersect(sets: readonly RankSet[]): RankSet {
+  const [first, ...others] = [...sets].sort((a, b) => atMost(a) - atMost(b)) as [
+    RankSet,
+    ...RankSet[],
+  ];
+  let result = first;
+  for (const other of others) {
+    if (atMost(result) === 0) return EMPTY;
+    result = intersectTwo(result, other);
+  }
+  return result;
+}
+
+/**
+ * Calls `visit` with the ranks of a set in ascending order until it returns false.
+ */
+export function forEachRank(set: RankSet, visit: (rank: number) => boolean): void {
+  if (set.list !== undefined) {
+    for (let i = 0; i < set.list.length; i++) if (!visit(set.list[i] as number)) return;
+    return;
+  }
+  for (let word = 0; word < set.bits.length; word++) {
+    for (let rest = set.bits[word] as number; rest !== 0; rest &= rest - 1) {
+      if (!visit(word * 32 + lowestBit(rest))) return;
+    }
+  }
+}
+
+/** The ranks from a place on in ascending order, at most `count`. */
+export function slice(set: RankSet, start: number, count: number): number[] {
+  if (set.list !== undefined) return Array.from(set.list.subarray(start, start + count));
+  const found: number[] = [];
+  let before = 0;
+  for (let word = 0; word < set.bits.length && found.length < count; word++) {
+    let rest = set.bits[word] as number;
+    const inWord = countBits(rest);
+    if (before + inWord <= start) {
+      before += inWord;
+      continue;
+    }
+    for (; rest !== 0 && found.length < count; rest &= rest - 1) {
+      if (before >= start) found.push(word * 32 + lowestBit(rest));
+      before++;
+    }
+  }
+  return found;
+}
+
+function intersectTwo(a: RankSet, b: RankSet): RankSet {
+  if (a.list !== undefined && b.list !== undefined) {
+    return a.list.length <= b.list.length
+      ? intersectLists(a.list, b.list)
+      : intersectLists(b.list, a.list);
+  }
+  if (a.list !== undefined && b.bits !== undefined) return keepInBits(a.list, b.bits);
+  if (b.list !== undefined && a.bits !== undefined) return keepInBits(b.list, a.bits);
+  const left = a.bits as Uint32Array;
+  const right = b.bits as Uint32Array;
+  const bits = new Uint32Array(left.length);
+  for (let i = 0; i < bits.length; i++) bits[i] = (left[i] as number) & (right[i] as number);
+  return { bits, atMost: Math.min(atMost(a), atMost(b)) };
+}
+
+function keepInBits(list: Uint32Array, bits: Uint32Array): RankSet {
+  const kept = new Uint32Array(list.length);
+  let end = 0;
+  for (let i = 0; i < list.length; i++) {
+    const rank = list[i] as number;
+    // Written always and counted only when it is kept: no branch to mispredict.
+    kept[end] = rank;
+    end += ((bits[rank >>> 5] as number) >>> (rank & 31)) & 1;
+  }
+  return { list: kept.subarray(0, end) };
+}
+
+function intersectLists(short: Uint32Array, long: Uint32Array): RankSet {
+  const kept = new Uint32Array(short.length);
+  const striding = long.length > short.length * UNEVEN;
+  let end = 0;
+  let at = 0;
+  for (let i = 0; i < short.length && at < long.length; i++) {
+    const rank = short[i] as number;
+    if (striding) at = firstAtLeast(long, rank, at);
+    else while (at < long.length && (long[at] as number) < rank) at++;
+    if (long[at] === rank) kept[end++] = rank;
+  }
+  return { list: kept.subarray(0, end) };
+}
+
+function firstAtLeast(list: Uint32Array, wanted: number, from: number): number {
+  let stride = 1;
+  let low = from;
+  while (low + stride < list.length && (list[low + stride] as number) < wanted) {
+    low += stride;
+    stride *= 2;
+  }
+  let high = Math.min(low + stride, list.length);
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((list[middle] as number) < wanted) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}
+
+function withoutRepeats(sorted: Uint32Array): Uint32Array {
+  let end = 0;
+  for (let i = 0; i < sorted.length; i++) {
+    if (i === 0 || sorted[i] !== sorted[i - 1]) sorted[end++] = sorted[i] as number;
+  }
+  return sorted.subarray(0, end);
+}
+
+function lowestBit(word: number): number {
+  return 31 - Math.clz32(word & -word);
+}
+
+function countBits(word: number): number {
+  let bits = word - ((word >>> 1) & 0x55555555);
+  bits = (bits & 0x33333333) + ((bits >>> 2) & 0x33333333);
+  return Math.imul((bits + (bits >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24;
+}

@@ -1,0 +1,240 @@
+/**
+ * The query engine: a query in, the ranks of one page and the total out, without touching a record
+ * and without sorting. Work is bounded by the number of games and the cap on words.
+ *
+ * MiniSearch's `search()` does the same by scoring and sorting every hit; on this many titles that
+ * blocks the event loop for tenths of a second, so only its words and its near spellings are used.
+ */
+import type { RecordIndex } from '../../format/record-index.ts';
+import {
+  findPrefix,
+  findText,
+  type Postings,
+  ranksAt,
+  type SearchIndex,
+  textCount,
+} from '../../format/search-index.ts';
+import { foldCase, isJoinedScript, nearSpellingDistance } from '../../format/words.ts';
+import { nearSpellings } from './near-spellings.ts';
+import {
+  atMost,
+  EMPTY,
+  forEachRank,
+  intersect,
+  type RankSet,
+  sizeOf,
+  slice,
+  union,
+} from './rank-set.ts';
+
+export const SORTS = ['title_asc', 'title_desc', 'year_asc', 'year_desc'] as const;
+export type Sort = (typeof SORTS)[number];
+
+export interface Query {
+  /** Of `wordsOf`; at most MOST_WORDS. None: every title matches. */
+  readonly words: readonly string[];
+  readonly platform: string | undefined;
+  readonly region: string | undefined;
+  readonly type: string | undefined;
+  readonly genre: string | undefined;
+  readonly sort: Sort;
+}
+
+export interface Hits {
+  readonly total: number;
+  /** The ranks of the page, in the order asked for. */
+  readonly ranks: readonly number[];
+}
+
+export interface Search {
+  /** The hits from place `start` on, at most `count`. */
+  find(query: Query, start: number, count: number): Hits;
+}
+
+/**
+ * @param shared of `sharedBeginnings` for `index.words`
+ */
+export function makeSearch(index: SearchIndex, shared: Uint8Array, records: RecordIndex): Search {
+  const { games } = index;
+  const platformsBySlug = new Map<string, number[]>();
+  records.platforms.forEach(({ slug }, number) => {
+    const folded = foldCase(slug);
+    platformsBySlug.set(folded, [...(platformsBySlug.get(folded) ?? []), number]);
+  });
+
+  function matchTitles(words: readonly string[], near: boolean): RankSet {
+    const sets: RankSet[] = [];
+    for (const [place, word] of words.entries()) {
+      const set = matchWord(word, place === words.length - 1, near);
+      if (atMost(set) === 0) return EMPTY;
+      sets.push(set);
+    }
+    return intersect(sets);
+  }
+
+  function matchWord(word: string, isLast: boolean, near: boolean): RankSet {
+    // The endings of a word include the word itself, and a prefix of one is any part of it.
+    if (isJoinedScript(word) && [...word].length > 1) {
+      const found = unionOf(index.endings, [findPrefix(index.endings, word)]);
+      if (atMost(found) > 0 || !near) return found;
+    }
+    const ranges: [number, number][] = [];
+    if (isLast) {
+      ranges.push(findPrefix(index.words, word));
+    } else {
+      const place = findText(index.words, word);
+      if (place >= 0) ranges.push([place, place + 1]);
+    }
+    const distance = near ? nearSpellingDistance(word) : 0;
+    if (distance > 0) {
+      for (const place of nearSpellings(index.words, shared, word, distance)) {
+        ranges.push([place, place + 1]);
+      }
+    }
+    return unionOf(index.words, ranges);
+  }
+
+  function unionOf(list: Postings, ranges: readonly [number, number][]): RankSet {
+    if (ranges.length === 1) {
+      const [from, to] = ranges[0] as [number, number];
+      if (to - from === 1) return { list: ranksAt(list, from) };
+    }
+    const parts = ranges.flatMap(([from, to]) => [
+      list.ranksStart[from] as number,
+      list.ranksStart[to] as number,
+    ]);
+    return union(list.ranks, parts, games);
+  }
+
+  function onPlatform(slug: string): RankSet {
+    const parts = (platformsBySlug.get(foldCase(slug)) ?? []).flatMap((number) => {
+      const { first_game, games: count } = records.platforms[
+        number
+      ] as (typeof records.platforms)[0];
+      return [first_game, first_game + count];
+    });
+    // A platform's games are numbered in title order, so their ranks ascend.
+    if (parts.length === 2) return { list: records.games.rank.subarray(parts[0], parts[1]) };
+    return union(records.games.rank, parts, games);
+  }
+
+  function withValue(list: Postings, value: string): RankSet {
+    const place = findText(list, foldCase(value));
+    return place < 0 ? EMPTY : { list: ranksAt(list, place) };
+  }
+
+  function withGenre(part: string): RankSet {
+    return unionOf(index.genres, textsWith(index.genres, foldCase(part)));
+  }
+
+  function find(query: Query, start: number, count: number): Hits {
+    const sets: RankSet[] = [];
+    if (query.platform !== undefined) sets.push(onPlatform(query.platform));
+    if (query.region !== undefined) sets.push(withValue(index.regions, query.region));
+    if (query.type !== undefined) sets.push(withValue(index.types, query.type));
+    if (query.genre !== undefined) sets.push(withGenre(query.genre));
+    if (query.words.length > 0) {
+      // Whether near spellings count depends on the titles alone: a filter only ever narrows.
+      const exact = matchTitles(query.words, false);
+      const isFound = exact.list !== undefined ? exact.list.length > 0 : sizeOf(exact) > 0;
+      sets.push(isFound ? exact : matchTitles(query.words, true));
+    }
+    if (sets.length === 0) return pageOfAll(query.sort, start, count);
+    const found = intersect(sets);
+    const total = sizeOf(found);
+    if (start >= total) return { total, ranks: [] };
+    const most = Math.min(count, total - start);
+    if (query.sort === 'title_asc') return { total, ranks: slice(found, start, most) };
+    if (query.sort === 'title_desc') {
+      return { total, ranks: slice(found, total - start - most, most).reverse() };
+    }
+    return { total, ranks: sliceByYear(found, query.sort, start, most) };
+  }
+
+  function pageOfAll(sort: Sort, start: number, count: number): Hits {
+    const most = Math.max(0, Math.min(count, games - start));
+    const ranks = Array.from({ length: most }, (_, i) => start + i);
+    if (sort === 'title_desc')
+      return { total: games, ranks: ranks.map((place) => games - 1 - place) };
+    if (sort === 'title_asc') return { total: games, ranks };
+    const counts = index.yearStart
+      .slice(1)
+      .map((end, year) => end - (index.yearStart[year] as number));
+    const starts = yearStarts(counts, sort);
+    return {
+      total: games,
+      ranks: ranks.map((place) => {
+        const year = starts.findIndex(
+          (from, i) => place >= from && place < from + (counts[i] as number),
+        );
+        const inYear = place - (starts[year] as number);
+        return index.ranksByYear[(index.yearStart[year] as number) + inYear] as number;
+      }),
+    };
+  }
+
+  // One count by year and one pass that drops each rank into its place: years are few.
+  function sliceByYear(found: RankSet, sort: Sort, start: number, count: number): number[] {
+    const counts = new Uint32Array(index.years.length + 1);
+    const { yearOfRank } = index;
+    forEachRank(found, (rank) => {
+      const year = yearOfRank[rank] as number;
+      counts[year] = (counts[year] as number) + 1;
+      return true;
+    });
+    const next = yearStarts(counts, sort);
+    const ranks = new Array<number>(count).fill(0);
+    let missing = count;
+    forEachRank(found, (rank) => {
+      const year = yearOfRank[rank] as number;
+      const place = next[year] as number;
+      next[year] = place + 1;
+      if (place < start || place >= start + count) return true;
+      ranks[place - start] = rank;
+      missing--;
+      return missing > 0;
+    });
+    return ranks;
+  }
+
+  /** The place at which each year begins; "no year", the last entry, comes last in both sorts. */
+  function yearStarts(counts: Uint32Array, sort: Sort): number[] {
+    const starts = new Array<number>(counts.length).fill(0);
+    const years = counts.length - 1;
+    let place = 0;
+    for (let i = 0; i <= years; i++) {
+      const year = i === years || sort === 'year_asc' ? i : years - 1 - i;
+      starts[year] = place;
+      place += counts[year] as number;
+    }
+    return starts;
+  }
+
+  return { find };
+}
+
+/** The places of the texts that contain a part, each as a range. */
+function textsWith(list: Postings, part: string): [number, number][] {
+  const { text, textStart } = list;
+  const ranges: [number, number][] = [];
+  const bytes = Buffer.from(text.buffer, text.byteOffset, text.byteLength);
+  const count = textCount(list);
+  let at = 0;
+  for (let place = 0; place < count; place++) {
+    if (at < (textStart[place] as number)) at = textStart[place] as number;
+    const found = bytes.indexOf(part, at * 2, 'utf16le') / 2;
+    if (found < 0) break;
+    while ((textStart[place + 1] as number) <= found) place++;
+    if (found + part.length <= (textStart[place + 1] as number)) {
+      const last = ranges.at(-1);
+      // Neighbours become one range, so that the ranks of many are one run.
+      if (last !== undefined && last[1] === place) last[1] = place + 1;
+      else ranges.push([place, place + 1]);
+    } else {
+      // The find runs over a boundary between two texts: look again from its second character.
+      at = found + 1;
+      place--;
+    }
+  }
+  return ranges;
+}

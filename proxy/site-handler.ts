@@ -1,0 +1,57 @@
+/**
+ * Answers paths outside the base: the start page, the API reference and the contract, all of them
+ * made at start and looked up by their exact path. No key is needed.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { chooseCoding, matchesEtag } from './http/negotiation.ts';
+import { readHead } from './http/request-head.ts';
+import { end, errorBody, errorFields } from './http/send.ts';
+import type { SiteHandler } from './http/server.ts';
+import { openSite } from './site.ts';
+
+export function makeSiteHandler(): SiteHandler {
+  const pages = openSite();
+
+  return function handleSite(
+    request: IncomingMessage,
+    response: ServerResponse,
+    path: string,
+  ): void {
+    const { fault, ifNoneMatch, acceptEncoding } = readHead(request);
+    if (fault !== undefined) {
+      sendError(response, 400, fault, ['Connection', 'close']);
+      return;
+    }
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      sendError(response, 405, 'Method not allowed', ['Allow', 'GET, HEAD']);
+      return;
+    }
+    const page = pages.get(path);
+    if (page === undefined) {
+      sendError(response, 404, 'Not found', []);
+      return;
+    }
+    const wanted = chooseCoding(acceptEncoding);
+    const body = page.bodies[wanted] ?? page.bodies.identity;
+    const fields = [...page.headers, 'ETag', body.etag, 'Vary', 'Accept-Encoding'];
+    if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, body.etag)) {
+      response.writeHead(304, fields).end();
+      return;
+    }
+    fields.push('Content-Length', String(body.bytes.length));
+    if (body.coding !== 'identity') fields.push('Content-Encoding', body.coding);
+    response.writeHead(200, fields);
+    end(response, body.bytes, 'latin1');
+  };
+}
+
+function sendError(
+  response: ServerResponse,
+  status: number,
+  text: string,
+  extra: readonly string[],
+): void {
+  const body = errorBody(text);
+  response.writeHead(status, [...errorFields(body), ...extra]);
+  end(response, body, 'utf8');
+}

@@ -1,0 +1,225 @@
+/**
+ * A generation as the proxy serves it: bytes by record number or run of numbers, and the search
+ * over it. Reads are synchronous preads of files in the page cache: a promise costs three times
+ * what the read does, and with them no request can hold a generation open.
+ */
+import { closeSync, readSync } from 'node:fs';
+import path from 'node:path';
+import { Worker } from 'node:worker_threads';
+import { type ContentHash, combineHashes } from '../../format/content-hash.ts';
+import {
+  COVER_INDEX,
+  COVERS_RECENT,
+  coversPack,
+  GAME_INDEX,
+  GENERATIONS,
+  gamesPack,
+  PLATFORM_INDEX,
+  PLATFORMS,
+  SEARCH_INDEX,
+  STATS,
+} from '../../format/layout.ts';
+import type { Manifest } from '../../format/manifest.ts';
+import { listHead, listTail, pageTail, RECORD_SEPARATOR } from '../../format/pack.ts';
+import {
+  openRecordIndex,
+  platformOf,
+  type RecordColumns,
+  type RecordIndex,
+} from '../../format/record-index.ts';
+import { openSearchIndex } from '../../format/search-index.ts';
+import { makeSearch, type Search } from '../search/search.ts';
+import type { OpenedFiles } from './open-worker.ts';
+
+/** A body and its content hash. */
+export interface Body {
+  readonly bytes: Buffer;
+  readonly hash: ContentHash;
+}
+
+export interface PageNumbers {
+  readonly page: number;
+  readonly perPage: number;
+  readonly total: number;
+}
+
+export interface Generation {
+  readonly id: string;
+  readonly manifest: Manifest;
+  readonly records: RecordIndex;
+  readonly search: Search;
+  readonly platforms: Body;
+  readonly stats: Body;
+  readonly recentCovers: Body;
+  platform(number: number): Body;
+  game(number: number): Body;
+  cover(number: number): Body;
+  /** The list of the covers from one number to before another, all of one platform. */
+  coverList(from: number, to: number): Body;
+  /** A page with the games from one number to before another, all of one platform. */
+  gamePage(from: number, to: number, numbers: PageNumbers): Body;
+  /** A page with any games, in the order given. */
+  gatheredPage(games: readonly number[], numbers: PageNumbers): Body;
+  close(): void;
+}
+
+/**
+ * Opens and checks a generation on a thread of its own.
+ * @throws Error saying what is missing or damaged, with the file's name
+ */
+export async function openGeneration(snapshotsDir: string, id: string): Promise<Generation> {
+  const dir = path.join(snapshotsDir, GENERATIONS, id);
+  const opened = await new Promise<OpenedFiles>((resolve, reject) => {
+    const worker = new Worker(new URL('./open-worker.ts', import.meta.url), {
+      workerData: { dir },
+      // The descriptors outlive the worker; they are closed with the generation.
+      trackUnmanagedFds: false,
+    });
+    worker.once('message', resolve);
+    worker.once('error', reject);
+    worker.once('exit', (code) => reject(new Error(`The opening thread ended with ${code}.`)));
+  });
+  if (opened.manifest.id !== id) {
+    closeAll(opened.descriptors);
+    throw new Error(`The folder ${id} holds the generation ${opened.manifest.id}.`);
+  }
+  try {
+    return makeGeneration(opened);
+  } catch (error) {
+    closeAll(opened.descriptors);
+    throw error;
+  }
+}
+
+function makeGeneration({
+  manifest,
+  descriptors,
+  contents,
+  sharedBeginnings,
+}: OpenedFiles): Generation {
+  const content = (name: string) => new Uint8Array(contents.get(name) as SharedArrayBuffer);
+  const records = openRecordIndex(
+    content(PLATFORM_INDEX),
+    content(GAME_INDEX),
+    content(COVER_INDEX),
+  );
+  const { platforms, games, covers } = records;
+  const descriptorOf = (pack: string): number => {
+    const descriptor = descriptors.get(pack);
+    if (descriptor === undefined) throw new Error(`The generation has no pack ${pack}.`);
+    return descriptor;
+  };
+  const gamePacks = platforms.map(({ slug }) => descriptorOf(gamesPack(slug)));
+  const coverPacks = platforms.map(({ slug }) => descriptorOf(coversPack(slug)));
+  const gamePackOf = (game: number) =>
+    gamePacks[platformOf(platforms, 'first_game', game)] as number;
+  const coverPackOf = (cover: number) =>
+    coverPacks[platformOf(platforms, 'first_cover', cover)] as number;
+  const fileHashes = new Map(manifest.files.map(({ path: name, sha256 }) => [name, sha256]));
+  // A Buffer of its own: a response must not hold shared memory that a socket writes from.
+  const wholeFile = (name: string): Body => ({
+    bytes: Buffer.from(content(name)),
+    hash: hashOfHex(fileHashes.get(name) as string),
+  });
+  const platformsBody = wholeFile(PLATFORMS);
+
+  function record(columns: RecordColumns, pack: number, number: number): Body {
+    const bytes = Buffer.allocUnsafe(columns.length[number] as number);
+    readExactly(pack, bytes, 0, bytes.length, columns.offset[number] as number);
+    return { bytes, hash: hashOf(columns, number) };
+  }
+
+  function run(
+    columns: RecordColumns,
+    pack: number,
+    from: number,
+    to: number,
+    tail: string,
+  ): Buffer {
+    const head = listHead(to - from);
+    if (from === to) return Buffer.from(head + tail, 'latin1');
+    const start = columns.offset[from] as number;
+    const end = (columns.offset[to - 1] as number) + (columns.length[to - 1] as number);
+    const bytes = Buffer.allocUnsafe(head.length + (end - start) + tail.length);
+    bytes.write(head, 0, 'latin1');
+    readExactly(pack, bytes, head.length, end - start, start);
+    bytes.write(tail, head.length + (end - start), 'latin1');
+    return bytes;
+  }
+
+  return {
+    id: manifest.id,
+    manifest,
+    records,
+    search: makeSearch(openSearchIndex(content(SEARCH_INDEX)), sharedBeginnings, records),
+    platforms: platformsBody,
+    stats: wholeFile(STATS),
+    recentCovers: wholeFile(COVERS_RECENT),
+    platform(number) {
+      const { offset, length, hash } = platforms[number] as (typeof platforms)[0];
+      return { bytes: platformsBody.bytes.subarray(offset, offset + length), hash };
+    },
+    game: (number) => record(games, gamePackOf(number), number),
+    cover: (number) => record(covers, coverPackOf(number), number),
+    coverList(from, to) {
+      const pack = from === to ? -1 : coverPackOf(from);
+      return {
+        bytes: run(covers, pack, from, to, listTail(to - from)),
+        hash: combineHashes(covers.hash.subarray(from * 2, to * 2), []),
+      };
+    },
+    gamePage(from, to, { page, perPage, total }) {
+      const pack = from === to ? -1 : gamePackOf(from);
+      return {
+        bytes: run(games, pack, from, to, pageTail(to - from, page, perPage, total)),
+        hash: combineHashes(games.hash.subarray(from * 2, to * 2), [page, perPage, total]),
+      };
+    },
+    gatheredPage(numbers, { page, perPage, total }) {
+      const head = listHead(numbers.length);
+      const tail = pageTail(numbers.length, page, perPage, total);
+      const separators = Math.max(0, numbers.length - 1) * RECORD_SEPARATOR.length;
+      const size = numbers.reduce((sum, game) => sum + (games.length[game] as number), 0);
+      const bytes = Buffer.allocUnsafe(head.length + size + separators + tail.length);
+      const hashes: number[] = [];
+      let at = bytes.write(head, 0, 'latin1');
+      for (const [place, game] of numbers.entries()) {
+        if (place > 0) at += bytes.write(RECORD_SEPARATOR, at, 'latin1');
+        const length = games.length[game] as number;
+        readExactly(gamePackOf(game), bytes, at, length, games.offset[game] as number);
+        at += length;
+        hashes.push(...hashOf(games, game));
+      }
+      bytes.write(tail, at, 'latin1');
+      return { bytes, hash: combineHashes(hashes, [page, perPage, total]) };
+    },
+    close: () => closeAll(descriptors),
+  };
+}
+
+function hashOf({ hash }: RecordColumns, number: number): ContentHash {
+  return [hash[number * 2] as number, hash[number * 2 + 1] as number];
+}
+
+function hashOfHex(sha256: string): ContentHash {
+  return [Number.parseInt(sha256.slice(0, 8), 16), Number.parseInt(sha256.slice(8, 16), 16)];
+}
+
+function readExactly(
+  descriptor: number,
+  target: Buffer,
+  at: number,
+  length: number,
+  position: number,
+): void {
+  let done = 0;
+  while (done < length) {
+    const read = readSync(descriptor, target, at + done, length - done, position + done);
+    if (read === 0) throw new Error(`A pack ends before byte ${position + length}.`);
+    done += read;
+  }
+}
+
+function closeAll(descriptors: ReadonlyMap<string, number>): void {
+  for (const descriptor of descriptors.values()) closeSync(descriptor);
+}
