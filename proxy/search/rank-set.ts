@@ -30,32 +30,27 @@ export function sizeOf(set: RankSet): number {
 }
 
 /**
- * The union of ascending lists, each handed over as a part of one array.
- * @param ranks the array, @param parts pairs of start and end in it; a part may itself be several
- * ascending lists behind one another
+ * The union of lists of ranks.
+ * @param lists each may be several ascending lists behind one another
  * @param games how many ranks there are at all
  */
-export function union(ranks: Uint32Array, parts: readonly number[], games: number): RankSet {
+export function union(lists: readonly Uint32Array[], games: number): RankSet {
   let total = 0;
-  for (let i = 0; i < parts.length; i += 2) {
-    total += (parts[i + 1] as number) - (parts[i] as number);
-  }
+  for (const list of lists) total += list.length;
   if (total === 0) return EMPTY;
   if (total <= LONGEST_SORTED_UNION) {
-    const list = new Uint32Array(total);
+    const all = new Uint32Array(total);
     let end = 0;
-    for (let i = 0; i < parts.length; i += 2) {
-      const part = ranks.subarray(parts[i], parts[i + 1]);
-      list.set(part, end);
-      end += part.length;
+    for (const list of lists) {
+      all.set(list, end);
+      end += list.length;
     }
-    return { list: withoutRepeats(list.sort()) };
+    return { list: withoutRepeats(all.sort()) };
   }
   const bits = new Uint32Array(Math.ceil(games / 32));
-  for (let i = 0; i < parts.length; i += 2) {
-    const end = parts[i + 1] as number;
-    for (let at = parts[i] as number; at < end; at++) {
-      const rank = ranks[at] as number;
+  for (const list of lists) {
+    for (let i = 0; i < list.length; i++) {
+      const rank = list[i] as number;
       bits[rank >>> 5] = (bits[rank >>> 5] as number) | (1 << (rank & 31));
     }
   }

@@ -5,12 +5,13 @@
  * MiniSearch's `search()` does the same by scoring and sorting every hit; on this many titles that
  * blocks the event loop for tenths of a second, so only its words and its near spellings are used.
  */
-import type { RecordIndex } from '../../format/record-index.ts';
+import type { PlatformEntry, RecordIndex } from '../../format/record-index.ts';
 import {
   findPrefix,
   findText,
   type Postings,
   ranksAt,
+  ranksBetween,
   type SearchIndex,
   textCount,
 } from '../../format/search-index.ts';
@@ -73,49 +74,35 @@ export function makeSearch(index: SearchIndex, shared: Uint8Array, records: Reco
   }
 
   function matchWord(word: string, isLast: boolean, near: boolean): RankSet {
-    // The endings of a word include the word itself, and a prefix of one is any part of it.
+    const lists: Uint32Array[] = [];
     if (isJoinedScript(word) && [...word].length > 1) {
-      const found = unionOf(index.endings, [findPrefix(index.endings, word)]);
-      if (atMost(found) > 0 || !near) return found;
-    }
-    const ranges: [number, number][] = [];
-    if (isLast) {
-      ranges.push(findPrefix(index.words, word));
+      // The endings of a word include the word itself, and a prefix of one is any part of it.
+      lists.push(ranksBetween(index.endings, ...findPrefix(index.endings, word)));
+    } else if (isLast) {
+      const [from, to] = findPrefix(index.words, word);
+      if (to - from === 1 && !near) return { list: ranksAt(index.words, from) };
+      lists.push(ranksBetween(index.words, from, to));
     } else {
       const place = findText(index.words, word);
-      if (place >= 0) ranges.push([place, place + 1]);
+      if (!near) return place < 0 ? EMPTY : { list: ranksAt(index.words, place) };
+      if (place >= 0) lists.push(ranksAt(index.words, place));
     }
     const distance = near ? nearSpellingDistance(word) : 0;
     if (distance > 0) {
       for (const place of nearSpellings(index.words, shared, word, distance)) {
-        ranges.push([place, place + 1]);
+        lists.push(ranksAt(index.words, place));
       }
     }
-    return unionOf(index.words, ranges);
-  }
-
-  function unionOf(list: Postings, ranges: readonly [number, number][]): RankSet {
-    if (ranges.length === 1) {
-      const [from, to] = ranges[0] as [number, number];
-      if (to - from === 1) return { list: ranksAt(list, from) };
-    }
-    const parts = ranges.flatMap(([from, to]) => [
-      list.ranksStart[from] as number,
-      list.ranksStart[to] as number,
-    ]);
-    return union(list.ranks, parts, games);
+    return union(lists, games);
   }
 
   function onPlatform(slug: string): RankSet {
-    const parts = (platformsBySlug.get(foldCase(slug)) ?? []).flatMap((number) => {
-      const { first_game, games: count } = records.platforms[
-        number
-      ] as (typeof records.platforms)[0];
-      return [first_game, first_game + count];
-    });
     // A platform's games are numbered in title order, so their ranks ascend.
-    if (parts.length === 2) return { list: records.games.rank.subarray(parts[0], parts[1]) };
-    return union(records.games.rank, parts, games);
+    const lists = (platformsBySlug.get(foldCase(slug)) ?? []).map((number) => {
+      const { first_game, games: count } = records.platforms[number] as PlatformEntry;
+      return records.games.rank.subarray(first_game, first_game + count);
+    });
+    return lists.length === 1 ? { list: lists[0] as Uint32Array } : union(lists, games);
   }
 
   function withValue(list: Postings, value: string): RankSet {
@@ -124,7 +111,10 @@ export function makeSearch(index: SearchIndex, shared: Uint8Array, records: Reco
   }
 
   function withGenre(part: string): RankSet {
-    return unionOf(index.genres, textsWith(index.genres, foldCase(part)));
+    const lists = textsWith(index.genres, foldCase(part)).map(([from, to]) =>
+      ranksBetween(index.genres, from, to),
+    );
+    return union(lists, games);
   }
 
   function find(query: Query, start: number, count: number): Hits {

@@ -1,0 +1,138 @@
+/**
+ * `npm run demo`: the whole line on a sample catalogue. It makes an SQLite database in a temporary
+ * folder, issues a key, starts the scheduled generator and the proxy as they are run in earnest,
+ * and ends all of it, the folder included, on SIGTERM or Ctrl-C.
+ */
+import '../environment/node-version.ts';
+import { type ChildProcess, spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { openDatabase } from '../database/open.ts';
+import { ConfigurationError, readEnvironment } from '../environment/environment.ts';
+import { loadCatalogue } from '../test/catalogue/load.ts';
+import { sampleCatalogue } from '../test/catalogue/sample.ts';
+
+const KEY_LIMIT = '6000';
+const READY_DEADLINE_MS = 45_000;
+const STOP_DEADLINE_MS = 12_000;
+
+const children = new Map<ChildProcess, string>();
+let isStopping = false;
+
+async function main(): Promise<void> {
+  const {
+    HOST: host,
+    PORT: port,
+    ADMIN_PORT: adminPort,
+  } = readEnvironment(['HOST', 'PORT', 'ADMIN_PORT']);
+  const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-demo-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stop(0));
+
+  const api = `http://${host}:${port}`;
+  const environment = {
+    ...process.env,
+    DATABASE_URL: `sqlite:${path.join(folder, 'catalogue.db')}`,
+    SNAPSHOTS_DIR: path.join(folder, 'snapshots'),
+    SITE_URL: 'https://covers.example',
+    FILES_URL: 'https://covers.example/files',
+    LOG_LEVEL: process.env.LOG_LEVEL ?? 'warn',
+  };
+  say('Making the sample catalogue …');
+  await makeCatalogue(environment.DATABASE_URL);
+  const key = await issueKey(environment);
+  say('Generating and starting the proxy …');
+  start('the proxy', 'proxy/main.ts', environment);
+  start('the scheduled generator', 'generator/schedule.ts', environment);
+  await waitUntilReady(`http://127.0.0.1:${adminPort}/readyz`);
+  process.stdout.write(`
+The API is on ${api}/api/v1, its reference on ${api}/docs
+The snapshot's files are in ${environment.SNAPSHOTS_DIR}
+
+API key: ${key}
+curl -H 'X-Api-Key: ${key}' ${api}/api/v1/games/snes/chrono-trigger
+
+Ctrl-C ends it all.
+`);
+}
+
+async function makeCatalogue(url: string): Promise<void> {
+  const database = await openDatabase(url, { create: true });
+  try {
+    await loadCatalogue(database, sampleCatalogue());
+  } finally {
+    await database.close();
+  }
+}
+
+function issueKey(environment: NodeJS.ProcessEnv): Promise<string> {
+  const child = run('keys/main.ts', ['issue', '--limit', KEY_LIMIT, '--note', 'demo'], environment);
+  let printed = '';
+  child.stdout?.setEncoding('utf8').on('data', (text) => {
+    printed += text;
+  });
+  return new Promise((resolve, reject) => {
+    child.once('close', (code) => {
+      if (code === 0) resolve(printed.trim());
+      else reject(new Error(`Issuing a key ended with ${code}.`));
+    });
+  });
+}
+
+function start(name: string, program: string, environment: NodeJS.ProcessEnv): void {
+  const child = run(program, [], environment);
+  children.set(child, name);
+  child.once('exit', (code, signal) => {
+    children.delete(child);
+    if (isStopping) return;
+    say(`${name} ended with ${signal ?? code}.`);
+    stop(code === 2 ? 2 : 1);
+  });
+}
+
+function run(
+  program: string,
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): ChildProcess {
+  return spawn(process.execPath, [path.join(import.meta.dirname, '..', program), ...args], {
+    env: environment,
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+}
+
+async function waitUntilReady(address: string): Promise<void> {
+  const deadline = Date.now() + READY_DEADLINE_MS;
+  while (!isStopping) {
+    const reply = await fetch(address).catch(() => undefined);
+    if (reply?.ok) return;
+    if (Date.now() > deadline) throw new Error(`${address} does not become ready.`);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  // Never goes on to say that the API is there: the end is under way.
+  await new Promise(() => {});
+}
+
+async function stop(code: number): Promise<void> {
+  if (isStopping) return;
+  isStopping = true;
+  const gone = [...children.keys()].map(
+    (child) => new Promise((resolve) => child.once('exit', resolve)),
+  );
+  for (const child of children.keys()) child.kill('SIGTERM');
+  setTimeout(() => {
+    for (const child of children.keys()) child.kill('SIGKILL');
+  }, STOP_DEADLINE_MS).unref();
+  await Promise.all(gone);
+  process.exit(code);
+}
+
+function say(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+main().catch(async (error: Error) => {
+  say(error.message);
+  await stop(error instanceof ConfigurationError ? 2 : 1);
+});

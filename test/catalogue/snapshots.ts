@@ -1,0 +1,31 @@
+/** Snapshots folders made from a catalogue by the real generator, through SQLite. */
+import path from 'node:path';
+import { openDatabase } from '../../database/open.ts';
+import { generate, makeFolder } from '../product.ts';
+import type { Catalogue } from './catalogue.ts';
+import { loadCatalogue } from './load.ts';
+import { sampleCatalogue } from './sample.ts';
+
+/** Puts a catalogue into a new SQLite database. @returns its DATABASE_URL */
+export async function makeSqlite(catalogue: Catalogue): Promise<string> {
+  const url = `sqlite:${path.join(makeFolder(), 'catalogue.db')}`;
+  const database = await openDatabase(url, { create: true });
+  try {
+    await loadCatalogue(database, catalogue);
+  } finally {
+    await database.close();
+  }
+  return url;
+}
+
+/** @returns a new snapshots folder with one generation of the catalogue */
+export async function makeSnapshots(catalogue: Catalogue): Promise<string> {
+  const snapshotsDir = path.join(makeFolder(), 'snapshots');
+  await generate(await makeSqlite(catalogue), snapshotsDir);
+  return snapshotsDir;
+}
+
+/** A snapshots folder of the sample catalogue. */
+export function makeSampleSnapshots(): Promise<string> {
+  return makeSnapshots(sampleCatalogue());
+}
