@@ -157,7 +157,7 @@ export async function openMysql(address: MysqlAddress, patience: Patience): Prom
       const rows = await database.rows(
         `SELECT table_name, column_name FROM information_schema.columns
          WHERE table_schema = DATABASE()
-           AND (@@lower_case_table_names > 0 OR BINARY table_name = BINARY LOWER(table_name))`,
+           AND (@@lower_case_table_names > 0 OR CAST(table_name AS BINARY) = CAST(LOWER(table_name) AS BINARY))`,
       );
       const columns = new Map<string, Set<string>>();
       for (const [table, column] of rows) {

@@ -118,11 +118,15 @@ export async function startMariaDb(): Promise<MariaDb> {
         '--aria-pagecache-buffer-size=8M',
         '--innodb-buffer-pool-size=192M',
         '--innodb-log-file-size=64M',
-        '--innodb-flush-log-at-trx-commit=0',
+        '--innodb-flush-log-at-trx-commit=2',
         '--innodb-doublewrite=0',
         '--max-connections=60',
       ],
-      { stdio: ['pipe', 'pipe', 'ignore'] },
+      {
+        stdio: ['pipe', 'pipe', 'ignore'],
+        // Debian keeps the server where only root looks.
+        env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` },
+      },
     );
     pid = await new Promise<number>((resolve, reject) => {
       child.once('error', reject);

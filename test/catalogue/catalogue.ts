@@ -1,0 +1,11 @@
+/** A catalogue as rows: what tests and benchmarks load into a database. */
+import type { Row } from '../../database/database.ts';
+
+/** Rows in the order of the tables' columns (database/schema.ts); each list can be read repeatedly. */
+export interface Catalogue {
+  readonly platforms: Iterable<Row>;
+  readonly games: Iterable<Row>;
+  readonly covers: Iterable<Row>;
+  readonly coverFiles: Iterable<Row>;
+  readonly accounts: Iterable<Row>;
+}
