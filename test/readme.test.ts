@@ -1,0 +1,44 @@
+/** Holds README.md and .env.example to what the programs know. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { VARIABLES } from '../environment/environment.ts';
+import { ROOT } from './product.ts';
+
+const readme = readFileSync(path.join(ROOT, 'README.md'), 'utf8');
+const packageJson = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
+
+test('the configuration table has every variable with its default and meaning, and no other', () => {
+  const rows = [...readme.matchAll(/^\| `([A-Z_]+)` \| (.+?) \| (.+) \|$/gm)].map((row) =>
+    row.slice(1),
+  );
+  const expected = Object.entries(VARIABLES).map(([name, variable]) => [
+    name,
+    variable.default === undefined
+      ? 'required'
+      : variable.default === ''
+        ? 'none'
+        : `\`${variable.default}\``,
+    variable.meaning,
+  ]);
+  expect(rows).toEqual(expected);
+});
+
+test('.env.example sets every variable once', () => {
+  const example = readFileSync(path.join(ROOT, '.env.example'), 'utf8');
+  const names = [...example.matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name);
+  expect(names.toSorted()).toEqual(Object.keys(VARIABLES).toSorted());
+});
+
+test('every dependency is named with its reason', () => {
+  const section = readme.slice(readme.indexOf('## Dependencies'));
+  for (const group of ['dependencies', 'devDependencies', 'optionalDependencies']) {
+    for (const name of Object.keys(packageJson[group])) expect(section).toContain(`\`${name}\``);
+  }
+});
+
+test('every command that it names exists', () => {
+  for (const [, script] of readme.matchAll(/`npm run ([a-z]+)/g)) {
+    expect(Object.keys(packageJson.scripts)).toContain(script);
+  }
+});
