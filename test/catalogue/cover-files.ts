@@ -1,0 +1,72 @@
+/**
+ * Plausible files for a cover: one to three sizes of one image, in pixels and bytes. Handed the
+ * shape of the box; hands on rows of `cover_files`. The images themselves do not exist.
+ */
+import type { Row } from '../../database/database.ts';
+import type { Random } from './random.ts';
+
+/** Of the front of a box, width to height. */
+export type Shape = readonly [width: number, height: number];
+
+/** The longest side of each variant, in pixels; that of an original differs from scan to scan. */
+const LONGEST_SIDE = { original: 2400, large: 1000, thumb: 250 } as const;
+const VARIANTS = ['original', 'large', 'thumb'] as const;
+
+// Bytes per pixel as such images have them.
+const FORMATS = {
+  png: ['image/png', 1.4],
+  jpg: ['image/jpeg', 0.35],
+  webp: ['image/webp', 0.22],
+} as const;
+const SHARE_UNMEASURED = 0.02;
+
+/**
+ * The rows of a cover's files.
+ * @param firstId the id of the first one; those of the others follow
+ * @param type of the cover, which shapes the image: "spine", "cart", "disc" or any other
+ * @param folder what their paths begin with, without a slash at the end
+ */
+export function makeFiles(
+  random: Random,
+  count: number,
+  firstId: number | string,
+  coverId: number | string,
+  type: string | null,
+  shape: Shape,
+  folder: string,
+): Row[] {
+  const rows: Row[] = [];
+  const [across, up] = shapeOf(type, shape);
+  const scanned = random.next();
+  const original = scanned < 0.45 ? 'png' : scanned < 0.8 ? 'jpg' : 'webp';
+  for (let number = 0; number < count; number++) {
+    const variant = VARIANTS[number] as (typeof VARIANTS)[number];
+    const extension = variant === 'original' ? original : 'webp';
+    const [mimeType, bytesPerPixel] = FORMATS[extension];
+    let longest: number = LONGEST_SIDE[variant];
+    if (variant === 'original') longest = Math.round(longest * (0.5 + random.next() * 0.75));
+    const unit = longest / Math.max(across, up);
+    const width = Math.round(across * unit);
+    const height = Math.round(up * unit);
+    const size = Math.round(width * height * bytesPerPixel * (0.8 + random.next() * 0.4));
+    const isMeasured = !random.happens(SHARE_UNMEASURED);
+    rows.push([
+      typeof firstId === 'number' ? firstId + number : String(BigInt(firstId) + BigInt(number)),
+      coverId,
+      variant,
+      mimeType,
+      isMeasured ? width : null,
+      isMeasured ? height : null,
+      isMeasured ? size : null,
+      `${folder}/${coverId}-${variant}.${extension}`,
+    ]);
+  }
+  return rows;
+}
+
+function shapeOf(type: string | null, [across, up]: Shape): Shape {
+  if (type === 'spine') return [across * 0.12, up];
+  if (type === 'cart') return [4, 3];
+  if (type === 'disc') return [1, 1];
+  return [across, up];
+}
