@@ -98,7 +98,7 @@ function checkFile(path: string, create: boolean): boolean {
 
 function connect(path: string): DatabaseSync {
   try {
-    return new DatabaseSync(path, { readBigInts: true, returnArrays: true, timeout: 0 });
+    return new DatabaseSync(path, { timeout: 0 });
   } catch (cause) {
     throw new Error(`${path} cannot be opened: ${messageOf(cause)}`, { cause });
   }
@@ -106,7 +106,12 @@ function connect(path: string): DatabaseSync {
 
 function writerOn(connection: DatabaseSync, path: string): Writer {
   const step = <T>(sql: string, action: (statement: StatementSync) => T): Promise<T> =>
-    patiently(path, () => action(connection.prepare(sql))).catch((cause) => {
+    patiently(path, () => {
+      const statement = connection.prepare(sql);
+      statement.setReturnArrays(true);
+      statement.setReadBigInts(true);
+      return action(statement);
+    }).catch((cause) => {
       throw new Error(`query of ${path}: ${messageOf(cause)}`, { cause });
     });
   return {
