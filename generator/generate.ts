@@ -1,0 +1,153 @@
+/**
+ * One run of the generator: reads the catalogue in one consistent read, writes a generation beside
+ * the others and publishes it, or says why not. At most one run at a time in a snapshots folder.
+ */
+import { mkdirSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import type { Database } from '../database/database.ts';
+import { checkSchema } from '../database/schema.ts';
+import { GENERATIONS, REPORT, STATS, UNFINISHED_PREFIX } from '../format/layout.ts';
+import type { Counts, ManifestContent, Settings } from '../format/manifest.ts';
+import { MINISEARCH_OPTIONS_HASH } from '../format/words.ts';
+import { writeWhole } from './file-writer.ts';
+import { makeFolders, removeDebris } from './generations.ts';
+import { withLock } from './lock.ts';
+import { numberRecords } from './numbering.ts';
+import type { Progress } from './progress.ts';
+import { findShrinkage, isUnchanged, type Previous, publish, readPrevious } from './publish.ts';
+import { readCatalogue } from './read-catalogue.ts';
+import { makeReport, type Report } from './report.ts';
+import { gatherStatistics } from './stats.ts';
+import { writeRecords } from './write-records.ts';
+import { writeSearch } from './write-search.ts';
+
+/** What was read should not be published; `--force` publishes it all the same. */
+export class RefusedError extends Error {
+  override readonly name = 'RefusedError';
+}
+
+export interface RunOptions {
+  readonly snapshotsDir: string;
+  readonly settings: Settings;
+  /** Does everything but publish. */
+  readonly isDryRun: boolean;
+  /** Publishes past the share of rows left out and the shrink guard. */
+  readonly isForced: boolean;
+}
+
+export interface RunResult {
+  readonly outcome: 'published' | 'unchanged' | 'dry_run';
+  /** The generation that is current after the run; undefined only when none is yet. */
+  readonly id: string | undefined;
+  readonly counts: Counts;
+  readonly previousCounts: Counts | undefined;
+}
+
+/**
+ * @throws LockedError, RefusedError, or Error with the step that failed; `current` is as it was
+ */
+export async function generate(
+  database: Database,
+  options: RunOptions,
+  progress: Progress,
+): Promise<RunResult> {
+  const { snapshotsDir } = options;
+  await checkSchema(database);
+  return withLock(snapshotsDir, async () => {
+    makeFolders(snapshotsDir);
+    removeDebris(snapshotsDir);
+    const work = path.join(snapshotsDir, GENERATIONS, `${UNFINISHED_PREFIX}${process.pid}`);
+    const dir = path.join(work, 'generation');
+    for (const folder of ['games', 'covers', 'index']) {
+      mkdirSync(path.join(dir, folder), { recursive: true });
+    }
+    // Nothing of a run that fails is left behind, whichever way it ends.
+    const clear = () => rmSync(work, { recursive: true, force: true });
+    process.once('exit', clear);
+    try {
+      return await writeAndPublish(database, options, progress, work, dir);
+    } finally {
+      process.removeListener('exit', clear);
+      clear();
+    }
+  });
+}
+
+async function writeAndPublish(
+  database: Database,
+  options: RunOptions,
+  progress: Progress,
+  work: string,
+  dir: string,
+): Promise<RunResult> {
+  const { snapshotsDir, settings } = options;
+  const report = makeReport();
+  const content = await writeContent(database, settings, progress, report, work, dir);
+  for (const line of report.summary()) progress.warn(`Left out: ${line}.`);
+  const previous = readPrevious(snapshotsDir);
+  const result = {
+    id: previous.id,
+    counts: content.counts,
+    previousCounts: previous.manifest?.counts,
+  };
+  if (isUnchanged(snapshotsDir, previous, content)) return { ...result, outcome: 'unchanged' };
+  refuseUnsound(options, report, previous, content, progress);
+  if (options.isDryRun) return { ...result, outcome: 'dry_run' };
+  progress.step('verifying and publishing');
+  const { id } = await publish(snapshotsDir, dir, content, previous);
+  return { ...result, outcome: 'published', id };
+}
+
+async function writeContent(
+  database: Database,
+  settings: Settings,
+  progress: Progress,
+  report: Report,
+  work: string,
+  dir: string,
+): Promise<ManifestContent> {
+  const source = await readCatalogue(database, settings, work, report, (table, rows, ofRows) =>
+    progress.advance(`reading ${table}`, rows, ofRows),
+  );
+  try {
+    progress.step('sorting');
+    const numbering = numberRecords(source);
+    const files = writeRecords(dir, source, numbering, settings, (packs, ofPacks) =>
+      progress.advance('writing packs', packs, ofPacks),
+    );
+    const { counts, latestCoverAt, body } = gatherStatistics(source, numbering);
+    progress.step('writing the search index');
+    files.push(
+      writeWhole(dir, STATS, [body]),
+      writeWhole(dir, REPORT, [report.encode()]),
+      ...writeSearch(dir, source, numbering),
+    );
+    return {
+      latest_cover_at: latestCoverAt,
+      counts: { ...counts, left_out: report.total() },
+      settings,
+      minisearch_options: MINISEARCH_OPTIONS_HASH,
+      files,
+    };
+  } finally {
+    source.discard();
+  }
+}
+
+function refuseUnsound(
+  { isForced }: RunOptions,
+  report: Report,
+  previous: Previous,
+  content: ManifestContent,
+  progress: Progress,
+): void {
+  const faults = [...report.faults(), ...findShrinkage(previous, content)];
+  if (faults.length === 0) return;
+  const all = faults.join('; ');
+  if (!isForced) {
+    throw new RefusedError(
+      `Nothing is published: ${all}. The generation before goes on. Mend the data, or run with --force if this is what you want.`,
+    );
+  }
+  progress.warn(`Published all the same, as forced: ${all}.`);
+}

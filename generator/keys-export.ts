@@ -1,0 +1,50 @@
+/**
+ * Hands the keys over: from the table `api_keys` to `keys.json`, the one thing that the proxy reads
+ * of them. A file that still holds only gets a new time, which says that it was looked at.
+ */
+import { mkdirSync, readFileSync, utimesSync } from 'node:fs';
+import path from 'node:path';
+import type { Database } from '../database/database.ts';
+import { encodeKeys, type KeyEntry, type KeyState } from '../format/keys-file.ts';
+import { KEYS_FILE } from '../format/layout.ts';
+import { replaceFile } from './atomic-file.ts';
+
+// A key that was never revealed has no hash yet: nobody can send it.
+const SQL = `SELECT id, key_hash, state, limit_per_minute FROM api_keys
+  WHERE key_hash IS NOT NULL AND state IN ('approved', 'rejected', 'revoked') ORDER BY id`;
+
+/** @returns whether the content changed */
+export async function exportKeys(database: Database, snapshotsDir: string): Promise<boolean> {
+  const rows = await database.rows(SQL);
+  const keys = rows.map(
+    ([id, hash, state, limit]): KeyEntry => ({
+      id: Number(id),
+      hash: String(hash),
+      state: state as KeyState,
+      limit: Math.max(1, Number(limit)),
+    }),
+  );
+  const content = encodeKeys(keys);
+  const file = path.join(snapshotsDir, KEYS_FILE);
+  if (readIfThere(file) === content) {
+    const now = new Date();
+    utimesSync(file, now, now);
+    return false;
+  }
+  mkdirSync(snapshotsDir, { recursive: true });
+  replaceFile(file, content, 0o600);
+  return true;
+}
+
+/** Whether the database has the table of keys at all; a site may not have made it yet. */
+export async function hasKeys(database: Database): Promise<boolean> {
+  return (await database.columns()).has('api_keys');
+}
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,53 @@
+/**
+ * One writer at a time in a snapshots folder: a generator, a rollback or a prune.
+ *
+ * The lock is a lock of the kernel on a file, taken through SQLite since Node has no call for it:
+ * it goes with the process however that dies, so it is never left behind, and no number of a
+ * process has to be believed.
+ */
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { LOCK_FILE } from '../format/layout.ts';
+
+/** Another process is writing into the snapshots folder. */
+export class LockedError extends Error {
+  override readonly name = 'LockedError';
+}
+
+/**
+ * Holds the lock while `work` runs.
+ * @throws LockedError at once when another process holds it
+ */
+export async function withLock<T>(snapshotsDir: string, work: () => Promise<T>): Promise<T> {
+  mkdirSync(snapshotsDir, { recursive: true });
+  const file = path.join(snapshotsDir, LOCK_FILE);
+  const holderFile = `${file}.holder`;
+  const lock = new DatabaseSync(file, { timeout: 0 });
+  try {
+    try {
+      // Without a journal there is no second file, and an exclusive transaction is the bare lock.
+      lock.exec('PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE');
+    } catch (cause) {
+      if (!/locked|busy/i.test((cause as Error).message)) {
+        throw new Error(`lock ${file}: ${(cause as Error).message}`, { cause });
+      }
+      throw new LockedError(
+        `Another run (process ${readHolder(holderFile)}) works in ${snapshotsDir}. Wait for it to end.`,
+        { cause },
+      );
+    }
+    writeFileSync(holderFile, `${process.pid}\n`);
+    return await work();
+  } finally {
+    lock.close();
+  }
+}
+
+function readHolder(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim();
+  } catch {
+    return 'unknown';
+  }
+}

@@ -1,0 +1,91 @@
+/**
+ * The JSON of each resource, member by member in the order of the contract. Built by hand because
+ * ids beyond 2^53 must stay exact and because a record is put together from pieces.
+ */
+import type { Value } from '../database/database.ts';
+import type { Settings } from '../format/manifest.ts';
+
+// Nearly every short text is plain ASCII without quotes: no need for the general way.
+const PLAIN = /^[ !#-[\]-~]*$/;
+
+function text(value: string | null): string {
+  if (value === null) return 'null';
+  return value.length < 200 && PLAIN.test(value)
+    ? `"${value}"`
+    : JSON.stringify(value.toWellFormed());
+}
+
+/** A game's record up to its publisher; {@link encodeGameTail} ends it. */
+export function encodeGameHead(
+  id: string,
+  slug: string,
+  title: string,
+  year: number | null,
+  description: string | null,
+  genres: string | null,
+  developer: string | null,
+  publisher: string | null,
+): string {
+  return `{"id":${id},"slug":"${slug}","title":${text(title)},"release_year":${year},"description":${text(description)},"genres":${text(genres)},"developer":${text(developer)},"publisher":${text(publisher)}`;
+}
+
+export function encodeGameTail(
+  coverCount: number,
+  platformRef: string,
+  platformUrl: string,
+  slug: string,
+): string {
+  return `,"cover_count":${coverCount},"platform":${platformRef},"url":"${platformUrl}/game/${slug}"}`;
+}
+
+/** A platform as it stands inside games and covers. */
+export function encodePlatformRef(slug: string, name: string): string {
+  return `{"slug":"${slug}","name":${text(name)}}`;
+}
+
+/** The address of a platform's page, which those of its games begin with. */
+export function platformUrl({ site_url, site_language }: Settings, slug: string): string {
+  return `${site_url}/${site_language}/platform/${slug}`;
+}
+
+export function encodePlatform(
+  slug: string,
+  name: string,
+  games: number,
+  covers: number,
+  url: string,
+): string {
+  return `{"slug":"${slug}","name":${text(name)},"game_count":${games},"cover_count":${covers},"url":"${url}"}`;
+}
+
+/** A cover's record up to its files; the files and `]}` end it. */
+export function encodeCoverHead(
+  id: string,
+  region: string | null,
+  type: string | null,
+  approvedAt: string | null,
+  gameSlug: string,
+  gameTitle: string,
+  platformRef: string,
+): string {
+  return `{"id":${id},"region":${text(region)},"type":${text(type)},"approved_at":${text(approvedAt)},"game":{"slug":"${gameSlug}","title":${text(gameTitle)},"platform":${platformRef}},"files":[`;
+}
+
+export const COVER_TAIL = ']}';
+
+export function encodeFile(
+  id: string,
+  variant: string | null,
+  mimeType: string | null,
+  width: Value,
+  height: Value,
+  sizeBytes: Value,
+  url: string,
+): string {
+  return `{"id":${id},"variant":${text(variant)},"mime_type":${text(mimeType)},"width":${width},"height":${height},"size_bytes":${sizeBytes},"url":${text(url)}}`;
+}
+
+/** RFC 3339 in UTC with whole seconds, or null for NaN. */
+export function encodeTime(seconds: number): string | null {
+  return Number.isNaN(seconds) ? null : `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`;
+}

@@ -1,0 +1,107 @@
+/**
+ * Holds single values of rows to the contract. Each check hands on the value as it is published or
+ * throws a {@link RowFault}, whose message is the reason in `report.json`.
+ */
+import type { Value } from '../database/database.ts';
+import { isSlug } from '../format/layout.ts';
+import { type Id, readId } from './growable.ts';
+
+/** The row breaks the contract and is left out. */
+export class RowFault extends Error {
+  override readonly name = 'RowFault';
+}
+
+export function checkId(value: Value, column = 'id'): Id {
+  const id = readId(value);
+  if (id === undefined) throw new RowFault(`${column} is not an unsigned whole number`);
+  return id;
+}
+
+export function checkSlug(value: Value): string {
+  if (value === '' || value === null) throw new RowFault('slug is empty');
+  if (typeof value !== 'string' || !isSlug(value)) throw new RowFault('slug does not fit a path');
+  return value;
+}
+
+/** Text that must be there: not empty, not blank. */
+export function checkText(value: Value, column: string): string {
+  if (typeof value !== 'string') throw new RowFault(`${column} is not text`);
+  if (value.trim() === '') throw new RowFault(`${column} is empty`);
+  return value;
+}
+
+/** Text that may be unknown; an empty one is. */
+export function checkOptionalText(value: Value, column: string): string | null {
+  if (value === null || value === '') return null;
+  if (typeof value !== 'string') throw new RowFault(`${column} is not text`);
+  return value;
+}
+
+/** A whole number that may be unknown; beyond 2^53 its decimal digits. */
+export function checkOptionalCount(value: Value, column: string): Value {
+  if (value !== null && readId(value) === undefined) {
+    throw new RowFault(`${column} is not an unsigned whole number`);
+  }
+  return value;
+}
+
+export function checkOptionalYear(value: Value): number | null {
+  if (value === null) return null;
+  if (typeof value !== 'number' || !Number.isInteger(value) || Math.abs(value) > 9999) {
+    throw new RowFault('release_year is not a year');
+  }
+  return value;
+}
+
+const TIME = /^(\d{4})-(\d\d)-(\d\d)[ T](\d\d):(\d\d):(\d\d)(?:\.\d+)?Z?$/;
+
+/** @returns seconds since 1970 in UTC, or NaN for null */
+export function checkOptionalTime(value: Value, column: string): number {
+  if (value === null) return Number.NaN;
+  const parts = typeof value === 'string' ? TIME.exec(value) : null;
+  if (parts === null) throw new RowFault(`${column} is not a time`);
+  const [year, month, day, hour, minute, second] = parts.slice(1).map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
+  const time = Date.UTC(year, month - 1, day, hour, minute, second);
+  const date = new Date(time);
+  // Date.UTC carries what does not exist over to the next month, and 0000-00-00 to another year.
+  const exists =
+    date.getUTCFullYear() === year &&
+    date.getUTCMonth() === month - 1 &&
+    date.getUTCDate() === day &&
+    hour < 24 &&
+    minute < 60 &&
+    second < 60;
+  if (!exists) throw new RowFault(`${column} is not a time that exists`);
+  return time / 1000;
+}
+
+const PLAIN_PATH = /^[A-Za-z0-9._~/-]+$/;
+const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
+
+/**
+ * The address of a cover file.
+ * @param filesUrl what a relative path is joined to, without a slash at its end
+ */
+export function checkFileUrl(value: Value, filesUrl: string): string {
+  if (typeof value !== 'string' || value.trim() === '') throw new RowFault('path is empty');
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
+  if (/[\u0000-\u001f\u007f]/.test(value)) throw new RowFault('path has control characters');
+  if (SCHEME.test(value)) {
+    if (!/^https?:\/\//i.test(value) || !URL.canParse(value)) {
+      throw new RowFault('path is neither relative nor an http or https address');
+    }
+    return new URL(value).href;
+  }
+  const path = value.replace(/^\/+/, '');
+  if (path === '') throw new RowFault('path is empty');
+  if (path.split('/').includes('..')) throw new RowFault('path leaves its folder');
+  if (PLAIN_PATH.test(path)) return `${filesUrl}/${path}`;
+  return `${filesUrl}/${path.toWellFormed().split('/').map(encodeURIComponent).join('/')}`;
+}
