@@ -83,12 +83,14 @@ export function idColumn(): IdColumn {
       lows.push(id[1]);
       return true;
     },
-    find(id) {
+    find([high, low]) {
+      const allHigh = highs.values();
+      const allLow = lows.values();
       let from = 0;
-      let to = highs.length;
+      let to = allHigh.length;
       while (from < to) {
         const middle = (from + to) >>> 1;
-        const order = compare(middle, id);
+        const order = (allHigh[middle] as number) - high || (allLow[middle] as number) - low;
         if (order === 0) return middle;
         if (order < 0) from = middle + 1;
         else to = middle;

@@ -34,7 +34,7 @@ export interface Games {
   readonly year: Growable<Float64Array>;
   readonly genres: Interned;
   readonly genresOf: Growable<Uint32Array>;
-  /** Where each game's record up to its publisher stands in the spool. */
+  /** Where each game's record up to its publisher stands in its platform's part of the spool. */
   readonly headStart: Growable<Float64Array>;
   readonly headLength: Growable<Uint32Array>;
   readonly spool: Spool;
@@ -51,7 +51,7 @@ export interface Covers {
   readonly type: Growable<Uint32Array>;
   /** Seconds since 1970; NaN: unknown. */
   readonly approvedAt: Growable<Float64Array>;
-  /** Where the JSON of each cover's files stands in the spool, and how many they are. */
+  /** Where the JSON of each cover's files stands in the platform's part of the spool, and how many. */
   readonly filesStart: Growable<Float64Array>;
   readonly filesLength: Growable<Uint32Array>;
   readonly filesCount: Growable<Uint32Array>;
@@ -82,8 +82,12 @@ export async function readCatalogue(
   report: Report,
   onRows: OnRows,
 ): Promise<SourceCatalogue> {
-  const spools = ['game-heads', 'cover-files'].map((name) => makeSpool(path.join(workDir, name)));
-  const [gameSpool, fileSpool] = spools as [Spool, Spool];
+  const spools: Spool[] = [];
+  const openSpool = (name: string, platforms: number) => {
+    const spool = makeSpool(path.join(workDir, name), platforms);
+    spools.push(spool);
+    return spool;
+  };
   const discard = () => {
     for (const spool of spools) spool.discard();
   };
@@ -91,10 +95,12 @@ export async function readCatalogue(
     return await database.snapshot(async (reader) => {
       const read = readTable(reader, report, onRows);
       const { platforms, numberOf } = await readPlatforms(read, report);
-      const { games, keptAt } = await readGames(read, report, numberOf, gameSpool);
-      const covers = await readCovers(read, report, games.all, keptAt, fileSpool);
-      await readFiles(read, covers, settings.files_url);
-      return { platforms, games: games.kept, covers, discard };
+      const gameSpool = openSpool('game-heads', platforms.length);
+      const { games, allGames, keptAt } = await readGames(read, report, numberOf, gameSpool);
+      const fileSpool = openSpool('cover-files', platforms.length);
+      const covers = await readCovers(read, report, allGames, keptAt, fileSpool);
+      await readFiles(read, covers, games.platform, settings.files_url);
+      return { platforms, games, covers, discard };
     });
   } catch (error) {
     discard();
@@ -205,9 +211,10 @@ async function readGames(
     kept.slugs.push(slug);
     kept.year.push(year ?? Number.NaN);
     kept.genresOf.push(kept.genres.numberOf(genres));
-    kept.headStart.push(spool.end);
+    kept.headStart.push(spool.endOf(platform));
     kept.headLength.push(
       spool.add(
+        platform,
         encodeGameHead(
           String(row[0]),
           slug,
@@ -223,7 +230,7 @@ async function readGames(
   });
   if (kept.ids.length === 0 && report.total() > 0)
     throw new Error('No row of games keeps the contract.');
-  return { games: { kept, all }, keptAt };
+  return { games: kept, allGames: all, keptAt };
 }
 
 async function readCovers(
@@ -278,7 +285,12 @@ async function readCovers(
   return covers;
 }
 
-async function readFiles(read: ReadTable, covers: Covers, filesUrl: string): Promise<void> {
+async function readFiles(
+  read: ReadTable,
+  covers: Covers,
+  platformOf: Games['platform'],
+  filesUrl: string,
+): Promise<void> {
   let place = 0;
   const sql =
     'SELECT id, cover_id, variant, mime_type, width, height, size_bytes, path FROM cover_files ORDER BY cover_id, id';
@@ -289,7 +301,8 @@ async function readFiles(read: ReadTable, covers: Covers, filesUrl: string): Pro
     if (place === covers.ids.length || covers.ids.compare(place, cover) !== 0) {
       throw new check.RowFault('the cover does not exist');
     }
-    if (covers.game.at(place) === HIDDEN) return;
+    const game = covers.game.at(place);
+    if (game === HIDDEN) return;
     const file = encodeFile(
       String(row[0]),
       check.checkOptionalText(row[2] ?? null, 'variant'),
@@ -300,8 +313,9 @@ async function readFiles(read: ReadTable, covers: Covers, filesUrl: string): Pro
       check.checkFileUrl(row[7] ?? null, filesUrl),
     );
     const count = covers.filesCount.at(place);
-    if (count === 0) covers.filesStart.set(place, covers.spool.end);
-    const length = covers.spool.add(count === 0 ? file : `,${file}`);
+    const platform = platformOf.at(game);
+    if (count === 0) covers.filesStart.set(place, covers.spool.endOf(platform));
+    const length = covers.spool.add(platform, count === 0 ? file : `,${file}`);
     covers.filesLength.set(place, covers.filesLength.at(place) + length);
     covers.filesCount.set(place, count + 1);
   });

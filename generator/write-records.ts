@@ -61,6 +61,7 @@ export function writeRecords(
     const place = placeOfCover[number] as number;
     const game = covers.game.at(place);
     return {
+      platform: games.platform.at(game),
       head: records.encodeCoverHead(
         covers.ids.text(place),
         covers.regions.values[covers.region.at(place)] ?? null,
@@ -84,6 +85,7 @@ export function writeRecords(
       const place = placeOfGame[number] as number;
       const coverCount = (firstCover[number + 1] as number) - (firstCover[number] as number);
       return {
+        platform,
         head: '',
         spool: games.spool,
         start: games.headStart.at(place),
@@ -112,6 +114,7 @@ export function writeRecords(
 
 /** A record: text, then a piece of a spool, then text. */
 interface Pieces {
+  readonly platform: number;
   readonly head: string;
   readonly spool: Spool;
   readonly start: number;
@@ -143,11 +146,11 @@ function writePack(
 
 function writeRecord(
   writer: FileWriter,
-  { head, spool, start, length, tail }: Pieces,
+  { platform, head, spool, start, length, tail }: Pieces,
 ): { length: number; hash: ContentHash } {
   const { buffer, at } = writer.reserve(head.length * 3 + length + tail.length * 3);
   let end = at + buffer.write(head, at);
-  spool.copy(start, length, buffer, end);
+  spool.copy(platform, start, length, buffer, end);
   end += length;
   end += buffer.write(tail, end);
   writer.commit(end - at);
