@@ -1,0 +1,150 @@
+/**
+ * `npm run schedule`: a generation whenever GENERATE_CRON says so, never two at once, and the keys
+ * file every two seconds. Each generation runs in a process of its own, which gives its memory back
+ * and cannot take the schedule down.
+ */
+import '../environment/node-version.ts';
+import { type ChildProcess, spawn } from 'node:child_process';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { schedule, validate } from 'node-cron';
+import { type Logger, pino } from 'pino';
+import type { Database } from '../database/database.ts';
+import { openDatabase } from '../database/open.ts';
+import {
+  ConfigurationError,
+  loadEnvironmentFile,
+  readEnvironment,
+} from '../environment/environment.ts';
+import { currentId } from './generations.ts';
+import { exportKeys, hasKeys } from './keys-export.ts';
+
+const KEYS_INTERVAL_MS = 2_000;
+
+async function main(): Promise<void> {
+  loadEnvironmentFile();
+  const environment = readEnvironment([
+    'DATABASE_URL',
+    'SNAPSHOTS_DIR',
+    'SITE_URL',
+    'SITE_LANGUAGE',
+    'FILES_URL',
+    'GENERATE_CRON',
+    'LOG_LEVEL',
+  ]);
+  const { GENERATE_CRON: cron, SNAPSHOTS_DIR: snapshotsDir } = environment;
+  if (!validate(cron)) {
+    throw new ConfigurationError(
+      `GENERATE_CRON must be a cron expression such as */15 * * * *, not ${JSON.stringify(cron)}.`,
+    );
+  }
+  const log = pino({ level: environment.LOG_LEVEL }, pino.destination(2));
+  const runs = makeRuns(log);
+  const task = schedule(cron, runs.start, { noOverlap: true, timezone: 'UTC' });
+  const keys = followKeys(environment.DATABASE_URL, snapshotsDir, log);
+  log.info({ cron, snapshotsDir }, 'scheduled');
+  if (currentId(snapshotsDir) === undefined) void runs.start();
+
+  let isStopping = false;
+  const stop = async (signal: string) => {
+    if (isStopping) return;
+    isStopping = true;
+    log.info({ signal }, 'stopping');
+    await task.stop();
+    await Promise.all([runs.stop(), keys.stop()]);
+    process.exit(0);
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+}
+
+/** Runs of the generator, one at a time. */
+function makeRuns(log: Logger) {
+  let running: ChildProcess | undefined;
+
+  /** @returns when the run has ended, so that none overlaps */
+  async function start(): Promise<void> {
+    if (running !== undefined) return;
+    const child = spawn(process.execPath, [path.join(import.meta.dirname, 'main.ts'), '--json'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    running = child;
+    let lastLine = '';
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      lastLine = line;
+      log.debug({ run: child.pid }, line);
+    });
+    let result = '';
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      result += text;
+    });
+    const code = await new Promise<number | string>((resolve) => {
+      child.once('error', (error) => resolve(error.message));
+      child.once('close', (exit, signal) => resolve(exit ?? signal ?? 'nothing'));
+    });
+    running = undefined;
+    if (code === 0) log.info(JSON.parse(result), 'generated');
+    else if (code === 4) log.warn(lastLine);
+    else log.error({ code }, `the generator failed: ${lastLine}`);
+  }
+
+  async function stop(): Promise<void> {
+    const child = running;
+    if (child === undefined) return;
+    const gone = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGTERM');
+    await gone;
+  }
+
+  return { start, stop };
+}
+
+/** Exports the keys again and again; a database that is gone leaves the last file as it is. */
+function followKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
+  let database: Database | undefined;
+  let lastFault = '';
+  let isStopped = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  async function exportOnce(): Promise<void> {
+    database ??= await openDatabase(databaseUrl);
+    if (!(await hasKeys(database))) return;
+    if (await exportKeys(database, snapshotsDir)) log.info('exported the keys');
+    if (lastFault !== '') log.info('the database is back');
+    lastFault = '';
+  }
+
+  async function loop(): Promise<void> {
+    try {
+      await exportOnce();
+    } catch (error) {
+      const { message } = error as Error;
+      // Said once, not every two seconds.
+      if (message !== lastFault) log.error(`the keys stay as last known: ${message}`);
+      lastFault = message;
+      await closeDatabase();
+    }
+    if (!isStopped) timer = setTimeout(() => (underWay = loop()), KEYS_INTERVAL_MS);
+  }
+
+  async function closeDatabase(): Promise<void> {
+    const old = database;
+    database = undefined;
+    await old?.close().catch(() => {});
+  }
+
+  let underWay = loop();
+  return {
+    async stop() {
+      isStopped = true;
+      clearTimeout(timer);
+      await underWay;
+      await closeDatabase();
+    },
+  };
+}
+
+main().catch((error: Error) => {
+  process.stderr.write(`${error.message}\n`);
+  process.exit(error instanceof ConfigurationError ? 2 : 1);
+});
