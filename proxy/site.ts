@@ -55,6 +55,7 @@ export function openSite(): ReadonlyMap<string, Page> {
   const swagger = (name: string) => readFileSync(resolve(`swagger-ui-dist/${name}`));
   return new Map<string, Page>([
     ['/', makePage(HTML, own('start.html'), START_POLICY)],
+    ['/start.css', makePage(CSS, own('start.css'))],
     ['/start.js', makePage(SCRIPT, own('start.js'))],
     ['/site.css', makePage(CSS, own('site.css'))],
     ['/icon.svg', makePage(SVG, own('icon.svg'))],

@@ -16,6 +16,8 @@ globalThis.SwaggerUIBundle({
   displayRequestDuration: true,
   defaultModelsExpandDepth: 0,
   persistAuthorization: false,
+  // Of its themes one whose colours all stand out from the ground.
+  syntaxHighlight: { theme: 'tomorrow-night' },
   // Without this the page would send the document's address to a service of others.
   validatorUrl: null,
 });
