@@ -60,7 +60,8 @@ export function makeRollingWindow(): RollingWindow {
   }
 
   function quota(admitted: boolean, limit: number, now: number): Quota {
-    const untilFree = (time: number) => Math.ceil((time + WINDOW_MS - now) / 1000);
+    // In this order: `time + WINDOW_MS - now` rounds to a little over a minute, and that up to 61 s.
+    const untilFree = (time: number) => Math.ceil((WINDOW_MS - (now - time)) / 1000);
     return {
       admitted,
       limit,
