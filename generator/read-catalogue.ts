@@ -94,9 +94,9 @@ export async function readCatalogue(
   try {
     return await database.snapshot(async (reader) => {
       const read = readTable(reader, report, onRows);
-      const { platforms, numberOf } = await readPlatforms(read, report);
+      const { platforms, numberOf } = await readPlatforms(read);
       const gameSpool = openSpool('game-heads', platforms.length);
-      const { games, allGames, keptAt } = await readGames(read, report, numberOf, gameSpool);
+      const { games, allGames, keptAt } = await readGames(read, numberOf, gameSpool);
       const fileSpool = openSpool('cover-files', platforms.length);
       const covers = await readCovers(read, report, allGames, keptAt, fileSpool);
       await readFiles(read, covers, games.platform, settings.files_url);
@@ -136,7 +136,7 @@ function readTable(reader: Reader, report: Report, onRows: OnRows): ReadTable {
   };
 }
 
-async function readPlatforms(read: ReadTable, report: Report) {
+async function readPlatforms(read: ReadTable) {
   const found: (Platform & { id: string })[] = [];
   const slugs = new Set<string>();
   await read('platforms', 'SELECT id, slug, name FROM platforms ORDER BY id', (row) => {
@@ -147,8 +147,6 @@ async function readPlatforms(read: ReadTable, report: Report) {
     slugs.add(slug);
     found.push({ id: String(row[0]), slug, name });
   });
-  if (found.length === 0 && report.total() > 0)
-    throw new Error('No row of platforms keeps the contract.');
   const collator = makeCollator();
   found.sort(
     (a, b) =>
@@ -162,7 +160,6 @@ async function readPlatforms(read: ReadTable, report: Report) {
 
 async function readGames(
   read: ReadTable,
-  report: Report,
   platformNumbers: ReadonlyMap<string, number>,
   spool: Spool,
 ) {
@@ -228,8 +225,6 @@ async function readGames(
       ),
     );
   });
-  if (kept.ids.length === 0 && report.total() > 0)
-    throw new Error('No row of games keeps the contract.');
   return { games: kept, allGames: all, keptAt };
 }
 
