@@ -182,10 +182,14 @@ export async function send(
   url: string,
   options: { method?: string; headers?: Record<string, string | string[]> } = {},
 ): Promise<Reply> {
-  const { statusCode, headers, body } = await request(url, {
+  const { origin } = new URL(url);
+  const target = {
+    // Apart from the origin, or "%2e%2e" would be resolved before it is sent.
+    path: url.slice(origin.length) || '/',
     method: (options.method ?? 'GET') as 'GET',
     headers: options.headers ?? {},
-  });
+  };
+  const { statusCode, headers, body } = await request(origin, target);
   const bytes = Buffer.from(await body.arrayBuffer());
   const text = bytes.toString('utf8');
   return {
