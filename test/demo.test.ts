@@ -1,0 +1,59 @@
+/** `npm run demo` as a newcomer meets it, but for the installation, which has a test of its own. */
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { expect, test } from 'vitest';
+import { end, send, startProgram, until } from './product.ts';
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+test('prints a key and a curl line that works, and ends all that it started', async () => {
+  const port = await freePort();
+  const adminPort = await freePort();
+  const demo = startProgram('demo/main.ts', [], {
+    PORT: String(port),
+    ADMIN_PORT: String(adminPort),
+  });
+  let stdout = '';
+  demo.stderr?.resume();
+  demo.stdout?.setEncoding('utf8').on('data', (text) => {
+    stdout += text;
+  });
+  await until(() => stdout.includes('curl'));
+  const key = /^API key: (cck_\w+)$/m.exec(stdout)?.[1];
+  const [, field, sent, url] = /^curl -H '(.+): (.+)' (\S+)$/m.exec(stdout) ?? [];
+  expect(sent).toBe(key);
+  const reply = await send(url as string, { headers: { [field as string]: sent as string } });
+  expect(reply.status).toBe(200);
+  expect(reply.json.title).toBe('Chrono Trigger');
+  expect(reply.headers['x-ratelimit-limit']).toBe('6000');
+  expect(url).toContain(`:${port}/`);
+
+  const folder = /files are in (\S+)/.exec(stdout)?.[1] as string;
+  expect(existsSync(folder)).toBe(true);
+  expect(await end(demo, 'SIGTERM')).toBe(0);
+  expect(existsSync(folder)).toBe(false);
+  await expect(send(`http://127.0.0.1:${port}/`)).rejects.toThrow();
+  await expect(send(`http://127.0.0.1:${adminPort}/healthz`)).rejects.toThrow();
+});
+
+test('a port that is taken is named, and nothing stays', async () => {
+  const port = await freePort();
+  const taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(port, '127.0.0.1', resolve));
+  const demo = startProgram('demo/main.ts', [], { PORT: String(port), ADMIN_PORT: '0' });
+  let stderr = '';
+  demo.stdout?.resume();
+  demo.stderr?.setEncoding('utf8').on('data', (text) => {
+    stderr += text;
+  });
+  const code = await new Promise((resolve) => demo.once('close', resolve));
+  expect(code).toBe(2);
+  expect(stderr).toContain(`Cannot listen on 127.0.0.1:${port}`);
+  taken.close();
+});
