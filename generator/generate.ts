@@ -9,6 +9,7 @@ import { checkSchema } from '../database/schema.ts';
 import { GENERATIONS, REPORT, STATS, UNFINISHED_PREFIX } from '../format/layout.ts';
 import type { Counts, ManifestContent, Settings } from '../format/manifest.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../format/words.ts';
+import { removeDeadWrites } from './atomic-file.ts';
 import { writeWhole } from './file-writer.ts';
 import { makeFolders, removeDebris } from './generations.ts';
 import { withLock } from './lock.ts';
@@ -56,6 +57,7 @@ export async function generate(
   return withLock(snapshotsDir, async () => {
     makeFolders(snapshotsDir);
     removeDebris(snapshotsDir);
+    removeDeadWrites(snapshotsDir);
     const work = path.join(snapshotsDir, GENERATIONS, `${UNFINISHED_PREFIX}${process.pid}`);
     const dir = path.join(work, 'generation');
     for (const folder of ['games', 'covers', 'index']) {

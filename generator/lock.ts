@@ -26,8 +26,9 @@ export async function withLock<T>(snapshotsDir: string, work: () => Promise<T>):
   const lock = new DatabaseSync(file, { timeout: 0 });
   try {
     try {
-      // Without a journal there is no second file, and an exclusive transaction is the bare lock.
-      lock.exec('PRAGMA journal_mode = OFF; BEGIN EXCLUSIVE');
+      // A journal in memory: one on disk would stay behind a run that is killed. OFF is refused by
+      // node:sqlite, which opens files defensively, and without a word.
+      lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     } catch (cause) {
       if (!/locked|busy/i.test((cause as Error).message)) {
         throw new Error(`lock ${file}: ${(cause as Error).message}`, { cause });
