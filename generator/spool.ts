@@ -47,8 +47,12 @@ export function makeSpool(file: string, buckets: number): Spool {
 
   function flush(bucket: Bucket): void {
     const { buffer } = bucket;
-    for (let at = 0; at < extentBytes; ) {
-      at += writeSync(descriptor, buffer as Buffer, at, extentBytes - at, fileEnd + at);
+    try {
+      for (let at = 0; at < extentBytes; ) {
+        at += writeSync(descriptor, buffer as Buffer, at, extentBytes - at, fileEnd + at);
+      }
+    } catch (cause) {
+      throw new Error(`write ${file}: ${(cause as Error).message}`, { cause });
     }
     bucket.extents.push(fileEnd);
     bucket.buffered = 0;
