@@ -3,7 +3,7 @@
  * promises take twice as long for the same bytes.
  */
 import { createHash, type Hash } from 'node:crypto';
-import { closeSync, fsyncSync, openSync, writeSync } from 'node:fs';
+import { closeSync, openSync, writeSync } from 'node:fs';
 import path from 'node:path';
 import type { ManifestFile } from '../format/manifest.ts';
 
@@ -16,7 +16,7 @@ export interface FileWriter {
   reserve(bytes: number): { readonly buffer: Buffer; readonly at: number };
   commit(bytes: number): void;
   add(piece: string | Uint8Array): void;
-  /** Syncs and closes. @returns what the manifest says of the file */
+  /** Closes; the publisher syncs. @returns what the manifest says of the file */
   finish(): ManifestFile;
 }
 
@@ -73,7 +73,6 @@ export function writeFile(dir: string, name: string): FileWriter {
       const size = flushed + buffered;
       try {
         flush();
-        fsyncSync(descriptor);
       } catch (cause) {
         throw new Error(`write ${name}: ${(cause as Error).message}`, { cause });
       } finally {

@@ -52,14 +52,9 @@ export function numberRecords({ platforms, games, covers }: SourceCatalogue): Nu
     rankOfGame[number] = rank;
   });
 
-  const visible: number[] = [];
-  covers.game.values().forEach((game, place) => {
-    if (game !== HIDDEN) visible.push(place);
-  });
-  const gameOfVisible = Uint32Array.from(
-    visible,
-    (place) => numberOfGame[covers.game.at(place)] as number,
-  );
+  const gameOf = covers.game.values();
+  const visible = Uint32Array.from(gameOf.keys()).filter((place) => gameOf[place] !== HIDDEN);
+  const gameOfVisible = visible.map((place) => numberOfGame[gameOf[place] as number] as number);
   const firstCover = startsOf(gameOfVisible, gameCount);
   const nextCover = firstCover.slice();
   const placeOfCover = new Uint32Array(visible.length);
@@ -72,9 +67,12 @@ export function numberRecords({ platforms, games, covers }: SourceCatalogue): Nu
   // In id order so far; each game's few covers are put by region and type, ties stay.
   const regionOrder = orderOfValues(covers.regions);
   const typeOrder = orderOfValues(covers.types);
+  const regionOf = covers.region.values();
+  const typeOf = covers.type.values();
   const compareCovers = (a: number, b: number) =>
-    (regionOrder[covers.region.at(a)] as number) - (regionOrder[covers.region.at(b)] as number) ||
-    (typeOrder[covers.type.at(a)] as number) - (typeOrder[covers.type.at(b)] as number) ||
+    (regionOrder[regionOf[a] as number] as number) -
+      (regionOrder[regionOf[b] as number] as number) ||
+    (typeOrder[typeOf[a] as number] as number) - (typeOrder[typeOf[b] as number] as number) ||
     a - b;
   for (let game = 0; game < gameCount; game++) {
     const from = firstCover[game] as number;

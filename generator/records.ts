@@ -85,7 +85,20 @@ export function encodeFile(
   return `{"id":${id},"variant":${text(variant)},"mime_type":${text(mimeType)},"width":${width},"height":${height},"size_bytes":${sizeBytes},"url":${text(url)}}`;
 }
 
+const DAY_SECONDS = 86_400;
+/** The date of each day that was met: times repeat days by the thousand. */
+const dates = new Map<number, string>();
+
 /** RFC 3339 in UTC with whole seconds, or null for NaN. */
 export function encodeTime(seconds: number): string | null {
-  return Number.isNaN(seconds) ? null : `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`;
+  if (Number.isNaN(seconds)) return null;
+  const day = Math.floor(seconds / DAY_SECONDS);
+  let date = dates.get(day);
+  if (date === undefined) {
+    date = new Date(day * DAY_SECONDS * 1000).toISOString().slice(0, 11);
+    dates.set(day, date);
+  }
+  const rest = seconds - day * DAY_SECONDS;
+  const two = (value: number) => (value < 10 ? `0${value}` : String(value));
+  return `${date}${two(Math.floor(rest / 3600))}:${two(Math.floor(rest / 60) % 60)}:${two(rest % 60)}Z`;
 }

@@ -56,24 +56,35 @@ export function writeRecords(
   const platformRefs = platforms.map(({ slug, name }) => records.encodePlatformRef(slug, name));
   const platformUrls = platforms.map(({ slug }) => records.platformUrl(settings, slug));
   const files: ManifestFile[] = [];
+  // Plain arrays: the loops below run once a record.
+  const platformOf = games.platform.values();
+  const headStart = games.headStart.values();
+  const headLength = games.headLength.values();
+  const gameOf = covers.game.values();
+  const regionOf = covers.region.values();
+  const typeOf = covers.type.values();
+  const approvedAt = covers.approvedAt.values();
+  const filesStart = covers.filesStart.values();
+  const filesLength = covers.filesLength.values();
 
   const coverPieces = (number: number): Pieces => {
     const place = placeOfCover[number] as number;
-    const game = covers.game.at(place);
+    const game = gameOf[place] as number;
+    const platform = platformOf[game] as number;
     return {
-      platform: games.platform.at(game),
+      platform,
       head: records.encodeCoverHead(
         covers.ids.text(place),
-        covers.regions.values[covers.region.at(place)] ?? null,
-        covers.types.values[covers.type.at(place)] ?? null,
-        records.encodeTime(covers.approvedAt.at(place)),
+        covers.regions.values[regionOf[place] as number] ?? null,
+        covers.types.values[typeOf[place] as number] ?? null,
+        records.encodeTime(approvedAt[place] as number),
         games.slugs[game] as string,
         games.titles[game] as string,
-        platformRefs[games.platform.at(game)] as string,
+        platformRefs[platform] as string,
       ),
       spool: covers.spool,
-      start: covers.filesStart.at(place),
-      length: covers.filesLength.at(place),
+      start: filesStart[place] as number,
+      length: filesLength[place] as number,
       tail: records.COVER_TAIL,
     };
   };
@@ -88,8 +99,8 @@ export function writeRecords(
         platform,
         head: '',
         spool: games.spool,
-        start: games.headStart.at(place),
-        length: games.headLength.at(place),
+        start: headStart[place] as number,
+        length: headLength[place] as number,
         tail: records.encodeGameTail(
           coverCount,
           platformRefs[platform] as string,
