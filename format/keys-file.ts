@@ -48,14 +48,19 @@ export function parseKeys(text: string): KeyEntry[] {
   }
   if (!Array.isArray(found.keys)) throw new Error(`${KEYS_FILE} is damaged: "keys" is no list.`);
   return found.keys.map((key: KeyEntry, place: number) => {
-    const ok =
-      Number.isSafeInteger(key?.id) &&
-      typeof key.hash === 'string' &&
-      /^[0-9a-f]{64}$/.test(key.hash) &&
-      ['approved', 'rejected', 'revoked'].includes(key.state) &&
-      Number.isSafeInteger(key.limit) &&
-      key.limit >= 1;
-    if (!ok) throw new Error(`${KEYS_FILE} is damaged: entry ${place + 1} is no key.`);
+    if (!isKeyEntry(key)) throw new Error(`${KEYS_FILE} is damaged: entry ${place + 1} is no key.`);
     return { id: key.id, hash: key.hash, state: key.state, limit: key.limit };
   });
+}
+
+/** Whether every member of an entry is what the file may hold. */
+export function isKeyEntry(key: KeyEntry | null | undefined): boolean {
+  return (
+    Number.isSafeInteger(key?.id) &&
+    typeof key?.hash === 'string' &&
+    /^[0-9a-f]{64}$/.test(key.hash) &&
+    ['approved', 'rejected', 'revoked'].includes(key.state) &&
+    Number.isSafeInteger(key.limit) &&
+    key.limit >= 1
+  );
 }

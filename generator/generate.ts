@@ -42,6 +42,8 @@ export interface RunResult {
   readonly id: string | undefined;
   readonly counts: Counts;
   readonly previousCounts: Counts | undefined;
+  /** How many rows were left out for each reason, as sentences. */
+  readonly leftOut: readonly string[];
 }
 
 /**
@@ -85,12 +87,14 @@ async function writeAndPublish(
   const { snapshotsDir, settings } = options;
   const report = makeReport();
   const content = await writeContent(database, settings, progress, report, work, dir);
-  for (const line of report.summary()) progress.warn(`Left out: ${line}.`);
+  const leftOut = report.summary();
+  for (const line of leftOut) progress.warn(`Left out: ${line}.`);
   const previous = readPrevious(snapshotsDir);
   const result = {
     id: previous.id,
     counts: content.counts,
     previousCounts: previous.manifest?.counts,
+    leftOut,
   };
   if (isUnchanged(snapshotsDir, previous, content)) return { ...result, outcome: 'unchanged' };
   refuseUnsound(options, report, previous, content, progress);

@@ -5,7 +5,7 @@
 import { mkdirSync, readFileSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../database/database.ts';
-import { encodeKeys, type KeyEntry, type KeyState } from '../format/keys-file.ts';
+import { encodeKeys, isKeyEntry, type KeyEntry, type KeyState } from '../format/keys-file.ts';
 import { KEYS_FILE } from '../format/layout.ts';
 import { replaceFile } from './atomic-file.ts';
 
@@ -16,14 +16,17 @@ const SQL = `SELECT id, key_hash, state, limit_per_minute FROM api_keys
 /** @returns whether the content changed */
 export async function exportKeys(database: Database, snapshotsDir: string): Promise<boolean> {
   const rows = await database.rows(SQL);
-  const keys = rows.map(
-    ([id, hash, state, limit]): KeyEntry => ({
-      id: Number(id),
-      hash: String(hash),
-      state: state as KeyState,
-      limit: Math.max(1, Number(limit)),
-    }),
-  );
+  const keys = rows
+    .map(
+      ([id, hash, state, limit]): KeyEntry => ({
+        id: Number(id),
+        hash: String(hash),
+        state: state as KeyState,
+        limit: Math.max(1, Number(limit)),
+      }),
+    )
+    // A row that cannot be a key must not keep the others from the proxy.
+    .filter(isKeyEntry);
   const content = encodeKeys(keys);
   const file = path.join(snapshotsDir, KEYS_FILE);
   if (readIfThere(file) === content) {

@@ -138,12 +138,14 @@ function peakMemoryMb(): number {
   return Math.round((process.resourceUsage().maxRSS * 1024) / 1e6);
 }
 
-function asJson({ outcome, id, counts, previousCounts }: RunResult, seconds: number): string {
+function asJson(result: RunResult, seconds: number): string {
+  const { outcome, id, counts, previousCounts, leftOut } = result;
   return `${JSON.stringify({
     outcome,
     id: id ?? null,
     counts,
     previous_counts: previousCounts ?? null,
+    left_out: leftOut,
     seconds: Math.round(seconds * 1000) / 1000,
     peak_memory_mb: peakMemoryMb(),
   })}\n`;

@@ -7,6 +7,7 @@ import '../environment/node-version.ts';
 import { type ChildProcess, spawn } from 'node:child_process';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
 import { schedule, validate } from 'node-cron';
 import { type Logger, pino } from 'pino';
 import type { Database } from '../database/database.ts';
@@ -20,6 +21,7 @@ import { currentId } from './generations.ts';
 import { exportKeys, hasKeys } from './keys-export.ts';
 
 const KEYS_INTERVAL_MS = 2_000;
+const LONGEST_GOODBYE_MS = 2_000;
 
 async function main(): Promise<void> {
   loadEnvironmentFile();
@@ -83,7 +85,7 @@ function makeRuns(log: Logger) {
       child.once('close', (exit, signal) => resolve(exit ?? signal ?? 'nothing'));
     });
     running = undefined;
-    if (code === 0) log.info(JSON.parse(result), 'generated');
+    if (code === 0) logResult(JSON.parse(result), log);
     else if (code === 4) log.warn(lastLine);
     else log.error({ code }, `the generator failed: ${lastLine}`);
   }
@@ -97,6 +99,11 @@ function makeRuns(log: Logger) {
   }
 
   return { start, stop };
+}
+
+function logResult({ left_out: leftOut, ...result }: { left_out: string[] }, log: Logger): void {
+  for (const line of leftOut) log.warn(`Left out: ${line}.`);
+  log.info(result, 'generated');
 }
 
 /** Exports the keys again and again; a database that is gone leaves the last file as it is. */
@@ -138,8 +145,8 @@ function followKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
     async stop() {
       isStopped = true;
       clearTimeout(timer);
-      await underWay;
-      await closeDatabase();
+      // A database that says nothing must not hold up the end.
+      await Promise.race([underWay.then(closeDatabase), pause(LONGEST_GOODBYE_MS)]);
     },
   };
 }

@@ -421,6 +421,7 @@ describe('the command', () => {
       id: expect.stringMatching(/^000001-[0-9a-f]{12}$/),
       counts: { platforms: 1, games: 3, covers: 3, cover_files: 0, left_out: 0 },
       previous_counts: null,
+      left_out: [],
       seconds: expect.any(Number),
       peak_memory_mb: expect.any(Number),
     });
