@@ -33,15 +33,11 @@ export function makeRollingWindow(): RollingWindow {
   let head = 0;
   let count = 0;
 
-  function expire(limit: number, now: number): void {
-    while (count > 0 && now - (ring[head] as number) >= WINDOW_MS) dropOldest();
-    // After a limit was lowered only the newest times bound what may still be admitted.
-    while (count > limit) dropOldest();
-  }
-
-  function dropOldest(): void {
-    head = head + 1 === ring.length ? 0 : head + 1;
-    count--;
+  function expire(now: number): void {
+    while (count > 0 && now - (ring[head] as number) >= WINDOW_MS) {
+      head = head + 1 === ring.length ? 0 : head + 1;
+      count--;
+    }
   }
 
   function timeAt(place: number): number {
@@ -65,21 +61,23 @@ export function makeRollingWindow(): RollingWindow {
     return {
       admitted,
       limit,
-      remaining: limit - count,
+      // After a limit was lowered more than it may have been admitted; they count until they expire,
+      // since the limit may be raised again.
+      remaining: Math.max(0, limit - count),
       resetSeconds: count === 0 ? 0 : untilFree(timeAt(count - 1)),
-      retrySeconds: admitted ? 0 : Math.max(1, untilFree(timeAt(0))),
+      retrySeconds: admitted ? 0 : Math.max(1, untilFree(timeAt(count - limit))),
     };
   }
 
   return {
     admit(limit, now) {
-      expire(limit, now);
+      expire(now);
       if (count >= limit) return quota(false, limit, now);
       add(now);
       return quota(true, limit, now);
     },
     peek(limit, now) {
-      expire(limit, now);
+      expire(now);
       return quota(count < limit, limit, now);
     },
   };

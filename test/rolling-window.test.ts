@@ -1,0 +1,115 @@
+/**
+ * The rolling minute against a list of every admitted time, over simulated clocks: the limit is
+ * never passed, nothing below it is refused, and what the headers promise comes true.
+ */
+import { expect, test } from 'vitest';
+import { makeRollingWindow, type Quota } from '../proxy/limits/rolling-window.ts';
+import { makeRandom, type Random } from './catalogue/random.ts';
+
+const SCHEDULES = 1_000;
+const MINUTE = 60_000;
+
+/** Pauses as callers make them: bursts, a steady beat, whole seconds, just about a minute. */
+function makePause(random: Random, limit: number): () => number {
+  const pauses = [
+    () => 0,
+    () => random.next() * 50,
+    () => (MINUTE / limit) * (0.5 + random.next()),
+    () => random.below(10) * 1000,
+    () => MINUTE - 1 + random.below(3),
+  ];
+  const usual = random.pick(pauses);
+  return () => (random.happens(0.8) ? usual() : random.pick(pauses)());
+}
+
+/** What a caller has left, from all times ever admitted. */
+function referenceQuota(times: readonly number[], limit: number, now: number): Quota {
+  const counted = times.filter((time) => now - time < MINUTE);
+  const secondsUntilFree = (time: number | undefined) =>
+    time === undefined ? 0 : Math.ceil((MINUTE - (now - time)) / 1000);
+  return {
+    admitted: counted.length < limit,
+    limit,
+    remaining: Math.max(0, limit - counted.length),
+    resetSeconds: secondsUntilFree(counted.at(-1)),
+    // Once the limit-th newest has gone, fewer than the limit are left.
+    retrySeconds: secondsUntilFree(counted.at(-limit)),
+  };
+}
+
+/** A hundred thousand of vitest's own comparisons would take many seconds. */
+function expectSame(found: Quota, expected: Quota): void {
+  if (JSON.stringify(found) !== JSON.stringify(expected)) expect(found).toEqual(expected);
+}
+
+test(`says of ${SCHEDULES} schedules what a list of all admitted times says`, () => {
+  let refused = 0;
+  for (let seed = 0; seed < SCHEDULES; seed++) {
+    const random = makeRandom(seed);
+    let limit = 1 + random.below(random.pick([1, 5, 20, 120]));
+    let highest = limit;
+    // Now and then an operator changes the limit of a key.
+    const shareChanges = seed % 4 === 3 ? 0.05 : 0;
+    const pause = makePause(random, limit);
+    const window = makeRollingWindow();
+    const times: number[] = [];
+    for (let step = 0, now = random.next() * 1e9; step < 200; step++, now += pause()) {
+      if (random.happens(shareChanges)) limit = 1 + random.below(30);
+      highest = Math.max(highest, limit);
+      const before = referenceQuota(times, limit, now);
+      if (random.happens(0.2)) expectSame(window.peek(limit, now), before);
+      const quota = window.admit(limit, now);
+      if (before.admitted) {
+        times.push(now);
+        const { remaining, resetSeconds } = referenceQuota(times, limit, now);
+        expectSame(quota, { admitted: true, limit, remaining, resetSeconds, retrySeconds: 0 });
+      } else {
+        expectSame(quota, before);
+        if (quota.retrySeconds < 1 || quota.retrySeconds > 60) expect.unreachable('a wrong wait');
+        refused++;
+      }
+    }
+    const tooClose = times.filter((time, i) => time - (times[i - highest] ?? -MINUTE) < MINUTE);
+    expect(tooClose).toEqual([]);
+  }
+  expect(refused).toBeGreaterThan(SCHEDULES * 20);
+});
+
+test('a client that waits as long as it was told is admitted', () => {
+  for (let seed = 0; seed < 300; seed++) {
+    const random = makeRandom(seed);
+    const limit = 1 + random.below(15);
+    const window = makeRollingWindow();
+    let now = random.next() * 1e6;
+    for (let refusals = 0; refusals < 20; now += random.happens(0.7) ? random.below(1_000) : 0) {
+      const { admitted, retrySeconds } = window.admit(limit, now);
+      if (admitted) continue;
+      refusals++;
+      // A nanosecond more, since the sum is rounded.
+      now += retrySeconds * 1000 + 1e-6;
+      expect(window.admit(limit, now).admitted).toBe(true);
+    }
+  }
+});
+
+test('a clock that steps back and forth opens no gap and locks nobody out for good', () => {
+  for (let seed = 0; seed < 300; seed++) {
+    const random = makeRandom(seed);
+    const limit = 1 + random.below(10);
+    const window = makeRollingWindow();
+    const readings: number[] = [];
+    const admitted: number[] = [];
+    for (let step = 0, now = 1e6; step < 300; step++) {
+      now += (random.next() - 0.3) * random.pick([10, 5_000, 200_000]);
+      readings.push(now);
+      if (window.admit(limit, now).admitted) admitted.push(step);
+    }
+    for (let i = limit; i < admitted.length; i++) {
+      const [first, last] = [admitted[i - limit] as number, admitted[i] as number];
+      const latest = Math.max(...readings.slice(first, last + 1));
+      if (latest - (readings[first] as number) < MINUTE) expect.unreachable('too many at once');
+    }
+    const later = Math.max(...readings) + MINUTE + 1;
+    expect(window.peek(limit, later)).toMatchObject({ remaining: limit, resetSeconds: 0 });
+  }
+});
