@@ -22,9 +22,6 @@ export function sharedBeginnings({ text, textStart }: Postings): Uint8Array {
   return shared;
 }
 
-/** Longer words of the index are near no word of a query, which is shorter than this. */
-const LONGEST = 128;
-
 /**
  * @param shared of {@link sharedBeginnings} for the same list
  * @param distance at least 1
@@ -38,22 +35,24 @@ export function nearSpellings(
 ): number[] {
   const found: number[] = [];
   const width = word.length + 1;
-  const codes = Uint16Array.from(word, (_, i) => word.charCodeAt(i));
+  const codes = Uint16Array.from({ length: word.length }, (_, i) => word.charCodeAt(i));
+  const longest = word.length + distance; // of a word within the distance
   // Row d holds the distances of the first d code units of the index's word to each beginning of
   // `word`; only entries within `distance` of the diagonal can count, the others stay "far".
   const far = distance + 1;
-  const rows = new Uint8Array((LONGEST + 1) * width).fill(far);
+  const rows = new Uint8Array((longest + 1) * width).fill(far);
   for (let column = 0; column < width; column++) rows[column] = Math.min(column, far);
   let valid = 0; // rows 0 to `valid` belong to the present word
-  let dead = LONGEST + 1; // the row at which the present beginning became hopeless
+  let dead = longest + 1; // the row at which the present beginning became hopeless
   for (let place = 0; place < shared.length; place++) {
     const common = shared[place] as number;
     if (common >= dead) continue;
-    dead = LONGEST + 1;
+    dead = longest + 1;
     const start = textStart[place] as number;
-    const length = Math.min((textStart[place + 1] as number) - start, LONGEST);
+    const length = (textStart[place + 1] as number) - start;
+    const last = Math.min(length, longest);
     let row = Math.min(common, valid);
-    while (row < length) {
+    while (row < last) {
       row++;
       const here = row * width;
       const above = here - width;
@@ -78,7 +77,7 @@ export function nearSpellings(
       }
     }
     valid = row;
-    if (dead > LONGEST && row === length && (rows[row * width + width - 1] as number) <= distance) {
+    if (dead > longest && row === length && (rows[row * width + width - 1] as number) <= distance) {
       found.push(place);
     }
   }
