@@ -15,7 +15,7 @@ export const MOST_WORDS = 8;
 
 // Accents are marks of these blocks; the voicing marks of kana (U+3099, U+309A) are no accents.
 // U+02BC is the apostrophe that "ŉ" has once it is decomposed.
-const ACCENTS = /[\u02bc\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+/g;
+const ACCENTS = /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f\u02bc]+/g;
 const APOSTROPHES = /['’‘ʼʻ`´′＇｀]+/g;
 // Would become the letters "tm" and "sm" of the word before.
 const TRADEMARKS = /[™℠]+/g;
