@@ -95,7 +95,9 @@ export function openColumns(file: Uint8Array, name: string): Columns {
     name,
   );
   const columns: Record<string, Column> = {};
-  for (const [column, { type, start, length }] of directory) {
+  for (const [column, entry] of directory) {
+    // Of a damaged directory an entry may be null.
+    const { type, start, length } = Object(entry) as DirectoryEntry;
     const View = TYPES[type];
     const fits =
       View !== undefined &&
