@@ -240,34 +240,56 @@ function equals(slug: string, text: Uint8Array, start: number, end: number): boo
 }
 
 function parsePlatforms(file: Uint8Array): PlatformEntry[] {
+  let found: unknown;
   try {
-    return JSON.parse(Buffer.from(file.buffer, file.byteOffset, file.byteLength).toString('utf8'));
+    found = JSON.parse(Buffer.from(file.buffer, file.byteOffset, file.byteLength).toString('utf8'));
   } catch (cause) {
     throw new Error(`${PLATFORM_INDEX} is damaged: it is not JSON.`, { cause });
   }
+  if (!Array.isArray(found) || !found.every(isPlatform)) {
+    throw new Error(`${PLATFORM_INDEX} is damaged: it is not a list of platforms.`);
+  }
+  return found;
+}
+
+function isPlatform(entry: PlatformEntry | null): boolean {
+  const { first_game, games, first_cover, covers, offset, length } = Object(entry);
+  return (
+    typeof entry?.slug === 'string' &&
+    [first_game, games, first_cover, covers, offset, length].every(
+      (number) => Number.isSafeInteger(number) && number >= 0,
+    )
+  );
 }
 
 function checkLengths({ platforms, games, covers }: RecordIndex): void {
   const gameCount = games.offset.length;
   const coverCount = covers.offset.length;
   const last = platforms.at(-1);
-  const ok =
-    games.length.length === gameCount &&
-    games.hash.length === gameCount * 2 &&
-    games.rank.length === gameCount &&
-    games.gameOfRank.length === gameCount &&
-    games.firstCover.length === gameCount + 1 &&
-    games.firstCover[gameCount] === coverCount &&
-    games.slugStart.length === gameCount + 1 &&
-    games.slugStart[gameCount] === games.slugText.length &&
-    games.slots.length > gameCount &&
-    (games.slots.length & (games.slots.length - 1)) === 0 &&
-    covers.length.length === coverCount &&
-    covers.hash.length === coverCount * 2 &&
-    covers.idHigh.length === coverCount &&
-    covers.idLow.length === coverCount &&
-    covers.coverOfId.length === coverCount &&
-    (last?.first_game ?? 0) + (last?.games ?? 0) === gameCount &&
-    (last?.first_cover ?? 0) + (last?.covers ?? 0) === coverCount;
-  if (!ok) throw new Error('The index is damaged: its columns are not of one length.');
+  const fits = {
+    [GAME_INDEX]:
+      games.length.length === gameCount &&
+      games.hash.length === gameCount * 2 &&
+      games.rank.length === gameCount &&
+      games.gameOfRank.length === gameCount &&
+      games.firstCover.length === gameCount + 1 &&
+      games.slugStart.length === gameCount + 1 &&
+      games.slugStart[gameCount] === games.slugText.length &&
+      games.slots.length > gameCount &&
+      (games.slots.length & (games.slots.length - 1)) === 0,
+    [COVER_INDEX]:
+      games.firstCover[gameCount] === coverCount &&
+      covers.length.length === coverCount &&
+      covers.hash.length === coverCount * 2 &&
+      covers.idHigh.length === coverCount &&
+      covers.idLow.length === coverCount &&
+      covers.coverOfId.length === coverCount,
+    [PLATFORM_INDEX]:
+      (last?.first_game ?? 0) + (last?.games ?? 0) === gameCount &&
+      (last?.first_cover ?? 0) + (last?.covers ?? 0) === coverCount,
+  };
+  for (const [file, isFit] of Object.entries(fits)) {
+    if (!isFit)
+      throw new Error(`${file} is damaged: its lengths do not fit the rest of the index.`);
+  }
 }
