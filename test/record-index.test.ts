@@ -88,7 +88,7 @@ describe('the index of records', () => {
         expect(findGame(index, number, other), other).toBeUndefined();
       }
     }
-    expect(findGame(index, 1, 'game-0.~_A')).toBeUndefined();
+    for (const text of slugs) expect(findGame(index, 1, text), text).toBeUndefined();
     for (const [cover, id] of coverIds.entries()) expect(findCover(index, String(id))).toBe(cover);
     const others = ['01', '+1', '-1', '1.0', '1e3', ' 1', '', '0x1', '18446744073709551616', '７'];
     for (const id of [...others, String(10n ** 18n - 1n), '9'.repeat(20), '9'.repeat(400)]) {
@@ -105,16 +105,23 @@ describe('the index of records', () => {
     for (const [fault, wrong] of wrongColumns(covers)) {
       expect(() => open(platforms, games, wrong), fault).toThrow(/^index\/covers\.bin is damaged/);
     }
-    const [first] = platforms;
+    const next = {
+      ...games,
+      firstCover: (games.firstCover as Uint32Array).map((cover) => cover + 1),
+    };
+    expect(() => open(platforms, next)).toThrow(/^index\/covers\.bin is damaged/);
+    const last = platforms.at(-1);
+    const wrong = [{ slug: 1 }, { games: '1' }, { offset: -1 }, { games: 2 }, { covers: 2 }];
+    const lists = wrong.map((change) => [...platforms.slice(0, -1), { ...last, ...change }]);
     for (const list of [
       null,
       {},
       [],
       [null],
       [1],
-      [first],
-      [{ ...first, games: '30' }],
-      platforms[0],
+      last,
+      [last, ...platforms.slice(1, -1)],
+      ...lists,
     ]) {
       const fault = JSON.stringify(list);
       expect(() => open(list), fault).toThrow(/^index\/platforms\.json is damaged/);

@@ -105,7 +105,8 @@ test('with a column missing or of a wrong length is refused by the name of the f
     const open = () => openSearchIndex(encodeFile(wrong));
     expect(open, fault).toThrow(/^index\/search\.bin is damaged/);
   }
-  const starts = { 'words.textStart': new Uint32Array(0), 'words.ranksStart': new Uint32Array(0) };
+  const { text, textStart } = words.postings;
+  const starts = { 'words.textStart': Uint32Array.of(...textStart, text.length) };
   const open = () => openSearchIndex(encodeFile({ ...searchColumns(index), ...starts }));
   expect(open).toThrow('"words" has columns that do not fit');
 });
