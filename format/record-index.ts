@@ -224,7 +224,8 @@ export function platformOf(
   return from;
 }
 
-function slugHash(platform: number, slug: string): number {
+/** Spreads paths over a hash table. */
+export function slugHash(platform: number, slug: string): number {
   let hash = 0x811c9dc5 ^ platform;
   for (let i = 0; i < slug.length; i++) hash = Math.imul(hash ^ slug.charCodeAt(i), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);

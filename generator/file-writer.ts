@@ -1,10 +1,12 @@
 /**
- * Writes one file of a generation through a large buffer and hashes it on the way. Synchronous:
- * promises take twice as long for the same bytes.
+ * Writes one file of a generation through a large buffer and hashes it on the way. Writing is
+ * synchronous, as promises take twice as long for the same bytes; what is written is synced to disk
+ * in the background, while the next files are made.
  */
 import { createHash, type Hash } from 'node:crypto';
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { close, fsync, openSync, writeSync } from 'node:fs';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import type { ManifestFile } from '../format/manifest.ts';
 
 const BUFFER_BYTES = 1024 * 1024;
@@ -16,8 +18,8 @@ export interface FileWriter {
   reserve(bytes: number): { readonly buffer: Buffer; readonly at: number };
   commit(bytes: number): void;
   add(piece: string | Uint8Array): void;
-  /** Closes; the publisher syncs. @returns what the manifest says of the file */
-  finish(): ManifestFile;
+  /** Ends the file; {@link allSynced} says when it is on disk. @returns what the manifest says of it */
+  finish(): Promise<ManifestFile>;
 }
 
 // One buffer serves all files in turn: only one is written at a time.
@@ -69,18 +71,45 @@ export function writeFile(dir: string, name: string): FileWriter {
         put(piece);
       }
     },
-    finish() {
+    async finish() {
       const size = flushed + buffered;
       try {
         flush();
       } catch (cause) {
+        close(descriptor);
         throw new Error(`write ${name}: ${(cause as Error).message}`, { cause });
-      } finally {
-        closeSync(descriptor);
       }
+      await syncInBackground(descriptor, name);
       return { path: name, size, sha256: sha256.digest('hex') };
     },
   };
+}
+
+const MOST_UNSYNCED = 16;
+const unsynced = new Set<Promise<void>>();
+
+/** @returns when there is room for the next */
+async function syncInBackground(descriptor: number, name: string): Promise<void> {
+  const sync = promisify(fsync)(descriptor)
+    .finally(() => promisify(close)(descriptor))
+    .catch((cause: Error) => {
+      throw new Error(`sync ${name}: ${cause.message}`, { cause });
+    });
+  unsynced.add(sync);
+  // One that fails stays, for allSynced to find.
+  sync.then(
+    () => unsynced.delete(sync),
+    () => {},
+  );
+  if (unsynced.size > MOST_UNSYNCED) await Promise.race(unsynced);
+}
+
+/**
+ * Waits until every file that this thread has ended is on disk.
+ * @throws Error naming a file that could not be synced
+ */
+export async function allSynced(): Promise<void> {
+  await Promise.all(unsynced);
 }
 
 /** Writes a file that is at hand as a whole. */
@@ -88,7 +117,7 @@ export function writeWhole(
   dir: string,
   name: string,
   pieces: Iterable<string | Uint8Array>,
-): ManifestFile {
+): Promise<ManifestFile> {
   const writer = writeFile(dir, name);
   for (const piece of pieces) writer.add(piece);
   return writer.finish();

@@ -6,21 +6,16 @@ import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../database/database.ts';
 import { checkSchema } from '../database/schema.ts';
-import { GENERATIONS, REPORT, STATS, UNFINISHED_PREFIX } from '../format/layout.ts';
+import { GENERATIONS, UNFINISHED_PREFIX } from '../format/layout.ts';
 import type { Counts, ManifestContent, Settings } from '../format/manifest.ts';
-import { MINISEARCH_OPTIONS_HASH } from '../format/words.ts';
 import { removeDeadWrites } from './atomic-file.ts';
-import { writeWhole } from './file-writer.ts';
 import { makeFolders, removeDebris } from './generations.ts';
 import { withLock } from './lock.ts';
-import { numberRecords } from './numbering.ts';
 import type { Progress } from './progress.ts';
 import { findShrinkage, isUnchanged, type Previous, publish, readPrevious } from './publish.ts';
-import { readCatalogue } from './read-catalogue.ts';
 import { makeReport, type Report } from './report.ts';
-import { gatherStatistics } from './stats.ts';
-import { writeRecords } from './write-records.ts';
-import { writeSearch } from './write-search.ts';
+import { type SecondThread, startSecondThread } from './second-thread.ts';
+import { writeGeneration } from './write-generation.ts';
 
 /** What was read should not be published; `--force` publishes it all the same. */
 export class RefusedError extends Error {
@@ -65,12 +60,15 @@ export async function generate(
     for (const folder of ['games', 'covers', 'index']) {
       mkdirSync(path.join(dir, folder), { recursive: true });
     }
-    // Nothing of a run that fails is left behind, whichever way it ends.
-    const clear = () => rmSync(work, { recursive: true, force: true });
+    // Nothing of a run that fails is left behind, whichever way it ends. It is tried again as the
+    // second thread may still write while the process exits.
+    const clear = () => rmSync(work, { recursive: true, force: true, maxRetries: 20 });
     process.once('exit', clear);
+    const second = startSecondThread();
     try {
-      return await writeAndPublish(database, options, progress, work, dir);
+      return await writeAndPublish(database, options, progress, second, work, dir);
     } finally {
+      await second.end();
       process.removeListener('exit', clear);
       clear();
     }
@@ -81,12 +79,13 @@ async function writeAndPublish(
   database: Database,
   options: RunOptions,
   progress: Progress,
+  second: SecondThread,
   work: string,
   dir: string,
 ): Promise<RunResult> {
   const { snapshotsDir, settings } = options;
   const report = makeReport();
-  const content = await writeContent(database, settings, progress, report, work, dir);
+  const content = await writeGeneration(database, settings, progress, report, second, work, dir);
   const leftOut = report.summary();
   for (const line of leftOut) progress.warn(`Left out: ${line}.`);
   const previous = readPrevious(snapshotsDir);
@@ -100,44 +99,8 @@ async function writeAndPublish(
   refuseUnsound(options, report, previous, content, progress);
   if (options.isDryRun) return { ...result, outcome: 'dry_run' };
   progress.step('verifying and publishing');
-  const { id } = await publish(snapshotsDir, dir, content, previous);
+  const { id } = await publish(snapshotsDir, dir, content, previous, second);
   return { ...result, outcome: 'published', id };
-}
-
-async function writeContent(
-  database: Database,
-  settings: Settings,
-  progress: Progress,
-  report: Report,
-  work: string,
-  dir: string,
-): Promise<ManifestContent> {
-  const source = await readCatalogue(database, settings, work, report, (table, rows, ofRows) =>
-    progress.advance(`reading ${table}`, rows, ofRows),
-  );
-  try {
-    progress.step('sorting');
-    const numbering = numberRecords(source);
-    const files = writeRecords(dir, source, numbering, settings, (packs, ofPacks) =>
-      progress.advance('writing packs', packs, ofPacks),
-    );
-    const { counts, latestCoverAt, body } = gatherStatistics(source, numbering);
-    progress.step('writing the search index');
-    files.push(
-      writeWhole(dir, STATS, [body]),
-      writeWhole(dir, REPORT, [report.encode()]),
-      ...writeSearch(dir, source, numbering),
-    );
-    return {
-      latest_cover_at: latestCoverAt,
-      counts: { ...counts, left_out: report.total() },
-      settings,
-      minisearch_options: MINISEARCH_OPTIONS_HASH,
-      files,
-    };
-  } finally {
-    source.discard();
-  }
 }
 
 function refuseUnsound(

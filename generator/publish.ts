@@ -12,7 +12,6 @@ import {
   renameSync,
   writeFileSync,
 } from 'node:fs';
-import { open } from 'node:fs/promises';
 import path from 'node:path';
 import { GENERATIONS, MANIFEST } from '../format/layout.ts';
 import {
@@ -32,11 +31,11 @@ import {
   sequenceOf,
   syncFolder,
 } from './generations.ts';
-import { isIntact, readManifest, verifyGeneration } from './verify.ts';
+import type { SecondThread } from './second-thread.ts';
+import { isIntact, readManifest, verifyWritten } from './verify.ts';
 
 /** A generation must keep this share of the games and covers of the one before. */
 const SMALLEST_SHARE_KEPT = 0.8;
-const SYNCS_AT_ONCE = 8;
 
 /** What the last generation was, as far as it can be read. */
 export interface Previous {
@@ -91,6 +90,7 @@ export async function publish(
   dir: string,
   content: ManifestContent,
   previous: Previous,
+  second: SecondThread,
 ): Promise<Manifest> {
   const last = idsOnDisk(snapshotsDir).at(-1);
   const manifest = makeManifest(content, last === undefined ? 1 : sequenceOf(last) + 1);
@@ -98,11 +98,10 @@ export async function publish(
   if (existsSync(target)) throw new Error(`publish: ${target} is there already.`);
   writeManifest(dir, manifest);
   try {
-    await verifyGeneration(dir, { hashRecords: false });
+    await verifyWritten(dir, second);
   } catch (cause) {
     throw new Error(`verify the new generation: ${(cause as Error).message}`, { cause });
   }
-  await syncFiles(dir, content);
   linkUnchanged(snapshotsDir, dir, content, previous);
   for (const folder of ['games', 'covers', 'index', '.']) syncFolder(path.join(dir, folder));
   renameSync(dir, target);
@@ -135,22 +134,6 @@ function linkUnchanged(
     }
     renameSync(link, written);
   }
-}
-
-/** All at once, so that the file system commits them together: one by one takes many times as long. */
-async function syncFiles(dir: string, { files }: ManifestContent): Promise<void> {
-  const names = files.map(({ path: name }) => name);
-  const sync = async () => {
-    for (let name = names.pop(); name !== undefined; name = names.pop()) {
-      try {
-        const file = await open(path.join(dir, name), 'r+');
-        await file.sync().finally(() => file.close());
-      } catch (cause) {
-        throw new Error(`sync ${name}: ${(cause as Error).message}`, { cause });
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: SYNCS_AT_ONCE }, sync));
 }
 
 function writeManifest(dir: string, manifest: Manifest): void {

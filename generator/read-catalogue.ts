@@ -1,22 +1,26 @@
 /**
- * Reads the catalogue in one consistent read: rows in, columns and spools out. Titles, slugs and
- * what the order and the indexes need stay in memory; texts go to the spools at once.
+ * Reads the tables of the catalogue: rows in, columns and spools out. Titles, slugs and what the
+ * order and the indexes need stay in memory; texts go to the spools at once.
  */
-import path from 'node:path';
-import type { Database, Reader, Row } from '../database/database.ts';
+import type { Reader, Row } from '../database/database.ts';
 import type { Settings } from '../format/manifest.ts';
-import {
-  type Growable,
-  growable,
-  type IdColumn,
-  type Interned,
-  idColumn,
-  intern,
-} from './growable.ts';
 import { encodeFile, encodeGameHead } from './records.ts';
 import type { Report, Table } from './report.ts';
 import * as check from './row-checks.ts';
-import { makeSpool, type Spool } from './spool.ts';
+import {
+  compareId,
+  findId,
+  type Id,
+  type Ids,
+  type Interned,
+  ids,
+  intern,
+  makeTexts,
+  numbers,
+  type Texts,
+} from './row-columns.ts';
+import { makeSlugSet } from './slug-set.ts';
+import type { Spool } from './spool.ts';
 import { makeCollator } from './title-order.ts';
 
 export interface Platform {
@@ -24,99 +28,63 @@ export interface Platform {
   readonly name: string;
 }
 
-/** Kept games, by their place in id order. */
+/** Every game by its place in id order; those that were left out only so that their covers go too. */
 export interface Games {
-  readonly ids: IdColumn;
-  readonly platform: Growable<Uint32Array>;
-  readonly titles: string[];
-  readonly slugs: string[];
-  /** NaN: unknown. */
-  readonly year: Growable<Float64Array>;
-  readonly genres: Interned;
-  readonly genresOf: Growable<Uint32Array>;
+  readonly rows: number;
+  readonly ids: Ids;
+  /** The platform's number, or {@link LEFT_OUT}. */
+  readonly platform: Uint32Array;
+  readonly titles: Texts;
+  readonly slugs: Texts;
+  /** {@link NO_YEAR}: unknown. */
+  readonly year: Int16Array;
+  readonly genres: readonly (string | null)[];
+  readonly genresOf: Uint32Array;
   /** Where each game's record up to its publisher stands in its platform's part of the spool. */
-  readonly headStart: Growable<Float64Array>;
-  readonly headLength: Growable<Uint32Array>;
-  readonly spool: Spool;
+  readonly headStart: Float64Array;
+  readonly headLength: Uint32Array;
 }
 
 /** Every cover by its place in id order; hidden ones only so that their files are known. */
 export interface Covers {
-  readonly ids: IdColumn;
-  /** The game's place, or {@link HIDDEN}. */
-  readonly game: Growable<Int32Array>;
-  readonly regions: Interned;
-  readonly types: Interned;
-  readonly region: Growable<Uint32Array>;
-  readonly type: Growable<Uint32Array>;
+  readonly rows: number;
+  readonly ids: Ids;
+  /** The game's place, or {@link LEFT_OUT} for a cover that is not approved or goes with its game. */
+  readonly game: Uint32Array;
+  readonly regions: readonly (string | null)[];
+  readonly types: readonly (string | null)[];
+  readonly region: Uint32Array;
+  readonly type: Uint32Array;
   /** Seconds since 1970; NaN: unknown. */
-  readonly approvedAt: Growable<Float64Array>;
-  /** Where the JSON of each cover's files stands in the platform's part of the spool, and how many. */
-  readonly filesStart: Growable<Float64Array>;
-  readonly filesLength: Growable<Uint32Array>;
-  readonly filesCount: Growable<Uint32Array>;
-  readonly spool: Spool;
+  readonly approvedAt: Float64Array;
 }
 
-/** A cover that is not approved, or goes with its game. */
-export const HIDDEN = -1;
+export const LEFT_OUT = 0xffff_ffff;
+export const NO_YEAR = -0x8000;
 
-export interface SourceCatalogue {
-  /** By name, then slug. */
-  readonly platforms: readonly Platform[];
-  readonly games: Games;
-  readonly covers: Covers;
-  discard(): void;
-}
+/**
+ * Reads a table to its end, each row that breaks the contract left out and reported.
+ * @param start called with the number of rows that there will be; gives what takes each row
+ */
+export type ReadTable = (
+  table: Table,
+  sql: string,
+  start: (rows: number) => (row: Row) => void,
+) => Promise<void>;
 
 /** Called every few thousand rows. */
 export type OnRows = (table: Table, rows: number, ofRows: number) => void;
 
 const ROWS_PER_REPORT = 4096;
 
-/** @param workDir an empty folder for the spools */
-export async function readCatalogue(
-  database: Database,
-  settings: Settings,
-  workDir: string,
-  report: Report,
-  onRows: OnRows,
-): Promise<SourceCatalogue> {
-  const spools: Spool[] = [];
-  const openSpool = (name: string, platforms: number) => {
-    const spool = makeSpool(path.join(workDir, name), platforms);
-    spools.push(spool);
-    return spool;
-  };
-  const discard = () => {
-    for (const spool of spools) spool.discard();
-  };
-  try {
-    return await database.snapshot(async (reader) => {
-      const read = readTable(reader, report, onRows);
-      const { platforms, numberOf } = await readPlatforms(read);
-      const gameSpool = openSpool('game-heads', platforms.length);
-      const { games, allGames, keptAt } = await readGames(read, numberOf, gameSpool);
-      const fileSpool = openSpool('cover-files', platforms.length);
-      const covers = await readCovers(read, report, allGames, keptAt, fileSpool);
-      await readFiles(read, covers, games.platform, settings.files_url);
-      return { platforms, games, covers, discard };
-    });
-  } catch (error) {
-    discard();
-    throw error;
-  }
-}
-
-type ReadTable = (table: Table, sql: string, onRow: (row: Row) => void) => Promise<void>;
-
-/** Reads a table to its end, each row that breaks the contract left out and reported. */
-function readTable(reader: Reader, report: Report, onRows: OnRows): ReadTable {
-  return async (table, sql, onRow) => {
+export function makeReadTable(reader: Reader, report: Report, onRows: OnRows): ReadTable {
+  return async (table, sql, start) => {
     const [[count] = []] = await reader.rows(`SELECT COUNT(*) FROM ${table}`);
     const ofRows = Number(count);
+    const onRow = start(ofRows);
     let rows = 0;
     const read = await reader.each(sql, (row) => {
+      if (rows === ofRows) throw new Error(`The table ${table} has more than its ${ofRows} rows.`);
       try {
         onRow(row);
       } catch (error) {
@@ -136,10 +104,11 @@ function readTable(reader: Reader, report: Report, onRows: OnRows): ReadTable {
   };
 }
 
-async function readPlatforms(read: ReadTable) {
+/** @returns the platforms by name, then slug, and the number of each by its id */
+export async function readPlatforms(read: ReadTable) {
   const found: (Platform & { id: string })[] = [];
   const slugs = new Set<string>();
-  await read('platforms', 'SELECT id, slug, name FROM platforms ORDER BY id', (row) => {
+  await read('platforms', 'SELECT id, slug, name FROM platforms ORDER BY id', () => (row) => {
     check.checkId(row[0] ?? null);
     const slug = check.checkSlug(row[1] ?? null);
     const name = check.checkText(row[2] ?? null, 'name');
@@ -153,167 +122,176 @@ async function readPlatforms(read: ReadTable) {
       collator.compare(a.name, b.name) || compare(a.name, b.name) || compare(a.slug, b.slug),
   );
   return {
-    platforms: found.map(({ slug, name }) => ({ slug, name })),
+    platforms: found.map(({ slug, name }): Platform => ({ slug, name })),
     numberOf: new Map(found.map(({ id }, number) => [id, number])),
   };
 }
 
-async function readGames(
+/** @param heads a spool with a bucket for each platform */
+export async function readGames(
   read: ReadTable,
   platformNumbers: ReadonlyMap<string, number>,
-  spool: Spool,
-) {
-  const kept: Games = {
-    ids: idColumn(),
-    platform: growable(Uint32Array),
-    titles: [],
-    slugs: [],
-    year: growable(Float64Array),
-    genres: intern(),
-    genresOf: growable(Uint32Array),
-    headStart: growable(Float64Array),
-    headLength: growable(Uint32Array),
-    spool,
-  };
-  const all = idColumn();
-  // The kept game at each place of `all`, or HIDDEN: covers of a game that was left out go with it.
-  const keptAt = growable(Int32Array);
-  const slugs = new Map<number, Set<string>>();
+  heads: Spool,
+): Promise<Games> {
+  let games: Games | undefined;
   const sql =
     'SELECT id, platform_id, slug, title, release_year, description, genres, developer, publisher FROM games ORDER BY id';
-  await read('games', sql, (row) => {
-    const id = check.checkId(row[0] ?? null);
-    if (!all.push(id)) throw new check.RowFault('the id stands twice');
-    keptAt.push(HIDDEN);
-    const platform = platformNumbers.get(String(row[1]));
-    if (platform === undefined) throw new check.RowFault('the platform does not exist');
-    const slug = check.checkSlug(row[2] ?? null);
-    const title = check.checkText(row[3] ?? null, 'title');
-    const year = check.checkOptionalYear(row[4] ?? null);
-    const description = check.checkOptionalText(row[5] ?? null, 'description');
-    const genres = check.checkOptionalText(row[6] ?? null, 'genres');
-    const developer = check.checkOptionalText(row[7] ?? null, 'developer');
-    const publisher = check.checkOptionalText(row[8] ?? null, 'publisher');
-    let taken = slugs.get(platform);
-    if (taken === undefined) {
-      taken = new Set();
-      slugs.set(platform, taken);
-    }
-    if (taken.has(slug)) throw new check.RowFault('the slug stands twice on its platform');
-    taken.add(slug);
-    keptAt.set(all.length - 1, kept.ids.length);
-    kept.ids.push(id);
-    kept.platform.push(platform);
-    kept.titles.push(title);
-    kept.slugs.push(slug);
-    kept.year.push(year ?? Number.NaN);
-    kept.genresOf.push(kept.genres.numberOf(genres));
-    kept.headStart.push(spool.endOf(platform));
-    kept.headLength.push(
-      spool.add(
+  await read('games', sql, (rows) => {
+    const slugs = makeTexts(rows);
+    const titles = makeTexts(rows);
+    const genres = intern();
+    const taken = makeSlugSet(rows, slugs.texts);
+    const made = {
+      rows: 0,
+      ids: ids(rows),
+      platform: numbers(Uint32Array, rows).fill(LEFT_OUT),
+      titles: titles.texts,
+      slugs: slugs.texts,
+      year: numbers(Int16Array, rows),
+      genres: genres.values,
+      genresOf: numbers(Uint32Array, rows),
+      headStart: numbers(Float64Array, rows),
+      headLength: numbers(Uint32Array, rows),
+    };
+    games = made;
+    return (row) => {
+      const place = made.rows;
+      addId(made.ids, place, check.checkId(row[0] ?? null));
+      made.rows++;
+      const platform = platformNumbers.get(String(row[1]));
+      if (platform === undefined) throw new check.RowFault('the platform does not exist');
+      const slug = check.checkSlug(row[2] ?? null);
+      const title = check.checkText(row[3] ?? null, 'title');
+      const year = check.checkOptionalYear(row[4] ?? null);
+      const description = check.checkOptionalText(row[5] ?? null, 'description');
+      const genre = check.checkOptionalText(row[6] ?? null, 'genres');
+      const developer = check.checkOptionalText(row[7] ?? null, 'developer');
+      const publisher = check.checkOptionalText(row[8] ?? null, 'publisher');
+      slugs.add(place, slug);
+      if (!taken.add(platform, place, slug)) {
+        throw new check.RowFault('the slug stands twice on its platform');
+      }
+      titles.add(place, title);
+      made.platform[place] = platform;
+      made.year[place] = year ?? NO_YEAR;
+      made.genresOf[place] = genres.numberOf(genre);
+      made.headStart[place] = heads.endOf(platform);
+      made.headLength[place] = heads.add(
         platform,
-        encodeGameHead(
-          String(row[0]),
-          slug,
-          title,
-          year,
-          description,
-          genres,
-          developer,
-          publisher,
-        ),
-      ),
-    );
+        encodeGameHead(String(row[0]), slug, title, year, description, genre, developer, publisher),
+      );
+    };
   });
-  return { games: kept, allGames: all, keptAt };
+  return games as Games;
 }
 
-async function readCovers(
-  read: ReadTable,
-  report: Report,
-  allGames: IdColumn,
-  keptAt: Growable<Int32Array>,
-  spool: Spool,
-): Promise<Covers> {
-  const covers: Covers = {
-    ids: idColumn(),
-    game: growable(Int32Array),
-    regions: intern(),
-    types: intern(),
-    region: growable(Uint32Array),
-    type: growable(Uint32Array),
-    approvedAt: growable(Float64Array),
-    filesStart: growable(Float64Array),
-    filesLength: growable(Uint32Array),
-    filesCount: growable(Uint32Array),
-    spool,
-  };
+export async function readCovers(read: ReadTable, report: Report, games: Games): Promise<Covers> {
+  let covers: Covers | undefined;
   const sql = 'SELECT id, game_id, region, type, status, approved_at FROM covers ORDER BY id';
-  await read('covers', sql, (row) => {
-    if (!covers.ids.push(check.checkId(row[0] ?? null))) {
-      throw new check.RowFault('the id stands twice');
-    }
-    const place = covers.game.length;
-    covers.game.push(HIDDEN);
-    covers.region.push(0);
-    covers.type.push(0);
-    covers.approvedAt.push(Number.NaN);
-    covers.filesStart.push(0);
-    covers.filesLength.push(0);
-    covers.filesCount.push(0);
-    if (row[4] !== 'approved') return;
-    const game = allGames.find(check.checkId(row[1] ?? null, 'game_id'));
-    if (game < 0) throw new check.RowFault('the game does not exist');
-    const region = check.checkOptionalText(row[2] ?? null, 'region');
-    const type = check.checkOptionalText(row[3] ?? null, 'type');
-    const approvedAt = check.checkOptionalTime(row[5] ?? null, 'approved_at');
-    const kept = keptAt.at(game);
-    if (kept === HIDDEN) {
-      report.addConsequence();
-      return;
-    }
-    covers.game.set(place, kept);
-    covers.region.set(place, covers.regions.numberOf(region));
-    covers.type.set(place, covers.types.numberOf(type));
-    covers.approvedAt.set(place, approvedAt);
+  await read('covers', sql, (rows) => {
+    const regions: Interned = intern();
+    const types: Interned = intern();
+    const made = {
+      rows: 0,
+      ids: ids(rows),
+      game: numbers(Uint32Array, rows).fill(LEFT_OUT),
+      regions: regions.values,
+      types: types.values,
+      region: numbers(Uint32Array, rows),
+      type: numbers(Uint32Array, rows),
+      approvedAt: numbers(Float64Array, rows),
+    };
+    covers = made;
+    let lastGame = 0;
+    return (row) => {
+      const place = made.rows;
+      addId(made.ids, place, check.checkId(row[0] ?? null));
+      made.rows++;
+      if (row[4] !== 'approved') return;
+      const game = findId(
+        games.ids,
+        games.rows,
+        check.checkId(row[1] ?? null, 'game_id'),
+        lastGame,
+      );
+      if (game < 0) throw new check.RowFault('the game does not exist');
+      lastGame = game;
+      const region = check.checkOptionalText(row[2] ?? null, 'region');
+      const type = check.checkOptionalText(row[3] ?? null, 'type');
+      const approvedAt = check.checkOptionalTime(row[5] ?? null, 'approved_at');
+      if (games.platform[game] === LEFT_OUT) {
+        report.addConsequence();
+        return;
+      }
+      made.game[place] = game;
+      made.region[place] = regions.numberOf(region);
+      made.type[place] = types.numberOf(type);
+      made.approvedAt[place] = approvedAt;
+    };
   });
-  return covers;
+  return covers as Covers;
 }
 
-async function readFiles(
+/** Covers of so many successive numbers have their files in one bucket of the spool. */
+export const COVERS_PER_BUCKET = 4096;
+
+/**
+ * @param numberOfCover by place: the cover's number, or {@link LEFT_OUT}
+ * @param spool takes the JSON of each file, tagged with its cover's number
+ * @returns how many files the published covers have
+ */
+export async function readFiles(
   read: ReadTable,
   covers: Covers,
-  platformOf: Games['platform'],
-  filesUrl: string,
-): Promise<void> {
-  let place = 0;
+  numberOfCover: Uint32Array,
+  { files_url }: Settings,
+  spool: Spool,
+): Promise<number> {
+  let files = 0;
+  // Not by cover: the server would sort them all first, which takes longer than to read them.
   const sql =
-    'SELECT id, cover_id, variant, mime_type, width, height, size_bytes, path FROM cover_files ORDER BY cover_id, id';
-  await read('cover_files', sql, (row) => {
-    check.checkId(row[0] ?? null);
-    const cover = check.checkId(row[1] ?? null, 'cover_id');
-    while (place < covers.ids.length && covers.ids.compare(place, cover) < 0) place++;
-    if (place === covers.ids.length || covers.ids.compare(place, cover) !== 0) {
-      throw new check.RowFault('the cover does not exist');
-    }
-    const game = covers.game.at(place);
-    if (game === HIDDEN) return;
-    const file = encodeFile(
-      String(row[0]),
-      check.checkOptionalText(row[2] ?? null, 'variant'),
-      check.checkOptionalText(row[3] ?? null, 'mime_type'),
-      check.checkOptionalCount(row[4] ?? null, 'width'),
-      check.checkOptionalCount(row[5] ?? null, 'height'),
-      check.checkOptionalCount(row[6] ?? null, 'size_bytes'),
-      check.checkFileUrl(row[7] ?? null, filesUrl),
-    );
-    const count = covers.filesCount.at(place);
-    const platform = platformOf.at(game);
-    if (count === 0) covers.filesStart.set(place, covers.spool.endOf(platform));
-    const length = covers.spool.add(platform, count === 0 ? file : `,${file}`);
-    covers.filesLength.set(place, covers.filesLength.at(place) + length);
-    covers.filesCount.set(place, count + 1);
+    'SELECT id, cover_id, variant, mime_type, width, height, size_bytes, path FROM cover_files ORDER BY id';
+  await read('cover_files', sql, () => {
+    let lastId: Id = [-1, 0];
+    let lastCover = 0;
+    return (row) => {
+      const id = check.checkId(row[0] ?? null);
+      if ((id[0] - lastId[0] || id[1] - lastId[1]) <= 0) {
+        throw new check.RowFault('the id stands twice');
+      }
+      lastId = id;
+      const cover = findId(
+        covers.ids,
+        covers.rows,
+        check.checkId(row[1] ?? null, 'cover_id'),
+        lastCover,
+      );
+      if (cover < 0) throw new check.RowFault('the cover does not exist');
+      lastCover = cover;
+      const number = numberOfCover[cover] as number;
+      if (number === LEFT_OUT) return;
+      const file = encodeFile(
+        String(row[0]),
+        check.checkOptionalText(row[2] ?? null, 'variant'),
+        check.checkOptionalText(row[3] ?? null, 'mime_type'),
+        check.checkOptionalCount(row[4] ?? null, 'width'),
+        check.checkOptionalCount(row[5] ?? null, 'height'),
+        check.checkOptionalCount(row[6] ?? null, 'size_bytes'),
+        check.checkFileUrl(row[7] ?? null, files_url),
+      );
+      spool.add(Math.floor(number / COVERS_PER_BUCKET), file, number);
+      files++;
+    };
   });
+  return files;
+}
+
+function addId(all: Ids, place: number, id: Id): void {
+  if (place > 0 && compareId(all, place - 1, id) >= 0) {
+    throw new check.RowFault('the id stands twice');
+  }
+  all.high[place] = id[0];
+  all.low[place] = id[1];
 }
 
 function compare(a: string, b: string): number {

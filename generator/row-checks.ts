@@ -4,7 +4,7 @@
  */
 import type { Value } from '../database/database.ts';
 import { isSlug } from '../format/layout.ts';
-import { type Id, readId } from './growable.ts';
+import { type Id, readId } from './row-columns.ts';
 
 /** The row breaks the contract and is left out. */
 export class RowFault extends Error {
@@ -54,17 +54,23 @@ export function checkOptionalYear(value: Value): number | null {
 }
 
 const TIME = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?Z?$/;
-/** The start of each day that was met, in seconds since 1970; NaN for one that does not exist. */
-const days = new Map<string, number>();
+/**
+ * The start of each day that was met, in seconds since 1970, by its date as a number (20260131);
+ * NaN for one that does not exist.
+ */
+const days = new Map<number, number>();
 
 /** @returns seconds since 1970 in UTC, or NaN for null */
 export function checkOptionalTime(value: Value, column: string): number {
   if (value === null) return Number.NaN;
   if (typeof value !== 'string' || !TIME.test(value)) throw new RowFault(`${column} is not a time`);
-  const date = value.slice(0, 10);
+  const date =
+    (twoDigits(value, 0) * 100 + twoDigits(value, 2)) * 10_000 +
+    twoDigits(value, 5) * 100 +
+    twoDigits(value, 8);
   let day = days.get(date);
   if (day === undefined) {
-    day = startOfDay(date);
+    day = startOfDay(value.slice(0, 10));
     days.set(date, day);
   }
   const hour = twoDigits(value, 11);

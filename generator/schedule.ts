@@ -20,6 +20,9 @@ import {
 import { currentId } from './generations.ts';
 import { exportKeys, hasKeys } from './keys-export.ts';
 
+const GENERATOR = path.join(import.meta.dirname, 'main.ts');
+/** Young objects of rows die at once: more room for them would only cost memory. */
+const FRUGAL = ['--max-semi-space-size=8'];
 const KEYS_INTERVAL_MS = 2_000;
 const LONGEST_GOODBYE_MS = 2_000;
 
@@ -67,7 +70,7 @@ function makeRuns(log: Logger) {
   /** @returns when the run has ended, so that none overlaps */
   async function start(): Promise<void> {
     if (running !== undefined) return;
-    const child = spawn(process.execPath, [path.join(import.meta.dirname, 'main.ts'), '--json'], {
+    const child = spawn(process.execPath, [...FRUGAL, GENERATOR, '--json'], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     running = child;

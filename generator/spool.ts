@@ -1,7 +1,7 @@
 /**
- * A temporary file that pieces of records are put aside in while rows arrive in the database's
- * order, to be copied out in title order. Pieces of one platform are kept together, so that a pack
- * is made from one sequential read; memory stays flat however long descriptions are.
+ * A temporary file in which pieces of records wait while rows arrive in the database's order, to be
+ * copied out in the order of publication. Pieces that are read together are kept together, in a
+ * bucket; memory stays flat however many there are and however long.
  */
 import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 
@@ -9,115 +9,221 @@ import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 const BUFFERED_BYTES = 8 * 1024 * 1024;
 const LARGEST_EXTENT = 64 * 1024;
 const SMALLEST_EXTENT = 4 * 1024;
-/** A bucket up to this size is read as a whole; of a larger one each piece by itself. */
-const LARGEST_LOADED = 24 * 1024 * 1024;
 
+/** A spool that is being filled. */
 export interface Spool {
   /** How many bytes a bucket holds: where its next piece starts. */
   endOf(bucket: number): number;
-  /** Puts a piece into a bucket. @returns its length in bytes */
-  add(bucket: number, piece: string): number;
-  /** Copies a piece to a place of a buffer. Quick as long as the bucket stays the same. */
-  copy(bucket: number, start: number, length: number, target: Buffer, at: number): void;
+  /** Puts a piece at the end of a bucket. @returns its length in bytes, without a tag's */
+  add(bucket: number, piece: string, tag?: number): number;
+  /** Writes out what is buffered. @returns where everything is, for whichever thread reads it */
+  finish(): SpoolContent;
   /** Removes the file. */
   discard(): void;
 }
 
-interface Bucket {
-  buffer: Buffer | undefined;
-  buffered: number;
-  /** Where each full extent stands in the file. */
-  readonly extents: number[];
+/** Where the extents of each bucket stand: in the file, and in the bytes of the bucket. */
+export interface SpoolContent {
+  readonly file: string;
+  readonly descriptor: number;
+  readonly buckets: readonly Bucket[];
 }
 
-/** @param buckets how many there are: pieces that are read together belong into one */
+interface Bucket {
+  readonly positions: number[];
+  readonly starts: number[];
+  size: number;
+}
+
+/** A tagged piece begins with its tag and its length, 32 bits each. */
+const TAG_BYTES = 8;
+
+/** @param buckets how many there are */
 export function makeSpool(file: string, buckets: number): Spool {
   const descriptor = openSync(file, 'wx+', 0o600);
   const share = Math.floor(BUFFERED_BYTES / Math.max(1, buckets));
   const extentBytes = Math.min(LARGEST_EXTENT, Math.max(SMALLEST_EXTENT, share));
   const all = Array.from(
     { length: buckets },
-    (): Bucket => ({ buffer: undefined, buffered: 0, extents: [] }),
+    (): Bucket => ({ positions: [], starts: [], size: 0 }),
   );
+  const buffers: (Buffer | undefined)[] = new Array(buckets).fill(undefined);
+  const buffered = new Uint32Array(buckets);
   let fileEnd = 0;
-  let loaded: { bucket: number; bytes: Buffer } | undefined;
 
-  const bucketOf = (number: number) => all[number] as Bucket;
-  const sizeOf = ({ extents, buffered }: Bucket) => extents.length * extentBytes + buffered;
-
-  function flush(bucket: Bucket): void {
-    const { buffer } = bucket;
+  function write(number: number, bytes: Buffer): void {
+    const bucket = all[number] as Bucket;
     try {
-      for (let at = 0; at < extentBytes; ) {
-        at += writeSync(descriptor, buffer as Buffer, at, extentBytes - at, fileEnd + at);
+      for (let at = 0; at < bytes.length; ) {
+        at += writeSync(descriptor, bytes, at, bytes.length - at, fileEnd + at);
       }
     } catch (cause) {
       throw new Error(`write ${file}: ${(cause as Error).message}`, { cause });
     }
-    bucket.extents.push(fileEnd);
-    bucket.buffered = 0;
-    fileEnd += extentBytes;
+    bucket.positions.push(fileEnd);
+    bucket.starts.push(bucket.size);
+    bucket.size += bytes.length;
+    fileEnd += bytes.length;
   }
 
-  function addBytes(bucket: Bucket, bytes: Buffer): void {
-    for (let done = 0; done < bytes.length; ) {
-      const copied = bytes.copy(bucket.buffer as Buffer, bucket.buffered, done);
-      done += copied;
-      bucket.buffered += copied;
-      if (bucket.buffered === extentBytes) flush(bucket);
-    }
+  function flush(number: number): void {
+    const length = buffered[number] as number;
+    if (length > 0) write(number, (buffers[number] as Buffer).subarray(0, length));
+    buffered[number] = 0;
   }
 
-  /** Reads from the extents of a bucket, and from what it still has in memory. */
-  function read(bucket: Bucket, start: number, length: number, target: Buffer, at: number): void {
-    for (let done = 0; done < length; ) {
-      const extent = Math.floor((start + done) / extentBytes);
-      const within = (start + done) % extentBytes;
-      const wanted = Math.min(extentBytes - within, length - done);
-      const position = bucket.extents[extent];
-      if (position === undefined) {
-        bucket.buffer?.copy(target, at + done, within, within + wanted);
-        done += wanted;
-        continue;
-      }
-      const got = readSync(descriptor, target, at + done, wanted, position + within);
-      if (got === 0) throw new Error(`The spool ${file} ends early.`);
-      done += got;
-    }
+  /** @returns the length of the piece */
+  function put(buffer: Buffer, at: number, piece: string, tag: number | undefined): number {
+    if (tag === undefined) return buffer.write(piece, at);
+    const length = buffer.write(piece, at + TAG_BYTES);
+    buffer.writeUInt32LE(tag, at);
+    buffer.writeUInt32LE(length, at + 4);
+    return length;
   }
 
   return {
-    endOf: (number) => sizeOf(bucketOf(number)),
-    add(number, piece) {
-      const bucket = bucketOf(number);
-      bucket.buffer ??= Buffer.allocUnsafeSlow(extentBytes);
-      // Three bytes a code unit is the most that UTF-8 takes.
-      if (piece.length * 3 < extentBytes - bucket.buffered) {
-        const length = bucket.buffer.write(piece, bucket.buffered);
-        bucket.buffered += length;
+    endOf: (number) => (all[number] as Bucket).size + (buffered[number] as number),
+    add(number, piece, tag) {
+      const head = tag === undefined ? 0 : TAG_BYTES;
+      // Three bytes a code unit is the most that UTF-8 takes. No piece spans two extents.
+      const most = head + piece.length * 3;
+      if (most > extentBytes - (buffered[number] as number)) flush(number);
+      if (most > extentBytes) {
+        const large = Buffer.allocUnsafeSlow(most);
+        const length = put(large, 0, piece, tag);
+        write(number, large.subarray(0, head + length));
         return length;
       }
-      const bytes = Buffer.from(piece);
-      addBytes(bucket, bytes);
-      return bytes.length;
-    },
-    copy(number, start, length, target, at) {
-      if (loaded?.bucket !== number) {
-        const bucket = bucketOf(number);
-        const size = sizeOf(bucket);
-        if (size > LARGEST_LOADED) {
-          read(bucket, start, length, target, at);
-          return;
-        }
-        const bytes = Buffer.allocUnsafeSlow(size);
-        read(bucket, 0, size, bytes, 0);
-        loaded = { bucket: number, bytes };
+      let buffer = buffers[number];
+      if (buffer === undefined) {
+        buffer = Buffer.allocUnsafeSlow(extentBytes);
+        buffers[number] = buffer;
       }
-      loaded.bytes.copy(target, at, start, start + length);
+      const at = buffered[number] as number;
+      const length = put(buffer, at, piece, tag);
+      buffered[number] = at + head + length;
+      return length;
+    },
+    finish() {
+      for (let number = 0; number < buckets; number++) flush(number);
+      buffers.length = 0;
+      return { file, descriptor, buckets: all };
     },
     discard() {
       closeSync(descriptor);
       rmSync(file, { force: true });
     },
   };
+}
+
+// One buffer serves all buckets in turn: a new one for each would pile up until the collector comes.
+let shared = Buffer.alloc(0);
+
+/** The bytes of a whole bucket, until the next is read. */
+function readBucket({ file, descriptor, buckets }: SpoolContent, number: number): Buffer {
+  const { positions, starts, size } = buckets[number] as Bucket;
+  if (shared.length < size) shared = Buffer.allocUnsafeSlow(Math.ceil(size * 1.25));
+  const bytes = shared.subarray(0, size);
+  positions.forEach((position, extent) => {
+    const start = starts[extent] as number;
+    readFully(file, descriptor, bytes, start, (starts[extent + 1] ?? size) - start, position);
+  });
+  return bytes;
+}
+
+export interface SpoolReader {
+  /** Copies a piece to a place of a buffer. Quick as long as the bucket stays the same. */
+  copy(bucket: number, start: number, length: number, target: Buffer, at: number): void;
+}
+
+/** A bucket up to this size is read as a whole; of a larger one each piece by itself. */
+const LARGEST_LOADED = 8 * 1024 * 1024;
+
+export function openSpool(content: SpoolContent): SpoolReader {
+  const { file, descriptor, buckets } = content;
+  let loaded: { number: number; bytes: Buffer } | undefined;
+  return {
+    copy(number, start, length, target, at) {
+      const { positions, starts, size } = buckets[number] as Bucket;
+      if (size <= LARGEST_LOADED) {
+        if (loaded?.number !== number) loaded = { number, bytes: readBucket(content, number) };
+        loaded.bytes.copy(target, at, start, start + length);
+        return;
+      }
+      const extent = lastAtOrBelow(starts, start);
+      const within = start - (starts[extent] as number);
+      readFully(file, descriptor, target, at, length, (positions[extent] as number) + within);
+    },
+  };
+}
+
+/**
+ * Where each tagged piece of a bucket stands, by tag; pieces of one tag in the order of adding.
+ * Good until the next bucket is read.
+ */
+export interface TaggedPieces {
+  readonly bytes: Buffer;
+  /** Entries of `start` and `length` from `first[tag - firstTag]` to before the next. */
+  readonly first: Uint32Array;
+  readonly start: Uint32Array;
+  readonly length: Uint32Array;
+}
+
+/** @param tags how many tags the bucket may hold, from `firstTag` on */
+export function readTagged(
+  content: SpoolContent,
+  number: number,
+  firstTag: number,
+  tags: number,
+): TaggedPieces {
+  const bytes = readBucket(content, number);
+  const first = new Uint32Array(tags + 1);
+  let pieces = 0;
+  for (let at = 0; at < bytes.length; pieces++) {
+    const next = bytes.readUInt32LE(at) - firstTag + 1;
+    first[next] = (first[next] as number) + 1;
+    at += TAG_BYTES + bytes.readUInt32LE(at + 4);
+  }
+  for (let tag = 1; tag <= tags; tag++) {
+    first[tag] = (first[tag] as number) + (first[tag - 1] as number);
+  }
+  const next = first.slice();
+  const start = new Uint32Array(pieces);
+  const length = new Uint32Array(pieces);
+  for (let at = 0; at < bytes.length; ) {
+    const tag = bytes.readUInt32LE(at) - firstTag;
+    const pieceLength = bytes.readUInt32LE(at + 4);
+    const place = next[tag] as number;
+    next[tag] = place + 1;
+    start[place] = at + TAG_BYTES;
+    length[place] = pieceLength;
+    at += TAG_BYTES + pieceLength;
+  }
+  return { bytes, first, start, length };
+}
+
+function lastAtOrBelow(starts: readonly number[], value: number): number {
+  let from = 0;
+  let to = starts.length - 1;
+  while (from < to) {
+    const middle = (from + to + 1) >>> 1;
+    if ((starts[middle] as number) <= value) from = middle;
+    else to = middle - 1;
+  }
+  return from;
+}
+
+function readFully(
+  file: string,
+  descriptor: number,
+  target: Buffer,
+  at: number,
+  length: number,
+  position: number,
+): void {
+  for (let done = 0; done < length; ) {
+    const read = readSync(descriptor, target, at + done, length - done, position + done);
+    if (read === 0) throw new Error(`The spool ${file} ends early.`);
+    done += read;
+  }
 }

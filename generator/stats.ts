@@ -2,9 +2,8 @@
  * Counts what a generation holds: the body of `/stats` and the manifest's counts.
  */
 import type { Counts } from '../format/manifest.ts';
-import type { Interned } from './growable.ts';
 import type { Numbering } from './numbering.ts';
-import type { Covers, SourceCatalogue } from './read-catalogue.ts';
+import type { Covers, Platform } from './read-catalogue.ts';
 import { encodeTime } from './records.ts';
 
 const TOP_PLATFORMS = 10;
@@ -16,14 +15,16 @@ export interface Statistics {
   readonly body: string;
 }
 
-export function gatherStatistics(source: SourceCatalogue, numbering: Numbering): Statistics {
-  const { platforms, covers } = source;
-  const { placeOfGame, placeOfCover, firstGame, firstCover } = numbering;
-  let files = 0;
+/** @param coverFiles how many files the published covers have */
+export function gatherStatistics(
+  platforms: readonly Platform[],
+  covers: Covers,
+  { placeOfGame, placeOfCover, firstGame, firstCover }: Numbering,
+  coverFiles: number,
+): Statistics {
   let latest = Number.NEGATIVE_INFINITY;
   for (const place of placeOfCover) {
-    files += covers.filesCount.at(place);
-    const time = covers.approvedAt.at(place);
+    const time = covers.approvedAt[place] as number;
     if (time > latest) latest = time;
   }
   let gamesWithCovers = 0;
@@ -34,7 +35,7 @@ export function gatherStatistics(source: SourceCatalogue, numbering: Numbering):
     platforms: platforms.length,
     games: placeOfGame.length,
     covers: placeOfCover.length,
-    cover_files: files,
+    cover_files: coverFiles,
   };
   const latestCoverAt = encodeTime(latest === Number.NEGATIVE_INFINITY ? Number.NaN : latest);
   const top = platforms
@@ -64,13 +65,13 @@ export function gatherStatistics(source: SourceCatalogue, numbering: Numbering):
 
 /** How often each value stands, the most frequent first; covers without a value count under null. */
 function countBy(
-  { values }: Interned,
-  column: Covers['region'],
+  values: readonly (string | null)[],
+  column: Uint32Array,
   placeOfCover: Uint32Array,
 ): [value: string | null, count: number][] {
   const counts = new Uint32Array(values.length);
   for (const place of placeOfCover) {
-    const value = column.at(place);
+    const value = column[place] as number;
     counts[value] = (counts[value] as number) + 1;
   }
   return values

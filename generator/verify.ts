@@ -34,53 +34,91 @@ import {
 } from '../format/record-index.ts';
 import { openSearchIndex } from '../format/search-index.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../format/words.ts';
+import { both, type SecondThread } from './second-thread.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
-
-export interface VerifyOptions {
-  /**
-   * Whether each record is hashed again too. Whoever just wrote the generation hashed the very
-   * bytes that it wrote; the file's own SHA-256 then says that they arrived.
-   */
-  readonly hashRecords: boolean;
-}
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
 
 /**
  * @param dir the generation's folder
  * @returns its manifest
  * @throws Error saying what is wrong, with the file's name
  */
-export async function verifyGeneration(
+export async function verifyGeneration(dir: string): Promise<Manifest> {
+  return verify(dir, async (packs) => checkPacks(dir, packs, true));
+}
+
+/**
+ * Verifies a generation that this process just wrote, on two threads. Records are not hashed again:
+ * their hashes were taken of the very bytes that the SHA-256 of each file speaks of.
+ */
+export async function verifyWritten(dir: string, second: SecondThread): Promise<Manifest> {
+  return verify(dir, async (packs) => {
+    const [ours, theirs] = halves(packs);
+    const checked = second.run('checkPacks', dir, theirs, false);
+    await both(checked, (async () => checkPacks(dir, ours, false))());
+  });
+}
+
+async function verify(
   dir: string,
-  { hashRecords }: VerifyOptions = { hashRecords: true },
+  checkAllPacks: (packs: readonly Pack[]) => Promise<void>,
 ): Promise<Manifest> {
   const manifest = readManifest(dir);
   await checkFileList(dir, manifest);
   const files = new Map(manifest.files.map((file) => [file.path, file]));
-  const read = (name: string) => readChecked(dir, files.get(name) as ManifestFile);
+  const fileOf = (name: string) => {
+    const file = files.get(name);
+    if (file === undefined) throw new Error(`${MANIFEST} does not hold ${name}.`);
+    return file;
+  };
+  const read = (name: string) => readChecked(dir, fileOf(name));
   const index = openRecordIndex(read(PLATFORM_INDEX), read(GAME_INDEX), read(COVER_INDEX));
+  const packs = index.platforms.flatMap(
+    ({ slug, first_game, games, first_cover, covers }): Pack[] => [
+      { file: fileOf(gamesPack(slug)), columns: index.games, first: first_game, count: games },
+      { file: fileOf(coversPack(slug)), columns: index.covers, first: first_cover, count: covers },
+    ],
+  );
   checkCounts(manifest, index);
   checkPlatforms(read(PLATFORMS), index);
   checkSearch(read(SEARCH_INDEX), manifest);
-  const packs = new Set<string>();
-  for (const { slug, first_game, games, first_cover, covers } of index.platforms) {
-    for (const [name, columns, first, count] of [
-      [gamesPack(slug), index.games, first_game, games],
-      [coversPack(slug), index.covers, first_cover, covers],
-    ] as const) {
-      packs.add(name);
-      const file = files.get(name);
-      if (file === undefined) throw new Error(`${MANIFEST} does not hold ${name}.`);
-      checkPack(dir, file, columns, first, count, hashRecords);
-    }
-  }
-  checkLookups(dir, index);
+  const isPack = new Set(packs.map(({ file }) => file.path));
   for (const file of manifest.files) {
-    const isPack = /^(?:games|covers)\//.test(file.path);
-    if (isPack && !packs.has(file.path)) throw new Error(`${file.path} belongs to no platform.`);
-    if (!isPack) hashFile(dir, file);
+    if (isPack.has(file.path)) continue;
+    if (/^(?:games|covers)\//.test(file.path))
+      throw new Error(`${file.path} belongs to no platform.`);
+    hashFile(dir, file);
   }
+  await checkAllPacks(packs);
+  checkLookups(dir, index);
   return manifest;
+}
+
+/** A pack and which records, by number, it must hold. */
+export interface Pack {
+  readonly file: ManifestFile;
+  readonly columns: RecordColumns;
+  readonly first: number;
+  readonly count: number;
+}
+
+/** Two lists of about as many bytes. */
+function halves(packs: readonly Pack[]): [Pack[], Pack[]] {
+  const lists: [Pack[], Pack[]] = [[], []];
+  const bytes = [0, 0] as [number, number];
+  for (const pack of packs) {
+    const least = bytes[0] <= bytes[1] ? 0 : 1;
+    bytes[least] += pack.file.size;
+    lists[least].push(pack);
+  }
+  return lists;
+}
+
+/** @param hashRecords whether each record is hashed too, and not only the file */
+export function checkPacks(dir: string, packs: readonly Pack[], hashRecords: boolean): void {
+  for (const pack of packs) checkPack(dir, pack, hashRecords);
 }
 
 /** @throws Error when it is missing, damaged or of another version */
@@ -136,34 +174,41 @@ function checkSearch(file: Buffer, { counts, minisearch_options }: Manifest): vo
   }
 }
 
-/** Walks a pack record by record, as the index says they stand, and hashes it on the way. */
-function checkPack(
-  dir: string,
-  file: ManifestFile,
-  columns: RecordColumns,
-  first: number,
-  count: number,
-  hashRecords: boolean,
-): void {
-  const bytes = readChecked(dir, file);
-  let isFramed = true;
+/** Walks a pack record by record, as the index says they stand. */
+function checkPack(dir: string, { file, columns, first, count }: Pack, hashRecords: boolean): void {
+  let number = first;
+  // Where the record before ends.
   let end = 0;
-  for (let number = first; number < first + count; number++) {
-    const offset = columns.offset[number] as number;
-    const length = columns.length[number] as number;
+  // What is wrong with the file as a whole is said first.
+  let fault: string | undefined;
+
+  function isRight(bytes: Buffer, from: number, offset: number, next: number): boolean {
     const separator = number === first ? PACK_HEAD : RECORD_SEPARATOR;
-    isFramed &&= offset - end === separator.length && holds(bytes, separator, end);
-    end = offset + length;
-    let isRight = bytes[offset] === 0x7b && bytes[end - 1] === 0x7d;
-    if (hashRecords) {
-      const [high, low] = hashBytes(bytes.subarray(offset, end));
-      isRight &&= high === columns.hash[number * 2] && low === columns.hash[number * 2 + 1];
-    }
-    if (!isRight) throw new Error(`${file.path} does not hold record ${number} at byte ${offset}.`);
+    if (offset - end !== separator.length || !holds(bytes, separator, end - from)) return false;
+    const record = bytes.subarray(offset - from, next - from);
+    if (record[0] !== OPENING_BRACE || record.at(-1) !== CLOSING_BRACE) return false;
+    if (!hashRecords) return true;
+    const [high, low] = hashBytes(record);
+    return high === columns.hash[number * 2] && low === columns.hash[number * 2 + 1];
   }
+
+  const rest = hashFile(dir, file, (bytes, from) => {
+    for (; number < first + count && fault === undefined; number++) {
+      const offset = columns.offset[number] as number;
+      const next = offset + (columns.length[number] as number);
+      if (next - from > bytes.length) break;
+      if (!isRight(bytes, from, offset, next)) {
+        fault = `${file.path} does not hold record ${number} at byte ${offset}.`;
+      }
+      end = next;
+    }
+    return fault === undefined ? end : from + bytes.length;
+  });
+  if (fault !== undefined) throw new Error(fault);
   const tail = count === 0 ? EMPTY_PACK : PACK_TAIL;
-  isFramed &&= bytes.length - end === tail.length && holds(bytes, tail, end);
-  if (!isFramed) throw new Error(`${file.path} is not a list of the records that the index names.`);
+  if (number < first + count || rest.length !== tail.length || !holds(rest, tail, 0)) {
+    throw new Error(`${file.path} is not a list of the records that the index names.`);
+  }
 }
 
 function holds(bytes: Buffer, text: string, at: number): boolean {
@@ -192,8 +237,12 @@ function checkLookups(dir: string, index: RecordIndex): void {
 }
 
 function readChecked(dir: string, file: ManifestFile): Buffer {
-  const bytes = Buffer.allocUnsafeSlow(file.size);
-  hashFile(dir, file, bytes);
+  // Shared, so that another thread may look at the columns too.
+  const bytes = Buffer.from(new SharedArrayBuffer(file.size));
+  hashFile(dir, file, (read, from) => {
+    bytes.set(read, from);
+    return from + read.length;
+  });
   return bytes;
 }
 
@@ -207,24 +256,40 @@ export function isIntact(dir: string, file: ManifestFile): boolean {
   }
 }
 
-const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+// One for all files; it grows to the longest record.
+let window = Buffer.allocUnsafeSlow(CHUNK_BYTES);
 
-/** Reads a file to its end and holds it to its size and SHA-256. */
-function hashFile(dir: string, file: ManifestFile, into?: Buffer): void {
+/**
+ * Reads a file to its end and holds it to its size and SHA-256.
+ * @param onBytes is handed the bytes from a place of the file on and says up to which it is done
+ * with them; the others come again with those that follow
+ * @returns what was left in the end
+ */
+function hashFile(
+  dir: string,
+  file: ManifestFile,
+  onBytes: (bytes: Buffer, from: number) => number = (bytes, from) => from + bytes.length,
+): Buffer {
   const descriptor = openSync(path.join(dir, file.path), 'r');
   try {
     const sha256 = createHash('sha256');
+    let from = 0;
     let at = 0;
     for (;;) {
-      const read = readSync(descriptor, chunk, 0, CHUNK_BYTES, at);
-      if (read === 0) break;
-      if (at + read > file.size) {
-        at += read;
-        break;
+      if (at - from === window.length) {
+        const larger = Buffer.allocUnsafeSlow(window.length * 2);
+        window.copy(larger);
+        window = larger;
       }
-      sha256.update(chunk.subarray(0, read));
-      into?.set(chunk.subarray(0, read), at);
+      const kept = at - from;
+      const read = readSync(descriptor, window, kept, window.length - kept, at);
+      if (read === 0) break;
       at += read;
+      if (at > file.size) break;
+      sha256.update(window.subarray(kept, kept + read));
+      const done = onBytes(window.subarray(0, kept + read), from);
+      window.copyWithin(0, done - from, kept + read);
+      from = done;
     }
     if (at !== file.size) {
       throw new Error(`${file.path} has ${at} bytes or more, ${MANIFEST} says ${file.size}.`);
@@ -232,6 +297,7 @@ function hashFile(dir: string, file: ManifestFile, into?: Buffer): void {
     if (sha256.digest('hex') !== file.sha256) {
       throw new Error(`${file.path} has another SHA-256 than ${MANIFEST} says.`);
     }
+    return window.subarray(0, at - from);
   } finally {
     closeSync(descriptor);
   }

@@ -8,17 +8,20 @@ import type { ManifestFile } from '../format/manifest.ts';
 import { type Postings, searchColumns } from '../format/search-index.ts';
 import { foldCase, isJoinedScript, LONGEST_QUERY, wordsOf } from '../format/words.ts';
 import { writeWhole } from './file-writer.ts';
-import { type Growable, growable, type Interned } from './growable.ts';
 import { encodeMiniSearch } from './minisearch.ts';
 import { type Numbering, startsOf } from './numbering.ts';
-import type { Covers, SourceCatalogue } from './read-catalogue.ts';
+import { type Covers, type Games, NO_YEAR, type Platform } from './read-catalogue.ts';
+import { openTexts } from './row-columns.ts';
 
-export function writeSearch(
+export async function writeSearch(
   dir: string,
-  source: SourceCatalogue,
+  platforms: readonly Platform[],
+  games: Games,
+  covers: Covers,
   numbering: Numbering,
-): ManifestFile[] {
-  const { platforms, games } = source;
+): Promise<ManifestFile[]> {
+  const titleAt = openTexts(games.titles);
+  const slugAt = openTexts(games.slugs);
   const { placeOfRank } = numbering;
   const count = placeOfRank.length;
   const words = postingsBuilder();
@@ -30,7 +33,7 @@ export function writeSearch(
   for (let rank = 0; rank < count; rank++) {
     const place = placeOfRank[rank] as number;
     frequencies.clear();
-    for (const word of wordsOf(games.titles[place] as string)) {
+    for (const word of wordsOf(titleAt(place))) {
       frequencies.set(word, (frequencies.get(word) ?? 0) + 1);
     }
     wordCounts[rank] = frequencies.size;
@@ -38,16 +41,15 @@ export function writeSearch(
       words.add(word, rank, frequency);
       if (isJoinedScript(word)) addEndings(word, rank, endings);
     }
-    const genre = games.genres.values[games.genresOf.at(place)] ?? null;
+    const genre = games.genres[games.genresOf[place] as number] ?? null;
     if (genre !== null) genres.add(foldCase(genre), rank);
   }
-  const { years, yearOfRank, ranksByYear, yearStart } = orderByYear(source, placeOfRank);
+  const { years, yearOfRank, ranksByYear, yearStart } = orderByYear(games, placeOfRank);
   const builtWords = words.build();
   const pathOf = (rank: number) => {
     const place = placeOfRank[rank] as number;
-    return `${platforms[games.platform.at(place)]?.slug}/${games.slugs[place]}`;
+    return `${platforms[games.platform[place] as number]?.slug}/${slugAt(place)}`;
   };
-  const { covers } = source;
   const columns = searchColumns({
     games: count,
     words: builtWords.postings,
@@ -61,8 +63,8 @@ export function writeSearch(
     yearStart,
   });
   return [
-    writeWhole(dir, SEARCH_INDEX, encodeColumns(columns)),
-    writeWhole(
+    await writeWhole(dir, SEARCH_INDEX, encodeColumns(columns)),
+    await writeWhole(
       dir,
       MINISEARCH,
       encodeMiniSearch(builtWords.postings, builtWords.frequencies, wordCounts, pathOf),
@@ -90,48 +92,59 @@ const MOST_FREQUENT = 255;
 
 /** Gathers (text, rank) pairs and sorts them by text in two linear passes. */
 function postingsBuilder(): PostingsBuilder {
-  const numbers = new Map<string, number>();
-  const lastRank = growable(Int32Array);
-  const textOf = growable(Uint32Array);
-  const rankOf = growable(Uint32Array);
+  const known = new Map<string, number>();
+  const lastRank: number[] = [];
+  let textOf = new Uint32Array(1024);
+  let rankOf = new Uint32Array(1024);
+  let pairs = 0;
   // Nearly always 1: only the others are kept, by pair.
   const frequent = new Map<number, number>();
   return {
     add(text, rank, frequency = 1) {
-      let number = numbers.get(text);
+      let number = known.get(text);
       if (number === undefined) {
-        number = numbers.size;
-        numbers.set(text, number);
+        number = known.size;
+        known.set(text, number);
         lastRank.push(-1);
       }
-      if (lastRank.at(number) === rank) return;
-      lastRank.set(number, rank);
-      if (frequency > 1) frequent.set(textOf.length, Math.min(frequency, MOST_FREQUENT));
-      textOf.push(number);
-      rankOf.push(rank);
+      if (lastRank[number] === rank) return;
+      lastRank[number] = rank;
+      if (frequency > 1) frequent.set(pairs, Math.min(frequency, MOST_FREQUENT));
+      if (pairs === textOf.length) {
+        textOf = doubled(textOf);
+        rankOf = doubled(rankOf);
+      }
+      textOf[pairs] = number;
+      rankOf[pairs++] = rank;
     },
     build() {
-      const texts = [...numbers.keys()].sort();
+      const texts = [...known.keys()].sort();
       const orderOf = new Uint32Array(texts.length);
       texts.forEach((text, order) => {
-        orderOf[numbers.get(text) as number] = order;
+        orderOf[known.get(text) as number] = order;
       });
-      const orders = textOf.values().map((number) => orderOf[number] as number);
+      const orders = textOf.subarray(0, pairs).map((number) => orderOf[number] as number);
       const ranksStart = startsOf(orders, texts.length);
       const next = ranksStart.slice();
-      const ranks = new Uint32Array(orders.length);
-      const frequencies = new Uint8Array(orders.length).fill(1);
-      for (let pair = 0; pair < orders.length; pair++) {
+      const ranks = new Uint32Array(pairs);
+      const frequencies = new Uint8Array(pairs).fill(1);
+      for (let pair = 0; pair < pairs; pair++) {
         const order = orders[pair] as number;
         const at = next[order] as number;
         next[order] = at + 1;
-        ranks[at] = rankOf.at(pair);
+        ranks[at] = rankOf[pair] as number;
         const frequency = frequent.get(pair);
         if (frequency !== undefined) frequencies[at] = frequency;
       }
       return { postings: { ...encodeTexts(texts), ranks, ranksStart }, frequencies };
     },
   };
+}
+
+function doubled(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(array.length * 2);
+  larger.set(array);
+  return larger;
 }
 
 function encodeTexts(texts: readonly string[]): Pick<Postings, 'text' | 'textStart'> {
@@ -150,8 +163,8 @@ function encodeTexts(texts: readonly string[]): Pick<Postings, 'text' | 'textSta
 /** The games that have an approved cover with each value of a column. */
 function coverPostings(
   { placeOfRank, numberOfGame, firstCover, placeOfCover }: Numbering,
-  { values }: Interned,
-  column: Covers['region'],
+  values: readonly (string | null)[],
+  column: Uint32Array,
 ): Postings {
   const folded = values.map((value) => (value === null ? null : foldCase(value)));
   const builder = postingsBuilder();
@@ -162,17 +175,17 @@ function coverPostings(
       cover < (firstCover[game + 1] as number);
       cover++
     ) {
-      const value = folded[column.at(placeOfCover[cover] as number)] ?? null;
+      const value = folded[column[placeOfCover[cover] as number] as number] ?? null;
       if (value !== null) builder.add(value, rank);
     }
   }
   return builder.build().postings;
 }
 
-function orderByYear({ games }: SourceCatalogue, placeOfRank: Uint32Array) {
-  const yearAt = (place: number) => (games.year as Growable<Float64Array>).at(place);
+function orderByYear({ year: yearOf }: Games, placeOfRank: Uint32Array) {
+  const yearAt = (place: number) => yearOf[place] as number;
   const known = new Set<number>();
-  for (const place of placeOfRank) if (!Number.isNaN(yearAt(place))) known.add(yearAt(place));
+  for (const place of placeOfRank) if (yearAt(place) !== NO_YEAR) known.add(yearAt(place));
   const years = Int32Array.from(known).sort();
   const indexOf = new Map([...years].map((year, i) => [year, i]));
   const yearOfRank = new Uint16Array(placeOfRank.length);

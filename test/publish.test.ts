@@ -133,7 +133,7 @@ describe('SIGKILL', () => {
         const ended = finish(child);
         // Half of them in the last steps, where files are renamed.
         if (random.happens(0.5)) {
-          const step = random.pick(['sorting', 'search index', 'publishing']);
+          const step = random.pick(['writing packs', 'publishing']);
           await new Promise<void>((resolve) => {
             child.once('exit', resolve);
             child.stderr?.on('data', (text) => String(text).includes(step) && resolve());

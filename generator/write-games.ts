@@ -1,0 +1,83 @@
+/**
+ * Writes the packs of games and the index of their paths.
+ */
+import { encodeColumns } from '../format/columns.ts';
+import { GAME_INDEX, gamesPack } from '../format/layout.ts';
+import type { ManifestFile, Settings } from '../format/manifest.ts';
+import { type GameColumns, makeSlots } from '../format/record-index.ts';
+import { writeWhole } from './file-writer.ts';
+import type { Numbering } from './numbering.ts';
+import { makeRecordColumns, writePack } from './packs.ts';
+import type { Games, Platform } from './read-catalogue.ts';
+import { encodeGameTail, encodePlatformRef, platformUrl } from './records.ts';
+import { openTexts } from './row-columns.ts';
+import { openSpool, type SpoolContent } from './spool.ts';
+
+/** @param heads each game's record up to its publisher, platform by platform */
+export async function writeGames(
+  dir: string,
+  platforms: readonly Platform[],
+  games: Games,
+  heads: SpoolContent,
+  numbering: Numbering,
+  settings: Settings,
+): Promise<ManifestFile[]> {
+  const { placeOfGame, firstGame, firstCover } = numbering;
+  const { headStart, headLength } = games;
+  const slugAt = openTexts(games.slugs);
+  const spool = openSpool(heads);
+  const columns = makeRecordColumns(placeOfGame.length);
+  const files: ManifestFile[] = [];
+  for (const [platform, { slug, name }] of platforms.entries()) {
+    const reference = encodePlatformRef(slug, name);
+    const url = platformUrl(settings, slug);
+    const from = firstGame[platform] as number;
+    const to = firstGame[platform + 1] as number;
+    const pack = writePack(dir, gamesPack(slug), from, to, columns, (writer, number) => {
+      const place = placeOfGame[number] as number;
+      const covers = (firstCover[number + 1] as number) - (firstCover[number] as number);
+      const tail = encodeGameTail(covers, reference, url, slugAt(place));
+      const head = headLength[place] as number;
+      const { buffer, at } = writer.reserve(head + tail.length * 3);
+      spool.copy(platform, headStart[place] as number, head, buffer, at);
+      const length = head + buffer.write(tail, at + head);
+      writer.commit(length);
+      return length;
+    });
+    files.push(await pack);
+  }
+  files.push(await writeIndex(dir, games, numbering, columns));
+  return files;
+}
+
+function writeIndex(
+  dir: string,
+  games: Games,
+  { placeOfGame, placeOfRank, numberOfGame, rankOfGame, firstCover }: Numbering,
+  columns: ReturnType<typeof makeRecordColumns>,
+): Promise<ManifestFile> {
+  const count = placeOfGame.length;
+  const slugAt = openTexts(games.slugs);
+  const slugOf = (number: number) => slugAt(placeOfGame[number] as number);
+  const slugStart = new Uint32Array(count + 1);
+  for (let number = 0; number < count; number++) {
+    // Slugs are ASCII: bytes and characters are the same.
+    const length = games.slugs.length[placeOfGame[number] as number] as number;
+    slugStart[number + 1] = (slugStart[number] as number) + length;
+  }
+  const slugText = Buffer.alloc(slugStart[count] as number);
+  for (let number = 0; number < count; number++) {
+    slugText.write(slugOf(number), slugStart[number], 'latin1');
+  }
+  const platformOf = (number: number) => games.platform[placeOfGame[number] as number] as number;
+  const all: GameColumns = {
+    ...columns,
+    rank: rankOfGame,
+    gameOfRank: placeOfRank.map((place) => numberOfGame[place] as number),
+    firstCover,
+    slugStart,
+    slugText: new Uint8Array(slugText.buffer, slugText.byteOffset, slugText.length),
+    slots: makeSlots(count, platformOf, slugOf),
+  };
+  return writeWhole(dir, GAME_INDEX, encodeColumns(all));
+}

@@ -1,0 +1,139 @@
+/**
+ * Reads the catalogue in one consistent read and writes every file of a generation but its manifest.
+ *
+ * Two threads share the work. While the first reads covers, the second puts the titles in order;
+ * while the first reads files, the second writes the games and the search index; the packs of
+ * covers, which need everything, are halved between them.
+ */
+import path from 'node:path';
+import type { Database } from '../database/database.ts';
+import { REPORT, STATS } from '../format/layout.ts';
+import type { ManifestContent, ManifestFile, Settings } from '../format/manifest.ts';
+import { MINISEARCH_OPTIONS_HASH } from '../format/words.ts';
+import { allSynced, writeWhole } from './file-writer.ts';
+import { numberRecords } from './numbering.ts';
+import { makeRecordColumns } from './packs.ts';
+import type { Progress } from './progress.ts';
+import {
+  COVERS_PER_BUCKET,
+  makeReadTable,
+  readCovers,
+  readFiles,
+  readGames,
+  readPlatforms,
+} from './read-catalogue.ts';
+import type { Report } from './report.ts';
+import { numbers } from './row-columns.ts';
+import { both, type SecondThread } from './second-thread.ts';
+import { makeSpool, type Spool } from './spool.ts';
+import { gatherStatistics } from './stats.ts';
+import { type CoverSource, writeCoverIndex, writeCoverPacks } from './write-covers.ts';
+import { writePlatforms, writeRecentCovers } from './write-lists.ts';
+
+interface Catalogue extends CoverSource {
+  readonly fileCount: number;
+}
+
+/**
+ * @param workDir takes the spools, @param dir the files of the generation
+ * @returns what the manifest will say; every file is on disk
+ */
+export async function writeGeneration(
+  database: Database,
+  settings: Settings,
+  progress: Progress,
+  report: Report,
+  second: SecondThread,
+  workDir: string,
+  dir: string,
+): Promise<ManifestContent> {
+  const spools: Spool[] = [];
+  const openSpool = (name: string, buckets: number) => {
+    const spool = makeSpool(path.join(workDir, name), buckets);
+    spools.push(spool);
+    return spool;
+  };
+  const files: ManifestFile[] = [];
+  // What the second thread writes while the first still reads.
+  const underWay: Promise<ManifestFile[]>[] = [];
+
+  async function read(): Promise<Catalogue> {
+    return database.snapshot(async (reader) => {
+      const readTable = makeReadTable(reader, report, (table, rows, ofRows) =>
+        progress.advance(`reading ${table}`, rows, ofRows),
+      );
+      const { platforms, numberOf } = await readPlatforms(readTable);
+      const heads = openSpool('game-heads', platforms.length);
+      const games = await readGames(readTable, numberOf, heads);
+      const [placeOfRank, covers] = await both(
+        second.run('orderGames', platforms, games),
+        readCovers(readTable, report, games),
+      );
+      const numbering = numberRecords(platforms, games, covers, placeOfRank);
+      const buckets = Math.ceil(numbering.placeOfCover.length / COVERS_PER_BUCKET);
+      const coverFiles = openSpool('cover-files', buckets);
+      underWay.push(
+        second.run('writeGames', dir, platforms, games, heads.finish(), numbering, settings),
+        second.run('writeSearch', dir, platforms, games, covers, numbering),
+      );
+      // They are waited for later; a failure until then is no unhandled one.
+      for (const promise of underWay) promise.catch(() => {});
+      const fileCount = await readFiles(
+        readTable,
+        covers,
+        numbering.numberOfCover,
+        settings,
+        coverFiles,
+      );
+      const fileSpool = coverFiles.finish();
+      return { platforms, games, covers, numbering, fileCount, fileSpool };
+    });
+  }
+
+  async function writeCovers(catalogue: Catalogue): Promise<void> {
+    const { platforms, games, covers, numbering, fileSpool } = catalogue;
+    const source: CoverSource = { platforms, games, covers, numbering, fileSpool };
+    const columns = makeRecordColumns(numbering.placeOfCover.length);
+    const queue = { platforms: platforms.length, taken: numbers(Int32Array, 1) };
+    const packs = await both(
+      second.run('writeCoverPacks', dir, source, columns, queue, 'back'),
+      writeCoverPacks(dir, source, columns, queue, 'front'),
+    );
+    files.push(
+      ...packs.flat(),
+      await writeCoverIndex(dir, covers, numbering, columns),
+      await writeRecentCovers(dir, platforms, games, covers, numbering, columns),
+    );
+  }
+
+  try {
+    const catalogue = await read();
+    const { platforms, covers, numbering, fileCount } = catalogue;
+    progress.step('writing packs');
+    await writeCovers(catalogue);
+    const { counts, latestCoverAt, body } = gatherStatistics(
+      platforms,
+      covers,
+      numbering,
+      fileCount,
+    );
+    files.push(
+      ...(await writePlatforms(dir, platforms, numbering, settings)),
+      await writeWhole(dir, STATS, [body]),
+      await writeWhole(dir, REPORT, [report.encode()]),
+    );
+    files.push(...(await Promise.all(underWay)).flat());
+    await both(second.run('allSynced'), allSynced());
+    return {
+      latest_cover_at: latestCoverAt,
+      counts: { ...counts, left_out: report.total() },
+      settings,
+      minisearch_options: MINISEARCH_OPTIONS_HASH,
+      files,
+    };
+  } finally {
+    // The second thread may be reading a spool.
+    await Promise.allSettled(underWay);
+    for (const spool of spools) spool.discard();
+  }
+}
