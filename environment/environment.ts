@@ -154,12 +154,13 @@ function parseWebAddress(text: string): string {
   const ok =
     url !== undefined &&
     (url.protocol === 'https:' || url.protocol === 'http:') &&
-    url.search === '' &&
-    url.hash === '' &&
-    url.username === '';
+    // Of "https://example.org?" the query is empty, yet its mark stays.
+    !/[?#]/.test(text) &&
+    url.username === '' &&
+    url.password === '';
   if (!ok) {
     throw new Error(
-      `must be an http or https address without query, such as https://example.org, not ${JSON.stringify(text)}.`,
+      `must be an http or https address without query or user, such as https://example.org, not ${JSON.stringify(text)}.`,
     );
   }
   return url.href.replace(/\/+$/, '');

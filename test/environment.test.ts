@@ -1,0 +1,144 @@
+/** Every environment variable: its default, what it may be, and the error that names the cure. */
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import {
+  ConfigurationError,
+  readEnvironment,
+  VARIABLES,
+  type VariableName,
+} from '../environment/environment.ts';
+import { makeFolder } from './product.ts';
+
+const NAMES = Object.keys(VARIABLES) as VariableName[];
+const read = (name: VariableName, value?: string) =>
+  readEnvironment([name], { [name]: value })[name];
+
+function faultOf(names: readonly VariableName[], environment: Record<string, string>): string {
+  try {
+    readEnvironment(names, environment);
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigurationError);
+    return (error as Error).message;
+  }
+  return expect.unreachable(`${JSON.stringify(environment)} was taken`);
+}
+
+interface Values {
+  readonly default: unknown;
+  /** Texts and what they become. */
+  readonly good: Readonly<Record<string, unknown>>;
+  readonly bad: string;
+}
+
+const port = { good: { 0: 0, 65535: 65_535, ' 80 ': 80 }, bad: '65536 -1 8e3 1.5 http 1234567890' };
+const rate = { good: { 1: 1, 1000000: 1_000_000 }, bad: '0 1000001 -5 1.5 many 1e3' };
+const host = {
+  good: { '0.0.0.0': '0.0.0.0', '::1': '::1', 'a-b.example': 'a-b.example' },
+  bad: `a,b [::1] http://localhost localhost:80 ${'a'.repeat(254)}`,
+};
+const address = {
+  good: {
+    'http://localhost:8080': 'http://localhost:8080',
+    'https://Example.org//': 'https://example.org',
+    'https://example.org/a/b/': 'https://example.org/a/b',
+  },
+  bad:
+    'a.org ftp://a.org https:// https://a.org/?x=1 https://a.org/#x https://a.org? https://a.org# ' +
+    'https://me@a.org https://:pw@a.org javascript:1',
+};
+const any = { good: { 'any text': 'any text' }, bad: '' };
+const same = (...texts: string[]) => Object.fromEntries(texts.map((text) => [text, text]));
+
+const EXPECTED: Record<Exclude<VariableName, 'TRUSTED_PROXIES'>, Values> = {
+  DATABASE_URL: {
+    default: undefined,
+    good: same('sqlite:a.db', 'sqlite::memory:', 'mysql://u:p@h:3306/n', 'mariadb://h/n'),
+    bad: 'sqlite: mysql:// mysql://h mysql://h/ mysql:///n http://h/n u:secret@h/n mysql://u:se#cret@h/n',
+  },
+  SNAPSHOTS_DIR: { default: './snapshots', ...any },
+  HOST: { default: '127.0.0.1', ...host },
+  PORT: { default: 8080, ...port },
+  ADMIN_HOST: { default: '127.0.0.1', ...host },
+  ADMIN_PORT: { default: 9090, ...port },
+  SITE_URL: { default: 'http://localhost:8080', ...address },
+  SITE_LANGUAGE: {
+    default: 'en',
+    good: same('de', 'pt-BR', 'zh-Hant-TW'),
+    bad: 'e en_US en/.. en- -en é',
+  },
+  FILES_URL: { default: 'http://localhost:8080/files', ...address },
+  // Whether it is a cron expression is for the schedule to say.
+  GENERATE_CRON: { default: '*/15 * * * *', ...any },
+  DEFAULT_RATE_LIMIT: { default: 120, ...rate },
+  ADDRESS_RATE_LIMIT: { default: 60, ...rate },
+  LOG_LEVEL: { default: 'info', good: same('silent', 'fatal'), bad: 'INFO trace all' },
+};
+
+describe.each(Object.entries(EXPECTED) as [VariableName, Values][])('%s', (name, values) => {
+  test('has its default where it is unset, empty or blank', () => {
+    for (const value of [undefined, '', '  ']) {
+      if (values.default !== undefined) expect(read(name, value)).toBe(values.default);
+      else
+        expect(faultOf([name], { [name]: value ?? '' })).toMatch(`${name} is not set. It is the`);
+    }
+  });
+
+  test('is taken or refused by its value, and the error says what is allowed', () => {
+    for (const [text, value] of Object.entries(values.good)) expect(read(name, text)).toBe(value);
+    for (const text of values.bad.split(' ').filter((word) => word !== '')) {
+      const fault = faultOf([name], { [name]: text });
+      expect(fault).toMatch(new RegExp(`^${name} must be .+\\.$`));
+      // A database's address may hold a password.
+      if (name === 'DATABASE_URL') expect(fault).not.toContain('cret');
+      else expect(fault).toContain(`, not ${JSON.stringify(text)}.`);
+    }
+  });
+});
+
+test('TRUSTED_PROXIES is a list of addresses and ranges, by default of none', () => {
+  expect(read('TRUSTED_PROXIES')).toMatchObject({ rules: [] });
+  const list = readEnvironment(['TRUSTED_PROXIES'], {
+    TRUSTED_PROXIES: ' 10.0.0.0/8,192.0.2.1 , 2001:db8::/32,, ::1',
+  }).TRUSTED_PROXIES;
+  for (const address of ['10.255.0.1', '192.0.2.1']) expect(list.check(address)).toBe(true);
+  for (const address of ['11.0.0.1', '192.0.2.2']) expect(list.check(address)).toBe(false);
+  for (const address of ['2001:db8:ffff::', '::1']) expect(list.check(address, 'ipv6')).toBe(true);
+  for (const address of ['2001:db9::', '::2']) expect(list.check(address, 'ipv6')).toBe(false);
+  const wrong = 'nginx 10.0.0.0/33 ::/129 10.0.0.0/ /8 10.0.0.0/-1 10.0.0.1/8/9 10.0.0';
+  for (const entry of wrong.split(' ')) {
+    const fault = faultOf(['TRUSTED_PROXIES'], { TRUSTED_PROXIES: `10.0.0.1, ${entry}` });
+    expect(fault).toMatch(/^TRUSTED_PROXIES must list addresses or CIDR ranges such as 10/);
+    expect(fault).toContain(`, not ${JSON.stringify(entry)}.`);
+  }
+});
+
+test('all faults are told at once, and only of the variables that were asked for', () => {
+  const environment = { PORT: 'x', LOG_LEVEL: 'y', HOST: '127.0.0.1' };
+  const faults = faultOf(NAMES, environment).split('\n');
+  expect(faults.map((fault) => fault.split(' ')[0])).toEqual(['DATABASE_URL', 'PORT', 'LOG_LEVEL']);
+  expect(readEnvironment(['HOST', 'ADMIN_PORT'], environment)).toEqual({
+    HOST: '127.0.0.1',
+    ADMIN_PORT: 9090,
+  });
+});
+
+test('.env of the working directory is read where there is one, and the environment wins over it', () => {
+  const folder = makeFolder();
+  const module = path.join(import.meta.dirname, '../environment/environment.ts');
+  const program = `
+    const { loadEnvironmentFile, readEnvironment } = await import(${JSON.stringify(module)});
+    loadEnvironmentFile();
+    console.log(JSON.stringify(readEnvironment(['HOST', 'PORT', 'LOG_LEVEL'])));`;
+  const run = () => {
+    const options = { cwd: folder, env: { PORT: '7000' } };
+    const flags = ['--input-type=module', '-e', program];
+    return JSON.parse(String(execFileSync(process.execPath, flags, options)));
+  };
+  const unset = { HOST: '127.0.0.1', PORT: 7000, LOG_LEVEL: 'info' };
+  expect(run()).toEqual(unset);
+  const lines = '# a comment\nHOST=0.0.0.0\nPORT=9\nLOG_LEVEL="debug" # so\n';
+  writeFileSync(path.join(folder, '.env'), lines);
+  expect(run()).toEqual({ HOST: '0.0.0.0', PORT: 7000, LOG_LEVEL: 'debug' });
+});
