@@ -1,0 +1,176 @@
+/**
+ * The golden fixtures: a tiny catalogue with one row of every kind that a generation can hold, and
+ * how the folders under `test/fixtures/` are made from it. The same rows make the same bytes.
+ */
+import { spawnSync } from 'node:child_process';
+import { hash } from 'node:crypto';
+import {
+  cpSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import type { Row } from '../../database/database.ts';
+import { openDatabase } from '../../database/open.ts';
+import { hashKey } from '../../format/api-key.ts';
+import {
+  CURRENT,
+  FORMAT_VERSION,
+  GENERATIONS,
+  generationId,
+  KEYS_FILE,
+  LOCK_FILE,
+  MANIFEST,
+  STATUS_FILE,
+} from '../../format/layout.ts';
+import type { Manifest } from '../../format/manifest.ts';
+import { encodeStatus, parseStatus } from '../../format/status-file.ts';
+import type { Catalogue } from './catalogue.ts';
+import { loadCatalogue } from './load.ts';
+
+/** The one approved key of the fixtures, known to all the world. */
+export const FIXTURE_KEY = 'cck_TestFixtureNotASecretTestFixture1EvauM';
+export const FUTURE_VERSION = FORMAT_VERSION + 1;
+
+/** The environment that the fixtures are generated with, besides where from and where to. */
+export const FIXTURE_SETTINGS = {
+  SITE_URL: 'https://covers.example',
+  SITE_LANGUAGE: 'en',
+  FILES_URL: 'https://files.covers.example',
+};
+
+const HUGE = '9223372036854775807';
+const GENERATOR = path.join(import.meta.dirname, '../../generator/main.ts');
+
+/** Every row of the fixtures' catalogue but its keys. */
+export function fixtureCatalogue(): Catalogue {
+  return {
+    platforms: [
+      [1, 'snes', 'Super Nintendo Entertainment System'],
+      [2, 'famicom', 'Family Computer'],
+      [3, 'virtual-boy', 'Virtual Boy'],
+    ],
+    games: [
+      [11, 1, 'chrono-trigger', 'Chrono Trigger', 1995, null, 'RPG', 'Square', 'Square'],
+      [12, 1, 'f-zero', 'F-Zero', 1990, null, 'Racing', 'Nintendo EAD', 'Nintendo'],
+      [13, 1, 'final-fantasy-vi', 'Final Fantasy VI', 1994, null, 'RPG', 'Square', 'Square'],
+      [14, 1, 'super-metroid', 'Super Metroid', 1994, 'A hunter\n"returns".', null, null, null],
+      [15, 1, 'yoshis-island', 'Yoshi’s Island', 1995, '', 'Platformer', null, 'Nintendo'],
+      [21, 2, 'pokemon-1', 'Pokémon 1', null, null, 'Invented, RPG', 'Nobody', null],
+      [22, 2, 'pokemon-10', 'Pokémon 10', null, null, 'Invented, RPG', 'Nobody', null],
+      [23, 2, 'pokemon-2', 'Pokémon 2', null, null, 'Invented, RPG', 'Nobody', null],
+      [HUGE, 2, 'gegege', 'ゲゲゲの鬼太郎 2', 1987, null, 'Action', null, 'バンダイ'],
+      // Left out: there is no such platform.
+      [99, 9, 'orphan', 'Orphan', null, null, null, null, null],
+    ],
+    covers: [
+      [501, 11, 'USA', 'front', 'approved', '2021-08-14 18:02:27'],
+      [502, 11, 'Japan', 'front', 'approved', '2019-03-02 10:15:00'],
+      [503, 11, 'Japan', 'back', 'approved', '2019-03-02 10:15:00'],
+      [504, 11, 'Europe', 'front', 'pending', null],
+      [505, 11, null, null, 'approved', null],
+      [506, 12, 'usa', 'front', 'approved', '2026-10-30 07:59:59'],
+      [507, 15, 'USA', 'front', 'rejected', '2020-01-01 00:00:00'],
+      [508, 99, 'USA', 'front', 'approved', '2020-01-01 00:00:00'],
+      [HUGE, HUGE, 'Japan', 'front', 'approved', '2022-12-31 23:59:59'],
+    ],
+    coverFiles: [
+      [901, 501, 'original', 'image/png', 1024, 768, '4294967296', 'snes/chrono trigger #1.png'],
+      [902, 501, 'thumb', 'image/webp', 256, 192, 9876, 'snes/chrono-trigger-1.webp'],
+      [903, 502, null, null, null, null, null, 'https://images.example.org/chrono.jpg'],
+      [904, 504, 'original', null, null, null, null, 'hidden.png'],
+      [HUGE, HUGE, 'original', 'image/png', 640, 480, 1234, 'famicom/鬼太郎.png'],
+    ],
+    accounts: [],
+  };
+}
+
+/** id, hash, state, limit: a key that was never revealed is not handed to the proxy. */
+const KEY_ROWS: readonly Row[] = [
+  [1, hashKey(FIXTURE_KEY), 'approved', 1_000_000],
+  [2, hashKey('revoked'), 'revoked', 120],
+  [3, hashKey('rejected'), 'rejected', 120],
+  [4, null, 'approved', 120],
+];
+
+/**
+ * Makes the snapshots folder of the fixtures with the real generator.
+ * @param snapshotsDir a folder that does not exist yet
+ */
+export async function makeFixture(snapshotsDir: string): Promise<void> {
+  const work = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-fixture-'));
+  try {
+    const url = `sqlite:${path.join(work, 'catalogue.db')}`;
+    const database = await openDatabase(url, { create: true });
+    await loadCatalogue(database, fixtureCatalogue());
+    for (const row of KEY_ROWS) {
+      await database.run(
+        "INSERT INTO api_keys (id, key_hash, state, limit_per_minute, purpose, website_url, requested_at) VALUES (?, ?, ?, ?, 'fixture', '', '2026-01-01 00:00:00')",
+        row,
+      );
+    }
+    await database.close();
+    // --force: one row that is left out of so few is more than 1 %.
+    const { status, stderr } = spawnSync(process.execPath, [GENERATOR, '--force'], {
+      cwd: work,
+      env: {
+        PATH: process.env.PATH,
+        ...FIXTURE_SETTINGS,
+        DATABASE_URL: url,
+        SNAPSHOTS_DIR: snapshotsDir,
+      },
+      encoding: 'utf8',
+    });
+    if (status !== 0) throw new Error(`The generator ended with ${status}:\n${stderr}`);
+  } finally {
+    rmSync(work, { recursive: true, force: true });
+  }
+  // What says something of the run and nothing of the rows.
+  for (const name of [LOCK_FILE, `${LOCK_FILE}.holder`]) rmSync(path.join(snapshotsDir, name));
+  const file = path.join(snapshotsDir, STATUS_FILE);
+  const when = '2026-11-01T00:00:00Z';
+  const status = parseStatus(readFileSync(file, 'utf8'));
+  writeFileSync(file, encodeStatus({ ...status, finished_at: when, current_as_of: when }));
+}
+
+/**
+ * Makes of a fixture what a later program could have written: the second generation of the folder,
+ * of another version and else the same, so that nothing but the version can be why it is refused.
+ * @param from a folder of {@link makeFixture}, @param to a folder that does not exist yet
+ */
+export function makeFutureFixture(from: string, to: string): void {
+  cpSync(from, to, { recursive: true, verbatimSymlinks: true });
+  const [id] = readdirSync(path.join(to, GENERATIONS)) as [string];
+  const dir = path.join(to, GENERATIONS, id);
+  const edit = (name: string, change: (bytes: Buffer) => Buffer) => {
+    const bytes = change(readFileSync(path.join(dir, name)));
+    writeFileSync(path.join(dir, name), bytes);
+    return bytes;
+  };
+  const before: Manifest = JSON.parse(readFileSync(path.join(dir, MANIFEST), 'utf8'));
+  const files = before.files.map((file) => {
+    if (!file.path.endsWith('.bin')) return file;
+    const bytes = edit(file.path, (old) => {
+      old.writeUInt32LE(FUTURE_VERSION, 8);
+      return old;
+    });
+    return { ...file, sha256: hash('sha256', bytes) };
+  });
+  const { latest_cover_at, counts, settings, minisearch_options } = before;
+  const content = [FUTURE_VERSION, latest_cover_at, counts, settings, minisearch_options, files];
+  const sequence = before.sequence + 1;
+  const nextId = generationId(sequence, hash('sha256', JSON.stringify(content)));
+  const after = { ...before, format_version: FUTURE_VERSION, id: nextId, sequence, files };
+  edit(MANIFEST, () => Buffer.from(`${JSON.stringify(after, null, 1)}\n`));
+  renameSync(dir, path.join(to, GENERATIONS, nextId));
+  rmSync(path.join(to, CURRENT));
+  symlinkSync(path.join(GENERATIONS, nextId), path.join(to, CURRENT));
+  const keys = path.join(to, KEYS_FILE);
+  writeFileSync(keys, readFileSync(keys, 'utf8').replace('"version":1', '"version":2'));
+}
