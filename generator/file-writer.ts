@@ -12,11 +12,13 @@ import type { ManifestFile } from '../format/manifest.ts';
 const BUFFER_BYTES = 1024 * 1024;
 
 export interface FileWriter {
-  /** How many bytes were handed over so far. */
-  readonly end: number;
-  /** Makes room for a record and hands out where to put it; {@link FileWriter.commit} takes it. */
-  reserve(bytes: number): { readonly buffer: Buffer; readonly at: number };
-  commit(bytes: number): void;
+  /** What is written next goes to `buffer` from `at` on; whoever puts it there moves `at` on. */
+  buffer: Buffer;
+  at: number;
+  /** Makes room for so many bytes in one piece; `buffer` and `at` may be others afterwards. */
+  reserve(bytes: number): void;
+  /** How many bytes the file has so far. */
+  end(): number;
   add(piece: string | Uint8Array): void;
   /** Ends the file; {@link allSynced} says when it is on disk. @returns what the manifest says of it */
   finish(): Promise<ManifestFile>;
@@ -33,7 +35,6 @@ export function writeFile(dir: string, name: string): FileWriter {
   const descriptor = openSync(path.join(dir, name), 'wx', 0o644);
   const sha256: Hash = createHash('sha256');
   let flushed = 0;
-  let buffered = 0;
 
   function put(bytes: Uint8Array): void {
     sha256.update(bytes);
@@ -42,37 +43,33 @@ export function writeFile(dir: string, name: string): FileWriter {
   }
 
   function flush(): void {
-    put(shared.subarray(0, buffered));
-    buffered = 0;
+    put(writer.buffer.subarray(0, writer.at));
+    writer.at = 0;
   }
 
-  function reserve(bytes: number): { buffer: Buffer; at: number } {
-    if (buffered + bytes > shared.length) {
+  const writer: FileWriter = {
+    buffer: shared,
+    at: 0,
+    reserve(bytes) {
+      if (writer.at + bytes <= writer.buffer.length) return;
       flush();
-      if (bytes > shared.length) shared = Buffer.allocUnsafeSlow(bytes);
-    }
-    return { buffer: shared, at: buffered };
-  }
-
-  return {
-    get end() {
-      return flushed + buffered;
+      if (bytes <= writer.buffer.length) return;
+      shared = Buffer.allocUnsafeSlow(bytes);
+      writer.buffer = shared;
     },
-    reserve,
-    commit(bytes) {
-      buffered += bytes;
-    },
+    end: () => flushed + writer.at,
     add(piece) {
       if (typeof piece === 'string') {
-        const { buffer, at } = reserve(piece.length * 3);
-        buffered += buffer.write(piece, at);
+        // Three bytes a code unit is the most that UTF-8 takes.
+        writer.reserve(piece.length * 3);
+        writer.at += writer.buffer.write(piece, writer.at);
       } else {
         flush();
         put(piece);
       }
     },
     async finish() {
-      const size = flushed + buffered;
+      const size = writer.end();
       try {
         flush();
       } catch (cause) {
@@ -83,6 +80,7 @@ export function writeFile(dir: string, name: string): FileWriter {
       return { path: name, size, sha256: sha256.digest('hex') };
     },
   };
+  return writer;
 }
 
 const MOST_UNSYNCED = 16;

@@ -2,7 +2,7 @@
  * Writes packs: records that are put together from pieces, each hashed as it is written, so that
  * nothing is read twice.
  */
-import { type ContentHash, hashBytes } from '../format/content-hash.ts';
+import { hashBytes } from '../format/content-hash.ts';
 import type { ManifestFile } from '../format/manifest.ts';
 import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../format/pack.ts';
 import type { RecordColumns } from '../format/record-index.ts';
@@ -18,9 +18,11 @@ export function makeRecordColumns(count: number): RecordColumns {
   };
 }
 
+const SEPARATOR_BYTES = Buffer.from(RECORD_SEPARATOR);
+
 /**
  * @param columns take where each record from `from` to before `to` stands
- * @param addRecord writes the record of a number and gives its length in bytes
+ * @param addRecord writes the record of a number, in one piece
  */
 export async function writePack(
   dir: string,
@@ -28,24 +30,25 @@ export async function writePack(
   from: number,
   to: number,
   columns: RecordColumns,
-  addRecord: (writer: FileWriter, number: number) => number,
+  addRecord: (writer: FileWriter, number: number) => void,
 ): Promise<ManifestFile> {
   if (from === to) return writeWhole(dir, name, [EMPTY_PACK]);
   const writer = writeFile(dir, name);
   writer.add(PACK_HEAD);
   for (let number = from; number < to; number++) {
-    if (number > from) writer.add(RECORD_SEPARATOR);
-    columns.offset[number] = writer.end;
-    const length = addRecord(writer, number);
+    if (number > from) {
+      writer.reserve(SEPARATOR_BYTES.length);
+      for (const byte of SEPARATOR_BYTES) writer.buffer[writer.at++] = byte;
+    }
+    const offset = writer.end();
+    addRecord(writer, number);
+    const length = writer.end() - offset;
+    const [high, low] = hashBytes(writer.buffer.subarray(writer.at - length, writer.at));
+    columns.offset[number] = offset;
     columns.length[number] = length;
-    columns.hash.set(hashLast(writer, length), number * 2);
+    columns.hash[number * 2] = high;
+    columns.hash[number * 2 + 1] = low;
   }
   writer.add(PACK_TAIL);
   return writer.finish();
-}
-
-/** The hash of the bytes that were committed last. */
-function hashLast(writer: FileWriter, length: number): ContentHash {
-  const { buffer, at } = writer.reserve(0);
-  return hashBytes(buffer.subarray(at - length, at));
 }

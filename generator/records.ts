@@ -8,7 +8,8 @@ import type { Settings } from '../format/manifest.ts';
 // Nearly every short text is plain ASCII without quotes: no need for the general way.
 const PLAIN = /^[ !#-[\]-~]*$/;
 
-function text(value: string | null): string {
+/** JSON of a text. */
+export function encodeText(value: string | null): string {
   if (value === null) return 'null';
   return value.length < 200 && PLAIN.test(value)
     ? `"${value}"`
@@ -26,7 +27,7 @@ export function encodeGameHead(
   developer: string | null,
   publisher: string | null,
 ): string {
-  return `{"id":${id},"slug":"${slug}","title":${text(title)},"release_year":${year},"description":${text(description)},"genres":${text(genres)},"developer":${text(developer)},"publisher":${text(publisher)}`;
+  return `{"id":${id},"slug":"${slug}","title":${encodeText(title)},"release_year":${year},"description":${encodeText(description)},"genres":${encodeText(genres)},"developer":${encodeText(developer)},"publisher":${encodeText(publisher)}`;
 }
 
 export function encodeGameTail(
@@ -40,7 +41,7 @@ export function encodeGameTail(
 
 /** A platform as it stands inside games and covers. */
 export function encodePlatformRef(slug: string, name: string): string {
-  return `{"slug":"${slug}","name":${text(name)}}`;
+  return `{"slug":"${slug}","name":${encodeText(name)}}`;
 }
 
 /** The address of a platform's page, which those of its games begin with. */
@@ -55,23 +56,28 @@ export function encodePlatform(
   covers: number,
   url: string,
 ): string {
-  return `{"slug":"${slug}","name":${text(name)},"game_count":${games},"cover_count":${covers},"url":"${url}"}`;
+  return `{"slug":"${slug}","name":${encodeText(name)},"game_count":${games},"cover_count":${covers},"url":"${url}"}`;
 }
 
-/** A cover's record up to its files; the files and `]}` end it. */
+/** A game as it stands inside covers. */
+export function encodeCoverGame(slug: string, title: string, platformRef: string): string {
+  return `{"slug":"${slug}","title":${encodeText(title)},"platform":${platformRef}}`;
+}
+
+/**
+ * A cover's record up to its files; the files and `]}` end it.
+ * @param region, @param type as JSON
+ */
 export function encodeCoverHead(
   id: string,
-  region: string | null,
-  type: string | null,
+  region: string,
+  type: string,
   approvedAt: string | null,
-  gameSlug: string,
-  gameTitle: string,
-  platformRef: string,
+  game: string,
 ): string {
-  return `{"id":${id},"region":${text(region)},"type":${text(type)},"approved_at":${text(approvedAt)},"game":{"slug":"${gameSlug}","title":${text(gameTitle)},"platform":${platformRef}},"files":[`;
+  const time = approvedAt === null ? 'null' : `"${approvedAt}"`;
+  return `{"id":${id},"region":${region},"type":${type},"approved_at":${time},"game":${game},"files":[`;
 }
-
-export const COVER_TAIL = ']}';
 
 export function encodeFile(
   id: string,
@@ -82,7 +88,7 @@ export function encodeFile(
   sizeBytes: Value,
   url: string,
 ): string {
-  return `{"id":${id},"variant":${text(variant)},"mime_type":${text(mimeType)},"width":${width},"height":${height},"size_bytes":${sizeBytes},"url":${text(url)}}`;
+  return `{"id":${id},"variant":${encodeText(variant)},"mime_type":${encodeText(mimeType)},"width":${width},"height":${height},"size_bytes":${sizeBytes},"url":${encodeText(url)}}`;
 }
 
 const DAY_SECONDS = 86_400;

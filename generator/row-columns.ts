@@ -4,7 +4,7 @@
  */
 import { splitId } from '../format/record-index.ts';
 
-type NumberArray = Uint8Array | Uint16Array | Uint32Array | Int16Array | Int32Array | Float64Array;
+type NumberArray = Uint16Array | Uint32Array | Int16Array | Int32Array | Float64Array;
 type NumberArrayType<T extends NumberArray> = {
   new (buffer: SharedArrayBuffer): T;
   readonly BYTES_PER_ELEMENT: number;
@@ -78,8 +78,6 @@ export interface Texts {
   readonly start: Uint32Array;
   /** In bytes. */
   readonly length: Uint32Array;
-  /** 1 where a text is plain ASCII, which is read much faster. */
-  readonly isAscii: Uint8Array;
 }
 
 /** @returns the texts and what adds one, at ascending places */
@@ -91,11 +89,10 @@ export function makeTexts(rows: number): {
   const chunkOf = numbers(Uint16Array, rows);
   const start = numbers(Uint32Array, rows);
   const length = numbers(Uint32Array, rows);
-  const isAscii = numbers(Uint8Array, rows);
   let chunk: Buffer = Buffer.alloc(0);
   let used = 0;
   return {
-    texts: { chunks, chunkOf, start, length, isAscii },
+    texts: { chunks, chunkOf, start, length },
     add(place, text) {
       // Three bytes a code unit is the most that UTF-8 takes.
       if (used + text.length * 3 > chunk.length) {
@@ -107,7 +104,6 @@ export function makeTexts(rows: number): {
       chunkOf[place] = chunks.length - 1;
       start[place] = used;
       length[place] = written;
-      isAscii[place] = written === text.length ? 1 : 0;
       used += written;
     },
   };
@@ -125,8 +121,7 @@ export function openTexts({
   return (place) => {
     const from = start[place] as number;
     const to = from + (length[place] as number);
-    const encoding = isAscii[place] === 1 ? 'latin1' : 'utf8';
-    return (buffers[chunkOf[place] as number] as Buffer).toString(encoding, from, to);
+    return (buffers[chunkOf[place] as number] as Buffer).toString('utf8', from, to);
   };
 }
 

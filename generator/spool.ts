@@ -35,6 +35,14 @@ interface Bucket {
   size: number;
 }
 
+/** As `writeUInt32LE`, whose checks take longer than the rest of adding a piece. */
+function writeNumber(buffer: Buffer, at: number, value: number): void {
+  buffer[at] = value;
+  buffer[at + 1] = value >>> 8;
+  buffer[at + 2] = value >>> 16;
+  buffer[at + 3] = value >>> 24;
+}
+
 /** A tagged piece begins with its tag and its length, 32 bits each. */
 const TAG_BYTES = 8;
 
@@ -76,8 +84,8 @@ export function makeSpool(file: string, buckets: number): Spool {
   function put(buffer: Buffer, at: number, piece: string, tag: number | undefined): number {
     if (tag === undefined) return buffer.write(piece, at);
     const length = buffer.write(piece, at + TAG_BYTES);
-    buffer.writeUInt32LE(tag, at);
-    buffer.writeUInt32LE(length, at + 4);
+    writeNumber(buffer, at, tag);
+    writeNumber(buffer, at + 4, length);
     return length;
   }
 

@@ -16,11 +16,19 @@ import {
   LEFT_OUT,
   type Platform,
 } from './read-catalogue.ts';
-import { COVER_TAIL, encodeCoverHead, encodePlatformRef, encodeTime } from './records.ts';
+import {
+  encodeCoverGame,
+  encodeCoverHead,
+  encodePlatformRef,
+  encodeText,
+  encodeTime,
+} from './records.ts';
 import { idText, openTexts } from './row-columns.ts';
 import { readTagged, type SpoolContent, type TaggedPieces } from './spool.ts';
 
-const COMMA = ','.charCodeAt(0);
+const COMMA = 0x2c;
+const CLOSING_BRACKET = 0x5d;
+const CLOSING_BRACE = 0x7d;
 
 /** What the packs of covers are made from. */
 export interface CoverSource {
@@ -56,36 +64,34 @@ export async function writeCoverPacks(
   const { placeOfGame, firstGame, placeOfCover, firstCover } = numbering;
   const slugAt = openTexts(games.slugs);
   const titleAt = openTexts(games.titles);
+  const regions = covers.regions.map(encodeText);
+  const types = covers.types.map(encodeText);
   const addFiles = makeFileAdder(fileSpool, placeOfCover.length);
   const written: ManifestFile[] = [];
   for (let own = 0; Atomics.add(queue.taken, 0, 1) < queue.platforms; own++) {
     const platform = end === 'front' ? own : queue.platforms - 1 - own;
     const { slug, name } = platforms[platform] as Platform;
     const reference = encodePlatformRef(slug, name);
-    let game = (firstGame[platform] as number) - 1;
-    let gameSlug = '';
-    let gameTitle = '';
     const from = firstCover[firstGame[platform] as number] as number;
     const to = firstCover[firstGame[platform + 1] as number] as number;
+    let game = (firstGame[platform] as number) - 1;
+    let gameMember = '';
     const pack = writePack(dir, coversPack(slug), from, to, columns, (writer, number) => {
       // Covers come in the order of their games.
       if (number >= (firstCover[game + 1] as number)) {
         while (number >= (firstCover[game + 1] as number)) game++;
         const place = placeOfGame[game] as number;
-        gameSlug = slugAt(place);
-        gameTitle = titleAt(place);
+        gameMember = encodeCoverGame(slugAt(place), titleAt(place), reference);
       }
       const place = placeOfCover[number] as number;
       const head = encodeCoverHead(
         idText(covers.ids, place),
-        covers.regions[covers.region[place] as number] ?? null,
-        covers.types[covers.type[place] as number] ?? null,
+        regions[covers.region[place] as number] as string,
+        types[covers.type[place] as number] as string,
         encodeTime(covers.approvedAt[place] as number),
-        gameSlug,
-        gameTitle,
-        reference,
+        gameMember,
       );
-      return addFiles(writer, number, head);
+      addFiles(writer, number, head);
     });
     written.push(await pack);
   }
@@ -96,7 +102,7 @@ export async function writeCoverPacks(
 function makeFileAdder(spool: SpoolContent, covers: number) {
   let loaded = -1;
   let pieces: TaggedPieces | undefined;
-  return (writer: FileWriter, number: number, head: string): number => {
+  return (writer: FileWriter, number: number, head: string): void => {
     const bucket = Math.floor(number / COVERS_PER_BUCKET);
     const firstNumber = bucket * COVERS_PER_BUCKET;
     if (bucket !== loaded || pieces === undefined) {
@@ -107,18 +113,19 @@ function makeFileAdder(spool: SpoolContent, covers: number) {
     const { bytes, first, start, length } = pieces;
     const from = first[number - firstNumber] as number;
     const to = first[number - firstNumber + 1] as number;
-    let most = head.length * 3 + COVER_TAIL.length;
+    let most = head.length * 3 + 2;
     for (let piece = from; piece < to; piece++) most += (length[piece] as number) + 1;
-    const { buffer, at } = writer.reserve(most);
-    let end = at + buffer.write(head, at);
+    writer.reserve(most);
+    const { buffer } = writer;
+    let end = writer.at + buffer.write(head, writer.at);
     for (let piece = from; piece < to; piece++) {
       if (piece > from) buffer[end++] = COMMA;
       const begin = start[piece] as number;
       end += bytes.copy(buffer, end, begin, begin + (length[piece] as number));
     }
-    end += buffer.write(COVER_TAIL, end);
-    writer.commit(end - at);
-    return end - at;
+    buffer[end++] = CLOSING_BRACKET;
+    buffer[end++] = CLOSING_BRACE;
+    writer.at = end;
   };
 }
 

@@ -38,11 +38,10 @@ export async function writeGames(
       const covers = (firstCover[number + 1] as number) - (firstCover[number] as number);
       const tail = encodeGameTail(covers, reference, url, slugAt(place));
       const head = headLength[place] as number;
-      const { buffer, at } = writer.reserve(head + tail.length * 3);
-      spool.copy(platform, headStart[place] as number, head, buffer, at);
-      const length = head + buffer.write(tail, at + head);
-      writer.commit(length);
-      return length;
+      writer.reserve(head + tail.length * 3);
+      spool.copy(platform, headStart[place] as number, head, writer.buffer, writer.at);
+      writer.at += head;
+      writer.at += writer.buffer.write(tail, writer.at);
     });
     files.push(await pack);
   }

@@ -32,7 +32,7 @@ export async function writePlatforms(
     const covers = (firstCover[first_game + games] as number) - first_cover;
     const record = encodePlatform(slug, name, games, covers, platformUrl(settings, slug));
     if (platform > 0) writer.add(RECORD_SEPARATOR);
-    const offset = writer.end;
+    const offset = writer.end();
     const length = Buffer.byteLength(record);
     const hash = hashBytes(record);
     entries.push({ slug, name, first_game, games, first_cover, covers, offset, length, hash });

@@ -29,18 +29,15 @@ export async function writeSearch(
   const genres = postingsBuilder();
   // As MiniSearch counts: the number of different words of each title.
   const wordCounts = new Uint16Array(count);
-  const frequencies = new Map<string, number>();
   for (let rank = 0; rank < count; rank++) {
     const place = placeOfRank[rank] as number;
-    frequencies.clear();
+    let different = 0;
     for (const word of wordsOf(titleAt(place))) {
-      frequencies.set(word, (frequencies.get(word) ?? 0) + 1);
-    }
-    wordCounts[rank] = frequencies.size;
-    for (const [word, frequency] of frequencies) {
-      words.add(word, rank, frequency);
+      if (!words.add(word, rank)) continue;
+      different++;
       if (isJoinedScript(word)) addEndings(word, rank, endings);
     }
+    wordCounts[rank] = different;
     const genre = games.genres[games.genresOf[place] as number] ?? null;
     if (genre !== null) genres.add(foldCase(genre), rank);
   }
@@ -74,17 +71,17 @@ export async function writeSearch(
 
 function addEndings(word: string, rank: number, endings: PostingsBuilder): void {
   const characters = [...word];
-  const seen = new Set<string>();
   for (let from = 0; from + 1 < characters.length; from++) {
-    const ending = characters.slice(from, from + LONGEST_QUERY).join('');
-    if (!seen.has(ending)) endings.add(ending, rank);
-    seen.add(ending);
+    endings.add(characters.slice(from, from + LONGEST_QUERY).join(''), rank);
   }
 }
 
 interface PostingsBuilder {
-  /** Ranks come ascending for each text. A repeated rank of the same text is one. */
-  add(text: string, rank: number, frequency?: number): void;
+  /**
+   * Ranks come ascending for each text. A repeated rank of the same text is one, and counted.
+   * @returns whether it was new
+   */
+  add(text: string, rank: number): boolean;
   build(): { postings: Postings; frequencies: Uint8Array };
 }
 
@@ -93,29 +90,34 @@ const MOST_FREQUENT = 255;
 /** Gathers (text, rank) pairs and sorts them by text in two linear passes. */
 function postingsBuilder(): PostingsBuilder {
   const known = new Map<string, number>();
-  const lastRank: number[] = [];
+  // By text: its last pair.
+  const lastPair: number[] = [];
   let textOf = new Uint32Array(1024);
   let rankOf = new Uint32Array(1024);
   let pairs = 0;
   // Nearly always 1: only the others are kept, by pair.
   const frequent = new Map<number, number>();
   return {
-    add(text, rank, frequency = 1) {
+    add(text, rank) {
       let number = known.get(text);
       if (number === undefined) {
         number = known.size;
         known.set(text, number);
-        lastRank.push(-1);
+      } else {
+        const last = lastPair[number] as number;
+        if (rankOf[last] === rank) {
+          frequent.set(last, Math.min((frequent.get(last) ?? 1) + 1, MOST_FREQUENT));
+          return false;
+        }
       }
-      if (lastRank[number] === rank) return;
-      lastRank[number] = rank;
-      if (frequency > 1) frequent.set(pairs, Math.min(frequency, MOST_FREQUENT));
       if (pairs === textOf.length) {
         textOf = doubled(textOf);
         rankOf = doubled(rankOf);
       }
       textOf[pairs] = number;
-      rankOf[pairs++] = rank;
+      rankOf[pairs] = rank;
+      lastPair[number] = pairs++;
+      return true;
     },
     build() {
       const texts = [...known.keys()].sort();

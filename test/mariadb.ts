@@ -64,7 +64,20 @@ export function mariaDbAt(server: {
       ]);
       return url(database);
     },
-    dumpCommand: (database) => ['mariadb-dump', [...login, '--single-transaction', database]],
+    // Over TCP, as the product connects.
+    dumpCommand: (database) => [
+      'mariadb-dump',
+      [
+        '--no-defaults',
+        '--protocol=tcp',
+        '--host=127.0.0.1',
+        `--port=${port}`,
+        `--user=${USER}`,
+        `--password=${PASSWORD}`,
+        '--single-transaction',
+        database,
+      ],
+    ],
   };
 }
 

@@ -3,7 +3,7 @@
  * process that is started here is ended by its pid when the test file ends.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { request } from 'undici';
@@ -42,7 +42,7 @@ export function startProgram(
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
 ): ChildProcess {
-  const child = spawn(process.execPath, [path.join(ROOT, program), ...args], {
+  const child = spawn(process.execPath, [...flagsOf(program), path.join(ROOT, program), ...args], {
     // Not the checkout: a developer's .env there must not reach a test.
     cwd: tmpdir(),
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...environment },
@@ -51,6 +51,13 @@ export function startProgram(
   running.add(child);
   child.once('exit', () => running.delete(child));
   return child;
+}
+
+/** The flags of Node that `npm run` gives a program. */
+function flagsOf(program: string): string[] {
+  const { scripts } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
+  const command = Object.values<string>(scripts).find((script) => script.endsWith(` ${program}`));
+  return command?.split(' ').filter((word) => word.startsWith('--')) ?? [];
 }
 
 /** Runs a program of the product to its end. */

@@ -29,6 +29,7 @@ const CONNECTIONS = 8;
 /** Of the generator beside mariadb-dump in the same run, and its peak memory. */
 const MOST_TIMES_DUMP = 3;
 const MOST_MEMORY_MB = 400;
+const ROUNDS = 5;
 
 const key = testKey(1, { limit: 100_000_000 });
 let catalogue: Catalogue;
@@ -60,17 +61,30 @@ test('is generated within 3 times what mariadb-dump takes and 400 MB', {
   timeout: 600_000,
 }, async () => {
   const [command, args] = mariaDbAt(inject('mariaDb')).dumpCommand(DATABASE);
-  const dump = await timeOf(command, args);
-  const started = performance.now();
-  const { stdout } = await generate(databaseUrl, snapshotsDir, ['--json']);
-  const seconds = (performance.now() - started) / 1000;
-  const { peak_memory_mb: memory } = JSON.parse(stdout);
-  console.log(
-    `generate ${seconds.toFixed(1)} s, ${memory} MB; mariadb-dump ${dump.toFixed(1)} s; ratio ${(seconds / dump).toFixed(2)}`,
-  );
-  expect(memory).toBeLessThanOrEqual(MOST_MEMORY_MB);
-  expect(seconds / dump).toBeLessThanOrEqual(MOST_TIMES_DUMP);
+  const folder = makeFolder();
+  const rounds: { dump: number; seconds: number; memory: number }[] = [];
+  for (let round = 1; round <= ROUNDS; round++) {
+    const dump = await timeOf(command, [...args, `--result-file=${path.join(folder, 'dump.sql')}`]);
+    // Each into a folder of its own: an unchanged catalogue would be published but once.
+    const target = round < ROUNDS ? path.join(folder, String(round)) : snapshotsDir;
+    const started = performance.now();
+    const { stdout } = await generate(databaseUrl, target, ['--json']);
+    const seconds = (performance.now() - started) / 1000;
+    const memory: number = JSON.parse(stdout).peak_memory_mb;
+    rounds.push({ dump, seconds, memory });
+    console.log(
+      `generate ${seconds.toFixed(1)} s, ${memory} MB; mariadb-dump ${dump.toFixed(1)} s; ratio ${(seconds / dump).toFixed(2)}`,
+    );
+  }
+  expect(Math.max(...rounds.map(({ memory }) => memory))).toBeLessThanOrEqual(MOST_MEMORY_MB);
+  const ratio =
+    median(rounds.map(({ seconds }) => seconds)) / median(rounds.map(({ dump }) => dump));
+  expect(ratio).toBeLessThanOrEqual(MOST_TIMES_DUMP);
 });
+
+function median(values: number[]): number {
+  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)] as number;
+}
 
 describe('served', () => {
   beforeAll(async () => {
