@@ -110,13 +110,7 @@ export function makeTexts(rows: number): {
 }
 
 /** @returns what gives the text at a place */
-export function openTexts({
-  chunks,
-  chunkOf,
-  start,
-  length,
-  isAscii,
-}: Texts): (place: number) => string {
+export function openTexts({ chunks, chunkOf, start, length }: Texts): (place: number) => string {
   const buffers = chunks.map(({ buffer }) => Buffer.from(buffer));
   return (place) => {
     const from = start[place] as number;
