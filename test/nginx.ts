@@ -1,0 +1,263 @@
+/**
+ * A real nginx on loopback that runs the project's own nginx.conf: only addresses and paths in it
+ * are replaced, each of them exactly as often as it stands there. It ends when the test file ends,
+ * or when the process that started it dies.
+ */
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
+import { request } from 'node:https';
+import { connect, createServer } from 'node:net';
+import path from 'node:path';
+import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
+import { promisify } from 'node:util';
+import { afterAll } from 'vitest';
+import { makeFolder, ROOT, until } from './product.ts';
+
+const run = promisify(execFile);
+/** What nginx.conf calls itself, and what the certificate is for. */
+export const SERVER_NAME = 'api.covers.example.org';
+const CERTIFICATES = `/etc/letsencrypt/live/${SERVER_NAME}`;
+
+const running = new Set<ChildProcess>();
+afterAll(async () => {
+  await Promise.all([...running].map(endNginx));
+});
+
+export interface RunningNginx {
+  readonly httpsPort: number;
+  readonly httpPort: number;
+  /** The certificate, for clients to trust. */
+  readonly ca: string;
+  /** Ends it, and with it the writing of its logs. */
+  stop(): Promise<void>;
+  /** Every file that it wrote, and what it said on its error output, by name. */
+  logs(): Record<string, string>;
+}
+
+/**
+ * Starts nginx and waits until it listens.
+ * @param upstreamPort where the proxy listens on 127.0.0.1
+ * @param changes further texts of nginx.conf and what stands in for them
+ */
+export async function startNginx(
+  upstreamPort: number,
+  changes: readonly (readonly [from: string, to: string])[] = [],
+): Promise<RunningNginx> {
+  const folder = makeFolder();
+  const inFolder = (name: string) => path.join(folder, name);
+  await makeCertificate(inFolder('fullchain.pem'), inFolder('privkey.pem'));
+  const ca = readFileSync(inFolder('fullchain.pem'), 'utf8');
+  const [httpsPort, httpPort] = await Promise.all([freePort(), freePort()]);
+  let text = readFileSync(path.join(ROOT, 'nginx.conf'), 'utf8');
+  const replacements: (readonly [string, string, number?])[] = [
+    ['listen 443 ', `listen 127.0.0.1:${httpsPort} `],
+    // Not every machine has IPv6: a second IPv4 address takes its place.
+    ['listen [::]:443 ', `listen 127.0.0.2:${httpsPort} `],
+    ['listen 80;', `listen 127.0.0.1:${httpPort};`],
+    ['listen [::]:80;', `listen 127.0.0.2:${httpPort};`],
+    [`${CERTIFICATES}/fullchain.pem;`, `${inFolder('fullchain.pem')};`],
+    [`${CERTIFICATES}/privkey.pem;`, `${inFolder('privkey.pem')};`],
+    ['server 127.0.0.1:8080;', `server 127.0.0.1:${upstreamPort};`],
+    ['pid /run/nginx.pid;', `pid ${inFolder('nginx.pid')};`],
+    ['/var/log/nginx/access.log', inFolder('access.log')],
+    ['/var/log/nginx/error.log', inFolder('error.log')],
+    // Debian's places for these belong to root.
+    [
+      '\nhttp {\n',
+      `\nhttp {\n${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+        .map((kind) => `\t${kind}_temp_path ${inFolder(kind)};\n`)
+        .join('')}`,
+    ],
+    ...changes,
+  ];
+  for (const [from, to] of replacements) {
+    const parts = text.split(from);
+    if (parts.length !== 2) throw new Error(`nginx.conf has "${from}" ${parts.length - 1} times`);
+    text = parts.join(to);
+  }
+  writeFileSync(inFolder('nginx.conf'), text);
+
+  // The shell ends nginx when its stdin closes, which the death of this process does too.
+  const child = spawn(
+    'sh',
+    [
+      '-c',
+      '"$@" </dev/null & server=$!; cat >/dev/null; kill $server 2>/dev/null; wait',
+      'sh',
+      ...['nginx', '-p', folder, '-c', inFolder('nginx.conf'), '-e', inFolder('start.log')],
+      ...['-g', 'daemon off;'],
+    ],
+    {
+      stdio: ['pipe', 'ignore', 'pipe'],
+      // Debian keeps the server where only root looks.
+      env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` },
+    },
+  );
+  running.add(child);
+  child.once('exit', () => running.delete(child));
+  let said = '';
+  child.stderr?.setEncoding('utf8').on('data', (part) => {
+    said += part;
+  });
+  const logs = () => {
+    const files = readdirSync(folder).filter((name) => name.endsWith('.log'));
+    return {
+      ...Object.fromEntries(files.map((name) => [name, readFileSync(inFolder(name), 'utf8')])),
+      stderr: said,
+    };
+  };
+  try {
+    await until(() => listens(httpsPort));
+  } catch (error) {
+    throw new Error(`nginx did not start:\n${JSON.stringify(logs())}`, { cause: error });
+  }
+  return { httpsPort, httpPort, ca, stop: () => endNginx(child), logs };
+}
+
+async function endNginx(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const exited = new Promise((resolve) => child.once('exit', resolve));
+  child.stdin?.end();
+  await exited;
+}
+
+async function makeCertificate(certificate: string, key: string): Promise<void> {
+  await run('openssl', [
+    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
+    ...[
+      '-days',
+      '2',
+      '-subj',
+      `/CN=${SERVER_NAME}`,
+      '-addext',
+      `subjectAltName=DNS:${SERVER_NAME}`,
+    ],
+    ...['-keyout', key, '-out', certificate],
+  ]);
+}
+
+/** A port of 127.0.0.1 that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port was given');
+  return address.port;
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy();
+      resolve(true);
+    }).on('error', () => resolve(false));
+  });
+}
+
+export interface FrontReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Buffer;
+  readonly text: string;
+}
+
+export interface FrontRequest {
+  readonly method?: string;
+  readonly headers?: Record<string, string | string[]>;
+  /** The address of loopback that the client has. */
+  readonly from?: string;
+  readonly body?: string;
+}
+
+/** One request over HTTP/1.1 and TLS, on a connection of its own. */
+export function askHttp1(
+  { httpsPort, ca }: RunningNginx,
+  target: string,
+  { method = 'GET', headers = {}, from = '127.0.0.1', body }: FrontRequest = {},
+): Promise<FrontReply> {
+  // Node says no length of the body of a GET.
+  const framing = body === undefined ? {} : { 'content-length': String(body.length) };
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      {
+        ...{ host: '127.0.0.1', port: httpsPort, ca, servername: SERVER_NAME, localAddress: from },
+        ...{ method, path: target, agent: false },
+        headers: { host: SERVER_NAME, ...framing, ...headers },
+        maxHeaderSize: 65_536,
+      },
+      (response) => {
+        const parts: Buffer[] = [];
+        response.on('data', (part) => parts.push(part));
+        response.once('error', reject);
+        response.once('end', () =>
+          resolve(replyOf(response.statusCode ?? 0, response.headers, Buffer.concat(parts))),
+        );
+      },
+    );
+    sent.once('error', reject);
+    sent.end(body);
+  });
+}
+
+/** Opens an HTTP/2 connection. */
+export async function openHttp2(
+  { httpsPort, ca }: RunningNginx,
+  settings: { initialWindowSize?: number } = {},
+  from = '127.0.0.1',
+): Promise<ClientHttp2Session> {
+  const socket = await openTls({ httpsPort, ca }, { ALPNProtocols: ['h2'], localAddress: from });
+  const session = connectHttp2(`https://${SERVER_NAME}`, {
+    createConnection: () => socket,
+    settings,
+  });
+  await new Promise((resolve, reject) => {
+    session.once('remoteSettings', resolve);
+    session.once('error', reject);
+  });
+  return session;
+}
+
+/** One request on an HTTP/2 connection. */
+export function askHttp2(
+  session: ClientHttp2Session,
+  target: string,
+  { method = 'GET', headers = {}, body }: FrontRequest = {},
+): Promise<FrontReply> {
+  return new Promise((resolve, reject) => {
+    const stream = session.request(
+      { ':method': method, ':path': target, ...headers },
+      { endStream: body === undefined },
+    );
+    const parts: Buffer[] = [];
+    let status = 0;
+    let fields = {};
+    stream.once('response', ({ ':status': code, ...rest }) => {
+      status = Number(code);
+      fields = rest;
+    });
+    stream.on('data', (part: Buffer) => parts.push(part));
+    stream.once('error', reject);
+    stream.once('end', () => resolve(replyOf(status, fields, Buffer.concat(parts))));
+    if (body !== undefined) stream.end(body);
+  });
+}
+
+/** A TLS connection, once its handshake is done. */
+export function openTls(
+  { httpsPort, ca }: Pick<RunningNginx, 'httpsPort' | 'ca'>,
+  options: ConnectionOptions & { localAddress?: string } = {},
+): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const socket = connectTls(
+      { host: '127.0.0.1', port: httpsPort, ca, servername: SERVER_NAME, ...options },
+      () => resolve(socket),
+    );
+    socket.once('error', reject);
+  });
+}
+
+function replyOf(status: number, headers: object, bytes: Buffer): FrontReply {
+  return { status, headers: { ...headers } as Record<string, string>, bytes, text: `${bytes}` };
+}
