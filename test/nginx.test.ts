@@ -33,6 +33,8 @@ let nginx: RunningNginx;
 let session: ClientHttp2Session;
 let relay: Server;
 let upstreamConnections = 0;
+/** What nginx sent last to the proxy. */
+let lastSent = '';
 
 beforeAll(async () => {
   const snapshotsDir = await makeSampleSnapshots();
@@ -43,6 +45,9 @@ beforeAll(async () => {
   });
   relay = await listen((socket) => {
     upstreamConnections++;
+    socket.on('data', (part) => {
+      lastSent = part.toString('latin1');
+    });
     const upstream = connect(proxy.port, '127.0.0.1');
     socket.pipe(upstream).pipe(socket);
     socket.on('error', () => upstream.destroy());
@@ -165,6 +170,11 @@ describe.each(ways)('over %s', (protocol, ask) => {
     ['a page with Link', '/api/v1/platforms/snes/games?page=2&per_page=2', {}],
     ['HEAD', '/api/v1/platforms', { method: 'HEAD' }],
     ['gzip', '/api/v1/platforms', { headers: { 'accept-encoding': 'gzip' } }],
+    [
+      'a small body, which stays plain,',
+      '/api/v1/games/snes/chrono-trigger',
+      { headers: { 'accept-encoding': 'gzip, br' } },
+    ],
     ['br', '/api/v1/platforms', { headers: { 'accept-encoding': 'br' } }],
     ['304', '/api/v1/stats', { headers: { 'if-none-match': '*' } }],
     ['a range, which the API does not serve', '/api/v1/stats', { headers: { range: 'bytes=0-9' } }],
@@ -251,6 +261,23 @@ describe.each(ways)('over %s', (protocol, ask) => {
       expectOwnError(await ask(target + secret, { headers: keyed }), 400, 'Bad request');
     },
   );
+
+  test('tells the proxy the true address, host and scheme, once each', async () => {
+    const forged = '198.51.100.7';
+    const headers = { ...keyed, 'x-forwarded-for': forged, forwarded: `for=${forged}` };
+    const more = { 'x-forwarded-proto': 'http', connection: 'close', upgrade: 'h2c' };
+    const fields = protocol === 'HTTP/1.1' ? { ...headers, ...more } : headers;
+    expect((await ask('/api/v1//x?y#z', { headers: fields })).status).toBe(404);
+    expect(lastSent).toMatch(/^GET \/api\/v1\/\/x\?y#z HTTP\/1\.1\r\n/);
+    const sent = lastSent
+      .split('\r\n')
+      .filter((field) => /^(x-forwarded|forwarded|host|connection|upgrade)/i.test(field));
+    expect(sent.toSorted()).toEqual([
+      `Host: ${SERVER_NAME}`,
+      'X-Forwarded-For: 127.0.0.1',
+      'X-Forwarded-Proto: https',
+    ]);
+  });
 
   test('limits guesses by the true address, whatever the client says of it', async () => {
     const from = protocol === 'HTTP/1.1' ? '127.0.0.9' : '127.0.0.10';
