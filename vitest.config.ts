@@ -1,6 +1,6 @@
 /**
  * How the tests run: on the Node that the product needs, each file in a process of its own, beside
- * one private MariaDB server for all of them. What is measured comes last, with nothing beside it.
+ * one private MariaDB server for all of them. What is measured runs alone.
  */
 import './environment/node-version.ts';
 import { defineConfig } from 'vitest/config';

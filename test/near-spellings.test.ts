@@ -3,7 +3,7 @@ import SearchableMap from 'minisearch/SearchableMap';
 import { describe, expect, test } from 'vitest';
 import type { Postings } from '../format/search-index.ts';
 import { wordsOf } from '../format/words.ts';
-import { nearSpellings, sharedBeginnings } from '../proxy/search/near-spellings.ts';
+import { findSharedBeginnings, nearSpellings } from '../proxy/search/near-spellings.ts';
 import { makeRandom, type Random } from './catalogue/random.ts';
 import { seededCatalogue } from './catalogue/seeded.ts';
 
@@ -16,7 +16,7 @@ function makeIndex(words: Iterable<string>) {
   const text = Uint16Array.from(sorted.join('').split(''), (unit) => unit.charCodeAt(0));
   const none = new Uint32Array(0);
   const postings: Postings = { text, textStart, ranks: none, ranksStart: none };
-  const shared = sharedBeginnings(postings);
+  const shared = findSharedBeginnings(postings);
   const map = SearchableMap.from<number>(
     sorted.map((word, place): [string, number] => [word, place]),
   );

@@ -3,11 +3,13 @@ import { describe, expect, test } from 'vitest';
 import {
   atMost,
   EMPTY,
-  forEachRank,
   intersect,
+  isDense,
+  join,
   type RankSet,
   sizeOf,
   slice,
+  toBits,
   union,
 } from '../proxy/search/rank-set.ts';
 import { makeRandom, type Random } from './catalogue/random.ts';
@@ -23,11 +25,7 @@ function randomRanks(random: Random, games: number, count: number): Uint32Array 
   );
 }
 
-function ranksOf(set: RankSet): number[] {
-  const ranks: number[] = [];
-  forEachRank(set, (rank) => ranks.push(rank) > 0);
-  return ranks;
-}
+const ranksOf = (set: RankSet) => slice(set, 0, sizeOf(set));
 
 /** Everything that can be read of a set. */
 function expectSet(set: RankSet, expected: readonly number[], random: Random): void {
@@ -39,17 +37,13 @@ function expectSet(set: RankSet, expected: readonly number[], random: Random): v
     const count = random.pick([0, 1, 2, 50, 100, 10_000]);
     expect(slice(set, from, count)).toEqual(expected.slice(from, from + count));
   }
-  const most = 1 + random.below(expected.length + 1);
-  const visited: number[] = [];
-  forEachRank(set, (rank) => visited.push(rank) < most);
-  expect(visited).toEqual(expected.slice(0, most));
 }
 
 describe('a union', () => {
   test('holds what any of its lists holds, each rank once and in order', () => {
     const random = makeRandom(1);
     const forms = { list: 0, bits: 0 };
-    for (let i = 0; i < 400; i++) {
+    for (let i = 0; i < 600; i++) {
       const games = random.pick([1, 31, 32, 33, 64, 1000, 5000]);
       const lists = Array.from({ length: random.below(6) }, () => {
         // A list may be several ascending ones behind one another.
@@ -81,13 +75,6 @@ describe('a union', () => {
 });
 
 describe('an intersection', () => {
-  const toBits = (list: Uint32Array, games: number): RankSet => {
-    // Said often enough, any list passes the size from which a union is stored as bits.
-    const set = union(Array(1 + Math.ceil(2048 / Math.max(1, list.length))).fill(list), games);
-    if (list.length > 0) expect(set.bits).toBeDefined();
-    return set;
-  };
-
   test('holds what all sets hold, whatever their forms and sizes, and leaves them alone', () => {
     const random = makeRandom(2);
     let found = 0;
@@ -97,7 +84,7 @@ describe('an intersection', () => {
         randomRanks(random, games, random.pick([0, 1, 5, 60, 600, 4000])),
       );
       const sets = lists.map((list): RankSet => {
-        return random.happens(0.5) ? { list } : toBits(list, games);
+        return random.happens(0.5) ? { list } : toBits({ list }, games);
       });
       const before = sets.map(ranksOf);
       const expected = before.reduce((kept, other) => {
@@ -110,4 +97,28 @@ describe('an intersection', () => {
     }
     expect(found).toBeGreaterThan(1_000);
   });
+});
+
+test('lists that join a set, in either form, leave it alone', () => {
+  const random = makeRandom(3);
+  for (let i = 0; i < 300; i++) {
+    const games = random.pick([33, 500, 4000]);
+    const list = randomRanks(random, games, random.below(games));
+    const set = random.happens(0.5) ? { list } : toBits({ list }, games);
+    const others = Array.from({ length: random.below(4) }, () =>
+      randomRanks(random, games, random.below(random.pick([5, games]))),
+    );
+    expectSet(
+      join(set, others, games),
+      ascending([list, ...others].flatMap((ranks) => [...ranks])),
+      random,
+    );
+    expect(ranksOf(set)).toEqual([...list]);
+  }
+});
+
+test.each([100_000, 1_000_000])('of %i games a list is dense from a thirty-second on', (games) => {
+  const list = new Uint32Array(games / 32 + 1);
+  expect(isDense(list, games)).toBe(true);
+  expect(isDense(list.subarray(1), games)).toBe(false);
 });

@@ -8,28 +8,44 @@
  */
 import type { Postings } from '../../format/search-index.ts';
 
-/** How many code units each text shares with the one before it, at most 255. */
-export function sharedBeginnings({ text, textStart }: Postings): Uint8Array {
-  const shared = new Uint8Array(new SharedArrayBuffer(textStart.length - 1));
-  for (let place = 1; place < shared.length; place++) {
+/** What makes passing over words quick; in shared memory, as the opening thread makes it. */
+export interface SharedBeginnings {
+  /** How many code units each text shares with the one before it, at most 255. */
+  readonly length: Uint8Array;
+  /** The next place whose text shares less than this one's does, or the end. */
+  readonly nextShorter: Uint32Array;
+}
+
+export function findSharedBeginnings({ text, textStart }: Postings): SharedBeginnings {
+  const count = textStart.length - 1;
+  const length = new Uint8Array(new SharedArrayBuffer(count));
+  for (let place = 1; place < count; place++) {
     const before = textStart[place - 1] as number;
     const start = textStart[place] as number;
     const most = Math.min(start - before, (textStart[place + 1] as number) - start, 255);
-    let length = 0;
-    while (length < most && text[before + length] === text[start + length]) length++;
-    shared[place] = length;
+    let shared = 0;
+    while (shared < most && text[before + shared] === text[start + shared]) shared++;
+    length[place] = shared;
   }
-  return shared;
+  const nextShorter = new Uint32Array(new SharedArrayBuffer(count * 4));
+  for (let place = count - 1; place >= 0; place--) {
+    let next = place + 1;
+    while (next < count && (length[next] as number) >= (length[place] as number)) {
+      next = nextShorter[next] as number;
+    }
+    nextShorter[place] = next;
+  }
+  return { length, nextShorter };
 }
 
 /**
- * @param shared of {@link sharedBeginnings} for the same list
+ * @param shared of {@link findSharedBeginnings} for the same list
  * @param distance at least 1
  * @returns the places of the words within `distance` of `word`, ascending
  */
 export function nearSpellings(
   { text, textStart }: Postings,
-  shared: Uint8Array,
+  shared: SharedBeginnings,
   word: string,
   distance: number,
 ): number[] {
@@ -43,11 +59,10 @@ export function nearSpellings(
   const rows = new Uint8Array((longest + 1) * width).fill(far);
   for (let column = 0; column < width; column++) rows[column] = Math.min(column, far);
   let valid = 0; // rows 0 to `valid` belong to the present word
-  let dead = longest + 1; // the row at which the present beginning became hopeless
-  for (let place = 0; place < shared.length; place++) {
-    const common = shared[place] as number;
-    if (common >= dead) continue;
-    dead = longest + 1;
+  const count = textStart.length - 1;
+  for (let place = 0; place < count; ) {
+    let dead = longest + 1; // the row at which the present beginning became hopeless
+    const common = shared.length[place] as number;
     const start = textStart[place] as number;
     const length = (textStart[place + 1] as number) - start;
     const last = Math.min(length, longest);
@@ -79,6 +94,11 @@ export function nearSpellings(
     valid = row;
     if (dead > longest && row === length && (rows[row * width + width - 1] as number) <= distance) {
       found.push(place);
+    }
+    place++;
+    // All that begin as this one does up to the hopeless row are passed over.
+    while (place < count && (shared.length[place] as number) >= dead) {
+      place = shared.nextShorter[place] as number;
     }
   }
   return found;

@@ -13,12 +13,31 @@ export const EMPTY: RankSet = { list: new Uint32Array(0) };
 /** Up to this many ranks a union is sorted as a list: cheaper than clearing and reading a bitset. */
 const LONGEST_SORTED_UNION = 2048;
 
+/**
+ * From this share of all ranks on a list is better a bitset: whatever is done with it then takes
+ * time by the number of games divided by 32.
+ */
+const DENSE = 1 / 32;
+
 /** A list is stepped through by doubling strides where it is this much longer than the other. */
 const UNEVEN = 8;
 
 /** How many ranks a set can hold; exact for a list. */
 export function atMost(set: RankSet): number {
   return set.list?.length ?? (set as { atMost: number }).atMost;
+}
+
+/** Whether a list is long enough to be kept as bits. */
+export function isDense(list: Uint32Array, games: number): boolean {
+  return list.length > LONGEST_SORTED_UNION && list.length > games * DENSE;
+}
+
+/** The same ranks as bits. */
+export function toBits(set: RankSet, games: number): RankSet {
+  if (set.bits !== undefined) return set;
+  const bits = new Uint32Array(Math.ceil(games / 32));
+  addToBits(set.list, bits);
+  return { bits, atMost: set.list.length };
 }
 
 /** How many ranks a set holds. */
@@ -48,13 +67,28 @@ export function union(lists: readonly Uint32Array[], games: number): RankSet {
     return { list: withoutRepeats(all.sort()) };
   }
   const bits = new Uint32Array(Math.ceil(games / 32));
-  for (const list of lists) {
-    for (let i = 0; i < list.length; i++) {
-      const rank = list[i] as number;
-      bits[rank >>> 5] = (bits[rank >>> 5] as number) | (1 << (rank & 31));
-    }
-  }
+  for (const list of lists) addToBits(list, bits);
   return { bits, atMost: Math.min(total, games) };
+}
+
+function addToBits(list: Uint32Array, bits: Uint32Array): void {
+  for (let i = 0; i < list.length; i++) {
+    const rank = list[i] as number;
+    bits[rank >>> 5] = (bits[rank >>> 5] as number) | (1 << (rank & 31));
+  }
+}
+
+/** A set together with lists of ranks. The set stays as it is. */
+export function join(set: RankSet, lists: readonly Uint32Array[], games: number): RankSet {
+  if (set.list !== undefined) return union([set.list, ...lists], games);
+  if (lists.length === 0) return set;
+  const bits = set.bits.slice();
+  let most = set.atMost;
+  for (const list of lists) {
+    addToBits(list, bits);
+    most += list.length;
+  }
+  return { bits, atMost: Math.min(most, games) };
 }
 
 /** The ranks that all of at least one set hold. The sets stay as they are. */
@@ -69,21 +103,6 @@ export function intersect(sets: readonly RankSet[]): RankSet {
     result = intersectTwo(result, other);
   }
   return result;
-}
-
-/**
- * Calls `visit` with the ranks of a set in ascending order until it returns false.
- */
-export function forEachRank(set: RankSet, visit: (rank: number) => boolean): void {
-  if (set.list !== undefined) {
-    for (let i = 0; i < set.list.length; i++) if (!visit(set.list[i] as number)) return;
-    return;
-  }
-  for (let word = 0; word < set.bits.length; word++) {
-    for (let rest = set.bits[word] as number; rest !== 0; rest &= rest - 1) {
-      if (!visit(word * 32 + lowestBit(rest))) return;
-    }
-  }
 }
 
 /** The ranks from a place on in ascending order, at most `count`. */

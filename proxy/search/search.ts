@@ -5,6 +5,7 @@
  * MiniSearch's `search()` does the same by scoring and sorting every hit; on this many titles that
  * blocks the event loop for tenths of a second, so only its words and its near spellings are used.
  */
+import { LRUCache } from 'lru-cache';
 import type { PlatformEntry, RecordIndex } from '../../format/record-index.ts';
 import {
   findPrefix,
@@ -16,15 +17,17 @@ import {
   textCount,
 } from '../../format/search-index.ts';
 import { foldCase, isJoinedScript, nearSpellingDistance } from '../../format/words.ts';
-import { nearSpellings } from './near-spellings.ts';
+import { nearSpellings, type SharedBeginnings } from './near-spellings.ts';
 import {
   atMost,
   EMPTY,
-  forEachRank,
   intersect,
+  isDense,
+  join,
   type RankSet,
   sizeOf,
   slice,
+  toBits,
   union,
 } from './rank-set.ts';
 
@@ -52,16 +55,48 @@ export interface Search {
   find(query: Query, start: number, count: number): Hits;
 }
 
+/** At a million games 8 MB. */
+const MOST_DENSE_UNIONS = 64;
+
 /**
- * @param shared of `sharedBeginnings` for `index.words`
+ * @param shared of `findSharedBeginnings` for `index.words`
  */
-export function makeSearch(index: SearchIndex, shared: Uint8Array, records: RecordIndex): Search {
+export function makeSearch(
+  index: SearchIndex,
+  shared: SharedBeginnings,
+  records: RecordIndex,
+): Search {
   const { games } = index;
   const platformsBySlug = new Map<string, number[]>();
   records.platforms.forEach(({ slug }, number) => {
     const folded = foldCase(slug);
     platformsBySlug.set(folded, [...(platformsBySlug.get(folded) ?? []), number]);
   });
+
+  // Bitsets of long lists, each made when it is first asked for. A list is dense only when it holds
+  // a good part of all games, so that of single texts there can be but a few dozen.
+  const denseTexts = new Map<Postings, Map<number, RankSet>>();
+  const denseUnions = new LRUCache<string, RankSet>({ max: MOST_DENSE_UNIONS });
+
+  /** The games of one text. */
+  function ranksOf(postings: Postings, place: number): RankSet {
+    const list = ranksAt(postings, place);
+    if (!isDense(list, games)) return { list };
+    const known = denseTexts.get(postings) ?? new Map<number, RankSet>();
+    denseTexts.set(postings, known);
+    const set = known.get(place) ?? toBits({ list }, games);
+    known.set(place, set);
+    return set;
+  }
+
+  /** The union of what `key` stands for, remembered when it is large. */
+  function unionOf(key: string, lists: () => readonly Uint32Array[]): RankSet {
+    const known = denseUnions.get(key);
+    if (known !== undefined) return known;
+    const set = union(lists(), games);
+    if (set.bits !== undefined) denseUnions.set(key, set);
+    return set;
+  }
 
   function matchTitles(words: readonly string[], near: boolean): RankSet {
     const sets: RankSet[] = [];
@@ -74,26 +109,28 @@ export function makeSearch(index: SearchIndex, shared: Uint8Array, records: Reco
   }
 
   function matchWord(word: string, isLast: boolean, near: boolean): RankSet {
-    const lists: Uint32Array[] = [];
-    if (isJoinedScript(word) && [...word].length > 1) {
+    const isJoined = isJoinedScript(word) && [...word].length > 1;
+    if (!near) {
       // The endings of a word include the word itself, and a prefix of one is any part of it.
-      lists.push(ranksBetween(index.endings, ...findPrefix(index.endings, word)));
-    } else if (isLast) {
-      const [from, to] = findPrefix(index.words, word);
-      if (to - from === 1 && !near) return { list: ranksAt(index.words, from) };
-      lists.push(ranksBetween(index.words, from, to));
-    } else {
+      if (isJoined) return withPrefix(index.endings, word);
+      if (isLast) return withPrefix(index.words, word);
       const place = findText(index.words, word);
-      if (!near) return place < 0 ? EMPTY : { list: ranksAt(index.words, place) };
-      if (place >= 0) lists.push(ranksAt(index.words, place));
+      return place < 0 ? EMPTY : ranksOf(index.words, place);
     }
-    const distance = near ? nearSpellingDistance(word) : 0;
-    if (distance > 0) {
-      for (const place of nearSpellings(index.words, shared, word, distance)) {
-        lists.push(ranksAt(index.words, place));
-      }
-    }
-    return union(lists, games);
+    const distance = nearSpellingDistance(word);
+    const exact = matchWord(word, isLast, false);
+    if (distance === 0) return exact;
+    const lists = nearSpellings(index.words, shared, word, distance).map((place) =>
+      ranksAt(index.words, place),
+    );
+    return join(exact, lists, games);
+  }
+
+  function withPrefix(postings: Postings, prefix: string): RankSet {
+    const [from, to] = findPrefix(postings, prefix);
+    if (to - from === 1) return ranksOf(postings, from);
+    const kind = postings === index.words ? 'words' : 'endings';
+    return unionOf(`${kind} ${from} ${to}`, () => [ranksBetween(postings, from, to)]);
   }
 
   function onPlatform(slug: string): RankSet {
@@ -107,14 +144,14 @@ export function makeSearch(index: SearchIndex, shared: Uint8Array, records: Reco
 
   function withValue(list: Postings, value: string): RankSet {
     const place = findText(list, foldCase(value));
-    return place < 0 ? EMPTY : { list: ranksAt(list, place) };
+    return place < 0 ? EMPTY : ranksOf(list, place);
   }
 
   function withGenre(part: string): RankSet {
-    const lists = textsWith(index.genres, foldCase(part)).map(([from, to]) =>
-      ranksBetween(index.genres, from, to),
+    const folded = foldCase(part);
+    return unionOf(`genre ${folded}`, () =>
+      textsWith(index.genres, folded).map(([from, to]) => ranksBetween(index.genres, from, to)),
     );
-    return union(lists, games);
   }
 
   function find(query: Query, start: number, count: number): Hits {
@@ -163,41 +200,70 @@ export function makeSearch(index: SearchIndex, shared: Uint8Array, records: Reco
     };
   }
 
-  // One count by year and one pass that drops each rank into its place: years are few.
   function sliceByYear(found: RankSet, sort: Sort, start: number, count: number): number[] {
+    return found.list !== undefined && !isDense(found.list, games)
+      ? sliceListByYear(found.list, sort, start, count)
+      : sliceBitsByYear(toBits(found, games).bits as Uint32Array, sort, start, count);
+  }
+
+  // One count by year and one pass that drops each rank into its place: years are few.
+  function sliceListByYear(list: Uint32Array, sort: Sort, start: number, count: number): number[] {
     const counts = new Uint32Array(index.years.length + 1);
     const { yearOfRank } = index;
-    forEachRank(found, (rank) => {
-      const year = yearOfRank[rank] as number;
+    for (let i = 0; i < list.length; i++) {
+      const year = yearOfRank[list[i] as number] as number;
       counts[year] = (counts[year] as number) + 1;
-      return true;
-    });
+    }
     const next = yearStarts(counts, sort);
     const ranks = new Array<number>(count).fill(0);
-    let missing = count;
-    forEachRank(found, (rank) => {
+    for (let i = 0, missing = count; missing > 0; i++) {
+      const rank = list[i] as number;
       const year = yearOfRank[rank] as number;
       const place = next[year] as number;
       next[year] = place + 1;
-      if (place < start || place >= start + count) return true;
+      if (place < start || place >= start + count) continue;
       ranks[place - start] = rank;
       missing--;
-      return missing > 0;
-    });
+    }
     return ranks;
   }
 
-  /** The place at which each year begins; "no year", the last entry, comes last in both sorts. */
+  // All games year by year, those of the set counted up to the end of the page.
+  function sliceBitsByYear(bits: Uint32Array, sort: Sort, start: number, count: number): number[] {
+    const { ranksByYear, yearStart } = index;
+    const ranks: number[] = [];
+    let before = 0;
+    for (const year of yearsInOrder(sort)) {
+      const to = yearStart[year + 1] as number;
+      for (let at = yearStart[year] as number; at < to; at++) {
+        const rank = ranksByYear[at] as number;
+        const isIn = ((bits[rank >>> 5] as number) >>> (rank & 31)) & 1;
+        if (isIn === 1 && before >= start) {
+          ranks.push(rank);
+          if (ranks.length === count) return ranks;
+        }
+        before += isIn;
+      }
+    }
+    return ranks;
+  }
+
+  /** The place at which each year begins. */
   function yearStarts(counts: Uint32Array, sort: Sort): number[] {
     const starts = new Array<number>(counts.length).fill(0);
-    const years = counts.length - 1;
     let place = 0;
-    for (let i = 0; i <= years; i++) {
-      const year = i === years || sort === 'year_asc' ? i : years - 1 - i;
+    for (const year of yearsInOrder(sort)) {
       starts[year] = place;
       place += counts[year] as number;
     }
     return starts;
+  }
+
+  /** "No year", the last entry, comes last in both sorts. */
+  function yearsInOrder(sort: Sort): number[] {
+    const years = Array.from(index.years.keys());
+    if (sort === 'year_desc') years.reverse();
+    return [...years, years.length];
   }
 
   return { find };

@@ -24,14 +24,14 @@ import {
   parseManifest,
 } from '../../format/manifest.ts';
 import { openSearchIndex } from '../../format/search-index.ts';
-import { sharedBeginnings } from '../search/near-spellings.ts';
+import { findSharedBeginnings, type SharedBeginnings } from '../search/near-spellings.ts';
 
 /** What the worker posts: descriptors of the packs by path, contents of the other files by path. */
 export interface OpenedFiles {
   readonly manifest: Manifest;
   readonly descriptors: ReadonlyMap<string, number>;
   readonly contents: ReadonlyMap<string, SharedArrayBuffer>;
-  readonly sharedBeginnings: Uint8Array;
+  readonly sharedBeginnings: SharedBeginnings;
 }
 
 const CHUNK_BYTES = 1024 * 1024;
@@ -66,7 +66,12 @@ function openFiles(dir: string): OpenedFiles {
       }
     }
     const search = openSearchIndex(new Uint8Array(contents.get(SEARCH_INDEX) as SharedArrayBuffer));
-    return { manifest, descriptors, contents, sharedBeginnings: sharedBeginnings(search.words) };
+    return {
+      manifest,
+      descriptors,
+      contents,
+      sharedBeginnings: findSharedBeginnings(search.words),
+    };
   } catch (error) {
     for (const descriptor of descriptors.values()) closeSync(descriptor);
     throw error;
