@@ -12,6 +12,7 @@ import {
   loadEnvironmentFile,
   readEnvironment,
 } from '../environment/environment.ts';
+import { MINISEARCH_OPTIONS_HASH } from '../format/words.ts';
 import { makeAdminServer } from './admin.ts';
 import { makeApi } from './http/handle.ts';
 import { makeServer } from './http/server.ts';
@@ -52,6 +53,12 @@ async function main(): Promise<void> {
         metrics.countSwap(milliseconds);
         const { id, manifest } = generation;
         log.info({ snapshot: id, ...manifest.counts, milliseconds }, 'serving a generation');
+        if (manifest.minisearch_options !== MINISEARCH_OPTIONS_HASH) {
+          log.warn(
+            { snapshot: id, node: process.version, unicode: process.versions.unicode },
+            'the generator takes words apart by other rules (another Node?): searches may miss titles',
+          );
+        }
       },
       refused(id, error) {
         log.error({ snapshot: id, err: error }, 'refused a generation');

@@ -69,6 +69,7 @@ describe('a trusted proxy', () => {
     ['an IPv6 client in brackets', '10.0.0.1', '[2001:db8:1:2:3::4]', '2001:db8:1:2::/64'],
     ['brackets and a port', '10.0.0.1', '[2001:db8:1:2:3::4]:443', '2001:db8:1:2::/64'],
     ['a mapped IPv4 client', '10.0.0.1', '::ffff:198.51.100.1', '198.51.100.1'],
+    ['a mapped IPv4 client in hexadecimal', '10.0.0.1', '::ffff:c633:6401', '198.51.100.1'],
     ['a mapped IPv4 proxy', '::ffff:10.0.0.1', '1.2.3.4, ::ffff:10.0.0.2', '1.2.3.4'],
     ['an IPv6 proxy', '2001:db8:aaaa:1::1', '198.51.100.1', '198.51.100.1'],
     ['a proxy on the same machine', '::1', '198.51.100.1', '198.51.100.1'],

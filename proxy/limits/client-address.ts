@@ -36,11 +36,18 @@ function isTrusted(address: string, trusted: BlockList): boolean {
   return version !== 0 && trusted.check(address, version === 4 ? 'ipv4' : 'ipv6');
 }
 
-/** "::ffff:192.0.2.1" is how a dual-stack socket shows an IPv4 client. */
+/** "::ffff:192.0.2.1", or "::ffff:c000:201", is how an IPv4 client may be shown in IPv6. */
 function withoutMapping(address: string): string {
   const plain = address.split('%', 1)[0] as string;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(plain)?.[1];
-  return mapped !== undefined && isIPv4(mapped) ? mapped : plain;
+  if (mapped !== undefined && isIPv4(mapped)) return mapped;
+  const halves = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/i.exec(plain);
+  if (halves === null) return plain;
+  return halves
+    .slice(1)
+    .map((half) => Number.parseInt(half, 16))
+    .flatMap((half) => [half >>> 8, half & 255])
+    .join('.');
 }
 
 function withoutPort(hop: string): string {
