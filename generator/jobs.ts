@@ -3,10 +3,10 @@
  * the order of the questions.
  */
 import { isMainThread, parentPort } from 'node:worker_threads';
+import { checkPacks } from './check-packs.ts';
 import { allSynced } from './file-writer.ts';
 import { orderGames } from './numbering.ts';
 import type { Answer } from './second-thread.ts';
-import { checkPacks } from './verify.ts';
 import { writeCoverPacks } from './write-covers.ts';
 import { writeGames } from './write-games.ts';
 import { writeSearch } from './write-search.ts';

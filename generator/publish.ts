@@ -21,6 +21,7 @@ import {
   type ManifestContent,
   makeManifest,
 } from '../format/manifest.ts';
+import { isIntact } from './checked-files.ts';
 import {
   currentId,
   generationDir,
@@ -32,7 +33,7 @@ import {
   syncFolder,
 } from './generations.ts';
 import type { SecondThread } from './second-thread.ts';
-import { isIntact, readManifest, verifyWritten } from './verify.ts';
+import { readManifest, verifyWritten } from './verify.ts';
 
 /** A generation must keep this share of the games and covers of the one before. */
 const SMALLEST_SHARE_KEPT = 0.8;

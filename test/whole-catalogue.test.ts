@@ -29,7 +29,7 @@ const CONNECTIONS = 8;
 /** Of the generator beside mariadb-dump in the same run, and its peak memory. */
 const MOST_TIMES_DUMP = 3;
 const MOST_MEMORY_MB = 400;
-const ROUNDS = 5;
+const ROUNDS = 7;
 
 const key = testKey(1, { limit: 100_000_000 });
 let catalogue: Catalogue;
