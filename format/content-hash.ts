@@ -8,9 +8,18 @@ export type ContentHash = readonly [high: number, low: number];
 
 /** The first 64 bits of the SHA-256 of a record's or a body's bytes (a string counts as UTF-8). */
 export function hashBytes(bytes: Uint8Array | string): ContentHash {
-  // The hex form is twice as fast as a Buffer: no object with its own backing store is made.
-  const hex = hash('sha256', bytes, 'hex');
-  return [Number.parseInt(hex.slice(0, 8), 16), Number.parseInt(hex.slice(8, 16), 16)];
+  // One character a byte: several times as fast as a Buffer, which is an object with its own store.
+  const digest = hash('sha256', bytes, 'latin1');
+  return [halfAt(digest, 0), halfAt(digest, 4)];
+}
+
+function halfAt(digest: string, at: number): number {
+  const bits =
+    (digest.charCodeAt(at) << 24) |
+    (digest.charCodeAt(at + 1) << 16) |
+    (digest.charCodeAt(at + 2) << 8) |
+    digest.charCodeAt(at + 3);
+  return bits >>> 0;
 }
 
 /**
