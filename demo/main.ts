@@ -67,15 +67,20 @@ async function makeCatalogue(url: string): Promise<void> {
 }
 
 function issueKey(environment: NodeJS.ProcessEnv): Promise<string> {
-  const child = run('keys/main.ts', ['issue', '--limit', KEY_LIMIT, '--note', 'demo'], environment);
+  const issue = ['issue', '--limit', KEY_LIMIT, '--note', 'demo'];
+  const child = run('keys/main.ts', issue, environment, 'pipe');
   let printed = '';
+  let said = '';
   child.stdout?.setEncoding('utf8').on('data', (text) => {
     printed += text;
+  });
+  child.stderr?.setEncoding('utf8').on('data', (text) => {
+    said += text;
   });
   return new Promise((resolve, reject) => {
     child.once('close', (code) => {
       if (code === 0) resolve(printed.trim());
-      else reject(new Error(`Issuing a key ended with ${code}.`));
+      else reject(new Error(`Issuing a key ended with ${code}: ${said.trim()}`));
     });
   });
 }
@@ -95,10 +100,11 @@ function run(
   program: string,
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
+  stderr: 'inherit' | 'pipe' = 'inherit',
 ): ChildProcess {
   return spawn(process.execPath, [path.join(import.meta.dirname, '..', program), ...args], {
     env: environment,
-    stdio: ['ignore', 'pipe', 'inherit'],
+    stdio: ['ignore', 'pipe', stderr],
   });
 }
 
