@@ -1,0 +1,90 @@
+/**
+ * `npm run bench -- [PART …] [--rounds N] [--seconds N]`: runs the parts that are named, or all, and
+ * puts each one's section into RESULTS.md. The sections of parts that did not run stay.
+ */
+import '../../environment/node-version.ts';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import { describeMachine } from './machine.ts';
+import type { PartOptions, RunPart } from './part.ts';
+
+const RESULTS = path.join(import.meta.dirname, 'RESULTS.md');
+const PARTS = { http: 'HTTP', search: 'Search', generator: 'Generator' } as const;
+type Part = keyof typeof PARTS;
+
+const INTRODUCTION = `# Measured
+
+Made by \`npm run bench\`. Each section is of one run on one machine: within it everything ran side by side, in turns. Ratios carry over to other machines far better than the figures behind them.
+`;
+
+const USAGE = `npm run bench -- [PART …] [--rounds N] [--seconds N]
+
+  PART       ${Object.keys(PARTS).join(', ')}; none: all of them
+  --rounds   how often each measurement is repeated (3)
+  --seconds  how long one measurement of steady load lasts (4)
+`;
+
+async function main(): Promise<void> {
+  const { parts, ...settings } = readArguments();
+  const options: PartOptions = {
+    ...settings,
+    say: (text) => process.stderr.write(`${text}\n`),
+  };
+  for (const part of parts) {
+    options.say(`${PARTS[part]} …`);
+    const { run } = (await import(`./${part}.ts`)) as { run: RunPart };
+    const facts = describeMachine();
+    const body = await run(options);
+    writeSection(part, `## ${PARTS[part]}\n\n${facts}\n\n${body.trim()}\n`);
+  }
+  options.say(`Written: ${path.relative(process.cwd(), RESULTS)}`);
+}
+
+function readArguments() {
+  const { values, positionals } = parseArgs({
+    options: {
+      rounds: { type: 'string', default: '3' },
+      seconds: { type: 'string', default: '4' },
+      help: { type: 'boolean', short: 'h' },
+    },
+    allowPositionals: true,
+  });
+  if (values.help) {
+    process.stdout.write(USAGE);
+    process.exit(0);
+  }
+  for (const name of positionals) {
+    if (!Object.hasOwn(PARTS, name)) throw new Error(`There is no part ${name}.\n\n${USAGE}`);
+  }
+  const count = (name: 'rounds' | 'seconds') => {
+    const value = Number(values[name]);
+    if (Number.isInteger(value) && value > 0) return value;
+    throw new Error(`--${name} must be a whole number from 1 on, not ${values[name]}.`);
+  };
+  const named = (Object.keys(PARTS) as Part[]).filter((part) => positionals.includes(part));
+  const parts = positionals.length > 0 ? named : (Object.keys(PARTS) as Part[]).filter(isThere);
+  return { parts, rounds: count('rounds'), seconds: count('seconds') };
+}
+
+function isThere(part: Part): boolean {
+  return existsSync(path.join(import.meta.dirname, `${part}.ts`));
+}
+
+function writeSection(part: Part, section: string): void {
+  const before = existsSync(RESULTS) ? readFileSync(RESULTS, 'utf8') : '';
+  const sections = Object.entries(PARTS).flatMap(([name, title]) => {
+    if (name === part) return [section];
+    const known = before.split(/^(?=## )/m).find((text) => text.startsWith(`## ${title}\n`));
+    return known === undefined ? [] : [known];
+  });
+  writeFileSync(
+    RESULTS,
+    `${[INTRODUCTION, ...sections].map((text) => text.trimEnd()).join('\n\n')}\n`,
+  );
+}
+
+main().catch((error: Error) => {
+  process.stderr.write(`${error.stack}\n`);
+  process.exitCode = 1;
+});
