@@ -1,0 +1,178 @@
+/**
+ * The process of one engine: opens it, then answers query sets one query after another, as it is
+ * told. Nothing else runs in it, so that its memory and the pauses of its event loop are its own.
+ */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { type Answer, type Engine, residentBytes } from './search-engine.ts';
+import { ENGINES, type EngineId } from './search-engines.ts';
+import type { QuerySet } from './search-queries.ts';
+
+export interface Opened {
+  readonly openSeconds: number;
+  readonly buildSeconds: number | undefined;
+  readonly memoryMb: number;
+}
+
+export interface Timed {
+  /** In milliseconds, one entry a query that was asked. */
+  readonly times: readonly number[];
+  /** The same in processor time of the thread, for engines that answer at once. */
+  readonly cpu: readonly number[];
+  /** One entry a query: total and page, as a text to compare. */
+  readonly answers: readonly string[];
+  /** The longest interval of a timer of 1 ms meanwhile. */
+  readonly pause: number;
+  /** The longest collection of garbage meanwhile. */
+  readonly collection: number;
+}
+
+/** Slow engines get fewer queries: at least so many, then until the time is over. */
+const LEAST_QUERIES = 10;
+const SET_MS = 1500;
+/** However few were asked by then. */
+const MOST_SET_MS = 15_000;
+
+export interface EngineProcess {
+  ask(set: QuerySet): Promise<Timed>;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the process of an engine.
+ * @param heapMb what its JavaScript may take
+ * @throws Error when it cannot open the folder within the seconds given and the memory
+ */
+export async function startEngine(
+  id: EngineId,
+  folder: string,
+  heapMb: number,
+  seconds: number,
+): Promise<EngineProcess & { opened: Opened }> {
+  const child = fork(import.meta.filename, [id, folder], {
+    execArgv: ['--expose-gc', `--max-old-space-size=${heapMb}`],
+    // What it leaves when it must be killed goes with the folder.
+    env: { ...process.env, TMPDIR: folder },
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  let errors = '';
+  child.stderr?.on('data', (text) => {
+    errors = `${errors}${text}`.slice(-4000);
+  });
+  const exited = once(child, 'exit').then(([code, signal]) => {
+    const isMemory = /heap out of memory|heap limit/.test(errors);
+    const line = /^\w*Error: .*$/m.exec(errors)?.[0];
+    throw new Error(
+      isMemory ? `needs more than ${heapMb} MB` : (line ?? `ended: ${signal ?? code}`),
+    );
+  });
+  exited.catch(() => {});
+  const answer = async <T>(request: object, limitSeconds: number): Promise<T> => {
+    const timeout = new AbortController();
+    try {
+      child.send(request);
+      return await Promise.race([
+        once(child, 'message').then(([message]) => message as T),
+        exited,
+        sleep(limitSeconds * 1000, undefined, { signal: timeout.signal, ref: true }).then(() => {
+          child.kill('SIGKILL');
+          throw new Error(`takes more than ${limitSeconds} s`);
+        }),
+      ]);
+    } finally {
+      timeout.abort();
+    }
+  };
+  const opened = await answer<Opened>({ open: true }, seconds);
+  return {
+    opened,
+    ask: (set) => answer<Timed>({ set }, 300),
+    async close() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.send({ close: true });
+      await exited.catch(() => {});
+    },
+  };
+}
+
+async function openHere(id: EngineId, folder: string): Promise<[Engine, Opened]> {
+  collectGarbage();
+  const before = process.memoryUsage.rss();
+  const started = performance.now();
+  const engine: Engine = await ENGINES[id].open(folder);
+  const openSeconds = (performance.now() - started) / 1000;
+  await sleep(100);
+  collectGarbage();
+  const memory =
+    engine.pid === undefined
+      ? process.memoryUsage.rss() - before
+      : residentBytes(engine.pid) - (engine.memoryBefore ?? 0);
+  const { buildSeconds } = engine;
+  return [engine, { openSeconds, buildSeconds, memoryMb: memory / 1e6 }];
+}
+
+async function answerSet(engine: Engine, { queries }: QuerySet): Promise<Timed> {
+  const times: number[] = [];
+  const cpu: number[] = [];
+  const answers: string[] = [];
+  let collection = 0;
+  const observer = new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) collection = Math.max(collection, duration);
+  });
+  observer.observe({ entryTypes: ['gc'] });
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  await sleep(5);
+  delay.reset();
+  const started = performance.now();
+  for (const query of queries) {
+    await nextTurn();
+    const usedBefore = process.threadCpuUsage();
+    const asked = performance.now();
+    let answer: Answer | Promise<Answer> = engine.find(query);
+    if (answer instanceof Promise) answer = await answer;
+    const ended = performance.now();
+    const used = process.threadCpuUsage(usedBefore);
+    times.push(ended - asked);
+    cpu.push((used.user + used.system) / 1000);
+    answers.push(`${answer.total} ${answer.ranks.join()}`);
+    const spent = ended - started;
+    if (spent > MOST_SET_MS || (spent > SET_MS && times.length >= LEAST_QUERIES)) break;
+  }
+  await sleep(5);
+  delay.disable();
+  observer.disconnect();
+  return { times, cpu, answers, pause: delay.max / 1e6, collection };
+}
+
+function collectGarbage(): void {
+  const { gc } = globalThis as { gc?: () => unknown };
+  gc?.();
+  gc?.();
+}
+
+if (import.meta.main) {
+  const [id, folder] = process.argv.slice(2) as [EngineId, string];
+  let engine: Engine | undefined;
+  const handle = async (request: { open?: true; set?: QuerySet; close?: true }) => {
+    if (request.open) {
+      const [found, opened] = await openHere(id, folder);
+      engine = found;
+      process.send?.(opened);
+    } else if (request.set !== undefined) {
+      process.send?.(await answerSet(engine as Engine, request.set));
+    } else {
+      await engine?.close();
+      process.disconnect();
+    }
+  };
+  process.on('message', (request) => {
+    handle(request as object).catch((error: Error) => {
+      process.stderr.write(`Error: ${error.message}\n${error.stack}\n`, () => process.exit(1));
+    });
+  });
+  // Whoever started this is gone.
+  process.on('disconnect', () => process.exit());
+}

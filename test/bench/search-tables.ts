@@ -1,0 +1,171 @@
+/** The tables of the search benchmark: ratios, then times, then what opening and memory cost. */
+import { median, table } from './part.ts';
+import type { Round, SizeResult } from './search.ts';
+import { ENGINE_IDS, ENGINES, type EngineId } from './search-engines.ts';
+
+interface Summary {
+  readonly p50: number;
+  readonly p99: number;
+  /** Of all rounds. */
+  readonly max: number;
+  /** Queries in a round, the fewest. */
+  readonly queries: number;
+}
+
+/** A slow query is shown down to this, in milliseconds. */
+const SHOWN_FROM = 2;
+const LONGEST_SHOWN_QUERY = 60;
+
+/** @returns Markdown of one size, with a heading "###" */
+export function describeSize(result: SizeResult): string {
+  const { games, titles, timed } = result;
+  const engines = ENGINE_IDS.filter((id) => timed.has(id));
+  const others = engines.filter((id) => id !== 'product');
+  return [
+    `### ${games.toLocaleString('en')} ${titles}`,
+    'How many times as long as the product, at p50. In brackets: of 100 answers (total and page) those that are not the same.',
+    ratioTable(result, others),
+    'Milliseconds: p50 / p99 (medians of the rounds) / max (of all rounds). Up to 200 queries a round; slow engines fewer, at least 10.',
+    timeTable(result, engines),
+    'The event loop of the product: the longest interval of a timer of 1 ms while it answers nothing but these queries, the longest collection of garbage in it, processor time of a query, and the slowest query with its processor time in brackets. "First" is the pass right after opening.',
+    pauseTable(result),
+    openTable(result, engines),
+    ...[...result.leftOut].map(([id, why]) => `- ${ENGINES[id].name} is left out: ${why}.`),
+  ]
+    .filter((text) => text !== '')
+    .join('\n\n');
+}
+
+function roundsOf({ timed }: SizeResult, id: EngineId, set: string): readonly Round[] {
+  return timed.get(id)?.get(set)?.slice(1) ?? [];
+}
+
+function summaryOf(rounds: readonly Round[]): Summary | undefined {
+  if (rounds.length === 0) return undefined;
+  const sorted = rounds.map(({ timed }) => timed.times.toSorted((a, b) => a - b));
+  const at = (share: number) =>
+    median(sorted.map((times) => times[Math.ceil(times.length * share) - 1] as number));
+  return {
+    p50: at(0.5),
+    p99: at(0.99),
+    max: Math.max(...sorted.map((times) => times.at(-1) as number)),
+    queries: Math.min(...sorted.map((times) => times.length)),
+  };
+}
+
+function ratioTable(result: SizeResult, others: readonly EngineId[]): string {
+  const rows = result.sets.map(({ name }) => {
+    const own = summaryOf(roundsOf(result, 'product', name));
+    const cells = others.map((id) => {
+      const rounds = roundsOf(result, id, name);
+      const theirs = summaryOf(rounds);
+      if (own === undefined || theirs === undefined) return '–';
+      const different = share(roundsOf(result, 'product', name), rounds);
+      return `${figure(theirs.p50 / own.p50)}${different === 0 ? '' : ` (${different})`}`;
+    });
+    return [name, ...cells];
+  });
+  return table(['query set', ...others.map((id) => ENGINES[id].name)], rows);
+}
+
+/** How many of 100 answers differ; of those that both gave. */
+function share(own: readonly Round[], theirs: readonly Round[]): number {
+  let asked = 0;
+  let different = 0;
+  for (const [round, { timed }] of theirs.entries()) {
+    const expected = own[round]?.timed.answers ?? [];
+    for (const [place, answer] of timed.answers.entries()) {
+      asked++;
+      if (answer !== expected[place]) different++;
+    }
+  }
+  return Math.ceil((different / asked) * 100);
+}
+
+function timeTable(result: SizeResult, engines: readonly EngineId[]): string {
+  const rows = result.sets.map(({ name }) => {
+    const cells = engines.map((id) => {
+      const summary = summaryOf(roundsOf(result, id, name));
+      if (summary === undefined) return '–';
+      return [summary.p50, summary.p99, summary.max].map(figure).join(' / ');
+    });
+    return [name, ...cells];
+  });
+  return table(['query set', ...engines.map((id) => ENGINES[id].name)], rows);
+}
+
+function pauseTable(result: SizeResult): string {
+  const ofProduct = result.timed.get('product');
+  if (ofProduct === undefined) return '';
+  const rows = [...ofProduct].map(([name, [first, ...rounds]]) => {
+    const most = (of: 'pause' | 'collection') =>
+      figure(Math.max(...rounds.map(({ timed }) => timed[of])));
+    const cpu = rounds.flatMap(({ timed }) => timed.cpu).sort((a, b) => a - b);
+    const slowest = slowestOf(rounds);
+    return [
+      name,
+      most('pause'),
+      most('collection'),
+      figure(cpu[Math.ceil(cpu.length * 0.99) - 1] ?? 0),
+      figure(cpu.at(-1) ?? 0),
+      first === undefined ? '–' : figure(first.timed.pause),
+      slowest === undefined || slowest.time < SHOWN_FROM
+        ? ''
+        : `${figure(slowest.time)} (${figure(slowest.cpu)}): \`${slowest.text}\``,
+    ];
+  });
+  return table(
+    ['query set', 'pause', 'garbage', 'cpu p99', 'cpu max', 'first', 'slowest query'],
+    rows,
+  );
+}
+
+interface Slowest {
+  readonly time: number;
+  readonly cpu: number;
+  readonly text: string;
+}
+
+function slowestOf(rounds: readonly Round[]): Slowest | undefined {
+  let slowest: Slowest | undefined;
+  for (const { set, timed } of rounds) {
+    for (const [place, time] of timed.times.entries()) {
+      if (time <= (slowest?.time ?? 0)) continue;
+      const cpu = timed.cpu[place] as number;
+      slowest = { time, cpu, text: queryText(set.queries[place] ?? {}) };
+    }
+  }
+  return slowest;
+}
+
+function queryText(query: object): string {
+  const text = Object.entries(query)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ');
+  const letters = [...text.replace(/[`|]/g, ' ')];
+  return letters.length <= LONGEST_SHOWN_QUERY
+    ? letters.join('')
+    : `${letters.slice(0, LONGEST_SHOWN_QUERY).join('')}…`;
+}
+
+function openTable({ opened }: SizeResult, engines: readonly EngineId[]): string {
+  const rows = engines.map((id) => {
+    const { openSeconds, buildSeconds, memoryMb } = opened.get(id) as NonNullable<
+      ReturnType<typeof opened.get>
+    >;
+    const isStored = 'isStored' in ENGINES[id] || buildSeconds === undefined;
+    return [
+      ENGINES[id].name,
+      buildSeconds === undefined ? '–' : `${figure(buildSeconds)} s`,
+      isStored ? `${figure(openSeconds)} s` : '–',
+      `${Math.round(memoryMb)} MB`,
+    ];
+  });
+  return table(['engine', 'makes its index in', 'opens in', 'memory'], rows);
+}
+
+/** Three digits that count. */
+function figure(value: number): string {
+  if (value >= 100) return Math.round(value).toLocaleString('en');
+  return value >= 10 ? value.toFixed(1) : value.toFixed(value >= 1 ? 2 : 3);
+}

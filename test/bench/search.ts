@@ -1,0 +1,154 @@
+/**
+ * The search part of the benchmark: the product and what people would use instead, each in a
+ * process of its own over the same titles, handed the same queries in turns.
+ */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { parseArgs } from 'node:util';
+import type { PartOptions } from './part.ts';
+import { prepareDocuments, REAL_GAMES, readDocuments } from './search-documents.ts';
+import { ENGINE_IDS, ENGINES, type EngineId } from './search-engines.ts';
+import { type EngineProcess, type Opened, startEngine, type Timed } from './search-process.ts';
+import { type Demand, makeQuerySets, type QuerySet } from './search-queries.ts';
+import { describeSize } from './search-tables.ts';
+
+export interface SearchOptions extends Partial<Omit<PartOptions, 'rounds'>> {
+  readonly rounds: number;
+  /** Games of each catalogue. */
+  readonly sizes?: readonly number[];
+  /** Where catalogues are kept for another run; a temporary folder otherwise. */
+  readonly folder?: string;
+  readonly engines?: readonly EngineId[];
+}
+
+/** What was measured at one size. */
+export interface SizeResult {
+  readonly games: number;
+  readonly titles: string;
+  readonly sets: readonly QuerySet[];
+  readonly opened: ReadonlyMap<EngineId, Opened>;
+  /** Why an engine was left out. */
+  readonly leftOut: ReadonlyMap<EngineId, string>;
+  /** By engine and set, one entry a round; the first is the pass before the rounds. */
+  readonly timed: ReadonlyMap<EngineId, ReadonlyMap<string, readonly Round[]>>;
+}
+
+export interface Round {
+  readonly set: QuerySet;
+  readonly timed: Timed;
+}
+
+const SIZES = [REAL_GAMES, 300_000, 1_000_000];
+/** MiniSearch is the yardstick of the product's goals; others may take what a server has to spare. */
+const HEAP_MB: Partial<Record<EngineId, number>> = { minisearch: 9000 };
+const DEFAULT_HEAP_MB = 4096;
+const LONGEST_OPENING = 300;
+/** Of the pass before the rounds, in which engines get warm. */
+const WARMING_QUERIES = 20;
+
+/** @returns Markdown, ratios first; headings from "###" on */
+export async function run(options: SearchOptions): Promise<string> {
+  const { rounds, sizes = SIZES, engines = ENGINE_IDS } = options;
+  const say = options.say ?? (() => {});
+  const root = options.folder ?? mkdtempSync(path.join(tmpdir(), 'cover-bench-'));
+  try {
+    const sections: string[] = [];
+    for (const games of sizes) {
+      const folder = path.join(root, String(games));
+      mkdirSync(folder, { recursive: true });
+      sections.push(describeSize(await measureSize(folder, games, rounds, engines, say)));
+      if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
+    }
+    return [...sections, describeEngines()].join('\n\n');
+  } finally {
+    if (options.folder === undefined) rmSync(root, { recursive: true, force: true });
+  }
+}
+
+async function measureSize(
+  folder: string,
+  games: number,
+  rounds: number,
+  engines: readonly EngineId[],
+  say: (text: string) => void,
+): Promise<SizeResult> {
+  say(`${games} games: generating …`);
+  const titles = await prepareDocuments(folder, games);
+  const seeds = Array.from({ length: rounds + 1 }, (_, round) => round + 1);
+  const setsOfRounds = makeQuerySets([...readDocuments(folder)], seeds);
+  const running = new Map<EngineId, EngineProcess>();
+  const opened = new Map<EngineId, Opened>();
+  const leftOut = new Map<EngineId, string>();
+  const timed = new Map<EngineId, Map<string, Round[]>>();
+  const leave = async (id: EngineId, error: unknown) => {
+    leftOut.set(id, (error as Error).message);
+    say(`${games} games: ${ENGINES[id].name} is left out: ${(error as Error).message}`);
+    await running.get(id)?.close();
+    running.delete(id);
+  };
+  try {
+    for (const id of engines) {
+      say(`${games} games: opening ${ENGINES[id].name} …`);
+      try {
+        const start = () =>
+          startEngine(id, folder, HEAP_MB[id] ?? DEFAULT_HEAP_MB, LONGEST_OPENING);
+        if ('isStored' in ENGINES[id]) await (await start()).close();
+        const engine = await start();
+        running.set(id, engine);
+        opened.set(id, engine.opened);
+        timed.set(id, new Map());
+      } catch (error) {
+        await leave(id, error);
+      }
+    }
+    for (const [round, sets] of setsOfRounds.entries()) {
+      say(`${games} games: ${round === 0 ? 'warming' : `round ${round} of ${rounds}`} …`);
+      for (const set of sets) {
+        for (const [id, engine] of running) {
+          const cannot: readonly Demand[] = ENGINES[id].cannot;
+          if (set.demands.some((demand) => cannot.includes(demand))) continue;
+          const isWarming = round === 0 && id !== 'product';
+          const asked = isWarming
+            ? { ...set, queries: set.queries.slice(0, WARMING_QUERIES) }
+            : set;
+          try {
+            const found = { set: asked, timed: await engine.ask(asked) };
+            const ofEngine = timed.get(id) as Map<string, Round[]>;
+            ofEngine.set(set.name, [...(ofEngine.get(set.name) ?? []), found]);
+          } catch (error) {
+            await leave(id, error);
+          }
+        }
+      }
+    }
+  } finally {
+    for (const engine of running.values()) await engine.close();
+  }
+  return { games, titles, sets: setsOfRounds[0] as QuerySet[], opened, leftOut, timed };
+}
+
+function describeEngines(): string {
+  const lines = ENGINE_IDS.map((id) => `- ${ENGINES[id].name}: ${ENGINES[id].note}`);
+  return `### How each was set up\n\n${lines.join('\n')}`;
+}
+
+if (import.meta.main) {
+  const { values } = parseArgs({
+    options: {
+      rounds: { type: 'string', default: '3' },
+      sizes: { type: 'string', default: SIZES.join() },
+      folder: { type: 'string' },
+      engines: { type: 'string', default: ENGINE_IDS.join() },
+    },
+  });
+  const { folder } = values;
+  const markdown = await run({
+    rounds: Number(values.rounds),
+    sizes: values.sizes.split(',').map(Number),
+    engines: values.engines.split(',') as EngineId[],
+    ...(folder === undefined ? {} : { folder }),
+    say: (text) => process.stderr.write(`${text}\n`),
+  });
+  process.stdout.write(`${markdown}\n`);
+}
