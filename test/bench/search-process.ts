@@ -8,7 +8,7 @@ import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, type Engine, residentBytes } from './search-engine.ts';
 import { ENGINES, type EngineId } from './search-engines.ts';
-import type { QuerySet } from './search-queries.ts';
+import type { QuerySet, TitleQuery } from './search-queries.ts';
 
 export interface Opened {
   readonly openSeconds: number;
@@ -19,8 +19,11 @@ export interface Opened {
 export interface Timed {
   /** In milliseconds, one entry a query that was asked. */
   readonly times: readonly number[];
-  /** The same in processor time of the thread, for engines that answer at once. */
-  readonly cpu: readonly number[];
+  /**
+   * By place of the slowest queries: the fastest of five more times, which tells a query that is
+   * slow from one that was held up. What an engine remembers of a query it does not do again.
+   */
+  readonly again: ReadonlyMap<number, number>;
   /** One entry a query: total and page, as a text to compare. */
   readonly answers: readonly string[];
   /** The longest interval of a timer of 1 ms meanwhile. */
@@ -34,6 +37,7 @@ const LEAST_QUERIES = 10;
 const SET_MS = 1500;
 /** However few were asked by then. */
 const MOST_SET_MS = 15_000;
+const ASKED_AGAIN = 5;
 
 export interface EngineProcess {
   ask(set: QuerySet): Promise<Timed>;
@@ -52,6 +56,8 @@ export async function startEngine(
   seconds: number,
 ): Promise<EngineProcess & { opened: Opened }> {
   const child = fork(import.meta.filename, [id, folder], {
+    // For Maps.
+    serialization: 'advanced',
     execArgv: ['--expose-gc', `--max-old-space-size=${heapMb}`],
     // What it leaves when it must be killed goes with the folder.
     env: { ...process.env, TMPDIR: folder },
@@ -115,7 +121,6 @@ async function openHere(id: EngineId, folder: string): Promise<[Engine, Opened]>
 
 async function answerSet(engine: Engine, { queries }: QuerySet): Promise<Timed> {
   const times: number[] = [];
-  const cpu: number[] = [];
   const answers: string[] = [];
   let collection = 0;
   const observer = new PerformanceObserver((list) => {
@@ -129,14 +134,11 @@ async function answerSet(engine: Engine, { queries }: QuerySet): Promise<Timed> 
   const started = performance.now();
   for (const query of queries) {
     await nextTurn();
-    const usedBefore = process.threadCpuUsage();
     const asked = performance.now();
     let answer: Answer | Promise<Answer> = engine.find(query);
     if (answer instanceof Promise) answer = await answer;
     const ended = performance.now();
-    const used = process.threadCpuUsage(usedBefore);
     times.push(ended - asked);
-    cpu.push((used.user + used.system) / 1000);
     answers.push(`${answer.total} ${answer.ranks.join()}`);
     const spent = ended - started;
     if (spent > MOST_SET_MS || (spent > SET_MS && times.length >= LEAST_QUERIES)) break;
@@ -144,13 +146,37 @@ async function answerSet(engine: Engine, { queries }: QuerySet): Promise<Timed> 
   await sleep(5);
   delay.disable();
   observer.disconnect();
-  return { times, cpu, answers, pause: delay.max / 1e6, collection };
+  const again = await askAgain(engine, queries, times);
+  return { times, again, answers, pause: delay.max / 1e6, collection };
+}
+
+async function askAgain(
+  engine: Engine,
+  queries: readonly TitleQuery[],
+  times: readonly number[],
+): Promise<Map<number, number>> {
+  const again = new Map<number, number>();
+  const started = performance.now();
+  const slowest = [...times.keys()].sort((a, b) => (times[b] as number) - (times[a] as number));
+  for (const place of slowest.slice(0, ASKED_AGAIN)) {
+    let least = Number.POSITIVE_INFINITY;
+    for (let time = 0; time < 5 && performance.now() - started < SET_MS; time++) {
+      await nextTurn();
+      const asked = performance.now();
+      const answer = engine.find(queries[place] as TitleQuery);
+      if (answer instanceof Promise) await answer;
+      least = Math.min(least, performance.now() - asked);
+    }
+    if (Number.isFinite(least)) again.set(place, least);
+  }
+  return again;
 }
 
 function collectGarbage(): void {
-  const { gc } = globalThis as { gc?: () => unknown };
-  gc?.();
-  gc?.();
+  // There with --expose-gc.
+  const collect = globalThis.gc as (() => void) | undefined;
+  collect?.();
+  collect?.();
 }
 
 if (import.meta.main) {
@@ -165,7 +191,7 @@ if (import.meta.main) {
       process.send?.(await answerSet(engine as Engine, request.set));
     } else {
       await engine?.close();
-      process.disconnect();
+      process.disconnect?.();
     }
   };
   process.on('message', (request) => {
