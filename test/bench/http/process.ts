@@ -78,13 +78,29 @@ export function cpuSeconds(pids: readonly number[]): number {
   return ticks / TICKS_PER_SECOND;
 }
 
+/** Time that a core was not idle so far, in seconds. */
+export function busySeconds(core: number): number {
+  const line = readFileSync('/proc/stat', 'utf8')
+    .split('\n')
+    .find((text) => text.startsWith(`cpu${core} `));
+  // User, nice, system, idle, waiting for input and output, interrupts of both kinds, stolen.
+  const ticks = (line ?? '').split(' ').slice(1, 9).map(Number);
+  const total = ticks.reduce((sum, value) => sum + value, 0);
+  return (total - (ticks[3] ?? 0) - (ticks[4] ?? 0)) / TICKS_PER_SECOND;
+}
+
 function withChildren(pid: number): number[] {
   const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
   return [pid, ...(text === '' ? [] : text.split(' ').map(Number).flatMap(withChildren))];
 }
 
+export interface Cores {
+  readonly server: number;
+  readonly load: number;
+}
+
 /** A core for the servers and another one for the load. */
-export function chooseCores(): { server: number; load: number } {
+export function chooseCores(): Cores {
   const status = readFileSync('/proc/self/status', 'utf8');
   const list = /^Cpus_allowed_list:\s*(\S+)/m.exec(status)?.[1] ?? '0';
   const cores = list.split(',').flatMap((range) => {
