@@ -31,7 +31,7 @@ const MOST_TIMES_DUMP = 3;
 const MOST_MEMORY_MB = 400;
 const ROUNDS = 7;
 
-const key = testKey(1, { limit: 100_000_000 });
+const key = testKey(1);
 let catalogue: Catalogue;
 let snapshotsDir: string;
 let databaseUrl: string;
