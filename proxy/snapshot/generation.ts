@@ -75,7 +75,7 @@ export async function openGeneration(source: FileSource, id: string): Promise<Ge
 }
 
 function makeGeneration(
-  { manifest, descriptors, contents, sharedBeginnings }: OpenedFiles,
+  { manifest, descriptors, contents, spellings }: OpenedFiles,
   close: () => void,
 ): Generation {
   const content = (name: string) => new Uint8Array(contents.get(name) as SharedArrayBuffer);
@@ -132,7 +132,7 @@ function makeGeneration(
     id: manifest.id,
     manifest,
     records,
-    search: makeSearch(openSearchIndex(content(SEARCH_INDEX)), sharedBeginnings, records),
+    search: makeSearch(openSearchIndex(content(SEARCH_INDEX)), spellings, records),
     platforms: platformsBody,
     stats: wholeFile(STATS),
     recentCovers: wholeFile(COVERS_RECENT),
