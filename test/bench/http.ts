@@ -20,7 +20,7 @@ const WARM_UP_SECONDS = 1;
 export async function run({ rounds, seconds, say }: PartOptions): Promise<string> {
   const cores = chooseCores();
   const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-bench-'));
-  const remove = () => rmSync(folder, { recursive: true, force: true });
+  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
   process.once('exit', remove);
   const ends: (() => unknown)[] = [remove];
   try {

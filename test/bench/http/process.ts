@@ -30,12 +30,13 @@ export async function startServer(
     environment = {},
   }: { core: number; port: number; logFile: string; environment?: Record<string, string> },
 ): Promise<ServerProcess> {
-  // The shell ends the server when its stdin closes, which the death of this process does too.
+  // The shell ends the server when its stdin closes, which the death of this process does too. Ctrl-C
+  // reaches all of the terminal's group: the shell must outlive it to do so.
   const child = spawn(
     'sh',
     [
       '-c',
-      'log=$1; shift; "$@" </dev/null >"$log" 2>&1 & server=$!; echo $server; cat >/dev/null; kill $server 2>/dev/null; wait',
+      'trap "" INT; log=$1; shift; "$@" </dev/null >"$log" 2>&1 & server=$!; echo $server; cat >/dev/null; kill $server 2>/dev/null; wait',
       ...['sh', logFile, 'taskset', '-c', String(core), ...command],
     ],
     {
