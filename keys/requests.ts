@@ -9,6 +9,7 @@
  */
 import type { Database } from '../database/database.ts';
 import { hashKey, makeKey, SHOWN_CHARACTERS } from '../format/api-key.ts';
+import { LARGEST_LIMIT } from '../format/keys-file.ts';
 
 export const KEY_STATES = ['pending', 'approved', 'rejected', 'revoked'] as const;
 export type KeyState = (typeof KEY_STATES)[number];
@@ -49,8 +50,6 @@ const ROW_COLUMNS = [
   'revoked_at',
 ] as const satisfies readonly (keyof KeyRow)[];
 
-/** The largest limit of a key, in requests a minute. */
-export const LARGEST_LIMIT = 1_000_000;
 const LONGEST_TEXT = 5000;
 
 /** A move was refused; the row is as it was. */

@@ -5,6 +5,7 @@
 import type { ParseArgsOptionsConfig } from 'node:util';
 import type { Database } from '../database/database.ts';
 import { ConfigurationError } from '../environment/environment.ts';
+import { LARGEST_LIMIT } from '../format/keys-file.ts';
 import { keysAsJson, keysAsTable } from './listing.ts';
 import {
   approveRequest,
@@ -12,7 +13,6 @@ import {
   issueKey,
   KEY_STATES,
   type KeyState,
-  LARGEST_LIMIT,
   listKeys,
   rejectRequest,
   revokeKey,

@@ -28,6 +28,8 @@ export interface SizeResult {
   readonly titles: string;
   readonly sets: readonly QuerySet[];
   readonly opened: ReadonlyMap<EngineId, Opened>;
+  /** Megabytes after all queries. */
+  readonly memoryAfter: ReadonlyMap<EngineId, number>;
   /** Why an engine was left out. */
   readonly leftOut: ReadonlyMap<EngineId, string>;
   /** By engine and set, one entry a round; the first is the pass before the rounds. */
@@ -43,9 +45,9 @@ const SIZES = [REAL_GAMES, 300_000, 1_000_000];
 /** MiniSearch is the yardstick of the product's goals; others may take what a server has to spare. */
 const HEAP_MB: Partial<Record<EngineId, number>> = { minisearch: 9000 };
 const DEFAULT_HEAP_MB = 4096;
-const LONGEST_OPENING = 300;
+const LONGEST_OPENING = 150;
 /** Of the pass before the rounds, in which engines get warm. */
-const WARMING_QUERIES = 20;
+const WARMING_QUERIES = 5;
 
 /** @returns Markdown, ratios first; headings from "###" on */
 export async function run(options: SearchOptions): Promise<string> {
@@ -79,6 +81,7 @@ async function measureSize(
   const setsOfRounds = makeQuerySets([...readDocuments(folder)], seeds);
   const running = new Map<EngineId, EngineProcess>();
   const opened = new Map<EngineId, Opened>();
+  const memoryAfter = new Map<EngineId, number>();
   const leftOut = new Map<EngineId, string>();
   const timed = new Map<EngineId, Map<string, Round[]>>();
   const leave = async (id: EngineId, error: unknown) => {
@@ -122,10 +125,19 @@ async function measureSize(
         }
       }
     }
+    for (const [id, engine] of running) memoryAfter.set(id, await engine.memory());
   } finally {
     for (const engine of running.values()) await engine.close();
   }
-  return { games, titles, sets: setsOfRounds[0] as QuerySet[], opened, leftOut, timed };
+  return {
+    games,
+    titles,
+    sets: setsOfRounds[0] as QuerySet[],
+    opened,
+    memoryAfter,
+    leftOut,
+    timed,
+  };
 }
 
 function describeEngines(): string {
