@@ -5,6 +5,7 @@ import { Pool } from 'undici';
 import { expect, test } from 'vitest';
 import type { Row } from '../database/database.ts';
 import { CURRENT, GENERATIONS, MANIFEST } from '../format/layout.ts';
+import { makeFileSource } from '../proxy/snapshot/opened-files.ts';
 import { openSnapshots } from '../proxy/snapshot/snapshots.ts';
 import type { Catalogue } from './catalogue/catalogue.ts';
 import { seededCatalogue } from './catalogue/seeded.ts';
@@ -193,7 +194,7 @@ test('a generation that is removed serves those who ask on, and is gone a minute
   const [older, newer] = ids as [string, string];
   let now = 0;
   const events = { swapped: () => {}, refused: () => {} };
-  const snapshots = openSnapshots(dir, events, () => now);
+  const snapshots = openSnapshots(dir, makeFileSource(dir), events, () => now);
   pointTo(dir, older);
   await snapshots.refresh();
   pointTo(dir, newer);
