@@ -25,7 +25,7 @@ const WARM_UP = 0.4;
 /** Of the resident memory between the end of the warm-up and the end. */
 const MOST_GROWTH = 0.1;
 
-const key = testKey(1, { limit: 1_000_000_000 });
+const key = testKey(1);
 let proxy: RunningProxy;
 let nginx: RunningNginx;
 let known: Known;

@@ -24,7 +24,7 @@ const SENDERS_GONE_MS = 20_000;
 const READERS_GONE_MS = 40_000;
 const LONGEST_MS = 75_000;
 
-const key = testKey(1, { limit: 100_000_000 });
+const key = testKey(1);
 const keyed = { 'x-api-key': key.key };
 const LARGE = '/api/v1/search?per_page=100';
 let proxy: RunningProxy;
