@@ -23,7 +23,7 @@ export interface Verdict {
 }
 
 // RFC 9112, section 3: several spaces may separate as one does.
-const REQUEST_LINE = /^([!#$%&'*+\-.^_`|~\w]+) +(\S+) +HTTP\/(\d\.\d)$/;
+const REQUEST_LINE = /^([!#$%&'*+\-.^_`|~\w]+) +(\S+) +HTTP\/(\d\.\d+)$/;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: what a field must not hold
 const FIELD = /^([!#$%&'*+\-.^_`|~\w]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*)$/;
 const SORTS = ['title_asc', 'title_desc', 'year_asc', 'year_desc'];
@@ -53,6 +53,7 @@ export function judge(bytes: string, known: Known, isLenient: boolean): Verdict[
     }
     const all = (name: string) => fields.filter((field) => field[0] === name).map(([, v]) => v);
     const hosts = all('host').length;
+    const isOld = /^1\.0+$/.test(version);
     // nginx goes on behind a head that it could not read; the proxy closes.
     if (isLenient && isBroken) {
       verdicts.push({ method });
@@ -60,10 +61,10 @@ export function judge(bytes: string, known: Known, isLenient: boolean): Verdict[
     }
     const isRefused =
       isBroken ||
-      // nginx takes every HTTP/1 for 1.1, as RFC 9110, section 2.5, has it.
-      !(isLenient ? /^1\./ : /^1\.[01]$/).test(version) ||
+      // nginx takes every HTTP/1 for 1.1, as RFC 9110, section 2.5, has it, in up to three digits.
+      !(isLenient ? /^1\.\d{1,3}$/ : /^1\.[01]$/).test(version) ||
       hosts > 1 ||
-      (hosts === 0 && version !== '1.0') ||
+      (hosts === 0 && !isOld) ||
       all('transfer-encoding').length > 0 ||
       all('content-length').some((value) => !/^0+$/.test(value));
     if (isRefused) {
@@ -72,7 +73,7 @@ export function judge(bytes: string, known: Known, isLenient: boolean): Verdict[
     }
     const faultOf = ['GET', 'HEAD'].includes(method) ? judgeTarget(target, all, known) : undefined;
     verdicts.push(faultOf === undefined ? { method } : { method, faultOf });
-    const isLast = all('connection').some((value) => /\bclose\b/i.test(value)) || version === '1.0';
+    const isLast = all('connection').some((value) => /\bclose\b/i.test(value)) || isOld;
     if (isLast) return verdicts;
   }
 }

@@ -23,7 +23,9 @@ const QUIET_MS = 60;
 const LONGEST_MS = 20_000;
 
 /**
- * Sends bytes and reads the answers.
+ * Sends bytes and reads the answers. A refused client that goes on sending is reset, so that errors
+ * of the socket say nothing: what was received before counts.
+ * @param socket with a listener for errors
  * @param methods of the requests in the bytes, as far as they are known: HEAD has no body
  * @param isWhole whether one answer is all there is to wait for; else the connection is ended
  */
@@ -39,8 +41,8 @@ export function exchange(
     const finish = (isClosed: boolean) => {
       clearTimeout(quiet);
       clearTimeout(longest);
-      socket.removeAllListeners();
-      socket.on('error', () => {});
+      // Only these: a socket hears of its own end by listeners too.
+      socket.off('data', take).off('end', hangUp).off('close', close);
       resolve({ ...parseReplies(received, methods), isClosed });
     };
     const longest = setTimeout(() => {
@@ -51,7 +53,7 @@ export function exchange(
       clearTimeout(quiet);
       if (!isWhole) quiet = setTimeout(() => socket.end(), QUIET_MS);
     };
-    socket.on('data', (part: Buffer) => {
+    const take = (part: Buffer) => {
       received = Buffer.concat([received, part]);
       listen();
       if (!isWhole) return;
@@ -60,10 +62,10 @@ export function exchange(
       if (reply !== undefined && rest === '' && reply.headers.get('connection') !== 'close') {
         finish(false);
       }
-    });
-    // A refused client that goes on sending is reset; what it was sent before counts.
-    socket.on('error', () => socket.destroy());
-    socket.on('close', () => finish(true));
+    };
+    const hangUp = () => socket.end();
+    const close = () => finish(true);
+    socket.on('data', take).on('end', hangUp).on('close', close);
     socket.write(bytes, 'latin1');
     listen();
   });
