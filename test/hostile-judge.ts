@@ -31,18 +31,19 @@ const SORTS = ['title_asc', 'title_desc', 'year_asc', 'year_desc'];
 /**
  * The verdicts on the requests that bytes hold, in order. After what is no request, or one that
  * ends the connection, nothing more may be answered with 200.
- * @param isLenient as nginx reads: bare line feeds end lines, what is no field is dropped
+ * @param isLenient as nginx reads: bare line feeds end lines, spaces and returns before them say
+ *   nothing, what is no field is dropped
  */
 export function judge(bytes: string, known: Known, isLenient: boolean): Verdict[] {
   const verdicts: Verdict[] = [];
   let rest = bytes;
   for (;;) {
     // RFC 9112, section 2.2: empty lines before a request line are passed over.
-    rest = rest.replace(/^(?:\r?\n)+/, '');
+    rest = rest.replace(isLenient ? /^[\r\n]+/ : /^(?:\r?\n)+/, '');
     const head = (isLenient ? /^.*?\n\r?\n/s : /^.*?\r\n\r\n/s).exec(rest)?.[0];
     if (head === undefined) return verdicts;
     rest = rest.slice(head.length);
-    const lines = head.split(isLenient ? /\r?\n/ : '\r\n').slice(0, -2);
+    const lines = isLenient ? head.split(/ *\r*\n/).slice(0, -2) : head.split('\r\n').slice(0, -2);
     const [, method = '', target = '', version = ''] = REQUEST_LINE.exec(lines[0] ?? '') ?? [];
     const fields: (readonly [string, string])[] = [];
     let isBroken = method === '';
@@ -73,7 +74,8 @@ export function judge(bytes: string, known: Known, isLenient: boolean): Verdict[
     }
     const faultOf = ['GET', 'HEAD'].includes(method) ? judgeTarget(target, all, known) : undefined;
     verdicts.push(faultOf === undefined ? { method } : { method, faultOf });
-    const isLast = all('connection').some((value) => /\bclose\b/i.test(value)) || isOld;
+    const says = (token: RegExp) => all('connection').some((value) => token.test(value));
+    const isLast = says(/\bclose\b/i) || (isOld && !(isLenient && says(/keep-alive/i)));
     if (isLast) return verdicts;
   }
 }
