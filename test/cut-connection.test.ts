@@ -113,16 +113,18 @@ test(`${CUTS} cuts at random bytes: nothing partial is published, nothing hangs,
   for (let run = 0; run < CUTS; run++) {
     const how = random.pick<Cut>(['end', 'reset', 'silence']);
     const isForGood = random.happens(0.5);
-    const { ended, isPublished, fault, seconds } = await runWith(
-      source,
-      pickByte(random, source.bytes),
-      (proxy) => proxy.cut(how, isForGood),
-    );
+    const byte = pickByte(random, source.bytes);
+    const what = `${how}${isForGood ? ' for good' : ''} at byte ${byte}`;
+    const { ended, isPublished, fault, seconds } = await runWith(source, byte, (proxy) =>
+      proxy.cut(how, isForGood),
+    ).catch((cause) => {
+      throw new Error(`${what}: ${(cause as Error).message}`, { cause });
+    });
     figures.slowest = Math.max(figures.slowest, seconds);
     if (ended.code === 0) figures.whole++;
     else {
       // Which server it was.
-      expect(fault).toMatch(/127\.0\.0\.1:\d+/);
+      expect(fault, what).toMatch(/127\.0\.0\.1:\d+/);
       if (isPublished) figures.late++;
       else figures.failed++;
     }
