@@ -124,12 +124,15 @@ function ascendingIds(): (id: Id) => void {
 /** @returns the platforms by name, then slug, and the number of each by its id */
 export async function readPlatforms(read: ReadTable) {
   const found: (Platform & { id: string })[] = [];
+  const taken = new Set<string>();
   const slugs = new Set<string>();
   await read('platforms', 'id, slug, name', (row) => {
     check.checkId(row[0] ?? null);
     const slug = check.checkSlug(row[1] ?? null);
     const name = check.checkText(row[2] ?? null, 'name');
+    if (taken.has(String(row[0]))) throw new check.RowFault('the id stands twice');
     if (slugs.has(slug)) throw new check.RowFault('the slug stands twice');
+    taken.add(String(row[0]));
     slugs.add(slug);
     found.push({ id: String(row[0]), slug, name });
   });
