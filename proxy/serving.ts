@@ -43,25 +43,19 @@ export function makeServing(parts: ServingParts): Serving {
   const { log } = parts;
   const snapshots = openSnapshots(parts.snapshotsDir, parts.source, parts.events, now);
   const api = makeApi({ ...parts, snapshots, now });
-  const server = makeServer(api, makeSiteHandler(), log);
+  const http = makeServer(api, makeSiteHandler(), log);
+  const { server } = http;
   const snapshotFollower = follow('follow the snapshot', SNAPSHOT_POLL_MS, snapshots.refresh, log);
-  let isEnding = false;
-  // A kept-alive connection would hold the end up.
-  server.prependListener('request', (_request, response) => {
-    if (isEnding) response.shouldKeepAlive = false;
-  });
   return {
     server,
     snapshots,
     snapshotFollower,
-    announceEnd() {
-      isEnding = true;
-    },
+    announceEnd: http.announceEnd,
     async close() {
       snapshotFollower.stop();
-      const cut = setTimeout(() => server.closeAllConnections(), STOP_DEADLINE_MS);
+      const cut = setTimeout(() => http.closeAllConnections(), STOP_DEADLINE_MS);
       const closed = new Promise((resolve) => server.close(resolve));
-      const idle = setInterval(() => server.closeIdleConnections(), 100);
+      const idle = setInterval(() => http.closeIdleConnections(), 100);
       await closed;
       clearInterval(idle);
       clearTimeout(cut);
