@@ -14,8 +14,9 @@ import {
 } from '../environment/environment.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../format/words.ts';
 import { makeAdminServer } from './admin.ts';
+import { isForwarded, makeForwarder } from './forward.ts';
 import { makeApi } from './http/handle.ts';
-import { makeServer } from './http/server.ts';
+import { makeServer, type SiteHandler } from './http/server.ts';
 import { makeKeyStore } from './key-store.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
 import { makeMetrics } from './metrics.ts';
@@ -39,6 +40,7 @@ async function main(): Promise<void> {
     'ADMIN_PORT',
     'ADDRESS_RATE_LIMIT',
     'TRUSTED_PROXIES',
+    'KEYS_URL',
     'LOG_LEVEL',
   ]);
   const { SNAPSHOTS_DIR: snapshotsDir } = environment;
@@ -76,7 +78,14 @@ async function main(): Promise<void> {
     log,
     now,
   });
-  const server = makeServer(api, makeSiteHandler(), log);
+  const fixedPages = makeSiteHandler();
+  const { KEYS_URL: keysUrl, TRUSTED_PROXIES: trusted } = environment;
+  const forward = keysUrl === '' ? undefined : makeForwarder(keysUrl, trusted, log);
+  const site: SiteHandler = (request, response, path) => {
+    if (forward !== undefined && isForwarded(path)) forward(request, response);
+    else fixedPages(request, response, path);
+  };
+  const server = makeServer(api, site, log);
   const admin = makeAdminServer({
     snapshotsDir,
     snapshots,
