@@ -3,10 +3,11 @@
  * visitor keeps cookies and sends the forms that the pages hold.
  */
 import type { ChildProcess } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
 import { openDatabase } from '../database/open.ts';
-import { createTables } from '../database/schema.ts';
-import { createKeysTables } from '../database/schema.ts';
-import { end, startProgram } from './product.ts';
+import { createKeysTables, createTables } from '../database/schema.ts';
+import { end, startProgram, until } from './product.ts';
 
 /** Rows of `accounts`. */
 export const ACCOUNTS = {
@@ -104,4 +105,48 @@ export function makeVisitor(url: string): Visitor {
     post: (path, fields = {}, headers = {}) =>
       ask(path, { method: 'POST', headers, body: new URLSearchParams({ token, ...fields }) }),
   };
+}
+
+/** The texts of the mails in a folder, oldest first, with line breaks and signs of transport undone. */
+export function mailsIn(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.eml'))
+    .map((name) => path.join(folder, name))
+    .toSorted((a, b) => statSync(a).mtimeMs - statSync(b).mtimeMs)
+    .map((file) => readMail(readFileSync(file, 'utf8')));
+}
+
+/** A mail as its reader sees it. */
+export function readMail(source: string): string {
+  const text = source.replaceAll('\r\n', '\n');
+  if (!/^content-transfer-encoding: quoted-printable$/im.test(text)) return text;
+  return text
+    .replace(/=\n/g, '')
+    .replace(/(?:=[0-9A-F]{2})+/g, (codes) =>
+      Buffer.from(codes.replaceAll('=', ''), 'hex').toString('utf8'),
+    );
+}
+
+/** Signs a visitor in by the link that is mailed, as people do. */
+export async function signIn(visitor: Visitor, email: string, mailFolder: string): Promise<void> {
+  const before = mailsIn(mailFolder).length;
+  await visitor.get('/account/sign-in');
+  await visitor.post('/account/sign-in', { email });
+  await until(() => mailsIn(mailFolder).length > before);
+  const link = linkOf(mailsIn(mailFolder).at(-1) as string);
+  await visitor.get(link);
+  const reply = await visitor.post('/account/sign-in/link', { link: tokenOf(link) });
+  if (reply.status !== 303) throw new Error(`Signing in was answered with ${reply.status}.`);
+}
+
+/** The path and query of the link in a mail. */
+export function linkOf(mail: string): string {
+  const [, link] = /https?:\/\/[^/\s]+(\/account\/sign-in\/link\?token=[\w-]+)/.exec(mail) ?? [];
+  if (link === undefined) throw new Error(`No link in:\n${mail}`);
+  return link;
+}
+
+export function tokenOf(link: string): string {
+  return new URLSearchParams(link.split('?')[1]).get('token') as string;
 }

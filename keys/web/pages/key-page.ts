@@ -43,7 +43,7 @@ export function keyPage({ viewer, key, events, defaultLimit, notice }: KeyPage):
     viewer,
     notice,
     body: html`
-      <p>${stateBadge(key.state)} <a href="${PATHS.moderation}">All keys</a></p>
+      <p class="line">${stateBadge(key.state)} <a href="${PATHS.moderation}">All keys</a></p>
       ${facts(key)}
       ${descriptions([
         ['Limit', wasApproved ? `${key.limit_per_minute} requests a minute` : undefined],

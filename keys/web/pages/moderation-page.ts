@@ -134,7 +134,7 @@ function filterForm({ state, text }: Filter): Html {
                 : html`<option value="${value}">${name}</option>`,
             )}
           </select></div>
-          <div><label for="text">Name, address, purpose or beginning of the key</label>
+          <div><label for="text">Name, e-mail, purpose or prefix</label>
           <input id="text" name="text" type="search" maxlength="200" value="${text}"></div>
           <button class="quiet">Show</button>
         </form>`;
