@@ -96,7 +96,10 @@ async function makeLinks(url: string, api: string): Promise<string[]> {
   try {
     const links: string[] = [];
     for (const email of [USER, MODERATOR]) {
-      const token = await createSignInLink(database, email, new Date());
+      const token = await createSignInLink(database, email, {
+        at: new Date(),
+        publicUrl: api,
+      });
       links.push(`${api}/account/sign-in/link?token=${token}`);
     }
     return links;

@@ -3,7 +3,7 @@
  * visitor keeps cookies and sends the forms that the pages hold.
  */
 import type { ChildProcess } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { openDatabase } from '../database/open.ts';
 import { createKeysTables, createTables } from '../database/schema.ts';
@@ -113,7 +113,9 @@ export function mailsIn(folder: string): string[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.eml'))
     .map((name) => path.join(folder, name))
-    .toSorted((a, b) => statSync(a).mtimeMs - statSync(b).mtimeMs)
+    .toSorted(
+      (a, b) => Number.parseInt(path.basename(a), 10) - Number.parseInt(path.basename(b), 10),
+    )
     .map((file) => readMail(readFileSync(file, 'utf8')));
 }
 
@@ -130,14 +132,21 @@ export function readMail(source: string): string {
 
 /** Signs a visitor in by the link that is mailed, as people do. */
 export async function signIn(visitor: Visitor, email: string, mailFolder: string): Promise<void> {
-  const before = mailsIn(mailFolder).length;
+  const before = linksTo(email, mailFolder).length;
   await visitor.get('/account/sign-in');
   await visitor.post('/account/sign-in', { email });
-  await until(() => mailsIn(mailFolder).length > before);
-  const link = linkOf(mailsIn(mailFolder).at(-1) as string);
+  await until(() => linksTo(email, mailFolder).length > before);
+  const link = linksTo(email, mailFolder).at(-1) as string;
   await visitor.get(link);
   const reply = await visitor.post('/account/sign-in/link', { link: tokenOf(link) });
   if (reply.status !== 303) throw new Error(`Signing in was answered with ${reply.status}.`);
+}
+
+/** The paths and queries of the links that were mailed to an address, oldest first. */
+export function linksTo(email: string, mailFolder: string): string[] {
+  return mailsIn(mailFolder)
+    .filter((mail) => mail.includes(`To: ${email}\n`) && mail.includes('/account/sign-in/link?'))
+    .map(linkOf);
 }
 
 /** The path and query of the link in a mail. */

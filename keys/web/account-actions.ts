@@ -1,14 +1,9 @@
 /** What an account does with its own keys. Each action names the account: another's key is not there. */
 
 import type { Account } from '../accounts.ts';
-import {
-  listKeysOf,
-  RefusedMove,
-  requestKey,
-  revealKey,
-  revokeOwnKey,
-  rotateKey,
-} from '../requests.ts';
+import { listKeysOf } from '../key-lists.ts';
+import { requestKey, revealKey, revokeOwnKey, rotateKey } from '../own-keys.ts';
+import { RefusedMove } from '../requests.ts';
 import { fieldOf } from './form-body.ts';
 import { accountPage, type Draft } from './pages/account-page.ts';
 import { keyShownPage } from './pages/key-shown.ts';
@@ -68,25 +63,31 @@ export function accountRoutes(site: Site): Route[] {
         );
       },
     },
-    ...(['reveal', 'rotate'] as const).map(
-      (action): Route => ({
-        method: 'POST',
-        pattern: new RegExp(`^/account/api-keys/(\\d{1,15})/${action}$`),
-        access: 'account',
-        act: (ask) =>
-          attempt(ask, async () => {
-            const make = action === 'reveal' ? revealKey : rotateKey;
-            return show(ask, (await make(database, ownKey(ask))).key);
-          }),
-      }),
-    ),
+    {
+      method: 'POST',
+      pattern: /^\/account\/api-keys\/(\d{1,15})\/reveal$/,
+      access: 'account',
+      act: (ask) =>
+        attempt(ask, async () => show(ask, (await revealKey(database, ownKey(ask))).key)),
+    },
+    {
+      method: 'POST',
+      pattern: /^\/account\/api-keys\/(\d{1,15})\/rotate$/,
+      access: 'account',
+      act: (ask) =>
+        attempt(ask, async () => {
+          // The form names the key that it replaces: sent again by a reload it replaces no other.
+          const prefix = fieldOf(ask.form, 'prefix');
+          return show(ask, (await rotateKey(database, { ...ownKey(ask), prefix })).key);
+        }),
+    },
     {
       method: 'POST',
       pattern: /^\/account\/api-keys\/(\d{1,15})\/revoke$/,
       access: 'account',
       act: (ask) =>
         attempt(ask, async () => {
-          await revokeOwnKey(database, ownKey(ask));
+          await revokeOwnKey(database, { ...ownKey(ask), publicUrl: site.publicUrl });
           return redirect(`${PATHS.keys}?done=revoked`);
         }),
     },
@@ -102,9 +103,9 @@ export function doneNotice(
   return Object.hasOwn(texts, done) ? { kind: 'done', text: texts[done] as string } : undefined;
 }
 
-/** 404 where there is no such key for whoever asks, 409 where its state does not allow the move. */
-export function statusOf({ state }: RefusedMove): number {
-  return state === undefined ? 404 : 409;
+/** The status that says why a move was refused. */
+export function statusOf({ kind }: RefusedMove): number {
+  return { invalid: 422, missing: 404, conflict: 409 }[kind];
 }
 
 function accountOf({ account }: Ask['viewer']): Account {

@@ -1,13 +1,11 @@
 /** What moderators do: look at all requests and keys, decide, change limits, revoke. */
 import { findAccount } from '../accounts.ts';
 import { eventsOf } from '../history.ts';
+import { findKeyWithAccount, listKeysWithAccounts, pendingRequests } from '../key-lists.ts';
 import {
   approveRequest,
   changeLimit,
   KEY_STATES,
-  type KeyState,
-  listKeysWithAccounts,
-  pendingRequests,
   RefusedMove,
   rejectRequest,
   revokeKey,
@@ -31,7 +29,7 @@ const DONE: Readonly<Record<string, string>> = {
 };
 
 export function moderationRoutes(site: Site): Route[] {
-  const { database, defaultLimit } = site;
+  const { database, defaultLimit, publicUrl } = site;
 
   async function showAll({ viewer, query }: Ask): Promise<Reply> {
     const state = KEY_STATES.find((known) => known === query.get('state'));
@@ -39,7 +37,7 @@ export function moderationRoutes(site: Site): Route[] {
     const asked = Number(query.get('page') ?? 1);
     const number = Number.isInteger(asked) && asked >= 1 && asked <= LAST_PAGE ? asked : 1;
     const found = await listKeysWithAccounts(database, {
-      state: state as KeyState | undefined,
+      state,
       text,
       // One more tells whether there is a further page.
       limit: PER_PAGE + 1,
@@ -79,11 +77,11 @@ export function moderationRoutes(site: Site): Route[] {
 
   const moves: Readonly<Record<string, (ask: Ask, id: number, by: number) => Promise<void>>> = {
     approve: ({ form, at }, id, by) =>
-      approveRequest(database, id, { limit: limitOf(form), by, at }),
+      approveRequest(database, id, { limit: limitOf(form), by, at, publicUrl }),
     reject: ({ form, at }, id, by) =>
-      rejectRequest(database, id, { reason: fieldOf(form, 'reason').trim(), by, at }),
+      rejectRequest(database, id, { reason: fieldOf(form, 'reason').trim(), by, at, publicUrl }),
     revoke: ({ form, at }, id, by) =>
-      revokeKey(database, id, { reason: fieldOf(form, 'reason').trim(), by, at }),
+      revokeKey(database, id, { reason: fieldOf(form, 'reason').trim(), by, at, publicUrl }),
     limit: ({ form, at }, id, by) => changeLimit(database, id, { limit: limitOf(form), by, at }),
   };
 

@@ -19,7 +19,7 @@ const LINK_MS = 300;
 const LINK = /^[\w-]{20,100}$/;
 
 export function signInRoutes(site: Site): Route[] {
-  const { database, cookies } = site;
+  const { database, cookies, publicUrl } = site;
   if (site.checkAssertion !== undefined) {
     return [
       {
@@ -49,7 +49,7 @@ export function signInRoutes(site: Site): Route[] {
           const text = 'Type an e-mail address, such as name@example.org.';
           return page(422, signInPage(viewer, { kind: 'refused', text }));
         }
-        await Promise.all([createSignInLink(database, email, at), sleep(LINK_MS)]);
+        await Promise.all([createSignInLink(database, email, { at, publicUrl }), sleep(LINK_MS)]);
         return page(200, linkSentPage(viewer));
       },
     },

@@ -1,6 +1,7 @@
 /** The page of an account: its keys with what can be done to each, and the form that asks for one. */
-import { MOST_PENDING } from '../../own-keys.ts';
-import type { KeyRow } from '../../requests.ts';
+import type { KeyRow } from '../../key-lists.ts';
+import { LONGEST_ADDRESS, MOST_PENDING } from '../../own-keys.ts';
+import { LONGEST_TEXT } from '../../requests.ts';
 import { type Html, html } from '../html.ts';
 import {
   descriptions,
@@ -95,7 +96,8 @@ function actions(key: KeyRow, viewer: Viewer, isRevealed: boolean): Html {
             <summary>Rotate<span class="unseen"> key ${key.id}</span></summary>
             ${form(
               'rotate',
-              html`<p>You get a new key at once, shown once. The old one stops working within seconds.</p>
+              html`<input type="hidden" name="prefix" value="${key.key_prefix ?? ''}">
+              <p>You get a new key at once, shown once. The old one stops working within seconds.</p>
               <button>Rotate key ${key.id}</button>`,
             )}
           </details>`;
@@ -121,11 +123,11 @@ function requestForm(viewer: Viewer, keys: readonly KeyRow[], draft: Draft | und
           ${tokenField(viewer)}
           <label for="purpose">What are you building?</label>
           <p class="hint" id="purpose-hint">A moderator reads this. If you need a higher limit of requests a minute, say so here, and why.</p>
-          <textarea id="purpose" name="purpose" rows="5" maxlength="5000" required aria-describedby="purpose-hint">
+          <textarea id="purpose" name="purpose" rows="5" maxlength="${LONGEST_TEXT}" required aria-describedby="purpose-hint">
 ${draft?.purpose ?? ''}</textarea>
           <label for="website-url">Website of the project</label>
           <p class="hint" id="website-hint">An address such as https://example.org; a code repository will do.</p>
-          <input id="website-url" name="website_url" type="url" maxlength="2000" required autocomplete="url" aria-describedby="website-hint" value="${draft?.websiteUrl ?? ''}">
+          <input id="website-url" name="website_url" type="url" maxlength="${LONGEST_ADDRESS}" required autocomplete="url" aria-describedby="website-hint" value="${draft?.websiteUrl ?? ''}">
           <button>Request a key</button>
         </form>`;
 }

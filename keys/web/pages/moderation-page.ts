@@ -1,6 +1,6 @@
 /** The pages of moderators: the queue of requests, the list of all keys, and one key with its history. */
 import type { KeyWithAccount } from '../../key-lists.ts';
-import { LARGEST_LIMIT } from '../../requests.ts';
+import { LARGEST_LIMIT, LONGEST_TEXT } from '../../requests.ts';
 import { type Html, html } from '../html.ts';
 import { STATE_NAMES, stateBadge } from './account-page.ts';
 import {
@@ -99,7 +99,7 @@ export function limitInput(id: number, limit: number): Html {
 
 export function reasonInput(id: string): Html {
   return html`<label for="${id}">Reason, told to the owner</label>
-            <textarea id="${id}" name="reason" rows="2" maxlength="5000" required></textarea>`;
+            <textarea id="${id}" name="reason" rows="2" maxlength="${LONGEST_TEXT}" required></textarea>`;
 }
 
 function accountOf({ account_id, account_name, account_email }: KeyWithAccount): Html {
