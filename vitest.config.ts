@@ -1,11 +1,56 @@
 /**
  * How the tests run: on the Node that the product needs, each file in a process of its own, beside
- * one private MariaDB server for all of them. What is measured runs alone.
+ * one private MariaDB server for all of them. What is measured runs alone, and so does each file of
+ * the soak (`SOAK=1`), which are those with a full form.
  */
 import './environment/node-version.ts';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import fastGlob from 'fast-glob';
 import { defineConfig } from 'vitest/config';
+import { IS_SOAK } from './test/rounds.ts';
 
-const MEASURED = ['test/whole-catalogue.test.ts'];
+const MEASURED = [
+  'test/whole-catalogue.test.ts',
+  'test/slow-clients.test.ts',
+  'test/search-abuse.test.ts',
+];
+
+const projects = [
+  {
+    extends: true as const,
+    test: {
+      name: 'behaviour',
+      include: ['test/**/*.test.ts'],
+      exclude: ['test/bench/**', ...MEASURED],
+      sequence: { groupOrder: 0 },
+    },
+  },
+  {
+    extends: true as const,
+    test: {
+      name: 'measured',
+      include: MEASURED,
+      fileParallelism: false,
+      sequence: { groupOrder: 1 },
+    },
+  },
+];
+
+const soak = [
+  {
+    extends: true as const,
+    test: { name: 'soak', include: filesWithFullForm(), fileParallelism: false },
+  },
+];
+
+function filesWithFullForm(): string[] {
+  return fastGlob
+    .sync('test/**/*.test.ts', { cwd: import.meta.dirname })
+    .filter((file) =>
+      readFileSync(path.join(import.meta.dirname, file), 'utf8').includes("/rounds.ts'"),
+    );
+}
 
 export default defineConfig({
   test: {
@@ -13,20 +58,6 @@ export default defineConfig({
     pool: 'forks',
     testTimeout: 30_000,
     hookTimeout: 120_000,
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: 'behaviour',
-          include: ['test/**/*.test.ts'],
-          exclude: ['test/bench/**', ...MEASURED],
-          sequence: { groupOrder: 0 },
-        },
-      },
-      {
-        extends: true,
-        test: { name: 'measured', include: MEASURED, sequence: { groupOrder: 1 } },
-      },
-    ],
+    projects: IS_SOAK ? soak : projects,
   },
 });

@@ -55,7 +55,8 @@ export function makeSpool(file: string, buckets: number): Spool {
     { length: buckets },
     (): Bucket => ({ positions: [], starts: [], size: 0 }),
   );
-  const buffers: (Buffer | undefined)[] = new Array(buckets).fill(undefined);
+  // One piece of memory for all: many small ones leave holes among what else comes and goes.
+  let slab = Buffer.allocUnsafeSlow(buckets * extentBytes);
   const buffered = new Uint32Array(buckets);
   let fileEnd = 0;
 
@@ -76,7 +77,8 @@ export function makeSpool(file: string, buckets: number): Spool {
 
   function flush(number: number): void {
     const length = buffered[number] as number;
-    if (length > 0) write(number, (buffers[number] as Buffer).subarray(0, length));
+    const start = number * extentBytes;
+    if (length > 0) write(number, slab.subarray(start, start + length));
     buffered[number] = 0;
   }
 
@@ -102,19 +104,14 @@ export function makeSpool(file: string, buckets: number): Spool {
         write(number, large.subarray(0, head + length));
         return length;
       }
-      let buffer = buffers[number];
-      if (buffer === undefined) {
-        buffer = Buffer.allocUnsafeSlow(extentBytes);
-        buffers[number] = buffer;
-      }
       const at = buffered[number] as number;
-      const length = put(buffer, at, piece, tag);
+      const length = put(slab, number * extentBytes + at, piece, tag);
       buffered[number] = at + head + length;
       return length;
     },
     finish() {
       for (let number = 0; number < buckets; number++) flush(number);
-      buffers.length = 0;
+      slab = Buffer.alloc(0);
       return { file, descriptor, buckets: all };
     },
     discard() {

@@ -2,7 +2,7 @@
  * Keys as text: a table for a terminal, JSON for programs. Purposes and addresses were typed by
  * strangers: no character of theirs may steer the terminal or turn the direction of the line.
  */
-import type { KeyRow } from './requests.ts';
+import type { KeyRow } from './key-lists.ts';
 
 const LONGEST_CELL = 60;
 /** Control and formatting characters, line and paragraph separators, and what is no character. */

@@ -5,7 +5,7 @@
 import '../environment/node-version.ts';
 import { parseArgs } from 'node:util';
 import { openDatabase } from '../database/open.ts';
-import { checkSchema, createKeysTable } from '../database/schema.ts';
+import { checkSchema, createKeysTables, KEYS_TABLES } from '../database/schema.ts';
 import {
   ConfigurationError,
   loadEnvironmentFile,
@@ -30,16 +30,17 @@ async function main([name, ...rest]: readonly string[]): Promise<void> {
   }
   checkPositionals(verb, positionals);
   loadEnvironmentFile();
-  const environment = readEnvironment(['DATABASE_URL', 'DEFAULT_RATE_LIMIT']);
+  const environment = readEnvironment(['DATABASE_URL', 'DEFAULT_RATE_LIMIT', 'PUBLIC_URL']);
   const run = verb.prepare({
     options: values,
     positionals,
     defaultLimit: environment.DEFAULT_RATE_LIMIT,
+    publicUrl: environment.PUBLIC_URL,
   });
   const database = await openDatabase(environment.DATABASE_URL);
   try {
-    await createKeysTable(database);
-    await checkSchema(database, ['api_keys']);
+    await createKeysTables(database);
+    await checkSchema(database, KEYS_TABLES);
     await run(database);
   } finally {
     await database.close();

@@ -5,6 +5,7 @@
 import type { ParseArgsOptionsConfig } from 'node:util';
 import type { Database } from '../database/database.ts';
 import { ConfigurationError } from '../environment/environment.ts';
+import { listKeys } from './key-lists.ts';
 import { keysAsJson, keysAsTable } from './listing.ts';
 import {
   approveRequest,
@@ -13,7 +14,6 @@ import {
   KEY_STATES,
   type KeyState,
   LARGEST_LIMIT,
-  listKeys,
   rejectRequest,
   revokeKey,
 } from './requests.ts';
@@ -24,6 +24,8 @@ export interface Arguments {
   readonly positionals: readonly string[];
   /** Requests a minute where no `--limit` is given. */
   readonly defaultLimit: number;
+  /** Where the pages are reached, for links in mails. */
+  readonly publicUrl: string;
 }
 
 export interface Verb {
@@ -71,7 +73,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
         );
       }
       return async (database) => {
-        const keys = await listKeys(database, state as KeyState | undefined);
+        const keys = await listKeys(database, { state: state as KeyState | undefined });
         process.stdout.write(json ? keysAsJson(keys) : keysAsTable(keys));
       };
     },
@@ -85,7 +87,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       const id = idOf(args);
       const limit = limitOf(args) ?? args.defaultLimit;
       return async (database) => {
-        await approveRequest(database, id, { limit, by: null, at: new Date() });
+        await approveRequest(database, id, { limit, ...operator(args) });
         say(`Key ${id} is approved with ${limit} requests a minute; its owner can reveal it now.`);
       };
     },
@@ -99,7 +101,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       const id = idOf(args);
       const reason = reasonOf(args);
       return async (database) => {
-        await rejectRequest(database, id, { reason, by: null, at: new Date() });
+        await rejectRequest(database, id, { reason, ...operator(args) });
         say(`Key ${id} is rejected.`);
       };
     },
@@ -113,7 +115,7 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       const id = idOf(args);
       const reason = reasonOf(args);
       return async (database) => {
-        await revokeKey(database, id, { reason, at: new Date() });
+        await revokeKey(database, id, { reason, ...operator(args) });
         say(`Key ${id} is revoked.`);
       };
     },
@@ -127,12 +129,16 @@ export const VERBS: Readonly<Record<string, Verb>> = {
       const id = idOf(args);
       const limit = parseLimit('N', args.positionals[1] ?? '');
       return async (database) => {
-        await changeLimit(database, id, limit);
+        await changeLimit(database, id, { limit, ...operator(args) });
         say(`Key ${id} has ${limit} requests a minute now.`);
       };
     },
   },
 };
+
+function operator({ publicUrl }: Arguments) {
+  return { by: null, at: new Date(), publicUrl };
+}
 
 function idOf({ positionals: [text = ''] }: Arguments): number {
   if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);

@@ -33,6 +33,28 @@ test('121 requests at once on a limit of 120 admit exactly 120', async () => {
   await proxy.stop();
 });
 
+test('a wall clock that steps back and forth changes nothing', async () => {
+  const key = testKey(1, { limit: 120 });
+  writeKeys(snapshotsDir, [key]);
+  // Every look at it finds the wall clock up to a day from where it was.
+  const steps =
+    'const n = Date.now; Date.now = () => n() + Math.round((Math.random() - 0.5) * 86400000);';
+  const proxy = await startProxy(snapshotsDir, {
+    NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(steps)}`,
+  });
+  const statuses: number[] = [];
+  for (let i = 0; i < 200; i++) {
+    const { status, headers } = await send(`${proxy.url}/api/v1/stats`, {
+      headers: { 'x-api-key': key.key },
+    });
+    statuses.push(status);
+    expect(Number(headers['x-ratelimit-reset'])).toBeLessThanOrEqual(60);
+    expect(Number(headers['x-ratelimit-reset'])).toBeGreaterThan(40);
+  }
+  expect(statuses).toEqual(Array.from({ length: 200 }, (_, i) => (i < 120 ? 200 : 429)));
+  await proxy.stop();
+});
+
 describe('requests without a valid key', () => {
   test('are limited per address, while keys in use behind the same address go on', async () => {
     const inUse = testKey(1);

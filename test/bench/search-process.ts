@@ -34,9 +34,9 @@ export interface Timed {
 
 /** Slow engines get fewer queries: at least so many, then until the time is over. */
 const LEAST_QUERIES = 10;
-const SET_MS = 1500;
+const SET_MS = 1000;
 /** However few were asked by then. */
-const MOST_SET_MS = 15_000;
+const MOST_SET_MS = 5000;
 const ASKED_AGAIN = 5;
 
 export interface EngineProcess {

@@ -43,9 +43,9 @@ const SIZES = [REAL_GAMES, 300_000, 1_000_000];
 /** MiniSearch is the yardstick of the product's goals; others may take what a server has to spare. */
 const HEAP_MB: Partial<Record<EngineId, number>> = { minisearch: 9000 };
 const DEFAULT_HEAP_MB = 4096;
-const LONGEST_OPENING = 300;
+const LONGEST_OPENING = 150;
 /** Of the pass before the rounds, in which engines get warm. */
-const WARMING_QUERIES = 20;
+const WARMING_QUERIES = 5;
 
 /** @returns Markdown, ratios first; headings from "###" on */
 export async function run(options: SearchOptions): Promise<string> {

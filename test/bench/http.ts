@@ -1,0 +1,134 @@
+/**
+ * The HTTP part: the product and what people would use instead, each on one core with wrk on
+ * another, asked for the same things in turns. What counts is processor time per request; requests
+ * per second stand beside it.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { type Load, type Measurement, measure } from './http/load.ts';
+import { cachedFiles } from './http/nginx.ts';
+import { copyBodies, type Prepared, prepare } from './http/prepare.ts';
+import { chooseCores } from './http/process.ts';
+import { type Server, type ServerName, startProduct, startYardsticks } from './http/servers.ts';
+import { ratioTable, workTables } from './http/tables.ts';
+import { ask, checkStatus, makeTask, type Task, type Work, worksOf } from './http/works.ts';
+import type { PartOptions } from './part.ts';
+
+const WARM_UP_SECONDS = 1;
+
+export async function run({ rounds, seconds, say }: PartOptions): Promise<string> {
+  const cores = chooseCores();
+  const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-bench-'));
+  const ends: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+  try {
+    const prepared = await prepare(folder, say);
+    ends.push(prepared.mariaDb.stop);
+    const product = await startProduct(prepared, folder, cores.server);
+    ends.push(product.stop);
+    await copyBodies(prepared, async (target, coding) => {
+      const headers = { 'X-Api-Key': prepared.key, 'Accept-Encoding': coding };
+      return (await ask({ url: product.url + target, headers })).bytes;
+    });
+    say('starting the yardsticks');
+    const yardsticks = await startYardsticks(prepared, folder, cores.server);
+    ends.push(yardsticks.stop);
+    const productServer: Server = { url: product.url, pids: [product.pid] };
+    const serverOf = (name: ServerName) =>
+      name === 'product' ? productServer : yardsticks.get(name);
+
+    const works = worksOf(prepared);
+    const runs: Run[] = [];
+    for (const work of works) {
+      for (const name of work.servers) {
+        const server = serverOf(name);
+        const task = await makeTask(work, name, server, productServer, prepared.key);
+        const measureFor = makeMeasure(work, task, server, cores.load);
+        runs.push({ work, name, server, task, measureFor, found: [] });
+      }
+    }
+    for (const { work, name, measureFor } of runs) {
+      say(`warming up: ${work.title}, ${name}`);
+      await measureFor(WARM_UP_SECONDS);
+    }
+    for (let round = 1; round <= rounds; round++) {
+      for (const { work, name, task, measureFor, found } of runs) {
+        const measurement = await measureFor(seconds);
+        await checkStatus(work, name, task);
+        checkRefusals(work, name, measurement);
+        found.push(measurement);
+        const { cpu, perSecond } = measurement;
+        say(
+          `round ${round}: ${work.title}, ${name}: ${cpu.toFixed(1)} µs, ${Math.round(perSecond)}/s`,
+        );
+      }
+    }
+    const measurements = new Map(
+      works.map(({ id }) => [
+        id,
+        new Map(runs.filter(({ work }) => work.id === id).map(({ name, found }) => [name, found])),
+      ]),
+    );
+    const sizes = await describeSizes(prepared, product.url);
+    return `${rounds} rounds of ${seconds} s each, in turns, after a warm-up. ${capital(prepared.description)}; ${sizes}. Servers on one core, wrk on another with ${works[0]?.connections} kept-alive connections (${works.at(-1)?.connections} for searches). CPU is user and system time per request of all processes of a server: nginx and the checker, Node and MariaDB. nginx runs one worker without logs that keeps up to ${cachedFiles()} files open. Each server's answers were compared with the product's before.
+
+### Ratios
+
+${ratioTable(measurements)}
+
+### Figures
+
+${workTables(works, measurements)}`;
+  } finally {
+    for (const end of ends.reverse()) await end();
+  }
+}
+
+interface Run {
+  readonly work: Work;
+  readonly name: ServerName;
+  readonly server: Server;
+  readonly task: Task;
+  readonly measureFor: (seconds: number) => Promise<Measurement>;
+  readonly found: Measurement[];
+}
+
+/** Measures again and again; a list goes on where it was, so that no address comes back too soon. */
+function makeMeasure(work: Work, { url, headers }: Task, { pids }: Server, core: number) {
+  let start = 0;
+  return async (seconds: number): Promise<Measurement> => {
+    const list = work.list && { file: work.list.file, start };
+    const { connections } = work;
+    const load: Load = { url, headers, list, connections, seconds, core };
+    const measurement = await measure(load, pids);
+    start += measurement.requests;
+    return measurement;
+  };
+}
+
+function checkRefusals({ title, status }: Work, name: string, { refused, requests }: Measurement) {
+  if (refused === (status >= 400 ? requests : 0)) return;
+  throw new Error(`${name} refused ${refused} of ${requests} requests for "${title}".`);
+}
+
+async function describeSizes({ key, ...prepared }: Prepared, url: string): Promise<string> {
+  const sizeOf = async (target: string, coding: string) => {
+    const headers = { 'X-Api-Key': key, 'Accept-Encoding': coding };
+    return (await ask({ url: url + target, headers })).bytes.length;
+  };
+  const { game, page, longPage, recent } = prepared;
+  const sizes = [`one game has ${await sizeOf(game, 'identity')} bytes`];
+  for (const [name, target] of [
+    ['the page', page],
+    ['the long page', longPage],
+    ['`/covers/recent`', recent],
+  ] as const) {
+    const [plain, gzip] = [await sizeOf(target, 'identity'), await sizeOf(target, 'gzip')];
+    sizes.push(`${name} ${plain} (${gzip} as gzip)`);
+  }
+  return sizes.join(', ');
+}
+
+function capital(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
+}

@@ -1,0 +1,127 @@
+/**
+ * Server processes of the benchmark: started on one core, ended by their ids, also when the
+ * benchmark itself dies, and asked how much processor time they took, their children included.
+ */
+import { spawn } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+const START_SECONDS = 60;
+/** Of /proc/…/stat; the kernel's USER_HZ, 100 on every Linux that Node runs on. */
+const TICKS_PER_SECOND = 100;
+
+export interface ServerProcess {
+  readonly pid: number;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a server and waits until it listens.
+ * @param logFile takes what it prints
+ * @throws Error with the end of its log when it does not start
+ */
+export async function startServer(
+  command: readonly string[],
+  {
+    core,
+    port,
+    logFile,
+    environment = {},
+  }: { core: number; port: number; logFile: string; environment?: Record<string, string> },
+): Promise<ServerProcess> {
+  // The shell ends the server when its stdin closes, which the death of this process does too.
+  const child = spawn(
+    'sh',
+    [
+      '-c',
+      'log=$1; shift; "$@" </dev/null >"$log" 2>&1 & server=$!; echo $server; cat >/dev/null; kill $server 2>/dev/null; wait',
+      ...['sh', logFile, 'taskset', '-c', String(core), ...command],
+    ],
+    {
+      stdio: ['pipe', 'pipe', 'inherit'],
+      env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin`, ...environment },
+    },
+  );
+  const pid = await new Promise<number>((resolve, reject) => {
+    child.once('error', reject);
+    child.stdout.once('data', (line) => resolve(Number(String(line))));
+  });
+  const stop = async () => {
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const gone = new Promise((resolve) => child.once('exit', resolve));
+    child.stdin.end();
+    await gone;
+  };
+  const started = performance.now();
+  while (!(await listens(port))) {
+    if (!isAlive(pid) || performance.now() - started > START_SECONDS * 1000) {
+      await stop();
+      const log = readFileSync(logFile, 'utf8').slice(-2000);
+      throw new Error(`${command.slice(0, 3).join(' ')} did not start:\n${log}`);
+    }
+    await sleep(50);
+  }
+  return { pid, stop };
+}
+
+/** Processor time, user and system, that processes and all below them took so far, in seconds. */
+export function cpuSeconds(pids: readonly number[]): number {
+  let ticks = 0;
+  for (const pid of pids.flatMap(withChildren)) {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // Behind the name, which may hold anything, the first field is the third of proc(5); the times
+    // of children that ended are fields 16 and 17.
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+    for (const field of [14, 15, 16, 17]) ticks += Number(fields[field - 3]);
+  }
+  return ticks / TICKS_PER_SECOND;
+}
+
+function withChildren(pid: number): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
+  return [pid, ...(text === '' ? [] : text.split(' ').map(Number).flatMap(withChildren))];
+}
+
+/** A core for the servers and another one for the load. */
+export function chooseCores(): { server: number; load: number } {
+  const status = readFileSync('/proc/self/status', 'utf8');
+  const list = /^Cpus_allowed_list:\s*(\S+)/m.exec(status)?.[1] ?? '0';
+  const cores = list.split(',').flatMap((range) => {
+    const [from = 0, to = from] = range.split('-').map(Number);
+    return Array.from({ length: to - from + 1 }, (_, i) => from + i);
+  });
+  const [server, load] = cores;
+  if (server === undefined || load === undefined) {
+    throw new Error('Two cores are needed, one for the server and one for the load.');
+  }
+  return { server, load };
+}
+
+/** A port of 127.0.0.1 that nobody listens on. */
+export async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  await new Promise((resolve) => server.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no port was given');
+  return address.port;
+}
+
+function listens(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy();
+      resolve(true);
+    }).on('error', () => resolve(false));
+  });
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

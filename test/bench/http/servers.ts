@@ -1,0 +1,120 @@
+/** The product and what it is measured against, each started on the server's core. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { nginxCommand } from './nginx.ts';
+import { FILES, type Prepared, ROOT, SITE } from './prepare.ts';
+import { freePort, startServer } from './process.ts';
+
+export const SERVERS = {
+  product: 'this product',
+  nginx: 'nginx, static files',
+  authRequest: 'nginx `auth_request` to Node, static files',
+  fastify: 'fastify + @fastify/rate-limit, from memory',
+  express: 'express + express-rate-limit + serve-static',
+  live: 'fastify + mysql2, MariaDB live',
+} as const;
+export type ServerName = keyof typeof SERVERS;
+
+export interface Server {
+  readonly url: string;
+  /** Of all processes that work for it. */
+  readonly pids: readonly number[];
+}
+
+export interface StartedServers {
+  get(name: ServerName): Server;
+  stop(): Promise<void>;
+}
+
+/** Starts what the others are copied from first: {@link startYardsticks} asks it for bodies. */
+export async function startProduct(prepared: Prepared, folder: string, core: number) {
+  const port = await freePort();
+  const started = await startServer([...nodeCommand(), path.join(ROOT, 'proxy/main.ts')], {
+    ...{ core, port, logFile: path.join(folder, 'product.log') },
+    environment: {
+      SNAPSHOTS_DIR: prepared.snapshotsDir,
+      ...{ HOST: '127.0.0.1', PORT: String(port), ADMIN_PORT: '0', PROXY_THREADS: '1' },
+      // The most that it takes: a run of 401s must not become one of 429s.
+      ADDRESS_RATE_LIMIT: '1000000',
+    },
+  });
+  return { url: `http://127.0.0.1:${port}`, ...started };
+}
+
+/** Starts the yardsticks one after the other. */
+export async function startYardsticks(
+  prepared: Prepared,
+  folder: string,
+  core: number,
+): Promise<StartedServers> {
+  const servers = new Map<ServerName, Server>();
+  const stops: (() => Promise<void>)[] = [];
+  const stop = async () => {
+    for (const end of stops) await end();
+  };
+  const start = async (
+    name: ServerName,
+    toCommand: (port: number) => string[],
+    otherPids: readonly number[] = [],
+  ) => {
+    const port = await freePort();
+    const started = await startServer(toCommand(port), {
+      ...{ core, port, logFile: path.join(folder, `${name}.log`) },
+      environment: { ...environmentOf(prepared), PORT: String(port) },
+    });
+    stops.push(started.stop);
+    servers.set(name, { url: `http://127.0.0.1:${port}`, pids: [started.pid, ...otherPids] });
+    return started.pid;
+  };
+  const yardstick = (name: string) => () => [
+    ...nodeCommand(),
+    path.join(import.meta.dirname, 'yardsticks', `${name}.mjs`),
+  ];
+  try {
+    const { filesDir, mariaDb } = prepared;
+    await start('nginx', (port) => nginxCommand(path.join(folder, 'nginx'), filesDir, port));
+    const socket = path.join(folder, 'checker.sock');
+    const checkerPort = await freePort();
+    const checker = await startServer(yardstick('checker')(), {
+      ...{ core, port: checkerPort, logFile: path.join(folder, 'checker.log') },
+      environment: {
+        ...environmentOf(prepared),
+        ...{ PORT: String(checkerPort), BENCH_SOCKET: socket },
+      },
+    });
+    stops.push(checker.stop);
+    const authFolder = path.join(folder, 'auth-request');
+    await start('authRequest', (port) => nginxCommand(authFolder, filesDir, port, socket), [
+      checker.pid,
+    ]);
+    await start('fastify', yardstick('fastify'));
+    await start('express', yardstick('express'));
+    // With all of its threads; those that it starts later follow.
+    execFileSync('taskset', ['-a', '-c', '-p', String(core), String(mariaDb.pid)]);
+    await start('live', yardstick('live'), [mariaDb.pid]);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  return { get: (name) => servers.get(name) as Server, stop };
+}
+
+function environmentOf(prepared: Prepared): Record<string, string> {
+  return {
+    NODE_ENV: 'production',
+    BENCH_KEY: prepared.key,
+    BENCH_FILES: prepared.filesDir,
+    BENCH_TARGETS: prepared.targetsFile,
+    BENCH_DATABASE: prepared.databaseUrl,
+    BENCH_SITE: `${SITE}/en`,
+    BENCH_FILES_URL: FILES,
+  };
+}
+
+/** Node as `npm run proxy` runs it: flags that help the product may help the others too. */
+function nodeCommand(): string[] {
+  const { scripts } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
+  const flags = (scripts.proxy as string).split(' ').filter((word) => word.startsWith('--'));
+  return [process.execPath, ...flags];
+}
