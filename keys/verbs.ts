@@ -5,6 +5,7 @@
 import type { ParseArgsOptionsConfig } from 'node:util';
 import type { Database } from '../database/database.ts';
 import { ConfigurationError } from '../environment/environment.ts';
+import { LARGEST_LIMIT } from '../format/keys-file.ts';
 import { listKeys } from './key-lists.ts';
 import { keysAsJson, keysAsTable } from './listing.ts';
 import {
@@ -13,7 +14,6 @@ import {
   issueKey,
   KEY_STATES,
   type KeyState,
-  LARGEST_LIMIT,
   rejectRequest,
   revokeKey,
 } from './requests.ts';

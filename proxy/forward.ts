@@ -9,6 +9,7 @@ import { Readable } from 'node:stream';
 import { createProxyServer } from 'httpxy';
 import type { Logger } from 'pino';
 import { end } from './http/send.ts';
+import type { SiteHandler } from './http/server.ts';
 import { isTrusted, withoutMapping } from './limits/client-address.ts';
 
 /** In bytes; what the pages take. */
@@ -22,16 +23,24 @@ const DROPPED_FIELDS = [
   ...['forwarded', 'x-forwarded-host', 'x-forwarded-port', 'x-real-ip', 'x-api-key'],
 ];
 
-/** Answers a request to a path that {@link isForwarded} names, whatever becomes of it. */
-export type Forwarder = (request: IncomingMessage, response: ServerResponse) => void;
-
-/** Whether a path belongs to the pages of API keys. */
-export function isForwarded(path: string): boolean {
-  return FORWARDED_PATH.test(path);
+/**
+ * The site with the pages of API keys in it.
+ * @param keysUrl where they listen, without a slash at the end; empty: the site is as it was
+ */
+export function withForwarding(
+  site: SiteHandler,
+  { keysUrl, trustedProxies, log }: { keysUrl: string; trustedProxies: BlockList; log: Logger },
+): SiteHandler {
+  if (keysUrl === '') return site;
+  const forward = makeForwarder(keysUrl, trustedProxies, log);
+  return (request, response, path) => {
+    if (FORWARDED_PATH.test(path)) forward(request, response);
+    else site(request, response, path);
+  };
 }
 
-/** @param keysUrl where the pages listen, without a slash at the end */
-export function makeForwarder(keysUrl: string, trusted: BlockList, log: Logger): Forwarder {
+/** Answers a request to the pages, whatever becomes of it. */
+function makeForwarder(keysUrl: string, trusted: BlockList, log: Logger) {
   const upstream = createProxyServer({
     target: keysUrl,
     // No connection is kept, so that none is used by two clients in turn.
@@ -40,7 +49,7 @@ export function makeForwarder(keysUrl: string, trusted: BlockList, log: Logger):
     xfwd: false,
   });
 
-  return function forward(request, response) {
+  return function forward(request: IncomingMessage, response: ServerResponse): void {
     handOn(request, response).catch((error) => {
       // Without the target: it may hold a token of an e-mailed link.
       log.error({ err: error }, 'cannot forward to the account pages');

@@ -1,6 +1,7 @@
 /** The pages of moderators: the queue of requests, the list of all keys, and one key with its history. */
+import { LARGEST_LIMIT } from '../../../format/keys-file.ts';
 import type { KeyWithAccount } from '../../key-lists.ts';
-import { LARGEST_LIMIT, LONGEST_TEXT } from '../../requests.ts';
+import { LONGEST_TEXT } from '../../requests.ts';
 import { type Html, html } from '../html.ts';
 import { STATE_NAMES, stateBadge } from './account-page.ts';
 import {
