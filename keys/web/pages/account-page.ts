@@ -57,6 +57,11 @@ export function accountPage({ viewer, keys, notice, draft }: AccountPage): Html 
   });
 }
 
+/** A key is called a request until it is there. */
+export function nameOf({ id, revealed_at }: KeyRow): string {
+  return `${revealed_at === null ? 'Request' : 'Key'} ${id}`;
+}
+
 /** The state of a key as a badge. */
 export function stateBadge(state: KeyRow['state']): Html {
   return html`<span class="state ${state}">${STATE_NAMES[state]}</span>`;
@@ -66,7 +71,7 @@ function keyCard(key: KeyRow, viewer: Viewer): Html {
   const isRevealed = key.revealed_at !== null;
   const wasApproved = key.state === 'approved' || key.state === 'revoked';
   return html`<li class="card" id="key-${key.id}">
-          <h3>${isRevealed ? 'Key' : 'Request'} ${key.id} ${stateBadge(key.state)}</h3>
+          <h3>${nameOf(key)} ${stateBadge(key.state)}</h3>
           ${descriptions([
             ['Reason', key.reason ?? undefined],
             [
@@ -89,8 +94,8 @@ function actions(key: KeyRow, viewer: Viewer, isRevealed: boolean): Html {
     html`<form method="post" action="${PATHS.keys}/${key.id}/${action}">${tokenField(viewer)}${inside}</form>`;
   const reveal = form(
     'reveal',
-    html`<p>Your request is approved. The key is made when you press the button, and shown once: have a safe place for it ready.</p>
-            <button aria-describedby="key-${key.id}">Reveal key</button>`,
+    html`<p id="reveal-${key.id}">The key is made when you press the button, and shown once: have a safe place for it ready.</p>
+            <button aria-describedby="reveal-${key.id}">Reveal key<span class="unseen"> ${key.id}</span></button>`,
   );
   const rotate = html`<details>
             <summary>Rotate<span class="unseen"> key ${key.id}</span></summary>

@@ -2,16 +2,8 @@
 import type { KeyEvent } from '../../history.ts';
 import type { KeyWithAccount } from '../../key-lists.ts';
 import { type Html, html } from '../html.ts';
-import { stateBadge } from './account-page.ts';
-import {
-  descriptions,
-  makePage,
-  moment,
-  type Notice,
-  PATHS,
-  tokenField,
-  type Viewer,
-} from './layout.ts';
+import { nameOf, stateBadge } from './account-page.ts';
+import { makePage, moment, type Notice, PATHS, tokenField, type Viewer } from './layout.ts';
 import { decisions, facts, limitInput, reasonInput } from './moderation-page.ts';
 
 /** An event with the name of whoever did it; null where no account did. */
@@ -39,13 +31,12 @@ const ACTION_NAMES: Readonly<Record<KeyEvent['action'], string>> = {
 export function keyPage({ viewer, key, events, defaultLimit, notice }: KeyPage): Html {
   const wasApproved = key.state === 'approved' || key.state === 'revoked';
   return makePage({
-    title: `Key ${key.id}`,
+    title: nameOf(key),
     viewer,
     notice,
     body: html`
       <p class="line">${stateBadge(key.state)} <a href="${PATHS.moderation}">All keys</a></p>
-      ${facts(key)}
-      ${descriptions([
+      ${facts(key, [
         ['Limit', wasApproved ? `${key.limit_per_minute} requests a minute` : undefined],
         [
           'Starts with',

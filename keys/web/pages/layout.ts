@@ -53,13 +53,14 @@ export function makePage({ title, viewer, path, notice, body }: Parts): Html {
   <body>
     <a class="skip" href="#content">Skip to the content</a>
     <header>
+      <a class="name" href="/">Cover Catalogue API</a>
       <nav aria-label="Pages">
-        <a class="name" href="/">Cover Catalogue API</a>
         ${viewer.account !== undefined && navLink(PATHS.keys, 'API keys', path)}
         ${viewer.account?.role === 'moderator' && navLink(PATHS.moderation, 'Moderation', path)}
         <a href="/docs">Reference</a>
       </nav>
-      ${viewer.account !== undefined && whoIsHere(viewer.account, viewer)}
+      ${viewer.account !== undefined && html`<span class="who">${viewer.account.name}</span>`}
+      ${viewer.hasSession && signOutForm(viewer)}
     </header>
     <main id="content" tabindex="-1">
       <h1>${title}</h1>
@@ -110,11 +111,8 @@ function navLink(target: string, text: string, path: string | undefined): Html {
   return html`<a href="${target}">${text}</a>`;
 }
 
-function whoIsHere(account: Account, viewer: Viewer): Html {
-  return html`<form class="who" method="post" action="${PATHS.signOut}">
-        <span>${account.name}</span>
-        ${viewer.hasSession && html`${tokenField(viewer)}<button class="quiet">Sign out</button>`}
-      </form>`;
+function signOutForm(viewer: Viewer): Html {
+  return html`<form class="sign-out" method="post" action="${PATHS.signOut}">${tokenField(viewer)}<button class="quiet">Sign out</button></form>`;
 }
 
 function noticeBox({ kind, text }: Notice): Html {

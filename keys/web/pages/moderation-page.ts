@@ -3,7 +3,7 @@ import { LARGEST_LIMIT } from '../../../format/keys-file.ts';
 import type { KeyWithAccount } from '../../key-lists.ts';
 import { LONGEST_TEXT } from '../../requests.ts';
 import { type Html, html } from '../html.ts';
-import { STATE_NAMES, stateBadge } from './account-page.ts';
+import { nameOf, STATE_NAMES, stateBadge } from './account-page.ts';
 import {
   descriptions,
   makePage,
@@ -50,7 +50,7 @@ export function moderationPage(parts: ModerationPage): Html {
             ? html`<p>There are none.</p>`
             : html`<ul class="cards">${pending.map(
                 (key) => html`<li class="card" id="key-${key.id}">
-          <h3><a href="${PATHS.moderation}/${key.id}">Request ${key.id}</a></h3>
+          <h3><a href="${PATHS.moderation}/${key.id}">${nameOf(key)}</a></h3>
           ${facts(key)}
           ${decisions(key, viewer, defaultLimit)}
         </li>`,
@@ -66,13 +66,17 @@ export function moderationPage(parts: ModerationPage): Html {
   });
 }
 
-/** Who asked, for what. Shared with the page of one key. */
-export function facts(key: KeyWithAccount): Html {
+/** Who asked, for what, and whatever else is to be said. Shared with the page of one key. */
+export function facts(
+  key: KeyWithAccount,
+  more: readonly (readonly [string, Html | string | undefined])[] = [],
+): Html {
   return descriptions([
     ['Account', accountOf(key)],
     ['Purpose', key.purpose],
     ['Website', key.website_url === '' ? undefined : webLink(key.website_url)],
     ['Requested', moment(key.requested_at)],
+    ...more,
   ]);
 }
 
@@ -116,7 +120,7 @@ function row(key: KeyWithAccount): Html {
       ? `${[...key.purpose].slice(0, LONGEST_EXCERPT).join('')}…`
       : key.purpose;
   return html`<li>
-            <p><a href="${PATHS.moderation}/${key.id}">Key ${key.id}</a> ${stateBadge(key.state)}
+            <p><a href="${PATHS.moderation}/${key.id}">${nameOf(key)}</a> ${stateBadge(key.state)}
               ${key.key_prefix !== null && html`<code>${key.key_prefix}…</code>`}
               ${wasApproved && html`<span>${key.limit_per_minute} a minute</span>`}</p>
             <p>${accountOf(key)}</p>

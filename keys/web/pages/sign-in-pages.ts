@@ -8,7 +8,7 @@ export function signInPage(viewer: Viewer, notice?: Notice): Html {
     viewer,
     notice,
     body: html`
-      <form class="wide" method="post" action="${PATHS.signIn}">
+      <form class="wide narrow" method="post" action="${PATHS.signIn}">
         ${tokenField(viewer)}
         <label for="email">E-mail address of your account</label>
         <p class="hint" id="email-hint">You get a link to sign in with. It holds for 15 minutes and works once.</p>
