@@ -70,6 +70,10 @@ export interface Answer {
 
 export interface Visitor {
   readonly cookies: Map<string, string>;
+  /** The text of every answer so far. */
+  readonly answers: readonly string[];
+  /** The token of the page last seen. */
+  token(): string;
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
   /** Sends a form with the token of the page last seen, unless `fields` has another. */
   post(
@@ -82,6 +86,7 @@ export interface Visitor {
 /** Somebody new, without cookies. */
 export function makeVisitor(url: string): Visitor {
   const cookies = new Map<string, string>();
+  const answers: string[] = [];
   let token = '';
   async function ask(path: string, init: RequestInit): Promise<Answer> {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
@@ -96,11 +101,14 @@ export function makeVisitor(url: string): Visitor {
       else cookies.set(name, value);
     }
     const text = await response.text();
+    answers.push(text);
     token = /name="token" value="([^"]*)"/.exec(text)?.[1] ?? token;
     return { status: response.status, headers: response.headers, text };
   }
   return {
     cookies,
+    answers,
+    token: () => token,
     get: (path, headers = {}) => ask(path, { headers }),
     post: (path, fields = {}, headers = {}) =>
       ask(path, { method: 'POST', headers, body: new URLSearchParams({ token, ...fields }) }),
