@@ -1,7 +1,19 @@
 /** The pages of API keys behind the real nginx with the project's own nginx.conf. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { askHttp1, askHttp2, freePort, openHttp2, type RunningNginx, startNginx } from './nginx.ts';
+import { ACCOUNTS, linksTo, makeAccounts, startPages, tokenOf } from './account.ts';
+import { makeDatabase } from './databases.ts';
+import {
+  askHttp1,
+  askHttp2,
+  type FrontReply,
+  freePort,
+  openHttp2,
+  type RunningNginx,
+  SERVER_NAME,
+  startNginx,
+} from './nginx.ts';
+import { makeFolder, until } from './product.ts';
 
 const LARGEST = 64 * 1024;
 
@@ -66,6 +78,59 @@ test('are alone in this: beside them the API is asked, and no body is taken', as
 test('leave no token of theirs in a log', async () => {
   await askHttp1(nginx, '/account/sign-in/link?token=of-a-link');
   expect(JSON.stringify(nginx.logs())).not.toContain('of-a-link');
+});
+
+test('sign people in over HTTP/2, with cookies for TLS alone, and take their requests', async () => {
+  const databaseUrl = await makeDatabase('sqlite');
+  await makeAccounts(databaseUrl);
+  const mailFolder = makeFolder();
+  const origin = `https://${SERVER_NAME}`;
+  const real = await startPages(databaseUrl, { MAIL_FOLDER: mailFolder, PUBLIC_URL: origin });
+  const front = await startNginx(await freePort(), [
+    ['server 127.0.0.1:8081;', `server ${new URL(real.url).host};`],
+  ]);
+  const session = await openHttp2(front);
+  const cookies = new Map<string, string>([['of_the_site', '1']]);
+  let token = '';
+  async function ask(path: string, fields?: Record<string, string>): Promise<FrontReply> {
+    const body = fields && new URLSearchParams({ token, ...fields }).toString();
+    const reply = await askHttp2(session, path, {
+      method: body === undefined ? 'GET' : 'POST',
+      headers: {
+        // Each a field of its own, as browsers send them over HTTP/2.
+        cookie: [...cookies].map((pair) => pair.join('=')),
+        ...(body && { 'content-type': 'application/x-www-form-urlencoded', origin }),
+      },
+      ...(body && { body }),
+    });
+    const set = (reply.headers as Record<string, unknown>)['set-cookie'] as string[] | undefined;
+    for (const line of set ?? []) {
+      expect(line).toMatch(
+        /^__Host-\w+=[^;]*; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax; Secure$/,
+      );
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      cookies.set(name, value);
+    }
+    expect(reply.headers['strict-transport-security']).toBeDefined();
+    expect(reply.headers['access-control-allow-origin']).toBeUndefined();
+    token = /name="token" value="([^"]*)"/.exec(reply.text)?.[1] ?? token;
+    return reply;
+  }
+  await ask('/account/sign-in');
+  expect((await ask('/account/sign-in', { email: ACCOUNTS.owner.email })).status).toBe(200);
+  await until(() => linksTo(ACCOUNTS.owner.email, mailFolder).length === 1);
+  const [link] = linksTo(ACCOUNTS.owner.email, mailFolder) as [string];
+  await ask(link);
+  expect((await ask('/account/sign-in/link', { link: tokenOf(link) })).status).toBe(303);
+  expect((await ask('/account/api-keys')).text).toContain(ACCOUNTS.owner.name);
+  const fields = { purpose: 'é'.repeat(5000), website_url: 'https://a.example' };
+  const asked = await ask('/account/api-keys', fields);
+  expect([asked.status, asked.headers.location]).toEqual([303, '/account/api-keys?done=requested']);
+  expect((await ask('/account/account.css')).headers['content-type']).toContain('text/css');
+  expect((await ask('/account/api-keys')).text).toContain('Pending review');
+  session.destroy();
+  await front.stop();
+  await real.stop();
 });
 
 test('are said to be gone when they do not run', async () => {
