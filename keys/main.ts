@@ -11,7 +11,8 @@ import {
   loadEnvironmentFile,
   readEnvironment,
 } from '../environment/environment.ts';
-import { VERBS, type Verb } from './verbs.ts';
+import type { Verb } from './arguments.ts';
+import { VERBS } from './verbs.ts';
 
 async function main([name, ...rest]: readonly string[]): Promise<void> {
   if (name === undefined) throw new ConfigurationError(overview());
@@ -30,12 +31,24 @@ async function main([name, ...rest]: readonly string[]): Promise<void> {
   }
   checkPositionals(verb, positionals);
   loadEnvironmentFile();
-  const environment = readEnvironment(['DATABASE_URL', 'DEFAULT_RATE_LIMIT', 'PUBLIC_URL']);
+  const environment = readEnvironment([
+    'DATABASE_URL',
+    'DEFAULT_RATE_LIMIT',
+    'PUBLIC_URL',
+    'SMTP_URL',
+    'MAIL_FROM',
+    'MAIL_FOLDER',
+  ]);
   const run = verb.prepare({
     options: values,
     positionals,
     defaultLimit: environment.DEFAULT_RATE_LIMIT,
     publicUrl: environment.PUBLIC_URL,
+    mail: {
+      smtpUrl: environment.SMTP_URL,
+      folder: environment.MAIL_FOLDER,
+      from: environment.MAIL_FROM,
+    },
   });
   const database = await openDatabase(environment.DATABASE_URL);
   try {

@@ -198,7 +198,7 @@ export async function makeMove(database: Database, id: number, move: Move): Prom
     if (moved !== 1) {
       // Another account's key is told from none at all by nobody.
       if (state === undefined || (ownedBy !== undefined && accountId !== ownedBy)) {
-        throw new RefusedMove(`There is no key ${id}.`, 'missing');
+        throw noSuchKey(id);
       }
       const why = state === from && condition ? condition.otherwise : `is ${state}: ${rule}`;
       throw new RefusedMove(`Key ${id} ${why}.`, 'conflict', state);
@@ -214,6 +214,10 @@ export async function makeMove(database: Database, id: number, move: Move): Prom
       at: event.at,
     });
   });
+}
+
+export function noSuchKey(id: number): RefusedMove {
+  return new RefusedMove(`There is no key ${id}.`, 'missing');
 }
 
 export function checkLength(name: string, text: string): void {
