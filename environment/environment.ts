@@ -32,6 +32,11 @@ export const VARIABLES = {
   SNAPSHOTS_DIR: variable('./snapshots', 'where generations and `keys.json` lie', (text) => text),
   HOST: variable('127.0.0.1', 'address that the API listens on', parseHost),
   PORT: variable('8080', 'port of the API', parsePort),
+  PROXY_THREADS: variable(
+    '1',
+    'serving threads of the proxy, on one port and with one set of limits',
+    parseThreads,
+  ),
   ADMIN_HOST: variable('127.0.0.1', 'address of health checks and metrics', parseHost),
   ADMIN_PORT: variable('9090', 'port of `/healthz`, `/readyz` and `/metrics`', parsePort),
   SITE_URL: variable(
@@ -167,6 +172,14 @@ function parseRate(text: string): number {
     throw new Error(`must be a whole number from 1 to 1000000, not ${JSON.stringify(text)}.`);
   }
   return rate;
+}
+
+function parseThreads(text: string): number {
+  const threads = parseInteger(text);
+  if (threads === undefined || threads < 1 || threads > 64) {
+    throw new Error(`must be a whole number from 1 to 64, not ${JSON.stringify(text)}.`);
+  }
+  return threads;
 }
 
 function parseInteger(text: string): number | undefined {

@@ -5,6 +5,8 @@
  */
 import { KEYS_FILE } from './layout.ts';
 
+/** The largest limit of a key, in requests a minute: each takes eight bytes of the proxy. */
+export const LARGEST_LIMIT = 1_000_000;
 const KEYS_VERSION = 1;
 
 export type KeyState = 'approved' | 'rejected' | 'revoked';
@@ -61,6 +63,7 @@ export function isKeyEntry(key: KeyEntry | null | undefined): boolean {
     /^[0-9a-f]{64}$/.test(key.hash) &&
     ['approved', 'rejected', 'revoked'].includes(key.state) &&
     Number.isSafeInteger(key.limit) &&
-    key.limit >= 1
+    key.limit >= 1 &&
+    key.limit <= LARGEST_LIMIT
   );
 }

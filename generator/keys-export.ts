@@ -5,7 +5,13 @@
 import { mkdirSync, readFileSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../database/database.ts';
-import { encodeKeys, isKeyEntry, type KeyEntry, type KeyState } from '../format/keys-file.ts';
+import {
+  encodeKeys,
+  isKeyEntry,
+  type KeyEntry,
+  type KeyState,
+  LARGEST_LIMIT,
+} from '../format/keys-file.ts';
 import { KEYS_FILE } from '../format/layout.ts';
 import { replaceFile } from './atomic-file.ts';
 
@@ -22,7 +28,7 @@ export async function exportKeys(database: Database, snapshotsDir: string): Prom
         id: Number(id),
         hash: String(hash),
         state: state as KeyState,
-        limit: Math.max(1, Number(limit)),
+        limit: Math.min(LARGEST_LIMIT, Math.max(1, Number(limit))),
       }),
     )
     // A row that cannot be a key must not keep the others from the proxy.

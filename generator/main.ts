@@ -134,8 +134,18 @@ function lastAgreement(file: string): string | null {
 }
 
 function peakMemoryMb(): number {
-  // maxRSS is in KiB.
-  return Math.round((process.resourceUsage().maxRSS * 1024) / 1e6);
+  return Math.round((peakMemoryKib() * 1024) / 1e6);
+}
+
+function peakMemoryKib(): number {
+  try {
+    // Of this program alone: maxRSS counts whatever the process was before it became this program.
+    const [, peak] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
+    if (peak !== undefined) return Number(peak);
+  } catch {
+    // Not Linux.
+  }
+  return process.resourceUsage().maxRSS;
 }
 
 function asJson(result: RunResult, seconds: number): string {

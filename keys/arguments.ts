@@ -5,8 +5,8 @@
 import type { ParseArgsOptionsConfig } from 'node:util';
 import type { Database } from '../database/database.ts';
 import { ConfigurationError } from '../environment/environment.ts';
+import { LARGEST_LIMIT } from '../format/keys-file.ts';
 import type { makeMailer } from './mailer.ts';
-import { LARGEST_LIMIT } from './requests.ts';
 
 /** What the command line held after the verb, and what the environment says. */
 export interface Arguments {

@@ -10,6 +10,7 @@
  */
 import type { Database, Value } from '../database/database.ts';
 import { hashKey, makeKey, SHOWN_CHARACTERS } from '../format/api-key.ts';
+import { LARGEST_LIMIT } from '../format/keys-file.ts';
 import { findAccount, hasAccounts } from './accounts.ts';
 import { toDatabaseTime } from './database-time.ts';
 import { type EventAction, recordEvent } from './history.ts';
@@ -25,8 +26,6 @@ import { enqueueMail } from './outbox.ts';
 export const KEY_STATES = ['pending', 'approved', 'rejected', 'revoked'] as const;
 export type KeyState = (typeof KEY_STATES)[number];
 
-/** The largest limit of a key, in requests a minute. */
-export const LARGEST_LIMIT = 1_000_000;
 export const LONGEST_TEXT = 5000;
 
 /** A move was refused; the row is as it was. The message is fit for whoever asked for it. */

@@ -5,8 +5,7 @@
 import '../environment/node-version.ts';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { performance } from 'node:perf_hooks';
-import { pino } from 'pino';
+import { type Logger, pino } from 'pino';
 import {
   ConfigurationError,
   loadEnvironmentFile,
@@ -14,20 +13,18 @@ import {
 } from '../environment/environment.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../format/words.ts';
 import { makeAdminServer } from './admin.ts';
-import { makeApi } from './http/handle.ts';
-import { makeServer } from './http/server.ts';
+import { follow } from './follow.ts';
 import { makeKeyStore } from './key-store.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
-import { makeMetrics } from './metrics.ts';
-import { makeSiteHandler } from './site-handler.ts';
-import { openSnapshots } from './snapshot/snapshots.ts';
+import { type Metrics, makeMetrics, makeRequestCounts, newCounts } from './metrics.ts';
+import { startPeers } from './peers.ts';
+import { makeServing } from './serving.ts';
+import { makeFileSource } from './snapshot/opened-files.ts';
+import type { SnapshotEvents } from './snapshot/snapshots.ts';
 
-const SNAPSHOT_POLL_MS = 500;
 const KEYS_POLL_MS = 1_000;
 /** How long balancers have to see that this proxy is not ready before it stops to listen. */
 const NOTICE_MS = 500;
-/** Requests still under way after this are cut. */
-const STOP_DEADLINE_MS = 10_000;
 
 async function main(): Promise<void> {
   loadEnvironmentFile();
@@ -35,48 +32,36 @@ async function main(): Promise<void> {
     'SNAPSHOTS_DIR',
     'HOST',
     'PORT',
+    'PROXY_THREADS',
     'ADMIN_HOST',
     'ADMIN_PORT',
     'ADDRESS_RATE_LIMIT',
     'TRUSTED_PROXIES',
     'LOG_LEVEL',
   ]);
-  const { SNAPSHOTS_DIR: snapshotsDir } = environment;
+  const { SNAPSHOTS_DIR: snapshotsDir, PROXY_THREADS: threads } = environment;
   const log = pino({ level: environment.LOG_LEVEL }, pino.destination(2));
-  const now = () => performance.now();
-  const metrics = makeMetrics();
-  const keys = makeKeyStore(snapshotsDir);
-  const snapshots = openSnapshots(
-    snapshotsDir,
-    {
-      swapped(generation, milliseconds) {
-        metrics.countSwap(milliseconds);
-        const { id, manifest } = generation;
-        log.info({ snapshot: id, ...manifest.counts, milliseconds }, 'serving a generation');
-        if (manifest.minisearch_options !== MINISEARCH_OPTIONS_HASH) {
-          log.warn(
-            { snapshot: id, node: process.version, unicode: process.versions.unicode },
-            'the generator takes words apart by other rules (another Node?): searches may miss titles',
-          );
-        }
-      },
-      refused(id, error) {
-        log.error({ snapshot: id, err: error }, 'refused a generation');
-      },
-    },
-    now,
-  );
-  let isStopping = false;
-  const api = makeApi({
-    snapshots,
-    keys,
-    addresses: makeAddressLimits(environment.ADDRESS_RATE_LIMIT),
-    trustedProxies: environment.TRUSTED_PROXIES,
-    metrics,
-    log,
-    now,
+  const counts = Array.from({ length: threads }, newCounts);
+  const metrics = makeMetrics(counts);
+  const addresses = makeAddressLimits(environment.ADDRESS_RATE_LIMIT);
+  const source = makeFileSource(snapshotsDir);
+  const peers = startPeers(counts.slice(1), addresses.memory, source, (error) => {
+    log.fatal({ err: error }, 'a serving thread failed');
+    process.exit(1);
   });
-  const server = makeServer(api, makeSiteHandler(), log);
+  const keys = makeKeyStore(snapshotsDir, peers.announceKeys);
+  const serving = makeServing({
+    snapshotsDir,
+    source,
+    events: makeEvents(metrics, log),
+    keys,
+    addresses,
+    trustedProxies: environment.TRUSTED_PROXIES,
+    counts: makeRequestCounts(counts[0] as Float64Array),
+    log,
+  });
+  const { server, snapshots } = serving;
+  let isStopping = false;
   const admin = makeAdminServer({
     snapshotsDir,
     snapshots,
@@ -84,56 +69,26 @@ async function main(): Promise<void> {
     metrics,
     isStopping: () => isStopping,
   });
+  const keysFollower = follow('read the keys', KEYS_POLL_MS, keys.refresh, log);
+  await Promise.all([serving.snapshotFollower.start(), keysFollower.start()]);
 
-  const follow = (step: string, milliseconds: number, refresh: () => Promise<unknown>) => {
-    let lastFault = '';
-    const check = async () => {
-      try {
-        await refresh();
-        lastFault = '';
-      } catch (error) {
-        // Said once, not at every poll.
-        const { message } = error as Error;
-        if (message !== lastFault) log.warn({ err: error }, `cannot ${step}; going on as before`);
-        lastFault = message;
-      }
-    };
-    let timer: NodeJS.Timeout | undefined;
-    const loop = async () => {
-      await check();
-      timer = setTimeout(loop, milliseconds);
-    };
-    return { start: loop, stop: () => clearTimeout(timer) };
-  };
-  const followers = [
-    follow('follow the snapshot', SNAPSHOT_POLL_MS, snapshots.refresh),
-    follow('read the keys', KEYS_POLL_MS, keys.refresh),
-  ];
-  await Promise.all(followers.map(({ start }) => start()));
+  await listen(admin, environment.ADMIN_HOST, environment.ADMIN_PORT, 'ADMIN_PORT', false);
+  await listen(server, environment.HOST, environment.PORT, 'PORT', threads > 1);
+  const { address, port } = server.address() as AddressInfo;
+  await peers.listen(port, address);
+  log.info({ api: addressOf(server), admin: addressOf(admin), threads }, 'listening');
 
-  await listen(admin, environment.ADMIN_HOST, environment.ADMIN_PORT, 'ADMIN_PORT');
-  await listen(server, environment.HOST, environment.PORT, 'PORT');
-  log.info({ api: addressOf(server), admin: addressOf(admin) }, 'listening');
-
-  // A kept-alive connection would hold the end up: the next response on it says that it is the last.
-  server.prependListener('request', (_request, response) => {
-    if (isStopping) response.shouldKeepAlive = false;
-  });
   const stop = async (signal: string) => {
     if (isStopping) return;
     isStopping = true;
     log.info({ signal }, 'stopping');
+    serving.announceEnd();
+    peers.announceEnd();
     await new Promise((resolve) => setTimeout(resolve, NOTICE_MS));
-    for (const { stop: stopFollowing } of followers) stopFollowing();
-    const cut = setTimeout(() => server.closeAllConnections(), STOP_DEADLINE_MS);
-    const closed = new Promise((resolve) => server.close(resolve));
-    const idle = setInterval(() => server.closeIdleConnections(), 100);
-    await closed;
-    clearInterval(idle);
-    clearTimeout(cut);
+    keysFollower.stop();
+    await Promise.all([serving.close(), peers.close()]);
     admin.close();
     admin.closeAllConnections();
-    snapshots.close();
     log.info('stopped');
     process.exit(0);
   };
@@ -141,7 +96,31 @@ async function main(): Promise<void> {
   process.on('SIGINT', stop);
 }
 
-function listen(server: Server, host: string, port: number, variable: string): Promise<void> {
+function makeEvents(metrics: Metrics, log: Logger): SnapshotEvents {
+  return {
+    swapped({ id, manifest }, milliseconds) {
+      metrics.countSwap(milliseconds);
+      log.info({ snapshot: id, ...manifest.counts, milliseconds }, 'serving a generation');
+      if (manifest.minisearch_options !== MINISEARCH_OPTIONS_HASH) {
+        log.warn(
+          { snapshot: id, node: process.version, unicode: process.versions.unicode },
+          'the generator takes words apart by other rules (another Node?): searches may miss titles',
+        );
+      }
+    },
+    refused(id, error) {
+      log.error({ snapshot: id, err: error }, 'refused a generation');
+    },
+  };
+}
+
+function listen(
+  server: Server,
+  host: string,
+  port: number,
+  variable: string,
+  reusePort: boolean,
+): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', (cause: NodeJS.ErrnoException) => {
       const why = cause.code === 'EADDRINUSE' ? 'another program listens there' : cause.message;
@@ -151,7 +130,7 @@ function listen(server: Server, host: string, port: number, variable: string): P
         ),
       );
     });
-    server.listen(port, host, resolve);
+    server.listen({ port, host, reusePort }, resolve);
   });
 }
 

@@ -1,6 +1,7 @@
 /**
- * What Prometheus scrapes. Requests are counted in plain arrays and handed to prom-client when it
- * asks: a labelled counter would cost each request more than the limiter does.
+ * What Prometheus scrapes. Requests are counted in plain arrays, one for each serving thread, and
+ * handed to prom-client when it asks: a labelled counter would cost each request more than the
+ * limiter does.
  */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { RouteLabel } from './http/handle.ts';
@@ -21,23 +22,45 @@ export interface Readings {
   readonly keysAge: number | undefined;
 }
 
-export interface Metrics {
+/** What one thread has answered. */
+export interface RequestCounts {
   count(route: RouteLabel, status: number): void;
   /** A body came from memory. */
   countHot(): void;
+}
+
+const LABELS: readonly RouteLabel[] = [...ROUTES, 'none'];
+/** The number behind those of the last route counts the bodies that came from memory. */
+const HOT = LABELS.length * LARGEST_STATUS;
+
+/** The counts of a thread, for it to write and the first thread to read. */
+export function newCounts(): Float64Array {
+  return new Float64Array(new SharedArrayBuffer((HOT + 1) * 8));
+}
+
+export function makeRequestCounts(counts: Float64Array): RequestCounts {
+  const startOf = new Map(LABELS.map((label, place) => [label, place * LARGEST_STATUS]));
+  const increment = (place: number) => {
+    counts[place] = (counts[place] as number) + 1;
+  };
+  return {
+    count: (route, status) => increment((startOf.get(route) as number) + status),
+    countHot: () => increment(HOT),
+  };
+}
+
+export interface Metrics {
   countSwap(milliseconds: number): void;
   /** @returns the exposition format and its content type */
   expose(read: () => Promise<Readings>): Promise<{ body: string; contentType: string }>;
 }
 
-export function makeMetrics(): Metrics {
+/** @param threads the counts of every serving thread */
+export function makeMetrics(threads: readonly Float64Array[]): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  const requests = new Map<RouteLabel, Float64Array>();
-  for (const route of [...ROUTES, 'none'] as const) {
-    requests.set(route, new Float64Array(LARGEST_STATUS));
-  }
-  let hotHits = 0;
+  const sumAt = (place: number) =>
+    threads.reduce((sum, counts) => sum + (counts[place] as number), 0);
   let readings: Readings | undefined;
 
   collectDefaultMetrics({ register: registry });
@@ -48,10 +71,10 @@ export function makeMetrics(): Metrics {
     registers,
     collect() {
       this.reset();
-      for (const [route, counts] of requests) {
-        for (const [status, count] of counts.entries()) {
-          if (count > 0) this.inc({ route, status }, count);
-        }
+      for (let place = 0; place < HOT; place++) {
+        const count = sumAt(place);
+        const route = LABELS[Math.floor(place / LARGEST_STATUS)] as RouteLabel;
+        if (count > 0) this.inc({ route, status: place % LARGEST_STATUS }, count);
       }
     },
   });
@@ -61,7 +84,7 @@ export function makeMetrics(): Metrics {
     registers,
     collect() {
       this.reset();
-      this.inc(hotHits);
+      this.inc(sumAt(HOT));
     },
   });
   const swaps = new Counter({
@@ -120,13 +143,6 @@ export function makeMetrics(): Metrics {
   });
 
   return {
-    count(route, status) {
-      const counts = requests.get(route) as Float64Array;
-      counts[status] = (counts[status] as number) + 1;
-    },
-    countHot() {
-      hotHits++;
-    },
     countSwap(milliseconds) {
       swaps.inc();
       opening.set(milliseconds / 1000);

@@ -61,6 +61,7 @@ const EXPECTED: Record<Exclude<VariableName, 'TRUSTED_PROXIES'>, Values> = {
   HOST: { default: '127.0.0.1', ...host },
   PORT: { default: 8080, ...port },
   ADMIN_HOST: { default: '127.0.0.1', ...host },
+  PROXY_THREADS: { default: 1, good: { 1: 1, 64: 64 }, bad: '0 65 -1 1.5 two' },
   ADMIN_PORT: { default: 9090, ...port },
   SITE_URL: { default: 'http://localhost:8080', ...address },
   SITE_LANGUAGE: {

@@ -107,12 +107,13 @@ export async function startMariaDb(): Promise<MariaDb> {
   let pid = 0;
 
   async function start(): Promise<void> {
-    // The shell ends the server when its stdin closes, which the death of this process does too.
+    // The shell ends the server when its stdin closes, which the death of this process does too. Ctrl-C
+    // reaches all of the terminal's group: the shell must outlive it to do so.
     child = spawn(
       'sh',
       [
         '-c',
-        '"$@" </dev/null >/dev/null & server=$!; echo $server; cat >/dev/null; kill -9 $server 2>/dev/null; wait',
+        'trap "" INT; "$@" </dev/null >/dev/null & server=$!; echo $server; cat >/dev/null; kill -9 $server 2>/dev/null; wait',
         'sh',
         'mariadbd',
         '--no-defaults',

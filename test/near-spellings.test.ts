@@ -3,7 +3,7 @@ import SearchableMap from 'minisearch/SearchableMap';
 import { describe, expect, test } from 'vitest';
 import type { Postings } from '../format/search-index.ts';
 import { wordsOf } from '../format/words.ts';
-import { findSharedBeginnings, nearSpellings } from '../proxy/search/near-spellings.ts';
+import { makeSpellingIndex, nearSpellings } from '../proxy/search/near-spellings.ts';
 import { makeRandom, type Random } from './catalogue/random.ts';
 import { seededCatalogue } from './catalogue/seeded.ts';
 
@@ -16,13 +16,13 @@ function makeIndex(words: Iterable<string>) {
   const text = Uint16Array.from(sorted.join('').split(''), (unit) => unit.charCodeAt(0));
   const none = new Uint32Array(0);
   const postings: Postings = { text, textStart, ranks: none, ranksStart: none };
-  const shared = findSharedBeginnings(postings);
+  const spellings = makeSpellingIndex(postings);
   const map = SearchableMap.from<number>(
     sorted.map((word, place): [string, number] => [word, place]),
   );
   return {
     sorted,
-    find: (word: string, distance: number) => nearSpellings(postings, shared, word, distance),
+    find: (word: string, distance: number) => nearSpellings(spellings, word, distance),
     reference: (word: string, distance: number) =>
       [...map.fuzzyGet(word, distance).values()].map(([place]) => place).sort((a, b) => a - b),
   };

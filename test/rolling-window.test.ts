@@ -2,8 +2,11 @@
  * The rolling minute against a list of every admitted time, over simulated clocks: the limit is
  * never passed, nothing below it is refused, and what the headers promise comes true.
  */
+import { once } from 'node:events';
+import { setImmediate } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import { makeRollingWindow, type Quota } from '../proxy/limits/rolling-window.ts';
+import { makeLargerWindow, makeRollingWindow, type Quota } from '../proxy/limits/rolling-window.ts';
 import { makeRandom, type Random } from './catalogue/random.ts';
 import { rounds, sayFigure } from './rounds.ts';
 
@@ -38,6 +41,15 @@ function referenceQuota(times: readonly number[], limit: number, now: number): Q
   };
 }
 
+/** A window that never moves to a larger one. */
+function makeWindow() {
+  const { admit, peek } = makeRollingWindow(1_000);
+  return {
+    admit: (limit: number, now: number) => admit(limit, now) as Quota,
+    peek: (limit: number, now: number) => peek(limit, now) as Quota,
+  };
+}
+
 /** A hundred thousand of vitest's own comparisons would take many seconds. */
 function expectSame(found: Quota, expected: Quota): void {
   if (JSON.stringify(found) !== JSON.stringify(expected)) expect(found).toEqual(expected);
@@ -55,7 +67,7 @@ test(`says of ${SCHEDULES} schedules what a list of all admitted times says`, {
     // Now and then an operator changes the limit of a key.
     const shareChanges = seed % 4 === 3 ? 0.05 : 0;
     const pause = makePause(random, limit);
-    const window = makeRollingWindow();
+    const window = makeWindow();
     const times: number[] = [];
     for (let step = 0, now = random.next() * 1e9; step < 200; step++, now += pause()) {
       if (random.happens(shareChanges)) limit = 1 + random.below(30);
@@ -85,7 +97,7 @@ test('a client that waits as long as it was told is admitted', () => {
   for (let seed = 0; seed < 300; seed++) {
     const random = makeRandom(seed);
     const limit = 1 + random.below(15);
-    const window = makeRollingWindow();
+    const window = makeWindow();
     let now = random.next() * 1e6;
     for (let refusals = 0; refusals < 20; now += random.happens(0.7) ? random.below(1_000) : 0) {
       const { admitted, retrySeconds } = window.admit(limit, now);
@@ -104,7 +116,7 @@ test('a clock that steps back and forth opens no gap and locks nobody out for go
   for (let seed = 0; seed < rounds(300, 10_000); seed++) {
     const random = makeRandom(seed);
     const limit = 1 + random.below(10);
-    const window = makeRollingWindow();
+    const window = makeWindow();
     const readings: number[] = [];
     const admitted: number[] = [];
     for (let step = 0, now = 1e6; step < 300; step++) {
@@ -120,4 +132,36 @@ test('a clock that steps back and forth opens no gap and locks nobody out for go
     const later = Math.max(...readings) + MINUTE + 1;
     expect(window.peek(limit, later)).toMatchObject({ remaining: limit, resetSeconds: 0 });
   }
+});
+
+test('threads that ask at once, while the window moves to a larger one, admit exactly the limit', async () => {
+  const LIMIT = 20_000;
+  const window = makeRollingWindow(LIMIT);
+  const larger = makeLargerWindow(LIMIT * 2);
+  const code = `
+    const { workerData, parentPort } = require('node:worker_threads');
+    import(workerData.module).then(({ openRollingWindow }) => {
+      let [window, larger] = workerData.memories.map(openRollingWindow);
+      let admitted = 0;
+      for (let i = 0; i < ${LIMIT}; i++) {
+        let quota = window.admit(${LIMIT}, 1000 + i / 1000);
+        if (quota === undefined) {
+          window = larger;
+          quota = window.admit(${LIMIT}, 1000 + i / 1000);
+        }
+        if (quota.admitted) admitted++;
+      }
+      parentPort.postMessage(admitted);
+    });`;
+  const module = new URL('../proxy/limits/rolling-window.ts', import.meta.url).href;
+  const workerData = { module, memories: [window.memory, larger.memory] };
+  const workers = Array.from({ length: 4 }, () => new Worker(code, { eval: true, workerData }));
+  const counts = workers.map((worker) => once(worker, 'message'));
+  // Somewhere in the middle of their work.
+  while (Number(window.peek(LIMIT, 1000)?.remaining) > LIMIT / 2) await setImmediate();
+  window.moveTo(larger);
+  const admitted = (await Promise.all(counts)).map(([count]) => Number(count));
+  expect(admitted.reduce((sum, count) => sum + count, 0)).toBe(LIMIT);
+  expect(window.admit(LIMIT, 1000)).toBe(undefined);
+  expect(larger.peek(LIMIT, 1000)).toMatchObject({ remaining: 0 });
 });

@@ -6,11 +6,11 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BlockList } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { KeyRecord, KeyStore } from '../key-store.ts';
+import type { KeyRecord, Keys } from '../key-table.ts';
 import type { AddressLimits } from '../limits/address-limits.ts';
 import { clientAddress } from '../limits/client-address.ts';
 import type { Quota } from '../limits/rolling-window.ts';
-import type { Metrics } from '../metrics.ts';
+import type { RequestCounts } from '../metrics.ts';
 import type { Generation } from '../snapshot/generation.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
 import { chooseCoding } from './negotiation.ts';
@@ -31,10 +31,10 @@ const LONGEST_HOT_TARGET = 512;
 
 export interface ApiParts {
   readonly snapshots: Snapshots;
-  readonly keys: KeyStore;
+  readonly keys: Keys;
   readonly addresses: AddressLimits;
   readonly trustedProxies: BlockList;
-  readonly metrics: Metrics;
+  readonly counts: RequestCounts;
   readonly log: Logger;
   /** A monotonic clock in milliseconds. */
   readonly now: () => number;
@@ -56,7 +56,7 @@ export type RouteLabel = RouteName | 'none';
  * @returns the handler of requests under the base; `path` is the raw path behind the base
  */
 export function makeApi(parts: ApiParts) {
-  const { snapshots, keys, addresses, metrics, log, now } = parts;
+  const { snapshots, keys, addresses, counts, log, now } = parts;
   let hotOf: Generation | undefined;
   let hot = makeHot();
 
@@ -71,26 +71,25 @@ export function makeApi(parts: ApiParts) {
       clientAddress(request.socket.remoteAddress, head.forwardedFor, parts.trustedProxies);
     const early = () => ({ response, quota: addresses.peek(address(), now()) });
     if (head.fault !== undefined) {
-      metrics.count('none', sendError(early(), 400, head.fault, ['Connection', 'close']));
+      counts.count('none', sendError(early(), 400, head.fault, ['Connection', 'close']));
       return;
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       const isPreflight = request.method === 'OPTIONS';
-      metrics.count('none', isPreflight ? sendPreflight(early()) : refuseMethod(early()));
+      counts.count('none', isPreflight ? sendPreflight(early()) : refuseMethod(early()));
       return;
     }
     if (head.key !== undefined && !head.hasSeveralKeys && keys.size() === undefined) {
-      metrics.count('none', refuseUnready(early()));
+      counts.count('none', refuseUnready(early()));
       return;
     }
     const admission = admit(head, address);
     const reply: Reply = { response, quota: admission.quota };
     if (admission.record === undefined) {
-      metrics.count('none', refuseUnauthorized(reply, admission.refusal));
+      counts.count('none', refuseUnauthorized(reply, admission.refusal));
     } else if (!admission.quota.admitted) {
-      metrics.count('none', refuseOverLimit(reply));
+      counts.count('none', refuseOverLimit(reply));
     } else {
-      admission.record.lastAdmitted = now();
       try {
         answer(reply, head, path, queryString);
       } catch (error) {
@@ -108,7 +107,7 @@ export function makeApi(parts: ApiParts) {
     if (head.hasSeveralKeys) return refuse('Send the API key in exactly one header');
     if (head.key === undefined) return refuse('Missing API key');
     let record = keys.recent(head.key);
-    const isInUse = record?.state === 'approved' && time - record.lastAdmitted < IN_USE_MS;
+    const isInUse = record?.state === 'approved' && time - record.window.lastAdmitted() < IN_USE_MS;
     if (!isInUse) {
       // Guessing must be cheap to refuse: past the limit no key is looked up.
       const quota = addresses.peek(address(), time);
@@ -116,7 +115,7 @@ export function makeApi(parts: ApiParts) {
       record ??= keys.find(head.key);
     }
     if (record?.state !== 'approved') return refuse('Invalid API key');
-    return { record, quota: record.window.admit(record.limit, time) };
+    return { record, quota: keys.admit(record, time) };
   }
 
   function answer(reply: Reply, head: RequestHead, path: string, queryString: string): void {
@@ -129,14 +128,14 @@ export function makeApi(parts: ApiParts) {
       }
       const known = hot.get(target);
       if (known !== undefined) {
-        metrics.countHot();
+        counts.countHot();
         finish(reply, head, known.route, known.resource, current.id);
         return;
       }
     }
     const route = matchRoute(path);
     if (route === undefined) {
-      metrics.count('none', sendError(reply, 404, 'Not found'));
+      counts.count('none', sendError(reply, 404, 'Not found'));
       return;
     }
     let find: Finder;
@@ -144,11 +143,11 @@ export function makeApi(parts: ApiParts) {
       find = route.prepare(queryString);
     } catch (error) {
       if (!(error instanceof ParameterError)) throw error;
-      metrics.count(route.name, sendError(reply, 400, error.message));
+      counts.count(route.name, sendError(reply, 400, error.message));
       return;
     }
     if (current === undefined) {
-      metrics.count(route.name, refuseUnready(reply));
+      counts.count(route.name, refuseUnready(reply));
       return;
     }
     if (head.snapshot === undefined) {
@@ -174,12 +173,12 @@ export function makeApi(parts: ApiParts) {
     hotTarget: string | undefined,
   ): void {
     if (generation === undefined) {
-      metrics.count(route, sendError(reply, 410, 'Snapshot gone'));
+      counts.count(route, sendError(reply, 410, 'Snapshot gone'));
       return;
     }
     const found = find(generation);
     if (found === undefined) {
-      metrics.count(route, sendError(reply, 404, 'Not found'));
+      counts.count(route, sendError(reply, 404, 'Not found'));
       return;
     }
     const resource = makeResource(found.body, found.link);
@@ -201,10 +200,10 @@ export function makeApi(parts: ApiParts) {
   ): void {
     const coding = chooseCoding(head.acceptEncoding);
     const status = sendResource(reply, resource, snapshot, coding, head.ifNoneMatch);
-    if (typeof status === 'number') metrics.count(route, status);
+    if (typeof status === 'number') counts.count(route, status);
     else {
       status.then(
-        (sent) => metrics.count(route, sent),
+        (sent) => counts.count(route, sent),
         (error) => fail(reply, route, error),
       );
     }
@@ -213,7 +212,7 @@ export function makeApi(parts: ApiParts) {
   function fail(reply: Reply, route: RouteLabel, error: unknown): void {
     log.error({ err: error, route }, 'a request failed');
     if (reply.response.headersSent) reply.response.destroy();
-    else metrics.count(route, sendError(reply, 500, 'Internal error'));
+    else counts.count(route, sendError(reply, 500, 'Internal error'));
   }
 }
 

@@ -1,9 +1,12 @@
 /**
- * The exact rolling-minute limit: the times of the last admitted requests in a ring.
+ * The exact rolling-minute limit: the times of the last admitted requests in a ring, in memory that
+ * all serving threads share.
  *
- * Invariant: in any 60 seconds at most `limit` requests are admitted, and one is refused only when
- * `limit` were admitted in the 60 seconds before it. A fixed window would admit nearly twice that.
+ * Invariant: in any 60 seconds at most `limit` requests are admitted, whichever threads they came
+ * to, and one is refused only when `limit` were admitted in the 60 seconds before it. A fixed window
+ * would admit nearly twice that.
  */
+import { lock, unlock } from './shared-lock.ts';
 
 /** What a caller has left; also what the three X-RateLimit headers say. */
 export interface Quota {
@@ -18,67 +21,175 @@ export interface Quota {
 
 /** One caller's window. Times are milliseconds of one monotonic clock, never of the wall clock. */
 export interface RollingWindow {
-  /** Counts the request if the limit allows it. */
-  admit(limit: number, now: number): Quota;
+  /** Handed to another thread, makes the same window there. */
+  readonly memory: SharedArrayBuffer;
+  /** The largest limit that it can hold. */
+  readonly capacity: number;
+  /**
+   * Counts the request if the limit allows it.
+   * @param limit at most the capacity
+   * @returns undefined once the window was replaced by a larger one
+   */
+  admit(limit: number, now: number): Quota | undefined;
   /** Says what is left without counting anything. */
-  peek(limit: number, now: number): Quota;
+  peek(limit: number, now: number): Quota | undefined;
+  /** When a request was admitted last; -Infinity before the first. */
+  lastAdmitted(): number;
+  /** Moves everything into one of {@link makeLargerWindow}, which takes its place in every thread. */
+  moveTo(larger: RollingWindow): void;
 }
 
 const WINDOW_MS = 60_000;
-const SMALLEST_RING = 8;
 
-export function makeRollingWindow(): RollingWindow {
-  // Times of admitted requests, oldest at `head`; grows with use, so an idle key costs little.
-  let ring = new Float64Array(SMALLEST_RING);
-  let head = 0;
-  let count = 0;
+/**
+ * A ring of times as a run of numbers: where the oldest stands, how many there are, when the newest
+ * ever was, then the times.
+ */
+const HEAD = 0;
+const COUNT = 1;
+const NEWEST = 2;
+export const RING_HEAD = 3;
 
-  function expire(now: number): void {
-    while (count > 0 && now - (ring[head] as number) >= WINDOW_MS) {
-      head = head + 1 === ring.length ? 0 : head + 1;
-      count--;
-    }
-  }
+/** The memory of a window of its own: its lock and whether it has moved, then the ring. */
+const LOCK = 0;
+const MOVED = 1;
+const STATE_BYTES = 8;
 
-  function timeAt(place: number): number {
-    return ring[(head + place) % ring.length] as number;
-  }
+/** @param capacity the largest limit that it will be asked for */
+export function makeRollingWindow(capacity: number): RollingWindow {
+  return openRollingWindow(new SharedArrayBuffer(STATE_BYTES + 8 * (RING_HEAD + capacity)));
+}
 
-  function add(now: number): void {
-    if (count === ring.length) {
-      const larger = new Float64Array(ring.length * 2);
-      for (let i = 0; i < count; i++) larger[i] = timeAt(i);
-      ring = larger;
-      head = 0;
-    }
-    ring[(head + count) % ring.length] = now;
-    count++;
-  }
+/** A window that admits nobody, and holds up who asks, until another was moved into it. */
+export function makeLargerWindow(capacity: number): RollingWindow {
+  const window = makeRollingWindow(capacity);
+  lock(new Int32Array(window.memory, 0, 2), LOCK);
+  return window;
+}
 
-  function quota(admitted: boolean, limit: number, now: number): Quota {
-    // In this order: `time + WINDOW_MS - now` rounds to a little over a minute, and that up to 61 s.
-    const untilFree = (time: number) => Math.ceil((WINDOW_MS - (now - time)) / 1000);
-    return {
-      admitted,
-      limit,
-      // After a limit was lowered more than it may have been admitted; they count until they expire,
-      // since the limit may be raised again.
-      remaining: Math.max(0, limit - count),
-      resetSeconds: count === 0 ? 0 : untilFree(timeAt(count - 1)),
-      retrySeconds: admitted ? 0 : Math.max(1, untilFree(timeAt(count - limit))),
-    };
-  }
-
+/** The same window in another thread. */
+export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
+  const state = new Int32Array(memory, 0, 2);
+  const cells = new Float64Array(memory, STATE_BYTES);
+  const capacity = cells.length - RING_HEAD;
   return {
+    memory,
+    capacity,
     admit(limit, now) {
-      expire(now);
-      if (count >= limit) return quota(false, limit, now);
-      add(now);
-      return quota(true, limit, now);
+      lock(state, LOCK);
+      try {
+        return state[MOVED] === 1 ? undefined : admitIn(cells, 0, capacity, limit, now);
+      } finally {
+        unlock(state, LOCK);
+      }
     },
     peek(limit, now) {
-      expire(now);
-      return quota(count < limit, limit, now);
+      lock(state, LOCK);
+      try {
+        return state[MOVED] === 1 ? undefined : peekIn(cells, 0, capacity, limit, now);
+      } finally {
+        unlock(state, LOCK);
+      }
     },
+    lastAdmitted() {
+      const isUsed = cells[COUNT] !== 0 || cells[NEWEST] !== 0;
+      return isUsed ? (cells[NEWEST] as number) : Number.NEGATIVE_INFINITY;
+    },
+    moveTo(larger) {
+      const target = new Float64Array(larger.memory, STATE_BYTES);
+      lock(state, LOCK);
+      try {
+        const count = cells[COUNT] as number;
+        for (let place = 0; place < count; place++) {
+          target[RING_HEAD + place] = timeAt(cells, 0, capacity, place);
+        }
+        target[COUNT] = count;
+        target[NEWEST] = cells[NEWEST] as number;
+        state[MOVED] = 1;
+      } finally {
+        unlock(state, LOCK);
+        unlock(new Int32Array(larger.memory, 0, 2), LOCK);
+      }
+    },
+  };
+}
+
+/**
+ * Counts a request in the ring that starts at `base`, under the caller's lock.
+ * @param capacity of the ring, at least the limit
+ */
+export function admitIn(
+  cells: Float64Array,
+  base: number,
+  capacity: number,
+  limit: number,
+  now: number,
+): Quota {
+  // Clocks of threads agree but for microseconds: a time before the newest would unsort the ring.
+  const time = inOrder(cells, base, now);
+  expire(cells, base, capacity, time);
+  const count = cells[base + COUNT] as number;
+  if (count >= limit) return quotaOf(cells, base, capacity, false, limit, time);
+  const place = ((cells[base + HEAD] as number) + count) % capacity;
+  cells[base + RING_HEAD + place] = time;
+  cells[base + NEWEST] = time;
+  cells[base + COUNT] = count + 1;
+  return quotaOf(cells, base, capacity, true, limit, time);
+}
+
+/** What {@link admitIn} would say, without counting. */
+export function peekIn(
+  cells: Float64Array,
+  base: number,
+  capacity: number,
+  limit: number,
+  now: number,
+): Quota {
+  const time = inOrder(cells, base, now);
+  expire(cells, base, capacity, time);
+  return quotaOf(cells, base, capacity, (cells[base + COUNT] as number) < limit, limit, time);
+}
+
+function inOrder(cells: Float64Array, base: number, now: number): number {
+  return cells[base + COUNT] === 0 ? now : Math.max(now, cells[base + NEWEST] as number);
+}
+
+function timeAt(cells: Float64Array, base: number, capacity: number, place: number): number {
+  const at = ((cells[base + HEAD] as number) + place) % capacity;
+  return cells[base + RING_HEAD + at] as number;
+}
+
+function expire(cells: Float64Array, base: number, capacity: number, now: number): void {
+  let head = cells[base + HEAD] as number;
+  let count = cells[base + COUNT] as number;
+  while (count > 0 && now - (cells[base + RING_HEAD + head] as number) >= WINDOW_MS) {
+    head = head + 1 === capacity ? 0 : head + 1;
+    count--;
+  }
+  cells[base + HEAD] = head;
+  cells[base + COUNT] = count;
+}
+
+function quotaOf(
+  cells: Float64Array,
+  base: number,
+  capacity: number,
+  admitted: boolean,
+  limit: number,
+  now: number,
+): Quota {
+  const count = cells[base + COUNT] as number;
+  // In this order: `time + WINDOW_MS - now` rounds to a little over a minute, and that up to 61 s.
+  const untilFree = (time: number) => Math.ceil((WINDOW_MS - (now - time)) / 1000);
+  return {
+    admitted,
+    limit,
+    // After a limit was lowered more than it may have been admitted; they count until they expire,
+    // since the limit may be raised again.
+    remaining: Math.max(0, limit - count),
+    resetSeconds: count === 0 ? 0 : untilFree(timeAt(cells, base, capacity, count - 1)),
+    retrySeconds: admitted
+      ? 0
+      : Math.max(1, untilFree(timeAt(cells, base, capacity, count - limit))),
   };
 }

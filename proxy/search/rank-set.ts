@@ -40,6 +40,10 @@ export function toBits(set: RankSet, games: number): RankSet {
   return { bits, atMost: set.list.length };
 }
 
+export function isEmpty(set: RankSet): boolean {
+  return set.list !== undefined ? set.list.length === 0 : set.bits.every((word) => word === 0);
+}
+
 /** How many ranks a set holds. */
 export function sizeOf(set: RankSet): number {
   if (set.list !== undefined) return set.list.length;

@@ -17,12 +17,13 @@ import {
   textCount,
 } from '../../format/search-index.ts';
 import { foldCase, isJoinedScript, nearSpellingDistance } from '../../format/words.ts';
-import { nearSpellings, type SharedBeginnings } from './near-spellings.ts';
+import { nearSpellings, type SpellingIndex } from './near-spellings.ts';
 import {
   atMost,
   EMPTY,
   intersect,
   isDense,
+  isEmpty,
   join,
   type RankSet,
   sizeOf,
@@ -59,11 +60,11 @@ export interface Search {
 const MOST_DENSE_UNIONS = 64;
 
 /**
- * @param shared of `findSharedBeginnings` for `index.words`
+ * @param spellings of `makeSpellingIndex` for `index.words`
  */
 export function makeSearch(
   index: SearchIndex,
-  shared: SharedBeginnings,
+  spellings: SpellingIndex,
   records: RecordIndex,
 ): Search {
   const { games } = index;
@@ -98,29 +99,41 @@ export function makeSearch(
     return set;
   }
 
-  function matchTitles(words: readonly string[], near: boolean): RankSet {
+  function matchTitles(words: readonly string[]): RankSet {
     const sets: RankSet[] = [];
     for (const [place, word] of words.entries()) {
-      const set = matchWord(word, place === words.length - 1, near);
+      const set = matchWord(word, place === words.length - 1);
       if (atMost(set) === 0) return EMPTY;
       sets.push(set);
     }
     return intersect(sets);
   }
 
-  function matchWord(word: string, isLast: boolean, near: boolean): RankSet {
-    const isJoined = isJoinedScript(word) && [...word].length > 1;
-    if (!near) {
-      // The endings of a word include the word itself, and a prefix of one is any part of it.
-      if (isJoined) return withPrefix(index.endings, word);
-      if (isLast) return withPrefix(index.words, word);
-      const place = findText(index.words, word);
-      return place < 0 ? EMPTY : ranksOf(index.words, place);
+  /** As matchTitles, with the words that are spelt nearly so. */
+  function matchNearTitles(words: readonly string[]): RankSet {
+    let found: RankSet | undefined;
+    for (const [place, word] of words.entries()) {
+      const set = matchNearWord(word, place === words.length - 1);
+      found = found === undefined ? set : intersect([found, set]);
+      // Looking for near spellings is the costly part: never for a word that cannot matter.
+      if (isEmpty(found)) return EMPTY;
     }
+    return found ?? EMPTY;
+  }
+
+  function matchWord(word: string, isLast: boolean): RankSet {
+    // The endings of a word include the word itself, and a prefix of one is any part of it.
+    if (isJoinedScript(word) && [...word].length > 1) return withPrefix(index.endings, word);
+    if (isLast) return withPrefix(index.words, word);
+    const place = findText(index.words, word);
+    return place < 0 ? EMPTY : ranksOf(index.words, place);
+  }
+
+  function matchNearWord(word: string, isLast: boolean): RankSet {
+    const exact = matchWord(word, isLast);
     const distance = nearSpellingDistance(word);
-    const exact = matchWord(word, isLast, false);
     if (distance === 0) return exact;
-    const lists = nearSpellings(index.words, shared, word, distance).map((place) =>
+    const lists = nearSpellings(spellings, word, distance).map((place) =>
       ranksAt(index.words, place),
     );
     return join(exact, lists, games);
@@ -162,9 +175,8 @@ export function makeSearch(
     if (query.genre !== undefined) sets.push(withGenre(query.genre));
     if (query.words.length > 0) {
       // Whether near spellings count depends on the titles alone: a filter only ever narrows.
-      const exact = matchTitles(query.words, false);
-      const isFound = exact.list !== undefined ? exact.list.length > 0 : sizeOf(exact) > 0;
-      sets.push(isFound ? exact : matchTitles(query.words, true));
+      const exact = matchTitles(query.words);
+      sets.push(isEmpty(exact) ? matchNearTitles(query.words) : exact);
     }
     if (sets.length === 0) return pageOfAll(query.sort, start, count);
     const found = intersect(sets);

@@ -3,16 +3,13 @@
  * over it. Reads are synchronous preads of files in the page cache: a promise costs three times
  * what the read does, and with them no request can hold a generation open.
  */
-import { closeSync, readSync } from 'node:fs';
-import path from 'node:path';
-import { Worker } from 'node:worker_threads';
+import { readSync } from 'node:fs';
 import { type ContentHash, combineHashes } from '../../format/content-hash.ts';
 import {
   COVER_INDEX,
   COVERS_RECENT,
   coversPack,
   GAME_INDEX,
-  GENERATIONS,
   gamesPack,
   PLATFORM_INDEX,
   PLATFORMS,
@@ -30,6 +27,7 @@ import {
 import { openSearchIndex } from '../../format/search-index.ts';
 import { makeSearch, type Search } from '../search/search.ts';
 import type { OpenedFiles } from './open-worker.ts';
+import type { FileSource } from './opened-files.ts';
 
 /** A body and its content hash. */
 export interface Body {
@@ -64,39 +62,22 @@ export interface Generation {
 }
 
 /**
- * Opens and checks a generation on a thread of its own.
  * @throws Error saying what is missing or damaged, with the file's name
  */
-export async function openGeneration(snapshotsDir: string, id: string): Promise<Generation> {
-  const dir = path.join(snapshotsDir, GENERATIONS, id);
-  const opened = await new Promise<OpenedFiles>((resolve, reject) => {
-    const worker = new Worker(new URL('./open-worker.ts', import.meta.url), {
-      workerData: { dir },
-      // The descriptors outlive the worker; they are closed with the generation.
-      trackUnmanagedFds: false,
-    });
-    worker.once('message', resolve);
-    worker.once('error', reject);
-    worker.once('exit', (code) => reject(new Error(`The opening thread ended with ${code}.`)));
-  });
-  if (opened.manifest.id !== id) {
-    closeAll(opened.descriptors);
-    throw new Error(`The folder ${id} holds the generation ${opened.manifest.id}.`);
-  }
+export async function openGeneration(source: FileSource, id: string): Promise<Generation> {
+  const files = await source.open(id);
   try {
-    return makeGeneration(opened);
+    return makeGeneration(files, () => source.release(id));
   } catch (error) {
-    closeAll(opened.descriptors);
+    source.release(id);
     throw error;
   }
 }
 
-function makeGeneration({
-  manifest,
-  descriptors,
-  contents,
-  sharedBeginnings,
-}: OpenedFiles): Generation {
+function makeGeneration(
+  { manifest, descriptors, contents, spellings }: OpenedFiles,
+  close: () => void,
+): Generation {
   const content = (name: string) => new Uint8Array(contents.get(name) as SharedArrayBuffer);
   const records = openRecordIndex(
     content(PLATFORM_INDEX),
@@ -151,7 +132,7 @@ function makeGeneration({
     id: manifest.id,
     manifest,
     records,
-    search: makeSearch(openSearchIndex(content(SEARCH_INDEX)), sharedBeginnings, records),
+    search: makeSearch(openSearchIndex(content(SEARCH_INDEX)), spellings, records),
     platforms: platformsBody,
     stats: wholeFile(STATS),
     recentCovers: wholeFile(COVERS_RECENT),
@@ -193,7 +174,7 @@ function makeGeneration({
       bytes.write(tail, at, 'latin1');
       return { bytes, hash: combineHashes(hashes, [page, perPage, total]) };
     },
-    close: () => closeAll(descriptors),
+    close,
   };
 }
 
@@ -218,8 +199,4 @@ function readExactly(
     if (read === 0) throw new Error(`A pack ends before byte ${position + length}.`);
     done += read;
   }
-}
-
-function closeAll(descriptors: ReadonlyMap<string, number>): void {
-  for (const descriptor of descriptors.values()) closeSync(descriptor);
 }

@@ -24,14 +24,14 @@ import {
   parseManifest,
 } from '../../format/manifest.ts';
 import { openSearchIndex } from '../../format/search-index.ts';
-import { findSharedBeginnings, type SharedBeginnings } from '../search/near-spellings.ts';
+import { makeSpellingIndex, type SpellingIndex } from '../search/near-spellings.ts';
 
 /** What the worker posts: descriptors of the packs by path, contents of the other files by path. */
 export interface OpenedFiles {
   readonly manifest: Manifest;
   readonly descriptors: ReadonlyMap<string, number>;
   readonly contents: ReadonlyMap<string, SharedArrayBuffer>;
-  readonly sharedBeginnings: SharedBeginnings;
+  readonly spellings: SpellingIndex;
 }
 
 const CHUNK_BYTES = 1024 * 1024;
@@ -70,7 +70,7 @@ function openFiles(dir: string): OpenedFiles {
       manifest,
       descriptors,
       contents,
-      sharedBeginnings: findSharedBeginnings(search.words),
+      spellings: makeSpellingIndex(search.words),
     };
   } catch (error) {
     for (const descriptor of descriptors.values()) closeSync(descriptor);

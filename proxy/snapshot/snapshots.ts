@@ -9,6 +9,7 @@ import { readlink, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { CURRENT, GENERATIONS, isGenerationId, MANIFEST } from '../../format/layout.ts';
 import { type Generation, openGeneration } from './generation.ts';
+import type { FileSource } from './opened-files.ts';
 
 /** How long an older generation stays open after the last request for it. */
 const IDLE_MS = 60_000;
@@ -44,6 +45,7 @@ interface Entry {
 /** @param now a monotonic clock in milliseconds */
 export function openSnapshots(
   snapshotsDir: string,
+  source: FileSource,
   events: SnapshotEvents,
   now: () => number,
 ): Snapshots {
@@ -56,7 +58,7 @@ export function openSnapshots(
   function entryOf(id: string): Entry {
     const known = entries.get(id);
     if (known !== undefined) return known;
-    const opening = openGeneration(snapshotsDir, id);
+    const opening = openGeneration(source, id);
     const entry: Entry = { opening, lastUsed: now() };
     entries.set(id, entry);
     opening.then(

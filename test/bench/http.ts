@@ -9,7 +9,7 @@ import path from 'node:path';
 import { type Load, type Measurement, measure } from './http/load.ts';
 import { cachedFiles } from './http/nginx.ts';
 import { copyBodies, type Prepared, prepare } from './http/prepare.ts';
-import { chooseCores } from './http/process.ts';
+import { type Cores, chooseCores } from './http/process.ts';
 import { type Server, type ServerName, startProduct, startYardsticks } from './http/servers.ts';
 import { ratioTable, workTables } from './http/tables.ts';
 import { ask, checkStatus, makeTask, type Task, type Work, worksOf } from './http/works.ts';
@@ -20,7 +20,9 @@ const WARM_UP_SECONDS = 1;
 export async function run({ rounds, seconds, say }: PartOptions): Promise<string> {
   const cores = chooseCores();
   const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-bench-'));
-  const ends: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
+  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
+  process.once('exit', remove);
+  const ends: (() => unknown)[] = [remove];
   try {
     const prepared = await prepare(folder, say);
     ends.push(prepared.mariaDb.stop);
@@ -43,7 +45,7 @@ export async function run({ rounds, seconds, say }: PartOptions): Promise<string
       for (const name of work.servers) {
         const server = serverOf(name);
         const task = await makeTask(work, name, server, productServer, prepared.key);
-        const measureFor = makeMeasure(work, task, server, cores.load);
+        const measureFor = makeMeasure(work, task, server, cores);
         runs.push({ work, name, server, task, measureFor, found: [] });
       }
     }
@@ -70,7 +72,7 @@ export async function run({ rounds, seconds, say }: PartOptions): Promise<string
       ]),
     );
     const sizes = await describeSizes(prepared, product.url);
-    return `${rounds} rounds of ${seconds} s each, in turns, after a warm-up. ${capital(prepared.description)}; ${sizes}. Servers on one core, wrk on another with ${works[0]?.connections} kept-alive connections (${works.at(-1)?.connections} for searches). CPU is user and system time per request of all processes of a server: nginx and the checker, Node and MariaDB. nginx runs one worker without logs that keeps up to ${cachedFiles()} files open. Each server's answers were compared with the product's before.
+    return `${rounds} rounds of ${seconds} s each, in turns, after a warm-up. ${capital(prepared.description)}; ${sizes}. Servers on one core, wrk on another with ${works[0]?.connections} kept-alive connections (${works.at(-1)?.connections} for searches). CPU is user and system time per request of all processes of a server: nginx and the checker, Node and MariaDB. nginx runs one worker without logs that keeps up to ${cachedFiles()} files open. "Others" is what every other program on the machine took of the server's core meanwhile, interrupts included: where it is large, the figures are disturbed. Each server's answers were compared with the product's before.
 
 ### Ratios
 
@@ -94,12 +96,20 @@ interface Run {
 }
 
 /** Measures again and again; a list goes on where it was, so that no address comes back too soon. */
-function makeMeasure(work: Work, { url, headers }: Task, { pids }: Server, core: number) {
+function makeMeasure(work: Work, { url, headers }: Task, { pids }: Server, cores: Cores) {
   let start = 0;
   return async (seconds: number): Promise<Measurement> => {
     const list = work.list && { file: work.list.file, start };
     const { connections } = work;
-    const load: Load = { url, headers, list, connections, seconds, core };
+    const load: Load = {
+      url,
+      headers,
+      list,
+      connections,
+      seconds,
+      core: cores.load,
+      serverCore: cores.server,
+    };
     const measurement = await measure(load, pids);
     start += measurement.requests;
     return measurement;

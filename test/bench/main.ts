@@ -84,6 +84,8 @@ function writeSection(part: Part, section: string): void {
   );
 }
 
+// What a part started ends with this process; what it wrote it removes on `exit`.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
 main().catch((error: Error) => {
   process.stderr.write(`${error.stack}\n`);
   process.exitCode = 1;

@@ -41,6 +41,8 @@ const ASKED_AGAIN = 5;
 
 export interface EngineProcess {
   ask(set: QuerySet): Promise<Timed>;
+  /** What the index takes now: the resident memory above that before opening, in MB. */
+  memory(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -95,6 +97,7 @@ export async function startEngine(
   return {
     opened,
     ask: (set) => answer<Timed>({ set }, 300),
+    memory: () => answer<number>({ memory: true }, 60),
     async close() {
       if (child.exitCode !== null || child.signalCode !== null) return;
       child.send({ close: true });
@@ -103,20 +106,25 @@ export async function startEngine(
   };
 }
 
-async function openHere(id: EngineId, folder: string): Promise<[Engine, Opened]> {
+async function openHere(
+  id: EngineId,
+  folder: string,
+): Promise<[engine: Engine, opened: Opened, memory: () => number]> {
   collectGarbage();
   const before = process.memoryUsage.rss();
   const started = performance.now();
   const engine: Engine = await ENGINES[id].open(folder);
   const openSeconds = (performance.now() - started) / 1000;
   await sleep(100);
-  collectGarbage();
-  const memory =
-    engine.pid === undefined
-      ? process.memoryUsage.rss() - before
-      : residentBytes(engine.pid) - (engine.memoryBefore ?? 0);
+  const memory = () => {
+    collectGarbage();
+    const { pid, memoryBefore = 0 } = engine;
+    const bytes =
+      pid === undefined ? process.memoryUsage.rss() - before : residentBytes(pid) - memoryBefore;
+    return bytes / 1e6;
+  };
   const { buildSeconds } = engine;
-  return [engine, { openSeconds, buildSeconds, memoryMb: memory / 1e6 }];
+  return [engine, { openSeconds, buildSeconds, memoryMb: memory() }, memory];
 }
 
 async function answerSet(engine: Engine, { queries }: QuerySet): Promise<Timed> {
@@ -182,11 +190,15 @@ function collectGarbage(): void {
 if (import.meta.main) {
   const [id, folder] = process.argv.slice(2) as [EngineId, string];
   let engine: Engine | undefined;
-  const handle = async (request: { open?: true; set?: QuerySet; close?: true }) => {
+  let memory = () => 0;
+  const handle = async (request: { open?: true; memory?: true; set?: QuerySet; close?: true }) => {
     if (request.open) {
-      const [found, opened] = await openHere(id, folder);
+      const [found, opened, measure] = await openHere(id, folder);
       engine = found;
+      memory = measure;
       process.send?.(opened);
+    } else if (request.memory) {
+      process.send?.(memory());
     } else if (request.set !== undefined) {
       process.send?.(await answerSet(engine as Engine, request.set));
     } else {

@@ -5,6 +5,7 @@ import MiniSearch, { type Query, type SearchOptions } from 'minisearch';
 import { MINISEARCH_OPTIONS, nearSpellingDistance } from '../../format/words.ts';
 import { readSearch } from '../../proxy/http/parameters.ts';
 import { openGeneration } from '../../proxy/snapshot/generation.ts';
+import { makeFileSource } from '../../proxy/snapshot/opened-files.ts';
 import { generationIn, snapshotsIn } from './search-documents.ts';
 import { type Engine, readFacts } from './search-engine.ts';
 import type { TitleQuery } from './search-queries.ts';
@@ -18,7 +19,10 @@ export function queryStringOf({ page, ...values }: TitleQuery): string {
 
 /** From the raw query string to the numbers of the games of the page. */
 export async function openProduct(folder: string): Promise<Engine & { ask: typeof queryStringOf }> {
-  const generation = await openGeneration(snapshotsIn(folder), path.basename(generationIn(folder)));
+  const generation = await openGeneration(
+    makeFileSource(snapshotsIn(folder)),
+    path.basename(generationIn(folder)),
+  );
   const { gameOfRank } = generation.records.games;
   const texts = new WeakMap<TitleQuery, string>();
   const ask = (query: TitleQuery) => {

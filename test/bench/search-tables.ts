@@ -29,6 +29,7 @@ export function describeSize(result: SizeResult): string {
     timeTable(result, engines),
     'The event loop of the product: the longest interval of a timer of 1 ms while it answers nothing but these queries, the longest collection of garbage in it, and the slowest query, in brackets the fastest of five more times: what that one takes when nothing holds it up. "First" is the pass right after opening.',
     pauseTable(result),
+    'Memory is resident memory above that of the process before opening, of the server for MariaDB; files that are mapped count once they were read.',
     openTable(result, engines),
     ...[...result.leftOut].map(([id, why]) => `- ${ENGINES[id].name} is left out: ${why}.`),
   ]
@@ -142,7 +143,7 @@ function queryText(query: object): string {
     : `${letters.slice(0, LONGEST_SHOWN_QUERY).join('')}…`;
 }
 
-function openTable({ opened }: SizeResult, engines: readonly EngineId[]): string {
+function openTable({ opened, memoryAfter }: SizeResult, engines: readonly EngineId[]): string {
   const rows = engines.map((id) => {
     const { openSeconds, buildSeconds, memoryMb } = opened.get(id) as NonNullable<
       ReturnType<typeof opened.get>
@@ -153,9 +154,10 @@ function openTable({ opened }: SizeResult, engines: readonly EngineId[]): string
       buildSeconds === undefined ? '–' : `${figure(buildSeconds)} s`,
       isStored ? `${figure(openSeconds)} s` : '–',
       `${Math.round(memoryMb)} MB`,
+      memoryAfter.has(id) ? `${Math.round(memoryAfter.get(id) as number)} MB` : '–',
     ];
   });
-  return table(['engine', 'makes its index in', 'opens in', 'memory'], rows);
+  return table(['engine', 'makes its index in', 'opens in', 'memory', 'after the queries'], rows);
 }
 
 /** Three digits that count. */

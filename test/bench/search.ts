@@ -28,6 +28,8 @@ export interface SizeResult {
   readonly titles: string;
   readonly sets: readonly QuerySet[];
   readonly opened: ReadonlyMap<EngineId, Opened>;
+  /** Megabytes after all queries. */
+  readonly memoryAfter: ReadonlyMap<EngineId, number>;
   /** Why an engine was left out. */
   readonly leftOut: ReadonlyMap<EngineId, string>;
   /** By engine and set, one entry a round; the first is the pass before the rounds. */
@@ -79,6 +81,7 @@ async function measureSize(
   const setsOfRounds = makeQuerySets([...readDocuments(folder)], seeds);
   const running = new Map<EngineId, EngineProcess>();
   const opened = new Map<EngineId, Opened>();
+  const memoryAfter = new Map<EngineId, number>();
   const leftOut = new Map<EngineId, string>();
   const timed = new Map<EngineId, Map<string, Round[]>>();
   const leave = async (id: EngineId, error: unknown) => {
@@ -122,10 +125,19 @@ async function measureSize(
         }
       }
     }
+    for (const [id, engine] of running) memoryAfter.set(id, await engine.memory());
   } finally {
     for (const engine of running.values()) await engine.close();
   }
-  return { games, titles, sets: setsOfRounds[0] as QuerySet[], opened, leftOut, timed };
+  return {
+    games,
+    titles,
+    sets: setsOfRounds[0] as QuerySet[],
+    opened,
+    memoryAfter,
+    leftOut,
+    timed,
+  };
 }
 
 function describeEngines(): string {

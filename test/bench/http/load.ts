@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { cpuSeconds } from './process.ts';
+import { busySeconds, cpuSeconds } from './process.ts';
 
 const run = promisify(execFile);
 /** A server that still works on what wrk left behind is waited for this long. */
@@ -20,6 +20,8 @@ export interface Load {
   readonly connections: number;
   readonly seconds: number;
   readonly core: number;
+  /** Where the server runs. */
+  readonly serverCore: number;
 }
 
 export interface Measurement {
@@ -29,6 +31,8 @@ export interface Measurement {
   readonly cpu: number;
   /** How much of one core the server took, 0 to 1. */
   readonly busy: number;
+  /** How much of the server's core everything else on this machine took, 0 to 1. */
+  readonly others: number;
   /** Latency in milliseconds, as wrk saw it with all connections busy. */
   readonly p99: number;
   /** Responses with a status of 400 or more. */
@@ -40,9 +44,11 @@ export interface Measurement {
  * @throws Error when a connection broke or a request timed out
  */
 export async function measure(load: Load, pids: readonly number[]): Promise<Measurement> {
-  const { url, headers, list, connections, seconds, core } = load;
+  const { url, headers, list, connections, seconds, core, serverCore } = load;
   const fields = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`]);
   const before = cpuSeconds(pids);
+  const started = performance.now();
+  const busyBefore = busySeconds(serverCore);
   const { stdout } = await run(
     'taskset',
     [
@@ -65,6 +71,8 @@ export async function measure(load: Load, pids: readonly number[]): Promise<Meas
       },
     },
   );
+  const busy = busySeconds(serverCore) - busyBefore - (cpuSeconds(pids) - before);
+  const others = Math.max(0, busy) / ((performance.now() - started) / 1000);
   await settle(pids);
   const spent = cpuSeconds(pids) - before;
   const line = stdout.split('\n').find((text) => text.startsWith('{'));
@@ -77,6 +85,7 @@ export async function measure(load: Load, pids: readonly number[]): Promise<Meas
     // At the end every connection had one more under way, and the server did that work too.
     cpu: (spent * 1e6) / (said.requests + connections),
     busy: Math.min(1, spent / (said.microseconds / 1e6)),
+    others,
     p99: said.p99 / 1000,
     refused: said.statuses,
   };

@@ -1,7 +1,7 @@
 /**
  * All that the servers serve, made once: a catalogue in MariaDB, the snapshot that the product's own
- * generator makes of it, and the same bodies as files and lists for the others. Everything but the
- * database lies in one folder.
+ * generator makes of it, and the same bodies as files and lists for the others. All of it lies in
+ * one folder.
  */
 import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
@@ -22,7 +22,7 @@ export const SITE = 'https://covers.example';
 export const FILES = 'https://files.covers.example';
 const BASE = '/api/v1';
 const DATABASE = 'bench';
-const LIMIT = 100_000_000;
+const LIMIT = 1_000_000;
 const GAME_BYTES = 700;
 const DIFFERENT_GAMES = 100_000;
 const DIFFERENT_SEARCHES = 10_000;
@@ -62,7 +62,12 @@ export async function prepare(folder: string, say: (text: string) => void): Prom
   const shared = sharedCatalogue();
   const catalogue = shared ?? seededCatalogue({ games: 150_000, seed: 1 });
   say('loading a catalogue into MariaDB');
+  // So that the one folder is all there is to remove, however the benchmark ends.
+  const before = process.env.TMPDIR;
+  process.env.TMPDIR = folder;
   const mariaDb = await startMariaDb();
+  if (before === undefined) delete process.env.TMPDIR;
+  else process.env.TMPDIR = before;
   try {
     const databaseUrl = await mariaDb.createDatabase(DATABASE);
     const database = await openDatabase(databaseUrl, { stallSeconds: 600 });

@@ -30,12 +30,13 @@ export async function startServer(
     environment = {},
   }: { core: number; port: number; logFile: string; environment?: Record<string, string> },
 ): Promise<ServerProcess> {
-  // The shell ends the server when its stdin closes, which the death of this process does too.
+  // The shell ends the server when its stdin closes, which the death of this process does too. Ctrl-C
+  // reaches all of the terminal's group: the shell must outlive it to do so.
   const child = spawn(
     'sh',
     [
       '-c',
-      'log=$1; shift; "$@" </dev/null >"$log" 2>&1 & server=$!; echo $server; cat >/dev/null; kill $server 2>/dev/null; wait',
+      'trap "" INT; log=$1; shift; "$@" </dev/null >"$log" 2>&1 & server=$!; echo $server; cat >/dev/null; kill $server 2>/dev/null; wait',
       ...['sh', logFile, 'taskset', '-c', String(core), ...command],
     ],
     {
@@ -78,13 +79,29 @@ export function cpuSeconds(pids: readonly number[]): number {
   return ticks / TICKS_PER_SECOND;
 }
 
+/** Time that a core was not idle so far, in seconds. */
+export function busySeconds(core: number): number {
+  const line = readFileSync('/proc/stat', 'utf8')
+    .split('\n')
+    .find((text) => text.startsWith(`cpu${core} `));
+  // User, nice, system, idle, waiting for input and output, interrupts of both kinds, stolen.
+  const ticks = (line ?? '').split(' ').slice(1, 9).map(Number);
+  const total = ticks.reduce((sum, value) => sum + value, 0);
+  return (total - (ticks[3] ?? 0) - (ticks[4] ?? 0)) / TICKS_PER_SECOND;
+}
+
 function withChildren(pid: number): number[] {
   const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').trim();
   return [pid, ...(text === '' ? [] : text.split(' ').map(Number).flatMap(withChildren))];
 }
 
+export interface Cores {
+  readonly server: number;
+  readonly load: number;
+}
+
 /** A core for the servers and another one for the load. */
-export function chooseCores(): { server: number; load: number } {
+export function chooseCores(): Cores {
   const status = readFileSync('/proc/self/status', 'utf8');
   const list = /^Cpus_allowed_list:\s*(\S+)/m.exec(status)?.[1] ?? '0';
   const cores = list.split(',').flatMap((range) => {

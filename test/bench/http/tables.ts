@@ -135,10 +135,19 @@ export function workTables(works: readonly Work[], found: Measurements): string 
           `${Math.min(...cpus).toFixed(1)}–${Math.max(...cpus).toFixed(1)}`,
           Math.round(value('perSecond')).toString(),
           `${Math.round(value('busy') * 100)} %`,
+          `${Math.round(value('others') * 100)} %`,
           value('p99').toFixed(1),
         ];
       });
-      const head = ['', 'CPU µs/request', 'lowest–highest', 'requests/s', 'of the core', 'p99 ms'];
+      const head = [
+        '',
+        'CPU µs/request',
+        'lowest–highest',
+        'requests/s',
+        'of the core',
+        'others',
+        'p99 ms',
+      ];
       return `**${title[0]?.toUpperCase()}${title.slice(1)}**\n\n${table(head, rows)}`;
     })
     .join('\n\n');

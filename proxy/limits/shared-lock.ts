@@ -1,0 +1,18 @@
+/**
+ * A lock in shared memory, for the few instructions in which a caller's request is counted. Three
+ * states tell whoever lets go whether anyone waits, so that the usual case is one atomic exchange.
+ */
+
+const FREE = 0;
+const HELD = 1;
+const AWAITED = 2;
+
+/** Takes the lock; waits for another thread if need be. */
+export function lock(locks: Int32Array, place: number): void {
+  if (Atomics.compareExchange(locks, place, FREE, HELD) === FREE) return;
+  while (Atomics.exchange(locks, place, AWAITED) !== FREE) Atomics.wait(locks, place, AWAITED);
+}
+
+export function unlock(locks: Int32Array, place: number): void {
+  if (Atomics.exchange(locks, place, FREE) === AWAITED) Atomics.notify(locks, place, 1);
+}

@@ -1,0 +1,89 @@
+/**
+ * The program of a serving thread beside the first: the same server on the same port, with keys,
+ * limits and generations from the first thread.
+ */
+import {
+  type MessagePort,
+  parentPort,
+  receiveMessageOnPort,
+  workerData,
+} from 'node:worker_threads';
+import { pino } from 'pino';
+import { readEnvironment } from '../environment/environment.ts';
+import { makeKeyTable, type SharedKey } from './key-table.ts';
+import { makeAddressLimits } from './limits/address-limits.ts';
+import { makeRequestCounts } from './metrics.ts';
+import type { FromPeer, PeerData, ToPeer } from './peers.ts';
+import { makeServing } from './serving.ts';
+import type { OpenedFiles } from './snapshot/open-worker.ts';
+import type { FileSource } from './snapshot/opened-files.ts';
+
+const main = parentPort as MessagePort;
+const say = (message: FromPeer) => main.postMessage(message);
+const { number, addresses, counts, keys: keysPort } = workerData as PeerData;
+const environment = readEnvironment([
+  'SNAPSHOTS_DIR',
+  'ADDRESS_RATE_LIMIT',
+  'TRUSTED_PROXIES',
+  'LOG_LEVEL',
+]);
+const log = pino({ level: environment.LOG_LEVEL, base: { thread: number } }, pino.destination(2));
+
+const keys = makeKeyTable(receiveKeys);
+// The first thread says what changed before a window moves, so that it is here when it is missed.
+function receiveKeys(): void {
+  for (;;) {
+    const received = receiveMessageOnPort(keysPort);
+    if (received === undefined) return;
+    keys.replace(received.message as SharedKey[]);
+  }
+}
+keysPort.on('message', (list: SharedKey[]) => keys.replace(list));
+
+const waiting = new Map<
+  string,
+  { resolve(files: OpenedFiles): void; reject(error: Error): void }
+>();
+const source: FileSource = {
+  open: (id) =>
+    new Promise((resolve, reject) => {
+      waiting.set(id, { resolve, reject });
+      say({ open: id });
+    }),
+  release: (id) => say({ release: id }),
+};
+
+const serving = makeServing({
+  snapshotsDir: environment.SNAPSHOTS_DIR,
+  source,
+  events: {
+    swapped: ({ id }) => log.debug({ snapshot: id }, 'serving a generation'),
+    // The first thread has said so.
+    refused() {},
+  },
+  keys,
+  addresses: makeAddressLimits(environment.ADDRESS_RATE_LIMIT, addresses),
+  trustedProxies: environment.TRUSTED_PROXIES,
+  counts: makeRequestCounts(counts),
+  log,
+});
+
+main.on('message', async (message: ToPeer) => {
+  if ('opened' in message) {
+    const asked = waiting.get(message.opened);
+    waiting.delete(message.opened);
+    if (message.error !== undefined) asked?.reject(message.error as Error);
+    else asked?.resolve(message.files as OpenedFiles);
+    return;
+  }
+  if ('listen' in message) {
+    await serving.snapshotFollower.start();
+    const place = { ...message.listen, reusePort: true };
+    serving.server.listen(place, () => say({ state: 'listening' }));
+  } else if (message.order === 'announce end') {
+    serving.announceEnd();
+  } else {
+    await serving.close();
+    say({ state: 'closed' });
+  }
+});

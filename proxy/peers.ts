@@ -1,0 +1,106 @@
+/**
+ * The other serving threads of a proxy. Each listens on the same port; keys, limits, counts and the
+ * files of generations are the first thread's, in memory that all share.
+ */
+import { once } from 'node:events';
+import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
+import type { SharedKey } from './key-table.ts';
+import type { FileSource } from './snapshot/opened-files.ts';
+
+/** What a peer is started with. */
+export interface PeerData {
+  readonly number: number;
+  /** Of the address limits and of the peer's request counts. */
+  readonly addresses: SharedArrayBuffer;
+  readonly counts: Float64Array;
+  /** All keys, whenever they changed. */
+  readonly keys: MessagePort;
+}
+
+/** From a peer: that it listens or has closed, or that it wants or no longer needs a generation. */
+export type FromPeer =
+  | { readonly state: 'listening' | 'closed' }
+  | { readonly open: string }
+  | { readonly release: string };
+
+/** To a peer. */
+export type ToPeer =
+  | { readonly order: 'announce end' | 'close' }
+  | { readonly listen: { readonly port: number; readonly host: string } }
+  | { readonly opened: string; readonly files?: unknown; readonly error?: unknown };
+
+export interface Peers {
+  announceKeys(keys: readonly SharedKey[]): void;
+  /** Resolves when all listen on the first thread's port. */
+  listen(port: number, host: string): Promise<void>;
+  announceEnd(): void;
+  /** Resolves when all have closed. */
+  close(): Promise<void>;
+}
+
+/**
+ * @param counts one for each peer
+ * @param fail called when a peer dies: the proxy must not go on with fewer threads than it was given
+ */
+export function startPeers(
+  counts: readonly Float64Array[],
+  addresses: SharedArrayBuffer,
+  source: FileSource,
+  fail: (error: Error) => void,
+): Peers {
+  const peers = counts.map((ofPeer, place) => {
+    const { port1, port2 } = new MessageChannel();
+    const data: PeerData = { number: place + 2, addresses, counts: ofPeer, keys: port2 };
+    const worker = new Worker(new URL('./peer.ts', import.meta.url), {
+      workerData: data,
+      transferList: [port2],
+    });
+    worker.on('error', (error) => fail(error as Error));
+    worker.on('message', (message: FromPeer) => {
+      if ('open' in message) void open(worker, message.open);
+      else if ('release' in message) source.release(message.release);
+    });
+    port1.unref();
+    return { worker, keys: port1 };
+  });
+
+  async function open(worker: Worker, id: string): Promise<void> {
+    const say = (message: ToPeer) => worker.postMessage(message);
+    try {
+      say({ opened: id, files: await source.open(id) });
+    } catch (error) {
+      say({ opened: id, error });
+    }
+  }
+
+  const tell = (message: ToPeer) => {
+    for (const { worker } of peers) worker.postMessage(message);
+  };
+
+  const allSay = (state: 'listening' | 'closed') =>
+    Promise.all(
+      peers.map(async ({ worker }) => {
+        for (;;) {
+          const [message] = (await once(worker, 'message')) as [FromPeer];
+          if ('state' in message && message.state === state) return;
+        }
+      }),
+    );
+
+  return {
+    announceKeys(keys) {
+      for (const peer of peers) peer.keys.postMessage(keys);
+    },
+    async listen(port, host) {
+      const all = allSay('listening');
+      tell({ listen: { port, host } });
+      await all;
+    },
+    announceEnd: () => tell({ order: 'announce end' }),
+    async close() {
+      const all = allSay('closed');
+      tell({ order: 'close' });
+      await all;
+    },
+  };
+}

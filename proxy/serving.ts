@@ -1,0 +1,81 @@
+/**
+ * One serving thread: the API's server and the generations that it answers from. The first thread
+ * of a proxy has one, and so has each of its peers.
+ */
+import type { Server } from 'node:http';
+import type { Logger } from 'pino';
+import { type Follower, follow } from './follow.ts';
+import { makeApi } from './http/handle.ts';
+import { makeServer } from './http/server.ts';
+import type { Keys } from './key-table.ts';
+import type { AddressLimits } from './limits/address-limits.ts';
+import type { RequestCounts } from './metrics.ts';
+import { makeSiteHandler } from './site-handler.ts';
+import type { FileSource } from './snapshot/opened-files.ts';
+import { openSnapshots, type SnapshotEvents, type Snapshots } from './snapshot/snapshots.ts';
+
+const SNAPSHOT_POLL_MS = 500;
+/** Requests still under way after this are cut. */
+const STOP_DEADLINE_MS = 10_000;
+
+export interface ServingParts {
+  readonly snapshotsDir: string;
+  readonly source: FileSource;
+  readonly events: SnapshotEvents;
+  readonly keys: Keys;
+  readonly addresses: AddressLimits;
+  readonly trustedProxies: Parameters<typeof makeApi>[0]['trustedProxies'];
+  readonly counts: RequestCounts;
+  readonly log: Logger;
+}
+
+export interface Serving {
+  readonly server: Server;
+  readonly snapshots: Snapshots;
+  readonly snapshotFollower: Follower;
+  /** From now on each response tells its client that it is the last on its connection. */
+  announceEnd(): void;
+  /** Stops to listen; resolves when the requests under way have ended. */
+  close(): Promise<void>;
+}
+
+export function makeServing(parts: ServingParts): Serving {
+  const { log } = parts;
+  const snapshots = openSnapshots(parts.snapshotsDir, parts.source, parts.events, now);
+  const api = makeApi({ ...parts, snapshots, now });
+  const server = makeServer(api, makeSiteHandler(), log);
+  const snapshotFollower = follow('follow the snapshot', SNAPSHOT_POLL_MS, snapshots.refresh, log);
+  let isEnding = false;
+  // A kept-alive connection would hold the end up.
+  server.prependListener('request', (_request, response) => {
+    if (isEnding) response.shouldKeepAlive = false;
+  });
+  return {
+    server,
+    snapshots,
+    snapshotFollower,
+    announceEnd() {
+      isEnding = true;
+    },
+    async close() {
+      snapshotFollower.stop();
+      const cut = setTimeout(() => server.closeAllConnections(), STOP_DEADLINE_MS);
+      const closed = new Promise((resolve) => server.close(resolve));
+      const idle = setInterval(() => server.closeIdleConnections(), 100);
+      await closed;
+      clearInterval(idle);
+      clearTimeout(cut);
+      snapshots.close();
+    },
+  };
+}
+
+/** Threads began at different times; their clocks are set to the one that they share. */
+const CLOCK_OFFSET_MS = (() => {
+  const [seconds, nanoseconds] = process.hrtime();
+  return seconds * 1e3 + nanoseconds / 1e6 - performance.now();
+})();
+
+function now(): number {
+  return CLOCK_OFFSET_MS + performance.now();
+}

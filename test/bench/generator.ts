@@ -1,0 +1,219 @@
+/**
+ * The generator beside `mariadb-dump` of the same database: a whole generation, one changed game,
+ * nothing changed; and beside what it replaces, one file a response. Both connect over TCP and both
+ * write to the same disk.
+ */
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { openDatabase } from '../../database/open.ts';
+import type { Catalogue } from '../catalogue/catalogue.ts';
+import { loadCatalogue } from '../catalogue/load.ts';
+import { seededCatalogue } from '../catalogue/seeded.ts';
+import { sharedCatalogue } from '../catalogue/shared.ts';
+import { type MariaDb, startMariaDb } from '../mariadb.ts';
+import { median, type PartOptions, table } from './part.ts';
+
+const ROOT = path.join(import.meta.dirname, '../..');
+const SEEDED_SIZES = [100_000, 300_000, 1_000_000];
+
+interface Run {
+  readonly seconds: number;
+  readonly memory: number;
+}
+
+interface Size {
+  readonly name: string;
+  readonly counts: {
+    readonly games: number;
+    readonly covers: number;
+    readonly cover_files: number;
+  };
+  readonly dump: number[];
+  readonly full: Run[];
+  readonly changed: Run[];
+  readonly unchanged: Run[];
+  /** Once; undefined where it would take too long. */
+  readonly filePerResponse: number | undefined;
+}
+
+export async function run({ rounds, say }: PartOptions): Promise<string> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'catalogue-bench-'));
+  const server = await startMariaDb();
+  const clear = () => rmSync(folder, { recursive: true, force: true });
+  process.once('exit', clear);
+  try {
+    const sizes: Size[] = [];
+    const real = sharedCatalogue();
+    if (real !== undefined) sizes.push(await measure(server, folder, 'real', real, rounds, say));
+    for (const games of SEEDED_SIZES) {
+      const catalogue = seededCatalogue({ games, seed: 5 });
+      sizes.push(await measure(server, folder, `seeded_${games}`, catalogue, rounds, say));
+    }
+    return describe(sizes, rounds);
+  } finally {
+    await server.stop();
+    process.removeListener('exit', clear);
+    clear();
+  }
+}
+
+async function measure(
+  server: MariaDb,
+  folder: string,
+  name: string,
+  catalogue: Catalogue,
+  rounds: number,
+  say: (text: string) => void,
+): Promise<Size> {
+  say(`  ${name}: loading`);
+  const url = await server.createDatabase(name);
+  const database = await openDatabase(url);
+  await loadCatalogue(database, catalogue);
+  const times = {
+    dump: [] as number[],
+    full: [] as Run[],
+    changed: [] as Run[],
+    unchanged: [] as Run[],
+  };
+  let counts: Size['counts'] | undefined;
+  for (let round = 1; round <= rounds; round++) {
+    say(`  ${name}: round ${round}`);
+    const dumpFile = path.join(folder, 'dump.sql');
+    rmSync(dumpFile, { force: true });
+    const [command, args] = server.dumpCommand(name);
+    times.dump.push(await timeOf(command, [...args, `--result-file=${dumpFile}`]));
+    const snapshots = path.join(folder, 'snapshots');
+    rmSync(snapshots, { recursive: true, force: true });
+    const full = await generate(url, snapshots);
+    counts = full.counts;
+    times.full.push(full);
+    times.unchanged.push(await generate(url, snapshots));
+    await database.run(`UPDATE games SET title = 'Changed ${round}' ORDER BY id LIMIT 1`);
+    times.changed.push(await generate(url, snapshots));
+  }
+  await database.run(`DROP DATABASE ${name}`);
+  await database.close();
+  if (counts === undefined) throw new Error('There was no round.');
+  const filePerResponse =
+    counts.games > 400_000 ? undefined : writeFilePerResponse(path.join(folder, 'snapshots'));
+  return { name, counts, ...times, filePerResponse };
+}
+
+/** One run as `npm run generate` makes it. */
+async function generate(url: string, snapshotsDir: string): Promise<Run & Pick<Size, 'counts'>> {
+  const { scripts } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
+  const flags = scripts.generate.split(' ').filter((word: string) => word.startsWith('--'));
+  const started = performance.now();
+  const child = spawn(process.execPath, [...flags, 'generator/main.ts', '--json'], {
+    cwd: ROOT,
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL: url,
+      SNAPSHOTS_DIR: snapshotsDir,
+      SITE_URL: 'https://covers.example',
+      FILES_URL: 'https://files.covers.example',
+    },
+    stdio: ['ignore', 'pipe', 'ignore'],
+  });
+  let printed = '';
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    printed += text;
+  });
+  const code = await new Promise((resolve) => child.once('close', resolve));
+  if (code !== 0) throw new Error(`The generator ended with ${code}.`);
+  const { peak_memory_mb: memory, counts } = JSON.parse(printed);
+  return { seconds: (performance.now() - started) / 1000, memory, counts };
+}
+
+/** What one file for each game and each cover would take, synced as a generation is. */
+function writeFilePerResponse(snapshotsDir: string): number {
+  const current = path.join(snapshotsDir, 'current');
+  const target = path.join(snapshotsDir, 'files');
+  const platforms = JSON.parse(readFileSync(path.join(current, 'index/platforms.json'), 'utf8'));
+  const started = performance.now();
+  for (const { slug } of platforms) {
+    for (const kind of ['games', 'covers']) {
+      const folder = path.join(target, kind, slug);
+      mkdirSync(folder, { recursive: true });
+      const records = readFileSync(path.join(current, kind, `${slug}.json`), 'utf8').split(',\n');
+      for (const [place, record] of records.entries()) {
+        writeFileSync(path.join(folder, `${place}.json`), record);
+      }
+    }
+  }
+  execFileSync('sync', ['--file-system', target]);
+  const seconds = (performance.now() - started) / 1000;
+  rmSync(target, { recursive: true, force: true });
+  return seconds;
+}
+
+function timeOf(command: string, args: readonly string[]): Promise<number> {
+  const started = performance.now();
+  const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('exit', (code) => {
+      if (code === 0) resolve((performance.now() - started) / 1000);
+      else reject(new Error(`${command} ended with ${code}.`));
+    });
+  });
+}
+
+const secondsOf = (runs: readonly Run[]) => median(runs.map(({ seconds }) => seconds));
+const memoryOf = (runs: readonly Run[]) => Math.max(...runs.map(({ memory }) => memory));
+
+function describe(sizes: readonly Size[], rounds: number): string {
+  const ratio = (value: number) => value.toFixed(2);
+  const seconds = (value: number) => value.toFixed(1);
+  return [
+    `${rounds} rounds in turns; times are medians, memory is the highest of all rounds.`,
+    '### Ratios',
+    table(
+      [
+        '',
+        'full ÷ `mariadb-dump`',
+        'one game changed ÷ full',
+        'nothing changed ÷ full',
+        'one file a response ÷ full',
+      ],
+      sizes.map(({ name, dump, full, changed, unchanged, filePerResponse }) => [
+        name,
+        ratio(secondsOf(full) / median(dump)),
+        ratio(secondsOf(changed) / secondsOf(full)),
+        ratio(secondsOf(unchanged) / secondsOf(full)),
+        filePerResponse === undefined ? '' : ratio(filePerResponse / secondsOf(full)),
+      ]),
+    ),
+    '### Figures',
+    table(
+      [
+        '',
+        'games',
+        'covers',
+        'files',
+        '`mariadb-dump` s',
+        'full s',
+        'one changed s',
+        'nothing changed s',
+        'one file a response, writing alone s',
+        'peak MB',
+        'µs a game, full',
+      ],
+      sizes.map(({ name, counts, dump, full, changed, unchanged, filePerResponse }) => [
+        name,
+        String(counts.games),
+        String(counts.covers),
+        String(counts.cover_files),
+        seconds(median(dump)),
+        seconds(secondsOf(full)),
+        seconds(secondsOf(changed)),
+        seconds(secondsOf(unchanged)),
+        filePerResponse === undefined ? '' : seconds(filePerResponse),
+        String(memoryOf(full)),
+        ((secondsOf(full) * 1e6) / counts.games).toFixed(1),
+      ]),
+    ),
+  ].join('\n\n');
+}
