@@ -40,16 +40,17 @@ export function operator({ publicUrl }: Arguments) {
 
 /** The id of a key, which is the first argument. */
 export function idOf({ positionals: [text = ''] }: Arguments): number {
-  const id = parseId(text);
-  if (id !== undefined) return id;
-  throw new ConfigurationError(
-    `The id of a key is a number, as "list" shows it, not ${JSON.stringify(text)}.`,
-  );
+  return parseId(text, 'The id of a key is a number, as "list" shows it');
 }
 
-/** @returns undefined when the text is no id */
-export function parseId(text: string): number | undefined {
-  return /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
+/** The id of an account, from an argument or option. */
+export function parseAccountId(text: string): number {
+  return parseId(text, 'The id of an account is a number, as "accounts" shows it');
+}
+
+function parseId(text: string, rule: string): number {
+  if (/^[1-9]\d{0,14}$/.test(text)) return Number(text);
+  throw new ConfigurationError(`${rule}, not ${JSON.stringify(text)}.`);
 }
 
 /** What `--limit` says; undefined when it is not there. */

@@ -1,7 +1,9 @@
 /**
- * Keys, events and mails as text: a table for a terminal, JSON for programs. Purposes and addresses were typed by
- * strangers: no character of theirs may steer the terminal or turn the direction of the line.
+ * Keys, events, mails and accounts as text: a table for a terminal, JSON for programs. Much of it was
+ * typed by strangers: no character of theirs may steer the terminal or turn the direction of the
+ * line.
  */
+import type { Account } from './accounts.ts';
 import type { KeyEvent } from './history.ts';
 import type { KeyRow } from './key-lists.ts';
 import type { QueuedMail } from './outbox.ts';
@@ -13,10 +15,11 @@ const STEERING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/gu;
 /** One line a key below a line of headings. The longest column, purpose, comes last. */
 export function keysAsTable(keys: readonly KeyRow[]): string {
   return asTable(
-    ['ID', 'STATE', 'LIMIT', 'PREFIX', 'REQUESTED', 'WEBSITE', 'PURPOSE'],
+    ['ID', 'STATE', 'ACCOUNT', 'LIMIT', 'PREFIX', 'REQUESTED', 'WEBSITE', 'PURPOSE'],
     keys.map((key) => [
       String(key.id),
       key.state,
+      key.account_id === null ? null : String(key.account_id),
       String(key.limit_per_minute),
       key.key_prefix,
       utc(key.requested_at),
@@ -37,6 +40,14 @@ export function eventsAsTable(events: readonly KeyEvent[]): string {
       event.limit_per_minute === null ? null : String(event.limit_per_minute),
       event.reason,
     ]),
+  );
+}
+
+/** One line an account. */
+export function accountsAsTable(accounts: readonly Account[]): string {
+  return asTable(
+    ['ID', 'ROLE', 'EMAIL', 'NAME'],
+    accounts.map(({ id, role, email, name }) => [String(id), role, email, name]),
   );
 }
 

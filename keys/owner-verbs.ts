@@ -1,6 +1,5 @@
 /** The verbs by which an operator does for an owner what the owner could do on the account page. */
-import { ConfigurationError } from '../environment/environment.ts';
-import { idOf, parseId, say, textOf, type Verb } from './arguments.ts';
+import { idOf, parseAccountId, say, textOf, type Verb } from './arguments.ts';
 import { requestKey, revealKey, rotateKey } from './own-keys.ts';
 
 export const OWNER_VERBS: Readonly<Record<string, Verb>> = {
@@ -15,12 +14,7 @@ export const OWNER_VERBS: Readonly<Record<string, Verb>> = {
     positionals: [],
     prepare(args) {
       const account = textOf(args, 'account', 'a request belongs to an account');
-      const accountId = parseId(account);
-      if (accountId === undefined) {
-        throw new ConfigurationError(
-          `--account must be the id of an account, not ${JSON.stringify(account)}.`,
-        );
-      }
+      const accountId = parseAccountId(account);
       const purpose = textOf(args, 'purpose', 'moderators decide by it');
       const websiteUrl = textOf(args, 'url', 'moderators decide by it');
       return async (database) => {

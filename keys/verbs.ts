@@ -2,6 +2,7 @@
  * The verbs of `npm run keys`. Data goes to stdout, everything else to stderr; a raw key is printed
  * once, alone on stdout.
  */
+import { ACCOUNT_VERBS } from './account-verbs.ts';
 import type { Verb } from './arguments.ts';
 import { OWNER_VERBS } from './owner-verbs.ts';
 import { RECORD_VERBS } from './record-verbs.ts';
@@ -11,4 +12,5 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   ...REVIEW_VERBS,
   ...OWNER_VERBS,
   ...RECORD_VERBS,
+  ...ACCOUNT_VERBS,
 };
