@@ -26,7 +26,7 @@ const ACTIONS = {
 
 /**
  * Makes the triggers that are absent. A user who may neither make them nor change or remove rows
- * needs none: an administrator's are then not even shown to it.
+ * needs none; to it MySQL would not even show those of an administrator.
  * @throws Error naming the right that is missing
  */
 export async function protectHistory(database: Database): Promise<void> {
