@@ -3,7 +3,7 @@ import type { Database } from '../database/database.ts';
 import { ConfigurationError } from '../environment/environment.ts';
 import { addAccount, changeRole, ROLES, removeAccount } from './account-changes.ts';
 import { type Account, findAccountByEmail, hasAccounts, listAccounts } from './accounts.ts';
-import { parseAccountId, say, textOf, type Verb } from './arguments.ts';
+import { parseAccountId, textOf, type Verb } from './arguments.ts';
 import { accountsAsTable, asJson } from './listing.ts';
 import { SIGN_IN_PAGE } from './mail-texts.ts';
 import { RefusedMove } from './requests.ts';
@@ -19,7 +19,7 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
       ({ options: { json } }) =>
       async (database) => {
         const accounts = await listAccounts(database);
-        process.stdout.write(json ? asJson(accounts) : accountsAsTable(accounts));
+        return { data: json ? asJson(accounts) : accountsAsTable(accounts) };
       },
   },
   'add-account': {
@@ -33,8 +33,10 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
       const role = parseRole('--role', String(args.options.role ?? 'user'));
       return async (database) => {
         const { id } = await addAccount(database, { email, name, role });
-        say(`Account ${id} is added, with the role ${role}.`);
-        process.stdout.write(`${id}\n`);
+        return {
+          said: `Account ${id} is added, with the role ${role}.`,
+          data: `${id}\n`,
+        };
       };
     },
   },
@@ -48,7 +50,7 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
       const role = parseRole('ROLE', text);
       return async (database) => {
         await changeRole(database, id, role);
-        say(`Account ${id} has the role ${role} now.`);
+        return { said: `Account ${id} has the role ${role} now.` };
       };
     },
   },
@@ -61,7 +63,7 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
       const id = parseAccountId(account);
       return async (database) => {
         await removeAccount(database, id);
-        say(`Account ${id} is removed.`);
+        return { said: `Account ${id} is removed.` };
       };
     },
   },
@@ -82,8 +84,10 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
             'conflict',
           );
         }
-        say(`This link signs ${email} in once, within ${LINK_MINUTES} minutes:`);
-        process.stdout.write(`${publicUrl}${SIGN_IN_PAGE}?token=${token}\n`);
+        return {
+          said: `This link signs ${email} in once, within ${LINK_MINUTES} minutes:`,
+          data: `${publicUrl}${SIGN_IN_PAGE}?token=${token}\n`,
+        };
       };
     },
   },

@@ -30,7 +30,15 @@ export interface Verb {
    * Reads the arguments, before any database is opened.
    * @throws ConfigurationError when they are wrong
    */
-  prepare(args: Arguments): (database: Database) => Promise<void>;
+  prepare(args: Arguments): (database: Database) => Promise<Outcome>;
+}
+
+/** What a verb did. */
+export interface Outcome {
+  /** For stdout: what programs read. */
+  readonly data?: string;
+  /** For stderr: a sentence to the operator. */
+  readonly said?: string;
 }
 
 /** Who acts at the command line, and when. */
@@ -71,9 +79,4 @@ export function textOf({ options }: Arguments, name: string, why: string): strin
   const text = options[name];
   if (typeof text === 'string' && text.trim() !== '') return text;
   throw new ConfigurationError(`--${name} is missing: ${why}.`);
-}
-
-/** Tells the operator something, apart from the data on stdout. */
-export function say(line: string): void {
-  process.stderr.write(`${line}\n`);
 }

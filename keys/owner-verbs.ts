@@ -1,5 +1,5 @@
 /** The verbs by which an operator does for an owner what the owner could do on the account page. */
-import { idOf, parseAccountId, say, textOf, type Verb } from './arguments.ts';
+import { idOf, parseAccountId, textOf, type Verb } from './arguments.ts';
 import { requestKey, revealKey, rotateKey } from './own-keys.ts';
 
 export const OWNER_VERBS: Readonly<Record<string, Verb>> = {
@@ -20,7 +20,7 @@ export const OWNER_VERBS: Readonly<Record<string, Verb>> = {
       return async (database) => {
         const request = { accountId, purpose, websiteUrl, at: new Date(), by: null };
         const { id } = await requestKey(database, request);
-        say(`Request ${id} waits for review.`);
+        return { said: `Request ${id} waits for review.` };
       };
     },
   },
@@ -33,8 +33,10 @@ export const OWNER_VERBS: Readonly<Record<string, Verb>> = {
       const id = idOf(args);
       return async (database) => {
         const { key } = await revealKey(database, { id, accountId: 'operator', at: new Date() });
-        say(`Key ${id} is shown this once:`);
-        process.stdout.write(`${key}\n`);
+        return {
+          said: `Key ${id} is shown this once:`,
+          data: `${key}\n`,
+        };
       };
     },
   },
@@ -47,8 +49,10 @@ export const OWNER_VERBS: Readonly<Record<string, Verb>> = {
       const id = idOf(args);
       return async (database) => {
         const { key } = await rotateKey(database, { id, accountId: 'operator', at: new Date() });
-        say(`Key ${id} is rotated; the old one stops working. The new one is shown this once:`);
-        process.stdout.write(`${key}\n`);
+        return {
+          said: `Key ${id} is rotated; the old one stops working. The new one is shown this once:`,
+          data: `${key}\n`,
+        };
       };
     },
   },

@@ -1,10 +1,11 @@
 /** The verbs that show: keys and requests, the history of one, and the mails on their way. */
+import type { Database } from '../database/database.ts';
 import { ConfigurationError } from '../environment/environment.ts';
-import { idOf, say, type Verb } from './arguments.ts';
+import { idOf, type Verb } from './arguments.ts';
 import { eventsOf } from './history.ts';
 import { findKey, listKeys } from './key-lists.ts';
 import { asJson, eventsAsTable, keysAsTable, mailsAsTable } from './listing.ts';
-import { makeMailer } from './mailer.ts';
+import { type Mailer, makeMailer } from './mailer.ts';
 import { listMails, retryAll, sendDueMails } from './outbox.ts';
 import { KEY_STATES, type KeyState, noSuchKey } from './requests.ts';
 
@@ -27,7 +28,7 @@ export const RECORD_VERBS: Readonly<Record<string, Verb>> = {
       const filter = { state: state as KeyState | undefined, text: text as string | undefined };
       return async (database) => {
         const keys = await listKeys(database, filter);
-        process.stdout.write(json ? asJson(keys) : keysAsTable(keys));
+        return { data: json ? asJson(keys) : keysAsTable(keys) };
       };
     },
   },
@@ -41,7 +42,7 @@ export const RECORD_VERBS: Readonly<Record<string, Verb>> = {
       return async (database) => {
         if ((await findKey(database, id)) === undefined) throw noSuchKey(id);
         const events = await eventsOf(database, id);
-        process.stdout.write(args.options.json ? asJson(events) : eventsAsTable(events));
+        return { data: args.options.json ? asJson(events) : eventsAsTable(events) };
       };
     },
   },
@@ -57,20 +58,26 @@ export const RECORD_VERBS: Readonly<Record<string, Verb>> = {
     prepare({ options: { all, send, json }, mail }) {
       const mailer = send ? makeMailer(mail) : undefined;
       return async (database) => {
-        if (mailer !== undefined) {
-          const now = new Date();
-          await retryAll(database, now);
-          let sent = 0;
-          let round: { sent: number; failed: number };
-          do {
-            round = await sendDueMails(database, mailer, now);
-            sent += round.sent;
-          } while (round.sent > 0);
-          say(`${sent} sent.`);
-        }
+        const sent = mailer && (await sendAll(database, mailer));
         const mails = await listMails(database, all === true);
-        process.stdout.write(json ? asJson(mails) : mailsAsTable(mails));
+        return {
+          ...(sent === undefined ? {} : { said: `${sent} sent.` }),
+          data: json ? asJson(mails) : mailsAsTable(mails),
+        };
       };
     },
   },
 };
+
+/** Tries every mail that was not sent. @returns how many were sent now */
+async function sendAll(database: Database, mailer: Mailer): Promise<number> {
+  const now = new Date();
+  await retryAll(database, now);
+  let sent = 0;
+  for (;;) {
+    const round = await sendDueMails(database, mailer, now);
+    sent += round.sent;
+    // One failure alone: it was the last mail, or nobody takes any.
+    if (round.sent === 0 && round.failed <= 1) return sent;
+  }
+}

@@ -6,7 +6,6 @@ import {
   limitOf,
   operator,
   parseLimit,
-  say,
   textOf,
   type Verb,
 } from './arguments.ts';
@@ -28,8 +27,10 @@ export const REVIEW_VERBS: Readonly<Record<string, Verb>> = {
       const purpose = String(args.options.note ?? '');
       return async (database) => {
         const { id, key } = await issueKey(database, { limit, purpose, at: new Date() });
-        say(`Key ${id} is issued with ${limit} requests a minute. It is shown this once:`);
-        process.stdout.write(`${key}\n`);
+        return {
+          said: `Key ${id} is issued with ${limit} requests a minute. It is shown this once:`,
+          data: `${key}\n`,
+        };
       };
     },
   },
@@ -43,7 +44,9 @@ export const REVIEW_VERBS: Readonly<Record<string, Verb>> = {
       const limit = limitOf(args) ?? args.defaultLimit;
       return async (database) => {
         await approveRequest(database, id, { limit, ...operator(args) });
-        say(`Key ${id} is approved with ${limit} requests a minute; its owner can reveal it now.`);
+        return {
+          said: `Key ${id} is approved with ${limit} requests a minute; its owner can reveal it now.`,
+        };
       };
     },
   },
@@ -57,7 +60,7 @@ export const REVIEW_VERBS: Readonly<Record<string, Verb>> = {
       const reason = reasonOf(args);
       return async (database) => {
         await rejectRequest(database, id, { reason, ...operator(args) });
-        say(`Key ${id} is rejected.`);
+        return { said: `Key ${id} is rejected.` };
       };
     },
   },
@@ -71,7 +74,7 @@ export const REVIEW_VERBS: Readonly<Record<string, Verb>> = {
       const reason = reasonOf(args);
       return async (database) => {
         await revokeKey(database, id, { reason, ...operator(args) });
-        say(`Key ${id} is revoked.`);
+        return { said: `Key ${id} is revoked.` };
       };
     },
   },
@@ -85,7 +88,7 @@ export const REVIEW_VERBS: Readonly<Record<string, Verb>> = {
       const limit = parseLimit('N', args.positionals[1] ?? '');
       return async (database) => {
         await changeLimit(database, id, { limit, ...operator(args) });
-        say(`Key ${id} has ${limit} requests a minute now.`);
+        return { said: `Key ${id} has ${limit} requests a minute now.` };
       };
     },
   },

@@ -1,10 +1,15 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
 import { createKeysTable } from '../database/schema.ts';
+import { ConfigurationError } from '../environment/environment.ts';
 import { hashKey, isWellFormedKey } from '../format/api-key.ts';
+import { readCommand } from '../keys/command-line.ts';
+import { VERBS } from '../keys/verbs.ts';
 import { KINDS, makeDatabase } from './databases.ts';
-import { type Finished, runProgram } from './product.ts';
+import { type Finished, ROOT, runProgram } from './product.ts';
 
 const STATES = ['pending', 'approved', 'rejected', 'revoked'];
 
@@ -140,16 +145,19 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     await keys('issue', '--note', 'third');
     const lines = (await keys('list')).stdout.trimEnd().split('\n');
     expect(lines).toEqual([
-      expect.stringMatching(/^ID +STATE +LIMIT +PREFIX +REQUESTED +WEBSITE +PURPOSE$/),
+      expect.stringMatching(/^ID +STATE +ACCOUNT +LIMIT +PREFIX +REQUESTED +WEBSITE +PURPOSE$/),
       expect.stringMatching(
-        /^1 +pending +120 +- +2026-01-02 03:04:05Z +https:\/\/example\.org +first$/,
+        /^1 +pending +7 +120 +- +2026-01-02 03:04:05Z +https:\/\/example\.org +first$/,
       ),
       expect.stringMatching(/^2 +rejected .* second$/),
-      expect.stringMatching(/^3 +approved +120 +cck_\w{4} .* third$/),
+      expect.stringMatching(/^3 +approved +- +120 +cck_\w{4} .* third$/),
     ]);
     const pending = (await keys('list', '--state', 'pending')).stdout;
     expect(pending).toContain('first');
     expect(pending).not.toContain('second');
+    const found = (await keys('list', '--text', 'SEC')).stdout;
+    expect(found).toContain('second');
+    expect(found).not.toContain('first');
   });
 
   it('lists nothing that steers a terminal, in the table and in JSON', async () => {
@@ -200,7 +208,43 @@ describe('the keys command', () => {
     [['reject', '1'], '--reason is missing'],
     [['revoke', '1', '--reason', ' '], '--reason is missing'],
     [['limit', '1'], 'N is missing'],
-  ])('exits 2 and says why: %j', async (args, message) => {
+    [['limit', '1', '1.5'], 'N must be a whole number from 1 to 1000000, not "1.5"'],
+    [['reveal'], 'ID is missing'],
+    [['reveal', '0'], 'not "0"'],
+    [['rotate', '-1'], "'-1'"],
+    [['history', '1e3'], 'as "list" shows it, not "1e3"'],
+    [['request', '--purpose', 'x', '--url', 'https://x.example'], '--account is missing'],
+    [
+      ['request', '--account', 'x', '--purpose', 'x', '--url', 'y'],
+      'as "accounts" shows it, not "x"',
+    ],
+    [['request', '--account', '1', '--url', 'https://x.example'], '--purpose is missing'],
+    [['request', '--account', '1', '--purpose', 'x'], '--url is missing'],
+    [['outbox', '1'], 'an argument too many: "1"'],
+    [['add-account'], 'EMAIL is missing'],
+    [['add-account', 'a@b.example'], '--name is missing'],
+    [
+      ['add-account', 'a@b.example', '--name', 'A', '--role', 'king'],
+      'user or moderator, not "king"',
+    ],
+    [['set-role', '1'], 'ROLE is missing'],
+    [['set-role', '1', 'king'], 'ROLE must be user or moderator, not "king"'],
+    [['set-role', 'a@b.example', 'user'], 'not "a@b.example"'],
+    [['remove-account'], 'ID is missing'],
+    [['sign-in'], 'EMAIL is missing'],
+  ])('refuses, before any database is opened, %j', (args, message) => {
+    const read = () => {
+      const { prepare } = readCommand(args) as { prepare: (environment: object) => unknown };
+      return prepare({ defaultLimit: 120, publicUrl: '', mail: {} });
+    };
+    expect(read).toThrow(ConfigurationError);
+    expect(read).toThrow(message);
+  });
+
+  it.each([
+    [['frob'], 'There is no verb "frob"'],
+    [['limit', '1', '0'], 'N must be'],
+  ] as const)('exits 2 and says why: %j', async (args, message) => {
     const { code, stdout, stderr } = await runProgram('keys/main.ts', args, SOMEWHERE);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(message);
@@ -221,10 +265,25 @@ describe('the keys command', () => {
   it('explains itself and each verb without a database', async () => {
     const overview = await runProgram('keys/main.ts', ['--help'], {});
     expect(overview.code).toBe(0);
-    for (const verb of ['issue', 'list', 'approve', 'reject', 'revoke', 'limit']) {
-      expect(overview.stdout).toContain(`\n  ${verb} `);
-      const help = await runProgram('keys/main.ts', [verb, '--help'], {});
-      expect([help.code, help.stdout]).toEqual([0, expect.stringContaining(`-- ${verb} `)]);
+    for (const [verb, { usage, help }] of Object.entries(VERBS)) {
+      expect(usage.split(' ')[0]).toBe(verb);
+      expect(overview.stdout).toContain(`\n  ${usage}\n      ${help}\n`);
     }
+    const one = await runProgram('keys/main.ts', ['approve', '--help'], {});
+    expect([one.code, one.stdout]).toEqual([
+      0,
+      expect.stringContaining('-- approve ID [--limit N]'),
+    ]);
+  });
+
+  it('has the verbs that README.md tells of, each used so', () => {
+    const readme = readFileSync(path.join(ROOT, 'README.md'), 'utf8');
+    const [section = ''] = (readme.split('### Keys from the command line')[1] ?? '').split('\n## ');
+    const told = [...section.matchAll(/^\| `([^`]+)` \|/gm)].map(([, usage]) => usage);
+    expect(told.toSorted()).toEqual(
+      Object.values(VERBS)
+        .map(({ usage }) => usage)
+        .toSorted(),
+    );
   });
 });
