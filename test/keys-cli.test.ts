@@ -3,28 +3,26 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
-import { createKeysTable } from '../database/schema.ts';
-import { ConfigurationError } from '../environment/environment.ts';
 import { hashKey, isWellFormedKey } from '../format/api-key.ts';
-import { readCommand } from '../keys/command-line.ts';
 import { VERBS } from '../keys/verbs.ts';
 import { KINDS, makeDatabase } from './databases.ts';
+import { openKeyTables, runKeys } from './keys-command.ts';
 import { type Finished, ROOT, runProgram } from './product.ts';
 
 const STATES = ['pending', 'approved', 'rejected', 'revoked'];
 
 describe.each(KINDS)('the keys command on a %s database', (kind) => {
-  let url: string;
-  let database: Database;
-  const keys = (...args: string[]): Promise<Finished> =>
-    runProgram('keys/main.ts', args, { DATABASE_URL: url });
+  let database: Awaited<ReturnType<typeof openKeyTables>>;
+  /** Without a process of its own; with one: `program`. */
+  const keys = (...words: string[]) => runKeys(database, words);
+  const program = (...words: string[]): Promise<Finished> =>
+    runProgram('keys/main.ts', words, { DATABASE_URL: database.url });
   const rowOf = async (id: number) => {
     const names = 'state, reason, limit_per_minute, key_hash, key_prefix, reviewed_at, revoked_at';
     const [row] = await database.rows(`SELECT ${names} FROM api_keys WHERE id = ?`, [id]);
     return Object.fromEntries(names.split(', ').map((name, place) => [name, row?.[place]]));
   };
   const request = async (state: string, purpose = 'a tool'): Promise<number> => {
-    await createKeysTable(database);
     const { insertId } = await database.run(
       `INSERT INTO api_keys (account_id, purpose, website_url, state, requested_at)
        VALUES (7, ?, 'https://example.org', ?, '2026-01-02 03:04:05')`,
@@ -33,13 +31,12 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     return insertId;
   };
   beforeEach(async () => {
-    url = await makeDatabase(kind);
-    database = await openDatabase(url);
+    database = await openKeyTables(kind);
   });
   afterEach(() => database.close());
 
   it('issues a key: alone on stdout, only its hash and first characters stored', async () => {
-    const { code, stdout, stderr } = await keys('issue', '--limit', '600', '--note', 'a mirror');
+    const { code, stdout, stderr } = await program('issue', '--limit', '600', '--note', 'a mirror');
     expect(code).toBe(0);
     const key = stdout.trimEnd();
     expect(stdout).toBe(`${key}\n`);
@@ -59,16 +56,21 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
   });
 
   it('issues with the default limit of the environment', async () => {
-    const environment = { DATABASE_URL: url, DEFAULT_RATE_LIMIT: '77' };
+    const environment = { DATABASE_URL: database.url, DEFAULT_RATE_LIMIT: '77' };
     expect((await runProgram('keys/main.ts', ['issue'], environment)).code).toBe(0);
     expect(await rowOf(1)).toMatchObject({ limit_per_minute: 77 });
   });
 
   it('issues different keys to many at once, on a database without the table', async () => {
-    const all = await Promise.all(Array.from({ length: 4 }, () => keys('issue')));
+    const url = await makeDatabase(kind);
+    const all = await Promise.all(
+      [1, 2, 3, 4].map(() => runProgram('keys/main.ts', ['issue'], { DATABASE_URL: url })),
+    );
     expect(all.map(({ code, stderr }) => (code === 0 ? '' : stderr))).toEqual(['', '', '', '']);
     expect(new Set(all.map(({ stdout }) => stdout)).size).toBe(4);
-    expect(await database.rows('SELECT COUNT(*) FROM api_keys')).toEqual([[4]]);
+    const made = await openDatabase(url);
+    expect(await made.rows('SELECT COUNT(*) FROM api_keys')).toEqual([[4]]);
+    await made.close();
   });
 
   it('approves a pending request; there is no key until its owner reveals it', async () => {
@@ -131,8 +133,8 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
   it('lets the first of two decisions at once stand', async () => {
     const id = await request('pending');
     const all = await Promise.all([
-      keys('approve', String(id), '--limit', '300'),
-      keys('reject', String(id), '--reason', 'no'),
+      program('approve', String(id), '--limit', '300'),
+      program('reject', String(id), '--reason', 'no'),
     ]);
     expect(all.map(({ code }) => code).sort()).toEqual([0, 1]);
     const { state, reason } = await rowOf(id);
@@ -232,13 +234,11 @@ describe('the keys command', () => {
     [['set-role', 'a@b.example', 'user'], 'not "a@b.example"'],
     [['remove-account'], 'ID is missing'],
     [['sign-in'], 'EMAIL is missing'],
-  ])('refuses, before any database is opened, %j', (args, message) => {
-    const read = () => {
-      const { prepare } = readCommand(args) as { prepare: (environment: object) => unknown };
-      return prepare({ defaultLimit: 120, publicUrl: '', mail: {} });
-    };
-    expect(read).toThrow(ConfigurationError);
-    expect(read).toThrow(message);
+  ])('refuses, before any database is opened, %j', async (words, message) => {
+    const noDatabase = {} as Database;
+    const { code, stdout, stderr } = await runKeys(noDatabase, words);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(message);
   });
 
   it.each([
