@@ -239,8 +239,16 @@ export async function createKeysTable(database: Database): Promise<void> {
 export async function createKeysTables(database: Database): Promise<void> {
   await createKeysTable(database);
   const found = await database.columns();
-  const absent = KEYS_TABLES.filter((table) => !found.has(table));
-  await createTables(database, absent);
+  for (const table of KEYS_TABLES.filter((name) => !found.has(name))) {
+    try {
+      await createTables(database, [table]);
+    } catch (cause) {
+      throw new Error(
+        `The table ${table} cannot be made: ${(cause as Error).message}. Give the user of DATABASE_URL the rights that README.md lists.`,
+        { cause },
+      );
+    }
+  }
   await protectHistory(database);
 }
 
@@ -249,10 +257,13 @@ async function addLastUse(database: Database): Promise<void> {
   const definition = TABLES.api_keys.columns.last_used_on;
   try {
     await database.run(`ALTER TABLE api_keys ADD COLUMN last_used_on ${definition}`);
-  } catch (error) {
+  } catch (cause) {
     // Another program may have added it just now.
     if ((await database.columns()).get('api_keys')?.has('last_used_on')) return;
-    throw error;
+    throw new Error(
+      `api_keys lacks the column last_used_on, and it cannot be added: ${(cause as Error).message}. Add it as an administrator: ALTER TABLE api_keys ADD COLUMN last_used_on ${definition}.`,
+      { cause },
+    );
   }
 }
 

@@ -1,5 +1,5 @@
 /**
- * The accounts of the site, which owns them: read here, never written. A database without the table
+ * The accounts, as they are read: a view of the site's, or a table of our own. A database without
  * `accounts`, where only the command line is used, has no accounts.
  */
 import type { Database, Reader, Row } from '../database/database.ts';
@@ -18,6 +18,12 @@ const SELECT = 'SELECT id, email, name, role FROM accounts';
 export async function hasAccounts(database: Database): Promise<boolean> {
   const columns = (await database.columns()).get('accounts');
   return columnNames('accounts').every((name) => columns?.has(name));
+}
+
+/** Every account, in the order of their ids. */
+export async function listAccounts(database: Database): Promise<Account[]> {
+  if (!(await hasAccounts(database))) return [];
+  return (await database.rows(`${SELECT} ORDER BY id`)).map(toAccount);
 }
 
 /** @returns undefined when there is no such account */

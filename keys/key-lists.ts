@@ -86,6 +86,12 @@ export async function listKeysWithAccounts(
 }
 
 /** @returns undefined when there is no such key */
+export async function findKey(reader: Reader, id: number): Promise<KeyRow | undefined> {
+  const [key] = await select(reader, { where: 'k.id = ?', values: [id], order: 'k.id' });
+  return key;
+}
+
+/** @returns undefined when there is no such key */
 export async function findKeyWithAccount(
   database: Database,
   id: number,

@@ -19,8 +19,7 @@ export interface Mail {
 
 export interface Mailer {
   /**
-   * @throws Error why the mail was not taken; with `responseCode` where it is the answer of a
-   * mail server
+   * @throws Error why the mail was not taken; `isRefusal` tells whether the fault is the mail's
    */
   send(mail: Mail): Promise<void>;
 }
@@ -33,6 +32,18 @@ const ADDRESS = /^[^\s@<>()[\]\\,;:"\p{C}]{1,64}@[^\s@<>()[\]\\,;:"\p{C}]{1,255}
 /** Whether a text is one e-mail address and nothing else. */
 export function isMailAddress(text: string): boolean {
   return ADDRESS.test(text);
+}
+
+/**
+ * Whether a mail server refused this one mail, so that others may fare better. Otherwise it is not
+ * reached, lets nobody in or takes nothing at present, or the folder cannot be written.
+ * @param error of `send`
+ */
+export function isRefusal(error: unknown): boolean {
+  const { code = '', responseCode } = error as { code?: string; responseCode?: number };
+  if (responseCode === undefined) return code === 'EENVELOPE' || code === 'EMESSAGE';
+  // 421: the server closes the connection (RFC 5321, 3.8).
+  return responseCode !== 421 && code !== 'EAUTH';
 }
 
 /**
@@ -52,7 +63,11 @@ export function makeMailer({
   const sender = parseSender(from);
   const domain = sender.address.slice(sender.address.lastIndexOf('@') + 1);
   const compose = ({ id, to, subject, text, date }: Mail) => {
-    if (!isMailAddress(to)) throw new Error(`${JSON.stringify(to)} is no e-mail address.`);
+    if (!isMailAddress(to)) {
+      throw Object.assign(new Error(`${JSON.stringify(to)} is no e-mail address.`), {
+        code: 'EENVELOPE',
+      });
+    }
     return {
       from: sender,
       to: { name: '', address: to },

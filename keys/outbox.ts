@@ -6,11 +6,12 @@
 import type { Database, Reader, Value, Writer } from '../database/database.ts';
 import { addSeconds, fromDatabaseTime, toDatabaseTime } from './database-time.ts';
 import type { MailText } from './mail-texts.ts';
-import { isMailAddress, type Mailer } from './mailer.ts';
+import { isMailAddress, isRefusal, type Mailer } from './mailer.ts';
 
 const MAILS_A_ROUND = 100;
-/** For so long a mail belongs to the program that sends it; longer than a mailer tries. */
-const CLAIM_SECONDS = 600;
+/** For so long a mail belongs to the program that sends it; longer than a round and a mail take. */
+const CLAIM_SECONDS = 900;
+const LONGEST_ROUND_MS = 300_000;
 const FIRST_PAUSE_SECONDS = 10;
 const LONGEST_PAUSE_SECONDS = 3600;
 /** After so long a mail that cannot be sent is given up: RFC 5321, 4.5.4.1 asks for 4 to 5 days. */
@@ -81,7 +82,7 @@ export async function enqueueMail(
 }
 
 /**
- * Sends what is due, in the order in which it fell due. When no mail server can be reached it stops
+ * Sends what is due, in the order in which it fell due. When no mail server takes anything it stops
  * at once; what is left stays due.
  * @returns how many mails were sent, and how many were tried in vain
  */
@@ -103,7 +104,9 @@ export async function sendDueMails(
   );
   let sent = 0;
   let failed = 0;
+  const started = performance.now();
   for (const [id, attempts, to, subject, body, createdAt] of due) {
+    if (performance.now() - started > LONGEST_ROUND_MS) break;
     if (!(await claim(database, id as number, attempts as number, now))) continue;
     try {
       await mailer.send({
@@ -116,8 +119,7 @@ export async function sendDueMails(
     } catch (error) {
       failed++;
       await putOff(database, Number(id), { attempts: Number(attempts), createdAt, error, now });
-      // Without an answer it is the server that is away, not this one mail that is refused.
-      if ((error as { responseCode?: number }).responseCode === undefined) break;
+      if (!isRefusal(error)) break;
       continue;
     }
     sent++;

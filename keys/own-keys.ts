@@ -4,10 +4,18 @@
  */
 import type { Database, Reader } from '../database/database.ts';
 import { hashKey, makeKey, SHOWN_CHARACTERS } from '../format/api-key.ts';
+import { findAccount, hasAccounts } from './accounts.ts';
 import { toDatabaseTime } from './database-time.ts';
 import { recordEvent } from './history.ts';
 import { revokedMail } from './mail-texts.ts';
-import { checkLength, makeMove, REVOKE, RefusedMove } from './requests.ts';
+import {
+  checkLength,
+  cleanText,
+  makeMove,
+  noSuchAccount,
+  REVOKE,
+  RefusedMove,
+} from './requests.ts';
 
 /** Requests of one account that may be under review at once. */
 export const MOST_PENDING = 3;
@@ -25,6 +33,7 @@ export interface OwnKey {
  * Asks for a key.
  * @param websiteUrl an http or https address without user and password
  * @param by who asks for the account: itself, or null for an operator at the command line
+ * @throws RefusedMove for what is wrong with the request, one too many, or no such account
  */
 export async function requestKey(
   database: Database,
@@ -36,12 +45,14 @@ export async function requestKey(
     by = accountId,
   }: { accountId: number; purpose: string; websiteUrl: string; at: Date; by?: number | null },
 ): Promise<{ id: number }> {
-  const text = purpose.trim();
+  const text = cleanText(purpose);
   if (text === '') throw new RefusedMove('Say what the key is for.', 'invalid');
   checkLength('The purpose', text);
   const address = parseWebsite(websiteUrl);
   // Asked before as well: a flood of requests is turned away without waiting for turns.
   await refuseOneTooMany(database, accountId);
+  const hasTable = await hasAccounts(database);
+  if (!hasTable || !(await findAccount(database, accountId))) throw noSuchAccount(accountId);
   await makeTurns(database, accountId);
   return database.transaction(async (writer) => {
     // Holds every other request of the account up until this one is counted.

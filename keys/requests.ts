@@ -61,7 +61,8 @@ export async function issueKey(
   { limit, purpose, at }: { limit: number; purpose: string; at: Date },
 ): Promise<{ id: number; key: string }> {
   checkLimit(limit);
-  checkLength('The note', purpose);
+  const note = cleanText(purpose);
+  checkLength('The note', note);
   const key = makeKey();
   const now = toDatabaseTime(at);
   const id = await database.transaction(async (writer) => {
@@ -69,7 +70,7 @@ export async function issueKey(
       `INSERT INTO api_keys (purpose, website_url, state, limit_per_minute, key_hash, key_prefix,
          requested_at, reviewed_at, revealed_at)
        VALUES (?, '', 'approved', ?, ?, ?, ?, ?, ?)`,
-      [purpose, limit, hashKey(key), key.slice(0, SHOWN_CHARACTERS), now, now, now],
+      [note, limit, hashKey(key), key.slice(0, SHOWN_CHARACTERS), now, now, now],
     );
     await recordEvent(writer, { keyId: insertId, at, actorId: null, action: 'issued', limit });
     return insertId;
@@ -98,9 +99,9 @@ export async function approveRequest(
 export async function rejectRequest(
   database: Database,
   id: number,
-  { reason, by, at, publicUrl }: Review & { reason: string },
+  { reason: text, by, at, publicUrl }: Review & { reason: string },
 ): Promise<void> {
-  checkReason(reason);
+  const reason = readReason(text);
   await makeMove(database, id, {
     from: 'pending',
     to: 'rejected',
@@ -115,9 +116,9 @@ export async function rejectRequest(
 export async function revokeKey(
   database: Database,
   id: number,
-  { reason, by, at, publicUrl }: Review & { reason: string },
+  { reason: text, by, at, publicUrl }: Review & { reason: string },
 ): Promise<void> {
-  checkReason(reason);
+  const reason = readReason(text);
   await makeMove(database, id, {
     ...REVOKE,
     changes: { reason, revoked_at: toDatabaseTime(at) },
@@ -197,7 +198,7 @@ export async function makeMove(database: Database, id: number, move: Move): Prom
     if (moved !== 1) {
       // Another account's key is told from none at all by nobody.
       if (state === undefined || (ownedBy !== undefined && accountId !== ownedBy)) {
-        throw new RefusedMove(`There is no key ${id}.`, 'missing');
+        throw noSuchKey(id);
       }
       const why = state === from && condition ? condition.otherwise : `is ${state}: ${rule}`;
       throw new RefusedMove(`Key ${id} ${why}.`, 'conflict', state);
@@ -213,6 +214,26 @@ export async function makeMove(database: Database, id: number, move: Move): Prom
       at: event.at,
     });
   });
+}
+
+export function noSuchKey(id: number): RefusedMove {
+  return new RefusedMove(`There is no key ${id}.`, 'missing');
+}
+
+export function noSuchAccount(id: number): RefusedMove {
+  return new RefusedMove(`There is no account ${id}.`, 'missing');
+}
+
+/**
+ * What people typed, as it is stored: without the blanks around it, its line breaks as \n, and a
+ * blank for every other control character.
+ */
+export function cleanText(text: string): string {
+  return text
+    .toWellFormed()
+    .replace(/\r\n?/g, '\n')
+    .replace(/[^\P{Cc}\n\t]/gu, ' ')
+    .trim();
 }
 
 export function checkLength(name: string, text: string): void {
@@ -231,9 +252,11 @@ function checkLimit(limit: number): void {
   );
 }
 
-function checkReason(reason: string): void {
-  if (reason.trim() === '') {
+function readReason(text: string): string {
+  const reason = cleanText(text);
+  if (reason === '') {
     throw new RefusedMove('The reason must not be empty: the owner is told it.', 'invalid');
   }
   checkLength('The reason', reason);
+  return reason;
 }
