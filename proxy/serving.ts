@@ -79,6 +79,6 @@ const CLOCK_OFFSET_MS = (() => {
   return seconds * 1e3 + nanoseconds / 1e6 - performance.now();
 })();
 
-function now(): number {
+export function now(): number {
   return CLOCK_OFFSET_MS + performance.now();
 }

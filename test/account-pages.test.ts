@@ -87,6 +87,10 @@ describe.each(KINDS)('on %s', (kind) => {
       expect(repeated.status).toBe(409);
       expect(repeated.text).not.toMatch(RAW_KEY);
       expect((await site.people.owner.get(KEYS)).text).toContain(second.slice(0, 8));
+      await site.query('UPDATE api_keys SET last_used_on = ? WHERE id = ?', ['2026-02-28', id]);
+      expect((await site.people.owner.get(KEYS)).text).toMatch(
+        /<dt>Last use<\/dt><dd><time datetime="2026-02-28">28 Feb 2026<\/time>/,
+      );
       expect((await site.people.owner.post(`${KEYS}/${id}/revoke`)).status).toBe(303);
       expect(await site.stateOf(id)).toBe('revoked');
       expect((await site.people.owner.post(`${KEYS}/${id}/rotate`)).status).toBe(409);

@@ -4,6 +4,7 @@ import { LONGEST_ADDRESS, MOST_PENDING } from '../../own-keys.ts';
 import { LONGEST_TEXT } from '../../requests.ts';
 import { type Html, html } from '../html.ts';
 import {
+  day,
   descriptions,
   makePage,
   moment,
@@ -79,7 +80,7 @@ function keyCard(key: KeyRow, viewer: Viewer): Html {
               key.key_prefix === null ? undefined : html`<code>${key.key_prefix}…</code>`,
             ],
             ['Limit', wasApproved ? `${key.limit_per_minute} requests a minute` : undefined],
-            ['Last use', key.last_used_on ?? undefined],
+            ['Last use', day(key.last_used_on)],
             ['Purpose', key.purpose],
             ['Website', key.website_url === '' ? undefined : webLink(key.website_url)],
             ['Requested', moment(key.requested_at)],

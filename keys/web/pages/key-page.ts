@@ -3,7 +3,7 @@ import type { KeyEvent } from '../../history.ts';
 import type { KeyWithAccount } from '../../key-lists.ts';
 import { type Html, html } from '../html.ts';
 import { nameOf, stateBadge } from './account-page.ts';
-import { makePage, moment, type Notice, PATHS, tokenField, type Viewer } from './layout.ts';
+import { day, makePage, moment, type Notice, PATHS, tokenField, type Viewer } from './layout.ts';
 import { decisions, facts, limitInput, reasonInput } from './moderation-page.ts';
 
 /** An event with the name of whoever did it; null where no account did. */
@@ -43,7 +43,7 @@ export function keyPage({ viewer, key, events, defaultLimit, notice }: KeyPage):
           key.key_prefix === null ? undefined : html`<code>${key.key_prefix}…</code>`,
         ],
         ['Reason', key.reason ?? undefined],
-        ['Last use', key.last_used_on ?? undefined],
+        ['Last use', day(key.last_used_on)],
       ])}
       ${key.state === 'pending' && decisions(key, viewer, defaultLimit)}
       ${key.state === 'approved' && movesOfApproved(key, viewer)}

@@ -89,6 +89,15 @@ export function moment(time: string | null): Html | undefined {
   return html`<time datetime="${date.toISOString()}">${shown} UTC</time>`;
 }
 
+/** A day of the database, "YYYY-MM-DD", as people read it. */
+export function day(date: string | null): Html | undefined {
+  if (date === null) return undefined;
+  const shown = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }).format(
+    new Date(`${date.slice(0, 10)}T00:00:00Z`),
+  );
+  return html`<time datetime="${date.slice(0, 10)}">${shown}</time>`;
+}
+
 /** An address that a stranger typed: a link only where it leads to the web. */
 export function webLink(address: string): Html {
   const isWeb = URL.canParse(address) && /^https?:$/.test(new URL(address).protocol);
