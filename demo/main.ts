@@ -74,7 +74,9 @@ curl -H 'X-Api-Key: ${key}' ${api}/api/v1/games/snes/chrono-trigger
 To walk through the life of a key in a browser, sign in (within 15 minutes, each link once):
   as a user, to ask for a key and reveal it:  ${asUser}
   as a moderator, to approve or reject it:    ${asModerator}
-Use two browsers, or a private window for one of them. E-mails are files in ${environment.MAIL_FOLDER}
+Use two browsers, or a private window for one of them. Afterwards, or with another browser, ask for
+a link on ${api}/account/sign-in with ${USER} or ${MODERATOR}.
+E-mails are files in ${environment.MAIL_FOLDER}
 
 Ctrl-C ends it all.
 `);
