@@ -111,7 +111,7 @@ const TABLES = {
     },
     keys: ['key_id'],
   },
-  // A row for each account that ever asked for a key: who locks it has the account's turn to ask.
+  // A row for each account that ever asked for a key or a link: who locks it has the account's turn.
   request_turns: {
     columns: {
       account_id: 'BIGINT UNSIGNED PRIMARY KEY',

@@ -8,6 +8,7 @@ import { checkSchema, createTables } from '../database/schema.ts';
 import { type Account, findAccount, hasAccounts } from './accounts.ts';
 import { isMailAddress } from './mailer.ts';
 import { noSuchAccount, RefusedMove } from './requests.ts';
+import { takeTurn } from './turns.ts';
 
 export const ROLES = ['user', 'moderator'] as const satisfies readonly Account['role'][];
 
@@ -83,8 +84,7 @@ export async function removeAccount(database: Database, id: number): Promise<voi
   const isThere = await hasAccounts(database);
   await database.transaction(async (writer) => {
     await mustExist(writer, id, isThere);
-    // Waits for a request that is being made, and holds up the next.
-    await writer.run('UPDATE request_turns SET turns = turns + 1 WHERE account_id = ?', [id]);
+    await takeTurn(writer, id);
     const open = await writer.rows(
       `SELECT id FROM api_keys WHERE account_id = ? AND state IN ('pending', 'approved')
        ORDER BY id`,

@@ -5,7 +5,7 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, rename } from 'node:fs/promises';
 import path from 'node:path';
-import { createTransport } from 'nodemailer';
+import type Nodemailer from 'nodemailer';
 
 export interface Mail {
   /** The same for each attempt to send the same mail; letters, digits and dots. */
@@ -84,25 +84,38 @@ export function makeMailer({
   };
 
   if (smtpUrl !== '') {
-    const transport = createTransport({
-      url: smtpUrl,
-      connectionTimeout: CONNECT_MS,
-      greetingTimeout: CONNECT_MS,
-      dnsTimeout: CONNECT_MS,
-      socketTimeout: SILENCE_MS,
-    });
+    const transport = whenNeeded(({ createTransport }) =>
+      createTransport({
+        url: smtpUrl,
+        connectionTimeout: CONNECT_MS,
+        greetingTimeout: CONNECT_MS,
+        dnsTimeout: CONNECT_MS,
+        socketTimeout: SILENCE_MS,
+      }),
+    );
     return {
       async send(mail) {
-        await transport.sendMail(compose(mail));
+        await (await transport()).sendMail(compose(mail));
       },
     };
   }
-  const transport = createTransport({ streamTransport: true, buffer: true });
+  const transport = whenNeeded(({ createTransport }) =>
+    createTransport({ streamTransport: true, buffer: true }),
+  );
   return {
     async send(mail) {
-      const { message } = await transport.sendMail(compose(mail));
+      const { message } = await (await transport()).sendMail(compose(mail));
       await writeWhole(path.join(folder, `${mail.id}.eml`), message as Buffer);
     },
+  };
+}
+
+// Loading nodemailer takes as long as all else that a verb does, and most verbs send nothing.
+function whenNeeded<T>(make: (nodemailer: typeof Nodemailer) => T): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= import('nodemailer').then(make);
+    return made;
   };
 }
 

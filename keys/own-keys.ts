@@ -16,6 +16,7 @@ import {
   REVOKE,
   RefusedMove,
 } from './requests.ts';
+import { prepareTurns, takeTurn } from './turns.ts';
 
 /** Requests of one account that may be under review at once. */
 export const MOST_PENDING = 3;
@@ -53,12 +54,9 @@ export async function requestKey(
   await refuseOneTooMany(database, accountId);
   const hasTable = await hasAccounts(database);
   if (!hasTable || !(await findAccount(database, accountId))) throw noSuchAccount(accountId);
-  await makeTurns(database, accountId);
+  await prepareTurns(database, accountId);
   return database.transaction(async (writer) => {
-    // Holds every other request of the account up until this one is counted.
-    await writer.run('UPDATE request_turns SET turns = turns + 1 WHERE account_id = ?', [
-      accountId,
-    ]);
+    await takeTurn(writer, accountId);
     await refuseOneTooMany(writer, accountId);
     const { insertId } = await writer.run(
       `INSERT INTO api_keys (account_id, purpose, website_url, state, requested_at)
@@ -163,19 +161,6 @@ async function refuseOneTooMany(reader: Reader, accountId: number): Promise<void
     `${MOST_PENDING} requests are under review already; ask again when one of them is decided.`,
     'conflict',
   );
-}
-
-async function makeTurns(database: Database, accountId: number): Promise<void> {
-  const isThere = async () =>
-    (await database.rows('SELECT 1 FROM request_turns WHERE account_id = ?', [accountId])).length >
-    0;
-  if (await isThere()) return;
-  try {
-    await database.run('INSERT INTO request_turns (account_id, turns) VALUES (?, 0)', [accountId]);
-  } catch (error) {
-    // Another request of the account may have come just before.
-    if (!(await isThere())) throw error;
-  }
 }
 
 /** @returns the address as browsers write it */

@@ -8,6 +8,7 @@ import { findAccountByEmail } from './accounts.ts';
 import { addSeconds, toDatabaseTime } from './database-time.ts';
 import { signInMail } from './mail-texts.ts';
 import { enqueueMail } from './outbox.ts';
+import { prepareTurns, takeTurn } from './turns.ts';
 
 export const LINK_MINUTES = 15;
 export const SESSION_SECONDS = 7 * 24 * 3600;
@@ -31,7 +32,9 @@ export async function createSignInLink(
   const expiresAt = addSeconds(at, LINK_MINUTES * 60);
   const token = makeToken();
   await database.run('DELETE FROM sign_in_links WHERE expires_at <= ?', [now]);
+  await prepareTurns(database, owner.id);
   return database.transaction(async (writer) => {
+    await takeTurn(writer, owner.id);
     const [row] = await writer.rows('SELECT COUNT(*) FROM sign_in_links WHERE account_id = ?', [
       owner.id,
     ]);

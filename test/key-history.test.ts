@@ -79,6 +79,7 @@ describe.each(KINDS)('the history of keys in a %s database', (kind) => {
       ? [
           `INSERT OR REPLACE INTO key_events (id, key_id, at, action) VALUES (1, 1, '', 'x')`,
           'UPDATE OR REPLACE key_events SET id = 1 WHERE id = 2',
+          "UPDATE OR IGNORE key_events SET reason = 'x'",
           `INSERT INTO key_events (id, key_id, at, action) VALUES (1, 1, '', 'x')
              ON CONFLICT (id) DO UPDATE SET reason = 'x'`,
         ]
