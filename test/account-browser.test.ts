@@ -47,7 +47,7 @@ afterAll(async () => {
   await browser?.close();
 });
 
-describe.each(KINDS)('on %s', { timeout: 120_000 }, async (kind) => {
+describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
   const databaseUrl = await makeDatabase(kind);
   const snapshotsDir = path.join(makeFolder(), 'snapshots');
   /** Pictures are taken once: the pages are the same on each database. */
