@@ -35,7 +35,8 @@ export function makeSiteHandler(): SiteHandler {
     const body = page.bodies[wanted] ?? page.bodies.identity;
     const fields = [...page.headers, 'ETag', body.etag, 'Vary', 'Accept-Encoding'];
     if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, body.etag)) {
-      response.writeHead(304, fields).end();
+      response.writeHead(304, fields);
+      end(response, undefined, 'latin1');
       return;
     }
     fields.push('Content-Length', String(body.bytes.length));

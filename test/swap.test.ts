@@ -3,25 +3,37 @@ import { readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { Pool } from 'undici';
 import { expect, test } from 'vitest';
+import type { Row } from '../database/database.ts';
 import { CURRENT, GENERATIONS, MANIFEST } from '../format/layout.ts';
+import { makeFileSource } from '../proxy/snapshot/opened-files.ts';
+import { openSnapshots } from '../proxy/snapshot/snapshots.ts';
 import type { Catalogue } from './catalogue/catalogue.ts';
 import { seededCatalogue } from './catalogue/seeded.ts';
 import { makeSqlite } from './catalogue/snapshots.ts';
 import { generate, makeFolder, send, startProxy, testKey, until, writeKeys } from './product.ts';
+import { rounds, sayFigure } from './rounds.ts';
 
-const SWAPS = 50;
-const CLIENTS = 6;
+const SWAPS = rounds(20, 100);
+const CLIENTS = 14;
+const CRAWLERS = 2;
+const GAMES = 400;
+const SEARCH_PAGES = Array.from(
+  { length: GAMES / 50 },
+  (_, i) => `/search?per_page=50&page=${i + 1}`,
+);
 const key = testKey(1);
 const headers = { 'x-api-key': key.key };
 
-/** A catalogue whose every description names it. */
+/** A catalogue whose every platform, game and cover names it, so that no body is in another one. */
 function markedCatalogue(mark: string): Catalogue {
-  const catalogue = seededCatalogue({ games: 400, seed: 3 });
+  const catalogue = seededCatalogue({ games: GAMES, seed: 3 });
+  const marked = (rows: Iterable<Row>, place: number) =>
+    [...rows].map((row) => row.map((value, column) => (column === place ? mark : value)));
   return {
     ...catalogue,
-    games: [...catalogue.games].map((row) =>
-      row.map((value, column) => (column === 5 ? mark : value)),
-    ),
+    platforms: [...catalogue.platforms].map(([id, slug, name]) => [id, slug, `${name} ${mark}`]),
+    games: marked(catalogue.games, 5),
+    covers: marked(catalogue.covers, 2),
   };
 }
 
@@ -40,57 +52,64 @@ function pointTo(dir: string, id: string): void {
 }
 
 test(`${SWAPS} swaps under load fail no request and mix no response`, {
-  timeout: 180_000,
+  timeout: 600_000,
 }, async () => {
-  const marks = ['first', 'second'];
-  const { dir, ids } = await makeGenerations(marks);
-  const markOf = new Map(ids.map((id, i) => [id, marks[i] as string]));
+  const { dir, ids } = await makeGenerations(['first', 'second']);
+  const expected = new Map<string, ReadonlyMap<string, string>>();
+  for (const id of ids) expected.set(id, await readAll(dir, id));
+  const targets = [...(expected.get(ids[0] as string)?.keys() ?? [])];
+  for (const target of targets) {
+    // Else a mixed answer would not be seen.
+    expect(expected.get(ids[0] as string)?.get(target)).not.toBe(
+      expected.get(ids[1] as string)?.get(target),
+    );
+  }
   const proxy = await startProxy(dir);
-  const pool = new Pool(proxy.url, { connections: CLIENTS });
-  const platforms = (await send(`${proxy.url}/api/v1/platforms`, { headers })).json.data;
-  const filled = platforms.filter(({ game_count }: { game_count: number }) => game_count > 0);
-  const some = (await send(`${proxy.url}/api/v1/search?per_page=100`, { headers })).json.data;
+  const pool = new Pool(proxy.url, { connections: CLIENTS + CRAWLERS });
   let isDone = false;
   let requests = 0;
+  let crawls = 0;
   const seen = new Set<string>();
+  const ask = async (target: string, extra: Record<string, string> = {}) => {
+    const reply = await pool.request({
+      method: 'GET',
+      path: `/api/v1${target}`,
+      headers: { ...headers, 'accept-encoding': 'identity', ...extra },
+    });
+    const text = await reply.body.text();
+    if (reply.statusCode !== 200) {
+      throw new Error(`${target} was answered with ${reply.statusCode}: ${text}`);
+    }
+    const snapshot = String(reply.headers['x-snapshot']);
+    if (text !== expected.get(snapshot)?.get(target)) {
+      throw new Error(`${target} is not what ${snapshot} holds: ${text}`);
+    }
+    requests++;
+    return snapshot;
+  };
   const client = async (number: number) => {
-    for (let i = number; !isDone; i++) {
-      const { slug } = filled[i % filled.length];
-      const game = some[(i * 7) % some.length];
-      const target = [
-        `/platforms/${slug}/games?per_page=${1 + (i % 100)}`,
-        `/search?q=${'abcdefgst'[i % 9]}&page=${1 + (i % 3)}&sort=year_desc&n=${i}`,
-        `/games/${game.platform.slug}/${game.slug}`,
-      ][i % 3];
-      const {
-        statusCode,
-        headers: fields,
-        body,
-      } = await pool.request({
-        method: 'GET',
-        path: `/api/v1${target}`,
-        headers: { ...headers, 'accept-encoding': 'identity' },
-      });
-      const text = await body.text();
-      if (statusCode !== 200) throw new Error(`${target} was answered with ${statusCode}: ${text}`);
-      const snapshot = String(fields['x-snapshot']);
-      seen.add(snapshot);
-      const found = [...text.matchAll(/"description":"(\w+)"/g)].map(([, mark]) => mark);
-      const wrong = found.find((mark) => mark !== markOf.get(snapshot));
-      if (wrong !== undefined)
-        throw new Error(`${target} of ${snapshot} holds a record of "${wrong}".`);
-      requests++;
+    for (let i = number; !isDone; i++) seen.add(await ask(targets[(i * 7) % targets.length] ?? ''));
+  };
+  // A crawl names the snapshot of its first page, and has to end on it.
+  const crawler = async () => {
+    for (; !isDone; crawls++) {
+      const snapshot = await ask(SEARCH_PAGES[0] as string);
+      for (const page of SEARCH_PAGES.slice(1)) {
+        const found = await ask(page, { 'x-snapshot': snapshot });
+        if (found !== snapshot) throw new Error(`A crawl of ${snapshot} was given ${found}.`);
+      }
     }
   };
-  const clients = Array.from({ length: CLIENTS }, (_, number) => client(number));
+  const started = performance.now();
+  const clients = [
+    ...Array.from({ length: CLIENTS }, (_, number) => client(number)),
+    ...Array.from({ length: CRAWLERS }, () => crawler()),
+  ];
   const swapping = (async () => {
     for (let swap = 0; swap < SWAPS; swap++) {
       const id = ids[swap % 2] as string;
       pointTo(dir, id);
-      await until(
-        async () =>
-          (await send(`${proxy.url}/api/v1/stats`, { headers })).headers['x-snapshot'] === id,
-      );
+      await until(async () => (await ask('/stats')) === id);
     }
   })();
   // Whichever fails first ends the test at once.
@@ -98,10 +117,47 @@ test(`${SWAPS} swaps under load fail no request and mix no response`, {
   isDone = true;
   await Promise.all(clients);
   expect(seen.size).toBe(2);
-  expect(requests).toBeGreaterThan(SWAPS * 10);
+  expect(requests).toBeGreaterThan(SWAPS * 20);
+  expect(crawls).toBeGreaterThan(SWAPS / 4);
+  const seconds = (performance.now() - started) / 1000;
+  sayFigure(
+    'Swaps are invisible',
+    `${SWAPS} swaps, ${requests} requests (${Math.round(requests / seconds)} a second), ${crawls} crawls: 0 failed, 0 mixed`,
+  );
   await pool.close();
   await proxy.stop();
 });
+
+/** Every body of a generation that the clients ask for, from a proxy that knows no other. */
+async function readAll(dir: string, id: string): Promise<ReadonlyMap<string, string>> {
+  pointTo(dir, id);
+  const proxy = await startProxy(dir);
+  const bodies = new Map<string, string>();
+  const read = async (target: string) => {
+    const reply = await send(`${proxy.url}/api/v1${target}`, { headers });
+    expect([target, reply.status, reply.headers['x-snapshot']]).toEqual([target, 200, id]);
+    bodies.set(target, reply.text);
+    return reply.json;
+  };
+  await read('/stats');
+  await read('/covers/recent');
+  for (const page of SEARCH_PAGES) await read(page);
+  const { data: platforms } = await read('/platforms');
+  for (const { slug, game_count: games } of platforms) {
+    await read(`/platforms/${slug}`);
+    if (games > 0) await read(`/platforms/${slug}/games?per_page=${1 + (games % 100)}`);
+  }
+  const { data: found } = await read('/search?q=s&per_page=100&sort=year_desc');
+  for (const game of found) {
+    const place = `/games/${game.platform.slug}/${game.slug}`;
+    await read(place);
+    if (game.cover_count === 0) continue;
+    const { data: covers } = await read(`${place}/covers`);
+    await read(`/covers/${covers[0].id}`);
+  }
+  await proxy.stop();
+  return bodies;
+}
 
 test('a crawl that names its snapshot sees one catalogue over a swap, until it is gone', async () => {
   const { dir, ids } = await makeGenerations(['older', 'newer']);
@@ -131,6 +187,29 @@ test('a crawl that names its snapshot sees one catalogue over a swap, until it i
   expect(gone.status).toBe(410);
   expect(gone.text).toBe('{"error":"Snapshot gone"}');
   await restarted.stop();
+});
+
+test('a generation that is removed serves those who ask on, and is gone a minute after them', async () => {
+  const { dir, ids } = await makeGenerations(['older', 'newer']);
+  const [older, newer] = ids as [string, string];
+  let now = 0;
+  const events = { swapped: () => {}, refused: () => {} };
+  const snapshots = openSnapshots(dir, makeFileSource(dir), events, () => now);
+  pointTo(dir, older);
+  await snapshots.refresh();
+  pointTo(dir, newer);
+  await snapshots.refresh();
+  rmSync(path.join(dir, GENERATIONS, older), { recursive: true });
+  for (let asked = 0; asked < 3; asked++) {
+    now += 50_000;
+    await snapshots.refresh();
+    expect((await snapshots.pinned(older))?.game(0).bytes.toString()).toContain('"older"');
+  }
+  now += 60_000;
+  await snapshots.refresh();
+  expect(await snapshots.pinned(older)).toBeUndefined();
+  expect(snapshots.current()?.id).toBe(newer);
+  snapshots.close();
 });
 
 test('a kept generation that is not open is opened for who names it', async () => {

@@ -3,6 +3,7 @@
  * it is small. Fields that never change stand in constants.
  */
 import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Quota } from '../limits/rolling-window.ts';
 import { type Coding, matchesEtag } from './negotiation.ts';
 import { etagOf, type Representation, type Resource, representationOf } from './resource.ts';
@@ -27,7 +28,7 @@ const PREFLIGHT = [
 ];
 export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS';
 
-/** A body that no client has taken after this is given up, so that slow readers hold nothing. */
+/** A response that no client has taken after this is given up, so that slow readers hold nothing. */
 const LONGEST_DRAIN_MS = 30_000;
 
 /** What every response under the base needs to know. */
@@ -52,7 +53,8 @@ export function sendResource(
   const etag = etagOf(resource, coding);
   if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag)) {
     const fields = resourceFields(reply.quota, etag, snapshot, resource.link);
-    reply.response.writeHead(304, fields).end();
+    reply.response.writeHead(304, fields);
+    end(reply.response, undefined, 'latin1');
     return 304;
   }
   const representation = representationOf(resource, coding);
@@ -80,7 +82,8 @@ export function sendError(
 
 /** Answers a CORS preflight. */
 export function sendPreflight({ response, quota }: Reply): number {
-  response.writeHead(204, [...PREFLIGHT, ...quotaFields(quota)]).end();
+  response.writeHead(204, [...PREFLIGHT, ...quotaFields(quota)]);
+  end(response, undefined, 'latin1');
   return 204;
 }
 
@@ -103,13 +106,20 @@ export function errorBody(text: string): string {
 /** Ends a response and gives up on a client that does not read it. */
 export function end(
   response: ServerResponse,
-  payload: string | Buffer,
+  payload: string | Buffer | undefined,
   encoding: BufferEncoding,
 ): void {
-  response.end(payload, encoding);
+  if (payload === undefined) response.end();
+  else response.end(payload, encoding);
   const { socket } = response;
+  // Behind others of a client that did not wait for them: its turn may come when nobody reads.
+  if (socket === null)
+    response.once('socket', (assigned: Socket) => limitDrain(response, assigned));
   // Only what the kernel would not take at once is still here: no timer for nearly every response.
-  if (socket === null || socket.writableLength === 0) return;
+  else if (socket.writableLength > 0) limitDrain(response, socket);
+}
+
+function limitDrain(response: ServerResponse, socket: Socket): void {
   const timer = setTimeout(() => socket.destroy(), LONGEST_DRAIN_MS);
   timer.unref();
   response.once('close', () => clearTimeout(timer));

@@ -52,6 +52,8 @@ export function openSnapshots(
   const entries = new Map<string, Entry>();
   let current: Generation | undefined;
   let refused: { id: string; error: Error; at: number } | undefined;
+  // When a generation that was asked for by name failed: to check it takes long, to ask does not.
+  const failedAt = new Map<string, number>();
   let refreshing: Promise<void> | undefined;
 
   /** The entry of a generation; opens it if it is not open, once however many ask. */
@@ -88,6 +90,7 @@ export function openSnapshots(
     } catch (error) {
       const isNews = refused?.id !== id;
       refused = { id, error: error as Error, at: now() };
+      failedAt.set(id, now());
       if (isNews) events.refused(id, error as Error);
       return;
     }
@@ -96,6 +99,7 @@ export function openSnapshots(
   }
 
   function closeIdle(): void {
+    for (const [id, at] of failedAt) if (now() - at >= RETRY_MS) failedAt.delete(id);
     for (const [id, { opened, lastUsed }] of entries) {
       if (opened === undefined || opened === current || now() - lastUsed < IDLE_MS) continue;
       entries.delete(id);
@@ -113,6 +117,7 @@ export function openSnapshots(
   }
 
   async function openKept(id: string): Promise<Generation | undefined> {
+    if (now() - (failedAt.get(id) ?? Number.NEGATIVE_INFINITY) < RETRY_MS) return undefined;
     try {
       await stat(path.join(snapshotsDir, GENERATIONS, id, MANIFEST));
     } catch {
@@ -121,7 +126,11 @@ export function openSnapshots(
     try {
       return await entryOf(id).opening;
     } catch (error) {
-      events.refused(id, error as Error);
+      // Others may have waited for the same opening: it is said once.
+      if (now() - (failedAt.get(id) ?? Number.NEGATIVE_INFINITY) >= RETRY_MS) {
+        events.refused(id, error as Error);
+      }
+      failedAt.set(id, now());
       return undefined;
     }
   }
