@@ -1,6 +1,6 @@
 /**
  * The public HTTP server: where a request goes, and how long a client may take. Paths under the
- * base go to the API, all others to the few fixed pages; an error that nothing else caught ends here.
+ * base go to the API, all others to the pages; an error that nothing else caught ends here.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -70,6 +70,8 @@ export function makeServer(api: ApiHandler, site: SiteHandler, log: Logger): Api
         const head = readHead(request);
         api({ method, socket, head }, toResponder(response), path.slice(BASE.length), queryString);
       } else {
+        // Without a host that the client chose, whoever reads it later.
+        request.url = target;
         site(request, response, path);
       }
     } catch (error) {
