@@ -12,6 +12,7 @@ import type { Quota } from '../limits/rolling-window.ts';
 import type { RequestCounts } from '../metrics.ts';
 import type { Generation } from '../snapshot/generation.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
+import { makeDoorkeeper } from './doorkeeper.ts';
 import { chooseCoding } from './negotiation.ts';
 import { ParameterError } from './parameters.ts';
 import type { RequestHead } from './request-head.ts';
@@ -57,6 +58,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
   const { snapshots, keys, addresses, counts, log, now } = parts;
   let hotOf: Generation | undefined;
   let hot = makeHot();
+  const doorkeeper = makeDoorkeeper();
 
   return function handleApi({ method, socket, head }, response, path, queryString): void {
     const address = () =>
@@ -174,7 +176,11 @@ export function makeApi(parts: ApiParts): ApiHandler {
       return;
     }
     const resource = makeResource(found.body, found.link);
-    if (hotTarget !== undefined && hotTarget.length <= LONGEST_HOT_TARGET) {
+    if (
+      hotTarget !== undefined &&
+      hotTarget.length <= LONGEST_HOT_TARGET &&
+      doorkeeper.isKnown(hotTarget)
+    ) {
       // Compressed bodies join it later: together about as large as the plain one.
       const bodies = resource.isCompressible ? 2 : 1;
       const size = ENTRY_BYTES + hotTarget.length + resource.identity.payload.length * bodies;
