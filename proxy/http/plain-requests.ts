@@ -163,7 +163,7 @@ function serve(
 
   socket.setTimeout(firstByteMs);
   socket.on('data', onData);
-  socket.on('drain', advance);
+  socket.on('drain', onDrain);
   socket.on('end', onEnd);
   socket.on('timeout', onTimeout);
   socket.on('error', ignore);
@@ -258,6 +258,13 @@ function serve(
     drainTimer.unref();
   }
 
+  function onDrain(): void {
+    // It has taken all: its next pause is a new one.
+    clearTimeout(drainTimer);
+    drainTimer = undefined;
+    advance();
+  }
+
   function giveAway(rest: Buffer): void {
     leave();
     unread = undefined;
@@ -271,7 +278,7 @@ function serve(
 
   function leave(): void {
     socket.off('data', onData);
-    socket.off('drain', advance);
+    socket.off('drain', onDrain);
     socket.off('end', onEnd);
     socket.off('timeout', onTimeout);
     socket.off('error', ignore);
