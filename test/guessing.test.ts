@@ -88,7 +88,7 @@ describe.each([
   ['direct, a proxy at another address trusted', '127.0.0.77, 10.0.0.0/8', false],
   ['through nginx', '127.0.0.1', true],
 ] as const)('%s', (name, trusted, isFront) => {
-  test(`at most ${LIMIT} guesses a minute are looked up`, {
+  test.concurrent(`at most ${LIMIT} guesses a minute are looked up`, {
     timeout: GUESSING_MS + 60_000,
   }, async () => {
     const { pool, adminUrl, headers } = await openWay(trusted, isFront);
