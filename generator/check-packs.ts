@@ -6,6 +6,7 @@ import type { ManifestFile } from '../format/manifest.ts';
 import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../format/pack.ts';
 import type { RecordColumns } from '../format/record-index.ts';
 import { hashFile } from './checked-files.ts';
+import { type QueueEnd, type SharedQueue, takeFrom } from './shared-queue.ts';
 
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
@@ -18,13 +19,25 @@ export interface Pack {
   readonly count: number;
 }
 
-/** @param hashRecords whether each record is hashed too, and not only the file */
-export function checkPacks(dir: string, packs: readonly Pack[], hashRecords: boolean): void {
-  for (const pack of packs) checkPack(dir, pack, hashRecords);
+/** Checks the files of the packs that fall to this thread, and none of the hashes of records. */
+export function checkPackFiles(
+  dir: string,
+  packs: readonly Pack[],
+  queue: SharedQueue,
+  end: QueueEnd,
+): void {
+  for (const number of takeFrom(queue, end)) checkPack(dir, packs[number] as Pack, false);
 }
 
-/** Walks a pack record by record, as the index says they stand. */
-function checkPack(dir: string, { file, columns, first, count }: Pack, hashRecords: boolean): void {
+/**
+ * Walks a pack record by record, as the index says they stand.
+ * @param hashRecords whether each record is hashed too, and not only the file
+ */
+export function checkPack(
+  dir: string,
+  { file, columns, first, count }: Pack,
+  hashRecords: boolean,
+): void {
   let number = first;
   // Where the record before ends.
   let end = 0;

@@ -3,7 +3,7 @@
  * the order of the questions.
  */
 import { isMainThread, parentPort } from 'node:worker_threads';
-import { checkPacks } from './check-packs.ts';
+import { checkPackFiles } from './check-packs.ts';
 import { allSynced } from './file-writer.ts';
 import { orderGames } from './numbering.ts';
 import type { Answer } from './second-thread.ts';
@@ -11,7 +11,7 @@ import { writeCoverPacks } from './write-covers.ts';
 import { writeGames } from './write-games.ts';
 import { writeSearch } from './write-search.ts';
 
-const JOBS = { orderGames, writeGames, writeSearch, writeCoverPacks, checkPacks, allSynced };
+const JOBS = { orderGames, writeGames, writeSearch, writeCoverPacks, checkPackFiles, allSynced };
 
 export type Jobs = typeof JOBS;
 

@@ -23,16 +23,14 @@ export async function withLock<T>(snapshotsDir: string, work: () => Promise<T>):
   mkdirSync(snapshotsDir, { recursive: true });
   const file = path.join(snapshotsDir, LOCK_FILE);
   const holderFile = `${file}.holder`;
-  const lock = new DatabaseSync(file, { timeout: 0 });
+  const lock = openLock(file);
   try {
     try {
       // A journal in memory: one on disk would stay behind a run that is killed. OFF is refused by
       // node:sqlite, which opens files defensively, and without a word.
       lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     } catch (cause) {
-      if (!/locked|busy/i.test((cause as Error).message)) {
-        throw new Error(`lock ${file}: ${(cause as Error).message}`, { cause });
-      }
+      if (!/locked|busy/i.test((cause as Error).message)) throw lockError(file, cause);
       throw new LockedError(
         `Another run (process ${readHolder(holderFile)}) works in ${snapshotsDir}. Wait for it to end.`,
         { cause },
@@ -43,6 +41,18 @@ export async function withLock<T>(snapshotsDir: string, work: () => Promise<T>):
   } finally {
     lock.close();
   }
+}
+
+function openLock(file: string): DatabaseSync {
+  try {
+    return new DatabaseSync(file, { timeout: 0 });
+  } catch (cause) {
+    throw lockError(file, cause);
+  }
+}
+
+function lockError(file: string, cause: unknown): Error {
+  return new Error(`lock ${file}: ${(cause as Error).message}`, { cause });
 }
 
 function readHolder(file: string): string {

@@ -4,9 +4,12 @@
 import { SingleBar } from 'cli-progress';
 
 export interface Progress {
-  /** A step that has a length. */
-  advance(step: string, done: number, of: number): void;
-  /** A step that has none. */
+  /**
+   * A step whose length is known.
+   * @param share about how much is done, 1 in the end
+   */
+  advance(step: string, rows: number, share: number): void;
+  /** A step whose length is not. */
   step(step: string): void;
   warn(text: string): void;
   /** Takes the bar away. */
@@ -20,8 +23,8 @@ export function makeProgress(stream: NodeJS.WriteStream): Progress {
 function makeLines(stream: NodeJS.WriteStream): Progress {
   const say = (text: string) => stream.write(`${text}\n`);
   return {
-    advance(step, done, of) {
-      if (done === of) say(`${step}: ${of}`);
+    advance(step, rows, share) {
+      if (share === 1) say(`${step}: ${rows}`);
     },
     step: say,
     warn: say,
@@ -32,7 +35,7 @@ function makeLines(stream: NodeJS.WriteStream): Progress {
 function makeBar(stream: NodeJS.WriteStream): Progress {
   const bar = new SingleBar({
     stream,
-    format: '{step} |{bar}| {value}/{total}',
+    format: '{step} |{bar}| {rows}',
     clearOnComplete: true,
     hideCursor: true,
   });
@@ -42,13 +45,13 @@ function makeBar(stream: NodeJS.WriteStream): Progress {
     current = '';
   };
   return {
-    advance(step, done, of) {
+    advance(step, rows, share) {
       if (step !== current) {
         stop();
         current = step;
-        bar.start(of, done, { step });
+        bar.start(1, 0, { step, rows });
       }
-      bar.update(done);
+      bar.update(share, { rows });
     },
     step(step) {
       stop();

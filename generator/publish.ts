@@ -35,7 +35,7 @@ import {
 import type { SecondThread } from './second-thread.ts';
 import { readManifest, verifyWritten } from './verify.ts';
 
-/** A generation must keep this share of the games and covers of the one before. */
+/** A generation must keep this share of the games, covers and files of the one before. */
 const SMALLEST_SHARE_KEPT = 0.8;
 
 /** What the last generation was, as far as it can be read. */
@@ -73,7 +73,7 @@ export function isUnchanged(
 /** Why so small a generation should not replace the current one, as sentences. */
 export function findShrinkage({ manifest }: Previous, content: ManifestContent): string[] {
   if (manifest === undefined) return [];
-  return (['games', 'covers'] as const)
+  return (['games', 'covers', 'cover_files'] as const)
     .filter((name) => content.counts[name] < manifest.counts[name] * SMALLEST_SHARE_KEPT)
     .map((name) => {
       const percent = Math.round((1 - SMALLEST_SHARE_KEPT) * 100);

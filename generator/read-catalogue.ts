@@ -2,21 +2,19 @@
  * Reads the tables of the catalogue: rows in, columns and spools out. Titles, slugs and what the
  * order and the indexes need stay in memory; texts go to the spools at once.
  */
-import type { Reader, Row } from '../database/database.ts';
+import type { Reader, Row, Value } from '../database/database.ts';
 import type { Settings } from '../format/manifest.ts';
-import { encodeFile, encodeGameHead } from './records.ts';
+import { mostOfFile, mostOfGameHead, putFile, putGameHead } from './records.ts';
 import type { Report, Table } from './report.ts';
 import * as check from './row-checks.ts';
 import {
-  compareId,
+  compareIds,
   findId,
+  growingColumns,
   type Id,
   type Ids,
-  type Interned,
-  ids,
   intern,
   makeTexts,
-  numbers,
   type Texts,
 } from './row-columns.ts';
 import { makeSlugSet } from './slug-set.ts';
@@ -64,55 +62,77 @@ export const NO_YEAR = -0x8000;
 
 /**
  * Reads a table to its end, each row that breaks the contract left out and reported.
- * @param start called with the number of rows that there will be; gives what takes each row
+ * @param columns the first is `id`, which the rows are ordered by
+ * @returns how many rows there were
  */
 export type ReadTable = (
   table: Table,
-  sql: string,
-  start: (rows: number) => (row: Row) => void,
-) => Promise<void>;
+  columns: string,
+  onRow: (row: Row) => void,
+) => Promise<number>;
 
-/** Called every few thousand rows. */
-export type OnRows = (table: Table, rows: number, ofRows: number) => void;
+/**
+ * Called every few thousand rows and in the end.
+ * @param share about how much of the table was read, 1 in the end
+ */
+export type OnRows = (table: Table, rows: number, share: number) => void;
 
 const ROWS_PER_REPORT = 4096;
 
 export function makeReadTable(reader: Reader, report: Report, onRows: OnRows): ReadTable {
-  return async (table, sql, start) => {
-    const [[count] = []] = await reader.rows(`SELECT COUNT(*) FROM ${table}`);
-    const ofRows = Number(count);
-    const onRow = start(ofRows);
+  return async (table, columns, onRow) => {
+    const [[last = null] = []] = await reader.rows(`SELECT MAX(id) FROM ${table}`);
+    let id: Value = null;
     let rows = 0;
-    const read = await reader.each(sql, (row) => {
-      if (rows === ofRows) throw new Error(`The table ${table} has more than its ${ofRows} rows.`);
+    await reader.each(`SELECT ${columns} FROM ${table} ORDER BY id`, (row) => {
+      id = row[0] ?? null;
       try {
         onRow(row);
       } catch (error) {
         if (!(error instanceof check.RowFault)) throw error;
-        report.leaveOut(table, row[0] ?? null, error.message);
+        report.leaveOut(table, id, error.message);
       }
-      if (++rows % ROWS_PER_REPORT === 0) onRows(table, rows, ofRows);
+      if (++rows % ROWS_PER_REPORT === 0) onRows(table, rows, shareOf(id, last));
     });
-    // A stream that was cut by KILL QUERY ends as if it were whole.
-    if (read !== ofRows) {
+    // A stream that was cut by KILL QUERY ends as if it were whole. To count the rows would tell,
+    // too, and takes the server as long as a good part of the read.
+    if (String(id) !== String(last)) {
       throw new Error(
-        `The table ${table} was read to ${read} of its ${ofRows} rows, then the read ended.`,
+        `The table ${table} was read to id ${id} in row ${rows}, then the read ended: the last id is ${last}.`,
       );
     }
-    report.setRows(table, read);
-    onRows(table, read, ofRows);
+    report.setRows(table, rows);
+    onRows(table, rows, 1);
+    return rows;
+  };
+}
+
+/** How far an id is on the way to the last; below 1, as others of the last id may follow. */
+function shareOf(id: Value, last: Value): number {
+  return Math.min(Number(id) / Number(last), 0.999) || 0;
+}
+
+/** Takes ids in the order of reading. @returns what throws on one that is not above the one before */
+function ascendingIds(): (id: Id) => void {
+  let last: Id = [-1, 0];
+  return (id) => {
+    if (compareIds(id, last) <= 0) throw new check.RowFault('the id stands twice');
+    last = id;
   };
 }
 
 /** @returns the platforms by name, then slug, and the number of each by its id */
 export async function readPlatforms(read: ReadTable) {
   const found: (Platform & { id: string })[] = [];
+  const taken = new Set<string>();
   const slugs = new Set<string>();
-  await read('platforms', 'SELECT id, slug, name FROM platforms ORDER BY id', () => (row) => {
+  await read('platforms', 'id, slug, name', (row) => {
     check.checkId(row[0] ?? null);
     const slug = check.checkSlug(row[1] ?? null);
     const name = check.checkText(row[2] ?? null, 'name');
+    if (taken.has(String(row[0]))) throw new check.RowFault('the id stands twice');
     if (slugs.has(slug)) throw new check.RowFault('the slug stands twice');
+    taken.add(String(row[0]));
     slugs.add(slug);
     found.push({ id: String(row[0]), slug, name });
   });
@@ -127,109 +147,122 @@ export async function readPlatforms(read: ReadTable) {
   };
 }
 
+const GAME_COLUMNS = {
+  idHigh: Uint32Array,
+  idLow: Uint32Array,
+  platform: Uint32Array,
+  year: Int16Array,
+  genresOf: Uint32Array,
+  headStart: Float64Array,
+  headLength: Uint32Array,
+};
+
 /** @param heads a spool with a bucket for each platform */
 export async function readGames(
   read: ReadTable,
   platformNumbers: ReadonlyMap<string, number>,
   heads: Spool,
 ): Promise<Games> {
-  let games: Games | undefined;
-  const sql =
-    'SELECT id, platform_id, slug, title, release_year, description, genres, developer, publisher FROM games ORDER BY id';
-  await read('games', sql, (rows) => {
-    const slugs = makeTexts(rows);
-    const titles = makeTexts(rows);
-    const genres = intern();
-    const taken = makeSlugSet(rows, slugs.texts);
-    const made = {
-      rows: 0,
-      ids: ids(rows),
-      platform: numbers(Uint32Array, rows).fill(LEFT_OUT),
-      titles: titles.texts,
-      slugs: slugs.texts,
-      year: numbers(Int16Array, rows),
-      genres: genres.values,
-      genresOf: numbers(Uint32Array, rows),
-      headStart: numbers(Float64Array, rows),
-      headLength: numbers(Uint32Array, rows),
-    };
-    games = made;
-    return (row) => {
-      const place = made.rows;
-      addId(made.ids, place, check.checkId(row[0] ?? null));
-      made.rows++;
+  const { columns, reserve } = growingColumns(GAME_COLUMNS);
+  const slugs = makeTexts();
+  const titles = makeTexts();
+  const genres = intern();
+  const taken = makeSlugSet(slugs.texts);
+  const checkAscends = ascendingIds();
+  let rows = 0;
+  await read(
+    'games',
+    'id, platform_id, slug, title, release_year, description, genres, developer, publisher',
+    (row) => {
+      const id = check.checkId(row[0] ?? null);
+      checkAscends(id);
+      const place = rows++;
+      reserve(place);
+      columns.idHigh[place] = id[0];
+      columns.idLow[place] = id[1];
+      columns.platform[place] = LEFT_OUT;
       const platform = platformNumbers.get(String(row[1]));
       if (platform === undefined) throw new check.RowFault('the platform does not exist');
       const slug = check.checkSlug(row[2] ?? null);
       const title = check.checkText(row[3] ?? null, 'title');
-      const year = check.checkOptionalYear(row[4] ?? null);
-      const description = check.checkOptionalText(row[5] ?? null, 'description');
-      const genre = check.checkOptionalText(row[6] ?? null, 'genres');
-      const developer = check.checkOptionalText(row[7] ?? null, 'developer');
-      const publisher = check.checkOptionalText(row[8] ?? null, 'publisher');
+      const game = {
+        id: row[0] ?? null,
+        slug,
+        title,
+        year: check.checkOptionalYear(row[4] ?? null),
+        description: check.checkOptionalText(row[5] ?? null, 'description'),
+        genres: check.checkOptionalText(row[6] ?? null, 'genres'),
+        developer: check.checkOptionalText(row[7] ?? null, 'developer'),
+        publisher: check.checkOptionalText(row[8] ?? null, 'publisher'),
+      };
       slugs.add(place, slug);
       if (!taken.add(platform, place, slug)) {
         throw new check.RowFault('the slug stands twice on its platform');
       }
       titles.add(place, title);
-      made.platform[place] = platform;
-      made.year[place] = year ?? NO_YEAR;
-      made.genresOf[place] = genres.numberOf(genre);
-      made.headStart[place] = heads.endOf(platform);
-      made.headLength[place] = heads.add(
-        platform,
-        encodeGameHead(String(row[0]), slug, title, year, description, genre, developer, publisher),
-      );
-    };
-  });
-  return games as Games;
+      columns.platform[place] = platform;
+      columns.year[place] = game.year ?? NO_YEAR;
+      columns.genresOf[place] = genres.numberOf(game.genres);
+      columns.headStart[place] = heads.endOf(platform);
+      const start = heads.begin(platform, mostOfGameHead(game));
+      const end = putGameHead(heads.buffer, start, game);
+      heads.end(platform, end);
+      columns.headLength[place] = end - start;
+    },
+  );
+  const { idHigh: high, idLow: low, ...others } = columns;
+  return {
+    rows,
+    ids: { high, low },
+    titles: titles.texts,
+    slugs: slugs.texts,
+    genres: genres.values,
+    ...others,
+  };
 }
 
+const COVER_COLUMNS = {
+  idHigh: Uint32Array,
+  idLow: Uint32Array,
+  game: Uint32Array,
+  region: Uint32Array,
+  type: Uint32Array,
+  approvedAt: Float64Array,
+};
+
 export async function readCovers(read: ReadTable, report: Report, games: Games): Promise<Covers> {
-  let covers: Covers | undefined;
-  const sql = 'SELECT id, game_id, region, type, status, approved_at FROM covers ORDER BY id';
-  await read('covers', sql, (rows) => {
-    const regions: Interned = intern();
-    const types: Interned = intern();
-    const made = {
-      rows: 0,
-      ids: ids(rows),
-      game: numbers(Uint32Array, rows).fill(LEFT_OUT),
-      regions: regions.values,
-      types: types.values,
-      region: numbers(Uint32Array, rows),
-      type: numbers(Uint32Array, rows),
-      approvedAt: numbers(Float64Array, rows),
-    };
-    covers = made;
-    let lastGame = 0;
-    return (row) => {
-      const place = made.rows;
-      addId(made.ids, place, check.checkId(row[0] ?? null));
-      made.rows++;
-      if (row[4] !== 'approved') return;
-      const game = findId(
-        games.ids,
-        games.rows,
-        check.checkId(row[1] ?? null, 'game_id'),
-        lastGame,
-      );
-      if (game < 0) throw new check.RowFault('the game does not exist');
-      lastGame = game;
-      const region = check.checkOptionalText(row[2] ?? null, 'region');
-      const type = check.checkOptionalText(row[3] ?? null, 'type');
-      const approvedAt = check.checkOptionalTime(row[5] ?? null, 'approved_at');
-      if (games.platform[game] === LEFT_OUT) {
-        report.addConsequence();
-        return;
-      }
-      made.game[place] = game;
-      made.region[place] = regions.numberOf(region);
-      made.type[place] = types.numberOf(type);
-      made.approvedAt[place] = approvedAt;
-    };
+  const { columns, reserve } = growingColumns(COVER_COLUMNS);
+  const regions = intern();
+  const types = intern();
+  const checkAscends = ascendingIds();
+  let rows = 0;
+  let lastGame = 0;
+  await read('covers', 'id, game_id, region, type, status, approved_at', (row) => {
+    const id = check.checkId(row[0] ?? null);
+    checkAscends(id);
+    const place = rows++;
+    reserve(place);
+    columns.idHigh[place] = id[0];
+    columns.idLow[place] = id[1];
+    columns.game[place] = LEFT_OUT;
+    if (row[4] !== 'approved') return;
+    const game = findId(games.ids, games.rows, check.checkId(row[1] ?? null, 'game_id'), lastGame);
+    if (game < 0) throw new check.RowFault('the game does not exist');
+    lastGame = game;
+    const region = check.checkOptionalText(row[2] ?? null, 'region');
+    const type = check.checkOptionalText(row[3] ?? null, 'type');
+    const approvedAt = check.checkOptionalTime(row[5] ?? null, 'approved_at');
+    if (games.platform[game] === LEFT_OUT) {
+      report.addConsequence();
+      return;
+    }
+    columns.game[place] = game;
+    columns.region[place] = regions.numberOf(region);
+    columns.type[place] = types.numberOf(type);
+    columns.approvedAt[place] = approvedAt;
   });
-  return covers as Covers;
+  const { idHigh: high, idLow: low, ...others } = columns;
+  return { rows, ids: { high, low }, regions: regions.values, types: types.values, ...others };
 }
 
 /** Covers of so many successive numbers have their files in one bucket of the spool. */
@@ -247,19 +280,15 @@ export async function readFiles(
   { files_url }: Settings,
   spool: Spool,
 ): Promise<number> {
+  const checkAscends = ascendingIds();
   let files = 0;
+  let lastCover = 0;
   // Not by cover: the server would sort them all first, which takes longer than to read them.
-  const sql =
-    'SELECT id, cover_id, variant, mime_type, width, height, size_bytes, path FROM cover_files ORDER BY id';
-  await read('cover_files', sql, () => {
-    let lastId: Id = [-1, 0];
-    let lastCover = 0;
-    return (row) => {
-      const id = check.checkId(row[0] ?? null);
-      if ((id[0] - lastId[0] || id[1] - lastId[1]) <= 0) {
-        throw new check.RowFault('the id stands twice');
-      }
-      lastId = id;
+  await read(
+    'cover_files',
+    'id, cover_id, variant, mime_type, width, height, size_bytes, path',
+    (row) => {
+      checkAscends(check.checkId(row[0] ?? null));
       const cover = findId(
         covers.ids,
         covers.rows,
@@ -270,28 +299,22 @@ export async function readFiles(
       lastCover = cover;
       const number = numberOfCover[cover] as number;
       if (number === LEFT_OUT) return;
-      const file = encodeFile(
-        String(row[0]),
-        check.checkOptionalText(row[2] ?? null, 'variant'),
-        check.checkOptionalText(row[3] ?? null, 'mime_type'),
-        check.checkOptionalCount(row[4] ?? null, 'width'),
-        check.checkOptionalCount(row[5] ?? null, 'height'),
-        check.checkOptionalCount(row[6] ?? null, 'size_bytes'),
-        check.checkFileUrl(row[7] ?? null, files_url),
-      );
-      spool.add(Math.floor(number / COVERS_PER_BUCKET), file, number);
+      const file = {
+        id: row[0] ?? null,
+        variant: check.checkOptionalText(row[2] ?? null, 'variant'),
+        mimeType: check.checkOptionalText(row[3] ?? null, 'mime_type'),
+        width: check.checkOptionalCount(row[4] ?? null, 'width'),
+        height: check.checkOptionalCount(row[5] ?? null, 'height'),
+        sizeBytes: check.checkOptionalCount(row[6] ?? null, 'size_bytes'),
+        url: check.checkFileUrl(row[7] ?? null, files_url),
+      };
+      const bucket = Math.floor(number / COVERS_PER_BUCKET);
+      const start = spool.begin(bucket, mostOfFile(file));
+      spool.end(bucket, putFile(spool.buffer, start, file), number);
       files++;
-    };
-  });
+    },
+  );
   return files;
-}
-
-function addId(all: Ids, place: number, id: Id): void {
-  if (place > 0 && compareId(all, place - 1, id) >= 0) {
-    throw new check.RowFault('the id stands twice');
-  }
-  all.high[place] = id[0];
-  all.low[place] = id[1];
 }
 
 function compare(a: string, b: string): number {

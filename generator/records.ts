@@ -4,39 +4,56 @@
  */
 import type { Value } from '../database/database.ts';
 import type { Settings } from '../format/manifest.ts';
-
-// Nearly every short text is plain ASCII without quotes: no need for the general way.
-const PLAIN = /^[ !#-[\]-~]*$/;
+import { mostBytes, putAscii, putInteger, putText } from './json-bytes.ts';
 
 /** JSON of a text. */
 export function encodeText(value: string | null): string {
-  if (value === null) return 'null';
-  return value.length < 200 && PLAIN.test(value)
-    ? `"${value}"`
-    : JSON.stringify(value.toWellFormed());
+  return value === null ? 'null' : JSON.stringify(value.toWellFormed());
 }
 
-/** A game's record up to its publisher; {@link encodeGameTail} ends it. */
-export function encodeGameHead(
-  id: string,
-  slug: string,
-  title: string,
-  year: number | null,
-  description: string | null,
-  genres: string | null,
-  developer: string | null,
-  publisher: string | null,
-): string {
-  return `{"id":${id},"slug":"${slug}","title":${encodeText(title)},"release_year":${year},"description":${encodeText(description)},"genres":${encodeText(genres)},"developer":${encodeText(developer)},"publisher":${encodeText(publisher)}`;
+/** A game as the first part of its record shows it. */
+export interface GameHead {
+  readonly id: Value;
+  readonly slug: string;
+  readonly title: string;
+  readonly year: number | null;
+  readonly description: string | null;
+  readonly genres: string | null;
+  readonly developer: string | null;
+  readonly publisher: string | null;
 }
 
-export function encodeGameTail(
-  coverCount: number,
-  platformRef: string,
-  platformUrl: string,
-  slug: string,
-): string {
-  return `,"cover_count":${coverCount},"platform":${platformRef},"url":"${platformUrl}/game/${slug}"}`;
+/** At least as many bytes as {@link putGameHead} writes. */
+export function mostOfGameHead(game: GameHead): number {
+  const { slug, title, description, genres, developer, publisher } = game;
+  const optional = [description, genres, developer, publisher];
+  const texts = optional.reduce((units, text) => units + (text?.length ?? 0), 0);
+  return FIXED_BYTES + mostBytes(slug.length + title.length + texts);
+}
+
+/** Writes a game's record up to its publisher. @returns where it ends */
+export function putGameHead(target: Buffer, at: number, game: GameHead): number {
+  let end = putAscii(target, at, '{"id":');
+  end = putInteger(target, end, game.id);
+  end = putAscii(target, end, ',"slug":"');
+  end = putAscii(target, end, game.slug);
+  end = putAscii(target, end, '","title":');
+  end = putText(target, end, game.title);
+  end = putAscii(target, end, ',"release_year":');
+  end = putInteger(target, end, game.year);
+  end = putAscii(target, end, ',"description":');
+  end = putText(target, end, game.description);
+  end = putAscii(target, end, ',"genres":');
+  end = putText(target, end, game.genres);
+  end = putAscii(target, end, ',"developer":');
+  end = putText(target, end, game.developer);
+  end = putAscii(target, end, ',"publisher":');
+  return putText(target, end, game.publisher);
+}
+
+/** A game's record from its number of covers to its slug, which it ends with: the same for all of a platform. */
+export function encodeGameTail(platformRef: string, platformUrl: string): string {
+  return `,"platform":${platformRef},"url":"${platformUrl}/game/`;
 }
 
 /** A platform as it stands inside games and covers. */
@@ -59,37 +76,42 @@ export function encodePlatform(
   return `{"slug":"${slug}","name":${encodeText(name)},"game_count":${games},"cover_count":${covers},"url":"${url}"}`;
 }
 
-/** A game as it stands inside covers. */
-export function encodeCoverGame(slug: string, title: string, platformRef: string): string {
-  return `{"slug":"${slug}","title":${encodeText(title)},"platform":${platformRef}}`;
+export interface CoverFile {
+  readonly id: Value;
+  readonly variant: string | null;
+  readonly mimeType: string | null;
+  readonly width: Value;
+  readonly height: Value;
+  readonly sizeBytes: Value;
+  readonly url: string;
 }
 
-/**
- * A cover's record up to its files; the files and `]}` end it.
- * @param region, @param type as JSON
- */
-export function encodeCoverHead(
-  id: string,
-  region: string,
-  type: string,
-  approvedAt: string | null,
-  game: string,
-): string {
-  const time = approvedAt === null ? 'null' : `"${approvedAt}"`;
-  return `{"id":${id},"region":${region},"type":${type},"approved_at":${time},"game":${game},"files":[`;
+/** At least as many bytes as {@link putFile} writes. */
+export function mostOfFile({ variant, mimeType, url }: CoverFile): number {
+  return FIXED_BYTES + mostBytes((variant?.length ?? 0) + (mimeType?.length ?? 0) + url.length);
 }
 
-export function encodeFile(
-  id: string,
-  variant: string | null,
-  mimeType: string | null,
-  width: Value,
-  height: Value,
-  sizeBytes: Value,
-  url: string,
-): string {
-  return `{"id":${id},"variant":${encodeText(variant)},"mime_type":${encodeText(mimeType)},"width":${width},"height":${height},"size_bytes":${sizeBytes},"url":${encodeText(url)}}`;
+/** Writes a file as it stands inside covers. @returns where it ends */
+export function putFile(target: Buffer, at: number, file: CoverFile): number {
+  let end = putAscii(target, at, '{"id":');
+  end = putInteger(target, end, file.id);
+  end = putAscii(target, end, ',"variant":');
+  end = putText(target, end, file.variant);
+  end = putAscii(target, end, ',"mime_type":');
+  end = putText(target, end, file.mimeType);
+  end = putAscii(target, end, ',"width":');
+  end = putInteger(target, end, file.width);
+  end = putAscii(target, end, ',"height":');
+  end = putInteger(target, end, file.height);
+  end = putAscii(target, end, ',"size_bytes":');
+  end = putInteger(target, end, file.sizeBytes);
+  end = putAscii(target, end, ',"url":');
+  end = putText(target, end, file.url);
+  return putAscii(target, end, '}');
 }
+
+/** More than the names, numbers and marks of any record here take. */
+export const FIXED_BYTES = 256;
 
 const DAY_SECONDS = 86_400;
 /** The date of each day that was met: times repeat days by the thousand. */

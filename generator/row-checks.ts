@@ -110,10 +110,24 @@ export function checkFileUrl(value: Value, filesUrl: string): string {
     if (!/^https?:\/\//i.test(value) || !URL.canParse(value)) {
       throw new RowFault('path is neither relative nor an http or https address');
     }
-    return new URL(value).href;
+    return encodeRest(new URL(value).href);
   }
   const path = value.replace(/^\/+/, '');
   if (path === '') throw new RowFault('path is empty');
   if (path.split('/').includes('..')) throw new RowFault('path leaves its folder');
   return `${filesUrl}/${path.toWellFormed().split('/').map(encodeURIComponent).join('/')}`;
+}
+
+// What the URL standard leaves as it is after the host and RFC 3986 does not allow there.
+const NOT_IN_URI = /[^A-Za-z0-9._~:/?@!$&'()*+,;=%-]|%(?![0-9A-Fa-f]{2})/g;
+
+/** Makes the address of an http resource, as URL gives it, one that RFC 3986 allows. */
+function encodeRest(href: string): string {
+  const start = href.indexOf('/', href.indexOf('//') + 2);
+  const fragment = href.indexOf('#') - start;
+  const rest = href.slice(start).replace(NOT_IN_URI, (character, at: number) => {
+    if (at === fragment) return character;
+    return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
+  });
+  return href.slice(0, start) + rest;
 }

@@ -3,37 +3,55 @@
  * and is stored nowhere twice.
  */
 import { slugHash } from '../format/record-index.ts';
-import type { Texts } from './row-columns.ts';
+import { growingColumns, type Texts } from './row-columns.ts';
 
 export interface SlugSet {
   /** Takes the slug of a row that is in the texts already. @returns false when it was taken */
   add(platform: number, place: number, slug: string): boolean;
 }
 
-/** @param rows how many there may be @param slugs of each row, in ASCII */
-export function makeSlugSet(rows: number, { chunks, chunkOf, start, length }: Texts): SlugSet {
-  // At most half full.
-  const slots = new Uint32Array(2 ** Math.ceil(Math.log2(Math.max(rows, 1) * 2)));
-  const platformOf = new Uint32Array(rows);
-  const mask = slots.length - 1;
+/** @param texts the slug of each row, in ASCII */
+export function makeSlugSet({ chunks, columns: texts }: Texts): SlugSet {
+  const { columns: known, reserve } = growingColumns({ platform: Uint32Array, hash: Uint32Array });
+  // The place of each slug and one; at most half full.
+  let slots = new Uint32Array(8192);
+  let taken = 0;
 
   function isAt(place: number, slug: string): boolean {
-    if (length[place] !== slug.length) return false;
-    const chunk = chunks[chunkOf[place] as number] as Uint8Array;
-    const from = start[place] as number;
+    if (texts.length[place] !== slug.length) return false;
+    const chunk = chunks[texts.chunkOf[place] as number] as Uint8Array;
+    const from = texts.start[place] as number;
     for (let i = 0; i < slug.length; i++) if (chunk[from + i] !== slug.charCodeAt(i)) return false;
     return true;
   }
 
+  function grow(): void {
+    const entries = slots.filter((entry) => entry !== 0);
+    slots = new Uint32Array(slots.length * 2);
+    for (const entry of entries) slots[freeSlot(known.hash[entry - 1] as number)] = entry;
+  }
+
+  function freeSlot(hash: number): number {
+    const mask = slots.length - 1;
+    let slot = hash & mask;
+    while (slots[slot] !== 0) slot = (slot + 1) & mask;
+    return slot;
+  }
+
   return {
     add(platform, place, slug) {
-      let slot = slugHash(platform, slug) & mask;
+      const hash = slugHash(platform, slug);
+      const mask = slots.length - 1;
+      let slot = hash & mask;
       for (; slots[slot] !== 0; slot = (slot + 1) & mask) {
         const other = (slots[slot] as number) - 1;
-        if (platformOf[other] === platform && isAt(other, slug)) return false;
+        if (known.platform[other] === platform && isAt(other, slug)) return false;
       }
+      reserve(place);
+      known.platform[place] = platform;
+      known.hash[place] = hash;
       slots[slot] = place + 1;
-      platformOf[place] = platform;
+      if (++taken * 2 > slots.length) grow();
       return true;
     },
   };

@@ -14,8 +14,15 @@ const SMALLEST_EXTENT = 4 * 1024;
 export interface Spool {
   /** How many bytes a bucket holds: where its next piece starts. */
   endOf(bucket: number): number;
-  /** Puts a piece at the end of a bucket. @returns its length in bytes, without a tag's */
-  add(bucket: number, piece: string, tag?: number): number;
+  /** What the next piece is written to. */
+  readonly buffer: Buffer;
+  /**
+   * Makes room for a piece of at most so many bytes at the end of a bucket.
+   * @returns where in {@link buffer} it is to be written
+   */
+  begin(bucket: number, most: number): number;
+  /** Takes the piece that was written, up to a place of {@link buffer}. */
+  end(bucket: number, end: number, tag?: number): void;
   /** Writes out what is buffered. @returns where everything is, for whichever thread reads it */
   finish(): SpoolContent;
   /** Removes the file. */
@@ -46,8 +53,8 @@ function writeNumber(buffer: Buffer, at: number, value: number): void {
 /** A tagged piece begins with its tag and its length, 32 bits each. */
 const TAG_BYTES = 8;
 
-/** @param buckets how many there are */
-export function makeSpool(file: string, buckets: number): Spool {
+/** @param buckets how many there are, @param isTagged whether each piece has a tag */
+export function makeSpool(file: string, buckets: number, isTagged: boolean): Spool {
   const descriptor = openSync(file, 'wx+', 0o600);
   const share = Math.floor(BUFFERED_BYTES / Math.max(1, buckets));
   const extentBytes = Math.min(LARGEST_EXTENT, Math.max(SMALLEST_EXTENT, share));
@@ -59,6 +66,8 @@ export function makeSpool(file: string, buckets: number): Spool {
   let slab = Buffer.allocUnsafeSlow(buckets * extentBytes);
   const buffered = new Uint32Array(buckets);
   let fileEnd = 0;
+  // Of a piece that may not fit its extent, until it is taken.
+  let large: Buffer | undefined;
 
   function write(number: number, bytes: Buffer): void {
     const bucket = all[number] as Bucket;
@@ -82,32 +91,28 @@ export function makeSpool(file: string, buckets: number): Spool {
     buffered[number] = 0;
   }
 
-  /** @returns the length of the piece */
-  function put(buffer: Buffer, at: number, piece: string, tag: number | undefined): number {
-    if (tag === undefined) return buffer.write(piece, at);
-    const length = buffer.write(piece, at + TAG_BYTES);
-    writeNumber(buffer, at, tag);
-    writeNumber(buffer, at + 4, length);
-    return length;
-  }
-
   return {
     endOf: (number) => (all[number] as Bucket).size + (buffered[number] as number),
-    add(number, piece, tag) {
-      const head = tag === undefined ? 0 : TAG_BYTES;
-      // Three bytes a code unit is the most that UTF-8 takes. No piece spans two extents.
-      const most = head + piece.length * 3;
-      if (most > extentBytes - (buffered[number] as number)) flush(number);
-      if (most > extentBytes) {
-        const large = Buffer.allocUnsafeSlow(most);
-        const length = put(large, 0, piece, tag);
-        write(number, large.subarray(0, head + length));
-        return length;
+    get buffer() {
+      return large ?? slab;
+    },
+    begin(number, most) {
+      // No piece spans two extents.
+      if (TAG_BYTES + most > extentBytes - (buffered[number] as number)) flush(number);
+      large = TAG_BYTES + most > extentBytes ? Buffer.allocUnsafeSlow(TAG_BYTES + most) : undefined;
+      const start = large ? 0 : number * extentBytes + (buffered[number] as number);
+      return isTagged ? start + TAG_BYTES : start;
+    },
+    end(number, end, tag = 0) {
+      const buffer = large ?? slab;
+      const start = large ? 0 : number * extentBytes + (buffered[number] as number);
+      if (isTagged) {
+        writeNumber(buffer, start, tag);
+        writeNumber(buffer, start + 4, end - start - TAG_BYTES);
       }
-      const at = buffered[number] as number;
-      const length = put(slab, number * extentBytes + at, piece, tag);
-      buffered[number] = at + head + length;
-      return length;
+      if (large) write(number, large.subarray(0, end));
+      else buffered[number] = end - number * extentBytes;
+      large = undefined;
     },
     finish() {
       for (let number = 0; number < buckets; number++) flush(number);

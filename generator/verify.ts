@@ -26,9 +26,10 @@ import {
 } from '../format/record-index.ts';
 import { openSearchIndex } from '../format/search-index.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../format/words.ts';
-import { checkPacks, type Pack } from './check-packs.ts';
+import { checkPack, checkPackFiles, type Pack } from './check-packs.ts';
 import { hashFile, readChecked } from './checked-files.ts';
 import { both, type SecondThread } from './second-thread.ts';
+import { makeSharedQueue } from './shared-queue.ts';
 
 /**
  * @param dir the generation's folder
@@ -36,7 +37,10 @@ import { both, type SecondThread } from './second-thread.ts';
  * @throws Error saying what is wrong, with the file's name
  */
 export async function verifyGeneration(dir: string): Promise<Manifest> {
-  return verify(dir, async (packs) => checkPacks(dir, packs, true));
+  return verify(dir, async (packs, checkOthers) => {
+    checkOthers();
+    for (const pack of packs) checkPack(dir, pack, true);
+  });
 }
 
 /**
@@ -44,16 +48,21 @@ export async function verifyGeneration(dir: string): Promise<Manifest> {
  * their hashes were taken of the very bytes that the SHA-256 of each file speaks of.
  */
 export async function verifyWritten(dir: string, second: SecondThread): Promise<Manifest> {
-  return verify(dir, async (packs) => {
-    const [ours, theirs] = halves(packs);
-    const checked = second.run('checkPacks', dir, theirs, false);
-    await both(checked, (async () => checkPacks(dir, ours, false))());
+  return verify(dir, async (packs, checkOthers) => {
+    const queue = makeSharedQueue(packs.length);
+    const theirs = second.run('checkPackFiles', dir, packs, queue, 'back');
+    const ours = (async () => {
+      checkOthers();
+      checkPackFiles(dir, packs, queue, 'front');
+    })();
+    await both(theirs, ours);
   });
 }
 
+/** @param checkPacks is handed what checks everything else, too */
 async function verify(
   dir: string,
-  checkAllPacks: (packs: readonly Pack[]) => Promise<void>,
+  checkPacks: (packs: readonly Pack[], checkOthers: () => void) => Promise<void>,
 ): Promise<Manifest> {
   const manifest = readManifest(dir);
   await checkFileList(dir, manifest);
@@ -72,30 +81,19 @@ async function verify(
     ],
   );
   checkCounts(manifest, index);
-  checkPlatforms(read(PLATFORMS), index);
-  checkSearch(read(SEARCH_INDEX), manifest);
   const isPack = new Set(packs.map(({ file }) => file.path));
-  for (const file of manifest.files) {
-    if (isPack.has(file.path)) continue;
-    if (/^(?:games|covers)\//.test(file.path))
-      throw new Error(`${file.path} belongs to no platform.`);
-    hashFile(dir, file);
-  }
-  await checkAllPacks(packs);
-  checkLookups(dir, index);
+  await checkPacks(packs, () => {
+    checkPlatforms(read(PLATFORMS), index);
+    checkSearch(read(SEARCH_INDEX), manifest);
+    for (const file of manifest.files) {
+      if (isPack.has(file.path)) continue;
+      if (/^(?:games|covers)\//.test(file.path))
+        throw new Error(`${file.path} belongs to no platform.`);
+      hashFile(dir, file);
+    }
+    checkLookups(dir, index);
+  });
   return manifest;
-}
-
-/** Two lists of about as many bytes. */
-function halves(packs: readonly Pack[]): [Pack[], Pack[]] {
-  const lists: [Pack[], Pack[]] = [[], []];
-  const bytes = [0, 0] as [number, number];
-  for (const pack of packs) {
-    const least = bytes[0] <= bytes[1] ? 0 : 1;
-    bytes[least] += pack.file.size;
-    lists[least].push(pack);
-  }
-  return lists;
 }
 
 /** @throws Error when it is missing, damaged or of another version */

@@ -5,8 +5,8 @@ import { encodeColumns } from '../format/columns.ts';
 import { COVER_INDEX, coversPack } from '../format/layout.ts';
 import type { ManifestFile } from '../format/manifest.ts';
 import type { CoverColumns, RecordColumns } from '../format/record-index.ts';
-import type { FileWriter } from './file-writer.ts';
 import { writeWhole } from './file-writer.ts';
+import { mostBytes, putAscii, putBytes, putText } from './json-bytes.ts';
 import type { Numbering } from './numbering.ts';
 import { writePack } from './packs.ts';
 import {
@@ -16,19 +16,12 @@ import {
   LEFT_OUT,
   type Platform,
 } from './read-catalogue.ts';
-import {
-  encodeCoverGame,
-  encodeCoverHead,
-  encodePlatformRef,
-  encodeText,
-  encodeTime,
-} from './records.ts';
-import { idText, openTexts } from './row-columns.ts';
+import { encodePlatformRef, encodeText, encodeTime, FIXED_BYTES } from './records.ts';
+import { makeTextWriter, putId } from './row-columns.ts';
+import { type QueueEnd, type SharedQueue, takeFrom } from './shared-queue.ts';
 import { readTagged, type SpoolContent, type TaggedPieces } from './spool.ts';
 
 const COMMA = 0x2c;
-const CLOSING_BRACKET = 0x5d;
-const CLOSING_BRACE = 0x7d;
 
 /** What the packs of covers are made from. */
 export interface CoverSource {
@@ -41,91 +34,120 @@ export interface CoverSource {
 }
 
 /**
- * Which platforms are still to be written: one thread takes them from the front, one from the back,
- * until they meet, so that both are done at the same time.
- */
-export interface PlatformQueue {
-  readonly platforms: number;
-  /** One entry: how many were taken. */
-  readonly taken: Int32Array;
-}
-
-/**
  * Writes the packs of the platforms that it takes from the queue.
- * @param columns take where each cover stands
+ * @param columns take where each cover stands, @param queue of platforms
  */
 export async function writeCoverPacks(
   dir: string,
   { platforms, games, covers, numbering, fileSpool }: CoverSource,
   columns: RecordColumns,
-  queue: PlatformQueue,
-  end: 'front' | 'back',
+  queue: SharedQueue,
+  end: QueueEnd,
 ): Promise<ManifestFile[]> {
   const { placeOfGame, firstGame, placeOfCover, firstCover } = numbering;
-  const slugAt = openTexts(games.slugs);
-  const titleAt = openTexts(games.titles);
-  const regions = covers.regions.map(encodeText);
-  const types = covers.types.map(encodeText);
-  const addFiles = makeFileAdder(fileSpool, placeOfCover.length);
+  const { ids, region, type, approvedAt } = covers;
+  const coverGame = makeCoverGames(games);
+  const regions = covers.regions.map((value) => Buffer.from(encodeText(value)));
+  const types = covers.types.map((value) => Buffer.from(encodeText(value)));
+  const files = makeFileCopier(fileSpool, placeOfCover.length);
   const written: ManifestFile[] = [];
-  for (let own = 0; Atomics.add(queue.taken, 0, 1) < queue.platforms; own++) {
-    const platform = end === 'front' ? own : queue.platforms - 1 - own;
+  for (const platform of takeFrom(queue, end)) {
     const { slug, name } = platforms[platform] as Platform;
-    const reference = encodePlatformRef(slug, name);
+    const reference = Buffer.from(encodePlatformRef(slug, name));
     const from = firstCover[firstGame[platform] as number] as number;
     const to = firstCover[firstGame[platform + 1] as number] as number;
     let game = (firstGame[platform] as number) - 1;
-    let gameMember = '';
+    let gameMember: Uint8Array = new Uint8Array();
     const pack = writePack(dir, coversPack(slug), from, to, columns, (writer, number) => {
       // Covers come in the order of their games.
       if (number >= (firstCover[game + 1] as number)) {
         while (number >= (firstCover[game + 1] as number)) game++;
-        const place = placeOfGame[game] as number;
-        gameMember = encodeCoverGame(slugAt(place), titleAt(place), reference);
+        gameMember = coverGame(placeOfGame[game] as number, reference);
       }
       const place = placeOfCover[number] as number;
-      const head = encodeCoverHead(
-        idText(covers.ids, place),
-        regions[covers.region[place] as number] as string,
-        types[covers.type[place] as number] as string,
-        encodeTime(covers.approvedAt[place] as number),
-        gameMember,
-      );
-      addFiles(writer, number, head);
+      const ofRegion = regions[region[place] as number] as Buffer;
+      const ofType = types[type[place] as number] as Buffer;
+      const members = ofRegion.length + ofType.length + gameMember.length;
+      writer.reserve(FIXED_BYTES + members + files.seek(number));
+      const { buffer } = writer;
+      let end = putAscii(buffer, writer.at, '{"id":');
+      end = putId(buffer, end, ids, place);
+      end = putAscii(buffer, end, ',"region":');
+      end = putBytes(buffer, end, ofRegion);
+      end = putAscii(buffer, end, ',"type":');
+      end = putBytes(buffer, end, ofType);
+      end = putAscii(buffer, end, ',"approved_at":');
+      end = putText(buffer, end, encodeTime(approvedAt[place] as number));
+      end = putAscii(buffer, end, ',"game":');
+      end = putBytes(buffer, end, gameMember);
+      end = putAscii(buffer, end, ',"files":[');
+      end = files.copy(buffer, end);
+      writer.at = putAscii(buffer, end, ']}');
     });
     written.push(await pack);
   }
   return written;
 }
 
-/** @returns what writes a cover's record from its head and its files */
-function makeFileAdder(spool: SpoolContent, covers: number) {
+/** Writes the files of one cover after another. */
+interface FileCopier {
+  /** Turns to the files of a cover. @returns how many bytes {@link copy} will write at most */
+  seek(cover: number): number;
+  /** Writes the files with commas between them. @returns where they end */
+  copy(target: Buffer, at: number): number;
+}
+
+function makeFileCopier(spool: SpoolContent, covers: number): FileCopier {
   let loaded = -1;
   let pieces: TaggedPieces | undefined;
-  return (writer: FileWriter, number: number, head: string): void => {
-    const bucket = Math.floor(number / COVERS_PER_BUCKET);
-    const firstNumber = bucket * COVERS_PER_BUCKET;
-    if (bucket !== loaded || pieces === undefined) {
-      const count = Math.min(COVERS_PER_BUCKET, covers - firstNumber);
-      pieces = readTagged(spool, bucket, firstNumber, count);
-      loaded = bucket;
-    }
-    const { bytes, first, start, length } = pieces;
-    const from = first[number - firstNumber] as number;
-    const to = first[number - firstNumber + 1] as number;
-    let most = head.length * 3 + 2;
-    for (let piece = from; piece < to; piece++) most += (length[piece] as number) + 1;
-    writer.reserve(most);
-    const { buffer } = writer;
-    let end = writer.at + buffer.write(head, writer.at);
-    for (let piece = from; piece < to; piece++) {
-      if (piece > from) buffer[end++] = COMMA;
-      const begin = start[piece] as number;
-      end += bytes.copy(buffer, end, begin, begin + (length[piece] as number));
-    }
-    buffer[end++] = CLOSING_BRACKET;
-    buffer[end++] = CLOSING_BRACE;
-    writer.at = end;
+  let from = 0;
+  let to = 0;
+  return {
+    seek(cover) {
+      const bucket = Math.floor(cover / COVERS_PER_BUCKET);
+      const firstCover = bucket * COVERS_PER_BUCKET;
+      if (bucket !== loaded || pieces === undefined) {
+        const count = Math.min(COVERS_PER_BUCKET, covers - firstCover);
+        pieces = readTagged(spool, bucket, firstCover, count);
+        loaded = bucket;
+      }
+      const { first, length } = pieces;
+      from = first[cover - firstCover] as number;
+      to = first[cover - firstCover + 1] as number;
+      let most = 0;
+      for (let piece = from; piece < to; piece++) most += (length[piece] as number) + 1;
+      return most;
+    },
+    copy(target, at) {
+      if (pieces === undefined) return at;
+      const { bytes, start, length } = pieces;
+      let end = at;
+      for (let piece = from; piece < to; piece++) {
+        if (piece > from) target[end++] = COMMA;
+        const begin = start[piece] as number;
+        end += bytes.copy(target, end, begin, begin + (length[piece] as number));
+      }
+      return end;
+    },
+  };
+}
+
+/** @returns what gives a game, by its place, as it stands inside covers; good until the next */
+function makeCoverGames({ slugs, titles }: Games) {
+  const slug = makeTextWriter(slugs);
+  const title = makeTextWriter(titles);
+  let scratch = Buffer.alloc(0);
+  return (place: number, platform: Uint8Array): Uint8Array => {
+    const texts = slug.lengthOf(place) + mostBytes(title.lengthOf(place));
+    const most = FIXED_BYTES + texts + platform.length;
+    if (scratch.length < most) scratch = Buffer.allocUnsafeSlow(most * 2);
+    let end = putAscii(scratch, 0, '{"slug":"');
+    end = slug.put(scratch, end, place);
+    end = putAscii(scratch, end, '","title":');
+    end = title.putJson(scratch, end, place);
+    end = putAscii(scratch, end, ',"platform":');
+    end = putBytes(scratch, end, platform);
+    return scratch.subarray(0, putAscii(scratch, end, '}'));
   };
 }
 

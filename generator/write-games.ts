@@ -6,11 +6,12 @@ import { GAME_INDEX, gamesPack } from '../format/layout.ts';
 import type { ManifestFile, Settings } from '../format/manifest.ts';
 import { type GameColumns, makeSlots } from '../format/record-index.ts';
 import { writeWhole } from './file-writer.ts';
+import { putAscii, putBytes, putInteger } from './json-bytes.ts';
 import type { Numbering } from './numbering.ts';
 import { makeRecordColumns, writePack } from './packs.ts';
 import type { Games, Platform } from './read-catalogue.ts';
-import { encodeGameTail, encodePlatformRef, platformUrl } from './records.ts';
-import { openTexts } from './row-columns.ts';
+import { encodeGameTail, encodePlatformRef, FIXED_BYTES, platformUrl } from './records.ts';
+import { makeTextWriter, openTexts } from './row-columns.ts';
 import { openSpool, type SpoolContent } from './spool.ts';
 
 /** @param heads each game's record up to its publisher, platform by platform */
@@ -24,24 +25,27 @@ export async function writeGames(
 ): Promise<ManifestFile[]> {
   const { placeOfGame, firstGame, firstCover } = numbering;
   const { headStart, headLength } = games;
-  const slugAt = openTexts(games.slugs);
+  const slugs = makeTextWriter(games.slugs);
   const spool = openSpool(heads);
   const columns = makeRecordColumns(placeOfGame.length);
   const files: ManifestFile[] = [];
   for (const [platform, { slug, name }] of platforms.entries()) {
     const reference = encodePlatformRef(slug, name);
-    const url = platformUrl(settings, slug);
+    const tail = Buffer.from(encodeGameTail(reference, platformUrl(settings, slug)));
     const from = firstGame[platform] as number;
     const to = firstGame[platform + 1] as number;
     const pack = writePack(dir, gamesPack(slug), from, to, columns, (writer, number) => {
       const place = placeOfGame[number] as number;
       const covers = (firstCover[number + 1] as number) - (firstCover[number] as number);
-      const tail = encodeGameTail(covers, reference, url, slugAt(place));
       const head = headLength[place] as number;
-      writer.reserve(head + tail.length * 3);
-      spool.copy(platform, headStart[place] as number, head, writer.buffer, writer.at);
-      writer.at += head;
-      writer.at += writer.buffer.write(tail, writer.at);
+      writer.reserve(head + FIXED_BYTES + tail.length + slugs.lengthOf(place));
+      const { buffer } = writer;
+      spool.copy(platform, headStart[place] as number, head, buffer, writer.at);
+      let end = putAscii(buffer, writer.at + head, ',"cover_count":');
+      end = putInteger(buffer, end, covers);
+      end = putBytes(buffer, end, tail);
+      end = slugs.put(buffer, end, place);
+      writer.at = putAscii(buffer, end, '"}');
     });
     files.push(await pack);
   }
@@ -56,17 +60,17 @@ function writeIndex(
   columns: ReturnType<typeof makeRecordColumns>,
 ): Promise<ManifestFile> {
   const count = placeOfGame.length;
-  const slugAt = openTexts(games.slugs);
-  const slugOf = (number: number) => slugAt(placeOfGame[number] as number);
+  const slugAt = openTexts(games.slugs, 'latin1');
+  const slugs = makeTextWriter(games.slugs);
   const slugStart = new Uint32Array(count + 1);
   for (let number = 0; number < count; number++) {
     // Slugs are ASCII: bytes and characters are the same.
-    const length = games.slugs.length[placeOfGame[number] as number] as number;
+    const length = slugs.lengthOf(placeOfGame[number] as number);
     slugStart[number + 1] = (slugStart[number] as number) + length;
   }
-  const slugText = Buffer.alloc(slugStart[count] as number);
+  const slugText = new Uint8Array(slugStart[count] as number);
   for (let number = 0; number < count; number++) {
-    slugText.write(slugOf(number), slugStart[number], 'latin1');
+    slugs.put(slugText, slugStart[number] as number, placeOfGame[number] as number);
   }
   const platformOf = (number: number) => games.platform[placeOfGame[number] as number] as number;
   const all: GameColumns = {
@@ -75,8 +79,8 @@ function writeIndex(
     gameOfRank: placeOfRank.map((place) => numberOfGame[place] as number),
     firstCover,
     slugStart,
-    slugText: new Uint8Array(slugText.buffer, slugText.byteOffset, slugText.length),
-    slots: makeSlots(count, platformOf, slugOf),
+    slugText,
+    slots: makeSlots(count, platformOf, (number) => slugAt(placeOfGame[number] as number)),
   };
   return writeWhole(dir, GAME_INDEX, encodeColumns(all));
 }

@@ -23,8 +23,8 @@ import {
   readPlatforms,
 } from './read-catalogue.ts';
 import type { Report } from './report.ts';
-import { numbers } from './row-columns.ts';
 import { both, type SecondThread } from './second-thread.ts';
+import { makeSharedQueue } from './shared-queue.ts';
 import { makeSpool, type Spool } from './spool.ts';
 import { gatherStatistics } from './stats.ts';
 import { type CoverSource, writeCoverIndex, writeCoverPacks } from './write-covers.ts';
@@ -48,8 +48,8 @@ export async function writeGeneration(
   dir: string,
 ): Promise<ManifestContent> {
   const spools: Spool[] = [];
-  const openSpool = (name: string, buckets: number) => {
-    const spool = makeSpool(path.join(workDir, name), buckets);
+  const openSpool = (name: string, buckets: number, isTagged: boolean) => {
+    const spool = makeSpool(path.join(workDir, name), buckets, isTagged);
     spools.push(spool);
     return spool;
   };
@@ -59,11 +59,11 @@ export async function writeGeneration(
 
   async function read(): Promise<Catalogue> {
     return database.snapshot(async (reader) => {
-      const readTable = makeReadTable(reader, report, (table, rows, ofRows) =>
-        progress.advance(`reading ${table}`, rows, ofRows),
+      const readTable = makeReadTable(reader, report, (table, rows, share) =>
+        progress.advance(`reading ${table}`, rows, share),
       );
       const { platforms, numberOf } = await readPlatforms(readTable);
-      const heads = openSpool('game-heads', platforms.length);
+      const heads = openSpool('game-heads', platforms.length, false);
       const games = await readGames(readTable, numberOf, heads);
       const [placeOfRank, covers] = await both(
         second.run('orderGames', platforms, games),
@@ -71,7 +71,7 @@ export async function writeGeneration(
       );
       const numbering = numberRecords(platforms, games, covers, placeOfRank);
       const buckets = Math.ceil(numbering.placeOfCover.length / COVERS_PER_BUCKET);
-      const coverFiles = openSpool('cover-files', buckets);
+      const coverFiles = openSpool('cover-files', buckets, true);
       underWay.push(
         second.run('writeGames', dir, platforms, games, heads.finish(), numbering, settings),
         second.run('writeSearch', dir, platforms, games, covers, numbering),
@@ -94,7 +94,7 @@ export async function writeGeneration(
     const { platforms, games, covers, numbering, fileSpool } = catalogue;
     const source: CoverSource = { platforms, games, covers, numbering, fileSpool };
     const columns = makeRecordColumns(numbering.placeOfCover.length);
-    const queue = { platforms: platforms.length, taken: numbers(Int32Array, 1) };
+    const queue = makeSharedQueue(platforms.length);
     const packs = await both(
       second.run('writeCoverPacks', dir, source, columns, queue, 'back'),
       writeCoverPacks(dir, source, columns, queue, 'front'),

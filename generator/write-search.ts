@@ -21,7 +21,7 @@ export async function writeSearch(
   numbering: Numbering,
 ): Promise<ManifestFile[]> {
   const titleAt = openTexts(games.titles);
-  const slugAt = openTexts(games.slugs);
+  const slugAt = openTexts(games.slugs, 'latin1');
   const { placeOfRank } = numbering;
   const count = placeOfRank.length;
   const words = postingsBuilder();

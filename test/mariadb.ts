@@ -130,7 +130,6 @@ export async function startMariaDb(): Promise<MariaDb> {
         '--performance-schema=off',
         '--key-buffer-size=1M',
         '--aria-pagecache-buffer-size=8M',
-        '--innodb-buffer-pool-size=192M',
         '--innodb-log-file-size=64M',
         '--innodb-flush-log-at-trx-commit=2',
         '--innodb-doublewrite=0',

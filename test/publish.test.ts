@@ -1,9 +1,9 @@
 /**
- * Publishing holds whatever happens to it: two at once, SIGKILL at any moment, a signal, a full
+ * Publishing holds whatever happens to it: two at once, a holder that was killed, a signal, a full
  * disk, a database that dies or falls silent. Always `current` is a generation that verifies.
  */
 import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../database/open.ts';
@@ -18,57 +18,20 @@ import {
 import { LockedError, withLock } from '../generator/lock.ts';
 import { verifyGeneration } from '../generator/verify.ts';
 import { loadCatalogue } from './catalogue/load.ts';
-import { makeRandom } from './catalogue/random.ts';
 import { sampleCatalogue } from './catalogue/sample.ts';
 import { seededCatalogue } from './catalogue/seeded.ts';
 import { makeSqlite } from './catalogue/snapshots.ts';
 import { type MariaDb, startMariaDb } from './mariadb.ts';
-import { end, finish, generate, makeFolder, ROOT, startProgram } from './product.ts';
-
-const SETTINGS = { SITE_URL: 'https://covers.example', FILES_URL: 'https://files.covers.example' };
-const newSnapshots = () => path.join(makeFolder(), 'snapshots');
-
-function start(databaseUrl: string, snapshotsDir: string, ...args: string[]) {
-  return startProgram('generator/main.ts', args, {
-    DATABASE_URL: databaseUrl,
-    SNAPSHOTS_DIR: snapshotsDir,
-    ...SETTINGS,
-  });
-}
-
-function statusOf(snapshotsDir: string) {
-  return JSON.parse(readFileSync(path.join(snapshotsDir, 'status.json'), 'utf8'));
-}
-
-/** Fails unless the folder holds whole generations and nothing that a run left behind. */
-function expectNoDebris(snapshotsDir: string): void {
-  const expected = ['current', 'generations', 'keys.json', 'lock', 'lock.holder', 'status.json'];
-  expect(readdirSync(snapshotsDir).filter((name) => !expected.includes(name))).toEqual([]);
-  const generations = readdirSync(path.join(snapshotsDir, 'generations'));
-  expect(generations.toSorted()).toEqual(idsOnDisk(snapshotsDir).toSorted());
-}
-
-async function expectCurrentVerifies(snapshotsDir: string): Promise<void> {
-  const id = currentId(snapshotsDir);
-  if (id === undefined) throw new Error('There is no current generation.');
-  expect((await verifyGeneration(generationDir(snapshotsDir, id))).id).toBe(id);
-}
-
-/** A database whose one title can be changed, so that each run has something to publish. */
-async function makeChanging() {
-  const url = await makeSqlite(sampleCatalogue());
-  let change = 0;
-  return {
-    url,
-    async change() {
-      const database = await openDatabase(url);
-      await database.run('UPDATE games SET description = ? WHERE id = 1001', [
-        `Change ${++change}`,
-      ]);
-      await database.close();
-    },
-  };
-}
+import { end, finish, generate, ROOT } from './product.ts';
+import {
+  expectCurrentVerifies,
+  expectNoDebris,
+  makeChanging,
+  newSnapshots,
+  SETTINGS,
+  startGenerator as start,
+  statusOf,
+} from './wholeness.ts';
 
 describe('one at a time', () => {
   test('of two generators at once one publishes and the other exits 4', async () => {
@@ -98,6 +61,14 @@ describe('one at a time', () => {
     expect((await finish(start(database.url, dir))).code).toBe(0);
   });
 
+  test('a lock that cannot be opened is named', async () => {
+    const dir = newSnapshots();
+    const database = await makeChanging();
+    mkdirSync(path.join(dir, 'lock'), { recursive: true });
+    const { code, stderr } = await finish(start(database.url, dir));
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`lock ${dir}/lock: `)]);
+  });
+
   test('the lock goes with a holder that was killed', async () => {
     const url = await makeSqlite(seededCatalogue({ games: 20_000, seed: 3 }));
     const dir = newSnapshots();
@@ -108,56 +79,6 @@ describe('one at a time', () => {
     await ended;
     expect((await finish(start(url, dir))).code).toBe(0);
     expectNoDebris(dir);
-  });
-});
-
-describe('SIGKILL', () => {
-  const KILLS = 100;
-  const AT_ONCE = 2;
-
-  test(`at ${KILLS} random moments leaves a current generation that verifies`, {
-    timeout: 300_000,
-  }, async () => {
-    const random = makeRandom(100);
-    const outcomes = { killed: 0, published: 0 };
-
-    async function killRepeatedly(times: number): Promise<void> {
-      const dir = newSnapshots();
-      const database = await makeChanging();
-      const began = performance.now();
-      await generate(database.url, dir);
-      const wholeRun = performance.now() - began;
-      for (let kill = 0; kill < times; kill++) {
-        await database.change();
-        const child = start(database.url, dir);
-        const ended = finish(child);
-        // Half of them in the last steps, where files are renamed.
-        if (random.happens(0.5)) {
-          const step = random.pick(['writing packs', 'publishing']);
-          await new Promise<void>((resolve) => {
-            child.once('exit', resolve);
-            child.stderr?.on('data', (text) => String(text).includes(step) && resolve());
-          });
-          await pause(random.next() * 90);
-        } else {
-          await pause(random.next() * wholeRun * 1.1);
-        }
-        child.kill('SIGKILL');
-        const { signal } = await ended;
-        if (signal === 'SIGKILL') outcomes.killed++;
-        else outcomes.published++;
-        await expectCurrentVerifies(dir);
-      }
-      await database.change();
-      await generate(database.url, dir);
-      await expectCurrentVerifies(dir);
-      expectNoDebris(dir);
-      expect(idsOnDisk(dir).length).toBeLessThanOrEqual(KEPT_GENERATIONS);
-    }
-
-    await Promise.all(Array.from({ length: AT_ONCE }, () => killRepeatedly(KILLS / AT_ONCE)));
-    // Moments after the end of a run prove nothing.
-    expect(outcomes.killed).toBeGreaterThan(KILLS / 2);
   });
 });
 
@@ -402,8 +323,4 @@ function flip(file: string, at: number): void {
   const bytes = readFileSync(file);
   bytes[at] = (bytes[at] as number) ^ 1;
   writeFileSync(file, bytes);
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
