@@ -2,9 +2,10 @@
  * The tables of the catalogue: what a database must offer to be read (as tables or as views), and
  * the statements that make them for the demo, the tests and newcomers.
  *
- * The project writes into `api_keys` alone. Every time is UTC, "YYYY-MM-DD HH:MM:SS".
+ * The project writes into the tables of keys alone. Every time is UTC, "YYYY-MM-DD HH:MM:SS".
  */
 import type { Database } from './database.ts';
+import { protectHistory } from './history-triggers.ts';
 
 interface Table {
   /** Definitions by column, in order, in the SQL of MySQL; SQLite's are made from them. */
@@ -91,9 +92,71 @@ const TABLES = {
       reviewed_by: 'BIGINT UNSIGNED NULL',
       revealed_at: 'DATETIME NULL',
       revoked_at: 'DATETIME NULL',
+      last_used_on: 'DATE NULL',
     },
     unique: ['key_hash'],
     keys: ['account_id', 'state'],
+  },
+  // Who did what to which key. Triggers refuse to change or remove a row.
+  key_events: {
+    columns: {
+      id: 'BIGINT UNSIGNED PRIMARY KEY AUTO_INCREMENT',
+      key_id: 'BIGINT UNSIGNED NOT NULL',
+      at: 'DATETIME NOT NULL',
+      // NULL: an operator at the command line.
+      actor_id: 'BIGINT UNSIGNED NULL',
+      action: 'VARCHAR(16) NOT NULL',
+      reason: 'TEXT NULL',
+      limit_per_minute: 'INT UNSIGNED NULL',
+    },
+    keys: ['key_id'],
+  },
+  // A row for each account that ever asked for a key or a link: who locks it has the account's turn.
+  request_turns: {
+    columns: {
+      account_id: 'BIGINT UNSIGNED PRIMARY KEY',
+      turns: 'BIGINT UNSIGNED NOT NULL',
+    },
+  },
+  mail_outbox: {
+    columns: {
+      id: 'BIGINT UNSIGNED PRIMARY KEY AUTO_INCREMENT',
+      key_id: 'BIGINT UNSIGNED NULL',
+      recipient: 'VARCHAR(320) NOT NULL',
+      subject: 'VARCHAR(255) NOT NULL',
+      // Emptied when the mail is sent or has expired: it may hold a link to sign in with.
+      body: 'TEXT NOT NULL',
+      created_at: 'DATETIME NOT NULL',
+      // NULL: worth sending however late.
+      expires_at: 'DATETIME NULL',
+      attempts: 'INT UNSIGNED NOT NULL DEFAULT 0',
+      // NULL: sent, or given up.
+      next_attempt_at: 'DATETIME NULL',
+      sent_at: 'DATETIME NULL',
+      last_error: 'TEXT NULL',
+    },
+    keys: ['next_attempt_at'],
+  },
+  sign_in_links: {
+    columns: {
+      // SHA-256, hex.
+      token_hash: 'CHAR(64) PRIMARY KEY',
+      account_id: 'BIGINT UNSIGNED NOT NULL',
+      expires_at: 'DATETIME NOT NULL',
+      used_at: 'DATETIME NULL',
+    },
+    keys: ['account_id', 'expires_at'],
+  },
+  sessions: {
+    columns: {
+      // SHA-256, hex.
+      token_hash: 'CHAR(64) PRIMARY KEY',
+      account_id: 'BIGINT UNSIGNED NOT NULL',
+      created_at: 'DATETIME NOT NULL',
+      expires_at: 'DATETIME NOT NULL',
+      csrf_secret: 'CHAR(43) NOT NULL',
+    },
+    keys: ['expires_at'],
   },
 } as const satisfies Record<string, Table>;
 
@@ -105,6 +168,16 @@ export const CATALOGUE_TABLES = [
   'games',
   'covers',
   'cover_files',
+] as const satisfies readonly TableName[];
+
+/** All that `keys/` writes into. */
+export const KEYS_TABLES = [
+  'api_keys',
+  'key_events',
+  'request_turns',
+  'mail_outbox',
+  'sign_in_links',
+  'sessions',
 ] as const satisfies readonly TableName[];
 
 /** The columns of a table, in order. */
@@ -152,9 +225,46 @@ export async function createTables(
 
 /** Makes `api_keys` alone, for a site that offers the rest as views. */
 export async function createKeysTable(database: Database): Promise<void> {
+  const columns = (await database.columns()).get('api_keys');
   // Asked first, since a user who may not create tables may still use the one that is there.
-  if ((await database.columns()).has('api_keys')) return;
-  await createTables(database, ['api_keys']);
+  if (columns === undefined) await createTables(database, ['api_keys']);
+  else if (!columns.has('last_used_on')) await addLastUse(database);
+}
+
+/**
+ * Makes what is absent of the tables that `keys/` writes into, and the triggers of the history.
+ * `accounts` is not among them: it is the site's.
+ * @throws Error naming the right that is missing
+ */
+export async function createKeysTables(database: Database): Promise<void> {
+  await createKeysTable(database);
+  const found = await database.columns();
+  for (const table of KEYS_TABLES.filter((name) => !found.has(name))) {
+    try {
+      await createTables(database, [table]);
+    } catch (cause) {
+      throw new Error(
+        `The table ${table} cannot be made: ${(cause as Error).message}. Give the user of DATABASE_URL the rights that README.md lists.`,
+        { cause },
+      );
+    }
+  }
+  await protectHistory(database);
+}
+
+// Of a table that was made before the column was known.
+async function addLastUse(database: Database): Promise<void> {
+  const definition = TABLES.api_keys.columns.last_used_on;
+  try {
+    await database.run(`ALTER TABLE api_keys ADD COLUMN last_used_on ${definition}`);
+  } catch (cause) {
+    // Another program may have added it just now.
+    if ((await database.columns()).get('api_keys')?.has('last_used_on')) return;
+    throw new Error(
+      `api_keys lacks the column last_used_on, and it cannot be added: ${(cause as Error).message}. Add it as an administrator: ALTER TABLE api_keys ADD COLUMN last_used_on ${definition}.`,
+      { cause },
+    );
+  }
 }
 
 function mysqlTable(table: TableName): string {

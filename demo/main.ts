@@ -1,21 +1,27 @@
 /**
  * `npm run demo`: the whole line on a sample catalogue. It makes an SQLite database in a temporary
- * folder, issues a key, starts the scheduled generator and the proxy as they are run in earnest,
- * and ends all of it, the folder included, on SIGTERM or Ctrl-C.
+ * folder, issues a key, starts the scheduled generator, the proxy and the pages of API keys as they
+ * are run in earnest, and ends all of it, the folder included, on SIGTERM or Ctrl-C.
  */
 import '../environment/node-version.ts';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openDatabase } from '../database/open.ts';
+import { createKeysTables } from '../database/schema.ts';
 import { ConfigurationError, readEnvironment } from '../environment/environment.ts';
+import { createSignInLink } from '../keys/sign-in.ts';
 import { loadCatalogue } from '../test/catalogue/load.ts';
 import { sampleCatalogue } from '../test/catalogue/sample.ts';
 
 const KEY_LIMIT = '6000';
 const READY_DEADLINE_MS = 45_000;
 const STOP_DEADLINE_MS = 12_000;
+/** Accounts of the sample catalogue. */
+const USER = 'demo@example.org';
+const MODERATOR = 'moderator@example.org';
 
 const children = new Map<ChildProcess, string>();
 let isStopping = false;
@@ -31,12 +37,21 @@ async function main(): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stop(0));
 
   const api = `http://${host}:${port}`;
+  const keysPort = await freePort();
   const environment = {
     ...process.env,
     DATABASE_URL: `sqlite:${path.join(folder, 'catalogue.db')}`,
     SNAPSHOTS_DIR: path.join(folder, 'snapshots'),
     SITE_URL: 'https://covers.example',
     FILES_URL: 'https://covers.example/files',
+    PUBLIC_URL: api,
+    KEYS_HOST: '127.0.0.1',
+    KEYS_PORT: String(keysPort),
+    KEYS_URL: `http://127.0.0.1:${keysPort}`,
+    MAIL_FOLDER: path.join(folder, 'mail'),
+    // A mail server or a site's key of the surroundings has no part in this.
+    SMTP_URL: '',
+    SITE_JWT_KEY: '',
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'warn',
   };
   say('Making the sample catalogue …');
@@ -45,13 +60,23 @@ async function main(): Promise<void> {
   say('Generating and starting the proxy …');
   start('the proxy', 'proxy/main.ts', environment);
   start('the scheduled generator', 'generator/schedule.ts', environment);
+  start('the pages of API keys', 'keys/web/main.ts', environment);
   await waitUntilReady(`http://127.0.0.1:${adminPort}/readyz`);
+  await waitUntilReady(`${environment.KEYS_URL}/account/sign-in`);
+  const [asUser, asModerator] = await makeLinks(environment.DATABASE_URL, api);
   process.stdout.write(`
 The API is on ${api}/api/v1, its reference on ${api}/docs
 The snapshot's files are in ${environment.SNAPSHOTS_DIR}
 
 API key: ${key}
 curl -H 'X-Api-Key: ${key}' ${api}/api/v1/games/snes/chrono-trigger
+
+To walk through the life of a key in a browser, sign in (within 15 minutes, each link once):
+  as a user, to ask for a key and reveal it:  ${asUser}
+  as a moderator, to approve or reject it:    ${asModerator}
+Use two browsers, or a private window for one of them. Afterwards, or with another browser, ask for
+a link on ${api}/account/sign-in with ${USER} or ${MODERATOR}.
+E-mails are files in ${environment.MAIL_FOLDER}
 
 Ctrl-C ends it all.
 `);
@@ -61,9 +86,39 @@ async function makeCatalogue(url: string): Promise<void> {
   const database = await openDatabase(url, { create: true });
   try {
     await loadCatalogue(database, sampleCatalogue());
+    await createKeysTables(database);
   } finally {
     await database.close();
   }
+}
+
+/** A link to sign in with for the user and one for the moderator. */
+async function makeLinks(url: string, api: string): Promise<string[]> {
+  const database = await openDatabase(url);
+  try {
+    const links: string[] = [];
+    for (const email of [USER, MODERATOR]) {
+      const token = await createSignInLink(database, email, {
+        at: new Date(),
+        publicUrl: api,
+      });
+      links.push(`${api}/account/sign-in/link?token=${token}`);
+    }
+    return links;
+  } finally {
+    await database.close();
+  }
+}
+
+/** The pages are reached through the proxy: on which port they listen is nobody's concern. */
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as { port: number };
+  await new Promise((resolve) => server.close(resolve));
+  return port;
 }
 
 function issueKey(environment: NodeJS.ProcessEnv): Promise<string> {

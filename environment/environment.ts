@@ -70,6 +70,30 @@ export const VARIABLES = {
     'addresses or CIDR ranges, comma-separated, whose `X-Forwarded-For` is believed',
     parseAddresses,
   ),
+  KEYS_HOST: variable('127.0.0.1', 'address that the pages of API keys listen on', parseHost),
+  KEYS_PORT: variable('8081', 'port of the pages of API keys', parsePort),
+  KEYS_URL: variable(
+    '',
+    'where the proxy forwards `/account` and `/moderation` to, such as `http://127.0.0.1:8081`; none: they are not found',
+    parseOptionalWebAddress,
+  ),
+  PUBLIC_URL: variable(
+    'http://localhost:8080',
+    'where browsers reach the pages and clients the API; cookies are for TLS alone where it is https',
+    parseWebAddress,
+  ),
+  SITE_JWT_KEY: variable(
+    '',
+    'what assertions of the site are signed with: an HS256 secret of at least 32 bytes, or a JWKS file; none: sign-in by e-mailed links',
+    (text) => text,
+  ),
+  SMTP_URL: variable(
+    '',
+    'mail server, such as `smtp://user:password@host:587`; none: mails become files',
+    (text) => text,
+  ),
+  MAIL_FROM: variable('Cover Catalogue <no-reply@localhost>', 'sender of e-mails', (text) => text),
+  MAIL_FOLDER: variable('./mail', 'where mails go without `SMTP_URL`', (text) => text),
   LOG_LEVEL: variable('info', '`fatal`, `error`, `warn`, `info`, `debug` or `silent`', parseLevel),
 } as const;
 
@@ -177,6 +201,10 @@ function parseWebAddress(text: string): string {
     );
   }
   return url.href.replace(/\/+$/, '');
+}
+
+function parseOptionalWebAddress(text: string): string {
+  return text === '' ? '' : parseWebAddress(text);
 }
 
 function parseLanguage(text: string): string {

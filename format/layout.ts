@@ -10,6 +10,7 @@ export const FORMAT_VERSION = 1;
 export const CURRENT = 'current';
 export const GENERATIONS = 'generations';
 export const KEYS_FILE = 'keys.json';
+export const KEY_USAGE_FILE = 'key-usage.json';
 export const STATUS_FILE = 'status.json';
 export const LOCK_FILE = 'lock';
 /** Prefix of a generation that is still being written; never a reader's business. */

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { KEYS_FILE, STATUS_FILE } from '../format/layout.ts';
+import { KEY_USAGE_FILE, KEYS_FILE, STATUS_FILE } from '../format/layout.ts';
 import { syncFolder } from './generations.ts';
 
 /** @param mode the permissions of the new file */
@@ -34,12 +34,14 @@ export function replaceFile(file: string, content: string, mode: number): void {
 }
 
 /**
- * Removes what {@link replaceFile} was writing when its process was killed. A living process is left
+ * Removes what {@link replaceFile}, or the proxy, was writing when its process was killed. A living process is left
  * alone: keys are exported without the lock.
  */
 export function removeDeadWrites(snapshotsDir: string): void {
   for (const name of readdirSync(snapshotsDir)) {
-    const file = [KEYS_FILE, STATUS_FILE].find((known) => name.startsWith(`${known}.`));
+    const file = [KEYS_FILE, KEY_USAGE_FILE, STATUS_FILE].find((known) =>
+      name.startsWith(`${known}.`),
+    );
     const writer = file === undefined ? '' : name.slice(file.length + 1);
     if (/^\d+$/.test(writer) && !isAlive(Number(writer))) {
       rmSync(path.join(snapshotsDir, name), { force: true });

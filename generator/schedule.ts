@@ -18,6 +18,7 @@ import {
   readEnvironment,
 } from '../environment/environment.ts';
 import { currentId } from './generations.ts';
+import { makeKeyUsageImport } from './key-usage-import.ts';
 import { exportKeys, hasKeys } from './keys-export.ts';
 
 const GENERATOR = path.join(import.meta.dirname, 'main.ts');
@@ -111,8 +112,10 @@ function logResult({ left_out: leftOut, ...result }: { left_out: string[] }, log
 
 /** Exports the keys again and again; a database that is gone leaves the last file as it is. */
 function followKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
+  const importKeyUsage = makeKeyUsageImport(snapshotsDir);
   let database: Database | undefined;
   let lastFault = '';
+  let lastUsageFault = '';
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
 
@@ -122,6 +125,19 @@ function followKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
     if (await exportKeys(database, snapshotsDir)) log.info('exported the keys');
     if (lastFault !== '') log.info('the database is back');
     lastFault = '';
+    await importOnce(database);
+  }
+
+  // Apart from the export: that a last use is not known must not keep keys from the proxy.
+  async function importOnce(open: Database): Promise<void> {
+    try {
+      await importKeyUsage(open, new Date());
+      lastUsageFault = '';
+    } catch (error) {
+      const { message } = error as Error;
+      if (message !== lastUsageFault) log.warn(`the last use of keys is not noted: ${message}`);
+      lastUsageFault = message;
+    }
   }
 
   async function loop(): Promise<void> {

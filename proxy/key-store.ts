@@ -6,10 +6,12 @@ import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { LARGEST_KEYS_FILE, parseKeys } from '../format/keys-file.ts';
 import { KEYS_FILE } from '../format/layout.ts';
-import { type Keys, makeKeyTable, type SharedKey } from './key-table.ts';
+import { type KeyRecord, type Keys, makeKeyTable, type SharedKey } from './key-table.ts';
 import { makeLargerWindow, makeRollingWindow } from './limits/rolling-window.ts';
 
 export interface KeyStore extends Keys {
+  /** Every key that is known. */
+  all(): Iterable<KeyRecord>;
   /** Reads the file if it was replaced since. @returns whether it was read */
   refresh(): Promise<boolean>;
   /** When the file last agreed with the database, in milliseconds of the wall clock. */

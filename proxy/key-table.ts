@@ -39,6 +39,7 @@ export interface KeyTable extends Keys {
   replace(keys: readonly SharedKey[]): void;
   /** The record of a key by its hash. */
   byHash(hash: string): KeyRecord | undefined;
+  all(): Iterable<KeyRecord>;
 }
 
 /** @param receive fetches a newer list at once; called when a window has moved to a larger one */
@@ -65,6 +66,7 @@ export function makeKeyTable(receive: () => void = () => {}): KeyTable {
     },
     size: () => records?.size,
     byHash: (hash) => records?.get(hash),
+    all: () => records?.values() ?? [],
     replace(keys) {
       const next = new Map<string, KeyRecord>();
       for (const { id, hash, state, limit, window } of keys) {

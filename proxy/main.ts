@@ -15,14 +15,16 @@ import { MINISEARCH_OPTIONS_HASH } from '../format/words.ts';
 import { makeAdminServer } from './admin.ts';
 import { follow } from './follow.ts';
 import { makeKeyStore } from './key-store.ts';
+import { makeKeyUsage } from './key-usage.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
 import { type Metrics, makeMetrics, makeRequestCounts, newCounts } from './metrics.ts';
 import { startPeers } from './peers.ts';
-import { makeServing } from './serving.ts';
+import { makeServing, now } from './serving.ts';
 import { makeFileSource } from './snapshot/opened-files.ts';
 import type { SnapshotEvents } from './snapshot/snapshots.ts';
 
 const KEYS_POLL_MS = 1_000;
+const USAGE_INTERVAL_MS = 60_000;
 /** How long balancers have to see that this proxy is not ready before it stops to listen. */
 const NOTICE_MS = 500;
 
@@ -37,6 +39,7 @@ async function main(): Promise<void> {
     'ADMIN_PORT',
     'ADDRESS_RATE_LIMIT',
     'TRUSTED_PROXIES',
+    'KEYS_URL',
     'LOG_LEVEL',
   ]);
   const { SNAPSHOTS_DIR: snapshotsDir, PROXY_THREADS: threads } = environment;
@@ -57,6 +60,7 @@ async function main(): Promise<void> {
     keys,
     addresses,
     trustedProxies: environment.TRUSTED_PROXIES,
+    keysUrl: environment.KEYS_URL,
     counts: makeRequestCounts(counts[0] as Float64Array),
     log,
   });
@@ -70,7 +74,10 @@ async function main(): Promise<void> {
     isStopping: () => isStopping,
   });
   const keysFollower = follow('read the keys', KEYS_POLL_MS, keys.refresh, log);
+  const usage = makeKeyUsage(snapshotsDir, keys.all, now, Date.now);
+  const usageFollower = follow('say when keys were used', USAGE_INTERVAL_MS, usage.write, log);
   await Promise.all([serving.snapshotFollower.start(), keysFollower.start()]);
+  await usageFollower.start();
 
   await listen(admin, environment.ADMIN_HOST, environment.ADMIN_PORT, 'ADMIN_PORT', false);
   await listen(server, environment.HOST, environment.PORT, 'PORT', threads > 1);
@@ -86,7 +93,11 @@ async function main(): Promise<void> {
     peers.announceEnd();
     await new Promise((resolve) => setTimeout(resolve, NOTICE_MS));
     keysFollower.stop();
+    usageFollower.stop();
     await Promise.all([serving.close(), peers.close()]);
+    await usage
+      .write()
+      .catch((error) => log.warn({ err: error }, 'cannot say when keys were used'));
     admin.close();
     admin.closeAllConnections();
     log.info('stopped');

@@ -25,6 +25,7 @@ const environment = readEnvironment([
   'SNAPSHOTS_DIR',
   'ADDRESS_RATE_LIMIT',
   'TRUSTED_PROXIES',
+  'KEYS_URL',
   'LOG_LEVEL',
 ]);
 const log = pino({ level: environment.LOG_LEVEL, base: { thread: number } }, pino.destination(2));
@@ -64,6 +65,7 @@ const serving = makeServing({
   keys,
   addresses: makeAddressLimits(environment.ADDRESS_RATE_LIMIT, addresses),
   trustedProxies: environment.TRUSTED_PROXIES,
+  keysUrl: environment.KEYS_URL,
   counts: makeRequestCounts(counts),
   log,
 });

@@ -5,6 +5,7 @@
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
 import { type Follower, follow } from './follow.ts';
+import { withForwarding } from './forward.ts';
 import { makeApi } from './http/handle.ts';
 import { makeServer } from './http/server.ts';
 import type { Keys } from './key-table.ts';
@@ -25,6 +26,8 @@ export interface ServingParts {
   readonly keys: Keys;
   readonly addresses: AddressLimits;
   readonly trustedProxies: Parameters<typeof makeApi>[0]['trustedProxies'];
+  /** Where the pages of API keys listen; empty: there are none. */
+  readonly keysUrl: string;
   readonly counts: RequestCounts;
   readonly log: Logger;
 }
@@ -43,25 +46,19 @@ export function makeServing(parts: ServingParts): Serving {
   const { log } = parts;
   const snapshots = openSnapshots(parts.snapshotsDir, parts.source, parts.events, now);
   const api = makeApi({ ...parts, snapshots, now });
-  const server = makeServer(api, makeSiteHandler(), log);
+  const http = makeServer(api, withForwarding(makeSiteHandler(), parts), log);
+  const { server } = http;
   const snapshotFollower = follow('follow the snapshot', SNAPSHOT_POLL_MS, snapshots.refresh, log);
-  let isEnding = false;
-  // A kept-alive connection would hold the end up.
-  server.prependListener('request', (_request, response) => {
-    if (isEnding) response.shouldKeepAlive = false;
-  });
   return {
     server,
     snapshots,
     snapshotFollower,
-    announceEnd() {
-      isEnding = true;
-    },
+    announceEnd: http.announceEnd,
     async close() {
       snapshotFollower.stop();
-      const cut = setTimeout(() => server.closeAllConnections(), STOP_DEADLINE_MS);
+      const cut = setTimeout(() => http.closeAllConnections(), STOP_DEADLINE_MS);
       const closed = new Promise((resolve) => server.close(resolve));
-      const idle = setInterval(() => server.closeIdleConnections(), 100);
+      const idle = setInterval(() => http.closeIdleConnections(), 100);
       await closed;
       clearInterval(idle);
       clearTimeout(cut);
@@ -76,6 +73,6 @@ const CLOCK_OFFSET_MS = (() => {
   return seconds * 1e3 + nanoseconds / 1e6 - performance.now();
 })();
 
-function now(): number {
+export function now(): number {
   return CLOCK_OFFSET_MS + performance.now();
 }

@@ -4,8 +4,9 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { chooseCoding, matchesEtag } from './http/negotiation.ts';
+import { end } from './http/node-response.ts';
 import { readHead } from './http/request-head.ts';
-import { end, errorBody, errorFields } from './http/send.ts';
+import { errorBody, errorFields } from './http/send.ts';
 import type { SiteHandler } from './http/server.ts';
 import { openSite } from './site.ts';
 

@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
+import { makeVisitor, tokenOf } from './account.ts';
 import { end, send, startProgram, until } from './product.ts';
 
 async function freePort(): Promise<number> {
@@ -33,6 +34,20 @@ test('prints a key and a curl line that works, and ends all that it started', as
   expect(reply.json.title).toBe('Chrono Trigger');
   expect(reply.headers['x-ratelimit-limit']).toBe('6000');
   expect(url).toContain(`:${port}/`);
+
+  // Each of the two links signs its account in, through the port of the API.
+  for (const [who, page] of [
+    ['user', '/account/api-keys'],
+    ['moderator', '/moderation/api-keys'],
+  ] as const) {
+    const link = new RegExp(`as a ${who},.* (http\\S+)$`, 'm').exec(stdout)?.[1] as string;
+    expect(new URL(link).port).toBe(String(port));
+    const visitor = makeVisitor(`http://127.0.0.1:${port}`);
+    await visitor.get(link.slice(link.indexOf('/account')));
+    const signedIn = await visitor.post('/account/sign-in/link', { link: tokenOf(link) });
+    expect([signedIn.status, signedIn.headers.get('location')]).toEqual([303, page]);
+    expect((await visitor.get(page)).status).toBe(200);
+  }
 
   const folder = /files are in (\S+)/.exec(stdout)?.[1] as string;
   expect(existsSync(folder)).toBe(true);

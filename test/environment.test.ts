@@ -74,6 +74,15 @@ const EXPECTED: Record<Exclude<VariableName, 'TRUSTED_PROXIES'>, Values> = {
   GENERATE_CRON: { default: '*/15 * * * *', ...any },
   DEFAULT_RATE_LIMIT: { default: 120, ...rate },
   ADDRESS_RATE_LIMIT: { default: 60, ...rate },
+  KEYS_HOST: { default: '127.0.0.1', ...host },
+  KEYS_PORT: { default: 8081, ...port },
+  KEYS_URL: { default: '', ...address },
+  PUBLIC_URL: { default: 'http://localhost:8080', ...address },
+  // Whether it is a secret, a file or too short is for the pages of API keys to say.
+  SITE_JWT_KEY: { default: '', ...any },
+  SMTP_URL: { default: '', ...any },
+  MAIL_FROM: { default: 'Cover Catalogue <no-reply@localhost>', ...any },
+  MAIL_FOLDER: { default: './mail', ...any },
   LOG_LEVEL: { default: 'info', good: same('silent', 'fatal'), bad: 'INFO trace all' },
 };
 

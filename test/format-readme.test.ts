@@ -88,6 +88,7 @@ describe('its tables name', () => {
       'current',
       'generations/<id>/',
       'keys.json',
+      'key-usage.json',
       'status.json',
       'lock',
       'lock.holder',

@@ -1,25 +1,28 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
-import { createKeysTable } from '../database/schema.ts';
 import { hashKey, isWellFormedKey } from '../format/api-key.ts';
+import { VERBS } from '../keys/verbs.ts';
 import { KINDS, makeDatabase } from './databases.ts';
-import { type Finished, runProgram } from './product.ts';
+import { openKeyTables, runKeys } from './keys-command.ts';
+import { type Finished, ROOT, runProgram } from './product.ts';
 
 const STATES = ['pending', 'approved', 'rejected', 'revoked'];
 
 describe.each(KINDS)('the keys command on a %s database', (kind) => {
-  let url: string;
-  let database: Database;
-  const keys = (...args: string[]): Promise<Finished> =>
-    runProgram('keys/main.ts', args, { DATABASE_URL: url });
+  let database: Awaited<ReturnType<typeof openKeyTables>>;
+  /** Without a process of its own; with one: `program`. */
+  const keys = (...words: string[]) => runKeys(database, words);
+  const program = (...words: string[]): Promise<Finished> =>
+    runProgram('keys/main.ts', words, { DATABASE_URL: database.url });
   const rowOf = async (id: number) => {
     const names = 'state, reason, limit_per_minute, key_hash, key_prefix, reviewed_at, revoked_at';
     const [row] = await database.rows(`SELECT ${names} FROM api_keys WHERE id = ?`, [id]);
     return Object.fromEntries(names.split(', ').map((name, place) => [name, row?.[place]]));
   };
   const request = async (state: string, purpose = 'a tool'): Promise<number> => {
-    await createKeysTable(database);
     const { insertId } = await database.run(
       `INSERT INTO api_keys (account_id, purpose, website_url, state, requested_at)
        VALUES (7, ?, 'https://example.org', ?, '2026-01-02 03:04:05')`,
@@ -28,13 +31,12 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     return insertId;
   };
   beforeEach(async () => {
-    url = await makeDatabase(kind);
-    database = await openDatabase(url);
+    database = await openKeyTables(kind);
   });
   afterEach(() => database.close());
 
   it('issues a key: alone on stdout, only its hash and first characters stored', async () => {
-    const { code, stdout, stderr } = await keys('issue', '--limit', '600', '--note', 'a mirror');
+    const { code, stdout, stderr } = await program('issue', '--limit', '600', '--note', 'a mirror');
     expect(code).toBe(0);
     const key = stdout.trimEnd();
     expect(stdout).toBe(`${key}\n`);
@@ -54,16 +56,21 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
   });
 
   it('issues with the default limit of the environment', async () => {
-    const environment = { DATABASE_URL: url, DEFAULT_RATE_LIMIT: '77' };
+    const environment = { DATABASE_URL: database.url, DEFAULT_RATE_LIMIT: '77' };
     expect((await runProgram('keys/main.ts', ['issue'], environment)).code).toBe(0);
     expect(await rowOf(1)).toMatchObject({ limit_per_minute: 77 });
   });
 
   it('issues different keys to many at once, on a database without the table', async () => {
-    const all = await Promise.all(Array.from({ length: 4 }, () => keys('issue')));
+    const url = await makeDatabase(kind);
+    const all = await Promise.all(
+      [1, 2, 3, 4].map(() => runProgram('keys/main.ts', ['issue'], { DATABASE_URL: url })),
+    );
     expect(all.map(({ code, stderr }) => (code === 0 ? '' : stderr))).toEqual(['', '', '', '']);
     expect(new Set(all.map(({ stdout }) => stdout)).size).toBe(4);
-    expect(await database.rows('SELECT COUNT(*) FROM api_keys')).toEqual([[4]]);
+    const made = await openDatabase(url);
+    expect(await made.rows('SELECT COUNT(*) FROM api_keys')).toEqual([[4]]);
+    await made.close();
   });
 
   it('approves a pending request; there is no key until its owner reveals it', async () => {
@@ -126,8 +133,8 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
   it('lets the first of two decisions at once stand', async () => {
     const id = await request('pending');
     const all = await Promise.all([
-      keys('approve', String(id), '--limit', '300'),
-      keys('reject', String(id), '--reason', 'no'),
+      program('approve', String(id), '--limit', '300'),
+      program('reject', String(id), '--reason', 'no'),
     ]);
     expect(all.map(({ code }) => code).sort()).toEqual([0, 1]);
     const { state, reason } = await rowOf(id);
@@ -140,16 +147,19 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     await keys('issue', '--note', 'third');
     const lines = (await keys('list')).stdout.trimEnd().split('\n');
     expect(lines).toEqual([
-      expect.stringMatching(/^ID +STATE +LIMIT +PREFIX +REQUESTED +WEBSITE +PURPOSE$/),
+      expect.stringMatching(/^ID +STATE +ACCOUNT +LIMIT +PREFIX +REQUESTED +WEBSITE +PURPOSE$/),
       expect.stringMatching(
-        /^1 +pending +120 +- +2026-01-02 03:04:05Z +https:\/\/example\.org +first$/,
+        /^1 +pending +7 +120 +- +2026-01-02 03:04:05Z +https:\/\/example\.org +first$/,
       ),
       expect.stringMatching(/^2 +rejected .* second$/),
-      expect.stringMatching(/^3 +approved +120 +cck_\w{4} .* third$/),
+      expect.stringMatching(/^3 +approved +- +120 +cck_\w{4} .* third$/),
     ]);
     const pending = (await keys('list', '--state', 'pending')).stdout;
     expect(pending).toContain('first');
     expect(pending).not.toContain('second');
+    const found = (await keys('list', '--text', 'SEC')).stdout;
+    expect(found).toContain('second');
+    expect(found).not.toContain('first');
   });
 
   it('lists nothing that steers a terminal, in the table and in JSON', async () => {
@@ -200,7 +210,41 @@ describe('the keys command', () => {
     [['reject', '1'], '--reason is missing'],
     [['revoke', '1', '--reason', ' '], '--reason is missing'],
     [['limit', '1'], 'N is missing'],
-  ])('exits 2 and says why: %j', async (args, message) => {
+    [['limit', '1', '1.5'], 'N must be a whole number from 1 to 1000000, not "1.5"'],
+    [['reveal'], 'ID is missing'],
+    [['reveal', '0'], 'not "0"'],
+    [['rotate', '-1'], "'-1'"],
+    [['history', '1e3'], 'as "list" shows it, not "1e3"'],
+    [['request', '--purpose', 'x', '--url', 'https://x.example'], '--account is missing'],
+    [
+      ['request', '--account', 'x', '--purpose', 'x', '--url', 'y'],
+      'as "accounts" shows it, not "x"',
+    ],
+    [['request', '--account', '1', '--url', 'https://x.example'], '--purpose is missing'],
+    [['request', '--account', '1', '--purpose', 'x'], '--url is missing'],
+    [['outbox', '1'], 'an argument too many: "1"'],
+    [['add-account'], 'EMAIL is missing'],
+    [['add-account', 'a@b.example'], '--name is missing'],
+    [
+      ['add-account', 'a@b.example', '--name', 'A', '--role', 'king'],
+      'user or moderator, not "king"',
+    ],
+    [['set-role', '1'], 'ROLE is missing'],
+    [['set-role', '1', 'king'], 'ROLE must be user or moderator, not "king"'],
+    [['set-role', 'a@b.example', 'user'], 'not "a@b.example"'],
+    [['remove-account'], 'ID is missing'],
+    [['sign-in'], 'EMAIL is missing'],
+  ])('refuses, before any database is opened, %j', async (words, message) => {
+    const noDatabase = {} as Database;
+    const { code, stdout, stderr } = await runKeys(noDatabase, words);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(message);
+  });
+
+  it.each([
+    [['frob'], 'There is no verb "frob"'],
+    [['limit', '1', '0'], 'N must be'],
+  ] as const)('exits 2 and says why: %j', async (args, message) => {
     const { code, stdout, stderr } = await runProgram('keys/main.ts', args, SOMEWHERE);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(message);
@@ -221,10 +265,25 @@ describe('the keys command', () => {
   it('explains itself and each verb without a database', async () => {
     const overview = await runProgram('keys/main.ts', ['--help'], {});
     expect(overview.code).toBe(0);
-    for (const verb of ['issue', 'list', 'approve', 'reject', 'revoke', 'limit']) {
-      expect(overview.stdout).toContain(`\n  ${verb} `);
-      const help = await runProgram('keys/main.ts', [verb, '--help'], {});
-      expect([help.code, help.stdout]).toEqual([0, expect.stringContaining(`-- ${verb} `)]);
+    for (const [verb, { usage, help }] of Object.entries(VERBS)) {
+      expect(usage.split(' ')[0]).toBe(verb);
+      expect(overview.stdout).toContain(`\n  ${usage}\n      ${help}\n`);
     }
+    const one = await runProgram('keys/main.ts', ['approve', '--help'], {});
+    expect([one.code, one.stdout]).toEqual([
+      0,
+      expect.stringContaining('-- approve ID [--limit N]'),
+    ]);
+  });
+
+  it('has the verbs that README.md tells of, each used so', () => {
+    const readme = readFileSync(path.join(ROOT, 'README.md'), 'utf8');
+    const [section = ''] = (readme.split('### Keys from the command line')[1] ?? '').split('\n## ');
+    const told = [...section.matchAll(/^\| `([^`]+)` \|/gm)].map(([, usage]) => usage);
+    expect(told.toSorted()).toEqual(
+      Object.values(VERBS)
+        .map(({ usage }) => usage)
+        .toSorted(),
+    );
   });
 });

@@ -167,7 +167,7 @@ describe('in a browser', { timeout: 60_000 }, () => {
   async function expectSound(page: Page, { width, colorScheme }: Looks): Promise<void> {
     expect(await page.evaluate('document.querySelectorAll("h1").length')).toBe(1);
     expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
-    await expect.poll(() => page.evaluate(PALE_TEXT)).toEqual([]);
+    await expect.poll(() => page.evaluate(PALE_TEXT), { timeout: 10_000 }).toEqual([]);
     const ground = await page.evaluate('getComputedStyle(document.body).backgroundColor');
     expect(ground).toBe(colorScheme === 'dark' ? 'rgb(28, 32, 34)' : 'rgb(255, 255, 255)');
     expect(page.complaints).toEqual([]);
@@ -246,7 +246,7 @@ describe('in a browser', { timeout: 60_000 }, () => {
     const command = await page.evaluate('document.querySelector(".curl").textContent');
     expect(command).toContain(header);
     expect(command).toContain(`${proxy.url}/api/v1/stats`);
-    await expect.poll(() => page.evaluate(PALE_TEXT)).toEqual([]);
+    await expect.poll(() => page.evaluate(PALE_TEXT), { timeout: 10_000 }).toEqual([]);
     expect(await page.evaluate('localStorage.length + sessionStorage.length')).toBe(0);
     await page.close();
   });

@@ -2,7 +2,6 @@
  * One request under the base, in the order of checks of the contract: well-formed, method, key,
  * limit, route, parameters, resource, condition. Each check answers or hands on.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { BlockList } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
@@ -13,10 +12,12 @@ import type { Quota } from '../limits/rolling-window.ts';
 import type { RequestCounts } from '../metrics.ts';
 import type { Generation } from '../snapshot/generation.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
+import { makeDoorkeeper } from './doorkeeper.ts';
 import { chooseCoding } from './negotiation.ts';
 import { ParameterError } from './parameters.ts';
-import { type RequestHead, readHead } from './request-head.ts';
+import type { RequestHead } from './request-head.ts';
 import { makeResource, type Resource } from './resource.ts';
+import type { ApiHandler } from './responder.ts';
 import { type Finder, matchRoute, type RouteName } from './routes.ts';
 import { ALLOWED_METHODS, type Reply, sendError, sendPreflight, sendResource } from './send.ts';
 
@@ -52,30 +53,23 @@ type Admission =
 /** What metrics call a request that ended before its route was known. */
 export type RouteLabel = RouteName | 'none';
 
-/**
- * @returns the handler of requests under the base; `path` is the raw path behind the base
- */
-export function makeApi(parts: ApiParts) {
+/** @returns the handler of requests under the base */
+export function makeApi(parts: ApiParts): ApiHandler {
   const { snapshots, keys, addresses, counts, log, now } = parts;
   let hotOf: Generation | undefined;
   let hot = makeHot();
+  const doorkeeper = makeDoorkeeper();
 
-  return function handleApi(
-    request: IncomingMessage,
-    response: ServerResponse,
-    path: string,
-    queryString: string,
-  ): void {
-    const head = readHead(request);
+  return function handleApi({ method, socket, head }, response, path, queryString): void {
     const address = () =>
-      clientAddress(request.socket.remoteAddress, head.forwardedFor, parts.trustedProxies);
+      clientAddress(socket.remoteAddress, head.forwardedFor, parts.trustedProxies);
     const early = () => ({ response, quota: addresses.peek(address(), now()) });
     if (head.fault !== undefined) {
-      counts.count('none', sendError(early(), 400, head.fault, ['Connection', 'close']));
+      counts.count('none', sendError(early(), 400, head.fault, '', true));
       return;
     }
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      const isPreflight = request.method === 'OPTIONS';
+    if (method !== 'GET' && method !== 'HEAD') {
+      const isPreflight = method === 'OPTIONS';
       counts.count('none', isPreflight ? sendPreflight(early()) : refuseMethod(early()));
       return;
     }
@@ -182,10 +176,14 @@ export function makeApi(parts: ApiParts) {
       return;
     }
     const resource = makeResource(found.body, found.link);
-    if (hotTarget !== undefined && hotTarget.length <= LONGEST_HOT_TARGET) {
+    if (
+      hotTarget !== undefined &&
+      hotTarget.length <= LONGEST_HOT_TARGET &&
+      doorkeeper.isKnown(hotTarget)
+    ) {
       // Compressed bodies join it later: together about as large as the plain one.
       const bodies = resource.isCompressible ? 2 : 1;
-      const size = ENTRY_BYTES + hotTarget.length + resource.identity.length * bodies;
+      const size = ENTRY_BYTES + hotTarget.length + resource.identity.payload.length * bodies;
       hot.set(hotTarget, { route, resource }, { size });
     }
     finish(reply, head, route, resource, generation.id);
@@ -211,7 +209,7 @@ export function makeApi(parts: ApiParts) {
 
   function fail(reply: Reply, route: RouteLabel, error: unknown): void {
     log.error({ err: error, route }, 'a request failed');
-    if (reply.response.headersSent) reply.response.destroy();
+    if (reply.response.isSent()) reply.response.destroy();
     else counts.count(route, sendError(reply, 500, 'Internal error'));
   }
 }
@@ -221,19 +219,19 @@ function makeHot(): LRUCache<string, HotResource> {
 }
 
 function refuseMethod(reply: Reply): number {
-  return sendError(reply, 405, 'Method not allowed', ['Allow', ALLOWED_METHODS]);
+  return sendError(reply, 405, 'Method not allowed', `Allow: ${ALLOWED_METHODS}\r\n`);
 }
 
 function refuseUnready(reply: Reply): number {
-  return sendError(reply, 503, 'No snapshot yet', ['Retry-After', '5']);
+  return sendError(reply, 503, 'No snapshot yet', 'Retry-After: 5\r\n');
 }
 
 function refuseUnauthorized(reply: Reply, text: string): number {
   if (!reply.quota.admitted) return refuseOverLimit(reply);
-  return sendError(reply, 401, text, ['WWW-Authenticate', 'Bearer']);
+  return sendError(reply, 401, text, 'WWW-Authenticate: Bearer\r\n');
 }
 
 function refuseOverLimit(reply: Reply): number {
-  const retry = String(reply.quota.retrySeconds);
-  return sendError(reply, 429, 'Rate limit exceeded', ['Retry-After', retry]);
+  const retry = `Retry-After: ${reply.quota.retrySeconds}\r\n`;
+  return sendError(reply, 429, 'Rate limit exceeded', retry);
 }

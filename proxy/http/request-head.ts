@@ -22,8 +22,10 @@ export interface RequestHead {
 const LONGEST_KEY = 256;
 const BEARER = /^bearer[ \t]+([^ \t].*)$/i;
 
-export function readHead(request: IncomingMessage): RequestHead {
-  const { rawHeaders, httpVersion } = request;
+export function readHead({
+  rawHeaders,
+  httpVersion,
+}: Pick<IncomingMessage, 'rawHeaders' | 'httpVersion'>): RequestHead {
   let authorizations = 0;
   let bearer: string | undefined;
   let apiKeys = 0;

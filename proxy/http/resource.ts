@@ -14,8 +14,8 @@ const brotliAsync = promisify(brotliCompress);
 /** Smaller bodies gain nothing from compression. */
 const SMALLEST_COMPRESSED = 1024;
 /**
- * Up to this size a body is kept as a latin1 string, one character a byte: Node then sends it with
- * the head in one write. A larger one is cheaper as a Buffer.
+ * Up to this size a body is kept as a latin1 string, one character a byte: it is sent with the head
+ * in one write. A larger one is cheaper as a Buffer.
  */
 const LARGEST_STRING_BODY = 16 * 1024;
 // Level 5 is about as small as gzip's best at a fraction of brotli's default time.
@@ -24,16 +24,14 @@ const BROTLI_QUALITY = 5;
 export type Payload = string | Buffer;
 
 export interface Representation {
-  readonly coding: Coding;
-  readonly etag: string;
   readonly payload: Payload;
-  /** In bytes. */
-  readonly length: number;
+  /** The header fields that are its own, as lines. */
+  readonly fields: string;
 }
 
 export interface Resource {
   readonly identity: Representation;
-  /** The Link header, on paginated lists. */
+  /** The Link header, on paginated lists: ASCII without control characters. */
   readonly link: string | undefined;
   /** Whether gzip and br are worth their while. */
   readonly isCompressible: boolean;
@@ -44,19 +42,25 @@ export interface Resource {
 
 export function makeResource({ bytes, hash }: Body, link?: string): Resource {
   const hex = hexOf(hash);
+  const resource = { link, hash: hex };
   return {
-    identity: represent('identity', `"${hex}"`, bytes),
-    link,
+    ...resource,
+    identity: represent(resource, 'identity', bytes),
     isCompressible: bytes.length >= SMALLEST_COMPRESSED,
-    hash: hex,
     gzip: undefined,
     br: undefined,
   };
 }
 
 /** The ETag of a resource in a coding; known before it is compressed. */
-export function etagOf(resource: Resource, coding: Coding): string {
-  return coding === 'identity' ? resource.identity.etag : `"${resource.hash}-${coding}"`;
+export function etagOf({ hash }: Pick<Resource, 'hash'>, coding: Coding): string {
+  return coding === 'identity' ? `"${hash}"` : `"${hash}-${coding}"`;
+}
+
+/** The header fields that are a resource's own in a coding, with or without its body, as lines. */
+export function fieldsOf(resource: Pick<Resource, 'hash' | 'link'>, coding: Coding): string {
+  const link = resource.link === undefined ? '' : `Link: ${resource.link}\r\n`;
+  return `ETag: ${etagOf(resource, coding)}\r\n${link}`;
 }
 
 /** The body in a coding: compressed off the serving thread, once however many ask. */
@@ -93,10 +97,18 @@ async function compress(resource: Resource, coding: 'gzip' | 'br'): Promise<Repr
             [constants.BROTLI_PARAM_SIZE_HINT]: plain.length,
           },
         });
-  return represent(coding, etagOf(resource, coding), bytes);
+  return represent(resource, coding, bytes);
 }
 
-function represent(coding: Coding, etag: string, bytes: Buffer): Representation {
+function represent(
+  resource: Pick<Resource, 'hash' | 'link'>,
+  coding: Coding,
+  bytes: Buffer,
+): Representation {
   const payload = bytes.length <= LARGEST_STRING_BODY ? bytes.toString('latin1') : bytes;
-  return { coding, etag, payload, length: bytes.length };
+  const encoding = coding === 'identity' ? '' : `Content-Encoding: ${coding}\r\n`;
+  return {
+    payload,
+    fields: `${fieldsOf(resource, coding)}Content-Length: ${bytes.length}\r\n${encoding}`,
+  };
 }

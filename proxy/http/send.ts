@@ -1,39 +1,35 @@
 /**
- * Writes responses: header fields as one flat array and the body with them in a single write where
- * it is small. Fields that never change stand in constants.
+ * Writes responses: header fields as text that goes out as it stands, together with the body where
+ * that is small. What is the same in all of them, or in all of one resource, is put together once.
  */
-import type { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import type { Quota } from '../limits/rolling-window.ts';
 import { type Coding, matchesEtag } from './negotiation.ts';
-import { etagOf, type Representation, type Resource, representationOf } from './resource.ts';
+import {
+  etagOf,
+  fieldsOf,
+  type Representation,
+  type Resource,
+  representationOf,
+} from './resource.ts';
+import type { Responder } from './responder.ts';
 
 const JSON_TYPE = 'application/json; charset=utf-8';
-const CORS = [
-  'Access-Control-Allow-Origin',
-  '*',
-  'Access-Control-Expose-Headers',
-  'ETag, Link, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Snapshot',
-];
-const PREFLIGHT = [
-  ...CORS,
-  'Access-Control-Allow-Methods',
-  'GET, HEAD, OPTIONS',
-  'Access-Control-Allow-Headers',
-  'Authorization, X-Api-Key, If-None-Match, X-Snapshot',
-  'Access-Control-Max-Age',
-  '86400',
-  'Cache-Control',
-  'no-store',
-];
+const CORS =
+  'Access-Control-Allow-Origin: *\r\n' +
+  'Access-Control-Expose-Headers: ETag, Link, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Snapshot\r\n';
+const PREFLIGHT =
+  CORS +
+  'Access-Control-Allow-Methods: GET, HEAD, OPTIONS\r\n' +
+  'Access-Control-Allow-Headers: Authorization, X-Api-Key, If-None-Match, X-Snapshot\r\n' +
+  'Access-Control-Max-Age: 86400\r\n' +
+  'Cache-Control: no-store\r\n';
+const RESOURCE = `Cache-Control: private, no-cache\r\nVary: Accept-Encoding\r\n${CORS}`;
+const RESOURCE_BODY = `${RESOURCE}Content-Type: ${JSON_TYPE}\r\n`;
 export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS';
-
-/** A response that no client has taken after this is given up, so that slow readers hold nothing. */
-const LONGEST_DRAIN_MS = 30_000;
 
 /** What every response under the base needs to know. */
 export interface Reply {
-  readonly response: ServerResponse;
+  readonly response: Responder;
   readonly quota: Quota;
 }
 
@@ -50,40 +46,39 @@ export function sendResource(
   ifNoneMatch: string | undefined,
 ): number | Promise<number> {
   const coding = resource.isCompressible ? wanted : 'identity';
-  const etag = etagOf(resource, coding);
-  if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag)) {
-    const fields = resourceFields(reply.quota, etag, snapshot, resource.link);
-    reply.response.writeHead(304, fields);
-    end(reply.response, undefined, 'latin1');
+  if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etagOf(resource, coding))) {
+    const own = `${fieldsOf(resource, coding)}X-Snapshot: ${snapshot}\r\n`;
+    reply.response.send(304, RESOURCE + own + quotaFields(reply.quota), '');
     return 304;
   }
   const representation = representationOf(resource, coding);
   if (representation instanceof Promise) {
-    return representation.then((made) => sendBody(reply, resource, made, snapshot));
+    return representation.then((made) => sendBody(reply, made, snapshot));
   }
-  return sendBody(reply, resource, representation, snapshot);
+  return sendBody(reply, representation, snapshot);
 }
 
 /**
  * Sends an error of the one shape.
- * @param extra further header fields, flat
+ * @param extra further header fields as lines, each with CR LF behind it
+ * @param isLast whether the connection ends with it
  */
 export function sendError(
   { response, quota }: Reply,
   status: number,
   text: string,
-  extra: readonly string[] = [],
+  extra = '',
+  isLast = false,
 ): number {
-  const body = errorBody(text);
-  response.writeHead(status, [...errorFields(body), ...CORS, ...quotaFields(quota), ...extra]);
-  end(response, body, 'utf8');
+  const body = Buffer.from(errorBody(text)).toString('latin1');
+  const own = `Content-Type: ${JSON_TYPE}\r\nContent-Length: ${body.length}\r\nCache-Control: no-store\r\n`;
+  response.send(status, own + CORS + quotaFields(quota) + extra, body, isLast);
   return status;
 }
 
 /** Answers a CORS preflight. */
 export function sendPreflight({ response, quota }: Reply): number {
-  response.writeHead(204, [...PREFLIGHT, ...quotaFields(quota)]);
-  end(response, undefined, 'latin1');
+  response.send(204, PREFLIGHT + quotaFields(quota), '');
   return 204;
 }
 
@@ -103,79 +98,16 @@ export function errorBody(text: string): string {
   return JSON.stringify({ error: text });
 }
 
-/** Ends a response and gives up on a client that does not read it. */
-export function end(
-  response: ServerResponse,
-  payload: string | Buffer | undefined,
-  encoding: BufferEncoding,
-): void {
-  if (payload === undefined) response.end();
-  else response.end(payload, encoding);
-  const { socket } = response;
-  // Behind others of a client that did not wait for them: its turn may come when nobody reads.
-  if (socket === null)
-    response.once('socket', (assigned: Socket) => limitDrain(response, assigned));
-  // Only what the kernel would not take at once is still here: no timer for nearly every response.
-  else if (socket.writableLength > 0) limitDrain(response, socket);
-}
-
-function limitDrain(response: ServerResponse, socket: Socket): void {
-  const timer = setTimeout(() => socket.destroy(), LONGEST_DRAIN_MS);
-  timer.unref();
-  response.once('close', () => clearTimeout(timer));
-}
-
 function sendBody(
   { response, quota }: Reply,
-  resource: Resource,
-  { coding, etag, payload, length }: Representation,
+  { fields, payload }: Representation,
   snapshot: string,
 ): number {
-  const fields = resourceFields(quota, etag, snapshot, resource.link);
-  fields.push('Content-Type', JSON_TYPE, 'Content-Length', String(length));
-  if (coding !== 'identity') fields.push('Content-Encoding', coding);
-  response.writeHead(200, fields);
-  end(response, payload, 'latin1');
+  const own = `${fields}X-Snapshot: ${snapshot}\r\n`;
+  response.send(200, RESOURCE_BODY + own + quotaFields(quota), payload);
   return 200;
 }
 
-function resourceFields(
-  { limit, remaining, resetSeconds }: Quota,
-  etag: string,
-  snapshot: string,
-  link: string | undefined,
-): string[] {
-  const fields = [
-    'ETag',
-    etag,
-    'X-Snapshot',
-    snapshot,
-    'Cache-Control',
-    'private, no-cache',
-    'Vary',
-    'Accept-Encoding',
-    'Access-Control-Allow-Origin',
-    '*',
-    'Access-Control-Expose-Headers',
-    CORS[3] as string,
-    'X-RateLimit-Limit',
-    String(limit),
-    'X-RateLimit-Remaining',
-    String(remaining),
-    'X-RateLimit-Reset',
-    String(resetSeconds),
-  ];
-  if (link !== undefined) fields.push('Link', link);
-  return fields;
-}
-
-function quotaFields({ limit, remaining, resetSeconds }: Quota): string[] {
-  return [
-    'X-RateLimit-Limit',
-    String(limit),
-    'X-RateLimit-Remaining',
-    String(remaining),
-    'X-RateLimit-Reset',
-    String(resetSeconds),
-  ];
+function quotaFields({ limit, remaining, resetSeconds }: Quota): string {
+  return `X-RateLimit-Limit: ${limit}\r\nX-RateLimit-Remaining: ${remaining}\r\nX-RateLimit-Reset: ${resetSeconds}\r\n`;
 }

@@ -31,13 +31,14 @@ export function clientAddress(
   return isIP(address) === 6 ? prefix64(address) : address;
 }
 
-function isTrusted(address: string, trusted: BlockList): boolean {
+/** Whether a proxy is believed; the address has no mapping and no port. */
+export function isTrusted(address: string, trusted: BlockList): boolean {
   const version = isIP(address);
   return version !== 0 && trusted.check(address, version === 4 ? 'ipv4' : 'ipv6');
 }
 
 /** "::ffff:192.0.2.1", or "::ffff:c000:201", is how an IPv4 client may be shown in IPv6. */
-function withoutMapping(address: string): string {
+export function withoutMapping(address: string): string {
   const plain = address.split('%', 1)[0] as string;
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(plain)?.[1];
   if (mapped !== undefined && isIPv4(mapped)) return mapped;

@@ -1,0 +1,129 @@
+/**
+ * `npm run account`: the pages of API keys on KEYS_HOST:KEYS_PORT, and the e-mails of their outbox,
+ * until SIGTERM or SIGINT. It shares the database with the generator and nothing with the proxy.
+ */
+import '../../environment/node-version.ts';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { pino } from 'pino';
+import { openDatabase } from '../../database/open.ts';
+import { checkSchema, createKeysTables } from '../../database/schema.ts';
+import {
+  ConfigurationError,
+  loadEnvironmentFile,
+  readEnvironment,
+} from '../../environment/environment.ts';
+import { makeMailer } from '../mailer.ts';
+import { sendDueMails } from '../outbox.ts';
+import { makeApplication } from './application.ts';
+import { makeAssertionCheck } from './assertion.ts';
+import { makeCookies } from './cookies.ts';
+import { makeAccountServer } from './server.ts';
+
+const MAIL_POLL_MS = 1_000;
+/** Requests still under way after this are cut. */
+const STOP_DEADLINE_MS = 10_000;
+
+async function main(): Promise<void> {
+  loadEnvironmentFile();
+  const environment = readEnvironment([
+    'DATABASE_URL',
+    'KEYS_HOST',
+    'KEYS_PORT',
+    'PUBLIC_URL',
+    'SITE_URL',
+    'SITE_JWT_KEY',
+    'SMTP_URL',
+    'MAIL_FROM',
+    'MAIL_FOLDER',
+    'DEFAULT_RATE_LIMIT',
+    'LOG_LEVEL',
+  ]);
+  const log = pino({ level: environment.LOG_LEVEL }, pino.destination(2));
+  const { SITE_JWT_KEY: siteKey, PUBLIC_URL: publicUrl } = environment;
+  const checkAssertion = siteKey === '' ? undefined : makeAssertionCheck(siteKey);
+  const mailer = makeMailer({
+    smtpUrl: environment.SMTP_URL,
+    folder: environment.MAIL_FOLDER,
+    from: environment.MAIL_FROM,
+  });
+  const database = await openDatabase(environment.DATABASE_URL);
+  await createKeysTables(database);
+  await checkSchema(database, ['accounts', 'api_keys']);
+
+  const answer = makeApplication({
+    database,
+    publicUrl,
+    siteUrl: environment.SITE_URL,
+    defaultLimit: environment.DEFAULT_RATE_LIMIT,
+    cookies: makeCookies(publicUrl.startsWith('https:')),
+    checkAssertion,
+    now: () => new Date(),
+  });
+  const server = makeAccountServer(answer, log);
+  await listen(server, environment.KEYS_HOST, environment.KEYS_PORT);
+  const { address, port } = server.address() as AddressInfo;
+  log.info({ account: `${address}:${port}` }, 'listening');
+
+  let isStopping = false;
+  let timer: NodeJS.Timeout | undefined;
+  let mailing: Promise<void> = Promise.resolve();
+  const mailOn = () => {
+    mailing = sendDueMails(database, mailer, new Date())
+      .then(({ sent, failed }) => {
+        if (failed > 0) log.warn({ sent, failed }, 'mails could not be sent; they are tried again');
+        else if (sent > 0) log.info({ sent }, 'mails are sent');
+      })
+      .catch((error) => log.error({ err: error }, 'cannot look for mails; going on'))
+      .then(() => {
+        if (!isStopping) timer = setTimeout(mailOn, MAIL_POLL_MS);
+      });
+  };
+  mailOn();
+
+  // A kept-alive connection would hold the end up: the next response on it says that it is the last.
+  server.prependListener('request', (_request, response) => {
+    if (isStopping) response.shouldKeepAlive = false;
+  });
+  const stop = async (signal: string) => {
+    if (isStopping) return;
+    isStopping = true;
+    log.info({ signal }, 'stopping');
+    clearTimeout(timer);
+    const cut = setTimeout(() => server.closeAllConnections(), STOP_DEADLINE_MS);
+    const closed = new Promise((resolve) => server.close(resolve));
+    const idle = setInterval(() => server.closeIdleConnections(), 100);
+    await closed;
+    clearInterval(idle);
+    clearTimeout(cut);
+    await mailing;
+    await database.close();
+    log.info('stopped');
+    process.exit(0);
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+}
+
+function listen(server: Server, host: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (cause: NodeJS.ErrnoException) => {
+      const why = cause.code === 'EADDRINUSE' ? 'another program listens there' : cause.message;
+      reject(
+        new ConfigurationError(
+          `Cannot listen on ${host}:${port}: ${why}. Set KEYS_PORT to another port.`,
+        ),
+      );
+    });
+    server.listen(port, host, resolve);
+  });
+}
+
+main().catch((error: Error) => {
+  if (error instanceof ConfigurationError) {
+    process.stderr.write(`${error.message}\n`);
+    process.exit(2);
+  }
+  process.stderr.write(`The account pages cannot start: ${error.message}\n`);
+  process.exit(1);
+});

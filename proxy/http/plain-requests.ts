@@ -1,0 +1,315 @@
+/**
+ * The short way for the requests that nearly all are: a GET under the base whose whole head came in
+ * one piece and says nothing unusual. Such a head is read here and answered with one write. At the
+ * first byte of anything else the connection is handed to Node's HTTP server, for good, with that
+ * byte still unread: what is odd, hostile or slow is dealt with there and nowhere else.
+ */
+import { type IncomingMessage, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import { type RequestHead, readHead } from './request-head.ts';
+import type { ApiHandler, Responder } from './responder.ts';
+import { BASE } from './routes.ts';
+
+/** In bytes; a longer head is unusual. */
+const LONGEST_HEAD = 8 * 1024;
+const MOST_FIELDS = 64;
+/** Past so many bytes that a client has not taken yet, its next request waits. */
+const MOST_UNSENT = 64 * 1024;
+
+const START = `GET ${BASE}/`;
+const VERSION = ' HTTP/1.1';
+const END_OF_HEAD = '\r\n\r\n';
+const TARGET = /^[A-Za-z0-9/._~?&=%+,:;@!*'()$-]+$/;
+const FIELD_NAME = /^[A-Za-z0-9-]+$/;
+const FIELD_VALUE = /^[ -~]*$/;
+/** Fields that change how a connection is read or used. */
+const UNUSUAL = new Set([
+  'content-length',
+  'expect',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+export interface PlainRequest {
+  readonly target: string;
+  readonly head: RequestHead;
+  /** Where the next request begins. */
+  readonly end: number;
+}
+
+/**
+ * @returns what reads the request at a place of what one connection sent; undefined when Node must
+ * read it. Clients say the same fields again and again: those are read once.
+ */
+export function makePlainReader(): (text: string, at: number) => PlainRequest | undefined {
+  let lastFields: string | undefined;
+  let lastHead: RequestHead | undefined;
+  return (text, at) => {
+    if (!text.startsWith(START, at)) return undefined;
+    const headEnd = text.indexOf(END_OF_HEAD, at);
+    if (headEnd < 0 || headEnd - at > LONGEST_HEAD) return undefined;
+    const lineEnd = text.indexOf('\r\n', at);
+    if (!text.startsWith(VERSION, lineEnd - VERSION.length)) return undefined;
+    const target = text.slice(at + 'GET '.length, lineEnd - VERSION.length);
+    if (!TARGET.test(target)) return undefined;
+    const fields = text.slice(lineEnd, headEnd);
+    if (fields !== lastFields || lastHead === undefined) {
+      const rawHeaders = readFields(fields);
+      if (rawHeaders === undefined) return undefined;
+      lastHead = readHead({ rawHeaders, httpVersion: '1.1' });
+      lastFields = fields;
+    }
+    return { target, head: lastHead, end: headEnd + END_OF_HEAD.length };
+  };
+}
+
+/**
+ * @param text the fields, each with CR LF before it
+ * @returns names and values in turn, as Node has them; undefined when one is unusual
+ */
+function readFields(text: string): IncomingMessage['rawHeaders'] | undefined {
+  const fields: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    const next = text.indexOf('\r\n', at + 2);
+    const end = next < 0 ? text.length : next;
+    const colon = text.indexOf(':', at);
+    if (colon < 0 || colon > end || fields.length === MOST_FIELDS * 2) return undefined;
+    const name = text.slice(at + 2, colon);
+    const value = text.slice(colon + 1, end);
+    if (!FIELD_NAME.test(name) || !FIELD_VALUE.test(value)) return undefined;
+    const folded = name.toLowerCase();
+    if (UNUSUAL.has(folded)) return undefined;
+    const trimmed = value.trim();
+    if (folded === 'connection' && trimmed.toLowerCase() !== 'keep-alive') return undefined;
+    fields.push(name, trimmed);
+    at = end;
+  }
+  return fields;
+}
+
+export interface PlainOptions {
+  readonly api: ApiHandler;
+  /** Lets Node's HTTP server go on with a connection; what it has yet to read is back in the socket. */
+  readonly handOver: (socket: Socket) => void;
+  /** A handler threw; the response says so. */
+  readonly onError: (error: unknown, response: Responder) => void;
+  /** Answers a client that has sent nothing at all. */
+  readonly onSilence: (socket: Socket) => void;
+  /** How long it may take for its first byte. */
+  readonly firstByteMs: number;
+  /** How long a connection is kept between requests. */
+  readonly keepAliveMs: number;
+  /** How long a client may take for what it was sent. */
+  readonly longestDrainMs: number;
+}
+
+export interface PlainConnections {
+  take(socket: Socket): void;
+  /** From now on each response is the last on its connection. */
+  announceEnd(): void;
+  closeIdle(): void;
+  closeAll(): void;
+}
+
+interface PlainConnection {
+  readonly isIdle: () => boolean;
+  readonly socket: Socket;
+}
+
+export function makePlainConnections(options: PlainOptions): PlainConnections {
+  const connections = new Set<PlainConnection>();
+  let isEnding = false;
+  return {
+    take(socket) {
+      const connection = serve(
+        socket,
+        options,
+        () => isEnding,
+        () => connections.delete(connection),
+      );
+      connections.add(connection);
+    },
+    announceEnd() {
+      isEnding = true;
+    },
+    closeIdle() {
+      for (const { socket, isIdle } of connections) if (isIdle()) socket.destroy();
+    },
+    closeAll() {
+      for (const { socket } of connections) socket.destroy();
+    },
+  };
+}
+
+function serve(
+  socket: Socket,
+  { api, handOver, onError, onSilence, firstByteMs, keepAliveMs, longestDrainMs }: PlainOptions,
+  isEnding: () => boolean,
+  forget: () => void,
+): PlainConnection {
+  const readPlain = makePlainReader();
+  let unread: Buffer | undefined;
+  let isBusy = false;
+  let isAdvancing = false;
+  // The client has sent its last, or has been told that no more is answered.
+  let isOver = false;
+  let hasAnswered = false;
+  let drainTimer: NodeJS.Timeout | undefined;
+
+  socket.setTimeout(firstByteMs);
+  socket.on('data', onData);
+  socket.on('drain', advance);
+  socket.on('end', onEnd);
+  socket.on('timeout', onTimeout);
+  socket.on('error', ignore);
+  socket.on('close', onClose);
+
+  function onData(chunk: Buffer): void {
+    unread = unread === undefined ? chunk : Buffer.concat([unread, chunk]);
+    advance();
+    // What is left waits until the response under way is sent.
+    if (unread !== undefined) socket.pause();
+  }
+
+  /** Answers what was sent, request by request, as far as can be done now. */
+  function advance(): void {
+    if (isAdvancing || isBusy || unread === undefined) return;
+    isAdvancing = true;
+    const bytes = unread;
+    const text = bytes.toString('latin1');
+    let at = 0;
+    while (at < bytes.length && !isBusy && !isOver && socket.writableLength < MOST_UNSENT) {
+      const request = readPlain(text, at);
+      if (request === undefined) {
+        giveAway(bytes.subarray(at));
+        return;
+      }
+      at = request.end;
+      answer(request);
+    }
+    isAdvancing = false;
+    const wasPaused = socket.isPaused();
+    unread = at < bytes.length && !isOver ? bytes.subarray(at) : undefined;
+    if (unread === undefined && wasPaused) socket.resume();
+  }
+
+  function answer({ target, head }: PlainRequest): void {
+    isBusy = true;
+    const question = target.indexOf('?');
+    const path = target.slice(BASE.length, question < 0 ? undefined : question);
+    const query = question < 0 ? '' : target.slice(question + 1);
+    const response = makeResponse();
+    try {
+      api({ method: 'GET', socket, head }, response, path, query);
+    } catch (error) {
+      onError(error, response);
+    }
+  }
+
+  function makeResponse(): Responder {
+    let isSent = false;
+    return {
+      isSent: () => isSent,
+      send(status, fields, payload, isLast) {
+        if (isSent) return;
+        isSent = true;
+        const isClosing = (isLast ?? false) || isEnding() || isOver;
+        const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields}Date: ${httpDate()}\r\n${isClosing ? 'Connection: close' : connectionField}\r\n\r\n`;
+        if (typeof payload === 'string') socket.write(head + payload, 'latin1');
+        else {
+          socket.cork();
+          socket.write(head, 'latin1');
+          socket.write(payload);
+          socket.uncork();
+        }
+        if (!hasAnswered) {
+          hasAnswered = true;
+          socket.setTimeout(keepAliveMs);
+        }
+        isBusy = false;
+        if (isClosing) {
+          isOver = true;
+          socket.end();
+        }
+        // Only what the kernel would not take at once is still here: no timer for nearly every response.
+        if (socket.writableLength > 0) limitDrain();
+        advance();
+      },
+      destroy: () => socket.destroy(),
+    };
+  }
+
+  const connectionField = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}`;
+
+  /** Gives up on a client that has not taken by then what is unsent now. */
+  function limitDrain(): void {
+    if (drainTimer !== undefined) return;
+    const goal = socket.bytesWritten;
+    drainTimer = setTimeout(() => {
+      drainTimer = undefined;
+      if (socket.bytesWritten - socket.writableLength < goal) socket.destroy();
+      else if (socket.writableLength > 0) limitDrain();
+    }, longestDrainMs);
+    drainTimer.unref();
+  }
+
+  function giveAway(rest: Buffer): void {
+    leave();
+    unread = undefined;
+    socket.setTimeout(0);
+    // What flows already would not begin anew with what is put back.
+    socket.pause();
+    socket.unshift(rest);
+    handOver(socket);
+    socket.resume();
+  }
+
+  function leave(): void {
+    socket.off('data', onData);
+    socket.off('drain', advance);
+    socket.off('end', onEnd);
+    socket.off('timeout', onTimeout);
+    socket.off('error', ignore);
+    socket.off('close', onClose);
+    clearTimeout(drainTimer);
+    forget();
+  }
+
+  function onEnd(): void {
+    isOver = true;
+    if (!isBusy) socket.end();
+  }
+
+  function onTimeout(): void {
+    if (!hasAnswered && !isBusy) onSilence(socket);
+    else if (!isBusy && socket.writableLength === 0) socket.destroy();
+  }
+
+  function onClose(): void {
+    leave();
+  }
+
+  function ignore(): void {
+    // It is closed next.
+  }
+
+  return { socket, isIdle: () => !isBusy && unread === undefined && socket.writableLength === 0 };
+}
+
+let dateSecond = 0;
+let date = '';
+
+/** The time of a response, made once a second. */
+function httpDate(): string {
+  const second = Math.floor(Date.now() / 1000);
+  if (second !== dateSecond) {
+    dateSecond = second;
+    date = new Date(second * 1000).toUTCString();
+  }
+  return date;
+}

@@ -1,0 +1,92 @@
+/** A real SMTP server on loopback that can be down, full or choosy, and keeps what it took. */
+import { SMTPServer } from 'smtp-server';
+
+export interface TakenMail {
+  readonly from: string;
+  readonly to: readonly string[];
+  /** Header and body as they came, lines ended by \n. */
+  readonly source: string;
+  readonly messageId: string;
+}
+
+export interface MailServer {
+  /** For `SMTP_URL`. */
+  readonly url: string;
+  /** What it took, in order. */
+  readonly mails: readonly TakenMail[];
+  /** Refuses what these say: the answer to a recipient, or to the whole mail after it was sent. */
+  refuse(rules: { recipient?: (address: string) => string | undefined; data?: string }): void;
+  /** Stops listening; connections are cut. */
+  stop(): Promise<void>;
+  /** Listens on the same port again. */
+  start(): Promise<void>;
+}
+
+export async function startMailServer(): Promise<MailServer> {
+  const mails: TakenMail[] = [];
+  let rules: Parameters<MailServer['refuse']>[0] = {};
+  let port = 0;
+  let server: SMTPServer;
+
+  async function start(): Promise<void> {
+    server = new SMTPServer({
+      authOptional: true,
+      disabledCommands: ['AUTH', 'STARTTLS'],
+      closeTimeout: 100,
+      onRcptTo({ address }, _session, done) {
+        done(refusal(rules.recipient?.(address)));
+      },
+      async onData(stream, { envelope }, done) {
+        const source = Buffer.concat(await stream.toArray()).toString('utf8');
+        if (rules.data !== undefined) return done(refusal(rules.data));
+        const text = source.replaceAll('\r\n', '\n');
+        mails.push({
+          from: envelope.mailFrom === false ? '' : envelope.mailFrom.address,
+          to: envelope.rcptTo.map(({ address }) => address),
+          source: text,
+          messageId: /^message-id: (.*)$/im.exec(text)?.[1] ?? '',
+        });
+        done();
+      },
+    });
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+    port = (server.server.address() as { port: number }).port;
+  }
+
+  await start();
+  return {
+    url: `smtp://127.0.0.1:${port}`,
+    mails,
+    refuse(given) {
+      rules = given;
+    },
+    start,
+    stop: () => new Promise((resolve) => server.close(() => resolve())),
+  };
+}
+
+/** @param answer such as "550 no such mailbox" */
+function refusal(answer: string | undefined): Error | null {
+  if (answer === undefined) return null;
+  const [code, ...words] = answer.split(' ');
+  return Object.assign(new Error(words.join(' ')), { responseCode: Number(code) });
+}
+
+/** A mail as its reader sees it: encoded words of the header and quoted-printable lines undone. */
+export function readMail(source: string): string {
+  const text = source.replaceAll('\r\n', '\n').replace(/\n[ \t]+(?=[^\n]*\n)/g, '\n ');
+  const end = text.indexOf('\n\n');
+  const head = text
+    .slice(0, end)
+    .replace(/=\?UTF-8\?Q\?(.*?)\?=/gi, (_, word) => unquoted(word.replaceAll('_', ' ')));
+  const body = text.slice(end);
+  const encoding = /^content-transfer-encoding: (.*)$/im.exec(head)?.[1];
+  if (encoding === 'base64') return `${head}\n\n${Buffer.from(body, 'base64').toString('utf8')}`;
+  return head + (encoding === 'quoted-printable' ? unquoted(body.replace(/=\n/g, '')) : body);
+}
+
+function unquoted(text: string): string {
+  return text.replace(/(?:=[0-9A-F]{2})+/g, (codes) =>
+    Buffer.from(codes.replaceAll('=', ''), 'hex').toString('utf8'),
+  );
+}
