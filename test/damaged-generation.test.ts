@@ -25,7 +25,7 @@ import { generate, makeFolder, send, startProxy, testKey, until, writeKeys } fro
 import { rounds, sayFigure } from './rounds.ts';
 
 const PROMISE = 'A damaged generation is never served';
-const DAMAGES = rounds(40, 2_000);
+const DAMAGES = rounds(40, 1_000);
 const key = testKey(1);
 const headers = { 'x-api-key': key.key };
 

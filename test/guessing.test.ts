@@ -3,7 +3,7 @@
  * through the real nginx, few of its guesses are looked up, and who uses a key beside it is unharmed.
  */
 import { Pool } from 'undici';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeKey } from '../format/api-key.ts';
 import { makeRandom, type Random } from './catalogue/random.ts';
 import { makeSampleSnapshots } from './catalogue/snapshots.ts';
@@ -83,14 +83,16 @@ function makeGuess(random: Random): Record<string, string> {
   return random.happens(0.1) ? lie : { ...field, ...lie };
 }
 
-describe.each([
+test.concurrent.each([
   ['direct, no proxy trusted', '', false],
   ['direct, a proxy at another address trusted', '127.0.0.77, 10.0.0.0/8', false],
   ['through nginx', '127.0.0.1', true],
-] as const)('%s', (name, trusted, isFront) => {
-  test(`at most ${LIMIT} guesses a minute are looked up`, {
+] as const)(
+  `at most ${LIMIT} guesses a minute are looked up: %s`,
+  {
     timeout: GUESSING_MS + 60_000,
-  }, async () => {
+  },
+  async (name, trusted, isFront) => {
     const { pool, adminUrl, headers } = await openWay(trusted, isFront);
     const ask = async (extra: Record<string, string>) => {
       const reply = await pool.request({
@@ -154,8 +156,8 @@ describe.each([
       PROMISE,
       `${name}: of ${times.length + refused} guesses in ${Math.round(GUESSING_MS / 1000)} s ${times.length} looked up, ${refused} refused; ${used} requests with the key in use beside them, all answered`,
     );
-  });
-});
+  },
+);
 
 test('behind a trusted proxy each client has a limit of its own, and cannot take that of another', async () => {
   const proxy = await startProxy(snapshotsDir, {

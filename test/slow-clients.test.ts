@@ -18,11 +18,15 @@ const SENDERS = rounds(400, 2_000);
 const READERS = rounds(100, 500);
 /** Good requests a second, and for how long they are timed. */
 const RATE = 200;
-const TIMED_MS = rounds(4_000, 8_000);
-/** A head may take 10 s, looked at every 2 s; a response may be under way for 30 s. */
+const TIMED_MS = rounds(2_000, 8_000);
+/** How long a response may be under way: in the short form the proxy's timer of it is hurried. */
+const DRAIN_MS = rounds(4_000, 30_000);
+const HURRY = `const timer = globalThis.setTimeout; globalThis.setTimeout = (run, after, ...rest) => timer(run, after === 30_000 ? ${DRAIN_MS} : after, ...rest);`;
+/** A head may take 10 s, looked at every 2 s. The rest is for a machine that does other things. */
 const SENDERS_GONE_MS = 20_000;
-const READERS_GONE_MS = 40_000;
-const LONGEST_MS = 75_000;
+const READERS_GONE_MS = DRAIN_MS + 15_000;
+/** Nobody is idle for longer. */
+const KEPT_ALIVE_MS = 65_000;
 
 const key = testKey(1);
 const keyed = { 'x-api-key': key.key };
@@ -33,7 +37,9 @@ let pool: Pool;
 beforeAll(async () => {
   const snapshotsDir = await makeSnapshots(seededCatalogue({ games: 3_000, seed: 5 }));
   writeKeys(snapshotsDir, [key]);
-  proxy = await startProxy(snapshotsDir);
+  proxy = await startProxy(snapshotsDir, {
+    NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(HURRY)}`,
+  });
   pool = new Pool(proxy.url, { connections: 4 });
 });
 
@@ -42,7 +48,7 @@ afterAll(async () => {
   await proxy.stop();
 });
 
-/** Times of a good client that asks at an even rate, in milliseconds, ascending. */
+/** Times of a good client that asks at an even rate, in milliseconds, as it asked. */
 async function timeGoodClient(): Promise<number[]> {
   const times: number[] = [];
   const asked: Promise<void>[] = [];
@@ -55,7 +61,7 @@ async function timeGoodClient(): Promise<number[]> {
     });
     await body.dump();
     expect(statusCode).toBe(200);
-    times.push(performance.now() - started);
+    times[i] = performance.now() - started;
   };
   const start = performance.now();
   for (let i = 0; i < (TIMED_MS / 1000) * RATE; i++) {
@@ -64,10 +70,18 @@ async function timeGoodClient(): Promise<number[]> {
     asked.push(ask(i));
   }
   await Promise.all(asked);
-  return times.sort((a, b) => a - b);
+  return times;
 }
 
-const p99 = (times: readonly number[]) => times[Math.floor(times.length * 0.99)] as number;
+/** The median of five stretches' 99th percentiles: what else the machine did in one says nothing. */
+function p99(times: readonly number[]): number {
+  const stretch = times.length / 5;
+  const found = Array.from({ length: 5 }, (_, i) => {
+    const ascending = times.slice(i * stretch, (i + 1) * stretch).sort((a, b) => a - b);
+    return ascending[Math.floor(ascending.length * 0.99)] as number;
+  });
+  return found.sort((a, b) => a - b)[2] as number;
+}
 
 /** The remote ports of the connections that the proxy holds open, as the kernel knows them. */
 function heldPorts(): Set<number> {
@@ -88,7 +102,7 @@ async function waitUntilDropped(ports: readonly number[], started: number): Prom
     const held = heldPorts();
     const elapsed = performance.now() - started;
     if (!ports.some((port) => held.has(port))) return elapsed;
-    if (elapsed > LONGEST_MS) throw new Error(`Still held after ${Math.round(elapsed)} ms.`);
+    if (elapsed > KEPT_ALIVE_MS) throw new Error(`Still held after ${Math.round(elapsed)} ms.`);
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
 }
@@ -135,12 +149,20 @@ function line(method: string, target: string, fields = ''): string {
   return `${method} ${target} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${key.key}\r\n${fields}\r\n`;
 }
 
+/** In bytes, for one connection on loopback; more where the client has read for a while. */
+const MORE_THAN_THE_KERNEL_TAKES = { atFirst: 12_000_000, later: 60_000_000 };
+
 describe('a client that stops to read is dropped', () => {
-  const many = (request: string, answerBytes: number) => request.repeat(30_000_000 / answerBytes);
+  const many = (request: string, answerBytes: number, bytes = MORE_THAN_THE_KERNEL_TAKES.atFirst) =>
+    request.repeat(bytes / answerBytes);
 
   test.concurrent.each([
     ['in the first answers', 0, () => many(line('GET', LARGE), 50_000)],
-    ['after it took the first ones', 9_000_000, () => many(line('GET', LARGE), 50_000)],
+    [
+      'after it took the first ones',
+      3_000_000,
+      () => many(line('GET', LARGE), 50_000, MORE_THAN_THE_KERNEL_TAKES.later),
+    ],
     ['of 304', 0, () => many(line('GET', LARGE, 'If-None-Match: *\r\n'), 500)],
     ['of preflights, which need no key', 0, () => many(line('OPTIONS', LARGE), 500)],
     ['of refusals', 0, () => many(line('GET', '/api/v1/nothing'), 500)],

@@ -203,9 +203,8 @@ test('started before the first generation it answers 503, and from the first 200
   expect((await send(`${proxy.adminUrl}/healthz`)).status).toBe(200);
 
   await generate(await makeSqlite(seededCatalogue({ games: 100, seed: 1 })), target);
-  // The generator has written a list without this key.
+  // The generator has written a list without this key, which may be read first.
   await until(() => statuses.at(-1) === 401);
-  // Its keys may be read a little later than the generation itself.
   await until(() => isReady(proxy));
   writeKeys(target, [key]);
   await until(() => statuses.at(-1) === 200);

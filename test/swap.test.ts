@@ -1,10 +1,11 @@
 /** Generations that come and go under load: nobody notices, no answer is of two of them. */
-import { readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { readdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import { Pool } from 'undici';
 import { expect, test } from 'vitest';
 import type { Row } from '../database/database.ts';
 import { CURRENT, GENERATIONS, MANIFEST } from '../format/layout.ts';
+import { KEPT_GENERATIONS } from '../generator/generations.ts';
 import { makeFileSource } from '../proxy/snapshot/opened-files.ts';
 import { openSnapshots } from '../proxy/snapshot/snapshots.ts';
 import type { Catalogue } from './catalogue/catalogue.ts';
@@ -225,6 +226,39 @@ test('a kept generation that is not open is opened for who names it', async () =
     expect(reply.status).toBe(200);
     expect(reply.headers['x-snapshot']).toBe(older);
     expect(reply.text).toContain('"description":"older"');
+  }
+  await proxy.stop();
+});
+
+test('of what the generator made the kept generations answer by their names, and 410 all before', async () => {
+  const dir = path.join(makeFolder(), 'snapshots');
+  const ids: string[] = [];
+  for (let run = 0; run < KEPT_GENERATIONS + 2; run++) {
+    await generate(await makeSqlite(markedCatalogue(`run ${run}`)), dir);
+    ids.push(path.basename(readlinkSync(path.join(dir, CURRENT))));
+  }
+  writeKeys(dir, [key]);
+  const proxy = await startProxy(dir);
+  const ask = (id: string, method = 'GET') =>
+    send(`${proxy.url}/api/v1/search?per_page=1`, {
+      method,
+      headers: { ...headers, 'x-snapshot': id },
+    });
+  for (const [run, id] of ids.entries()) {
+    const reply = await ask(id);
+    if (run >= 2) {
+      expect([reply.status, reply.headers['x-snapshot']]).toEqual([200, id]);
+      expect(reply.text).toContain(`"description":"run ${run}"`);
+    } else {
+      expect([reply.status, reply.text]).toEqual([410, '{"error":"Snapshot gone"}']);
+      expect(reply.headers['cache-control']).toBe('no-store');
+      expect(reply.headers['x-snapshot']).toBeUndefined();
+      expect((await ask(id, 'HEAD')).status).toBe(410);
+    }
+  }
+  // No such generation ever was; none of these may lead out of the folder either.
+  for (const id of ['x', '../snapshots', `${ids.at(-1)}/../${ids.at(-1)}`, '__proto__', '%00']) {
+    expect([id, (await ask(id)).text]).toEqual([id, '{"error":"Snapshot gone"}']);
   }
   await proxy.stop();
 });
