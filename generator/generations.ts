@@ -75,11 +75,19 @@ export function listGenerations(snapshotsDir: string): KnownGeneration[] {
 
 /** The ids of the generations on disk by sequence, the oldest first. */
 export function idsOnDisk(snapshotsDir: string): string[] {
-  const dir = path.join(snapshotsDir, GENERATIONS);
-  if (!existsSync(dir)) return [];
-  return readdirSync(dir)
+  return namesIn(path.join(snapshotsDir, GENERATIONS))
     .filter(isGenerationId)
     .sort((a, b) => sequenceOf(a) - sequenceOf(b) || (a < b ? -1 : 1));
+}
+
+/** What a folder holds: nothing when it is not there. `existsSync` would take any fault for that. */
+function namesIn(dir: string): string[] {
+  try {
+    return readdirSync(dir);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw new Error(`read ${dir}: ${(error as Error).message}`, { cause: error });
+  }
 }
 
 export function sequenceOf(id: string): number {
@@ -134,8 +142,7 @@ export function removeDebris(snapshotsDir: string): void {
     [dir, UNFINISHED_PREFIX],
     [snapshotsDir, `${UNFINISHED_PREFIX}${CURRENT}`],
   ] as const) {
-    if (!existsSync(folder)) continue;
-    for (const name of readdirSync(folder)) {
+    for (const name of namesIn(folder)) {
       if (name.startsWith(prefix))
         rmSync(path.join(folder, name), { recursive: true, force: true });
     }

@@ -57,7 +57,8 @@ function lockError(file: string, cause: unknown): Error {
 
 function readHolder(file: string): string {
   try {
-    return readFileSync(file, 'utf8').trim();
+    // Empty while the holder writes it.
+    return readFileSync(file, 'utf8').trim() || 'unknown';
   } catch {
     return 'unknown';
   }

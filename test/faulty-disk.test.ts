@@ -85,34 +85,10 @@ describe.each([
 ] as const)('on the %s thread', (thread, stride) => {
   const called = IS_SOAK ? 'each call' : 'a call here and there';
   test(`${called} that fails leaves a whole generation`, { timeout: 7_200_000 }, async () => {
-    const failing = await makeFailing(thread);
-    const { dir } = failing;
     const random = makeRandom(4);
     const figures = { calls: 0, runs: 0, failed: 0, published: 0 };
-
-    /** @returns whether there was such a call */
-    async function failAt(call: number, way: Way): Promise<boolean> {
-      const before = currentId(dir);
-      const sequence = Number(idsOnDisk(dir).at(-1)?.split('-')[0]);
-      const { ended, faults } = await failing.run(call, way);
-      if (faults.length === 0) return false;
-      const what = `${way.code} ${way.lasting} at call ${call} of the ${thread} thread: ${faults[0]}\n${ended.stderr}`;
-      figures.runs++;
-      const after = await expectCurrentVerifies(dir);
-      if (ended.code === 0) {
-        figures.published++;
-        expect(after, what).not.toBe(before);
-      } else {
-        figures.failed++;
-        expect(expectOneClearLine(ended), what).toContain(way.code);
-        if (way.lasting === 'once' && after === before) {
-          expect(statusOf(dir), what).toMatchObject({ outcome: 'failed' });
-        }
-      }
-      // What is new is newer than all that was there.
-      if (after !== before) expect(Number(after.split('-')[0]), what).toBe(sequence + 1);
-      return true;
-    }
+    // All of them are worth knowing.
+    const wrong: string[] = [];
 
     // Each call meets each code; every other time the disk stays bad after it.
     const ways = (call: number): Way[] => {
@@ -121,17 +97,57 @@ describe.each([
       );
       return IS_SOAK ? all : [random.pick(all)];
     };
-    const next = () => (IS_SOAK ? 1 : 1 + random.below(2 * stride));
-    for (let call = next(), isThere = true; isThere; call += next()) {
-      for (const way of ways(call)) isThere = (await failAt(call, way)) && isThere;
-      const before = currentId(dir);
-      await failing.heal();
-      const what = `after call ${call} of the ${thread} thread`;
-      expect(await expectCurrentVerifies(dir), what).not.toBe(before);
-      expectNoDebris(dir);
-      expect(idsOnDisk(dir), what).toHaveLength(KEPT_GENERATIONS);
-      if (isThere) figures.calls++;
+
+    /** Calls of one number after another, until there is none of that number. */
+    async function failInTurn(first: number, next: () => number): Promise<void> {
+      const failing = await makeFailing(thread);
+      const { dir } = failing;
+
+      /** @returns whether there was such a call */
+      async function failAt(call: number, way: Way): Promise<boolean> {
+        const before = currentId(dir);
+        const sequence = Number(idsOnDisk(dir).at(-1)?.split('-')[0]);
+        const { ended, faults } = await failing.run(call, way);
+        if (faults.length === 0) return false;
+        figures.runs++;
+        try {
+          const after = await expectCurrentVerifies(dir);
+          if (ended.code === 0) {
+            figures.published++;
+            expect(after).not.toBe(before);
+          } else {
+            figures.failed++;
+            expect(expectOneClearLine(ended)).toContain(way.code);
+            if (way.lasting === 'once' && after === before) {
+              expect(statusOf(dir)).toMatchObject({ outcome: 'failed' });
+            }
+          }
+          // What is new is newer than all that was there.
+          if (after !== before) expect(Number(after.split('-')[0])).toBe(sequence + 1);
+        } catch (error) {
+          wrong.push(
+            `${way.code} ${way.lasting} at call ${call}, ${faults[0]}: ${(error as Error).message}\n${ended.stderr}`,
+          );
+        }
+        return true;
+      }
+
+      for (let call = first, isThere = true; isThere; call += next()) {
+        for (const way of ways(call)) isThere = (await failAt(call, way)) && isThere;
+        const before = currentId(dir);
+        await failing.heal();
+        const what = `after call ${call} of the ${thread} thread`;
+        expect(await expectCurrentVerifies(dir), what).not.toBe(before);
+        expectNoDebris(dir);
+        expect(idsOnDisk(dir), what).toHaveLength(KEPT_GENERATIONS);
+        if (isThere) figures.calls++;
+      }
     }
+
+    const step = () => 1 + random.below(2 * stride);
+    if (IS_SOAK) await Promise.all([failInTurn(1, () => 2), failInTurn(2, () => 2)]);
+    else await failInTurn(step(), step);
+    expect(wrong).toEqual([]);
     expect(figures.calls).toBeGreaterThan(rounds(1, 50));
     sayFigure(
       `A generation is whole or not there (${thread} thread)`,

@@ -41,10 +41,11 @@ test(`${ROUNDS} meetings of two: one waits or refuses, and nothing is lost`, {
     await generate(database.url, dir);
   };
 
-  function start(deed: Deed): Promise<Finished> {
+  /** @param target what a rollback makes current */
+  function start(deed: Deed, target: string): Promise<Finished> {
     if (deed === 'generate') return finishInTime(startGenerator(database.url, dir, ['--json']));
     const args = {
-      rollback: ['rollback', idsOnDisk(dir).at(-2) as string],
+      rollback: ['rollback', target],
       prune: ['prune', '--keep', String(KEPT_BY_PRUNE)],
     }[deed];
     return finishInTime(startProgram('generator/snapshot.ts', args, { SNAPSHOTS_DIR: dir }));
@@ -66,8 +67,10 @@ test(`${ROUNDS} meetings of two: one waits or refuses, and nothing is lost`, {
     // Either may be the first, by anything up to a whole run.
     const order = random.happens(0.5) ? [0, 1] : [1, 0];
     const ended: Finished[] = [];
-    const later = pause(random.next() ** 2 * wholeRun).then(() => start(deeds[order[1] as 0 | 1]));
-    ended[order[0] as number] = await start(deeds[order[0] as 0 | 1]);
+    const later = pause(random.next() ** 2 * wholeRun).then(() =>
+      start(deeds[order[1] as 0 | 1], target),
+    );
+    ended[order[0] as number] = await start(deeds[order[0] as 0 | 1], target);
     ended[order[1] as number] = await later;
     const what = deeds
       .map((deed, i) => `${deed}: ${ended[i]?.code} ${ended[i]?.stderr}`)
