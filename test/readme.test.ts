@@ -1,5 +1,5 @@
 /** Holds README.md and .env.example to what the programs know. */
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { VARIABLES } from '../environment/environment.ts';
@@ -35,6 +35,21 @@ test('every dependency is named with its reason', () => {
   for (const group of ['dependencies', 'devDependencies', 'optionalDependencies']) {
     for (const name of Object.keys(packageJson[group])) expect(section).toContain(`\`${name}\``);
   }
+});
+
+test('every guarantee names tests that exist, and every test with a full form is one of a guarantee', () => {
+  const section = /## Guarantees\n(.*?)\n## /s.exec(readme)?.[1] ?? '';
+  const named = new Set(
+    [...section.matchAll(/^\| .*/gm)].flatMap(
+      ([row]) => row.match(/test\/[\w-]+\.test\.ts/g) ?? [],
+    ),
+  );
+  for (const file of named) expect(existsSync(path.join(ROOT, file)), file).toBe(true);
+  const withFullForm = readdirSync(path.join(ROOT, 'test'))
+    .filter((file) => file.endsWith('.test.ts'))
+    .map((file) => `test/${file}`)
+    .filter((file) => readFileSync(path.join(ROOT, file), 'utf8').includes("/rounds.ts'"));
+  expect([...named]).toEqual(expect.arrayContaining(withFullForm));
 });
 
 test('every command that it names exists', () => {
