@@ -33,13 +33,13 @@ export async function writeSearch(
     const place = placeOfRank[rank] as number;
     let different = 0;
     for (const word of wordsOf(titleAt(place))) {
-      if (!words.add(word, rank)) continue;
+      if (!words.add(words.numberOf(word), rank)) continue;
       different++;
       if (isJoinedScript(word)) addEndings(word, rank, endings);
     }
     wordCounts[rank] = different;
     const genre = games.genres[games.genresOf[place] as number] ?? null;
-    if (genre !== null) genres.add(foldCase(genre), rank);
+    if (genre !== null) genres.add(genres.numberOf(foldCase(genre)), rank);
   }
   const { years, yearOfRank, ranksByYear, yearStart } = orderByYear(games, placeOfRank);
   const builtWords = words.build();
@@ -72,16 +72,20 @@ export async function writeSearch(
 function addEndings(word: string, rank: number, endings: PostingsBuilder): void {
   const characters = [...word];
   for (let from = 0; from + 1 < characters.length; from++) {
-    endings.add(characters.slice(from, from + LONGEST_QUERY).join(''), rank);
+    const ending = characters.slice(from, from + LONGEST_QUERY).join('');
+    endings.add(endings.numberOf(ending), rank);
   }
 }
 
 interface PostingsBuilder {
+  /** The number of a text, which will have a rank at least. */
+  numberOf(text: string): number;
   /**
-   * Ranks come ascending for each text. A repeated rank of the same text is one, and counted.
+   * Ranks come ascending for each text, which is given by its number. A repeated rank of the same
+   * text is one, and counted.
    * @returns whether it was new
    */
-  add(text: string, rank: number): boolean;
+  add(text: number, rank: number): boolean;
   build(): { postings: Postings; frequencies: Uint8Array };
 }
 
@@ -98,17 +102,19 @@ function postingsBuilder(): PostingsBuilder {
   // Nearly always 1: only the others are kept, by pair.
   const frequent = new Map<number, number>();
   return {
-    add(text, rank) {
+    numberOf(text) {
       let number = known.get(text);
       if (number === undefined) {
         number = known.size;
         known.set(text, number);
-      } else {
-        const last = lastPair[number] as number;
-        if (rankOf[last] === rank) {
-          frequent.set(last, Math.min((frequent.get(last) ?? 1) + 1, MOST_FREQUENT));
-          return false;
-        }
+      }
+      return number;
+    },
+    add(number, rank) {
+      const last = lastPair[number];
+      if (last !== undefined && rankOf[last] === rank) {
+        frequent.set(last, Math.min((frequent.get(last) ?? 1) + 1, MOST_FREQUENT));
+        return false;
       }
       if (pairs === textOf.length) {
         textOf = doubled(textOf);
@@ -168,8 +174,13 @@ function coverPostings(
   values: readonly (string | null)[],
   column: Uint32Array,
 ): Postings {
-  const folded = values.map((value) => (value === null ? null : foldCase(value)));
   const builder = postingsBuilder();
+  // Each value is folded when the first cover has it.
+  const numbers: number[] = [];
+  const numberOf = (value: number) => {
+    numbers[value] ??= builder.numberOf(foldCase(values[value] as string));
+    return numbers[value];
+  };
   for (let rank = 0; rank < placeOfRank.length; rank++) {
     const game = numberOfGame[placeOfRank[rank] as number] as number;
     for (
@@ -177,8 +188,8 @@ function coverPostings(
       cover < (firstCover[game + 1] as number);
       cover++
     ) {
-      const value = folded[column[placeOfCover[cover] as number] as number] ?? null;
-      if (value !== null) builder.add(value, rank);
+      const value = column[placeOfCover[cover] as number] as number;
+      if (values[value] !== null) builder.add(numberOf(value), rank);
     }
   }
   return builder.build().postings;
