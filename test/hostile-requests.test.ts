@@ -20,9 +20,11 @@ const PROMISE = 'Hostile requests';
 const REQUESTS = rounds(3_000, 100_000);
 /** nginx lets an address have 100 under way. */
 const CONNECTIONS = 48;
-/** What the caches hold is in memory by then. */
-const WARM_UP = 0.4;
-/** Of the resident memory between the end of the warm-up and the end. */
+/**
+ * Resident memory climbs until V8 collects the old generation, about every 45,000 requests, and
+ * falls: so the highest before this share of the requests is held against the highest after it.
+ */
+const FIRST_PART = 0.6;
 const MOST_GROWTH = 0.1;
 
 const key = testKey(1);
@@ -140,9 +142,6 @@ function residentMegabytes(): number {
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
 }
 
-const median = (numbers: readonly number[]) =>
-  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)] as number;
-
 describe.each([
   ['direct', false],
   ['through nginx', true],
@@ -213,18 +212,17 @@ describe.each([
     const started = performance.now();
     await Promise.all(Array.from({ length: CONNECTIONS }, client));
     const seconds = (performance.now() - started) / 1000;
-    const warm = memory.slice(Math.floor(memory.length * WARM_UP));
-    const third = Math.ceil(warm.length / 3);
-    const [before, after] = [median(warm.slice(0, third)), median(warm.slice(-third))];
+    const split = Math.floor(memory.length * FIRST_PART);
+    const [before, after] = [Math.max(...memory.slice(0, split)), Math.max(...memory.slice(split))];
     const counts = [...statuses].toSorted().map(([status, count]) => `${status}: ${count}`);
     sayFigure(
       PROMISE,
-      `${way}, ${REQUESTS} in ${seconds.toFixed(0)} s, ${counts.join(', ')}; memory ${before.toFixed(0)} to ${after.toFixed(0)} MB`,
+      `${way}, ${REQUESTS} in ${seconds.toFixed(0)} s, ${counts.join(', ')}; memory at most ${before.toFixed(0)} MB, then ${after.toFixed(0)} MB`,
     );
     for (const status of [200, 304, 400, 401, 404, 405, 410]) {
       expect(statuses.get(status), `${status}`).toBeGreaterThan(0);
     }
-    // A short run ends before the caches are full. What is given back is no fault.
+    // A short run ends before the caches are full.
     if (IS_SOAK) expect(after / before - 1).toBeLessThanOrEqual(MOST_GROWTH);
     expect(proxy.child.exitCode).toBeNull();
     expect(proxy.log()).not.toContain('a request failed');
