@@ -39,16 +39,28 @@ afterAll(async () => {
 });
 
 /** The ages that readiness and metrics speak of, which have to agree. */
-async function readAges({ adminUrl }: RunningProxy): Promise<{ data: number; keys: number }> {
+async function readAges(proxy: RunningProxy): Promise<{ data: number; keys: number }> {
+  for (let attempt = 1; ; attempt++) {
+    const ages = await readBothAges(proxy);
+    const isSame = ages.differences.every((difference) => difference === 0 || difference === 1);
+    if (isSame) return ages;
+    // One of them was renewed between the two answers, or the machine paused.
+    expect(attempt, `ages differ by ${ages.differences}`).toBeLessThan(20);
+  }
+}
+
+async function readBothAges({ adminUrl }: RunningProxy) {
   const ready = await send(`${adminUrl}/readyz`);
   const { text } = await send(`${adminUrl}/metrics`);
   expect([ready.status, ready.json.ready]).toEqual([200, true]);
   const inMetrics = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
-  const data = ready.json.snapshot_age_seconds;
-  const keys = ready.json.keys_age_seconds;
-  expect(inMetrics('snapshot_age_seconds') - data).toBeOneOf([0, 1]);
-  expect(inMetrics('api_keys_age_seconds') - keys).toBeOneOf([0, 1]);
-  return { data, keys };
+  const data: number = ready.json.snapshot_age_seconds;
+  const keys: number = ready.json.keys_age_seconds;
+  const differences = [
+    inMetrics('snapshot_age_seconds') - data,
+    inMetrics('api_keys_age_seconds') - keys,
+  ];
+  return { data, keys, differences };
 }
 
 test('no read fails, keys stay, and the ages grow until it is back', {
