@@ -24,9 +24,9 @@ const DRAIN_MS = rounds(4_000, 30_000);
 const HURRY = `const timer = globalThis.setTimeout; globalThis.setTimeout = (run, after, ...rest) => timer(run, after === 30_000 ? ${DRAIN_MS} : after, ...rest);`;
 /** A head may take 10 s, looked at every 2 s. The rest is for a machine that does other things. */
 const SENDERS_GONE_MS = 20_000;
-const READERS_GONE_MS = DRAIN_MS + 15_000;
-/** Nobody is idle for longer. */
-const KEPT_ALIVE_MS = 65_000;
+/** What is unsent at one look has to be taken at the next. */
+const READERS_GONE_MS = 2 * DRAIN_MS + 20_000;
+const LONGEST_MS = 120_000;
 
 const key = testKey(1);
 const keyed = { 'x-api-key': key.key };
@@ -102,7 +102,7 @@ async function waitUntilDropped(ports: readonly number[], started: number): Prom
     const held = heldPorts();
     const elapsed = performance.now() - started;
     if (!ports.some((port) => held.has(port))) return elapsed;
-    if (elapsed > KEPT_ALIVE_MS) throw new Error(`Still held after ${Math.round(elapsed)} ms.`);
+    if (elapsed > LONGEST_MS) throw new Error(`Still held after ${Math.round(elapsed)} ms.`);
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
 }
@@ -168,7 +168,7 @@ describe('a client that stops to read is dropped', () => {
     ['of 304', 0, () => many(line('GET', LARGE, 'If-None-Match: *\r\n'), 500)],
     ['of preflights, which need no key', 0, () => many(line('OPTIONS', LARGE), 500)],
     ['of refusals', 0, () => many(line('GET', '/api/v1/nothing'), 500)],
-  ])('%s', { timeout: 90_000 }, async (_, toRead, bytes) => {
+  ])('%s', { timeout: 150_000 }, async (_, toRead, bytes) => {
     const socket = connect(proxy.port, '127.0.0.1').on('error', () => {});
     await new Promise((resolve) => socket.once('connect', resolve));
     let received = 0;
@@ -185,5 +185,26 @@ describe('a client that stops to read is dropped', () => {
     const gone = await waitUntilDropped([socket.localPort ?? 0], started);
     expect(gone).toBeLessThan(READERS_GONE_MS);
     socket.destroy();
+  });
+
+  test.concurrent('with half a head behind answers of which the last is just not sent', {
+    timeout: 180_000,
+  }, async () => {
+    // How many answers the kernel takes is its own affair: one of these is just past it.
+    const counts = Array.from({ length: 110 }, (_, i) => 40 + i);
+    const ports: number[] = [];
+    const sockets = [];
+    for (const count of counts) {
+      const socket = connect(proxy.port, '127.0.0.1')
+        .on('error', () => {})
+        .pause();
+      await new Promise((resolve) => socket.once('connect', resolve));
+      socket.write(`${line('GET', LARGE).repeat(count)}GET /docs HTTP/1.1\r\nX-`);
+      ports.push(socket.localPort ?? 0);
+      sockets.push(socket);
+    }
+    const gone = await waitUntilDropped(ports, performance.now());
+    expect(gone).toBeLessThan(READERS_GONE_MS + SENDERS_GONE_MS);
+    for (const socket of sockets) socket.destroy();
   });
 });

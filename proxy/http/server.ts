@@ -159,6 +159,10 @@ function endRaw(socket: Socket, status: number, reason: string, text: string): v
   const fields = [...errorFields(body), 'Connection', 'close'];
   const head = `HTTP/1.1 ${status} ${reason}\r\n${toLines(fields)}`;
   socket.end(`${head}\r\n${body}`, () => socket.destroy());
+  // Behind answers that the client does not take this one is never sent.
+  const timer = setTimeout(() => socket.destroy(), LONGEST_DRAIN_MS);
+  timer.unref();
+  socket.once('close', () => clearTimeout(timer));
 }
 
 function toLines(fields: readonly string[]): string {
