@@ -73,7 +73,15 @@ async function main(progress: Progress): Promise<number> {
       },
       progress,
     );
-    if (await hasKeys(database)) await exportKeys(database, snapshotsDir);
+    if (result.outcome !== 'dry_run') saveStatus(snapshotsDir, result.outcome, null);
+    try {
+      if (await hasKeys(database)) await exportKeys(database, snapshotsDir);
+    } catch (cause) {
+      const { message } = cause as Error;
+      throw new Error(`export the keys (${result.id ?? 'no generation'} is current): ${message}`, {
+        cause,
+      });
+    }
   } catch (error) {
     // Whoever holds the lock writes the status of its own run.
     if (!(error instanceof LockedError)) {
@@ -84,7 +92,6 @@ async function main(progress: Progress): Promise<number> {
   } finally {
     await database.close();
   }
-  if (result.outcome !== 'dry_run') saveStatus(snapshotsDir, result.outcome, null);
   progress.end();
   const seconds = (performance.now() - started) / 1000;
   process.stdout.write(values.json ? asJson(result, seconds) : asText(result, seconds));

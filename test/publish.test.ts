@@ -3,7 +3,7 @@
  * disk, a database that dies or falls silent. Always `current` is a generation that verifies.
  */
 import { spawn } from 'node:child_process';
-import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../database/open.ts';
@@ -32,6 +32,25 @@ import {
   startGenerator as start,
   statusOf,
 } from './wholeness.ts';
+
+test('a run that cannot hand the keys over says so, and that its generation is current', async () => {
+  const dir = newSnapshots();
+  const { url, change } = await makeChanging();
+  await generate(url, dir);
+  await change();
+  const before = currentId(dir);
+  rmSync(path.join(dir, 'keys.json'), { force: true });
+  mkdirSync(path.join(dir, 'keys.json'));
+  const started = Math.floor(Date.now() / 1000) * 1000;
+  const { code, stderr } = await finish(start(url, dir));
+  expect(code).toBe(1);
+  const id = currentId(dir);
+  expect(id).not.toBe(before);
+  expect(stderr).toContain(`export the keys (${id} is current): `);
+  const status = statusOf(dir);
+  expect(status).toMatchObject({ outcome: 'failed', error: expect.stringContaining(`${id}`) });
+  expect(Date.parse(status.current_as_of ?? '')).toBeGreaterThanOrEqual(started);
+});
 
 describe('one at a time', () => {
   test('of two generators at once one publishes and the other exits 4', async () => {
