@@ -27,6 +27,7 @@ const SENDERS_GONE_MS = 20_000;
 /** What is unsent at one look has to be taken at the next. */
 const READERS_GONE_MS = 2 * DRAIN_MS + 20_000;
 const LONGEST_MS = 120_000;
+const MOST_ATTEMPTS = 3;
 
 const key = testKey(1);
 const keyed = { 'x-api-key': key.key };
@@ -107,10 +108,8 @@ async function waitUntilDropped(ports: readonly number[], started: number): Prom
   }
 }
 
-test(`${SENDERS} slow senders and ${READERS} slow readers leave a good client be, and are dropped`, {
-  timeout: 180_000,
-}, async () => {
-  await timeGoodClient(); // warms both sides up
+/** Lets both kinds at the proxy once, between two timings of the good client without them. */
+async function attackOnce(): Promise<{ before: number; during: number; after: number }> {
   const before = p99(await timeGoodClient());
   const workerData: Attack = {
     port: proxy.port,
@@ -144,7 +143,23 @@ test(`${SENDERS} slow senders and ${READERS} slow readers leave a good client be
   );
   expect(sendersGone - openedAt).toBeLessThan(SENDERS_GONE_MS);
   expect(readersGone - openedAt).toBeLessThan(READERS_GONE_MS);
-  expect(during).toBeLessThan(2 * Math.max(before, after));
+  return { before, during, after };
+}
+
+test(`${SENDERS} slow senders and ${READERS} slow readers leave a good client be, and are dropped`, {
+  timeout: 600_000,
+}, async () => {
+  await timeGoodClient(); // warms both sides up
+  for (let attempt = 1; ; attempt++) {
+    const { before, during, after } = await attackOnce();
+    const [lower, higher] = [Math.min(before, after), Math.max(before, after)];
+    // Where the client alone is not as fast as the client alone, nothing can be told from it: the
+    // noise of the machine must not pass for the yardstick.
+    if (higher > 2 * lower && attempt < MOST_ATTEMPTS) continue;
+    expect(higher, 'the good client alone, after and before').toBeLessThanOrEqual(2 * lower);
+    expect(during).toBeLessThan(before + after);
+    return;
+  }
 });
 
 function line(method: string, target: string, fields = ''): string {
