@@ -52,7 +52,8 @@ export function makeKeyTable(receive: () => void = () => {}): KeyTable {
     find(rawKey) {
       if (!isWellFormedKey(rawKey)) return undefined;
       const record = records?.get(hashKey(rawKey));
-      if (record !== undefined) rawKeys.set(rawKey, record);
+      // A copy: what was cut from a head would hold the whole head for as long.
+      if (record !== undefined) rawKeys.set(Buffer.from(rawKey).toString(), record);
       return record;
     },
     admit(record, now) {

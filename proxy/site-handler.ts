@@ -4,9 +4,9 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { chooseCoding, matchesEtag } from './http/negotiation.ts';
-import { end } from './http/node-response.ts';
+import { end, toResponder } from './http/node-response.ts';
 import { readHead } from './http/request-head.ts';
-import { errorBody, errorFields } from './http/send.ts';
+import { sendSiteError } from './http/send.ts';
 import type { SiteHandler } from './http/server.ts';
 import { openSite } from './site.ts';
 
@@ -20,16 +20,16 @@ export function makeSiteHandler(): SiteHandler {
   ): void {
     const { fault, ifNoneMatch, acceptEncoding } = readHead(request);
     if (fault !== undefined) {
-      sendError(response, 400, fault, ['Connection', 'close']);
+      sendSiteError(toResponder(response), 400, fault, '', true);
       return;
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      sendError(response, 405, 'Method not allowed', ['Allow', 'GET, HEAD']);
+      sendSiteError(toResponder(response), 405, 'Method not allowed', 'Allow: GET, HEAD\r\n');
       return;
     }
     const page = pages.get(path);
     if (page === undefined) {
-      sendError(response, 404, 'Not found', []);
+      sendSiteError(toResponder(response), 404, 'Not found');
       return;
     }
     const wanted = chooseCoding(acceptEncoding);
@@ -45,15 +45,4 @@ export function makeSiteHandler(): SiteHandler {
     response.writeHead(200, fields);
     end(response, body.bytes, 'latin1');
   };
-}
-
-function sendError(
-  response: ServerResponse,
-  status: number,
-  text: string,
-  extra: readonly string[],
-): void {
-  const body = errorBody(text);
-  response.writeHead(status, [...errorFields(body), ...extra]);
-  end(response, body, 'utf8');
 }

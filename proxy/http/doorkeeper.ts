@@ -4,6 +4,8 @@
  * and pay for every place it takes.
  */
 
+import { slugHash } from '../../format/record-index.ts';
+
 /** How many targets are remembered; each of the others takes the place of one. */
 const PLACES = 64 * 1024;
 
@@ -13,21 +15,14 @@ export interface Doorkeeper {
 }
 
 export function makeDoorkeeper(): Doorkeeper {
-  const places = new Int32Array(PLACES);
+  const places = new Uint32Array(PLACES);
   return {
     isKnown(target) {
-      const hash = hashOf(target);
+      const hash = slugHash(0, target);
       const place = hash & (PLACES - 1);
       if (places[place] === hash) return true;
       places[place] = hash;
       return false;
     },
   };
-}
-
-function hashOf(text: string): number {
-  let hash = 0x811c9dc5;
-  for (let i = 0; i < text.length; i++) hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
-  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
-  return hash ^ (hash >>> 13);
 }

@@ -18,7 +18,7 @@ import { ParameterError } from './parameters.ts';
 import type { RequestHead } from './request-head.ts';
 import { makeResource, type Resource } from './resource.ts';
 import type { ApiHandler } from './responder.ts';
-import { type Finder, matchRoute, type RouteName } from './routes.ts';
+import { type Finder, matchRoute, type RouteName, splitTarget } from './routes.ts';
 import { ALLOWED_METHODS, type Reply, sendError, sendPreflight, sendResource } from './send.ts';
 
 /** A key admitted within this is in use: guessing from its address does not touch it. */
@@ -60,7 +60,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
   let hot = makeHot();
   const doorkeeper = makeDoorkeeper();
 
-  return function handleApi({ method, socket, head }, response, path, queryString): void {
+  return function handleApi({ method, socket, head, target }, response): void {
     const address = () =>
       clientAddress(socket.remoteAddress, head.forwardedFor, parts.trustedProxies);
     const early = () => ({ response, quota: addresses.peek(address(), now()) });
@@ -85,7 +85,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
       counts.count('none', refuseOverLimit(reply));
     } else {
       try {
-        answer(reply, head, path, queryString);
+        answer(reply, head, target);
       } catch (error) {
         fail(reply, 'none', error);
       }
@@ -112,8 +112,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
     return { record, quota: keys.admit(record, time) };
   }
 
-  function answer(reply: Reply, head: RequestHead, path: string, queryString: string): void {
-    const target = queryString === '' ? path : `${path}?${queryString}`;
+  function answer(reply: Reply, head: RequestHead, target: string): void {
     const current = snapshots.current();
     if (head.snapshot === undefined && current !== undefined) {
       if (current !== hotOf) {
@@ -127,6 +126,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
         return;
       }
     }
+    const [path, queryString] = splitTarget(target);
     const route = matchRoute(path);
     if (route === undefined) {
       counts.count('none', sendError(reply, 404, 'Not found'));

@@ -16,10 +16,16 @@ const MOST_FIELDS = 64;
 /** Past so many bytes that a client has not taken yet, its next request waits. */
 const MOST_UNSENT = 64 * 1024;
 
-const START = `GET ${BASE}/`;
-const VERSION = ' HTTP/1.1';
-const END_OF_HEAD = '\r\n\r\n';
-const TARGET = /^[A-Za-z0-9/._~?&=%+,:;@!*'()$-]+$/;
+/** Up to the "/" behind the base, with which a target begins. */
+const BEFORE_TARGET = Buffer.from(`GET ${BASE}/`);
+const VERSION = Buffer.from(' HTTP/1.1\r\n');
+const END_OF_HEAD = Buffer.from('\r\n\r\n');
+const IN_TARGET = new Uint8Array(256);
+for (const byte of Buffer.from(
+  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._~?&=%+,:;@!*'()$-",
+)) {
+  IN_TARGET[byte] = 1;
+}
 const FIELD_NAME = /^[A-Za-z0-9-]+$/;
 const FIELD_VALUE = /^[ -~]*$/;
 /** Fields that change how a connection is read or used. */
@@ -36,6 +42,7 @@ const UNUSUAL = new Set([
 ]);
 
 export interface PlainRequest {
+  /** Path and query, as they stand behind the base. */
   readonly target: string;
   readonly head: RequestHead;
   /** Where the next request begins. */
@@ -44,28 +51,43 @@ export interface PlainRequest {
 
 /**
  * @returns what reads the request at a place of what one connection sent; undefined when Node must
- * read it. Clients say the same fields again and again: those are read once.
+ * read it. Clients say the same fields again and again: those are read once. Nothing that it hands
+ * on holds the bytes.
  */
-export function makePlainReader(): (text: string, at: number) => PlainRequest | undefined {
-  let lastFields: string | undefined;
+export function makePlainReader(): (bytes: Buffer, at: number) => PlainRequest | undefined {
+  /** From the end of the request line to the end of the head. */
+  let lastFields: Buffer | undefined;
   let lastHead: RequestHead | undefined;
-  return (text, at) => {
-    if (!text.startsWith(START, at)) return undefined;
-    const headEnd = text.indexOf(END_OF_HEAD, at);
-    if (headEnd < 0 || headEnd - at > LONGEST_HEAD) return undefined;
-    const lineEnd = text.indexOf('\r\n', at);
-    if (!text.startsWith(VERSION, lineEnd - VERSION.length)) return undefined;
-    const target = text.slice(at + 'GET '.length, lineEnd - VERSION.length);
-    if (!TARGET.test(target)) return undefined;
-    const fields = text.slice(lineEnd, headEnd);
-    if (fields !== lastFields || lastHead === undefined) {
-      const rawHeaders = readFields(fields);
+  return (bytes, at) => {
+    if (!standsAt(bytes, at, BEFORE_TARGET)) return undefined;
+    const longest = Math.min(bytes.length, at + LONGEST_HEAD);
+    let targetEnd = at + BEFORE_TARGET.length;
+    while (targetEnd < longest && IN_TARGET[bytes[targetEnd] as number] === 1) targetEnd++;
+    if (!standsAt(bytes, targetEnd, VERSION)) return undefined;
+    const fieldsAt = targetEnd + VERSION.length - 2;
+    if (
+      lastHead === undefined ||
+      lastFields === undefined ||
+      !standsAt(bytes, fieldsAt, lastFields)
+    ) {
+      const fieldsEnd = bytes.indexOf(END_OF_HEAD, fieldsAt);
+      if (fieldsEnd < 0 || fieldsEnd - at > LONGEST_HEAD) return undefined;
+      const rawHeaders = readFields(bytes.toString('latin1', fieldsAt, fieldsEnd));
       if (rawHeaders === undefined) return undefined;
       lastHead = readHead({ rawHeaders, httpVersion: '1.1' });
-      lastFields = fields;
+      lastFields = Buffer.from(bytes.subarray(fieldsAt, fieldsEnd + END_OF_HEAD.length));
     }
-    return { target, head: lastHead, end: headEnd + END_OF_HEAD.length };
+    return {
+      target: bytes.toString('latin1', at + BEFORE_TARGET.length - 1, targetEnd),
+      head: lastHead,
+      end: fieldsAt + lastFields.length,
+    };
   };
+}
+
+function standsAt(bytes: Buffer, at: number, wanted: Buffer): boolean {
+  const end = at + wanted.length;
+  return end <= bytes.length && bytes.compare(wanted, 0, wanted.length, at, end) === 0;
 }
 
 /**
@@ -162,12 +184,16 @@ function serve(
   let drainTimer: NodeJS.Timeout | undefined;
 
   socket.setTimeout(firstByteMs);
-  socket.on('data', onData);
-  socket.on('drain', onDrain);
-  socket.on('end', onEnd);
-  socket.on('timeout', onTimeout);
-  socket.on('error', ignore);
-  socket.on('close', onClose);
+  const listeners = {
+    data: onData,
+    drain: onDrain,
+    end: onEnd,
+    timeout: onTimeout,
+    // It is closed next.
+    error: () => {},
+    close: leave,
+  };
+  for (const [name, listener] of Object.entries(listeners)) socket.on(name, listener);
 
   function onData(chunk: Buffer): void {
     unread = unread === undefined ? chunk : Buffer.concat([unread, chunk]);
@@ -181,10 +207,9 @@ function serve(
     if (isAdvancing || isBusy || unread === undefined) return;
     isAdvancing = true;
     const bytes = unread;
-    const text = bytes.toString('latin1');
     let at = 0;
     while (at < bytes.length && !isBusy && !isOver && socket.writableLength < MOST_UNSENT) {
-      const request = readPlain(text, at);
+      const request = readPlain(bytes, at);
       if (request === undefined) {
         giveAway(bytes.subarray(at));
         return;
@@ -200,12 +225,9 @@ function serve(
 
   function answer({ target, head }: PlainRequest): void {
     isBusy = true;
-    const question = target.indexOf('?');
-    const path = target.slice(BASE.length, question < 0 ? undefined : question);
-    const query = question < 0 ? '' : target.slice(question + 1);
     const response = makeResponse();
     try {
-      api({ method: 'GET', socket, head }, response, path, query);
+      api({ method: 'GET', socket, head, target }, response);
     } catch (error) {
       onError(error, response);
     }
@@ -277,12 +299,7 @@ function serve(
   }
 
   function leave(): void {
-    socket.off('data', onData);
-    socket.off('drain', onDrain);
-    socket.off('end', onEnd);
-    socket.off('timeout', onTimeout);
-    socket.off('error', ignore);
-    socket.off('close', onClose);
+    for (const [name, listener] of Object.entries(listeners)) socket.off(name, listener);
     clearTimeout(drainTimer);
     forget();
   }
@@ -295,14 +312,6 @@ function serve(
   function onTimeout(): void {
     if (!hasAnswered && !isBusy) onSilence(socket);
     else if (!isBusy && socket.writableLength === 0) socket.destroy();
-  }
-
-  function onClose(): void {
-    leave();
-  }
-
-  function ignore(): void {
-    // It is closed next.
   }
 
   return { socket, isIdle: () => !isBusy && unread === undefined && socket.writableLength === 0 };

@@ -9,6 +9,8 @@ export interface ApiRequest {
   readonly method: string;
   readonly socket: Pick<Socket, 'remoteAddress'>;
   readonly head: RequestHead;
+  /** Path and query, raw, as they stand behind the base. */
+  readonly target: string;
 }
 
 /** Takes one response, once. */
@@ -24,10 +26,4 @@ export interface Responder {
   destroy(): void;
 }
 
-/** @param path the raw path behind the base */
-export type ApiHandler = (
-  request: ApiRequest,
-  response: Responder,
-  path: string,
-  queryString: string,
-) => void;
+export type ApiHandler = (request: ApiRequest, response: Responder) => void;

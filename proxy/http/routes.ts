@@ -40,6 +40,12 @@ export interface Answer {
   readonly link?: string;
 }
 
+/** A target's path, and its query without "?": '' where there is none. */
+export function splitTarget(target: string): readonly [path: string, queryString: string] {
+  const question = target.indexOf('?');
+  return question < 0 ? [target, ''] : [target.slice(0, question), target.slice(question + 1)];
+}
+
 /**
  * The endpoint that a path below the base names.
  * @param path raw, as it stands behind the base, without the query; begins with "/"

@@ -70,9 +70,8 @@ export function sendError(
   extra = '',
   isLast = false,
 ): number {
-  const body = Buffer.from(errorBody(text)).toString('latin1');
-  const own = `Content-Type: ${JSON_TYPE}\r\nContent-Length: ${body.length}\r\nCache-Control: no-store\r\n`;
-  response.send(status, own + CORS + quotaFields(quota) + extra, body, isLast);
+  const body = errorBody(text);
+  response.send(status, errorFields(body) + CORS + quotaFields(quota) + extra, body, isLast);
   return status;
 }
 
@@ -82,20 +81,26 @@ export function sendPreflight({ response, quota }: Reply): number {
   return 204;
 }
 
-/** The header fields of an error outside the base, where no limit counts. */
-export function errorFields(body: string): string[] {
-  return [
-    'Content-Type',
-    JSON_TYPE,
-    'Content-Length',
-    String(Buffer.byteLength(body)),
-    'Cache-Control',
-    'no-store',
-  ];
+/** Sends an error outside the base, where no limit counts; otherwise as `sendError`. */
+export function sendSiteError(
+  response: Responder,
+  status: number,
+  text: string,
+  extra = '',
+  isLast = false,
+): void {
+  const body = errorBody(text);
+  response.send(status, errorFields(body) + extra, body, isLast);
 }
 
+/** The header fields that every error has, as lines. */
+export function errorFields(body: string): string {
+  return `Content-Type: ${JSON_TYPE}\r\nContent-Length: ${body.length}\r\nCache-Control: no-store\r\n`;
+}
+
+/** The body of an error, one character a byte. */
 export function errorBody(text: string): string {
-  return JSON.stringify({ error: text });
+  return Buffer.from(JSON.stringify({ error: text })).toString('latin1');
 }
 
 function sendBody(

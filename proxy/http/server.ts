@@ -2,18 +2,25 @@
  * The public HTTP server: where a request goes, and how long a client may take. Paths under the
  * base go to the API, all others to the pages; an error that nothing else caught ends here.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+  STATUS_CODES,
+} from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { end, LONGEST_DRAIN_MS, toResponder } from './node-response.ts';
+import { LONGEST_DRAIN_MS, toResponder } from './node-response.ts';
 import { makePlainConnections } from './plain-requests.ts';
 import { readHead } from './request-head.ts';
-import type { ApiHandler } from './responder.ts';
-import { BASE } from './routes.ts';
-import { errorBody, errorFields } from './send.ts';
+import type { ApiHandler, Responder } from './responder.ts';
+import { BASE, splitTarget } from './routes.ts';
+import { errorBody, errorFields, sendSiteError } from './send.ts';
 
 /** Request line and header fields together, in bytes. */
 const LARGEST_HEAD = 16 * 1024;
+const UNDER_BASE = new RegExp(`^${BASE}(?=[/?]|$)`);
 
 /** Answers a path outside the base. */
 export type SiteHandler = (
@@ -56,29 +63,30 @@ export function makeServer(api: ApiHandler, site: SiteHandler, log: Logger): Api
   function handle(request: IncomingMessage, response: ServerResponse): void {
     // A kept-alive connection would hold the end up.
     if (isEnding) response.shouldKeepAlive = false;
+    const responder = toResponder(response);
     try {
       const target = originForm(request.url ?? '');
       if (target === undefined) {
-        refuse(response, 400, 'The request target must be a path');
-        return;
-      }
-      const question = target.indexOf('?');
-      const path = question < 0 ? target : target.slice(0, question);
-      const queryString = question < 0 ? '' : target.slice(question + 1);
-      if (path.startsWith(BASE) && (path.length === BASE.length || path[BASE.length] === '/')) {
+        sendSiteError(responder, 400, 'The request target must be a path', '', true);
+      } else if (UNDER_BASE.test(target)) {
         const { method = '', socket } = request;
         const head = readHead(request);
-        api({ method, socket, head }, toResponder(response), path.slice(BASE.length), queryString);
+        api({ method, socket, head, target: target.slice(BASE.length) }, responder);
       } else {
         // Without a host that the client chose, whoever reads it later.
         request.url = target;
+        const [path] = splitTarget(target);
         site(request, response, path);
       }
     } catch (error) {
-      log.error({ err: error }, 'a request failed');
-      if (response.headersSent) response.destroy();
-      else refuse(response, 500, 'Internal error');
+      fail(error, responder);
     }
+  }
+
+  function fail(error: unknown, response: Responder): void {
+    log.error({ err: error }, 'a request failed');
+    if (response.isSent()) response.destroy();
+    else sendSiteError(response, 500, 'Internal error', '', true);
   }
 
   // Connections are the plain requests' first. Node's own listener has them from where those end.
@@ -88,15 +96,8 @@ export function makeServer(api: ApiHandler, site: SiteHandler, log: Logger): Api
   const plain = makePlainConnections({
     api,
     handOver: (socket) => takeOver.call(server, socket),
-    onError(error, response) {
-      log.error({ err: error }, 'a request failed');
-      if (response.isSent()) response.destroy();
-      else {
-        const body = errorBody('Internal error');
-        response.send(500, toLines(errorFields(body)), body, true);
-      }
-    },
-    onSilence: (socket) => endRaw(socket, 408, 'Request Timeout', 'Request timeout'),
+    onError: fail,
+    onSilence: (socket) => endRaw(socket, 408, 'Request timeout'),
     firstByteMs: HEAD_MS,
     keepAliveMs: KEEP_ALIVE_MS,
     longestDrainMs: LONGEST_DRAIN_MS,
@@ -107,16 +108,16 @@ export function makeServer(api: ApiHandler, site: SiteHandler, log: Logger): Api
   server.on('checkContinue', handle);
   server.on('checkExpectation', handle);
   server.on('connect', (_request: IncomingMessage, socket: Socket) => {
-    endRaw(socket, 405, 'Method Not Allowed', 'Method not allowed');
+    endRaw(socket, 405, 'Method not allowed');
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
     const { _httpMessage: message } = socket as Socket & { _httpMessage?: ServerResponse };
     if (!socket.writable || message?.headersSent === true) socket.destroy();
     else if (error.code === 'HPE_HEADER_OVERFLOW') {
-      endRaw(socket, 431, 'Request Header Fields Too Large', 'Request header too large');
+      endRaw(socket, 431, 'Request header too large');
     } else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
-      endRaw(socket, 408, 'Request Timeout', 'Request timeout');
-    } else endRaw(socket, 400, 'Bad Request', 'Bad request');
+      endRaw(socket, 408, 'Request timeout');
+    } else endRaw(socket, 400, 'Bad request');
   });
   return {
     server,
@@ -135,13 +136,6 @@ export function makeServer(api: ApiHandler, site: SiteHandler, log: Logger): Api
   };
 }
 
-/** Sends an error outside the base and closes the connection. */
-function refuse(response: ServerResponse, status: number, text: string): void {
-  const body = errorBody(text);
-  response.writeHead(status, [...errorFields(body), 'Connection', 'close']);
-  end(response, body, 'utf8');
-}
-
 /**
  * The path and query of a request target. The absolute form, which RFC 9112 section 3.2.2 asks
  * servers to take, loses its scheme and host: they say nothing here.
@@ -154,19 +148,12 @@ function originForm(target: string): string | undefined {
   return rest.startsWith('/') ? rest : `/${rest}`;
 }
 
-function endRaw(socket: Socket, status: number, reason: string, text: string): void {
+function endRaw(socket: Socket, status: number, text: string): void {
   const body = errorBody(text);
-  const fields = [...errorFields(body), 'Connection', 'close'];
-  const head = `HTTP/1.1 ${status} ${reason}\r\n${toLines(fields)}`;
-  socket.end(`${head}\r\n${body}`, () => socket.destroy());
+  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${errorFields(body)}Connection: close\r\n\r\n`;
+  socket.end(head + body, 'latin1', () => socket.destroy());
   // Behind answers that the client does not take this one is never sent.
   const timer = setTimeout(() => socket.destroy(), LONGEST_DRAIN_MS);
   timer.unref();
   socket.once('close', () => clearTimeout(timer));
-}
-
-function toLines(fields: readonly string[]): string {
-  let lines = '';
-  for (let i = 0; i < fields.length; i += 2) lines += `${fields[i]}: ${fields[i + 1]}\r\n`;
-  return lines;
 }
