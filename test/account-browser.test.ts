@@ -15,7 +15,7 @@ import { loadCatalogue } from './catalogue/load.ts';
 import { sampleCatalogue } from './catalogue/sample.ts';
 import { KINDS, makeDatabase } from './databases.ts';
 import { type Mailbox, startMailbox } from './mailbox.ts';
-import { freePort } from './nginx.ts';
+import { freePort } from './ports.ts';
 import {
   end,
   makeFolder,

@@ -11,13 +11,13 @@ import {
   askHttp2,
   type FrontReply,
   type FrontRequest,
-  freePort,
   openHttp2,
   openTls,
   type RunningNginx,
   SERVER_NAME,
   startNginx,
 } from './nginx.ts';
+import { freePort } from './ports.ts';
 import { type RunningProxy, startProxy, testKey, until, writeKeys } from './product.ts';
 
 const HSTS = 'max-age=63072000';

@@ -3,7 +3,7 @@
  * process that is started here is ended by its pid when the test file ends.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { request } from 'undici';
@@ -11,6 +11,7 @@ import { afterAll } from 'vitest';
 import { hashKey, makeKey } from '../format/api-key.ts';
 import { encodeKeys, type KeyState } from '../format/keys-file.ts';
 import { KEYS_FILE } from '../format/layout.ts';
+import { flagsOf } from './processes.ts';
 
 export const ROOT = path.join(import.meta.dirname, '..');
 
@@ -51,13 +52,6 @@ export function startProgram(
   running.add(child);
   child.once('exit', () => running.delete(child));
   return child;
-}
-
-/** The flags of Node that `npm run` gives a program. */
-function flagsOf(program: string): string[] {
-  const { scripts } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
-  const command = Object.values<string>(scripts).find((script) => script.endsWith(` ${program}`));
-  return command?.split(' ').filter((word) => word.startsWith('--')) ?? [];
 }
 
 /** Runs a program of the product to its end. */
