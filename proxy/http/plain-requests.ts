@@ -88,8 +88,9 @@ export function makePlainReader(): (bytes: Buffer, at: number) => PlainRequest |
 }
 
 function standsAt(bytes: Buffer, at: number, wanted: Buffer): boolean {
-  const end = at + wanted.length;
-  return end <= bytes.length && bytes.compare(wanted, 0, wanted.length, at, end) === 0;
+  if (at + wanted.length > bytes.length) return false;
+  for (let i = 0; i < wanted.length; i++) if (bytes[at + i] !== wanted[i]) return false;
+  return true;
 }
 
 /**
