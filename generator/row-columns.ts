@@ -23,7 +23,8 @@ export type Columns<Types extends ColumnTypes> = {
   readonly [Name in keyof Types]: InstanceType<Types[Name]>;
 };
 
-const FIRST_ROWS = 4096;
+/** Memory that no row has been put into yet is not taken from the system; what is outgrown stays until it is collected. */
+const FIRST_ROWS = 1024 * 1024;
 
 /** Columns of however many rows come, all zero. To count the rows first takes the server long. */
 export function growingColumns<Types extends ColumnTypes>(types: Types) {
