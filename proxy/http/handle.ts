@@ -24,7 +24,7 @@ import { ALLOWED_METHODS, type Reply, sendError, sendPreflight, sendResource } f
 /** A key admitted within this is in use: guessing from its address does not touch it. */
 const IN_USE_MS = 10 * 60_000;
 /** Room for bodies that were sent lately, in bytes. */
-const HOT_BYTES = 48 * 1024 * 1024;
+const HOT_BYTES = 24 * 1024 * 1024;
 /** About what an entry costs besides its body. */
 const ENTRY_BYTES = 400;
 /** Longer targets are hardly asked for twice. */

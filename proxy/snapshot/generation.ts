@@ -81,7 +81,7 @@ function makeGeneration(
   { manifest, descriptors, contents, spellings }: OpenedFiles,
   close: () => void,
 ): Generation {
-  const content = (name: string) => new Uint8Array(contents.get(name) as SharedArrayBuffer);
+  const content = (name: string) => contents.get(name) as Uint8Array;
   const records = openRecordIndex(
     content(PLATFORM_INDEX),
     content(GAME_INDEX),
@@ -89,8 +89,11 @@ function makeGeneration(
   );
   const { platforms, games, covers } = records;
   const packOf = (name: string): Pack => {
-    const memory = contents.get(name);
-    const pack = memory === undefined ? descriptors.get(name) : Buffer.from(memory);
+    const bytes = contents.get(name);
+    const pack =
+      bytes === undefined
+        ? descriptors.get(name)
+        : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     if (pack === undefined) throw new Error(`The generation has no pack ${name}.`);
     return pack;
   };

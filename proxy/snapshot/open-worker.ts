@@ -37,7 +37,7 @@ export interface OpenOrder {
 export interface OpenedFiles {
   readonly manifest: Manifest;
   readonly descriptors: ReadonlyMap<string, number>;
-  readonly contents: ReadonlyMap<string, SharedArrayBuffer>;
+  readonly contents: ReadonlyMap<string, Uint8Array>;
   readonly spellings: SpellingIndex;
 }
 
@@ -60,28 +60,21 @@ const PACK_FOLDERS = ['games/', 'covers/'];
 function openFiles({ dir, mostMemory }: OpenOrder): OpenedFiles {
   const manifest = readManifest(dir);
   const descriptors = new Map<string, number>();
-  const contents = new Map<string, SharedArrayBuffer>();
-  const kept = chooseKept(manifest.files, mostMemory);
+  const contents = makeRoom(chooseKept(manifest.files, mostMemory));
   try {
     for (const file of manifest.files) {
       const descriptor = openSync(path.join(dir, file.path), 'r');
-      const isReadLater = isPack(file) && !kept.has(file.path);
+      const content = contents.get(file.path);
+      const isReadLater = isPack(file) && content === undefined;
       if (isReadLater) descriptors.set(file.path, descriptor);
       try {
-        const content = kept.has(file.path) ? new SharedArrayBuffer(file.size) : undefined;
         checkFile(descriptor, file, content);
-        if (content !== undefined) contents.set(file.path, content);
       } finally {
         if (!isReadLater) closeSync(descriptor);
       }
     }
-    const search = openSearchIndex(new Uint8Array(contents.get(SEARCH_INDEX) as SharedArrayBuffer));
-    return {
-      manifest,
-      descriptors,
-      contents,
-      spellings: makeSpellingIndex(search.words),
-    };
+    const search = openSearchIndex(contents.get(SEARCH_INDEX) as Uint8Array);
+    return { manifest, descriptors, contents, spellings: makeSpellingIndex(search.words) };
   } catch (error) {
     for (const descriptor of descriptors.values()) closeSync(descriptor);
     throw error;
@@ -89,18 +82,32 @@ function openFiles({ dir, mostMemory }: OpenOrder): OpenedFiles {
 }
 
 /** Packs of games before those of covers: they are what pages and searches are made of. */
-function chooseKept(files: readonly ManifestFile[], mostMemory: number): Set<string> {
-  const kept = new Set<string>();
-  let room = mostMemory;
-  const keep = ({ path: name, size }: ManifestFile) => {
-    kept.add(name);
-    room -= size;
-  };
-  files.filter(({ path: name }) => KEPT.includes(name)).forEach(keep);
+function chooseKept(files: readonly ManifestFile[], mostMemory: number): ManifestFile[] {
+  const kept = files.filter(({ path: name }) => KEPT.includes(name));
+  let room = mostMemory - kept.reduce((sum, { size }) => sum + size, 0);
   for (const folder of PACK_FOLDERS) {
-    for (const file of files) if (file.path.startsWith(folder) && file.size <= room) keep(file);
+    for (const file of files) {
+      if (!file.path.startsWith(folder) || file.size > room) continue;
+      kept.push(file);
+      room -= file.size;
+    }
   }
   return kept;
+}
+
+/** One piece of memory for all: as large as it is, the system has it back as soon as it is let go. */
+function makeRoom(files: readonly ManifestFile[]): Map<string, Uint8Array> {
+  // Columns must begin at a multiple of 8.
+  const roomOf = ({ size }: ManifestFile) => Math.ceil(size / 8) * 8;
+  const memory = new SharedArrayBuffer(files.reduce((sum, file) => sum + roomOf(file), 0));
+  let end = 0;
+  return new Map(
+    files.map((file) => {
+      const start = end;
+      end += roomOf(file);
+      return [file.path, new Uint8Array(memory, start, file.size)];
+    }),
+  );
 }
 
 function isPack({ path: name }: ManifestFile): boolean {
@@ -126,25 +133,20 @@ function readManifest(dir: string): Manifest {
   }
 }
 
-function checkFile(
-  descriptor: number,
-  file: ManifestFile,
-  kept: SharedArrayBuffer | undefined,
-): void {
+function checkFile(descriptor: number, file: ManifestFile, content: Uint8Array | undefined): void {
   const { size } = fstatSync(descriptor);
   if (size !== file.size) {
     throw new Error(
       `${file.path} is damaged: it has ${size} bytes, the manifest says ${file.size}.`,
     );
   }
-  const target = kept === undefined ? undefined : new Uint8Array(kept);
   const sha256 = createHash('sha256');
   for (let at = 0; at < size; ) {
     const read = readSync(descriptor, chunk, 0, CHUNK_BYTES, at);
     if (read === 0) throw new Error(`${file.path} is damaged: it ends at byte ${at}.`);
     const bytes = chunk.subarray(0, read);
     sha256.update(bytes);
-    target?.set(bytes.subarray(0, Math.min(read, size - at)), at);
+    content?.set(bytes.subarray(0, Math.min(read, size - at)), at);
     at += read;
   }
   if (sha256.digest('hex') !== file.sha256) {
