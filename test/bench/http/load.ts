@@ -3,7 +3,7 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { busySeconds, cpuSeconds } from './process.ts';
+import { busySeconds, type Core, cpuSeconds } from './process.ts';
 
 const run = promisify(execFile);
 /** A server that still works on what wrk left behind is waited for this long. */
@@ -19,9 +19,9 @@ export interface Load {
   readonly list?: { readonly file: string; readonly start: number } | undefined;
   readonly connections: number;
   readonly seconds: number;
-  readonly core: number;
+  readonly core: Core;
   /** Where the server runs. */
-  readonly serverCore: number;
+  readonly serverCore: Core;
 }
 
 export interface Measurement {

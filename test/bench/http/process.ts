@@ -1,5 +1,5 @@
 /**
- * Server processes of the benchmark: started on one core, ended by their ids, also when the
+ * Server processes of the benchmark: started on their cores, ended by their ids, also when the
  * benchmark itself dies, and asked how much processor time they took, their children included.
  */
 import { spawn } from 'node:child_process';
@@ -10,6 +10,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const START_SECONDS = 60;
 /** Of /proc/…/stat; the kernel's USER_HZ, 100 on every Linux that Node runs on. */
 const TICKS_PER_SECOND = 100;
+
+/** Where a process runs: on one core, or wherever there is room on several. */
+export type Core = number | readonly number[];
 
 export interface ServerProcess {
   readonly pid: number;
@@ -28,7 +31,7 @@ export async function startServer(
     port,
     logFile,
     environment = {},
-  }: { core: number; port: number; logFile: string; environment?: Record<string, string> },
+  }: { core: Core; port: number; logFile: string; environment?: Record<string, string> },
 ): Promise<ServerProcess> {
   // The shell ends the server when its stdin closes, which the death of this process does too. Ctrl-C
   // reaches all of the terminal's group: the shell must outlive it to do so.
@@ -79,8 +82,9 @@ export function cpuSeconds(pids: readonly number[]): number {
   return ticks / TICKS_PER_SECOND;
 }
 
-/** Time that a core was not idle so far, in seconds. */
-export function busySeconds(core: number): number {
+/** Time that a core was not idle so far, in seconds; of several the sum. */
+export function busySeconds(core: Core): number {
+  if (typeof core !== 'number') return core.reduce((sum, one) => sum + busySeconds(one), 0);
   const line = readFileSync('/proc/stat', 'utf8')
     .split('\n')
     .find((text) => text.startsWith(`cpu${core} `));
