@@ -37,7 +37,7 @@ export async function run(options: ServingOptions): Promise<string> {
       say(`opening generations, ${count} threads`);
       openings.push(await measureOpenings(prepared, folder, cores, count, rounds, say));
     }
-    return `${describeCatalogue(prepared)}. Medians of ${rounds} rounds. Every process may use both cores.
+    return `${describeCatalogue(prepared)}. Medians of ${rounds} rounds. Every process may use the same two cores.
 
 ### Ratios and goals
 
