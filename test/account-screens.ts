@@ -1,81 +1,18 @@
 /**
- * Visits to the pages of API keys in a real Chromium: what a page asks for, complains of and shows
- * is noted, and each page is held to the rules of all of them on every screen.
+ * The pages of API keys in a real Chromium, each held to the rules of all of them on every screen,
+ * of which pictures are kept.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { expect } from 'vitest';
+import { DESKTOP, SCREENS } from './browser.ts';
 import { ROOT } from './product.ts';
 
 const AXE = readFileSync(path.join(ROOT, 'node_modules/axe-core/axe.min.js'), 'utf8');
 const OUTPUT = path.join(import.meta.dirname, 'output');
-const DESKTOP = { width: 1280, height: 900 };
-const PHONE = { width: 360, height: 740 };
 /** What WCAG 2.2, 1.4.10 asks pages to fit into. */
 const NARROWEST = { width: 320, height: 640 };
-const LONGEST_WAIT_MS = 10_000;
-const SCREENS = [
-  { screen: 'desktop-light', size: DESKTOP, colorScheme: 'light' },
-  { screen: 'desktop-dark', size: DESKTOP, colorScheme: 'dark' },
-  { screen: 'phone-light', size: PHONE, colorScheme: 'light' },
-  { screen: 'phone-dark', size: PHONE, colorScheme: 'dark' },
-] as const;
-// Without the network flags Chromium looks for its maker's hosts at every start. Its folder of user
-// data is a new one each time: playwright makes and removes it.
-const FLAGS = [
-  '--headless',
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--disable-dev-shm-usage',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
-
-export function startChromium(): Promise<Browser> {
-  return chromium.launch({ executablePath: '/usr/bin/chromium', args: FLAGS });
-}
-
-export interface Visits {
-  /** A page of somebody new. */
-  open(options?: BrowserContextOptions): Promise<Page>;
-  /** Errors of pages, refusals of the content security policy among them, and dialogs. */
-  readonly complaints: readonly string[];
-  /** Addresses elsewhere that a page asked for. */
-  readonly foreign: readonly string[];
-}
-
-/** @param origin where the pages are reached; all else is elsewhere */
-export function makeVisits(browser: Browser, origin: string): Visits {
-  const complaints: string[] = [];
-  const foreign: string[] = [];
-  return {
-    complaints,
-    foreign,
-    async open(options = {}) {
-      const context = await browser.newContext({ viewport: DESKTOP, ...options });
-      const page = await context.newPage();
-      page.setDefaultTimeout(LONGEST_WAIT_MS);
-      page.on('pageerror', (error) => complaints.push(String(error)));
-      page.on('console', (message) => {
-        // Chromium calls every answer of 4xx an error.
-        const isRefusal = /status of 4\d\d/.test(message.text());
-        if (message.type() === 'error' && !isRefusal) complaints.push(message.text());
-      });
-      page.on('dialog', (dialog) => {
-        complaints.push(`a dialog: ${dialog.message()}`);
-        void dialog.dismiss();
-      });
-      page.on('request', (asked) => {
-        if (new URL(asked.url()).origin !== origin) foreign.push(asked.url());
-      });
-      return page;
-    },
-  };
-}
 
 /**
  * Holds what is on the screen to the rules of every page: nothing juts out, and axe-core finds

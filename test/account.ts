@@ -2,12 +2,11 @@
  * Runs the pages of API keys as the site does, and visits them as browsers do without scripts: a
  * visitor keeps cookies and sends the forms that the pages hold.
  */
-import type { ChildProcess } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { openDatabase } from '../database/open.ts';
 import { createKeysTables, createTables } from '../database/schema.ts';
-import { end, startProgram, until } from './product.ts';
+import { type RunningServer, startServing, until } from './product.ts';
 
 /** Rows of `accounts`. */
 export const ACCOUNTS = {
@@ -29,37 +28,22 @@ export async function makeAccounts(databaseUrl: string): Promise<void> {
   await database.close();
 }
 
-export interface RunningPages {
-  readonly child: ChildProcess;
+export interface RunningPages extends RunningServer {
   /** Without a slash at the end. */
   readonly url: string;
-  /** Everything that it logged so far. */
-  log(): string;
-  /** SIGTERM, and its exit code. */
-  stop(): Promise<number | null>;
 }
 
-/** Starts `keys/web/main.ts` on a free port and waits until it listens. */
+/** Starts `keys/web/main.ts` on a free port. */
 export async function startPages(
   databaseUrl: string,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<RunningPages> {
-  const child = startProgram('keys/web/main.ts', [], {
+  const server = await startServing('keys/web/main.ts', {
     DATABASE_URL: databaseUrl,
     KEYS_PORT: '0',
     ...environment,
   });
-  let log = '';
-  child.stdout?.resume();
-  const address = await new Promise<string>((resolve, reject) => {
-    child.once('exit', (code) => reject(new Error(`The pages ended with ${code}:\n${log}`)));
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => {
-      log += text;
-      const line = log.split('\n').find((candidate) => candidate.includes('"msg":"listening"'));
-      if (line !== undefined) resolve(JSON.parse(line).account);
-    });
-  });
-  return { child, url: `http://${address}`, log: () => log, stop: () => end(child, 'SIGTERM') };
+  return { ...server, url: `http://${server.listening.account}` };
 }
 
 export interface Answer {

@@ -3,15 +3,8 @@ import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { makeVisitor, tokenOf } from './account.ts';
+import { freePort } from './ports.ts';
 import { end, send, startProgram, until } from './product.ts';
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 test('prints a key and a curl line that works, and ends all that it started', async () => {
   const port = await freePort();

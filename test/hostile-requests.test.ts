@@ -3,7 +3,7 @@
  * 5xx, no crash, no 200 that is not due, memory flat.
  */
 import { readFileSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openSite } from '../proxy/site.ts';
@@ -15,6 +15,7 @@ import { exchange, type WireReply } from './hostile-wire.ts';
 import { openTls, type RunningNginx, SERVER_NAME, startNginx } from './nginx.ts';
 import { type RunningProxy, send, startProxy, testKey, writeKeys } from './product.ts';
 import { IS_SOAK, rounds, sayFigure } from './rounds.ts';
+import { openSocket } from './sockets.ts';
 
 const PROMISE = 'Hostile requests';
 const REQUESTS = rounds(3_000, 100_000);
@@ -146,13 +147,7 @@ describe.each([
   ['direct', false],
   ['through nginx', true],
 ] as const)('%s', (way, isFront) => {
-  const open = (): Promise<Socket> =>
-    isFront
-      ? openTls(nginx)
-      : new Promise((resolve, reject) => {
-          const socket = connect(proxy.port, '127.0.0.1', () => resolve(socket));
-          socket.once('error', reject);
-        });
+  const open = (): Promise<Socket> => (isFront ? openTls(nginx) : openSocket(proxy.port));
 
   test(`${REQUESTS} of them are answered as they deserve, and memory stays flat`, {
     timeout: rounds(120_000, 3_600_000),

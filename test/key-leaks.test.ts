@@ -4,7 +4,7 @@
  */
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -21,6 +21,7 @@ import { makeTraceFinder } from './key-traces.ts';
 import { openTls, SERVER_NAME, startNginx } from './nginx.ts';
 import { end, makeFolder, runProgram, send, startProgram, startProxy, until } from './product.ts';
 import { rounds, sayFigure } from './rounds.ts';
+import { openSocket } from './sockets.ts';
 
 const PROMISE = 'Keys leak nowhere';
 const FUZZED = rounds(400, 20_000);
@@ -165,14 +166,7 @@ test('through proxy, nginx, schedule, command line and database', {
   await until(async () => (await stats(approved)).status === 200);
   await until(async () => (await stats(revoked)).status === 401);
   const nginx = await startNginx(proxy.port);
-  const ways: (() => Promise<Socket>)[] = [
-    () => openTls(nginx),
-    () =>
-      new Promise((resolve, reject) => {
-        const socket = connect(proxy.port, '127.0.0.1', () => resolve(socket));
-        socket.once('error', reject);
-      }),
-  ];
+  const ways: (() => Promise<Socket>)[] = [() => openTls(nginx), () => openSocket(proxy.port)];
 
   const statuses = new Map<number, number>();
   let sent = 0;

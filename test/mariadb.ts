@@ -2,13 +2,14 @@
  * A private MariaDB server for tests: in a temporary folder, on loopback, ended by its process id.
  * It also ends when the process that started it dies, however that happens.
  */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { connect, createServer } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { freePort, listens } from './ports.ts';
+import { isAlive, startTied, type TiedServer } from './processes.ts';
 
 const run = promisify(execFile);
 const START_SECONDS = 60;
@@ -103,18 +104,10 @@ export async function startMariaDb(): Promise<MariaDb> {
     '--innodb-log-file-size=16M',
   ]);
   const port = await freePort();
-  let child: ChildProcess;
-  let pid = 0;
 
-  async function start(): Promise<void> {
-    // The shell ends the server when its stdin closes, which the death of this process does too. Ctrl-C
-    // reaches all of the terminal's group: the shell must outlive it to do so.
-    child = spawn(
-      'sh',
+  async function start(): Promise<TiedServer> {
+    const server = await startTied(
       [
-        '-c',
-        'trap "" INT; "$@" </dev/null >/dev/null & server=$!; echo $server; cat >/dev/null; kill -9 $server 2>/dev/null; wait',
-        'sh',
         'mariadbd',
         '--no-defaults',
         `--datadir=${data}`,
@@ -135,37 +128,31 @@ export async function startMariaDb(): Promise<MariaDb> {
         '--innodb-doublewrite=0',
         '--max-connections=60',
       ],
-      {
-        stdio: ['pipe', 'pipe', 'ignore'],
-        // Debian keeps the server where only root looks.
-        env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` },
-      },
+      { signal: 'KILL' },
     );
-    pid = await new Promise<number>((resolve, reject) => {
-      child.once('error', reject);
-      child.stdout?.once('data', (line) => resolve(Number(String(line))));
-    });
-    await ready(socketPath, pid, log);
+    try {
+      await ready(socketPath, server.pid, log);
+      return server;
+    } catch (error) {
+      await server.stop();
+      throw error;
+    }
   }
 
-  const end = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const exited = new Promise((resolve) => child.once('exit', resolve));
-    child.stdin?.end();
-    await exited;
-  };
-  await start();
+  let server = await start();
   return {
-    ...mariaDbAt({ port, socketPath, pid }),
+    ...mariaDbAt({ port, socketPath, pid: server.pid }),
     get pid() {
-      return pid;
+      return server.pid;
     },
-    kill: end,
-    freeze: () => process.kill(pid, 'SIGSTOP'),
-    thaw: () => process.kill(pid, 'SIGCONT'),
-    restart: start,
+    kill: () => server.stop(),
+    freeze: () => process.kill(server.pid, 'SIGSTOP'),
+    thaw: () => process.kill(server.pid, 'SIGCONT'),
+    async restart() {
+      server = await start();
+    },
     async stop() {
-      await end();
+      await server.stop();
       await rm(directory, { recursive: true, force: true });
     },
   };
@@ -174,13 +161,7 @@ export async function startMariaDb(): Promise<MariaDb> {
 async function ready(socketPath: string, pid: number, log: string): Promise<void> {
   const start = performance.now();
   for (;;) {
-    const isUp = await new Promise<boolean>((resolve) => {
-      const socket = connect(socketPath, () => {
-        socket.destroy();
-        resolve(true);
-      }).on('error', () => resolve(false));
-    });
-    if (isUp) return;
+    if (await listens(socketPath)) return;
     const isLate = performance.now() - start > START_SECONDS * 1000;
     if (isLate || !isAlive(pid)) {
       const text = await readFile(log, 'utf8').catch(() => '');
@@ -188,22 +169,4 @@ async function ready(socketPath: string, pid: number, log: string): Promise<void
     }
     await sleep(50);
   }
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port was given');
-  return address.port;
 }

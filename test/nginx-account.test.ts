@@ -7,12 +7,12 @@ import {
   askHttp1,
   askHttp2,
   type FrontReply,
-  freePort,
   openHttp2,
   type RunningNginx,
   SERVER_NAME,
   startNginx,
 } from './nginx.ts';
+import { freePort } from './ports.ts';
 import { makeFolder, until } from './product.ts';
 
 const LARGEST = 64 * 1024;

@@ -11,14 +11,15 @@ import {
   askHttp2,
   type FrontReply,
   type FrontRequest,
-  freePort,
   openHttp2,
   openTls,
   type RunningNginx,
   SERVER_NAME,
   startNginx,
 } from './nginx.ts';
+import { freePort } from './ports.ts';
 import { type RunningProxy, startProxy, testKey, until, writeKeys } from './product.ts';
+import { readToEnd } from './sockets.ts';
 
 const HSTS = 'max-age=63072000';
 const ADDRESS_LIMIT = 5;
@@ -104,19 +105,7 @@ function askPlain(
 async function exchange(text: string): Promise<string> {
   const socket = await openTls(nginx);
   socket.write(text, 'latin1');
-  return read(socket);
-}
-
-function read(socket: Socket): Promise<string> {
-  return new Promise((resolve) => {
-    let received = '';
-    socket.setEncoding('latin1').on('data', (part) => {
-      received += part;
-    });
-    // nginx resets connections that took too long.
-    socket.on('error', () => {});
-    socket.once('close', () => resolve(received));
-  });
+  return readToEnd(socket);
 }
 
 function expectOwnError(reply: FrontReply, status: number, error: string): void {
@@ -392,7 +381,7 @@ describe('what nginx answers itself', () => {
   test('is a JSON error to HTTP on the port of HTTPS', async () => {
     const socket = connect(nginx.httpsPort, '127.0.0.1');
     socket.write(`${stats}${host}\r\n`);
-    expectOwnError(parseReply(await read(socket)), 400, 'Use https');
+    expectOwnError(parseReply(await readToEnd(socket)), 400, 'Use https');
   });
 
   test('is the way to https on the port of HTTP, to the name of the site alone', async () => {
@@ -489,7 +478,7 @@ describe('connections', () => {
   test('are cut where a client takes more than ten seconds for its head', async () => {
     const start = performance.now();
     const closing = async (socket: Socket) => {
-      const received = await read(socket);
+      const received = await readToEnd(socket);
       return { received, seconds: (performance.now() - start) / 1000 };
     };
     const dripping = await openTls(nginx);

@@ -3,15 +3,16 @@
  * are replaced, each of them exactly as often as it stands there. It ends when the test file ends,
  * or when the process that started it dies.
  */
-import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { request } from 'node:https';
-import { connect, createServer } from 'node:net';
 import path from 'node:path';
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
 import { promisify } from 'node:util';
 import { afterAll } from 'vitest';
+import { freePort, listens } from './ports.ts';
+import { startTied, type TiedServer } from './processes.ts';
 import { makeFolder, ROOT, until } from './product.ts';
 
 const run = promisify(execFile);
@@ -19,9 +20,9 @@ const run = promisify(execFile);
 export const SERVER_NAME = 'api.covers.example.org';
 const CERTIFICATES = `/etc/letsencrypt/live/${SERVER_NAME}`;
 
-const running = new Set<ChildProcess>();
+const running: TiedServer[] = [];
 afterAll(async () => {
-  await Promise.all([...running].map(endNginx));
+  await Promise.all(running.map((server) => server.stop()));
 });
 
 export interface RunningNginx {
@@ -78,26 +79,16 @@ export async function startNginx(
   }
   writeFileSync(inFolder('nginx.conf'), text);
 
-  // The shell ends nginx when its stdin closes, which the death of this process does too.
-  const child = spawn(
-    'sh',
+  const server = await startTied(
     [
-      '-c',
-      '"$@" </dev/null & server=$!; cat >/dev/null; kill $server 2>/dev/null; wait',
-      'sh',
       ...['nginx', '-p', folder, '-c', inFolder('nginx.conf'), '-e', inFolder('start.log')],
       ...['-g', 'daemon off;'],
     ],
-    {
-      stdio: ['pipe', 'ignore', 'pipe'],
-      // Debian keeps the server where only root looks.
-      env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin` },
-    },
+    { output: 'pipe' },
   );
-  running.add(child);
-  child.once('exit', () => running.delete(child));
+  running.push(server);
   let said = '';
-  child.stderr?.setEncoding('utf8').on('data', (part) => {
+  server.output?.setEncoding('utf8').on('data', (part) => {
     said += part;
   });
   const logs = () => {
@@ -112,14 +103,7 @@ export async function startNginx(
   } catch (error) {
     throw new Error(`nginx did not start:\n${JSON.stringify(logs())}`, { cause: error });
   }
-  return { httpsPort, httpPort, ca, stop: () => endNginx(child), logs };
-}
-
-async function endNginx(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return;
-  const exited = new Promise((resolve) => child.once('exit', resolve));
-  child.stdin?.end();
-  await exited;
+  return { httpsPort, httpPort, ca, stop: server.stop, logs };
 }
 
 async function makeCertificate(certificate: string, key: string): Promise<void> {
@@ -135,25 +119,6 @@ async function makeCertificate(certificate: string, key: string): Promise<void> 
     ],
     ...['-keyout', key, '-out', certificate],
   ]);
-}
-
-/** A port of 127.0.0.1 that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port was given');
-  return address.port;
-}
-
-function listens(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => {
-      socket.destroy();
-      resolve(true);
-    }).on('error', () => resolve(false));
-  });
 }
 
 export interface FrontReply {

@@ -3,7 +3,7 @@
  * server reads, follow one another: nobody can tell which way a request was read.
  */
 import { createServer } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makePlainReader } from '../proxy/http/plain-requests.ts';
@@ -12,6 +12,7 @@ import { BASE } from '../proxy/http/routes.ts';
 import { makeRandom, type Random } from './catalogue/random.ts';
 import { makeSampleSnapshots } from './catalogue/snapshots.ts';
 import { type RunningProxy, startProxy, testKey, writeKeys } from './product.ts';
+import { openSocket, readToEnd } from './sockets.ts';
 
 const key = testKey(1);
 let proxy: RunningProxy;
@@ -43,25 +44,13 @@ const last = usual('/api/v1/stats', 'Connection: close\r\n');
 
 /** Sends pieces, each in a packet of its own, and reads until the server closes. */
 async function exchange(...pieces: string[]): Promise<string> {
-  const socket = await open();
-  let received = '';
-  socket.setEncoding('latin1').on('data', (part) => {
-    received += part;
-  });
-  const closed = new Promise((resolve) => socket.once('close', resolve));
+  const socket = (await openSocket(proxy.port)).setNoDelay(true);
+  const received = readToEnd(socket);
   for (const piece of pieces) {
     socket.write(piece, 'latin1');
     await sleep(20);
   }
-  await closed;
   return received;
-}
-
-function open(): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(proxy.port, '127.0.0.1', () => resolve(socket.setNoDelay(true)));
-    socket.once('error', reject);
-  });
 }
 
 const statuses = (received: string) =>
@@ -102,19 +91,14 @@ test('a response that takes a while holds back those behind it', async () => {
 });
 
 test('who has sent all that it will is answered all the same', async () => {
-  const socket = await open();
-  let received = '';
-  socket.setEncoding('latin1').on('data', (part) => {
-    received += part;
-  });
-  const closed = new Promise((resolve) => socket.once('close', resolve));
+  const socket = await openSocket(proxy.port);
+  const received = readToEnd(socket);
   socket.end(usual() + usual());
-  await closed;
-  expect(statuses(received)).toEqual([200, 200]);
+  expect(statuses(await received)).toEqual([200, 200]);
 });
 
 test('who asks on and on and reads nothing is not read from either', async () => {
-  const socket = await open();
+  const socket = await openSocket(proxy.port);
   socket.on('error', () => {});
   socket.pause();
   const many = usual('/api/v1/search?per_page=100').repeat(50);

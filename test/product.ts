@@ -3,7 +3,7 @@
  * process that is started here is ended by its pid when the test file ends.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { request } from 'undici';
@@ -11,6 +11,7 @@ import { afterAll } from 'vitest';
 import { hashKey, makeKey } from '../format/api-key.ts';
 import { encodeKeys, type KeyState } from '../format/keys-file.ts';
 import { KEYS_FILE } from '../format/layout.ts';
+import { flagsOf } from './processes.ts';
 
 export const ROOT = path.join(import.meta.dirname, '..');
 
@@ -51,13 +52,6 @@ export function startProgram(
   running.add(child);
   child.once('exit', () => running.delete(child));
   return child;
-}
-
-/** The flags of Node that `npm run` gives a program. */
-function flagsOf(program: string): string[] {
-  const { scripts } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
-  const command = Object.values<string>(scripts).find((script) => script.endsWith(` ${program}`));
-  return command?.split(' ').filter((word) => word.startsWith('--')) ?? [];
 }
 
 /** Runs a program of the product to its end. */
@@ -132,47 +126,56 @@ export function writeKeys(snapshotsDir: string, keys: readonly TestKey[]): void 
   writeFileSync(path.join(snapshotsDir, KEYS_FILE), encodeKeys(entries), { mode: 0o600 });
 }
 
-export interface RunningProxy {
+export interface RunningServer {
   readonly child: ChildProcess;
-  /** Of the API server, without a slash at the end. */
-  readonly url: string;
-  readonly port: number;
-  readonly adminUrl: string;
+  /** Where it listens, as it logged it. */
+  readonly listening: Readonly<Record<string, string>>;
   /** Everything that it logged so far. */
   log(): string;
   /** SIGTERM, and its exit code. */
   stop(): Promise<number | null>;
 }
 
-/** Starts `proxy/main.ts` on free ports and waits until it listens. */
-export async function startProxy(
-  snapshotsDir: string,
-  environment: Readonly<Record<string, string>> = {},
-): Promise<RunningProxy> {
-  const child = startProgram('proxy/main.ts', [], {
-    SNAPSHOTS_DIR: snapshotsDir,
-    PORT: '0',
-    ADMIN_PORT: '0',
-    ...environment,
-  });
+/** Starts a program of the product that serves and waits until it listens. */
+export async function startServing(
+  program: string,
+  environment: Readonly<Record<string, string>>,
+): Promise<RunningServer> {
+  const child = startProgram(program, [], environment);
   let log = '';
   child.stdout?.resume();
-  const listening = await new Promise<{ api: string; admin: string }>((resolve, reject) => {
-    child.once('exit', (code) => reject(new Error(`The proxy ended with ${code}:\n${log}`)));
+  const listening = await new Promise<Record<string, string>>((resolve, reject) => {
+    child.once('exit', (code) => reject(new Error(`${program} ended with ${code}:\n${log}`)));
     child.stderr?.setEncoding('utf8').on('data', (text: string) => {
       log += text;
       const line = log.split('\n').find((candidate) => candidate.includes('"msg":"listening"'));
       if (line !== undefined) resolve(JSON.parse(line));
     });
   });
-  return {
-    child,
-    url: `http://${listening.api}`,
-    port: Number(listening.api.split(':').at(-1)),
-    adminUrl: `http://${listening.admin}`,
-    log: () => log,
-    stop: () => end(child, 'SIGTERM'),
-  };
+  return { child, listening, log: () => log, stop: () => end(child, 'SIGTERM') };
+}
+
+export interface RunningProxy extends RunningServer {
+  /** Of the API server, without a slash at the end. */
+  readonly url: string;
+  readonly port: number;
+  readonly adminUrl: string;
+}
+
+/** Starts `proxy/main.ts` on free ports. */
+export async function startProxy(
+  snapshotsDir: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<RunningProxy> {
+  const server = await startServing('proxy/main.ts', {
+    SNAPSHOTS_DIR: snapshotsDir,
+    PORT: '0',
+    ADMIN_PORT: '0',
+    ...environment,
+  });
+  const { api = '', admin } = server.listening;
+  const port = Number(api.split(':').at(-1));
+  return { ...server, url: `http://${api}`, port, adminUrl: `http://${admin}` };
 }
 
 export interface Reply {

@@ -4,6 +4,7 @@
  */
 import { Pool } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { median } from './bench/part.ts';
 import { makeRandom } from './catalogue/random.ts';
 import { seededCatalogue } from './catalogue/seeded.ts';
 import { makeSnapshots } from './catalogue/snapshots.ts';
@@ -133,7 +134,6 @@ function scan(word: string): { cpu: number; delay: number } {
 
 const quantile = (numbers: readonly number[], share: number) =>
   numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length * share)] as number;
-const median = (numbers: readonly number[]) => quantile(numbers, 0.5);
 
 test(`of ${Object.keys(KINDS).length} kinds of costly queries none holds the event loop longer than a pass over the titles`, {
   timeout: rounds(120_000, 900_000),

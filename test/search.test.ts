@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { wordsOf } from '../format/words.ts';
+import { makeRandom } from './catalogue/random.ts';
 import { seededCatalogue } from './catalogue/seeded.ts';
 import { makeSnapshots } from './catalogue/snapshots.ts';
 import { type RunningProxy, send, startProxy, testKey, writeKeys } from './product.ts';
@@ -68,20 +69,6 @@ async function compare(query: Paged): Promise<number> {
     label,
   ).toEqual(ids);
   return total;
-}
-
-/** Small, quick and the same everywhere. */
-function makeRandom(seed: number) {
-  let state = seed;
-  const next = () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-  const below = (limit: number) => Math.floor(next() * limit);
-  const pick = <T>(list: readonly T[]): T => list[below(list.length)] as T;
-  return { next, below, pick };
 }
 
 function randomQueries(count: number): Paged[] {

@@ -7,9 +7,17 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openSite } from '../proxy/site.ts';
-import { type Browser, type Looks, type Page, startBrowser } from './browser.ts';
+import {
+  LONGEST_WAIT_MS,
+  makeVisits,
+  SCREENS,
+  type Screen,
+  startChromium,
+  type Visits,
+} from './browser.ts';
 import { readContract } from './openapi.ts';
 import { makeFolder, type RunningProxy, startProxy, testKey, writeKeys } from './product.ts';
 
@@ -149,105 +157,102 @@ describe('in a browser', { timeout: 60_000 }, () => {
   let browser: Browser;
 
   beforeAll(async () => {
-    browser = await startBrowser();
+    browser = await startChromium();
   }, 60_000);
 
   afterAll(async () => {
     await browser?.close();
   });
 
-  const LOOKS: Looks[] = [
-    { colorScheme: 'light', width: 1280, height: 900 },
-    { colorScheme: 'dark', width: 1280, height: 900 },
-    { colorScheme: 'light', width: 360, height: 740 },
-    { colorScheme: 'dark', width: 360, height: 740 },
-  ];
+  let visits: Visits;
 
-  /** What holds for every page, however it is looked at. */
-  async function expectSound(page: Page, { width, colorScheme }: Looks): Promise<void> {
-    expect(await page.evaluate('document.querySelectorAll("h1").length')).toBe(1);
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(width);
-    await expect.poll(() => page.evaluate(PALE_TEXT), { timeout: 10_000 }).toEqual([]);
-    const ground = await page.evaluate('getComputedStyle(document.body).backgroundColor');
-    expect(ground).toBe(colorScheme === 'dark' ? 'rgb(28, 32, 34)' : 'rgb(255, 255, 255)');
-    expect(page.complaints).toEqual([]);
-    const foreign = page.requests.filter(
-      (url) => !/^data:/.test(url) && !url.startsWith(proxy.url),
-    );
-    expect(foreign).toEqual([]);
+  beforeEach(() => {
+    visits = makeVisits(browser, proxy.url);
+  });
+
+  afterEach(async () => {
+    for (const context of browser.contexts()) await context.close();
+  });
+
+  async function open(path: string, { size, colorScheme }: Screen): Promise<Page> {
+    const isMobile = size.width < 600;
+    const page = await visits.open({ viewport: size, isMobile, colorScheme });
+    await page.goto(proxy.url + path);
+    return page;
   }
 
-  test.each(LOOKS)(
-    'the start page has a command to paste ($colorScheme, $width px)',
-    async (looks) => {
-      const page = await browser.open(`${proxy.url}/`, looks);
-      await page.until('document.readyState === "complete"');
-      const command = await page.evaluate('document.querySelector("pre").textContent');
-      expect(command).toBe(
-        `curl -H 'X-Api-Key: cck_…' \\\n  ${proxy.url}/api/v1/games/snes/chrono-trigger`,
-      );
-      await expectSound(page, looks);
-      await page.close();
-    },
-  );
+  /** Waits until as many elements as given, or any, are there, in sight or not. */
+  async function waitFor(page: Page, selector: string, count?: number): Promise<void> {
+    const found = expect.poll(() => page.locator(selector).count(), { timeout: LONGEST_WAIT_MS });
+    await (count === undefined ? found.toBeGreaterThan(0) : found.toBe(count));
+  }
 
-  test.each(LOOKS)(
-    'the reference shows every endpoint ($colorScheme, $width px)',
-    async (looks) => {
-      const page = await browser.open(`${proxy.url}/docs#/Search/searchGames`, looks);
-      await page.until('document.querySelectorAll(".opblock").length === 9');
-      await page.until('document.querySelector(".opblock.is-open .responses-table")');
-      const names = await page.evaluate(
-        '[...document.querySelectorAll(".is-open tr[data-param-name]")].map((row) => row.dataset.paramName)',
+  const paleTexts = (page: Page) =>
+    expect.poll(() => page.evaluate(PALE_TEXT), { timeout: 10_000 });
+
+  /** What holds for every page, on every screen. */
+  async function expectSound(page: Page, { size, colorScheme }: Screen): Promise<void> {
+    expect(await page.locator('h1').count()).toBe(1);
+    const width = await page.evaluate('document.documentElement.scrollWidth');
+    expect(width).toBeLessThanOrEqual(size.width);
+    await paleTexts(page).toEqual([]);
+    const ground = await page.evaluate('getComputedStyle(document.body).backgroundColor');
+    expect(ground).toBe(colorScheme === 'dark' ? 'rgb(28, 32, 34)' : 'rgb(255, 255, 255)');
+    expect(visits.complaints).toEqual([]);
+    expect(visits.foreign).toEqual([]);
+  }
+  test.each(SCREENS)('the start page has a command to paste ($screen)', async (screen) => {
+    const page = await open('/', screen);
+    expect(await page.locator('pre').first().textContent()).toBe(
+      `curl -H 'X-Api-Key: cck_…' \\\n  ${proxy.url}/api/v1/games/snes/chrono-trigger`,
+    );
+    await expectSound(page, screen);
+  });
+
+  test.each(SCREENS)('the reference shows every endpoint ($screen)', async (screen) => {
+    const page = await open('/docs#/Search/searchGames', screen);
+    await waitFor(page, '.opblock', 9);
+    await waitFor(page, '.opblock.is-open .responses-table');
+    const names = await page.evaluate(
+      '[...document.querySelectorAll(".is-open tr[data-param-name]")].map((row) => row.dataset.paramName)',
+    );
+    expect(names).toEqual(
+      expect.arrayContaining(['q', 'platform', 'region', 'type', 'genre', 'sort', 'page']),
+    );
+    // Schemas unfold a level at a time.
+    for (const button of ['.tablinks', '.models-control', '.json-schema-2020-12-accordion']) {
+      await page.evaluate(
+        `for (const each of document.querySelectorAll('${button}')) each.click()`,
       );
-      expect(names).toEqual(
-        expect.arrayContaining(['q', 'platform', 'region', 'type', 'genre', 'sort', 'page']),
-      );
-      // Schemas unfold a level at a time.
-      for (const button of ['.tablinks', '.models-control', '.json-schema-2020-12-accordion']) {
-        await page.evaluate(
-          `for (const each of document.querySelectorAll('${button}')) each.click()`,
-        );
-        await page.evaluate('new Promise(requestAnimationFrame)');
-      }
-      await page.until('document.querySelector(".json-schema-2020-12__constraint")');
-      await expectSound(page, looks);
-      await page.close();
-    },
-  );
+      await page.evaluate('new Promise(requestAnimationFrame)');
+    }
+    await waitFor(page, '.json-schema-2020-12__constraint');
+    await expectSound(page, screen);
+  });
 
   // The answer to a good key is 503 here, for there is no generation; to any other it would be 401.
   test.each([
     ['apiKey', 'X-Api-Key'],
     ['bearer', 'Authorization'],
   ])('the reference sends a key as %s', async (scheme, header) => {
-    const page = await browser.open(`${proxy.url}/docs#/Statistics/getStats`, LOOKS[0] as Looks);
-    await page.until('document.querySelector(".opblock.is-open .execute")');
-    await page.evaluate('document.querySelector(".auth-wrapper .authorize").click()');
-    await page.until('document.querySelectorAll(".auth-container form").length === 2');
-    await page.evaluate(`{
-      const form = [...document.querySelectorAll('.auth-container form')].find((candidate) =>
-        candidate.querySelector('h4').textContent.startsWith('${scheme}'));
-      const input = form.querySelector('input');
-      // React hears of a value only through the setter that it does not know.
-      Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(input, '${key.key}');
-      input.dispatchEvent(new Event('input', { bubbles: true }));
-      form.querySelector('button[type=submit]').click();
-    }`);
-    await page.until('document.querySelector(".auth-container .btn-done") !== null');
-    await page.evaluate('document.querySelector(".auth-container .btn-done").click()');
-    await page.evaluate('document.querySelector(".is-open .execute").click()');
-    await page.until('document.querySelector(".live-responses-table .response")');
-    const shown = await page.evaluate(
-      'document.querySelector(".live-responses-table").textContent',
-    );
-    expect(shown).toContain('503');
-    expect(shown).toContain('No snapshot yet');
-    const command = await page.evaluate('document.querySelector(".curl").textContent');
+    const page = await open('/docs#/Statistics/getStats', SCREENS[0]);
+    await page.locator('.auth-wrapper .authorize').click();
+    await waitFor(page, '.auth-container form', 2);
+    const form = page.locator('.auth-container form').filter({
+      has: page.locator('h4', { hasText: new RegExp(`^${scheme}`) }),
+    });
+    await form.locator('input').fill(key.key);
+    await form.locator('button[type=submit]').click();
+    await page.locator('.auth-container .btn-done').first().click();
+    await page.locator('.is-open .execute').click();
+    const answer = page.locator('.live-responses-table');
+    await answer.locator('.response').waitFor();
+    expect(await answer.textContent()).toContain('503');
+    expect(await answer.textContent()).toContain('No snapshot yet');
+    const command = await page.locator('.curl').textContent();
     expect(command).toContain(header);
     expect(command).toContain(`${proxy.url}/api/v1/stats`);
-    await expect.poll(() => page.evaluate(PALE_TEXT), { timeout: 10_000 }).toEqual([]);
+    await paleTexts(page).toEqual([]);
     expect(await page.evaluate('localStorage.length + sessionStorage.length')).toBe(0);
-    await page.close();
   });
 });

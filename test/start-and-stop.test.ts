@@ -3,7 +3,7 @@
  * coming, that cuts no request under way, and that does not wait for ever.
  */
 import { readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
@@ -23,6 +23,7 @@ import {
   writeKeys,
 } from './product.ts';
 import { rounds, sayFigure } from './rounds.ts';
+import { openSocket, readToEnd } from './sockets.ts';
 
 const PROMISE = 'Stopping';
 const STOPS = rounds(1, 40);
@@ -48,25 +49,6 @@ beforeAll(async () => {
 
 const isReady = async ({ adminUrl }: RunningProxy) =>
   (await send(`${adminUrl}/readyz`)).status === 200;
-
-function openSocket(port: number): Promise<Socket> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, '127.0.0.1', () => resolve(socket));
-    socket.once('error', reject);
-  });
-}
-
-/** Everything that comes until the server closes. */
-function readToEnd(socket: Socket): Promise<string> {
-  return new Promise((resolve) => {
-    let received = '';
-    socket.setEncoding('latin1').on('data', (part) => {
-      received += part;
-    });
-    socket.on('error', () => {});
-    socket.once('close', () => resolve(received));
-  });
-}
 
 describe.each([1, 3])('SIGTERM with %i serving threads', (threads) => {
   test('under load: not ready first, every request is answered, exit 0', {

@@ -3,16 +3,17 @@
  * platform page by page and every game's covers. The real catalogue where it is at hand, the seeded
  * one elsewhere.
  */
-import { spawn } from 'node:child_process';
 import path from 'node:path';
 import { Pool } from 'undici';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
 import { openDatabase } from '../database/open.ts';
+import { median } from './bench/part.ts';
 import type { Catalogue } from './catalogue/catalogue.ts';
 import { loadCatalogue } from './catalogue/load.ts';
 import { seededCatalogue } from './catalogue/seeded.ts';
 import { sharedCatalogue } from './catalogue/shared.ts';
 import { mariaDbAt } from './mariadb.ts';
+import { timeOf } from './processes.ts';
 import {
   generate,
   makeFolder,
@@ -80,10 +81,6 @@ test('is generated in 400 MB, in a time that is said beside that of mariadb-dump
   console.log(`generate ÷ mariadb-dump, medians of ${ROUNDS} rounds: ${ratio.toFixed(2)}`);
   expect(Math.max(...rounds.map(({ memory }) => memory))).toBeLessThanOrEqual(MOST_MEMORY_MB);
 });
-
-function median(values: number[]): number {
-  return values.sort((a, b) => a - b)[Math.floor(values.length / 2)] as number;
-}
 
 describe('served', () => {
   beforeAll(async () => {
@@ -196,17 +193,4 @@ async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<voi
     while (next < items.length) await work(items[next++] as T);
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, worker));
-}
-
-/** Runs a command to its end, its output thrown away. @returns seconds */
-function timeOf(command: string, args: readonly string[]): Promise<number> {
-  const started = performance.now();
-  const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code) => {
-      if (code === 0) resolve((performance.now() - started) / 1000);
-      else reject(new Error(`${command} ended with ${code}.`));
-    });
-  });
 }

@@ -7,7 +7,7 @@
 import { slugHash } from '../../format/record-index.ts';
 
 /** How many targets are remembered; each of the others takes the place of one. */
-const PLACES = 64 * 1024;
+const PLACES = 8 * 1024;
 
 export interface Doorkeeper {
   /** Notes a target. @returns whether it was noted lately; rarely wrong, which costs only room */

@@ -114,12 +114,15 @@ export function makeApi(parts: ApiParts): ApiHandler {
 
   function answer(reply: Reply, head: RequestHead, target: string): void {
     const current = snapshots.current();
+    let isAgain = false;
     if (head.snapshot === undefined && current !== undefined) {
       if (current !== hotOf) {
         hot = makeHot();
         hotOf = current;
       }
-      const known = hot.get(target);
+      // A look-up that must fail costs more than all else about a small resource.
+      isAgain = target.length <= LONGEST_HOT_TARGET && doorkeeper.isKnown(target);
+      const known = isAgain ? hot.get(target) : undefined;
       if (known !== undefined) {
         counts.countHot();
         finish(reply, head, known.route, known.resource, current.id);
@@ -145,7 +148,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
       return;
     }
     if (head.snapshot === undefined) {
-      answerFrom(current, reply, head, route.name, find, target);
+      answerFrom(current, reply, head, route.name, find, isAgain ? target : undefined);
       return;
     }
     const pinned = snapshots.pinned(head.snapshot);
@@ -176,11 +179,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
       return;
     }
     const resource = makeResource(found.body, found.link);
-    if (
-      hotTarget !== undefined &&
-      hotTarget.length <= LONGEST_HOT_TARGET &&
-      doorkeeper.isKnown(hotTarget)
-    ) {
+    if (hotTarget !== undefined) {
       // Compressed bodies join it later: together about as large as the plain one.
       const bodies = resource.isCompressible ? 2 : 1;
       const size = ENTRY_BYTES + hotTarget.length + resource.identity.payload.length * bodies;

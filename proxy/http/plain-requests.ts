@@ -15,6 +15,8 @@ const LONGEST_HEAD = 8 * 1024;
 const MOST_FIELDS = 64;
 /** Past so many bytes that a client has not taken yet, its next request waits. */
 const MOST_UNSENT = 64 * 1024;
+/** Head and body up to so many bytes go out in one write. */
+const LARGEST_TOGETHER = 64 * 1024;
 
 /** Up to the "/" behind the base, with which a target begins. */
 const BEFORE_TARGET = Buffer.from(`GET ${BASE}/`);
@@ -86,8 +88,9 @@ export function makePlainReader(): (bytes: Buffer, at: number) => PlainRequest |
 }
 
 function standsAt(bytes: Buffer, at: number, wanted: Buffer): boolean {
-  const end = at + wanted.length;
-  return end <= bytes.length && bytes.compare(wanted, 0, wanted.length, at, end) === 0;
+  if (at + wanted.length > bytes.length) return false;
+  for (let i = 0; i < wanted.length; i++) if (bytes[at + i] !== wanted[i]) return false;
+  return true;
 }
 
 /**
@@ -243,12 +246,7 @@ function serve(
         const isClosing = (isLast ?? false) || isEnding() || isOver;
         const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields}Date: ${httpDate()}\r\n${isClosing ? 'Connection: close' : connectionField}\r\n\r\n`;
         if (typeof payload === 'string') socket.write(head + payload, 'latin1');
-        else {
-          socket.cork();
-          socket.write(head, 'latin1');
-          socket.write(payload);
-          socket.uncork();
-        }
+        else writeTogether(socket, head, payload);
         if (!hasAnswered) {
           hasAnswered = true;
           socket.setTimeout(keepAliveMs);
@@ -315,6 +313,25 @@ function serve(
   }
 
   return { socket, isIdle: () => !isBusy && unread === undefined && socket.writableLength === 0 };
+}
+
+/** Where a head and a body are put together for one write; free again once the kernel has taken it. */
+let scratch = Buffer.allocUnsafeSlow(LARGEST_TOGETHER);
+
+function writeTogether(socket: Socket, head: string, body: Buffer): void {
+  const length = head.length + body.length;
+  if (length > LARGEST_TOGETHER) {
+    socket.cork();
+    socket.write(head, 'latin1');
+    socket.write(body);
+    socket.uncork();
+    return;
+  }
+  scratch.write(head, 0, 'latin1');
+  body.copy(scratch, head.length);
+  socket.write(scratch.subarray(0, length));
+  // The kernel did not take all of it at once: what is left is read from there later.
+  if (socket.writableLength > 0) scratch = Buffer.allocUnsafeSlow(LARGEST_TOGETHER);
 }
 
 let dateSecond = 0;

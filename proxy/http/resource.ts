@@ -14,10 +14,10 @@ const brotliAsync = promisify(brotliCompress);
 /** Smaller bodies gain nothing from compression. */
 const SMALLEST_COMPRESSED = 1024;
 /**
- * Up to this size a body is kept as a latin1 string, one character a byte: it is sent with the head
- * in one write. A larger one is cheaper as a Buffer.
+ * Up to this size a body is kept as a latin1 string, one character a byte, and sent as one text with
+ * the head. A larger one is cheaper as bytes.
  */
-const LARGEST_STRING_BODY = 16 * 1024;
+const LARGEST_STRING_BODY = 2 * 1024;
 // Level 5 is about as small as gzip's best at a fraction of brotli's default time.
 const BROTLI_QUALITY = 5;
 

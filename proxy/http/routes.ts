@@ -8,6 +8,8 @@ import type { Body, Generation } from '../snapshot/generation.ts';
 import { readPaging, readSearch } from './parameters.ts';
 
 export const BASE = '/api/v1';
+/** Of the path of an endpoint. */
+const MOST_PARTS = 4;
 
 export const ROUTES = [
   'platforms',
@@ -51,7 +53,7 @@ export function splitTarget(target: string): readonly [path: string, queryString
  * @param path raw, as it stands behind the base, without the query; begins with "/"
  */
 export function matchRoute(path: string): Route | undefined {
-  const parts = path.split('/', 6).slice(1).map(decodePart);
+  const parts = partsOf(path);
   const [kind, first, second, third] = parts;
   switch (parts.length) {
     case 1:
@@ -90,6 +92,17 @@ function answering(name: RouteName, find: (generation: Generation) => Body | und
     return body === undefined ? undefined : { body };
   };
   return { name, prepare: () => finder };
+}
+
+/** The decoded parts between and behind the slashes; of a path of more parts than any endpoint has, no more than that. */
+function partsOf(path: string): (string | undefined)[] {
+  const parts: (string | undefined)[] = [];
+  for (let slash = 0; slash >= 0 && parts.length <= MOST_PARTS; ) {
+    const next = path.indexOf('/', slash + 1);
+    parts.push(decodePart(path.slice(slash + 1, next < 0 ? undefined : next)));
+    slash = next;
+  }
+  return parts;
 }
 
 /** Undefined for what is no percent-encoded UTF-8: it names nothing. */

@@ -1,7 +1,7 @@
 /**
  * A generation as the proxy serves it: bytes by record number or run of numbers, and the search
- * over it. Reads are synchronous preads of files in the page cache: a promise costs three times
- * what the read does, and with them no request can hold a generation open.
+ * over it. Packs that are not in memory are read by synchronous preads from the page cache: a
+ * promise costs three times what the read does, and with them no request can hold a generation open.
  */
 import { readSync } from 'node:fs';
 import { type ContentHash, combineHashes } from '../../format/content-hash.ts';
@@ -28,6 +28,9 @@ import { openSearchIndex } from '../../format/search-index.ts';
 import { makeSearch, type Search } from '../search/search.ts';
 import type { OpenedFiles } from './open-worker.ts';
 import type { FileSource } from './opened-files.ts';
+
+/** A pack in memory, or its descriptor. */
+type Pack = Buffer | number;
 
 /** A body and its content hash. */
 export interface Body {
@@ -85,17 +88,17 @@ function makeGeneration(
     content(COVER_INDEX),
   );
   const { platforms, games, covers } = records;
-  const descriptorOf = (pack: string): number => {
-    const descriptor = descriptors.get(pack);
-    if (descriptor === undefined) throw new Error(`The generation has no pack ${pack}.`);
-    return descriptor;
+  const packOf = (name: string): Pack => {
+    const memory = contents.get(name);
+    const pack = memory === undefined ? descriptors.get(name) : Buffer.from(memory);
+    if (pack === undefined) throw new Error(`The generation has no pack ${name}.`);
+    return pack;
   };
-  const gamePacks = platforms.map(({ slug }) => descriptorOf(gamesPack(slug)));
-  const coverPacks = platforms.map(({ slug }) => descriptorOf(coversPack(slug)));
-  const gamePackOf = (game: number) =>
-    gamePacks[platformOf(platforms, 'first_game', game)] as number;
+  const gamePacks = platforms.map(({ slug }) => packOf(gamesPack(slug)));
+  const coverPacks = platforms.map(({ slug }) => packOf(coversPack(slug)));
+  const gamePackOf = (game: number) => gamePacks[platformOf(platforms, 'first_game', game)] as Pack;
   const coverPackOf = (cover: number) =>
-    coverPacks[platformOf(platforms, 'first_cover', cover)] as number;
+    coverPacks[platformOf(platforms, 'first_cover', cover)] as Pack;
   const fileHashes = new Map(manifest.files.map(({ path: name, sha256 }) => [name, sha256]));
   // A Buffer of its own: a response must not hold shared memory that a socket writes from.
   const wholeFile = (name: string): Body => ({
@@ -104,7 +107,7 @@ function makeGeneration(
   });
   const platformsBody = wholeFile(PLATFORMS);
 
-  function record(columns: RecordColumns, pack: number, number: number): Body {
+  function record(columns: RecordColumns, pack: Pack, number: number): Body {
     const bytes = Buffer.allocUnsafe(columns.length[number] as number);
     readExactly(pack, bytes, 0, bytes.length, columns.offset[number] as number);
     return { bytes, hash: hashOf(columns, number) };
@@ -112,13 +115,13 @@ function makeGeneration(
 
   function run(
     columns: RecordColumns,
-    pack: number,
+    pack: Pack | undefined,
     from: number,
     to: number,
     tail: string,
   ): Buffer {
     const head = listHead(to - from);
-    if (from === to) return Buffer.from(head + tail, 'latin1');
+    if (pack === undefined) return Buffer.from(head + tail, 'latin1');
     const start = columns.offset[from] as number;
     const end = (columns.offset[to - 1] as number) + (columns.length[to - 1] as number);
     const bytes = Buffer.allocUnsafe(head.length + (end - start) + tail.length);
@@ -143,14 +146,14 @@ function makeGeneration(
     game: (number) => record(games, gamePackOf(number), number),
     cover: (number) => record(covers, coverPackOf(number), number),
     coverList(from, to) {
-      const pack = from === to ? -1 : coverPackOf(from);
+      const pack = from === to ? undefined : coverPackOf(from);
       return {
         bytes: run(covers, pack, from, to, listTail(to - from)),
         hash: combineHashes(covers.hash.subarray(from * 2, to * 2), []),
       };
     },
     gamePage(from, to, { page, perPage, total }) {
-      const pack = from === to ? -1 : gamePackOf(from);
+      const pack = from === to ? undefined : gamePackOf(from);
       return {
         bytes: run(games, pack, from, to, pageTail(to - from, page, perPage, total)),
         hash: combineHashes(games.hash.subarray(from * 2, to * 2), [page, perPage, total]),
@@ -187,15 +190,19 @@ function hashOfHex(sha256: string): ContentHash {
 }
 
 function readExactly(
-  descriptor: number,
+  pack: Pack,
   target: Buffer,
   at: number,
   length: number,
   position: number,
 ): void {
+  if (typeof pack !== 'number') {
+    if (pack.copy(target, at, position, position + length) === length) return;
+    throw new Error(`A pack ends before byte ${position + length}.`);
+  }
   let done = 0;
   while (done < length) {
-    const read = readSync(descriptor, target, at + done, length - done, position + done);
+    const read = readSync(pack, target, at + done, length - done, position + done);
     if (read === 0) throw new Error(`A pack ends before byte ${position + length}.`);
     done += read;
   }

@@ -1,7 +1,7 @@
 /**
  * The worker thread that opens a generation: it reads and hashes every file against the manifest,
  * so that a damaged generation is refused before it serves anything and the serving thread never
- * waits for gigabytes. It hands back open descriptors and the index in shared memory.
+ * waits for gigabytes. It hands back shared memory, and open descriptors of what does not fit there.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
@@ -26,7 +26,14 @@ import {
 import { openSearchIndex } from '../../format/search-index.ts';
 import { makeSpellingIndex, type SpellingIndex } from '../search/near-spellings.ts';
 
-/** What the worker posts: descriptors of the packs by path, contents of the other files by path. */
+/** What the worker is started with. */
+export interface OpenOrder {
+  readonly dir: string;
+  /** In bytes, for all that is kept in memory; the index is, however large it is. */
+  readonly mostMemory: number;
+}
+
+/** What the worker posts, all by path: a pack's content, or its descriptor where it is read by ranges. */
 export interface OpenedFiles {
   readonly manifest: Manifest;
   readonly descriptors: ReadonlyMap<string, number>;
@@ -37,7 +44,7 @@ export interface OpenedFiles {
 const CHUNK_BYTES = 1024 * 1024;
 const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
 
-/** The files that are kept in memory; packs are read by ranges, the rest is only checked. */
+/** The files that are kept in memory whatever their size. */
 const KEPT: readonly string[] = [
   PLATFORMS,
   STATS,
@@ -48,21 +55,24 @@ const KEPT: readonly string[] = [
   SEARCH_INDEX,
 ];
 
-function openFiles(dir: string): OpenedFiles {
+const PACK_FOLDERS = ['games/', 'covers/'];
+
+function openFiles({ dir, mostMemory }: OpenOrder): OpenedFiles {
   const manifest = readManifest(dir);
   const descriptors = new Map<string, number>();
   const contents = new Map<string, SharedArrayBuffer>();
+  const kept = chooseKept(manifest.files, mostMemory);
   try {
     for (const file of manifest.files) {
       const descriptor = openSync(path.join(dir, file.path), 'r');
-      const isPack = file.path.startsWith('games/') || file.path.startsWith('covers/');
-      if (isPack) descriptors.set(file.path, descriptor);
+      const isReadLater = isPack(file) && !kept.has(file.path);
+      if (isReadLater) descriptors.set(file.path, descriptor);
       try {
-        const kept = KEPT.includes(file.path) ? new SharedArrayBuffer(file.size) : undefined;
-        checkFile(descriptor, file, kept);
-        if (kept !== undefined) contents.set(file.path, kept);
+        const content = kept.has(file.path) ? new SharedArrayBuffer(file.size) : undefined;
+        checkFile(descriptor, file, content);
+        if (content !== undefined) contents.set(file.path, content);
       } finally {
-        if (!isPack) closeSync(descriptor);
+        if (!isReadLater) closeSync(descriptor);
       }
     }
     const search = openSearchIndex(new Uint8Array(contents.get(SEARCH_INDEX) as SharedArrayBuffer));
@@ -76,6 +86,25 @@ function openFiles(dir: string): OpenedFiles {
     for (const descriptor of descriptors.values()) closeSync(descriptor);
     throw error;
   }
+}
+
+/** Packs of games before those of covers: they are what pages and searches are made of. */
+function chooseKept(files: readonly ManifestFile[], mostMemory: number): Set<string> {
+  const kept = new Set<string>();
+  let room = mostMemory;
+  const keep = ({ path: name, size }: ManifestFile) => {
+    kept.add(name);
+    room -= size;
+  };
+  files.filter(({ path: name }) => KEPT.includes(name)).forEach(keep);
+  for (const folder of PACK_FOLDERS) {
+    for (const file of files) if (file.path.startsWith(folder) && file.size <= room) keep(file);
+  }
+  return kept;
+}
+
+function isPack({ path: name }: ManifestFile): boolean {
+  return PACK_FOLDERS.some((folder) => name.startsWith(folder));
 }
 
 function readManifest(dir: string): Manifest {
@@ -123,4 +152,4 @@ function checkFile(
   }
 }
 
-parentPort?.postMessage(openFiles((workerData as { dir: string }).dir));
+parentPort?.postMessage(openFiles(workerData as OpenOrder));

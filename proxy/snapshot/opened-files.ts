@@ -6,7 +6,7 @@ import { closeSync } from 'node:fs';
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { GENERATIONS } from '../../format/layout.ts';
-import type { OpenedFiles } from './open-worker.ts';
+import type { OpenedFiles, OpenOrder } from './open-worker.ts';
 
 /** Where a thread gets the files of a generation from. */
 export interface FileSource {
@@ -19,13 +19,20 @@ export interface FileSource {
   release(id: string): void;
 }
 
-export function makeFileSource(snapshotsDir: string): FileSource {
+/** What a generation may take in memory, in bytes. At a swap there are two. */
+const MOST_MEMORY = 256 * 1024 * 1024;
+
+/** @param mostMemory for each generation, in bytes; packs that do not fit are read by ranges */
+export function makeFileSource(snapshotsDir: string, mostMemory = MOST_MEMORY): FileSource {
   const opened = new Map<string, { readonly files: Promise<OpenedFiles>; users: number }>();
   return {
     async open(id) {
       let entry = opened.get(id);
       if (entry === undefined) {
-        entry = { files: openFiles(path.join(snapshotsDir, GENERATIONS, id), id), users: 0 };
+        entry = {
+          files: openFiles({ dir: path.join(snapshotsDir, GENERATIONS, id), mostMemory }, id),
+          users: 0,
+        };
         opened.set(id, entry);
       }
       entry.users++;
@@ -46,10 +53,10 @@ export function makeFileSource(snapshotsDir: string): FileSource {
   };
 }
 
-async function openFiles(dir: string, id: string): Promise<OpenedFiles> {
+async function openFiles(order: OpenOrder, id: string): Promise<OpenedFiles> {
   const files = await new Promise<OpenedFiles>((resolve, reject) => {
     const worker = new Worker(new URL('./open-worker.ts', import.meta.url), {
-      workerData: { dir },
+      workerData: order,
       // The descriptors outlive the worker; they are closed with the generation.
       trackUnmanagedFds: false,
     });

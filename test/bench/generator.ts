@@ -13,9 +13,11 @@ import { loadCatalogue } from '../catalogue/load.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { sharedCatalogue } from '../catalogue/shared.ts';
 import { type MariaDb, startMariaDb } from '../mariadb.ts';
+import { flagsOf, timeOf } from '../processes.ts';
 import { median, type PartOptions, table } from './part.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
+const GENERATOR = 'generator/main.ts';
 const SEEDED_SIZES = [100_000, 300_000, 1_000_000];
 
 interface Run {
@@ -103,10 +105,8 @@ async function measure(
 
 /** One run as `npm run generate` makes it. */
 async function generate(url: string, snapshotsDir: string): Promise<Run & Pick<Size, 'counts'>> {
-  const { scripts } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
-  const flags = scripts.generate.split(' ').filter((word: string) => word.startsWith('--'));
   const started = performance.now();
-  const child = spawn(process.execPath, [...flags, 'generator/main.ts', '--json'], {
+  const child = spawn(process.execPath, [...flagsOf(GENERATOR), GENERATOR, '--json'], {
     cwd: ROOT,
     env: {
       PATH: process.env.PATH,
@@ -147,18 +147,6 @@ function writeFilePerResponse(snapshotsDir: string): number {
   const seconds = (performance.now() - started) / 1000;
   rmSync(target, { recursive: true, force: true });
   return seconds;
-}
-
-function timeOf(command: string, args: readonly string[]): Promise<number> {
-  const started = performance.now();
-  const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('exit', (code) => {
-      if (code === 0) resolve((performance.now() - started) / 1000);
-      else reject(new Error(`${command} ended with ${code}.`));
-    });
-  });
 }
 
 const secondsOf = (runs: readonly Run[]) => median(runs.map(({ seconds }) => seconds));

@@ -30,6 +30,7 @@ import type { Catalogue } from '../catalogue/catalogue.ts';
 import { loadCatalogue } from '../catalogue/load.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { sharedCatalogue } from '../catalogue/shared.ts';
+import { flagsOf } from '../processes.ts';
 
 export interface SearchDocument {
   /** The id in `search.json`. */
@@ -47,7 +48,8 @@ export interface SearchDocument {
 export const REAL_GAMES = 148_454;
 const SEED = 3;
 const CHUNK_BYTES = 1024 * 1024;
-const GENERATOR = path.join(import.meta.dirname, '../../generator/main.ts');
+const ROOT = path.join(import.meta.dirname, '../..');
+const GENERATOR = 'generator/main.ts';
 
 export function snapshotsIn(folder: string): string {
   return path.join(folder, 'snapshots');
@@ -81,7 +83,7 @@ async function generateIn(folder: string, catalogue: Catalogue): Promise<void> {
   } finally {
     await database.close();
   }
-  const child = spawn(process.execPath, ['--max-semi-space-size=8', GENERATOR], {
+  const child = spawn(process.execPath, [...flagsOf(GENERATOR), path.join(ROOT, GENERATOR)], {
     env: {
       PATH: process.env.PATH,
       DATABASE_URL: url,

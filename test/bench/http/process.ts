@@ -2,10 +2,10 @@
  * Server processes of the benchmark: started on their cores, ended by their ids, also when the
  * benchmark itself dies, and asked how much processor time they took, their children included.
  */
-import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { connect, createServer } from 'node:net';
+import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { listens } from '../../ports.ts';
+import { isAlive, startTied, type TiedServer } from '../../processes.ts';
 
 const START_SECONDS = 60;
 /** Of /proc/…/stat; the kernel's USER_HZ, 100 on every Linux that Node runs on. */
@@ -13,11 +13,6 @@ const TICKS_PER_SECOND = 100;
 
 /** Where a process runs: on one core, or wherever there is room on several. */
 export type Core = number | readonly number[];
-
-export interface ServerProcess {
-  readonly pid: number;
-  stop(): Promise<void>;
-}
 
 /**
  * Starts a server and waits until it listens.
@@ -32,41 +27,23 @@ export async function startServer(
     logFile,
     environment = {},
   }: { core: Core; port: number; logFile: string; environment?: Record<string, string> },
-): Promise<ServerProcess> {
-  // The shell ends the server when its stdin closes, which the death of this process does too. Ctrl-C
-  // reaches all of the terminal's group: the shell must outlive it to do so.
-  const child = spawn(
-    'sh',
-    [
-      '-c',
-      'trap "" INT; log=$1; shift; "$@" </dev/null >"$log" 2>&1 & server=$!; echo $server; cat >/dev/null; kill $server 2>/dev/null; wait',
-      ...['sh', logFile, 'taskset', '-c', String(core), ...command],
-    ],
-    {
-      stdio: ['pipe', 'pipe', 'inherit'],
-      env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin`, ...environment },
-    },
-  );
-  const pid = await new Promise<number>((resolve, reject) => {
-    child.once('error', reject);
-    child.stdout.once('data', (line) => resolve(Number(String(line))));
+): Promise<TiedServer> {
+  const log = openSync(logFile, 'w');
+  const server = await startTied(['taskset', '-c', String(core), ...command], {
+    output: log,
+    environment,
   });
-  const stop = async () => {
-    if (child.exitCode !== null || child.signalCode !== null) return;
-    const gone = new Promise((resolve) => child.once('exit', resolve));
-    child.stdin.end();
-    await gone;
-  };
+  closeSync(log);
   const started = performance.now();
   while (!(await listens(port))) {
-    if (!isAlive(pid) || performance.now() - started > START_SECONDS * 1000) {
-      await stop();
-      const log = readFileSync(logFile, 'utf8').slice(-2000);
-      throw new Error(`${command.slice(0, 3).join(' ')} did not start:\n${log}`);
+    if (!isAlive(server.pid) || performance.now() - started > START_SECONDS * 1000) {
+      await server.stop();
+      const end = readFileSync(logFile, 'utf8').slice(-2000);
+      throw new Error(`${command.slice(0, 3).join(' ')} did not start:\n${end}`);
     }
     await sleep(50);
   }
-  return { pid, stop };
+  return server;
 }
 
 /** Processor time, user and system, that processes and all below them took so far, in seconds. */
@@ -117,32 +94,4 @@ export function chooseCores(): Cores {
     throw new Error('Two cores are needed, one for the server and one for the load.');
   }
   return { server, load };
-}
-
-/** A port of 127.0.0.1 that nobody listens on. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === 'string') throw new Error('no port was given');
-  return address.port;
-}
-
-function listens(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => {
-      socket.destroy();
-      resolve(true);
-    }).on('error', () => resolve(false));
-  });
-}
-
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,10 +1,11 @@
 /** The product and what it is measured against, each started on the server's core. */
 import { execFileSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { freePort } from '../../ports.ts';
+import { flagsOf } from '../../processes.ts';
 import { nginxCommand } from './nginx.ts';
 import { FILES, type Prepared, ROOT, SITE } from './prepare.ts';
-import { type Core, freePort, startServer } from './process.ts';
+import { type Core, startServer } from './process.ts';
 
 export const SERVERS = {
   product: 'this product',
@@ -119,7 +120,5 @@ function environmentOf(prepared: Prepared): Record<string, string> {
 
 /** Node as `npm run proxy` runs it: flags that help the product may help the others too. */
 function nodeCommand(): string[] {
-  const { scripts } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
-  const flags = (scripts.proxy as string).split(' ').filter((word) => word.startsWith('--'));
-  return [process.execPath, ...flags];
+  return [process.execPath, ...flagsOf('proxy/main.ts')];
 }

@@ -10,7 +10,8 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generationDir, pointCurrentTo } from '../../../generator/generations.ts';
 import { verifyGeneration } from '../../../generator/verify.ts';
-import { type Core, freePort, startServer } from '../http/process.ts';
+import { freePort } from '../../ports.ts';
+import { type Core, startServer } from '../http/process.ts';
 import { startProduct } from '../http/servers.ts';
 import { clock, type Samples, type SteadyLoad, startLoad, type Taken } from './load-process.ts';
 import {

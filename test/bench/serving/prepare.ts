@@ -33,6 +33,7 @@ import { readManifest } from '../../../generator/verify.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
+import { flagsOf } from '../../processes.ts';
 
 export interface Prepared {
   readonly snapshotsDir: string;
@@ -52,6 +53,7 @@ export interface Prepared {
 }
 
 const ROOT = path.join(import.meta.dirname, '../../..');
+const GENERATOR = 'generator/main.ts';
 const SEED = 7;
 const BASE = '/api/v1';
 const LIMIT = 1_000_000;
@@ -115,8 +117,7 @@ async function generateTwo(
 }
 
 async function generate(url: string, snapshotsDir: string): Promise<void> {
-  const generator = path.join(ROOT, 'generator/main.ts');
-  const child = spawn(process.execPath, ['--max-semi-space-size=8', generator], {
+  const child = spawn(process.execPath, [...flagsOf(GENERATOR), path.join(ROOT, GENERATOR)], {
     env: {
       PATH: process.env.PATH,
       DATABASE_URL: url,

@@ -1,0 +1,14 @@
+/**
+ * A program that reads all rows of the catalogue in DATABASE_URL as the generator does, in one
+ * consistent read, and drops them: what every generation costs before anything is made of it.
+ */
+import { openDatabase } from '../../database/open.ts';
+import { readEnvironment } from '../../environment/environment.ts';
+
+const database = await openDatabase(readEnvironment(['DATABASE_URL']).DATABASE_URL);
+await database.snapshot(async (reader) => {
+  for (const table of ['platforms', 'games', 'covers', 'cover_files']) {
+    await reader.each(`SELECT * FROM ${table} ORDER BY id`, () => {});
+  }
+});
+await database.close();
