@@ -5,7 +5,7 @@
  * Each round's opening is a whole one: it begins when the proxy has let go of the generation that
  * the round publishes.
  */
-import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { generationDir, pointCurrentTo } from '../../../generator/generations.ts';
@@ -28,9 +28,8 @@ export const CONNECTIONS = 48;
 const WARM_UP_MS = 10_000;
 /** Of what may follow an opening, such as the collection of what it left. */
 export const TAIL_MS = 3_000;
-const POLL_MS = 100;
-/** The proxy holds an older generation for a minute; a machine may be stopped meanwhile. */
-const LONGEST_HOLD_MS = 600_000;
+/** The proxy holds an older generation for so long; it looks twice a second whether that is over. */
+const HOLD_MS = 60_000;
 
 /** In milliseconds, from the moment each request was due. */
 export interface Delays {
@@ -147,15 +146,13 @@ async function measureRound(
   const steadyFrom = clock();
   await sleep(steadyMs);
   forgetHighest(pid);
-  const files = openFiles(pid);
   const switched = clock();
   pointCurrentTo(snapshotsDir, to);
   await load.sees(to);
   await sleep(TAIL_MS);
   const openingEnds = clock();
   const { highest } = readMemory(pid);
-  const letGo = await waitUntilLetGo(pid, files);
-  await sleep(TAIL_MS);
+  await sleep(HOLD_MS);
   const taken = await load.take();
   const opened = taken.lastOf.get(from) ?? 0;
   if (opened < switched || opened > openingEnds) {
@@ -169,7 +166,7 @@ async function measureRound(
     ownSeconds: ownSeconds(logFile, to),
     before: windowOf(taken, beforeFrom, switched),
     opening: windowOf(taken, switched, openingEnds),
-    lettingGo: windowOf(taken, letGo - TAIL_MS, letGo + TAIL_MS),
+    lettingGo: windowOf(taken, opened + HOLD_MS, openingEnds + HOLD_MS),
     memory: {
       before: middleOf(memory.between(beforeFrom, switched)),
       highest: { ...highestOf(sampled), highest },
@@ -177,24 +174,6 @@ async function measureRound(
       letGo: readMemory(pid),
     },
   };
-}
-
-function openFiles(pid: number): number {
-  return readdirSync(`/proc/${pid}/fd`).length;
-}
-
-/** Waits until the packs of the generation before are closed. @returns the moment */
-async function waitUntilLetGo(pid: number, files: number): Promise<number> {
-  const started = clock();
-  // Those of two generations are open now; when one is let go, hardly more than before.
-  const many = (files + openFiles(pid)) / 2;
-  while (openFiles(pid) > many) {
-    if (clock() - started > LONGEST_HOLD_MS) {
-      throw new Error('The proxy does not let go of the generation before.');
-    }
-    await sleep(POLL_MS);
-  }
-  return clock();
 }
 
 function windowOf({ product, control }: Taken, from: number, to: number): Window {
