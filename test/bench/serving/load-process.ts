@@ -107,8 +107,14 @@ function runLoad({ product, control, key, list, perSecond, connections }: LoadOp
   let controlTimes = makeTimes();
 
   async function ask(client: Client, path: string, due: number, isProduct: boolean) {
-    const reply = await client.request({ method: 'GET', path, headers });
-    await reply.body.dump({ limit: Number.MAX_SAFE_INTEGER });
+    const request = async () => {
+      const reply = await client.request({ method: 'GET', path, headers });
+      await reply.body.dump({ limit: Number.MAX_SAFE_INTEGER });
+      return reply;
+    };
+    // A server may end a connection that was idle just as it is used again: a machine that stood
+    // still for seconds makes it likely. Clients ask once more then; the delay goes on.
+    const reply = await request().catch(request);
     const ended = clock();
     (isProduct ? productTimes : controlTimes).add(due, ended);
     if (reply.statusCode !== 200) throw new Error(`${path} was answered ${reply.statusCode}.`);
