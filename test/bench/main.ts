@@ -10,7 +10,12 @@ import { describeMachine } from './machine.ts';
 import type { PartOptions, RunPart } from './part.ts';
 
 const RESULTS = path.join(import.meta.dirname, 'RESULTS.md');
-const PARTS = { http: 'HTTP', search: 'Search', generator: 'Generator' } as const;
+const PARTS = {
+  http: 'HTTP',
+  serving: 'Opening and threads',
+  search: 'Search',
+  generator: 'Generator',
+} as const;
 type Part = keyof typeof PARTS;
 
 const INTRODUCTION = `# Measured

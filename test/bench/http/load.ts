@@ -1,9 +1,9 @@
-/** Load by wrk from a core of its own, and what a server spent on it. */
+/** Load by wrk, and what a server spent on it. */
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { busySeconds, cpuSeconds } from './process.ts';
+import { busySeconds, type Core, cpuSeconds } from './process.ts';
 
 const run = promisify(execFile);
 /** A server that still works on what wrk left behind is waited for this long. */
@@ -19,9 +19,9 @@ export interface Load {
   readonly list?: { readonly file: string; readonly start: number } | undefined;
   readonly connections: number;
   readonly seconds: number;
-  readonly core: number;
+  readonly core: Core;
   /** Where the server runs. */
-  readonly serverCore: number;
+  readonly serverCore: Core;
 }
 
 export interface Measurement {
@@ -31,7 +31,7 @@ export interface Measurement {
   readonly cpu: number;
   /** How much of one core the server took, 0 to 1. */
   readonly busy: number;
-  /** How much of the server's core everything else on this machine took, 0 to 1. */
+  /** How much of the server's cores everything else on this machine took, 0 to their number. */
   readonly others: number;
   /** Latency in milliseconds, as wrk saw it with all connections busy. */
   readonly p99: number;

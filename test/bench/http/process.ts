@@ -1,5 +1,5 @@
 /**
- * Server processes of the benchmark: started on one core, ended by their ids, also when the
+ * Server processes of the benchmark: started on their cores, ended by their ids, also when the
  * benchmark itself dies, and asked how much processor time they took, their children included.
  */
 import { closeSync, openSync, readFileSync } from 'node:fs';
@@ -10,6 +10,9 @@ import { isAlive, startTied, type TiedServer } from '../../processes.ts';
 const START_SECONDS = 60;
 /** Of /proc/…/stat; the kernel's USER_HZ, 100 on every Linux that Node runs on. */
 const TICKS_PER_SECOND = 100;
+
+/** Where a process runs: on one core, or wherever there is room on several. */
+export type Core = number | readonly number[];
 
 /**
  * Starts a server and waits until it listens.
@@ -23,7 +26,7 @@ export async function startServer(
     port,
     logFile,
     environment = {},
-  }: { core: number; port: number; logFile: string; environment?: Record<string, string> },
+  }: { core: Core; port: number; logFile: string; environment?: Record<string, string> },
 ): Promise<TiedServer> {
   const log = openSync(logFile, 'w');
   const server = await startTied(['taskset', '-c', String(core), ...command], {
@@ -56,8 +59,9 @@ export function cpuSeconds(pids: readonly number[]): number {
   return ticks / TICKS_PER_SECOND;
 }
 
-/** Time that a core was not idle so far, in seconds. */
-export function busySeconds(core: number): number {
+/** Time that a core was not idle so far, in seconds; of several the sum. */
+export function busySeconds(core: Core): number {
+  if (typeof core !== 'number') return core.reduce((sum, one) => sum + busySeconds(one), 0);
   const line = readFileSync('/proc/stat', 'utf8')
     .split('\n')
     .find((text) => text.startsWith(`cpu${core} `));

@@ -5,7 +5,7 @@ import { freePort } from '../../ports.ts';
 import { flagsOf } from '../../processes.ts';
 import { nginxCommand } from './nginx.ts';
 import { FILES, type Prepared, ROOT, SITE } from './prepare.ts';
-import { startServer } from './process.ts';
+import { type Core, startServer } from './process.ts';
 
 export const SERVERS = {
   product: 'this product',
@@ -29,13 +29,18 @@ export interface StartedServers {
 }
 
 /** Starts what the others are copied from first: {@link startYardsticks} asks it for bodies. */
-export async function startProduct(prepared: Prepared, folder: string, core: number) {
+export async function startProduct(
+  { snapshotsDir }: Pick<Prepared, 'snapshotsDir'>,
+  folder: string,
+  core: Core,
+  threads = 1,
+) {
   const port = await freePort();
   const started = await startServer([...nodeCommand(), path.join(ROOT, 'proxy/main.ts')], {
     ...{ core, port, logFile: path.join(folder, 'product.log') },
     environment: {
-      SNAPSHOTS_DIR: prepared.snapshotsDir,
-      ...{ HOST: '127.0.0.1', PORT: String(port), ADMIN_PORT: '0', PROXY_THREADS: '1' },
+      SNAPSHOTS_DIR: snapshotsDir,
+      ...{ HOST: '127.0.0.1', PORT: String(port), ADMIN_PORT: '0', PROXY_THREADS: String(threads) },
       // The most that it takes: a run of 401s must not become one of 429s.
       ADDRESS_RATE_LIMIT: '1000000',
     },

@@ -1,0 +1,62 @@
+/** The resident memory of a process, by kind, again and again. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { clock } from './load-process.ts';
+
+const INTERVAL_MS = 20;
+/** What the kernel takes for "forget the highest until now", proc(5). */
+const RESET_HIGHEST = '5';
+
+/** In megabytes of 10^6 bytes. */
+export interface Memory {
+  readonly resident: number;
+  /** Heaps, stacks, and the index of a generation. */
+  readonly anonymous: number;
+  /** Mapped files: the program itself. */
+  readonly file: number;
+  readonly shared: number;
+  /** The most that was ever resident, or since {@link forgetHighest}. */
+  readonly highest: number;
+}
+
+export interface MemorySamples {
+  /** What was found between two moments of {@link clock}. */
+  between(from: number, to: number): Memory[];
+  stop(): void;
+}
+
+export function readMemory(pid: number): Memory {
+  const status = readFileSync(`/proc/${pid}/status`, 'utf8');
+  const of = (name: string) => {
+    const kibibytes = new RegExp(`^${name}:\\s+(\\d+) kB$`, 'm').exec(status)?.[1];
+    if (kibibytes === undefined) throw new Error(`The process ${pid} has no ${name}.`);
+    return (Number(kibibytes) * 1024) / 1e6;
+  };
+  return {
+    resident: of('VmRSS'),
+    anonymous: of('RssAnon'),
+    file: of('RssFile'),
+    shared: of('RssShmem'),
+    highest: of('VmHWM'),
+  };
+}
+
+export function forgetHighest(pid: number): void {
+  writeFileSync(`/proc/${pid}/clear_refs`, RESET_HIGHEST);
+}
+
+export function watchMemory(pid: number): MemorySamples {
+  const found: { at: number; memory: Memory }[] = [];
+  const timer = setInterval(() => {
+    try {
+      found.push({ at: clock(), memory: readMemory(pid) });
+    } catch {
+      // It has ended; who works with it will notice.
+      clearInterval(timer);
+    }
+  }, INTERVAL_MS);
+  return {
+    between: (from, to) =>
+      found.filter(({ at }) => at >= from && at < to).map(({ memory }) => memory),
+    stop: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,211 @@
+/**
+ * Opening a generation while serving: under a steady load, well below what the proxy can do, the
+ * other generation becomes current, as the generator's last step makes it, and the proxy opens it.
+ *
+ * Each round's opening is a whole one: it begins when the proxy has let go of the generation that
+ * the round publishes.
+ */
+import { mkdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { generationDir, pointCurrentTo } from '../../../generator/generations.ts';
+import { verifyGeneration } from '../../../generator/verify.ts';
+import { freePort } from '../../ports.ts';
+import { type Core, startServer } from '../http/process.ts';
+import { startProduct } from '../http/servers.ts';
+import { clock, type Samples, type SteadyLoad, startLoad, type Taken } from './load-process.ts';
+import {
+  forgetHighest,
+  type Memory,
+  type MemorySamples,
+  readMemory,
+  watchMemory,
+} from './memory.ts';
+import type { Prepared } from './prepare.ts';
+
+export const REQUESTS_PER_SECOND = 500;
+export const CONNECTIONS = 48;
+const WARM_UP_MS = 10_000;
+/** Of what may follow an opening, such as the collection of what it left. */
+export const TAIL_MS = 3_000;
+/** The proxy holds an older generation for so long; it looks twice a second whether that is over. */
+const HOLD_MS = 60_000;
+
+/** In milliseconds, from the moment each request was due. */
+export interface Delays {
+  readonly requests: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly longest: number;
+}
+
+/** One stretch of time. */
+export interface Window {
+  readonly product: Delays;
+  readonly control: Delays;
+}
+
+export interface Round {
+  /** From the switch until no answer came from the generation before. */
+  readonly seconds: number;
+  /** What the proxy says that it needed to open and check. */
+  readonly ownSeconds: number;
+  /** As long as the opening with its tail, and right before it. */
+  readonly before: Window;
+  readonly opening: Window;
+  /** While the generation before was let go. */
+  readonly lettingGo: Window;
+  readonly memory: {
+    /** In the middle of the samples. */
+    readonly before: Memory;
+    readonly highest: Memory;
+    readonly after: Memory;
+    readonly letGo: Memory;
+  };
+}
+
+export interface Openings {
+  readonly threads: number;
+  readonly rounds: readonly Round[];
+}
+
+interface Running {
+  readonly pid: number;
+  readonly logFile: string;
+  readonly load: SteadyLoad;
+  readonly memory: MemorySamples;
+}
+
+export async function measureOpenings(
+  prepared: Prepared,
+  folder: string,
+  core: Core,
+  threads: number,
+  rounds: number,
+  say: (text: string) => void,
+): Promise<Openings> {
+  const { snapshotsDir, older, newer } = prepared;
+  const ends: (() => unknown)[] = [];
+  const own = path.join(folder, `opening-${threads}`);
+  mkdirSync(own, { recursive: true });
+  try {
+    pointCurrentTo(snapshotsDir, older);
+    const started = clock();
+    const { pid, url, stop } = await startProduct(prepared, own, core, threads);
+    const steadyMs = Math.max(WARM_UP_MS, 1.5 * (clock() - started) + TAIL_MS);
+    ends.push(stop);
+    const control = await startControl(own, core);
+    ends.push(control.stop);
+    const load = startLoad({
+      ...{ product: url, control: control.url, key: prepared.keys[0] as string },
+      ...{ list: prepared.mixed, perSecond: REQUESTS_PER_SECOND, connections: CONNECTIONS },
+    });
+    ends.push(load.stop);
+    const memory = watchMemory(pid);
+    ends.push(memory.stop);
+    const running = { pid, logFile: path.join(own, 'product.log'), load, memory };
+    await sleep(WARM_UP_MS);
+    const found: Round[] = [];
+    for (let round = 1; round <= rounds; round++) {
+      const [from, to] = round % 2 === 1 ? [older, newer] : [newer, older];
+      const result = await measureRound(running, snapshotsDir, from, to, steadyMs);
+      found.push(result);
+      const longest = ({ product, control: beside }: Window) =>
+        `${product.longest.toFixed(1)} (control ${beside.longest.toFixed(1)})`;
+      const { before, opening, lettingGo } = result;
+      say(
+        `${threads} threads, round ${round}: ${result.seconds.toFixed(1)} s, ${Math.round(result.memory.highest.highest)} MB; longest before, opening, letting go: ${[before, opening, lettingGo].map(longest).join(', ')} ms`,
+      );
+    }
+    return { threads, rounds: found };
+  } finally {
+    for (const end of ends.reverse()) await end();
+  }
+}
+
+async function startControl(folder: string, core: Core) {
+  const port = await freePort();
+  const program = path.join(import.meta.dirname, 'control.ts');
+  const started = await startServer([process.execPath, program], {
+    ...{ core, port, logFile: path.join(folder, 'control.log') },
+    environment: { PORT: String(port) },
+  });
+  return { url: `http://127.0.0.1:${port}`, ...started };
+}
+
+async function measureRound(
+  { pid, logFile, load, memory }: Running,
+  snapshotsDir: string,
+  from: string,
+  to: string,
+  steadyMs: number,
+): Promise<Round> {
+  // As the generator does right before it publishes: the files are in the page cache.
+  await verifyGeneration(generationDir(snapshotsDir, to));
+  await load.take();
+  const steadyFrom = clock();
+  await sleep(steadyMs);
+  forgetHighest(pid);
+  const switched = clock();
+  pointCurrentTo(snapshotsDir, to);
+  await load.sees(to);
+  await sleep(TAIL_MS);
+  const openingEnds = clock();
+  const { highest } = readMemory(pid);
+  await sleep(HOLD_MS);
+  const taken = await load.take();
+  const opened = taken.lastOf.get(from) ?? 0;
+  if (opened < switched || opened > openingEnds) {
+    throw new Error(`The proxy did not go over from ${from} to ${to} as it should.`);
+  }
+  const length = openingEnds - switched;
+  const beforeFrom = Math.max(steadyFrom, switched - length);
+  const sampled = memory.between(switched, openingEnds);
+  return {
+    seconds: (opened - switched) / 1000,
+    ownSeconds: ownSeconds(logFile, to),
+    before: windowOf(taken, beforeFrom, switched),
+    opening: windowOf(taken, switched, openingEnds),
+    lettingGo: windowOf(taken, opened + HOLD_MS, openingEnds + HOLD_MS),
+    memory: {
+      before: middleOf(memory.between(beforeFrom, switched)),
+      highest: { ...highestOf(sampled), highest },
+      after: middleOf(memory.between(openingEnds - TAIL_MS / 2, openingEnds)),
+      letGo: readMemory(pid),
+    },
+  };
+}
+
+function windowOf({ product, control }: Taken, from: number, to: number): Window {
+  return { product: delaysOf(product, from, to), control: delaysOf(control, from, to) };
+}
+
+function delaysOf({ due, ended }: Samples, from: number, to: number): Delays {
+  const delays = ended
+    .map((end, i) => (isWithin(due[i] as number, from, to) ? end - (due[i] as number) : -1))
+    .filter((delay) => delay >= 0)
+    .sort();
+  const at = (share: number) => delays[Math.floor(share * (delays.length - 1))] as number;
+  if (delays.length === 0) throw new Error('Nothing was asked meanwhile.');
+  return { requests: delays.length, p50: at(0.5), p99: at(0.99), longest: at(1) };
+}
+
+function isWithin(value: number, from: number, to: number): boolean {
+  return value >= from && value < to;
+}
+
+function middleOf(samples: readonly Memory[]): Memory {
+  return samples.toSorted((a, b) => a.resident - b.resident)[samples.length >> 1] as Memory;
+}
+
+function highestOf(samples: readonly Memory[]): Memory {
+  return samples.reduce((best, next) => (next.resident > best.resident ? next : best));
+}
+
+function ownSeconds(logFile: string, id: string): number {
+  const line = readFileSync(logFile, 'utf8')
+    .split('\n')
+    .findLast((text) => text.includes('"msg":"serving a generation"') && text.includes(id));
+  if (line === undefined) throw new Error(`The proxy's log does not say that it serves ${id}.`);
+  return JSON.parse(line).milliseconds / 1000;
+}

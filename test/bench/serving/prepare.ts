@@ -1,0 +1,200 @@
+/**
+ * What is served: two generations of one seeded catalogue in one snapshots folder, made by the real
+ * generator from SQLite, the second with one game in a hundred changed, so that hardly a file is the
+ * same; keys; and lists of addresses that both generations know.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import {
+  closeSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  readSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import type { Database } from '../../../database/database.ts';
+import { openDatabase } from '../../../database/open.ts';
+import { hashKey, makeKey } from '../../../format/api-key.ts';
+import { encodeKeys } from '../../../format/keys-file.ts';
+import {
+  COVER_INDEX,
+  GAME_INDEX,
+  gamesPack,
+  KEYS_FILE,
+  PLATFORM_INDEX,
+} from '../../../format/layout.ts';
+import type { Counts } from '../../../format/manifest.ts';
+import { openRecordIndex, platformOf } from '../../../format/record-index.ts';
+import { generationDir, idsOnDisk } from '../../../generator/generations.ts';
+import { readManifest } from '../../../generator/verify.ts';
+import { loadCatalogue } from '../../catalogue/load.ts';
+import { makeRandom } from '../../catalogue/random.ts';
+import { seededCatalogue } from '../../catalogue/seeded.ts';
+import { flagsOf } from '../../processes.ts';
+
+export interface Prepared {
+  readonly snapshotsDir: string;
+  /** Ids of the generations, and the bytes of all files of each. */
+  readonly older: string;
+  readonly newer: string;
+  readonly bytes: number;
+  readonly counts: Counts;
+  /** So many that none reaches its limit. */
+  readonly keys: readonly string[];
+  /** One hot address, and files of different ones, one a line. */
+  readonly game: string;
+  readonly games: string;
+  readonly searches: string;
+  /** Of all kinds in turns: the hot game, a game, a page, a game, a search. */
+  readonly mixed: string;
+}
+
+const ROOT = path.join(import.meta.dirname, '../../..');
+const GENERATOR = 'generator/main.ts';
+const SEED = 7;
+const BASE = '/api/v1';
+const LIMIT = 1_000_000;
+const KEYS = 4;
+const DIFFERENT_GAMES = 100_000;
+const PAGE = 50;
+
+/** @param folder may hold the generations already, from a run with as many games */
+export async function prepare(
+  folder: string,
+  games: number,
+  say: (text: string) => void,
+): Promise<Prepared> {
+  mkdirSync(folder, { recursive: true });
+  const snapshotsDir = path.join(folder, 'snapshots');
+  if (idsOnDisk(snapshotsDir).length < 2) await generateTwo(folder, snapshotsDir, games, say);
+  const [older, newer] = idsOnDisk(snapshotsDir) as [string, string];
+  const keys = Array.from({ length: KEYS }, makeKey);
+  const encoded = encodeKeys(
+    keys.map((key, i) => ({ id: i + 1, hash: hashKey(key), state: 'approved', limit: LIMIT })),
+  );
+  writeFileSync(path.join(snapshotsDir, KEYS_FILE), encoded, { mode: 0o600 });
+  const { files, counts } = readManifest(generationDir(snapshotsDir, newer));
+  const bytes = files.reduce((sum, { size }) => sum + size, 0);
+  const lists = writeLists(folder, generationDir(snapshotsDir, older));
+  return { snapshotsDir, older, newer, bytes, counts, keys, ...lists };
+}
+
+async function generateTwo(
+  folder: string,
+  snapshotsDir: string,
+  games: number,
+  say: (text: string) => void,
+): Promise<void> {
+  const file = path.join(folder, 'catalogue.db');
+  // What a run that was broken off left.
+  for (const rest of [file, `${file}-journal`, snapshotsDir]) {
+    rmSync(rest, { recursive: true, force: true });
+  }
+  const url = `sqlite:${file}`;
+  const withDatabase = async (use: (database: Database) => Promise<unknown>) => {
+    const database = await openDatabase(url, { create: true });
+    try {
+      await use(database);
+    } finally {
+      await database.close();
+    }
+  };
+  say(`loading ${games} games into SQLite`);
+  await withDatabase((database) => loadCatalogue(database, seededCatalogue({ games, seed: SEED })));
+  say('generating');
+  await generate(url, snapshotsDir);
+  await withDatabase((database) =>
+    database.run(
+      "UPDATE games SET title = 'New ' || title, description = 'Changed.' WHERE id % 100 = 0",
+    ),
+  );
+  say('generating again');
+  await generate(url, snapshotsDir);
+  rmSync(file);
+}
+
+async function generate(url: string, snapshotsDir: string): Promise<void> {
+  const child = spawn(process.execPath, [...flagsOf(GENERATOR), path.join(ROOT, GENERATOR)], {
+    env: {
+      PATH: process.env.PATH,
+      DATABASE_URL: url,
+      SNAPSHOTS_DIR: snapshotsDir,
+      SITE_URL: 'https://covers.example',
+      FILES_URL: 'https://files.covers.example',
+    },
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const [code] = await once(child, 'exit');
+  if (code !== 0) throw new Error(`The generator ended with ${code}.`);
+}
+
+/** Lists of games in no order, of searches for words of their titles, and of all kinds. */
+function writeLists(folder: string, generation: string) {
+  const sample = sampleGames(generation);
+  const targets = sample.map(({ target }) => target);
+  const searches = [...new Set(sample.flatMap(({ title }, i) => searchFor(title, i % 2 === 0)))];
+  const at = (list: readonly string[], i: number) => list[i % list.length] as string;
+  const game = at(targets, 0);
+  const half = Math.ceil(sample.length / 2);
+  const mixed = sample
+    .slice(0, half)
+    .flatMap(({ page }, i) => [game, at(targets, i), page, at(targets, half + i), at(searches, i)]);
+  const write = (name: string, lines: readonly string[]) => {
+    const file = path.join(folder, name);
+    writeFileSync(file, `${lines.join('\n')}\n`);
+    return file;
+  };
+  return {
+    game,
+    games: write('games.txt', targets),
+    searches: write('searches.txt', searches),
+    mixed: write('mixed.txt', mixed),
+  };
+}
+
+interface SampledGame {
+  readonly target: string;
+  readonly title: string;
+  /** The page that the game is on. */
+  readonly page: string;
+}
+
+function sampleGames(generation: string): SampledGame[] {
+  const content = (name: string) => readFileSync(path.join(generation, name));
+  const { platforms, games } = openRecordIndex(
+    content(PLATFORM_INDEX),
+    content(GAME_INDEX),
+    content(COVER_INDEX),
+  );
+  const packs = platforms.map(({ slug }) => openSync(path.join(generation, gamesPack(slug)), 'r'));
+  const random = makeRandom();
+  random.start(SEED, 1, 1);
+  const total = games.length.length;
+  const sample = Array.from({ length: Math.min(total, DIFFERENT_GAMES) }, () => {
+    const number = random.below(total);
+    const place = platformOf(platforms, 'first_game', number);
+    const { slug, first_game } = platforms[place] as (typeof platforms)[0];
+    const bytes = Buffer.allocUnsafe(games.length[number] as number);
+    readSync(packs[place] as number, bytes, 0, bytes.length, games.offset[number] as number);
+    const game = JSON.parse(bytes.toString());
+    const page = 1 + Math.floor((number - first_game) / PAGE);
+    return {
+      target: `${BASE}/games/${slug}/${game.slug}`,
+      title: game.title as string,
+      page: `${BASE}/platforms/${slug}/games?page=${page}&per_page=${PAGE}`,
+    };
+  });
+  packs.forEach(closeSync);
+  return sample;
+}
+
+/** A search for a word of a title, or for one and the beginning of the next. */
+function searchFor(title: string, isPair: boolean): string[] {
+  const [first, second] = title.toLowerCase().match(/\b[a-z]{4,12}\b/g) ?? [];
+  if (first === undefined) return [];
+  const more = isPair && second !== undefined ? `+${second.slice(0, 3)}` : '';
+  return [`${BASE}/search?q=${first}${more}`];
+}
