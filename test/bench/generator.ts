@@ -18,6 +18,7 @@ import { median, type PartOptions, table } from './part.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
 const GENERATOR = 'generator/main.ts';
+const READ_ALONE = path.join(import.meta.dirname, 'read-alone.ts');
 const SEEDED_SIZES = [100_000, 300_000, 1_000_000];
 
 interface Run {
@@ -33,6 +34,7 @@ interface Size {
     readonly cover_files: number;
   };
   readonly dump: number[];
+  readonly reading: number[];
   readonly full: Run[];
   readonly changed: Run[];
   readonly unchanged: Run[];
@@ -75,6 +77,7 @@ async function measure(
   await loadCatalogue(database, catalogue);
   const times = {
     dump: [] as number[],
+    reading: [] as number[],
     full: [] as Run[],
     changed: [] as Run[],
     unchanged: [] as Run[],
@@ -86,6 +89,7 @@ async function measure(
     rmSync(dumpFile, { force: true });
     const [command, args] = server.dumpCommand(name);
     times.dump.push(await timeOf(command, [...args, `--result-file=${dumpFile}`]));
+    times.reading.push(await timeOf('env', [`DATABASE_URL=${url}`, process.execPath, READ_ALONE]));
     const snapshots = path.join(folder, 'snapshots');
     rmSync(snapshots, { recursive: true, force: true });
     const full = await generate(url, snapshots);
@@ -156,19 +160,21 @@ function describe(sizes: readonly Size[], rounds: number): string {
   const ratio = (value: number) => value.toFixed(2);
   const seconds = (value: number) => value.toFixed(1);
   return [
-    `${rounds} rounds in turns; times are medians, memory is the highest of all rounds.`,
+    `${rounds} rounds in turns; times are medians, memory is the highest of all rounds. "Reading alone" is a program that reads all rows in one consistent read, as the generator does, and drops them.`,
     '### Ratios',
     table(
       [
         '',
         'full ÷ `mariadb-dump`',
+        'reading alone ÷ `mariadb-dump`',
         'one game changed ÷ full',
         'nothing changed ÷ full',
         'one file a response ÷ full',
       ],
-      sizes.map(({ name, dump, full, changed, unchanged, filePerResponse }) => [
+      sizes.map(({ name, dump, reading, full, changed, unchanged, filePerResponse }) => [
         name,
         ratio(secondsOf(full) / median(dump)),
+        ratio(median(reading) / median(dump)),
         ratio(secondsOf(changed) / secondsOf(full)),
         ratio(secondsOf(unchanged) / secondsOf(full)),
         filePerResponse === undefined ? '' : ratio(filePerResponse / secondsOf(full)),
@@ -182,6 +188,7 @@ function describe(sizes: readonly Size[], rounds: number): string {
         'covers',
         'files',
         '`mariadb-dump` s',
+        'reading alone s',
         'full s',
         'one changed s',
         'nothing changed s',
@@ -189,12 +196,13 @@ function describe(sizes: readonly Size[], rounds: number): string {
         'peak MB',
         'µs a game, full',
       ],
-      sizes.map(({ name, counts, dump, full, changed, unchanged, filePerResponse }) => [
+      sizes.map(({ name, counts, dump, reading, full, changed, unchanged, filePerResponse }) => [
         name,
         String(counts.games),
         String(counts.covers),
         String(counts.cover_files),
         seconds(median(dump)),
+        seconds(median(reading)),
         seconds(secondsOf(full)),
         seconds(secondsOf(changed)),
         seconds(secondsOf(unchanged)),
