@@ -20,7 +20,7 @@ export interface FileSource {
 }
 
 /** What a generation may take in memory, in bytes. At a swap there are two. */
-const MOST_MEMORY = 192 * 1024 * 1024;
+const MOST_MEMORY = 160 * 1024 * 1024;
 
 /** @param mostMemory for each generation, in bytes; packs that do not fit are read by ranges */
 export function makeFileSource(snapshotsDir: string, mostMemory = MOST_MEMORY): FileSource {
