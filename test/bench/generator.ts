@@ -99,7 +99,7 @@ async function measure(
     await database.run(`UPDATE games SET title = 'Changed ${round}' ORDER BY id LIMIT 1`);
     times.changed.push(await generate(url, snapshots));
   }
-  await database.run(`DROP DATABASE ${name}`);
+  await database.run(`DROP DATABASE "${name}"`);
   await database.close();
   if (counts === undefined) throw new Error('There was no round.');
   const filePerResponse =
