@@ -27,6 +27,22 @@ interface Patience {
   readonly connectSeconds: number;
 }
 
+/** ER_LOCK_DEADLOCK. */
+const DEADLOCK = 1213;
+const MOST_TRIES = 5;
+
+/** A statement by itself that lost a deadlock has been undone as a whole, and may be made again. */
+async function againAfterDeadlock<T>(run: () => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await run();
+    } catch (error) {
+      const { errno } = Object((error as Error).cause) as { errno?: number };
+      if (errno !== DEADLOCK || tries === MOST_TRIES) throw error;
+    }
+  }
+}
+
 /** @throws Error of one line that names the value that is wrong and the cure */
 export async function openMysql(address: MysqlAddress, patience: Patience): Promise<Database> {
   const { host, port, user, password, name, tls, socketPath } = address;
@@ -144,7 +160,8 @@ export async function openMysql(address: MysqlAddress, patience: Patience): Prom
     kind: 'mysql',
     rows: (sql, parameters) => lend((writer) => writer.rows(sql, parameters)),
     each: (sql, onRow) => lend((writer) => writer.each(sql, onRow)),
-    run: (sql, parameters) => lend((writer) => writer.run(sql, parameters)),
+    run: (sql, parameters) =>
+      againAfterDeadlock(() => lend((writer) => writer.run(sql, parameters))),
     snapshot: (read) =>
       within(['START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY'], ({ rows, each }: Reader) =>
         read({ rows, each }),

@@ -37,6 +37,11 @@ export const VARIABLES = {
     'serving threads of the proxy, on one port and with one set of limits',
     parseThreads,
   ),
+  SNAPSHOT_MEMORY_MB: variable(
+    '160',
+    'megabytes of a generation that the proxy keeps in memory; its index always is, packs as far as they fit',
+    parseMegabytes,
+  ),
   ADMIN_HOST: variable('127.0.0.1', 'address of health checks and metrics', parseHost),
   ADMIN_PORT: variable('9090', 'port of `/healthz`, `/readyz` and `/metrics`', parsePort),
   SITE_URL: variable(
@@ -180,6 +185,15 @@ function parseThreads(text: string): number {
     throw new Error(`must be a whole number from 1 to 64, not ${JSON.stringify(text)}.`);
   }
   return threads;
+}
+
+/** @returns bytes */
+function parseMegabytes(text: string): number {
+  const megabytes = parseInteger(text);
+  if (megabytes === undefined || megabytes > 1_000_000) {
+    throw new Error(`must be a whole number from 0 to 1000000, not ${JSON.stringify(text)}.`);
+  }
+  return megabytes * 2 ** 20;
 }
 
 function parseInteger(text: string): number | undefined {

@@ -35,6 +35,7 @@ async function main(): Promise<void> {
     'HOST',
     'PORT',
     'PROXY_THREADS',
+    'SNAPSHOT_MEMORY_MB',
     'ADMIN_HOST',
     'ADMIN_PORT',
     'ADDRESS_RATE_LIMIT',
@@ -47,7 +48,7 @@ async function main(): Promise<void> {
   const counts = Array.from({ length: threads }, newCounts);
   const metrics = makeMetrics(counts);
   const addresses = makeAddressLimits(environment.ADDRESS_RATE_LIMIT);
-  const source = makeFileSource(snapshotsDir);
+  const source = makeFileSource(snapshotsDir, environment.SNAPSHOT_MEMORY_MB);
   const peers = startPeers(counts.slice(1), addresses.memory, source, (error) => {
     log.fatal({ err: error }, 'a serving thread failed');
     process.exit(1);

@@ -95,7 +95,7 @@ test(`${DAMAGES} damages anywhere in a generation are all refused, and the old o
   const manifest = JSON.parse(readFileSync(path.join(whole, MANIFEST), 'utf8'));
   const refused: string[] = [];
   const events = { swapped: () => {}, refused: (id: string) => refused.push(id) };
-  const open = () => openSnapshots(dir, makeFileSource(dir), events, () => 0);
+  const open = () => openSnapshots(dir, makeFileSource(dir, 160 * 2 ** 20), events, () => 0);
   let snapshots = open();
   let harmless = 0;
   for (let seed = 0; seed < DAMAGES; seed++) {

@@ -204,6 +204,29 @@ describe('a mysql database', () => {
     await database.close();
   });
 
+  it('makes a statement again that lost a deadlock', async () => {
+    const database = await openDatabase(await makeDatabase('mysql'));
+    await database.run('CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)');
+    const ids = Array.from({ length: 50 }, (_, place) => `(${place + 1}, 0)`);
+    await database.run(`INSERT INTO t VALUES ${ids.join(', ')}`);
+    let other: ReturnType<typeof database.run> | undefined;
+    await database.transaction(async (writer) => {
+      // It has done more than the other and is therefore not the one that the server gives up.
+      await writer.run('UPDATE t SET n = n + 1 WHERE id <> 50');
+      other = database.run('UPDATE t SET n = n + 10 WHERE id IN (1, 50) ORDER BY id DESC');
+      other.catch(() => {});
+      await sleep(300);
+      await writer.run('UPDATE t SET n = n + 1 WHERE id = 50');
+    });
+    expect(await other).toMatchObject({ changes: 2 });
+    expect(await database.rows('SELECT n FROM t WHERE id IN (1, 2, 50) ORDER BY id')).toEqual([
+      [11],
+      [1],
+      [11],
+    ]);
+    await database.close();
+  });
+
   it('cannot write within a snapshot', async () => {
     const database = await openDatabase(await makeDatabase('mysql'));
     await fill(database, 1);

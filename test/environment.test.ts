@@ -62,6 +62,11 @@ const EXPECTED: Record<Exclude<VariableName, 'TRUSTED_PROXIES'>, Values> = {
   PORT: { default: 8080, ...port },
   ADMIN_HOST: { default: '127.0.0.1', ...host },
   PROXY_THREADS: { default: 1, good: { 1: 1, 64: 64 }, bad: '0 65 -1 1.5 two' },
+  SNAPSHOT_MEMORY_MB: {
+    default: 160 * 2 ** 20,
+    good: { 0: 0, 1: 2 ** 20, 1000000: 1_000_000 * 2 ** 20 },
+    bad: '-1 1000001 1.5 1GB',
+  },
   ADMIN_PORT: { default: 9090, ...port },
   SITE_URL: { default: 'http://localhost:8080', ...address },
   SITE_LANGUAGE: {

@@ -15,13 +15,13 @@ const descriptorCounts: number[] = [];
 beforeAll(async () => {
   const snapshotsDir = await makeSampleSnapshots();
   const id = path.basename(readlinkSync(path.join(snapshotsDir, 'current')));
-  const open = async (mostMemory?: number) => {
+  const open = async (mostMemory: number) => {
     const source = makeFileSource(snapshotsDir, mostMemory);
     const { descriptors } = await source.open(id);
     descriptorCounts.push(descriptors.size);
     return openGeneration(source, id);
   };
-  inMemory = await open();
+  inMemory = await open(2 ** 30);
   const { files } = inMemory.manifest;
   const all = files.reduce((sum, { size }) => sum + size, 0);
   const covers = files.filter(({ path: name }) => name.startsWith('covers/'));

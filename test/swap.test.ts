@@ -195,7 +195,7 @@ test('a generation that is removed serves those who ask on, and is gone a minute
   const [older, newer] = ids as [string, string];
   let now = 0;
   const events = { swapped: () => {}, refused: () => {} };
-  const snapshots = openSnapshots(dir, makeFileSource(dir), events, () => now);
+  const snapshots = openSnapshots(dir, makeFileSource(dir, 160 * 2 ** 20), events, () => now);
   pointTo(dir, older);
   await snapshots.refresh();
   pointTo(dir, newer);

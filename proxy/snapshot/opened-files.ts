@@ -19,11 +19,11 @@ export interface FileSource {
   release(id: string): void;
 }
 
-/** What a generation may take in memory, in bytes. At a swap there are two. */
-const MOST_MEMORY = 160 * 1024 * 1024;
-
-/** @param mostMemory for each generation, in bytes; packs that do not fit are read by ranges */
-export function makeFileSource(snapshotsDir: string, mostMemory = MOST_MEMORY): FileSource {
+/**
+ * @param mostMemory for each generation, in bytes, of which there are two at a swap; packs that do
+ * not fit are read by ranges
+ */
+export function makeFileSource(snapshotsDir: string, mostMemory: number): FileSource {
   const opened = new Map<string, { readonly files: Promise<OpenedFiles>; users: number }>();
   return {
     async open(id) {

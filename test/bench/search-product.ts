@@ -20,7 +20,7 @@ export function queryStringOf({ page, ...values }: TitleQuery): string {
 /** From the raw query string to the numbers of the games of the page. */
 export async function openProduct(folder: string): Promise<Engine & { ask: typeof queryStringOf }> {
   const generation = await openGeneration(
-    makeFileSource(snapshotsIn(folder)),
+    makeFileSource(snapshotsIn(folder), 160 * 2 ** 20),
     path.basename(generationIn(folder)),
   );
   const { gameOfRank } = generation.records.games;
