@@ -31,7 +31,10 @@ export interface Database extends Writer {
   readonly kind: 'mysql' | 'sqlite';
   /** Everything `read` sees is of one moment. */
   snapshot<T>(read: (reader: Reader) => Promise<T>): Promise<T>;
-  /** All of `work` or nothing; two at once take turns on the rows they touch. */
+  /**
+   * All of `work` or nothing; two at once take turns on the rows they touch. It is done anew where
+   * the server gave it up for another, so it must change nothing but the database.
+   */
   transaction<T>(work: (writer: Writer) => Promise<T>): Promise<T>;
   /** The columns of each table or view, all in lower case. */
   columns(): Promise<Map<string, Set<string>>>;

@@ -31,7 +31,7 @@ interface Patience {
 const DEADLOCK = 1213;
 const MOST_TRIES = 5;
 
-/** A statement by itself that lost a deadlock has been undone as a whole, and may be made again. */
+/** What lost a deadlock, a statement by itself or a transaction, was undone as a whole: it is tried anew. */
 async function againAfterDeadlock<T>(run: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
@@ -168,7 +168,9 @@ export async function openMysql(address: MysqlAddress, patience: Patience): Prom
       ),
     // READ COMMITTED: after waiting for another's row, a SELECT sees what the other wrote.
     transaction: (work) =>
-      within(['SET TRANSACTION ISOLATION LEVEL READ COMMITTED', 'START TRANSACTION'], work),
+      againAfterDeadlock(() =>
+        within(['SET TRANSACTION ISOLATION LEVEL READ COMMITTED', 'START TRANSACTION'], work),
+      ),
     async columns() {
       // A table must answer to its lower-case name, which is a question of the server's settings.
       const rows = await database.rows(
