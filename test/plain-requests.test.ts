@@ -154,6 +154,17 @@ test('what is read here is what Node reads', async () => {
   expect(read).toBeLessThan(900);
 });
 
+test('a head that is too long is too long behind fields that were read before, too', () => {
+  const read = makePlainReader();
+  const readHeadOf = (targetLength: number) => {
+    const text = `GET ${BASE}/${'a'.repeat(targetLength)} HTTP/1.1\r\nHost: ${'x'.repeat(5_000)}\r\n\r\n`;
+    return read(Buffer.from(text), 0);
+  };
+  expect(readHeadOf(10)?.target).toHaveLength(11);
+  expect(readHeadOf(2_000)?.target).toHaveLength(2_001);
+  expect(readHeadOf(4_000)).toBeUndefined();
+});
+
 function randomHead(random: Random): string {
   const path = random.pick(['/stats', '/search?q=a%20b&page=2', '/games/a/b', '/covers/1', '/']);
   const target = `/api/v1${path}${random.happens(0.1) ? random.pick(['#a', '"', '\x7f', ' ', '']) : ''}`;

@@ -57,9 +57,8 @@ export interface PlainRequest {
  * on holds the bytes.
  */
 export function makePlainReader(): (bytes: Buffer, at: number) => PlainRequest | undefined {
-  /** From the end of the request line to the end of the head. */
-  let lastFields: Buffer | undefined;
-  let lastHead: RequestHead | undefined;
+  /** The fields stand from the end of the request line to the end of the head. */
+  let last: { readonly fields: Buffer; readonly head: RequestHead } | undefined;
   return (bytes, at) => {
     if (!standsAt(bytes, at, BEFORE_TARGET)) return undefined;
     const longest = Math.min(bytes.length, at + LONGEST_HEAD);
@@ -67,23 +66,21 @@ export function makePlainReader(): (bytes: Buffer, at: number) => PlainRequest |
     while (targetEnd < longest && IN_TARGET[bytes[targetEnd] as number] === 1) targetEnd++;
     if (!standsAt(bytes, targetEnd, VERSION)) return undefined;
     const fieldsAt = targetEnd + VERSION.length - 2;
-    if (
-      lastHead === undefined ||
-      lastFields === undefined ||
-      !standsAt(bytes, fieldsAt, lastFields)
-    ) {
+    if (last === undefined || !standsAt(bytes, fieldsAt, last.fields)) {
       const fieldsEnd = bytes.indexOf(END_OF_HEAD, fieldsAt);
       if (fieldsEnd < 0 || fieldsEnd - at > LONGEST_HEAD) return undefined;
       const rawHeaders = readFields(bytes.toString('latin1', fieldsAt, fieldsEnd));
       if (rawHeaders === undefined) return undefined;
-      lastHead = readHead({ rawHeaders, httpVersion: '1.1' });
-      lastFields = Buffer.from(bytes.subarray(fieldsAt, fieldsEnd + END_OF_HEAD.length));
+      last = {
+        fields: Buffer.from(bytes.subarray(fieldsAt, fieldsEnd + END_OF_HEAD.length)),
+        head: readHead({ rawHeaders, httpVersion: '1.1' }),
+      };
     }
-    return {
-      target: bytes.toString('latin1', at + BEFORE_TARGET.length - 1, targetEnd),
-      head: lastHead,
-      end: fieldsAt + lastFields.length,
-    };
+    const end = fieldsAt + last.fields.length;
+    // Fields that were read before may stand behind a longer target now.
+    if (end - END_OF_HEAD.length - at > LONGEST_HEAD) return undefined;
+    const target = bytes.toString('latin1', at + BEFORE_TARGET.length - 1, targetEnd);
+    return { target, head: last.head, end };
   };
 }
 

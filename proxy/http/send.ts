@@ -70,8 +70,7 @@ export function sendError(
   extra = '',
   isLast = false,
 ): number {
-  const body = errorBody(text);
-  response.send(status, errorFields(body) + CORS + quotaFields(quota) + extra, body, isLast);
+  sendSiteError(response, status, text, CORS + quotaFields(quota) + extra, isLast);
   return status;
 }
 
