@@ -3,7 +3,7 @@
  * nothing changed; and beside what it replaces, one file a response. Both connect over TCP and both
  * write to the same disk.
  */
-import { execFileSync, spawn } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -13,11 +13,10 @@ import { loadCatalogue } from '../catalogue/load.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { sharedCatalogue } from '../catalogue/shared.ts';
 import { type MariaDb, startMariaDb } from '../mariadb.ts';
-import { flagsOf, timeOf } from '../processes.ts';
+import { timeOf } from '../processes.ts';
 import { median, type PartOptions, table } from './part.ts';
+import { runGenerator } from './run-generator.ts';
 
-const ROOT = path.join(import.meta.dirname, '../..');
-const GENERATOR = 'generator/main.ts';
 const READ_ALONE = path.join(import.meta.dirname, 'read-alone.ts');
 const SEEDED_SIZES = [100_000, 300_000, 1_000_000];
 
@@ -107,27 +106,9 @@ async function measure(
   return { name, counts, ...times, filePerResponse };
 }
 
-/** One run as `npm run generate` makes it. */
 async function generate(url: string, snapshotsDir: string): Promise<Run & Pick<Size, 'counts'>> {
   const started = performance.now();
-  const child = spawn(process.execPath, [...flagsOf(GENERATOR), GENERATOR, '--json'], {
-    cwd: ROOT,
-    env: {
-      PATH: process.env.PATH,
-      DATABASE_URL: url,
-      SNAPSHOTS_DIR: snapshotsDir,
-      SITE_URL: 'https://covers.example',
-      FILES_URL: 'https://files.covers.example',
-    },
-    stdio: ['ignore', 'pipe', 'ignore'],
-  });
-  let printed = '';
-  child.stdout.setEncoding('utf8').on('data', (text) => {
-    printed += text;
-  });
-  const code = await new Promise((resolve) => child.once('close', resolve));
-  if (code !== 0) throw new Error(`The generator ended with ${code}.`);
-  const { peak_memory_mb: memory, counts } = JSON.parse(printed);
+  const { peak_memory_mb: memory, counts } = await runGenerator(url, snapshotsDir);
   return { seconds: (performance.now() - started) / 1000, memory, counts };
 }
 

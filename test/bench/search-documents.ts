@@ -2,8 +2,6 @@
  * What the search benchmark searches: a catalogue, really generated, and its games as lines in
  * title order (a game's place is its rank) for the engines that make an index of their own.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import {
   closeSync,
   existsSync,
@@ -30,7 +28,7 @@ import type { Catalogue } from '../catalogue/catalogue.ts';
 import { loadCatalogue } from '../catalogue/load.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { sharedCatalogue } from '../catalogue/shared.ts';
-import { flagsOf } from '../processes.ts';
+import { runGenerator } from './run-generator.ts';
 
 export interface SearchDocument {
   /** The id in `search.json`. */
@@ -48,8 +46,6 @@ export interface SearchDocument {
 export const REAL_GAMES = 148_454;
 const SEED = 3;
 const CHUNK_BYTES = 1024 * 1024;
-const ROOT = path.join(import.meta.dirname, '../..');
-const GENERATOR = 'generator/main.ts';
 
 export function snapshotsIn(folder: string): string {
   return path.join(folder, 'snapshots');
@@ -83,18 +79,7 @@ async function generateIn(folder: string, catalogue: Catalogue): Promise<void> {
   } finally {
     await database.close();
   }
-  const child = spawn(process.execPath, [...flagsOf(GENERATOR), path.join(ROOT, GENERATOR)], {
-    env: {
-      PATH: process.env.PATH,
-      DATABASE_URL: url,
-      SNAPSHOTS_DIR: snapshotsIn(folder),
-      SITE_URL: 'https://covers.example.org',
-      FILES_URL: 'https://files.example.org',
-    },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  const [code] = await once(child, 'exit');
-  if (code !== 0) throw new Error(`The generator ended with ${code}.`);
+  await runGenerator(url, snapshotsIn(folder));
 }
 
 function writeLines(folder: string): void {

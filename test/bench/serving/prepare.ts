@@ -3,8 +3,6 @@
  * generator from SQLite, the second with one game in a hundred changed, so that hardly a file is the
  * same; keys; and lists of addresses that both generations know.
  */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import {
   closeSync,
   mkdirSync,
@@ -33,7 +31,7 @@ import { readManifest } from '../../../generator/verify.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
-import { flagsOf } from '../../processes.ts';
+import { runGenerator } from '../run-generator.ts';
 
 export interface Prepared {
   readonly snapshotsDir: string;
@@ -52,8 +50,6 @@ export interface Prepared {
   readonly mixed: string;
 }
 
-const ROOT = path.join(import.meta.dirname, '../../..');
-const GENERATOR = 'generator/main.ts';
 const SEED = 7;
 const BASE = '/api/v1';
 const LIMIT = 1_000_000;
@@ -105,30 +101,15 @@ async function generateTwo(
   say(`loading ${games} games into SQLite`);
   await withDatabase((database) => loadCatalogue(database, seededCatalogue({ games, seed: SEED })));
   say('generating');
-  await generate(url, snapshotsDir);
+  await runGenerator(url, snapshotsDir);
   await withDatabase((database) =>
     database.run(
       "UPDATE games SET title = 'New ' || title, description = 'Changed.' WHERE id % 100 = 0",
     ),
   );
   say('generating again');
-  await generate(url, snapshotsDir);
+  await runGenerator(url, snapshotsDir);
   rmSync(file);
-}
-
-async function generate(url: string, snapshotsDir: string): Promise<void> {
-  const child = spawn(process.execPath, [...flagsOf(GENERATOR), path.join(ROOT, GENERATOR)], {
-    env: {
-      PATH: process.env.PATH,
-      DATABASE_URL: url,
-      SNAPSHOTS_DIR: snapshotsDir,
-      SITE_URL: 'https://covers.example',
-      FILES_URL: 'https://files.covers.example',
-    },
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
-  const [code] = await once(child, 'exit');
-  if (code !== 0) throw new Error(`The generator ended with ${code}.`);
 }
 
 /** Lists of games in no order, of searches for words of their titles, and of all kinds. */
