@@ -22,7 +22,7 @@ function makeIndex(words: Iterable<string>) {
   );
   return {
     sorted,
-    find: (word: string, distance: number) => nearSpellings(spellings, word, distance),
+    find: (word: string, distance: 1 | 2) => nearSpellings(spellings, word, distance),
     reference: (word: string, distance: number) =>
       [...map.fuzzyGet(word, distance).values()].map(([place]) => place).sort((a, b) => a - b),
   };
@@ -60,7 +60,7 @@ describe.each(Object.entries(ALPHABETS))('agrees with MiniSearch in %s', (_, alp
     ),
   );
 
-  test.each([1, 2])('within distance %i', (distance) => {
+  test.each([1, 2] as const)('within distance %i', (distance) => {
     let found = 0;
     for (let i = 0; i < 300; i++) {
       let word = random.happens(0.2) ? makeWord(12) : random.pick(index.sorted);
@@ -94,7 +94,7 @@ test('agrees with MiniSearch on very long words', () => {
     lengths.flatMap((length) => [root.slice(0, length), `${root.slice(0, length - 1)}x`]),
   );
   for (const length of lengths) {
-    for (const distance of [1, 2]) {
+    for (const distance of [1, 2] as const) {
       for (let edits = 0; edits < 4; edits++) {
         let word = root.slice(0, length);
         for (let i = 0; i < edits; i++) word = misspell(word, random, ['f', 'i', 'y']);

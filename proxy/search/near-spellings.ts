@@ -2,14 +2,30 @@
  * Near spellings: the words of the index within an edit distance of a word. Counts edits as
  * MiniSearch does: insertion, deletion and substitution of UTF-16 code units.
  *
- * Two things keep the work small. The words are sorted, so neighbours share their beginnings: a row
- * of the Levenshtein table is computed once for every shared beginning, and all words that begin
- * hopelessly are passed over in one step. And of two edits at most one falls into one of the halves
- * of the word (of one edit, none): so a search from the front that allows that few in the first half,
- * and one from the back that allows as few in the second, find everything between them, while a
- * search that allows all edits at once would have to look at nearly every beginning there is.
+ * Three things keep the work small. The words are sorted, so neighbours share their beginnings: a row
+ * of the Levenshtein table, a step of an automaton, is taken once for every shared beginning. What
+ * begins hopelessly is passed over in one step, with all that comes behind it where none of that can
+ * match: a Latin word is through with the words of other scripts at once. And of two edits at most
+ * one falls into one of the halves of the word (of one edit, none): so a search from the front that
+ * allows that few in the first half, and one from the back that allows as few in the second, find
+ * everything between them, while a search that allows all edits at once would have to look at nearly
+ * every beginning there is.
  */
 import { type Postings, textAt, textCount } from '../../format/search-index.ts';
+import {
+  ENTRIES,
+  HOPELESS,
+  MATCHES,
+  makeEditAutomaton,
+  PHASES,
+  phaseOf,
+  REACH,
+} from './edit-automaton.ts';
+
+const AUTOMATA = { 1: makeEditAutomaton(1), 2: makeEditAutomaton(2) };
+
+/** No code unit. */
+const NO_CODE = -1;
 
 /** Words in the order of their code units, in memory that threads share. */
 interface SortedWords {
@@ -84,14 +100,11 @@ function findShared(text: Uint16Array, textStart: Uint32Array): SortedWords {
   return { text, textStart, shared, nextShorter };
 }
 
-/**
- * @param distance 1 or 2
- * @returns the places of the words within `distance` of `word`, ascending
- */
+/** @returns the places of the words within `distance` of `word`, ascending */
 export function nearSpellings(
   { forward, backward, placeOfBackward }: SpellingIndex,
   word: string,
-  distance: number,
+  distance: 1 | 2,
 ): number[] {
   const half = word.length >>> 1;
   const found = new Set(search(forward, word, distance, half));
@@ -108,63 +121,56 @@ export function nearSpellings(
 function search(
   { text, textStart, shared, nextShorter }: SortedWords,
   word: string,
-  distance: number,
+  distance: 1 | 2,
   half: number,
 ): number[] {
   const found: number[] = [];
-  const width = word.length + 1;
-  const codes = Uint16Array.from({ length: word.length }, (_, i) => word.charCodeAt(i));
+  const { start, next, edits } = AUTOMATA[distance];
   const longest = word.length + distance; // of a word within the distance
-  // Row d holds the distances of the first d code units of the list's word to each beginning of
-  // `word`; only entries within `distance` of the diagonal can count, the others stay "far".
-  const far = distance + 1;
-  const rows = new Uint8Array((longest + 1) * width).fill(far);
-  for (let column = 0; column < width; column++) {
-    rows[column] = column <= (column <= half ? distance - 1 : distance) ? column : far;
-  }
+  // What the entries of each row end with in `word`, NO_CODE before and behind it.
+  const codes = new Int32Array(longest + ENTRIES).fill(NO_CODE);
+  for (let i = 0; i < word.length; i++) codes[REACH + 1 + i] = word.charCodeAt(i);
+  const phases = Uint32Array.from({ length: longest + 1 }, (_, row) => phaseOf(row, half));
+  const highestCode = Int32Array.from(phases, (_, row) =>
+    Math.max(...codes.subarray(row, row + ENTRIES)),
+  );
+  // By how many code units of the list's word were read.
+  const states = new Uint8Array(longest + 1);
+  states[0] = start[phases[0] as number] as number;
   let valid = 0; // rows 0 to `valid` belong to the present word
   const count = textStart.length - 1;
   for (let place = 0; place < count; ) {
-    let dead = longest + 1; // the row at which the present beginning became hopeless
-    const common = shared[place] as number;
-    const start = textStart[place] as number;
-    const length = (textStart[place + 1] as number) - start;
+    let dead = longest + 1; // the row whose beginning leads nowhere
+    const first = textStart[place] as number;
+    const length = (textStart[place + 1] as number) - first;
     const last = Math.min(length, longest);
-    let row = Math.min(common, valid);
+    let row = Math.min(shared[place] as number, valid);
+    let state = states[row] as number;
     while (row < last) {
+      const code = text[first + row];
       row++;
-      const here = row * width;
-      const above = here - width;
-      const from = Math.max(1, row - distance);
-      const to = Math.min(width - 1, row + distance);
-      let least = far;
-      rows[here + from - 1] = from === 1 && row <= (half > 0 ? distance - 1 : distance) ? row : far;
-      if (from === 1) least = rows[here] as number;
-      const code = text[start + row - 1];
-      for (let column = from; column <= to; column++) {
-        const changed = (rows[above + column - 1] as number) + (codes[column - 1] === code ? 0 : 1);
-        const removed = (rows[above + column] as number) + 1;
-        const added = (rows[here + column - 1] as number) + 1;
-        let edits = Math.min(changed, added);
-        if (column <= half && edits >= distance) edits = far;
-        // What stands between the halves counts with the second.
-        if (removed < edits && (column >= half || removed < distance)) edits = removed;
-        if (edits > far) edits = far;
-        rows[here + column] = edits;
-        if (edits < least) least = edits;
-      }
-      if (to < width - 1) rows[here + to + 1] = far;
-      if (least > distance) {
-        dead = row;
+      const matches =
+        (codes[row] === code ? 1 : 0) |
+        (codes[row + 1] === code ? 2 : 0) |
+        (codes[row + 2] === code ? 4 : 0) |
+        (codes[row + 3] === code ? 8 : 0) |
+        (codes[row + 4] === code ? 16 : 0);
+      state = next[(state * PHASES + (phases[row] as number)) * MATCHES + matches] as number;
+      if (state === HOPELESS) {
+        // Code units ascend: behind the highest that could match, every other way on is hopeless too.
+        dead = (code as number) > (highestCode[row] as number) ? row - 1 : row;
         break;
       }
+      states[row] = state;
     }
     valid = row;
-    if (dead > longest && row === length && (rows[row * width + width - 1] as number) <= distance) {
-      found.push(place);
+    if (row === length) {
+      const entry = word.length - row + REACH; // that of the whole word
+      const isNear = entry < ENTRIES && (edits[state * ENTRIES + entry] as number) <= distance;
+      if (isNear) found.push(place);
     }
     place++;
-    // All that begin as this one does up to the hopeless row are passed over.
+    // All that begin as this one does up to that row are passed over.
     while (place < count && (shared[place] as number) >= dead) place = nextShorter[place] as number;
   }
   return found;
