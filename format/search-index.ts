@@ -104,15 +104,6 @@ export function ranksAt({ ranks, ranksStart }: Postings, place: number): Uint32A
   return ranks.subarray(ranksStart[place], ranksStart[place + 1]);
 }
 
-/** The ranks of the texts from one place to before another, each text's ascending; a view. */
-export function ranksBetween(
-  { ranks, ranksStart }: Postings,
-  from: number,
-  to: number,
-): Uint32Array {
-  return ranks.subarray(ranksStart[from], ranksStart[to]);
-}
-
 /** The place of a text, or -1. */
 export function findText(list: Postings, wanted: string): number {
   const place = lowerBound(list, wanted);

@@ -7,10 +7,12 @@ import {
   isDense,
   join,
   type RankSet,
+  type Run,
   sizeOf,
   slice,
   toBits,
   union,
+  wholeRun,
 } from '../proxy/search/rank-set.ts';
 import { makeRandom, type Random } from './catalogue/random.ts';
 
@@ -39,23 +41,32 @@ function expectSet(set: RankSet, expected: readonly number[], random: Random): v
   }
 }
 
+/** The list as a part of more. */
+function runOf(list: Uint32Array, random: Random): Run {
+  const before = random.below(3);
+  const ranks = new Uint32Array(before + list.length + random.below(3));
+  ranks.set(list, before);
+  return { ranks, from: before, to: before + list.length };
+}
+
 describe('a union', () => {
-  test('holds what any of its lists holds, each rank once and in order', () => {
+  test('holds what any of its runs holds, each rank once and in order', () => {
     const random = makeRandom(1);
     const forms = { list: 0, bits: 0 };
     for (let i = 0; i < 600; i++) {
       const games = random.pick([1, 31, 32, 33, 64, 1000, 5000]);
       const lists = Array.from({ length: random.below(6) }, () => {
-        // A list may be several ascending ones behind one another.
+        // A run may be several ascending ones behind one another.
         const parts = Array.from({ length: 1 + random.below(3) }, () => [
           ...randomRanks(random, games, random.below(random.pick([1, 10, 3000]))),
         ]);
         return Uint32Array.from(parts.flat());
       });
       const copies = lists.map((list) => [...list]);
-      const set = union(lists, games);
+      const runs = lists.map((list) => runOf(list, random));
+      const set = union(runs, games);
       forms[set.list === undefined ? 'bits' : 'list']++;
-      expect(lists.map((list) => [...list])).toEqual(copies);
+      expect(runs.map(({ ranks, from, to }) => [...ranks.subarray(from, to)])).toEqual(copies);
       expectSet(set, ascending(copies.flat()), random);
     }
     expect(Math.min(forms.list, forms.bits)).toBeGreaterThan(30);
@@ -63,13 +74,15 @@ describe('a union', () => {
 
   test.each([2047, 2048, 2049])('of %i ranks has the first, the last and all between', (count) => {
     const all = Uint32Array.from({ length: count }, (_, i) => i);
-    expectSet(union([all], count), [...all], makeRandom(count));
-    expectSet(union([all, all], count), [...all], makeRandom(count));
+    const run = wholeRun(all);
+    expectSet(union([run], count), [...all], makeRandom(count));
+    expectSet(union([run, run], count), [...all], makeRandom(count));
   });
 
   test('of nothing is empty', () => {
     expectSet(union([], 10), [], makeRandom());
-    expectSet(union([new Uint32Array(0), new Uint32Array(0)], 0), [], makeRandom());
+    const none = wholeRun(new Uint32Array(0));
+    expectSet(union([none, none], 0), [], makeRandom());
     expectSet(EMPTY, [], makeRandom());
   });
 });
@@ -80,7 +93,7 @@ describe('an intersection', () => {
     let found = 0;
     for (let i = 0; i < 600; i++) {
       const games = random.pick([1, 33, 500, 4000]);
-      const lists = Array.from({ length: 1 + random.below(4) }, () =>
+      const lists = Array.from({ length: 1 + random.below(5) }, () =>
         randomRanks(random, games, random.pick([0, 1, 5, 60, 600, 4000])),
       );
       const sets = lists.map((list): RankSet => {
@@ -99,7 +112,7 @@ describe('an intersection', () => {
   });
 });
 
-test('lists that join a set, in either form, leave it alone', () => {
+test('runs that join a set, in either form, leave it alone', () => {
   const random = makeRandom(3);
   for (let i = 0; i < 300; i++) {
     const games = random.pick([33, 500, 4000]);
@@ -109,7 +122,11 @@ test('lists that join a set, in either form, leave it alone', () => {
       randomRanks(random, games, random.below(random.pick([5, games]))),
     );
     expectSet(
-      join(set, others, games),
+      join(
+        set,
+        others.map((other) => runOf(other, random)),
+        games,
+      ),
       ascending([list, ...others].flatMap((ranks) => [...ranks])),
       random,
     );

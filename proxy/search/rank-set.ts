@@ -8,6 +8,20 @@ export type RankSet =
   | { readonly list: Uint32Array; readonly bits?: undefined }
   | { readonly bits: Uint32Array; readonly list?: undefined; readonly atMost: number };
 
+/**
+ * Ranks that stand behind one another: one ascending list or several. To take thousands of them as
+ * views of their own would take longer than to read them.
+ */
+export interface Run {
+  readonly ranks: Uint32Array;
+  readonly from: number;
+  readonly to: number;
+}
+
+export function wholeRun(ranks: Uint32Array): Run {
+  return { ranks, from: 0, to: ranks.length };
+}
+
 export const EMPTY: RankSet = { list: new Uint32Array(0) };
 
 /** Up to this many ranks a union is sorted as a list: cheaper than clearing and reading a bitset. */
@@ -36,7 +50,7 @@ export function isDense(list: Uint32Array, games: number): boolean {
 export function toBits(set: RankSet, games: number): RankSet {
   if (set.bits !== undefined) return set;
   const bits = new Uint32Array(Math.ceil(games / 32));
-  addToBits(set.list, bits);
+  addToBits(wholeRun(set.list), bits);
   return { bits, atMost: set.list.length };
 }
 
@@ -53,46 +67,44 @@ export function sizeOf(set: RankSet): number {
 }
 
 /**
- * The union of lists of ranks.
- * @param lists each may be several ascending lists behind one another
- * @param games how many ranks there are at all
+ * @param runs in any order, @param games how many ranks there are at all
  */
-export function union(lists: readonly Uint32Array[], games: number): RankSet {
-  let total = 0;
-  for (const list of lists) total += list.length;
+export function union(runs: readonly Run[], games: number): RankSet {
+  const total = lengthOf(runs);
   if (total === 0) return EMPTY;
   if (total <= LONGEST_SORTED_UNION) {
     const all = new Uint32Array(total);
     let end = 0;
-    for (const list of lists) {
-      all.set(list, end);
-      end += list.length;
+    for (const { ranks, from, to } of runs) {
+      for (let i = from; i < to; i++) all[end++] = ranks[i] as number;
     }
     return { list: withoutRepeats(all.sort()) };
   }
   const bits = new Uint32Array(Math.ceil(games / 32));
-  for (const list of lists) addToBits(list, bits);
+  for (const run of runs) addToBits(run, bits);
   return { bits, atMost: Math.min(total, games) };
 }
 
-function addToBits(list: Uint32Array, bits: Uint32Array): void {
-  for (let i = 0; i < list.length; i++) {
-    const rank = list[i] as number;
+/** A set together with further ranks. The set stays as it is. */
+export function join(set: RankSet, runs: readonly Run[], games: number): RankSet {
+  if (set.list !== undefined) return union([wholeRun(set.list), ...runs], games);
+  if (runs.length === 0) return set;
+  const bits = set.bits.slice();
+  for (const run of runs) addToBits(run, bits);
+  return { bits, atMost: Math.min(set.atMost + lengthOf(runs), games) };
+}
+
+function addToBits({ ranks, from, to }: Run, bits: Uint32Array): void {
+  for (let i = from; i < to; i++) {
+    const rank = ranks[i] as number;
     bits[rank >>> 5] = (bits[rank >>> 5] as number) | (1 << (rank & 31));
   }
 }
 
-/** A set together with lists of ranks. The set stays as it is. */
-export function join(set: RankSet, lists: readonly Uint32Array[], games: number): RankSet {
-  if (set.list !== undefined) return union([set.list, ...lists], games);
-  if (lists.length === 0) return set;
-  const bits = set.bits.slice();
-  let most = set.atMost;
-  for (const list of lists) {
-    addToBits(list, bits);
-    most += list.length;
-  }
-  return { bits, atMost: Math.min(most, games) };
+function lengthOf(runs: readonly Run[]): number {
+  let length = 0;
+  for (const { from, to } of runs) length += to - from;
+  return length;
 }
 
 /** The ranks that all of at least one set hold. The sets stay as they are. */
@@ -104,7 +116,8 @@ export function intersect(sets: readonly RankSet[]): RankSet {
   let result = first;
   for (const other of others) {
     if (atMost(result) === 0) return EMPTY;
-    result = intersectTwo(result, other);
+    // What is made on the way is written over: memory that comes and goes is collected in pauses.
+    result = intersectTwo(result, other, result !== first);
   }
   return result;
 }
@@ -129,23 +142,25 @@ export function slice(set: RankSet, start: number, count: number): number[] {
   return found;
 }
 
-function intersectTwo(a: RankSet, b: RankSet): RankSet {
+/** @param isOwn whether the first set may be written over */
+function intersectTwo(a: RankSet, b: RankSet, isOwn: boolean): RankSet {
   if (a.list !== undefined && b.list !== undefined) {
     return a.list.length <= b.list.length
-      ? intersectLists(a.list, b.list)
-      : intersectLists(b.list, a.list);
+      ? intersectLists(a.list, b.list, isOwn)
+      : intersectLists(b.list, a.list, false);
   }
-  if (a.list !== undefined && b.bits !== undefined) return keepInBits(a.list, b.bits);
-  if (b.list !== undefined && a.bits !== undefined) return keepInBits(b.list, a.bits);
+  if (a.list !== undefined && b.bits !== undefined) return keepInBits(a.list, b.bits, isOwn);
+  if (b.list !== undefined && a.bits !== undefined) return keepInBits(b.list, a.bits, false);
   const left = a.bits as Uint32Array;
   const right = b.bits as Uint32Array;
-  const bits = new Uint32Array(left.length);
+  const bits = isOwn ? left : new Uint32Array(left.length);
   for (let i = 0; i < bits.length; i++) bits[i] = (left[i] as number) & (right[i] as number);
   return { bits, atMost: Math.min(atMost(a), atMost(b)) };
 }
 
-function keepInBits(list: Uint32Array, bits: Uint32Array): RankSet {
-  const kept = new Uint32Array(list.length);
+function keepInBits(list: Uint32Array, bits: Uint32Array, isOwn: boolean): RankSet {
+  // No place is written before it was read.
+  const kept = isOwn ? list : new Uint32Array(list.length);
   let end = 0;
   for (let i = 0; i < list.length; i++) {
     const rank = list[i] as number;
@@ -156,8 +171,8 @@ function keepInBits(list: Uint32Array, bits: Uint32Array): RankSet {
   return { list: kept.subarray(0, end) };
 }
 
-function intersectLists(short: Uint32Array, long: Uint32Array): RankSet {
-  const kept = new Uint32Array(short.length);
+function intersectLists(short: Uint32Array, long: Uint32Array, isOwn: boolean): RankSet {
+  const kept = isOwn ? short : new Uint32Array(short.length);
   const striding = long.length > short.length * UNEVEN;
   let end = 0;
   let at = 0;

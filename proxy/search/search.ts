@@ -12,7 +12,6 @@ import {
   findText,
   type Postings,
   ranksAt,
-  ranksBetween,
   type SearchIndex,
   textCount,
 } from '../../format/search-index.ts';
@@ -26,10 +25,12 @@ import {
   isEmpty,
   join,
   type RankSet,
+  type Run,
   sizeOf,
   slice,
   toBits,
   union,
+  wholeRun,
 } from './rank-set.ts';
 
 export const SORTS = ['title_asc', 'title_desc', 'year_asc', 'year_desc'] as const;
@@ -74,6 +75,9 @@ export function makeSearch(
     platformsBySlug.set(folded, [...(platformsBySlug.get(folded) ?? []), number]);
   });
 
+  // One string: a genre is looked for in all at once.
+  const genreText = utf16Text(index.genres.text);
+
   // Bitsets of long lists, each made when it is first asked for. A list is dense only when it holds
   // a good part of all games, so that of single texts there can be but a few dozen.
   const denseTexts = new Map<Postings, Map<number, RankSet>>();
@@ -91,10 +95,10 @@ export function makeSearch(
   }
 
   /** The union of what `key` stands for, remembered when it is large. */
-  function unionOf(key: string, lists: () => readonly Uint32Array[]): RankSet {
+  function unionOf(key: string, runs: () => readonly Run[]): RankSet {
     const known = denseUnions.get(key);
     if (known !== undefined) return known;
-    const set = union(lists(), games);
+    const set = union(runs(), games);
     if (set.bits !== undefined) denseUnions.set(key, set);
     return set;
   }
@@ -133,17 +137,17 @@ export function makeSearch(
     const exact = matchWord(word, isLast);
     const distance = nearSpellingDistance(word);
     if (distance === 0) return exact;
-    const lists = nearSpellings(spellings, word, distance).map((place) =>
-      ranksAt(index.words, place),
+    const runs = nearSpellings(spellings, word, distance).map((place) =>
+      runOf(index.words, place, place + 1),
     );
-    return join(exact, lists, games);
+    return join(exact, runs, games);
   }
 
   function withPrefix(postings: Postings, prefix: string): RankSet {
     const [from, to] = findPrefix(postings, prefix);
     if (to - from === 1) return ranksOf(postings, from);
     const kind = postings === index.words ? 'words' : 'endings';
-    return unionOf(`${kind} ${from} ${to}`, () => [ranksBetween(postings, from, to)]);
+    return unionOf(`${kind} ${from} ${to}`, () => [runOf(postings, from, to)]);
   }
 
   function onPlatform(slug: string): RankSet {
@@ -152,7 +156,9 @@ export function makeSearch(
       const { first_game, games: count } = records.platforms[number] as PlatformEntry;
       return records.games.rank.subarray(first_game, first_game + count);
     });
-    return lists.length === 1 ? { list: lists[0] as Uint32Array } : union(lists, games);
+    return lists.length === 1
+      ? { list: lists[0] as Uint32Array }
+      : union(lists.map(wholeRun), games);
   }
 
   function withValue(list: Postings, value: string): RankSet {
@@ -163,7 +169,7 @@ export function makeSearch(
   function withGenre(part: string): RankSet {
     const folded = foldCase(part);
     return unionOf(`genre ${folded}`, () =>
-      textsWith(index.genres, folded).map(([from, to]) => ranksBetween(index.genres, from, to)),
+      textsWith(index.genres, genreText, folded).map(([from, to]) => runOf(index.genres, from, to)),
     );
   }
 
@@ -281,16 +287,27 @@ export function makeSearch(
   return { find };
 }
 
-/** The places of the texts that contain a part, each as a range. */
-function textsWith(list: Postings, part: string): [number, number][] {
-  const { text, textStart } = list;
+/** The ranks of the texts from one place to before another. */
+function runOf({ ranks, ranksStart }: Postings, from: number, to: number): Run {
+  return { ranks, from: ranksStart[from] as number, to: ranksStart[to] as number };
+}
+
+function utf16Text({ buffer, byteOffset, byteLength }: Uint16Array): string {
+  return Buffer.from(buffer, byteOffset, byteLength).toString('utf16le');
+}
+
+/**
+ * The places of the texts that contain a part, each as a range.
+ * @param all the texts behind one another
+ */
+function textsWith(list: Postings, all: string, part: string): [number, number][] {
+  const { textStart } = list;
   const ranges: [number, number][] = [];
-  const bytes = Buffer.from(text.buffer, text.byteOffset, text.byteLength);
   const count = textCount(list);
   let at = 0;
   for (let place = 0; place < count; place++) {
     if (at < (textStart[place] as number)) at = textStart[place] as number;
-    const found = bytes.indexOf(part, at * 2, 'utf16le') / 2;
+    const found = all.indexOf(part, at);
     if (found < 0) break;
     while ((textStart[place + 1] as number) <= found) place++;
     if (found + part.length <= (textStart[place + 1] as number)) {
