@@ -3,7 +3,8 @@ import SearchableMap from 'minisearch/SearchableMap';
 import { describe, expect, test } from 'vitest';
 import type { Postings } from '../format/search-index.ts';
 import { wordsOf } from '../format/words.ts';
-import { makeSpellingIndex, nearSpellings } from '../proxy/search/near-spellings.ts';
+import { nearSpellings } from '../proxy/search/near-spellings.ts';
+import { makeSpellingIndex } from '../proxy/search/spelling-index.ts';
 import { makeRandom, type Random } from './catalogue/random.ts';
 import { seededCatalogue } from './catalogue/seeded.ts';
 

@@ -16,7 +16,7 @@ import {
   textCount,
 } from '../../format/search-index.ts';
 import { foldCase, isJoinedScript, nearSpellingDistance } from '../../format/words.ts';
-import { nearSpellings, type SpellingIndex } from './near-spellings.ts';
+import { nearSpellings } from './near-spellings.ts';
 import {
   atMost,
   EMPTY,
@@ -32,6 +32,7 @@ import {
   union,
   wholeRun,
 } from './rank-set.ts';
+import type { SpellingIndex } from './spelling-index.ts';
 
 export const SORTS = ['title_asc', 'title_desc', 'year_asc', 'year_desc'] as const;
 export type Sort = (typeof SORTS)[number];
@@ -75,8 +76,8 @@ export function makeSearch(
     platformsBySlug.set(folded, [...(platformsBySlug.get(folded) ?? []), number]);
   });
 
-  // One string: a genre is looked for in all at once.
-  const genreText = utf16Text(index.genres.text);
+  // All genres in one string, made when one is first asked for.
+  let genreText: string | undefined;
 
   // Bitsets of long lists, each made when it is first asked for. A list is dense only when it holds
   // a good part of all games, so that of single texts there can be but a few dozen.
@@ -168,9 +169,11 @@ export function makeSearch(
 
   function withGenre(part: string): RankSet {
     const folded = foldCase(part);
-    return unionOf(`genre ${folded}`, () =>
-      textsWith(index.genres, genreText, folded).map(([from, to]) => runOf(index.genres, from, to)),
-    );
+    return unionOf(`genre ${folded}`, () => {
+      genreText ??= utf16Text(index.genres.text);
+      const ranges = textsWith(index.genres, genreText, folded);
+      return ranges.map(([from, to]) => runOf(index.genres, from, to));
+    });
   }
 
   function find(query: Query, start: number, count: number): Hits {

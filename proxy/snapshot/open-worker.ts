@@ -24,7 +24,7 @@ import {
   parseManifest,
 } from '../../format/manifest.ts';
 import { openSearchIndex } from '../../format/search-index.ts';
-import { makeSpellingIndex, type SpellingIndex } from '../search/near-spellings.ts';
+import { makeSpellingIndex, type SpellingIndex } from '../search/spelling-index.ts';
 
 /** What the worker is started with. */
 export interface OpenOrder {

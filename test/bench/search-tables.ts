@@ -16,7 +16,7 @@ interface Summary {
 const SHOWN_FROM = 2;
 const LONGEST_SHOWN_QUERY = 60;
 
-/** @returns Markdown of one size, with a heading "###" */
+/** @returns Markdown of one size, with a heading "###", of all engines in turns */
 export function describeSize(result: SizeResult): string {
   const { games, titles, timed } = result;
   const engines = ENGINE_IDS.filter((id) => timed.has(id));
@@ -27,14 +27,21 @@ export function describeSize(result: SizeResult): string {
     ratioTable(result, others),
     'Milliseconds: p50 / p99 (medians of the rounds) / max (of all rounds). Up to 200 queries a round; slow engines fewer, at least 10.',
     timeTable(result, engines),
-    'The event loop of the product: the longest interval of a timer of 1 ms while it answers nothing but these queries, the longest collection of garbage in it, and the slowest query, in brackets the fastest of five more times: what that one takes when nothing holds it up. "First" is the pass right after opening.',
-    pauseTable(result),
     'Memory is resident memory above that of the process before opening, of the server for MariaDB; files that are mapped count once they were read.',
     openTable(result, engines),
     ...[...result.leftOut].map(([id, why]) => `- ${ENGINES[id].name} is left out: ${why}.`),
   ]
     .filter((text) => text !== '')
     .join('\n\n');
+}
+
+/** @returns the same of the product when no other engine has a turn */
+export function describeAlone(result: SizeResult): string {
+  return [
+    `### ${result.games.toLocaleString('en')} ${result.titles}, the product alone`,
+    'Milliseconds, set after set and no other engine between. "Pause" is the longest interval of a timer of 1 ms meanwhile, "garbage" the longest collection; "first pause" is that of the pass right after opening. The slowest query of each set was asked five more times: the fastest of these is what it takes when nothing holds it up.',
+    pauseTable(result),
+  ].join('\n\n');
 }
 
 function roundsOf({ timed }: SizeResult, id: EngineId, set: string): readonly Round[] {
@@ -96,23 +103,22 @@ function timeTable(result: SizeResult, engines: readonly EngineId[]): string {
 }
 
 function pauseTable(result: SizeResult): string {
-  const ofProduct = result.timed.get('product');
-  if (ofProduct === undefined) return '';
-  const rows = [...ofProduct].map(([name, [first, ...rounds]]) => {
-    const most = (of: 'pause' | 'collection') =>
-      figure(Math.max(...rounds.map(({ timed }) => timed[of])));
-    const slowest = slowestOf(rounds);
+  const rows = result.sets.map(({ name }) => {
+    const rounds = roundsOf(result, 'product', name);
+    const { p50, p99, max } = summaryOf(rounds) as Summary;
+    const first = result.timed.get('product')?.get(name)?.[0] as Round;
+    const most = (of: 'pause' | 'collection') => Math.max(...rounds.map(({ timed }) => timed[of]));
+    const slowest = slowestOf(rounds) as Slowest;
     return [
       name,
-      most('pause'),
-      most('collection'),
-      first === undefined ? '–' : figure(first.timed.pause),
-      slowest === undefined || slowest.time < SHOWN_FROM
-        ? ''
-        : `${figure(slowest.time)} (${figure(slowest.again)}): \`${slowest.text}\``,
+      ...[p50, p99, max, most('pause'), most('collection'), first.timed.pause].map(figure),
+      slowest.time < SHOWN_FROM ? '' : `${figure(slowest.again)}: \`${slowest.text}\``,
     ];
   });
-  return table(['query set', 'pause', 'garbage', 'first', 'slowest query'], rows);
+  return table(
+    ['query set', 'p50', 'p99', 'max', 'pause', 'garbage', 'first pause', 'slowest query, again'],
+    rows,
+  );
 }
 
 interface Slowest {

@@ -11,7 +11,7 @@ import { prepareDocuments, REAL_GAMES, readDocuments } from './search-documents.
 import { ENGINE_IDS, ENGINES, type EngineId } from './search-engines.ts';
 import { type EngineProcess, type Opened, startEngine, type Timed } from './search-process.ts';
 import { type Demand, makeQuerySets, type QuerySet } from './search-queries.ts';
-import { describeSize } from './search-tables.ts';
+import { describeAlone, describeSize } from './search-tables.ts';
 
 export interface SearchOptions extends Partial<Omit<PartOptions, 'rounds'>> {
   readonly rounds: number;
@@ -60,6 +60,9 @@ export async function run(options: SearchOptions): Promise<string> {
       const folder = path.join(root, String(games));
       mkdirSync(folder, { recursive: true });
       sections.push(describeSize(await measureSize(folder, games, rounds, engines, say)));
+      // Memory that lay idle while others had their turns is slow to come back on some machines; a
+      // server has no such rests.
+      sections.push(describeAlone(await measureSize(folder, games, rounds, ['product'], say)));
       if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
     }
     return [...sections, describeEngines()].join('\n\n');
