@@ -11,8 +11,9 @@
 /** How far from the diagonal an entry can count: the largest distance. */
 export const REACH = 2;
 export const ENTRIES = 2 * REACH + 1;
+/** How many sets of entries there are that may match. */
 export const MATCHES = 1 << ENTRIES;
-/** How the middle can stand to the entries: before all, at one of them, behind all. */
+/** How many ways the middle can stand to the entries: before all, at one of them, behind all. */
 export const PHASES = ENTRIES + 2;
 
 /** The state of rows that lead nowhere. */

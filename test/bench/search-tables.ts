@@ -8,8 +8,6 @@ interface Summary {
   readonly p99: number;
   /** Of all rounds. */
   readonly max: number;
-  /** Queries in a round, the fewest. */
-  readonly queries: number;
 }
 
 /** A slow query is shown down to this, in milliseconds. */
@@ -57,7 +55,6 @@ function summaryOf(rounds: readonly Round[]): Summary | undefined {
     p50: at(0.5),
     p99: at(0.99),
     max: Math.max(...sorted.map((times) => times.at(-1) as number)),
-    queries: Math.min(...sorted.map((times) => times.length)),
   };
 }
 
