@@ -60,9 +60,14 @@ export function isEmpty(set: RankSet): boolean {
 
 /** How many ranks a set holds. */
 export function sizeOf(set: RankSet): number {
-  if (set.list !== undefined) return set.list.length;
+  return set.list !== undefined ? set.list.length : countAll(set.bits);
+}
+
+// A loop of its own stays compiled whichever form of a set comes: inside, it ended up five times
+// as slow for good in every other process.
+function countAll(bits: Uint32Array): number {
   let size = 0;
-  for (let i = 0; i < set.bits.length; i++) size += countBits(set.bits[i] as number);
+  for (let i = 0; i < bits.length; i++) size += countBits(bits[i] as number);
   return size;
 }
 

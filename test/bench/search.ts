@@ -60,8 +60,7 @@ export async function run(options: SearchOptions): Promise<string> {
       const folder = path.join(root, String(games));
       mkdirSync(folder, { recursive: true });
       sections.push(describeSize(await measureSize(folder, games, rounds, engines, say)));
-      // Memory that lay idle while others had their turns is slow to come back on some machines; a
-      // server has no such rests.
+      // In turns, what the others still do after their answers can hold the product up.
       sections.push(describeAlone(await measureSize(folder, games, rounds, ['product'], say)));
       if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
     }
