@@ -88,6 +88,16 @@ export function openSearchIndex(file: Uint8Array): SearchIndex {
   return index;
 }
 
+/**
+ * Ranks that stand behind one another: one ascending list or several. To take thousands of them as
+ * views of their own would take longer than to read them.
+ */
+export interface Run {
+  readonly ranks: Uint32Array;
+  readonly from: number;
+  readonly to: number;
+}
+
 /** How many texts a list has. */
 export function textCount({ textStart }: Postings): number {
   return textStart.length - 1;
@@ -102,6 +112,11 @@ export function textAt({ text, textStart }: Postings, place: number): string {
 /** The ascending ranks of the text at a place; a view, not a copy. */
 export function ranksAt({ ranks, ranksStart }: Postings, place: number): Uint32Array {
   return ranks.subarray(ranksStart[place], ranksStart[place + 1]);
+}
+
+/** The ranks of the texts from one place to before another, each text's ascending. */
+export function runBetween({ ranks, ranksStart }: Postings, from: number, to: number): Run {
+  return { ranks, from: ranksStart[from] as number, to: ranksStart[to] as number };
 }
 
 /** The place of a text, or -1. */

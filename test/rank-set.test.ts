@@ -1,5 +1,6 @@
 /** Sets of ranks against plain arrays, as lists and as bits, at every size where the form changes. */
 import { describe, expect, test } from 'vitest';
+import type { Run } from '../format/search-index.ts';
 import {
   atMost,
   EMPTY,
@@ -7,7 +8,6 @@ import {
   isDense,
   join,
   type RankSet,
-  type Run,
   sizeOf,
   slice,
   toBits,

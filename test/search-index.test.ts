@@ -6,6 +6,7 @@ import {
   openSearchIndex,
   type Postings,
   ranksAt,
+  runBetween,
   type SearchIndex,
   searchColumns,
   textAt,
@@ -81,6 +82,9 @@ describe('a list of texts', () => {
       const places = [...words.texts.keys()].filter((at) => words.texts[at]?.startsWith(wanted));
       const [from, to] = findPrefix(list, wanted);
       expect(Array.from({ length: to - from }, (_, at) => from + at)).toEqual(places);
+      const ranks = places.flatMap((at) => words.ranks[at] as number[]);
+      const run = runBetween(list, from, to);
+      expect([...run.ranks.subarray(run.from, run.to)]).toEqual(ranks);
       if (place >= 0) found.texts++;
       if (places.length > 1) found.prefixes++;
     }

@@ -3,20 +3,11 @@
  * where it is a large union. Both are sorted by title as they are, so that a page of a result is a
  * slice or a run of bits, and a total is a length or a count of bits.
  */
+import type { Run } from '../../format/search-index.ts';
 
 export type RankSet =
   | { readonly list: Uint32Array; readonly bits?: undefined }
   | { readonly bits: Uint32Array; readonly list?: undefined; readonly atMost: number };
-
-/**
- * Ranks that stand behind one another: one ascending list or several. To take thousands of them as
- * views of their own would take longer than to read them.
- */
-export interface Run {
-  readonly ranks: Uint32Array;
-  readonly from: number;
-  readonly to: number;
-}
 
 export function wholeRun(ranks: Uint32Array): Run {
   return { ranks, from: 0, to: ranks.length };

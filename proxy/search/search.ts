@@ -11,7 +11,9 @@ import {
   findPrefix,
   findText,
   type Postings,
+  type Run,
   ranksAt,
+  runBetween,
   type SearchIndex,
   textCount,
 } from '../../format/search-index.ts';
@@ -25,7 +27,6 @@ import {
   isEmpty,
   join,
   type RankSet,
-  type Run,
   sizeOf,
   slice,
   toBits,
@@ -139,7 +140,7 @@ export function makeSearch(
     const distance = nearSpellingDistance(word);
     if (distance === 0) return exact;
     const runs = nearSpellings(spellings, word, distance).map((place) =>
-      runOf(index.words, place, place + 1),
+      runBetween(index.words, place, place + 1),
     );
     return join(exact, runs, games);
   }
@@ -148,7 +149,7 @@ export function makeSearch(
     const [from, to] = findPrefix(postings, prefix);
     if (to - from === 1) return ranksOf(postings, from);
     const kind = postings === index.words ? 'words' : 'endings';
-    return unionOf(`${kind} ${from} ${to}`, () => [runOf(postings, from, to)]);
+    return unionOf(`${kind} ${from} ${to}`, () => [runBetween(postings, from, to)]);
   }
 
   function onPlatform(slug: string): RankSet {
@@ -172,7 +173,7 @@ export function makeSearch(
     return unionOf(`genre ${folded}`, () => {
       genreText ??= utf16Text(index.genres.text);
       const ranges = textsWith(index.genres, genreText, folded);
-      return ranges.map(([from, to]) => runOf(index.genres, from, to));
+      return ranges.map(([from, to]) => runBetween(index.genres, from, to));
     });
   }
 
@@ -288,11 +289,6 @@ export function makeSearch(
   }
 
   return { find };
-}
-
-/** The ranks of the texts from one place to before another. */
-function runOf({ ranks, ranksStart }: Postings, from: number, to: number): Run {
-  return { ranks, from: ranksStart[from] as number, to: ranksStart[to] as number };
 }
 
 function utf16Text({ buffer, byteOffset, byteLength }: Uint16Array): string {
