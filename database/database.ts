@@ -2,6 +2,7 @@
  * The one way to a catalogue database: the same calls and the same SQL on MySQL, MariaDB and the
  * embedded SQLite. The generator reads through it, `keys/` reads and writes `api_keys`.
  */
+import type { RowView } from './row-view.ts';
 
 /**
  * A value of a row. Integers beyond 2^53 come as decimal strings, smaller ones as numbers; times as
@@ -14,12 +15,13 @@ export interface Reader {
   /** Every row of a small result, in the columns' order. */
   rows(sql: string, parameters?: readonly Value[]): Promise<Row[]>;
   /**
-   * Hands each row of a large result to `onRow` as it arrives; memory stays flat.
+   * Hands each row of a large result to `onRow` as it arrives, which is done with it when it returns;
+   * memory stays flat.
    * @returns how many rows came
    * @throws Error when the connection or the query dies in mid-stream; it never hangs. An error
    * thrown by `onRow` ends the stream and comes out as it is.
    */
-  each(sql: string, onRow: (row: Row) => void): Promise<number>;
+  each(sql: string, onRow: (row: RowView) => void): Promise<number>;
 }
 
 export interface Writer extends Reader {

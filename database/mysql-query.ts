@@ -4,7 +4,9 @@
  */
 import type { Socket } from 'node:net';
 import type { FieldPacket, PoolConnection, ResultSetHeader } from 'mysql2';
-import type { Row, Value } from './database.ts';
+import type { Value } from './database.ts';
+import { viewRows } from './mysql-row-view.ts';
+import type { RowView } from './row-view.ts';
 
 export interface Outcome {
   readonly rows: number;
@@ -14,14 +16,6 @@ export interface Outcome {
 
 /** Ticks without a byte that make a stall. */
 const STALL_TICKS = 10;
-
-// Of mysql2's constants, which its types leave out.
-const DECIMAL = 0x00;
-const NEWDECIMAL = 0xf6;
-const TIMESTAMP = 0x07;
-const DATETIME = 0x0c;
-const BINARY_CHARSET = 63;
-const TEXTS_AND_BLOBS = new Set([0x0f, 0xf9, 0xfa, 0xfb, 0xfc, 0xfd, 0xfe]);
 
 /**
  * @param onRow called at once for each row; what it throws ends the statement and comes out as it is
@@ -33,7 +27,7 @@ export function execute(
   connection: PoolConnection,
   sql: string,
   parameters: readonly Value[],
-  onRow: (row: Row) => void,
+  onRow: (row: RowView) => void,
   stallSeconds: number,
 ): Promise<Outcome> {
   const socket = socketOf(connection);
@@ -42,7 +36,6 @@ export function execute(
     let rows = 0;
     let changes = 0;
     let insertId = 0;
-    let mend: ((row: unknown[]) => void) | undefined;
 
     const end = (settle: () => void) => {
       if (isOver) return;
@@ -73,29 +66,28 @@ export function execute(
       (stallSeconds * 1000) / STALL_TICKS,
     );
 
+    const take = (row: RowView) => {
+      // What had come before the statement was broken off still runs through.
+      if (isOver) return;
+      try {
+        rows++;
+        onRow(row);
+      } catch (error) {
+        breakOff(error);
+      }
+    };
+
     connection.on('error', fail);
     socket.on('close', onClose);
-    connection
-      .query({ sql, values: [...parameters], rowsAsArray: true })
+    const query = connection.query({ sql, values: [...parameters], rowsAsArray: true });
+    query
       .on('error', fail)
       .on('fields', (fields: FieldPacket[] | undefined) => {
-        mend = fields && menderOf(fields);
+        if (fields) viewRows(query, fields, take);
       })
-      .on('result', (result: unknown) => {
-        if (isOver) return;
-        if (!Array.isArray(result)) {
-          const header = result as ResultSetHeader | null;
-          changes = header?.affectedRows ?? 0;
-          insertId = Number(header?.insertId ?? 0);
-          return;
-        }
-        try {
-          mend?.(result);
-          rows++;
-          onRow(result as Value[]);
-        } catch (error) {
-          breakOff(error);
-        }
+      .on('result', (header: ResultSetHeader | null) => {
+        changes = header?.affectedRows ?? 0;
+        insertId = Number(header?.insertId ?? 0);
       })
       .on('end', () => end(() => resolve({ rows, changes, insertId })));
   });
@@ -119,42 +111,4 @@ export function discard(connection: PoolConnection): void {
 /** The socket under a connection; with TLS, the encrypted one. */
 export function socketOf(connection: PoolConnection): Socket {
   return (connection as unknown as { stream: Socket }).stream;
-}
-
-/**
- * Makes values what {@link Value} promises where mysql2 hands out other kinds: DECIMAL, which views
- * make of sums, is text; fractions of a second; binary strings are Buffers.
- * @returns undefined when no column needs it
- */
-function menderOf(fields: readonly FieldPacket[]): ((row: unknown[]) => void) | undefined {
-  const mends: [number, (value: never) => Value][] = [];
-  fields.forEach((field, place) => {
-    const type = field.columnType;
-    const { characterSet, decimals } = field as { characterSet?: number; decimals?: number };
-    if (type === undefined) return;
-    if (type === DECIMAL || type === NEWDECIMAL) mends.push([place, toNumber]);
-    else if ((type === DATETIME || type === TIMESTAMP) && decimals) mends.push([place, toSeconds]);
-    else if (TEXTS_AND_BLOBS.has(type) && characterSet === BINARY_CHARSET) {
-      mends.push([place, toText]);
-    }
-  });
-  if (mends.length === 0) return undefined;
-  return (row) => {
-    for (const [place, mend] of mends) {
-      if (row[place] !== null) row[place] = mend(row[place] as never);
-    }
-  };
-}
-
-function toNumber(text: string): Value {
-  const number = Number(text);
-  return text.includes('.') || Number.isSafeInteger(number) ? number : text;
-}
-
-function toSeconds(time: string): Value {
-  return time.slice(0, 'YYYY-MM-DD HH:MM:SS'.length);
-}
-
-function toText(bytes: Buffer): Value {
-  return bytes.toString('utf8');
 }

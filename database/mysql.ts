@@ -3,9 +3,10 @@
  * one SQL mode), so that a statement means the same on every server and on SQLite.
  */
 import { createPool, type PoolConnection } from 'mysql2';
-import type { Database, Reader, Value, Writer } from './database.ts';
+import type { Database, Reader, Row, Value, Writer } from './database.ts';
 import { discard, execute, isBroken } from './mysql-query.ts';
 import type { MysqlAddress } from './open.ts';
+import type { RowView } from './row-view.ts';
 
 const MOST_CONNECTIONS = 10;
 const CLOSE_SECONDS = 2;
@@ -100,7 +101,7 @@ export async function openMysql(address: MysqlAddress, patience: Patience): Prom
     const run = async (
       sql: string,
       parameters: readonly Value[],
-      onRow: (row: readonly Value[]) => void,
+      onRow: (row: RowView) => void,
     ) => {
       if (isOver) throw new Error('This transaction or snapshot is over.');
       let thrown: { error: unknown } | undefined;
@@ -110,7 +111,7 @@ export async function openMysql(address: MysqlAddress, patience: Patience): Prom
         if (thrown) throw thrown.error;
         throw new Error(`query of ${name} on ${place}: ${messageOf(cause)}`, { cause });
       }
-      function guarded(row: readonly Value[]): void {
+      function guarded(row: RowView): void {
         try {
           onRow(row);
         } catch (error) {
@@ -123,8 +124,8 @@ export async function openMysql(address: MysqlAddress, patience: Patience): Prom
       return await use(
         {
           async rows(sql, parameters = []) {
-            const rows: (readonly Value[])[] = [];
-            await run(sql, parameters, (row) => rows.push(row));
+            const rows: Row[] = [];
+            await run(sql, parameters, (row) => rows.push(row.values()));
             return rows;
           },
           each: async (sql, onRow) => (await run(sql, [], onRow)).rows,

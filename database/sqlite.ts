@@ -10,6 +10,7 @@ import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Reader, Row, Value, Writer } from './database.ts';
+import { type RowView, viewOf } from './row-view.ts';
 
 const LOCK_SECONDS = 10;
 const ROWS_PER_TURN = 4096;
@@ -128,6 +129,7 @@ function writerOn(connection: DatabaseSync, path: string): Writer {
         (statement) => statement.iterate() as unknown as IterableIterator<unknown[]>,
       );
       let count = 0;
+      let view: ((row: Row) => RowView) | undefined;
       const stepError = (cause: unknown) =>
         new Error(`query of ${path}: ${messageOf(cause)}`, { cause });
       try {
@@ -139,7 +141,9 @@ function writerOn(connection: DatabaseSync, path: string): Writer {
             throw stepError(cause);
           }
           if (next.done) return count;
-          onRow(toRow(next.value));
+          const row = toRow(next.value);
+          view ??= viewOf(row.length);
+          onRow(view(row));
           if (++count % ROWS_PER_TURN === 0) await nextTurn();
         }
       } finally {

@@ -2,9 +2,11 @@
  * Reads the tables of the catalogue: rows in, columns and spools out. Titles, slugs and what the
  * order and the indexes need stay in memory; texts go to the spools at once.
  */
-import type { Reader, Row, Value } from '../database/database.ts';
+import type { Reader, Value } from '../database/database.ts';
+import { type RowView, valueAt } from '../database/row-view.ts';
 import type { Settings } from '../format/manifest.ts';
-import { mostOfFile, mostOfGameHead, putFile, putGameHead } from './records.ts';
+import { intern } from './intern.ts';
+import { FILE_COLUMNS, GAME_COLUMNS, mostOfRow, putFile, putGameHead } from './records.ts';
 import type { Report, Table } from './report.ts';
 import * as check from './row-checks.ts';
 import {
@@ -13,10 +15,10 @@ import {
   growingColumns,
   type Id,
   type Ids,
-  intern,
   makeTexts,
   type Texts,
 } from './row-columns.ts';
+import { isAscii, oddUrlAt } from './row-json.ts';
 import { makeSlugSet } from './slug-set.ts';
 import type { Spool } from './spool.ts';
 import { makeCollator } from './title-order.ts';
@@ -68,7 +70,7 @@ export const NO_YEAR = -0x8000;
 export type ReadTable = (
   table: Table,
   columns: string,
-  onRow: (row: Row) => void,
+  onRow: (row: RowView) => void,
 ) => Promise<number>;
 
 /**
@@ -85,7 +87,7 @@ export function makeReadTable(reader: Reader, report: Report, onRows: OnRows): R
     let id: Value = null;
     let rows = 0;
     await reader.each(`SELECT ${columns} FROM ${table} ORDER BY id`, (row) => {
-      id = row[0] ?? null;
+      id = valueAt(row, 0);
       try {
         onRow(row);
       } catch (error) {
@@ -127,14 +129,15 @@ export async function readPlatforms(read: ReadTable) {
   const taken = new Set<string>();
   const slugs = new Set<string>();
   await read('platforms', 'id, slug, name', (row) => {
-    check.checkId(row[0] ?? null);
-    const slug = check.checkSlug(row[1] ?? null);
-    const name = check.checkText(row[2] ?? null, 'name');
-    if (taken.has(String(row[0]))) throw new check.RowFault('the id stands twice');
+    check.checkId(valueAt(row, 0));
+    const id = String(valueAt(row, 0));
+    const slug = check.checkSlug(valueAt(row, 1));
+    const name = check.checkText(valueAt(row, 2), 'name');
+    if (taken.has(id)) throw new check.RowFault('the id stands twice');
     if (slugs.has(slug)) throw new check.RowFault('the slug stands twice');
-    taken.add(String(row[0]));
+    taken.add(id);
     slugs.add(slug);
-    found.push({ id: String(row[0]), slug, name });
+    found.push({ id, slug, name });
   });
   const collator = makeCollator();
   found.sort(
@@ -147,7 +150,7 @@ export async function readPlatforms(read: ReadTable) {
   };
 }
 
-const GAME_COLUMNS = {
+const COLUMNS_OF_GAMES = {
   idHigh: Uint32Array,
   idLow: Uint32Array,
   platform: Uint32Array,
@@ -163,53 +166,42 @@ export async function readGames(
   platformNumbers: ReadonlyMap<string, number>,
   heads: Spool,
 ): Promise<Games> {
-  const { columns, reserve } = growingColumns(GAME_COLUMNS);
+  const { columns, reserve } = growingColumns(COLUMNS_OF_GAMES);
   const slugs = makeTexts();
   const titles = makeTexts();
   const genres = intern();
   const taken = makeSlugSet(slugs.texts);
   const checkAscends = ascendingIds();
   let rows = 0;
-  await read(
-    'games',
-    'id, platform_id, slug, title, release_year, description, genres, developer, publisher',
-    (row) => {
-      const id = check.checkId(row[0] ?? null);
-      checkAscends(id);
-      const place = rows++;
-      reserve(place);
-      columns.idHigh[place] = id[0];
-      columns.idLow[place] = id[1];
-      columns.platform[place] = LEFT_OUT;
-      const platform = platformNumbers.get(String(row[1]));
-      if (platform === undefined) throw new check.RowFault('the platform does not exist');
-      const slug = check.checkSlug(row[2] ?? null);
-      const title = check.checkText(row[3] ?? null, 'title');
-      const game = {
-        id: row[0] ?? null,
-        slug,
-        title,
-        year: check.checkOptionalYear(row[4] ?? null),
-        description: check.checkOptionalText(row[5] ?? null, 'description'),
-        genres: check.checkOptionalText(row[6] ?? null, 'genres'),
-        developer: check.checkOptionalText(row[7] ?? null, 'developer'),
-        publisher: check.checkOptionalText(row[8] ?? null, 'publisher'),
-      };
-      slugs.add(place, slug);
-      if (!taken.add(platform, place, slug)) {
-        throw new check.RowFault('the slug stands twice on its platform');
-      }
-      titles.add(place, title);
-      columns.platform[place] = platform;
-      columns.year[place] = game.year ?? NO_YEAR;
-      columns.genresOf[place] = genres.numberOf(game.genres);
-      columns.headStart[place] = heads.endOf(platform);
-      const start = heads.begin(platform, mostOfGameHead(game));
-      const end = putGameHead(heads.buffer, start, game);
-      heads.end(platform, end);
-      columns.headLength[place] = end - start;
-    },
-  );
+  await read('games', GAME_COLUMNS, (row) => {
+    const id = check.checkId(valueAt(row, 0));
+    checkAscends(id);
+    const place = rows++;
+    reserve(place);
+    columns.idHigh[place] = id[0];
+    columns.idLow[place] = id[1];
+    columns.platform[place] = LEFT_OUT;
+    const platform = platformNumbers.get(String(valueAt(row, 1)));
+    if (platform === undefined) throw new check.RowFault('the platform does not exist');
+    const slug = check.checkSlug(valueAt(row, 2));
+    const title = check.checkText(valueAt(row, 3), 'title');
+    const year = check.checkOptionalYear(valueAt(row, 4));
+    const headStart = heads.endOf(platform);
+    const start = heads.begin(platform, mostOfRow(row, 0));
+    const end = putGameHead(heads.buffer, start, row);
+    const genresOf = genres.numberAt(row, 6, 'genres');
+    slugs.add(place, slug);
+    if (!taken.add(platform, place, slug)) {
+      throw new check.RowFault('the slug stands twice on its platform');
+    }
+    heads.end(platform, end);
+    titles.add(place, title);
+    columns.platform[place] = platform;
+    columns.year[place] = year ?? NO_YEAR;
+    columns.genresOf[place] = genresOf;
+    columns.headStart[place] = headStart;
+    columns.headLength[place] = end - start;
+  });
   const { idHigh: high, idLow: low, ...others } = columns;
   return {
     rows,
@@ -221,7 +213,7 @@ export async function readGames(
   };
 }
 
-const COVER_COLUMNS = {
+const COLUMNS_OF_COVERS = {
   idHigh: Uint32Array,
   idLow: Uint32Array,
   game: Uint32Array,
@@ -231,34 +223,35 @@ const COVER_COLUMNS = {
 };
 
 export async function readCovers(read: ReadTable, report: Report, games: Games): Promise<Covers> {
-  const { columns, reserve } = growingColumns(COVER_COLUMNS);
+  const { columns, reserve } = growingColumns(COLUMNS_OF_COVERS);
   const regions = intern();
   const types = intern();
   const checkAscends = ascendingIds();
   let rows = 0;
   let lastGame = 0;
   await read('covers', 'id, game_id, region, type, status, approved_at', (row) => {
-    const id = check.checkId(row[0] ?? null);
+    const id = check.checkId(valueAt(row, 0));
     checkAscends(id);
     const place = rows++;
     reserve(place);
     columns.idHigh[place] = id[0];
     columns.idLow[place] = id[1];
     columns.game[place] = LEFT_OUT;
-    if (row[4] !== 'approved') return;
-    const game = findId(games.ids, games.rows, check.checkId(row[1] ?? null, 'game_id'), lastGame);
+    if (!isAscii(row, 4, 'approved')) return;
+    const gameId = check.checkId(valueAt(row, 1), 'game_id');
+    const game = findId(games.ids, games.rows, gameId, lastGame);
     if (game < 0) throw new check.RowFault('the game does not exist');
     lastGame = game;
-    const region = check.checkOptionalText(row[2] ?? null, 'region');
-    const type = check.checkOptionalText(row[3] ?? null, 'type');
-    const approvedAt = check.checkOptionalTime(row[5] ?? null, 'approved_at');
+    const region = regions.numberAt(row, 2, 'region');
+    const type = types.numberAt(row, 3, 'type');
+    const approvedAt = check.checkOptionalTime(row, 5, 'approved_at');
     if (games.platform[game] === LEFT_OUT) {
       report.addConsequence();
       return;
     }
     columns.game[place] = game;
-    columns.region[place] = regions.numberOf(region);
-    columns.type[place] = types.numberOf(type);
+    columns.region[place] = region;
+    columns.type[place] = type;
     columns.approvedAt[place] = approvedAt;
   });
   const { idHigh: high, idLow: low, ...others } = columns;
@@ -283,37 +276,22 @@ export async function readFiles(
   const checkAscends = ascendingIds();
   let files = 0;
   let lastCover = 0;
+  const urlHead = Buffer.from(JSON.stringify(`${files_url}/`).slice(0, -1));
   // Not by cover: the server would sort them all first, which takes longer than to read them.
-  await read(
-    'cover_files',
-    'id, cover_id, variant, mime_type, width, height, size_bytes, path',
-    (row) => {
-      checkAscends(check.checkId(row[0] ?? null));
-      const cover = findId(
-        covers.ids,
-        covers.rows,
-        check.checkId(row[1] ?? null, 'cover_id'),
-        lastCover,
-      );
-      if (cover < 0) throw new check.RowFault('the cover does not exist');
-      lastCover = cover;
-      const number = numberOfCover[cover] as number;
-      if (number === LEFT_OUT) return;
-      const file = {
-        id: row[0] ?? null,
-        variant: check.checkOptionalText(row[2] ?? null, 'variant'),
-        mimeType: check.checkOptionalText(row[3] ?? null, 'mime_type'),
-        width: check.checkOptionalCount(row[4] ?? null, 'width'),
-        height: check.checkOptionalCount(row[5] ?? null, 'height'),
-        sizeBytes: check.checkOptionalCount(row[6] ?? null, 'size_bytes'),
-        url: check.checkFileUrl(row[7] ?? null, files_url),
-      };
-      const bucket = Math.floor(number / COVERS_PER_BUCKET);
-      const start = spool.begin(bucket, mostOfFile(file));
-      spool.end(bucket, putFile(spool.buffer, start, file), number);
-      files++;
-    },
-  );
+  await read('cover_files', FILE_COLUMNS, (row) => {
+    checkAscends(check.checkId(valueAt(row, 0)));
+    const coverId = check.checkId(valueAt(row, 1), 'cover_id');
+    const cover = findId(covers.ids, covers.rows, coverId, lastCover);
+    if (cover < 0) throw new check.RowFault('the cover does not exist');
+    lastCover = cover;
+    const number = numberOfCover[cover] as number;
+    if (number === LEFT_OUT) return;
+    const url = oddUrlAt(row, 7, files_url);
+    const bucket = Math.floor(number / COVERS_PER_BUCKET);
+    const start = spool.begin(bucket, mostOfRow(row, url?.length ?? urlHead.length));
+    spool.end(bucket, putFile(spool.buffer, start, row, url, urlHead), number);
+    files++;
+  });
   return files;
 }
 

@@ -2,53 +2,61 @@
  * The JSON of each resource, member by member in the order of the contract. Built by hand because
  * ids beyond 2^53 must stay exact and because a record is put together from pieces.
  */
-import type { Value } from '../database/database.ts';
+import { type RowView, valueAt } from '../database/row-view.ts';
 import type { Settings } from '../format/manifest.ts';
-import { mostBytes, putAscii, putInteger, putText } from './json-bytes.ts';
+import { mostBytes, putBytes, putInteger, putText } from './json-bytes.ts';
+import { bytesOf, putCountAt, putPlainUrl, putTextAt } from './row-json.ts';
+
+/** Names of members as they stand in records. */
+const JSON_OF = {
+  id: Buffer.from('{"id":'),
+  slug: Buffer.from(',"slug":'),
+  title: Buffer.from(',"title":'),
+  releaseYear: Buffer.from(',"release_year":'),
+  description: Buffer.from(',"description":'),
+  genres: Buffer.from(',"genres":'),
+  developer: Buffer.from(',"developer":'),
+  publisher: Buffer.from(',"publisher":'),
+  variant: Buffer.from(',"variant":'),
+  mimeType: Buffer.from(',"mime_type":'),
+  width: Buffer.from(',"width":'),
+  height: Buffer.from(',"height":'),
+  sizeBytes: Buffer.from(',"size_bytes":'),
+  url: Buffer.from(',"url":'),
+};
+const CLOSE = 0x7d;
 
 /** JSON of a text. */
 export function encodeText(value: string | null): string {
   return value === null ? 'null' : JSON.stringify(value.toWellFormed());
 }
 
-/** A game as the first part of its record shows it. */
-export interface GameHead {
-  readonly id: Value;
-  readonly slug: string;
-  readonly title: string;
-  readonly year: number | null;
-  readonly description: string | null;
-  readonly genres: string | null;
-  readonly developer: string | null;
-  readonly publisher: string | null;
-}
+/** The columns of the table of games, in the order that {@link putGameHead} looks for them. */
+export const GAME_COLUMNS =
+  'id, platform_id, slug, title, release_year, description, genres, developer, publisher';
 
-/** At least as many bytes as {@link putGameHead} writes. */
-export function mostOfGameHead(game: GameHead): number {
-  const { slug, title, description, genres, developer, publisher } = game;
-  const optional = [description, genres, developer, publisher];
-  const texts = optional.reduce((units, text) => units + (text?.length ?? 0), 0);
-  return FIXED_BYTES + mostBytes(slug.length + title.length + texts);
-}
-
-/** Writes a game's record up to its publisher. @returns where it ends */
-export function putGameHead(target: Buffer, at: number, game: GameHead): number {
-  let end = putAscii(target, at, '{"id":');
-  end = putInteger(target, end, game.id);
-  end = putAscii(target, end, ',"slug":"');
-  end = putAscii(target, end, game.slug);
-  end = putAscii(target, end, '","title":');
-  end = putText(target, end, game.title);
-  end = putAscii(target, end, ',"release_year":');
-  end = putInteger(target, end, game.year);
-  end = putAscii(target, end, ',"description":');
-  end = putText(target, end, game.description);
-  end = putAscii(target, end, ',"genres":');
-  end = putText(target, end, game.genres);
-  end = putAscii(target, end, ',"developer":');
-  end = putText(target, end, game.developer);
-  end = putAscii(target, end, ',"publisher":');
-  return putText(target, end, game.publisher);
+/**
+ * Writes a game's record up to its publisher.
+ * @param row of {@link GAME_COLUMNS}; its id, slug, title and year were checked
+ * @returns where it ends, at most {@link mostOfRow} further
+ */
+export function putGameHead(target: Buffer, at: number, row: RowView): number {
+  let end = putBytes(target, at, JSON_OF.id);
+  end = putCountAt(target, end, row, 0, 'id');
+  end = putBytes(target, end, JSON_OF.slug);
+  end = putTextAt(target, end, row, 2, 'slug');
+  end = putBytes(target, end, JSON_OF.title);
+  end = putTextAt(target, end, row, 3, 'title');
+  end = putBytes(target, end, JSON_OF.releaseYear);
+  end = putInteger(target, end, valueAt(row, 4));
+  end = putBytes(target, end, JSON_OF.description);
+  end = putTextAt(target, end, row, 5, 'description');
+  end = putBytes(target, end, JSON_OF.genres);
+  end = putTextAt(target, end, row, 6, 'genres');
+  end = putBytes(target, end, JSON_OF.developer);
+  end = putTextAt(target, end, row, 7, 'developer');
+  end = putBytes(target, end, JSON_OF.publisher);
+  return putTextAt(target, end, row, 8, 'publisher');
 }
 
 /** A game's record from its number of covers to its slug, which it ends with: the same for all of a platform. */
@@ -76,38 +84,43 @@ export function encodePlatform(
   return `{"slug":"${slug}","name":${encodeText(name)},"game_count":${games},"cover_count":${covers},"url":"${url}"}`;
 }
 
-export interface CoverFile {
-  readonly id: Value;
-  readonly variant: string | null;
-  readonly mimeType: string | null;
-  readonly width: Value;
-  readonly height: Value;
-  readonly sizeBytes: Value;
-  readonly url: string;
+/** The columns of the table of files, in the order that {@link putFile} looks for them. */
+export const FILE_COLUMNS = 'id, cover_id, variant, mime_type, width, height, size_bytes, path';
+
+/**
+ * Writes a file as it stands inside covers.
+ * @param row of {@link FILE_COLUMNS}; its id was checked
+ * @param url undefined: the path is put behind `urlHead`
+ * @returns where it ends, at most {@link mostOfRow} of the row and the address further
+ */
+export function putFile(
+  target: Buffer,
+  at: number,
+  row: RowView,
+  url: string | undefined,
+  urlHead: Uint8Array,
+): number {
+  let end = putBytes(target, at, JSON_OF.id);
+  end = putCountAt(target, end, row, 0, 'id');
+  end = putBytes(target, end, JSON_OF.variant);
+  end = putTextAt(target, end, row, 2, 'variant');
+  end = putBytes(target, end, JSON_OF.mimeType);
+  end = putTextAt(target, end, row, 3, 'mime_type');
+  end = putBytes(target, end, JSON_OF.width);
+  end = putCountAt(target, end, row, 4, 'width');
+  end = putBytes(target, end, JSON_OF.height);
+  end = putCountAt(target, end, row, 5, 'height');
+  end = putBytes(target, end, JSON_OF.sizeBytes);
+  end = putCountAt(target, end, row, 6, 'size_bytes');
+  end = putBytes(target, end, JSON_OF.url);
+  end = url === undefined ? putPlainUrl(target, end, row, 7, urlHead) : putText(target, end, url);
+  target[end] = CLOSE;
+  return end + 1;
 }
 
-/** At least as many bytes as {@link putFile} writes. */
-export function mostOfFile({ variant, mimeType, url }: CoverFile): number {
-  return FIXED_BYTES + mostBytes((variant?.length ?? 0) + (mimeType?.length ?? 0) + url.length);
-}
-
-/** Writes a file as it stands inside covers. @returns where it ends */
-export function putFile(target: Buffer, at: number, file: CoverFile): number {
-  let end = putAscii(target, at, '{"id":');
-  end = putInteger(target, end, file.id);
-  end = putAscii(target, end, ',"variant":');
-  end = putText(target, end, file.variant);
-  end = putAscii(target, end, ',"mime_type":');
-  end = putText(target, end, file.mimeType);
-  end = putAscii(target, end, ',"width":');
-  end = putInteger(target, end, file.width);
-  end = putAscii(target, end, ',"height":');
-  end = putInteger(target, end, file.height);
-  end = putAscii(target, end, ',"size_bytes":');
-  end = putInteger(target, end, file.sizeBytes);
-  end = putAscii(target, end, ',"url":');
-  end = putText(target, end, file.url);
-  return putAscii(target, end, '}');
+/** At least as many bytes as the JSON of a row and so many bytes besides take. */
+export function mostOfRow(row: RowView, besides: number): number {
+  return FIXED_BYTES + mostBytes(bytesOf(row) + besides);
 }
 
 /** More than the names, numbers and marks of any record here take. */

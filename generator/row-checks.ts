@@ -3,8 +3,11 @@
  * throws a {@link RowFault}, whose message is the reason in `report.json`.
  */
 import type { Value } from '../database/database.ts';
+import { Kind, type RowView, valueAt } from '../database/row-view.ts';
 import { isSlug } from '../format/layout.ts';
 import { type Id, readId } from './row-columns.ts';
+
+const ZERO = 0x30;
 
 /** The row breaks the contract and is left out. */
 export class RowFault extends Error {
@@ -54,6 +57,8 @@ export function checkOptionalYear(value: Value): number | null {
 }
 
 const TIME = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?Z?$/;
+/** The form of nearly every time; zeros are digits. */
+const USUAL_TIME = Buffer.from('0000-00-00 00:00:00');
 /**
  * The start of each day that was met, in seconds since 1970, by its date as a number (20260131);
  * NaN for one that does not exist.
@@ -61,24 +66,45 @@ const TIME = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?Z?$/;
 const days = new Map<number, number>();
 
 /** @returns seconds since 1970 in UTC, or NaN for null */
-export function checkOptionalTime(value: Value, column: string): number {
-  if (value === null) return Number.NaN;
-  if (typeof value !== 'string' || !TIME.test(value)) throw new RowFault(`${column} is not a time`);
-  const date =
-    (twoDigits(value, 0) * 100 + twoDigits(value, 2)) * 10_000 +
-    twoDigits(value, 5) * 100 +
-    twoDigits(value, 8);
+export function checkOptionalTime(row: RowView, column: number, name: string): number {
+  if (row.kind[column] === Kind.NULL) return Number.NaN;
+  let { bytes } = row;
+  let from = row.start[column] as number;
+  if (!isUsualTime(row, column)) {
+    const value = valueAt(row, column);
+    if (typeof value !== 'string' || !TIME.test(value)) throw new RowFault(`${name} is not a time`);
+    bytes = Buffer.from(value);
+    from = 0;
+  }
+  const seconds = secondsAt(bytes, from);
+  if (Number.isNaN(seconds)) throw new RowFault(`${name} is not a time that exists`);
+  return seconds;
+}
+
+function isUsualTime({ bytes, kind, start, end }: RowView, column: number): boolean {
+  const from = start[column] as number;
+  const length = (end[column] as number) - from;
+  if (kind[column] !== Kind.TEXT || length !== USUAL_TIME.length) return false;
+  for (let i = 0; i < length; i++) {
+    const byte = bytes[from + i] as number;
+    const isDigit = byte >= ZERO && byte <= ZERO + 9;
+    if (USUAL_TIME[i] === ZERO ? !isDigit : byte !== USUAL_TIME[i]) return false;
+  }
+  return true;
+}
+
+/** @returns NaN for a time that does not exist */
+function secondsAt(bytes: Buffer, from: number): number {
+  const two = (at: number) =>
+    ((bytes[from + at] as number) - ZERO) * 10 + (bytes[from + at + 1] as number) - ZERO;
+  const date = (two(0) * 100 + two(2)) * 10_000 + two(5) * 100 + two(8);
   let day = days.get(date);
   if (day === undefined) {
-    day = startOfDay(value.slice(0, 10));
+    day = startOfDay(bytes.toString('latin1', from, from + 'YYYY-MM-DD'.length));
     days.set(date, day);
   }
-  const hour = twoDigits(value, 11);
-  const minute = twoDigits(value, 14);
-  const second = twoDigits(value, 17);
-  if (Number.isNaN(day) || hour > 23 || minute > 59 || second > 59) {
-    throw new RowFault(`${column} is not a time that exists`);
-  }
+  const [hour, minute, second] = [two(11), two(14), two(17)];
+  if (hour > 23 || minute > 59 || second > 59) return Number.NaN;
   return day + hour * 3600 + minute * 60 + second;
 }
 
@@ -89,11 +115,6 @@ function startOfDay(date: string): number {
   return exists && !date.startsWith('0000') ? time / 1000 : Number.NaN;
 }
 
-function twoDigits(text: string, at: number): number {
-  return (text.charCodeAt(at) - 48) * 10 + text.charCodeAt(at + 1) - 48;
-}
-
-const PLAIN_PATH = /^[A-Za-z0-9_~-][A-Za-z0-9_~-]*(?:[./][A-Za-z0-9_~-]+)*$/;
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
 
 /**
@@ -101,8 +122,6 @@ const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
  * @param filesUrl what a relative path is joined to, without a slash at its end
  */
 export function checkFileUrl(value: Value, filesUrl: string): string {
-  // Nearly every path: nothing to encode, no scheme, no way up.
-  if (typeof value === 'string' && PLAIN_PATH.test(value)) return `${filesUrl}/${value}`;
   if (typeof value !== 'string' || value.trim() === '') throw new RowFault('path is empty');
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
   if (/[\u0000-\u001f\u007f]/.test(value)) throw new RowFault('path has control characters');

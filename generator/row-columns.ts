@@ -176,27 +176,3 @@ export function makeTextWriter({ chunks, columns: { chunkOf, start, length } }: 
     },
   };
 }
-
-/** Values that repeat often, each stored once; null is a value like any other. */
-export interface Interned {
-  /** The number of a value; new values get the next. */
-  numberOf(value: string | null): number;
-  readonly values: readonly (string | null)[];
-}
-
-export function intern(): Interned {
-  const known = new Map<string | null, number>();
-  const values: (string | null)[] = [];
-  return {
-    numberOf(value) {
-      let number = known.get(value);
-      if (number === undefined) {
-        number = values.length;
-        known.set(value, number);
-        values.push(value);
-      }
-      return number;
-    },
-    values,
-  };
-}

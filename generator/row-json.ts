@@ -1,0 +1,105 @@
+/**
+ * Writes values of rows as JSON: the bytes that they came in where these can stand as they are, and
+ * otherwise the value. Each throws a RowFault on one that breaks the contract.
+ */
+import { Kind, type RowView, valueAt } from '../database/row-view.ts';
+import { putBytes, putInteger, putText, putTextBytes } from './json-bytes.ts';
+import { checkFileUrl, checkOptionalCount, checkOptionalText } from './row-checks.ts';
+
+const QUOTE = 0x22;
+const ZERO = 0x30;
+
+/** How many bytes all values of a row have. */
+export function bytesOf({ kind, start, end }: RowView): number {
+  let bytes = 0;
+  for (let column = 0; column < kind.length; column++) {
+    if (kind[column] !== Kind.NULL) bytes += (end[column] as number) - (start[column] as number);
+  }
+  return bytes;
+}
+
+/** Whether a value is a text of ASCII characters. */
+export function isAscii(row: RowView, column: number, text: string): boolean {
+  if (row.kind[column] !== Kind.TEXT) return valueAt(row, column) === text;
+  const from = row.start[column] as number;
+  if ((row.end[column] as number) - from !== text.length) return false;
+  for (let i = 0; i < text.length; i++) {
+    if (row.bytes[from + i] !== text.charCodeAt(i)) return false;
+  }
+  return true;
+}
+
+/** Writes a text that may be unknown; an empty one is. @returns where it ends */
+export function putTextAt(
+  target: Buffer,
+  at: number,
+  row: RowView,
+  column: number,
+  name: string,
+): number {
+  const from = row.start[column] as number;
+  const to = row.end[column] as number;
+  if (row.kind[column] === Kind.TEXT && from < to) {
+    return putTextBytes(target, at, row.bytes, from, to);
+  }
+  return putText(target, at, checkOptionalText(valueAt(row, column), name));
+}
+
+/** Writes a whole number that may be unknown. @returns where it ends */
+export function putCountAt(
+  target: Buffer,
+  at: number,
+  row: RowView,
+  column: number,
+  name: string,
+): number {
+  const from = row.start[column] as number;
+  // Neither a sign nor zeros before it.
+  if (row.kind[column] === Kind.INTEGER && (row.bytes[from] as number) > ZERO) {
+    return putBytes(target, at, row.bytes, from, row.end[column]);
+  }
+  return putInteger(target, at, checkOptionalCount(valueAt(row, column), name));
+}
+
+/** What of a path can stand in an address: 1, alone, or 2, between others. */
+const PLAIN_IN_PATH = new Uint8Array(256);
+for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_~-') {
+  PLAIN_IN_PATH[character.charCodeAt(0)] = 1;
+}
+for (const character of './') PLAIN_IN_PATH[character.charCodeAt(0)] = 2;
+
+/**
+ * The address of a cover file.
+ * @returns undefined for the path of nearly every file: {@link putPlainUrl} writes it
+ */
+export function oddUrlAt(row: RowView, column: number, filesUrl: string): string | undefined {
+  if (row.kind[column] === Kind.TEXT) {
+    const to = row.end[column] as number;
+    let last = 2;
+    for (let at = row.start[column] as number; at < to; at++) {
+      const use = PLAIN_IN_PATH[row.bytes[at] as number] as number;
+      // No way up, nothing empty, and nothing to encode.
+      if (use === 0 || (use === 2 && last === 2)) {
+        last = 2;
+        break;
+      }
+      last = use;
+    }
+    if (last === 1) return undefined;
+  }
+  return checkFileUrl(valueAt(row, column), filesUrl);
+}
+
+/** @param head the JSON of what the path is joined to, with a slash at its end */
+export function putPlainUrl(
+  target: Buffer,
+  at: number,
+  row: RowView,
+  column: number,
+  head: Uint8Array,
+): number {
+  const end = putBytes(target, at, head);
+  const after = putBytes(target, end, row.bytes, row.start[column], row.end[column]);
+  target[after] = QUOTE;
+  return after + 1;
+}

@@ -1,0 +1,115 @@
+/**
+ * Values of rows written as JSON straight from their bytes: the same as what is made of the value
+ * by itself, for whatever a row holds.
+ */
+import { expect, test } from 'vitest';
+import { viewOf } from '../database/row-view.ts';
+import { intern } from '../generator/intern.ts';
+import { checkFileUrl, checkOptionalTime } from '../generator/row-checks.ts';
+import { isAscii, oddUrlAt, putCountAt, putPlainUrl, putTextAt } from '../generator/row-json.ts';
+import { makeRandom } from './catalogue/random.ts';
+
+const random = makeRandom(11);
+const view = viewOf(1);
+const target = Buffer.alloc(4096);
+
+function textOf(characters: readonly string[], most: number): string {
+  return Array.from({ length: random.below(most) }, () => random.pick(characters)).join('');
+}
+
+test('texts of any characters', () => {
+  const characters = [
+    'a',
+    'Z',
+    '0',
+    ' ',
+    '"',
+    '\\',
+    '/',
+    '\n',
+    '\u0000',
+    '\u007f',
+    'é',
+    '任',
+    '😀',
+  ];
+  for (let i = 0; i < 3000; i++) {
+    const text = textOf(i % 2 ? characters : characters.slice(0, 4), 9);
+    const end = putTextAt(target, 0, view([text]), 0, 'title');
+    expect(target.toString('utf8', 0, end)).toBe(text === '' ? 'null' : JSON.stringify(text));
+  }
+  expect(target.toString('utf8', 0, putTextAt(target, 0, view([null]), 0, 'title'))).toBe('null');
+  expect(() => putTextAt(target, 0, view([5]), 0, 'genres')).toThrow('genres is not text');
+});
+
+test('whole numbers that may be unknown', () => {
+  for (const value of [0, 7, 10, 2 ** 32, 2 ** 53 - 1, '18446744073709551615', null]) {
+    const end = putCountAt(target, 0, view([value]), 0, 'width');
+    expect(target.toString('latin1', 0, end)).toBe(String(value));
+  }
+  for (const value of [-1, 1.5, 'x', '', '-9007199254740993']) {
+    const put = () => putCountAt(target, 0, view([value]), 0, 'width');
+    expect(put).toThrow('width is not an unsigned whole number');
+  }
+});
+
+test('addresses of files, plain ones and others', () => {
+  const head = 'https://files.example.org';
+  const characters = ['a', 'B', '9', '_', '~', '-', '.', '/', ' ', '%', 'é', ':', '?'];
+  const urlAt = (path: string) => {
+    const row = view([path]);
+    const url = oddUrlAt(row, 0, head);
+    if (url !== undefined) return url;
+    const end = putPlainUrl(target, 0, row, 0, Buffer.from(`"${head}/`));
+    return JSON.parse(target.toString('utf8', 0, end)) as string;
+  };
+  const outcome = (make: () => string) => {
+    try {
+      return make();
+    } catch (error) {
+      return (error as Error).message;
+    }
+  };
+  for (let i = 0; i < 5000; i++) {
+    const path = textOf(i % 2 ? characters : characters.slice(0, 8), 8);
+    expect(outcome(() => urlAt(path))).toBe(outcome(() => checkFileUrl(path, head)));
+  }
+  expect(oddUrlAt(view(['a1/b-2/c_3.jpg']), 0, head)).toBeUndefined();
+});
+
+test('times in their usual form and in others', () => {
+  const secondsOf = (value: string | null) => checkOptionalTime(view([value]), 0, 'approved_at');
+  const expected = Date.UTC(2026, 1, 28, 3, 4, 5) / 1000;
+  for (const form of ['2026-02-28 03:04:05', '2026-02-28T03:04:05', '2026-02-28 03:04:05.999Z']) {
+    expect(secondsOf(form)).toBe(expected);
+  }
+  expect(secondsOf(null)).toBeNaN();
+  for (const none of ['2026-02-29 00:00:00', '0000-00-00 00:00:00', '2026-01-01 24:00:00']) {
+    expect(() => secondsOf(none)).toThrow('approved_at is not a time that exists');
+  }
+  for (const other of ['', '2026-01-01', '2026-01-01 00:00:0x', '2026-01-01_00:00:00']) {
+    expect(() => secondsOf(other)).toThrow('approved_at is not a time');
+  }
+});
+
+test('repeated values have one number each, however many there are', () => {
+  const { numberAt, values } = intern();
+  const known = new Map<string | null, number>();
+  const all = Array.from({ length: 3000 }, (_, i) => (i % 9 ? `value ${i}` : 'v'.repeat(i / 9)));
+  for (let i = 0; i < 20_000; i++) {
+    const value = i % 50 ? random.pick(all) : null;
+    const number = numberAt(view([value]), 0, 'region');
+    // An empty text is unknown.
+    const text = value === '' ? null : value;
+    if (!known.has(text)) known.set(text, known.size);
+    expect(number).toBe(known.get(text));
+    expect(values[number]).toBe(text);
+  }
+});
+
+test('a text of ASCII is told from all others', () => {
+  expect(isAscii(view(['approved']), 0, 'approved')).toBe(true);
+  for (const other of ['Approved', 'approve', 'approved ', '', null, 1]) {
+    expect(isAscii(view([other]), 0, 'approved')).toBe(false);
+  }
+});
