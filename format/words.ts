@@ -64,6 +64,61 @@ export function wordsOf(text: string): string[] {
   return words;
 }
 
+/** What a byte of printable ASCII is in a word: folded, or one of these. */
+const SEPARATES = 1;
+const IS_LEFT_OUT = 2;
+/** By byte; 0 is no printable ASCII. */
+const ASCII_FOLDED = new Uint8Array(256);
+for (let byte = 0x20; byte <= 0x7e; byte++) {
+  const character = String.fromCharCode(byte).toLowerCase();
+  const [word] = wordsOf(character);
+  if (word !== undefined) ASCII_FOLDED[byte] = word.charCodeAt(0);
+  else ASCII_FOLDED[byte] = wordsOf(`a${character}a`).length === 1 ? IS_LEFT_OUT : SEPARATES;
+}
+
+/** The words of one text after another, as bytes. */
+export interface AsciiWords {
+  /** How many there are. */
+  count: number;
+  /** Where each starts and ends in `bytes`. */
+  readonly start: number[];
+  readonly end: number[];
+  bytes: Uint8Array;
+}
+
+/**
+ * As {@link wordsOf}, of a text in UTF-8 whose words are put into `words` without a string.
+ * @returns false when the text is not of printable ASCII, and `words` are of no use
+ */
+export function readAsciiWords(
+  text: Uint8Array,
+  from: number,
+  to: number,
+  words: AsciiWords,
+): boolean {
+  if (words.bytes.length < to - from) words.bytes = new Uint8Array((to - from) * 2);
+  const { bytes, start, end } = words;
+  let count = 0;
+  let used = 0;
+  let first = 0;
+  for (let at = from; at < to; at++) {
+    const folded = ASCII_FOLDED[text[at] as number] as number;
+    if (folded > IS_LEFT_OUT) bytes[used++] = folded;
+    else if (folded === 0) return false;
+    else if (folded === SEPARATES && used > first) {
+      start[count] = first;
+      end[count++] = used;
+      first = used;
+    }
+  }
+  if (used > first) {
+    start[count] = first;
+    end[count++] = used;
+  }
+  words.count = count;
+  return true;
+}
+
 const JOINED_WORD =
   /^[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}]+$/u;
 

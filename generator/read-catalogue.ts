@@ -208,7 +208,7 @@ export async function readGames(
     ids: { high, low },
     titles: titles.texts,
     slugs: slugs.texts,
-    genres: genres.values,
+    genres: genres.values(),
     ...others,
   };
 }
@@ -255,7 +255,7 @@ export async function readCovers(read: ReadTable, report: Report, games: Games):
     columns.approvedAt[place] = approvedAt;
   });
   const { idHigh: high, idLow: low, ...others } = columns;
-  return { rows, ids: { high, low }, regions: regions.values, types: types.values, ...others };
+  return { rows, ids: { high, low }, regions: regions.values(), types: types.values(), ...others };
 }
 
 /** Covers of so many successive numbers have their files in one bucket of the spool. */

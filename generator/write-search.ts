@@ -6,12 +6,20 @@ import { encodeColumns } from '../format/columns.ts';
 import { MINISEARCH, SEARCH_INDEX } from '../format/layout.ts';
 import type { ManifestFile } from '../format/manifest.ts';
 import { type Postings, searchColumns } from '../format/search-index.ts';
-import { foldCase, isJoinedScript, LONGEST_QUERY, wordsOf } from '../format/words.ts';
+import {
+  type AsciiWords,
+  foldCase,
+  isJoinedScript,
+  LONGEST_QUERY,
+  readAsciiWords,
+  wordsOf,
+} from '../format/words.ts';
 import { writeWhole } from './file-writer.ts';
 import { encodeMiniSearch } from './minisearch.ts';
 import { type Numbering, startsOf } from './numbering.ts';
 import { type Covers, type Games, NO_YEAR, type Platform } from './read-catalogue.ts';
 import { openTexts } from './row-columns.ts';
+import { makeTextNumbers, type TextNumbers } from './text-numbers.ts';
 
 export async function writeSearch(
   dir: string,
@@ -21,6 +29,8 @@ export async function writeSearch(
   numbering: Numbering,
 ): Promise<ManifestFile[]> {
   const titleAt = openTexts(games.titles);
+  const { chunks, columns: titles } = games.titles;
+  const ascii: AsciiWords = { count: 0, start: [], end: [], bytes: new Uint8Array(256) };
   const slugAt = openTexts(games.slugs, 'latin1');
   const { placeOfRank } = numbering;
   const count = placeOfRank.length;
@@ -32,14 +42,23 @@ export async function writeSearch(
   for (let rank = 0; rank < count; rank++) {
     const place = placeOfRank[rank] as number;
     let different = 0;
-    for (const word of wordsOf(titleAt(place))) {
-      if (!words.add(words.numberOf(word), rank)) continue;
-      different++;
-      if (isJoinedScript(word)) addEndings(word, rank, endings);
+    const title = chunks[titles.chunkOf[place] as number] as Uint8Array;
+    const from = titles.start[place] as number;
+    if (readAsciiWords(title, from, from + (titles.length[place] as number), ascii)) {
+      for (let i = 0; i < ascii.count; i++) {
+        const [start, end] = [ascii.start[i] as number, ascii.end[i] as number];
+        if (words.add(words.numbers.numberOfBytes(ascii.bytes, start, end), rank)) different++;
+      }
+    } else {
+      for (const word of wordsOf(titleAt(place))) {
+        if (!words.add(words.numbers.numberOf(word), rank)) continue;
+        different++;
+        if (isJoinedScript(word)) addEndings(word, rank, endings);
+      }
     }
     wordCounts[rank] = different;
     const genre = games.genres[games.genresOf[place] as number] ?? null;
-    if (genre !== null) genres.add(genres.numberOf(foldCase(genre)), rank);
+    if (genre !== null) genres.add(genres.numbers.numberOf(foldCase(genre)), rank);
   }
   const { years, yearOfRank, ranksByYear, yearStart } = orderByYear(games, placeOfRank);
   const builtWords = words.build();
@@ -73,13 +92,13 @@ function addEndings(word: string, rank: number, endings: PostingsBuilder): void 
   const characters = [...word];
   for (let from = 0; from + 1 < characters.length; from++) {
     const ending = characters.slice(from, from + LONGEST_QUERY).join('');
-    endings.add(endings.numberOf(ending), rank);
+    endings.add(endings.numbers.numberOf(ending), rank);
   }
 }
 
 interface PostingsBuilder {
-  /** The number of a text, which will have a rank at least. */
-  numberOf(text: string): number;
+  /** Numbers the texts, each of which will have a rank at least. */
+  readonly numbers: TextNumbers;
   /**
    * Ranks come ascending for each text, which is given by its number. A repeated rank of the same
    * text is one, and counted.
@@ -93,7 +112,7 @@ const MOST_FREQUENT = 255;
 
 /** Gathers (text, rank) pairs and sorts them by text in two linear passes. */
 function postingsBuilder(): PostingsBuilder {
-  const known = new Map<string, number>();
+  const numbers = makeTextNumbers();
   // By text: its last pair.
   const lastPair: number[] = [];
   let textOf = new Uint32Array(1024);
@@ -102,14 +121,7 @@ function postingsBuilder(): PostingsBuilder {
   // Nearly always 1: only the others are kept, by pair.
   const frequent = new Map<number, number>();
   return {
-    numberOf(text) {
-      let number = known.get(text);
-      if (number === undefined) {
-        number = known.size;
-        known.set(text, number);
-      }
-      return number;
-    },
+    numbers,
     add(number, rank) {
       const last = lastPair[number];
       if (last !== undefined && rankOf[last] === rank) {
@@ -126,10 +138,13 @@ function postingsBuilder(): PostingsBuilder {
       return true;
     },
     build() {
-      const texts = [...known.keys()].sort();
+      const texts = numbers.texts();
+      const inOrder = [...texts.keys()].sort((a, b) =>
+        (texts[a] as string) < (texts[b] as string) ? -1 : 1,
+      );
       const orderOf = new Uint32Array(texts.length);
-      texts.forEach((text, order) => {
-        orderOf[known.get(text) as number] = order;
+      inOrder.forEach((number, order) => {
+        orderOf[number] = order;
       });
       const orders = textOf.subarray(0, pairs).map((number) => orderOf[number] as number);
       const ranksStart = startsOf(orders, texts.length);
@@ -144,7 +159,8 @@ function postingsBuilder(): PostingsBuilder {
         const frequency = frequent.get(pair);
         if (frequency !== undefined) frequencies[at] = frequency;
       }
-      return { postings: { ...encodeTexts(texts), ranks, ranksStart }, frequencies };
+      const ordered = inOrder.map((number) => texts[number] as string);
+      return { postings: { ...encodeTexts(ordered), ranks, ranksStart }, frequencies };
     },
   };
 }
@@ -178,7 +194,7 @@ function coverPostings(
   // Each value is folded when the first cover has it.
   const numbers: number[] = [];
   const numberOf = (value: number) => {
-    numbers[value] ??= builder.numberOf(foldCase(values[value] as string));
+    numbers[value] ??= builder.numbers.numberOf(foldCase(values[value] as string));
     return numbers[value];
   };
   for (let rank = 0; rank < placeOfRank.length; rank++) {
