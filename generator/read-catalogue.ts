@@ -18,7 +18,7 @@ import {
   makeTexts,
   type Texts,
 } from './row-columns.ts';
-import { isAscii, oddUrlAt } from './row-json.ts';
+import { isText, oddUrlAt } from './row-json.ts';
 import { makeSlugSet } from './slug-set.ts';
 import type { Spool } from './spool.ts';
 import { makeCollator } from './title-order.ts';
@@ -237,7 +237,7 @@ export async function readCovers(read: ReadTable, report: Report, games: Games):
     columns.idHigh[place] = id[0];
     columns.idLow[place] = id[1];
     columns.game[place] = LEFT_OUT;
-    if (!isAscii(row, 4, 'approved')) return;
+    if (!isText(row, 4, 'approved')) return;
     const gameId = check.checkId(valueAt(row, 1), 'game_id');
     const game = findId(games.ids, games.rows, gameId, lastGame);
     if (game < 0) throw new check.RowFault('the game does not exist');

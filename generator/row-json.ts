@@ -18,8 +18,8 @@ export function bytesOf({ kind, start, end }: RowView): number {
   return bytes;
 }
 
-/** Whether a value is a text of ASCII characters. */
-export function isAscii(row: RowView, column: number, text: string): boolean {
+/** Whether a value is just this text, which is of ASCII. */
+export function isText(row: RowView, column: number, text: string): boolean {
   if (row.kind[column] !== Kind.TEXT) return valueAt(row, column) === text;
   const from = row.start[column] as number;
   if ((row.end[column] as number) - from !== text.length) return false;

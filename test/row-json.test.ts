@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 import { viewOf } from '../database/row-view.ts';
 import { intern } from '../generator/intern.ts';
 import { checkFileUrl, checkOptionalTime } from '../generator/row-checks.ts';
-import { isAscii, oddUrlAt, putCountAt, putPlainUrl, putTextAt } from '../generator/row-json.ts';
+import { isText, oddUrlAt, putCountAt, putPlainUrl, putTextAt } from '../generator/row-json.ts';
 import { makeRandom } from './catalogue/random.ts';
 
 const random = makeRandom(11);
@@ -111,8 +111,8 @@ test('repeated values have one number each, however many there are', () => {
 });
 
 test('a text of ASCII is told from all others', () => {
-  expect(isAscii(view(['approved']), 0, 'approved')).toBe(true);
+  expect(isText(view(['approved']), 0, 'approved')).toBe(true);
   for (const other of ['Approved', 'approve', 'approved ', '', null, 1]) {
-    expect(isAscii(view([other]), 0, 'approved')).toBe(false);
+    expect(isText(view([other]), 0, 'approved')).toBe(false);
   }
 });
