@@ -12,7 +12,6 @@ import { Kind, type RowView } from './row-view.ts';
 interface Packet {
   readonly buffer: Buffer;
   offset: number;
-  readonly end: number;
   isEOF(): boolean;
 }
 

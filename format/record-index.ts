@@ -141,7 +141,7 @@ export function findGame(
     const isOfPlatform = game >= first_game && game < first_game + count;
     if (
       isOfPlatform &&
-      equals(slug, slugText, slugStart[game] as number, slugStart[game + 1] as number)
+      equalsAscii(slug, slugText, slugStart[game] as number, slugStart[game + 1] as number)
     ) {
       return game;
     }
@@ -232,10 +232,11 @@ export function slugHash(platform: number, slug: string): number {
   return (hash ^ (hash >>> 13)) >>> 0;
 }
 
-function equals(slug: string, text: Uint8Array, start: number, end: number): boolean {
-  if (slug.length !== end - start) return false;
-  for (let i = 0; i < slug.length; i++) {
-    if (slug.charCodeAt(i) !== text[start + i]) return false;
+/** Whether a text of ASCII stands from one place to before another. */
+export function equalsAscii(text: string, bytes: Uint8Array, start: number, end: number): boolean {
+  if (text.length !== end - start) return false;
+  for (let i = 0; i < text.length; i++) {
+    if (text.charCodeAt(i) !== bytes[start + i]) return false;
   }
   return true;
 }

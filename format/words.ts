@@ -76,47 +76,39 @@ for (let byte = 0x20; byte <= 0x7e; byte++) {
   else ASCII_FOLDED[byte] = wordsOf(`a${character}a`).length === 1 ? IS_LEFT_OUT : SEPARATES;
 }
 
-/** The words of one text after another, as bytes. */
+/** The words of one text after another, each behind the one before. */
 export interface AsciiWords {
-  /** How many there are. */
-  count: number;
-  /** Where each starts and ends in `bytes`. */
-  readonly start: number[];
-  readonly end: number[];
   bytes: Uint8Array;
+  /** By word: where it ends in the bytes, and the next begins. */
+  readonly end: number[];
 }
 
 /**
  * As {@link wordsOf}, of a text in UTF-8 whose words are put into `words` without a string.
- * @returns false when the text is not of printable ASCII, and `words` are of no use
+ * @returns how many there are, or -1 when the text is not of printable ASCII
  */
 export function readAsciiWords(
   text: Uint8Array,
   from: number,
   to: number,
   words: AsciiWords,
-): boolean {
+): number {
   if (words.bytes.length < to - from) words.bytes = new Uint8Array((to - from) * 2);
-  const { bytes, start, end } = words;
+  const { bytes, end } = words;
   let count = 0;
   let used = 0;
   let first = 0;
   for (let at = from; at < to; at++) {
     const folded = ASCII_FOLDED[text[at] as number] as number;
     if (folded > IS_LEFT_OUT) bytes[used++] = folded;
-    else if (folded === 0) return false;
+    else if (folded === 0) return -1;
     else if (folded === SEPARATES && used > first) {
-      start[count] = first;
       end[count++] = used;
       first = used;
     }
   }
-  if (used > first) {
-    start[count] = first;
-    end[count++] = used;
-  }
-  words.count = count;
-  return true;
+  if (used > first) end[count++] = used;
+  return count;
 }
 
 const JOINED_WORD =

@@ -64,13 +64,13 @@ export const NO_YEAR = -0x8000;
 
 /**
  * Reads a table to its end, each row that breaks the contract left out and reported.
- * @param columns the first is `id`, which the rows are ordered by
+ * @param columns the first is `id`, which the rows are ordered by and `onRow` is handed besides
  * @returns how many rows there were
  */
 export type ReadTable = (
   table: Table,
   columns: string,
-  onRow: (row: RowView) => void,
+  onRow: (row: RowView, id: Value) => void,
 ) => Promise<number>;
 
 /**
@@ -89,7 +89,7 @@ export function makeReadTable(reader: Reader, report: Report, onRows: OnRows): R
     await reader.each(`SELECT ${columns} FROM ${table} ORDER BY id`, (row) => {
       id = valueAt(row, 0);
       try {
-        onRow(row);
+        onRow(row, id);
       } catch (error) {
         if (!(error instanceof check.RowFault)) throw error;
         report.leaveOut(table, id, error.message);
@@ -114,6 +114,26 @@ function shareOf(id: Value, last: Value): number {
   return Math.min(Number(id) / Number(last), 0.999) || 0;
 }
 
+/** Takes the ids of a table's rows in the order of reading. */
+function makeIds() {
+  const { columns: ids, reserve } = growingColumns({ high: Uint32Array, low: Uint32Array });
+  const checkAscends = ascendingIds();
+  let rows = 0;
+  return {
+    ids,
+    rows: () => rows,
+    /** @returns the row's place: how many were taken before it */
+    take(value: Value): number {
+      const id = check.checkId(value);
+      checkAscends(id);
+      reserve(rows);
+      ids.high[rows] = id[0];
+      ids.low[rows] = id[1];
+      return rows++;
+    },
+  };
+}
+
 /** Takes ids in the order of reading. @returns what throws on one that is not above the one before */
 function ascendingIds(): (id: Id) => void {
   let last: Id = [-1, 0];
@@ -128,9 +148,9 @@ export async function readPlatforms(read: ReadTable) {
   const found: (Platform & { id: string })[] = [];
   const taken = new Set<string>();
   const slugs = new Set<string>();
-  await read('platforms', 'id, slug, name', (row) => {
-    check.checkId(valueAt(row, 0));
-    const id = String(valueAt(row, 0));
+  await read('platforms', 'id, slug, name', (row, value) => {
+    check.checkId(value);
+    const id = String(value);
     const slug = check.checkSlug(valueAt(row, 1));
     const name = check.checkText(valueAt(row, 2), 'name');
     if (taken.has(id)) throw new check.RowFault('the id stands twice');
@@ -151,8 +171,6 @@ export async function readPlatforms(read: ReadTable) {
 }
 
 const COLUMNS_OF_GAMES = {
-  idHigh: Uint32Array,
-  idLow: Uint32Array,
   platform: Uint32Array,
   year: Int16Array,
   genresOf: Uint32Array,
@@ -166,20 +184,15 @@ export async function readGames(
   platformNumbers: ReadonlyMap<string, number>,
   heads: Spool,
 ): Promise<Games> {
+  const { ids, take, rows } = makeIds();
   const { columns, reserve } = growingColumns(COLUMNS_OF_GAMES);
   const slugs = makeTexts();
   const titles = makeTexts();
   const genres = intern();
   const taken = makeSlugSet(slugs.texts);
-  const checkAscends = ascendingIds();
-  let rows = 0;
-  await read('games', GAME_COLUMNS, (row) => {
-    const id = check.checkId(valueAt(row, 0));
-    checkAscends(id);
-    const place = rows++;
+  await read('games', GAME_COLUMNS, (row, id) => {
+    const place = take(id);
     reserve(place);
-    columns.idHigh[place] = id[0];
-    columns.idLow[place] = id[1];
     columns.platform[place] = LEFT_OUT;
     const platform = platformNumbers.get(String(valueAt(row, 1)));
     if (platform === undefined) throw new check.RowFault('the platform does not exist');
@@ -202,20 +215,17 @@ export async function readGames(
     columns.headStart[place] = headStart;
     columns.headLength[place] = end - start;
   });
-  const { idHigh: high, idLow: low, ...others } = columns;
   return {
-    rows,
-    ids: { high, low },
+    rows: rows(),
+    ids,
     titles: titles.texts,
     slugs: slugs.texts,
     genres: genres.values(),
-    ...others,
+    ...columns,
   };
 }
 
 const COLUMNS_OF_COVERS = {
-  idHigh: Uint32Array,
-  idLow: Uint32Array,
   game: Uint32Array,
   region: Uint32Array,
   type: Uint32Array,
@@ -223,19 +233,14 @@ const COLUMNS_OF_COVERS = {
 };
 
 export async function readCovers(read: ReadTable, report: Report, games: Games): Promise<Covers> {
+  const { ids, take, rows } = makeIds();
   const { columns, reserve } = growingColumns(COLUMNS_OF_COVERS);
   const regions = intern();
   const types = intern();
-  const checkAscends = ascendingIds();
-  let rows = 0;
   let lastGame = 0;
-  await read('covers', 'id, game_id, region, type, status, approved_at', (row) => {
-    const id = check.checkId(valueAt(row, 0));
-    checkAscends(id);
-    const place = rows++;
+  await read('covers', 'id, game_id, region, type, status, approved_at', (row, id) => {
+    const place = take(id);
     reserve(place);
-    columns.idHigh[place] = id[0];
-    columns.idLow[place] = id[1];
     columns.game[place] = LEFT_OUT;
     if (!isText(row, 4, 'approved')) return;
     const gameId = check.checkId(valueAt(row, 1), 'game_id');
@@ -254,8 +259,13 @@ export async function readCovers(read: ReadTable, report: Report, games: Games):
     columns.type[place] = type;
     columns.approvedAt[place] = approvedAt;
   });
-  const { idHigh: high, idLow: low, ...others } = columns;
-  return { rows, ids: { high, low }, regions: regions.values(), types: types.values(), ...others };
+  return {
+    rows: rows(),
+    ids,
+    regions: regions.values(),
+    types: types.values(),
+    ...columns,
+  };
 }
 
 /** Covers of so many successive numbers have their files in one bucket of the spool. */
@@ -278,8 +288,8 @@ export async function readFiles(
   let lastCover = 0;
   const urlHead = Buffer.from(JSON.stringify(`${files_url}/`).slice(0, -1));
   // Not by cover: the server would sort them all first, which takes longer than to read them.
-  await read('cover_files', FILE_COLUMNS, (row) => {
-    checkAscends(check.checkId(valueAt(row, 0)));
+  await read('cover_files', FILE_COLUMNS, (row, id) => {
+    checkAscends(check.checkId(id));
     const coverId = check.checkId(valueAt(row, 1), 'cover_id');
     const cover = findId(covers.ids, covers.rows, coverId, lastCover);
     if (cover < 0) throw new check.RowFault('the cover does not exist');

@@ -3,6 +3,7 @@
  * otherwise the value. Each throws a RowFault on one that breaks the contract.
  */
 import { Kind, type RowView, valueAt } from '../database/row-view.ts';
+import { equalsAscii } from '../format/record-index.ts';
 import { putBytes, putInteger, putText, putTextBytes } from './json-bytes.ts';
 import { checkFileUrl, checkOptionalCount, checkOptionalText } from './row-checks.ts';
 
@@ -21,12 +22,7 @@ export function bytesOf({ kind, start, end }: RowView): number {
 /** Whether a value is just this text, which is of ASCII. */
 export function isText(row: RowView, column: number, text: string): boolean {
   if (row.kind[column] !== Kind.TEXT) return valueAt(row, column) === text;
-  const from = row.start[column] as number;
-  if ((row.end[column] as number) - from !== text.length) return false;
-  for (let i = 0; i < text.length; i++) {
-    if (row.bytes[from + i] !== text.charCodeAt(i)) return false;
-  }
-  return true;
+  return equalsAscii(text, row.bytes, row.start[column] as number, row.end[column] as number);
 }
 
 /** Writes a text that may be unknown; an empty one is. @returns where it ends */
@@ -68,25 +64,24 @@ for (const character of 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz012
 }
 for (const character of './') PLAIN_IN_PATH[character.charCodeAt(0)] = 2;
 
+/** Whether a path can stand in an address as it is: no way up, nothing empty, nothing to encode. */
+function isPlainPath({ bytes, kind, start, end }: RowView, column: number): boolean {
+  if (kind[column] !== Kind.TEXT) return false;
+  let last = 2;
+  for (let at = start[column] as number; at < (end[column] as number); at++) {
+    const use = PLAIN_IN_PATH[bytes[at] as number] as number;
+    if (use === 0 || (use === 2 && last === 2)) return false;
+    last = use;
+  }
+  return last === 1;
+}
+
 /**
  * The address of a cover file.
  * @returns undefined for the path of nearly every file: {@link putPlainUrl} writes it
  */
 export function oddUrlAt(row: RowView, column: number, filesUrl: string): string | undefined {
-  if (row.kind[column] === Kind.TEXT) {
-    const to = row.end[column] as number;
-    let last = 2;
-    for (let at = row.start[column] as number; at < to; at++) {
-      const use = PLAIN_IN_PATH[row.bytes[at] as number] as number;
-      // No way up, nothing empty, and nothing to encode.
-      if (use === 0 || (use === 2 && last === 2)) {
-        last = 2;
-        break;
-      }
-      last = use;
-    }
-    if (last === 1) return undefined;
-  }
+  if (isPlainPath(row, column)) return undefined;
   return checkFileUrl(valueAt(row, column), filesUrl);
 }
 

@@ -2,7 +2,8 @@
  * Which slugs are taken on which platform: a hash table of places, so that a slug costs a few bytes
  * and is stored nowhere twice.
  */
-import { slugHash } from '../format/record-index.ts';
+import { equalsAscii, slugHash } from '../format/record-index.ts';
+import { doubledSlots, type HashSlots } from './hash-slots.ts';
 import { growingColumns, type Texts } from './row-columns.ts';
 
 export interface SlugSet {
@@ -14,28 +15,13 @@ export interface SlugSet {
 export function makeSlugSet({ chunks, columns: texts }: Texts): SlugSet {
   const { columns: known, reserve } = growingColumns({ platform: Uint32Array, hash: Uint32Array });
   // The place of each slug and one; at most half full.
-  let slots = new Uint32Array(8192);
+  let slots: HashSlots = new Uint32Array(8192);
   let taken = 0;
 
   function isAt(place: number, slug: string): boolean {
-    if (texts.length[place] !== slug.length) return false;
     const chunk = chunks[texts.chunkOf[place] as number] as Uint8Array;
     const from = texts.start[place] as number;
-    for (let i = 0; i < slug.length; i++) if (chunk[from + i] !== slug.charCodeAt(i)) return false;
-    return true;
-  }
-
-  function grow(): void {
-    const entries = slots.filter((entry) => entry !== 0);
-    slots = new Uint32Array(slots.length * 2);
-    for (const entry of entries) slots[freeSlot(known.hash[entry - 1] as number)] = entry;
-  }
-
-  function freeSlot(hash: number): number {
-    const mask = slots.length - 1;
-    let slot = hash & mask;
-    while (slots[slot] !== 0) slot = (slot + 1) & mask;
-    return slot;
+    return equalsAscii(slug, chunk, from, from + (texts.length[place] as number));
   }
 
   return {
@@ -51,7 +37,7 @@ export function makeSlugSet({ chunks, columns: texts }: Texts): SlugSet {
       known.platform[place] = platform;
       known.hash[place] = hash;
       slots[slot] = place + 1;
-      if (++taken * 2 > slots.length) grow();
+      if (++taken * 2 > slots.length) slots = doubledSlots(slots, known.hash);
       return true;
     },
   };

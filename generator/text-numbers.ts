@@ -2,6 +2,7 @@
  * Numbers texts in the order that they are met. Those of ASCII, which are nearly all and met by the
  * million, are looked up by their bytes, and no string is made of them until the end.
  */
+import { doubledSlots, freeSlot, type HashSlots } from './hash-slots.ts';
 
 export interface TextNumbers {
   /** The number of a text; a new one gets the next. */
@@ -17,47 +18,33 @@ export interface TextNumbers {
 
 export function makeTextNumbers(): TextNumbers {
   const others = new Map<string, number>();
-  // By number: where an ASCII text stands in the pool, and its hash; nothing of any other.
-  const start: number[] = [];
-  const end: number[] = [];
+  // By number: the hash of an ASCII text and where it stands in the pool, up to the start of the
+  // next; any other has no bytes there.
   const hashes: number[] = [];
+  const start = [0];
   let pool = Buffer.allocUnsafeSlow(16 * 1024);
-  let used = 0;
   // The number of each ASCII text and one; at most half full.
-  let slots = new Uint32Array(2048);
+  let slots: HashSlots = new Uint32Array(2048);
   let scratch = new Uint8Array(256);
 
   function add(hash: number, bytes: Uint8Array, from: number, to: number): number {
+    let used = start.at(-1) as number;
     if (used + to - from > pool.length) {
       const larger = Buffer.allocUnsafeSlow((used + to - from) * 2);
       pool.copy(larger, 0, 0, used);
       pool = larger;
     }
-    const number = start.push(used) - 1;
     for (let at = from; at < to; at++) pool[used++] = bytes[at] as number;
-    end.push(used);
-    hashes.push(hash);
-    if (start.length * 2 > slots.length) grow();
-    slots[freeSlot(hash)] = number + 1;
-    return number;
-  }
-
-  function grow(): void {
-    const entries = slots.filter((entry) => entry !== 0);
-    slots = new Uint32Array(slots.length * 2);
-    for (const entry of entries) slots[freeSlot(hashes[entry - 1] as number)] = entry;
-  }
-
-  function freeSlot(hash: number): number {
-    const mask = slots.length - 1;
-    let slot = hash & mask;
-    while (slots[slot] !== 0) slot = (slot + 1) & mask;
-    return slot;
+    start.push(used);
+    const entry = hashes.push(hash);
+    if (entry * 2 > slots.length) slots = doubledSlots(slots, hashes);
+    slots[freeSlot(slots, hash)] = entry;
+    return entry - 1;
   }
 
   function isAt(number: number, bytes: Uint8Array, from: number, to: number): boolean {
     const first = start[number] as number;
-    if ((end[number] as number) - first !== to - from) return false;
+    if ((start[number + 1] as number) - first !== to - from) return false;
     for (let at = from; at < to; at++) if (pool[first + at - from] !== bytes[at]) return false;
     return true;
   }
@@ -88,9 +75,8 @@ export function makeTextNumbers(): TextNumbers {
         if (unit > 0x7f) {
           const known = others.get(text);
           if (known !== undefined) return known;
-          const number = start.push(0) - 1;
-          end.push(0);
-          hashes.push(0);
+          start.push(start.at(-1) as number);
+          const number = hashes.push(0) - 1;
           others.set(text, number);
           return number;
         }
@@ -100,7 +86,9 @@ export function makeTextNumbers(): TextNumbers {
     },
     numberOfBytes,
     texts() {
-      const texts = start.map((from, number) => pool.toString('latin1', from, end[number]));
+      const texts = hashes.map((_, number) =>
+        pool.toString('latin1', start[number], start[number + 1]),
+      );
       for (const [text, number] of others) texts[number] = text;
       return texts;
     },

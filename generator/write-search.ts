@@ -30,26 +30,29 @@ export async function writeSearch(
 ): Promise<ManifestFile[]> {
   const titleAt = openTexts(games.titles);
   const { chunks, columns: titles } = games.titles;
-  const ascii: AsciiWords = { count: 0, start: [], end: [], bytes: new Uint8Array(256) };
+  const ascii: AsciiWords = { bytes: new Uint8Array(256), end: [] };
   const slugAt = openTexts(games.slugs, 'latin1');
   const { placeOfRank } = numbering;
-  const count = placeOfRank.length;
+  const ranks = placeOfRank.length;
   const words = postingsBuilder();
   const endings = postingsBuilder();
   const genres = postingsBuilder();
+  const genreNumber = foldedNumbers(genres, games.genres);
   // As MiniSearch counts: the number of different words of each title.
-  const wordCounts = new Uint16Array(count);
-  for (let rank = 0; rank < count; rank++) {
+  const wordCounts = new Uint16Array(ranks);
+  for (let rank = 0; rank < ranks; rank++) {
     const place = placeOfRank[rank] as number;
     let different = 0;
     const title = chunks[titles.chunkOf[place] as number] as Uint8Array;
     const from = titles.start[place] as number;
-    if (readAsciiWords(title, from, from + (titles.length[place] as number), ascii)) {
-      for (let i = 0; i < ascii.count; i++) {
-        const [start, end] = [ascii.start[i] as number, ascii.end[i] as number];
-        if (words.add(words.numbers.numberOfBytes(ascii.bytes, start, end), rank)) different++;
-      }
-    } else {
+    const count = readAsciiWords(title, from, from + (titles.length[place] as number), ascii);
+    let start = 0;
+    for (let word = 0; word < count; word++) {
+      const end = ascii.end[word] as number;
+      if (words.add(words.numbers.numberOfBytes(ascii.bytes, start, end), rank)) different++;
+      start = end;
+    }
+    if (count < 0) {
       for (const word of wordsOf(titleAt(place))) {
         if (!words.add(words.numbers.numberOf(word), rank)) continue;
         different++;
@@ -57,8 +60,8 @@ export async function writeSearch(
       }
     }
     wordCounts[rank] = different;
-    const genre = games.genres[games.genresOf[place] as number] ?? null;
-    if (genre !== null) genres.add(genres.numbers.numberOf(foldCase(genre)), rank);
+    const genre = games.genresOf[place] as number;
+    if (games.genres[genre] !== null) genres.add(genreNumber(genre), rank);
   }
   const { years, yearOfRank, ranksByYear, yearStart } = orderByYear(games, placeOfRank);
   const builtWords = words.build();
@@ -67,7 +70,7 @@ export async function writeSearch(
     return `${platforms[games.platform[place] as number]?.slug}/${slugAt(place)}`;
   };
   const columns = searchColumns({
-    games: count,
+    games: ranks,
     words: builtWords.postings,
     endings: endings.build().postings,
     regions: coverPostings(numbering, covers.regions, covers.region),
@@ -184,6 +187,15 @@ function encodeTexts(texts: readonly string[]): Pick<Postings, 'text' | 'textSta
   return { text, textStart };
 }
 
+/** @returns what gives a folded value's number in the postings; each is folded when it is first met */
+function foldedNumbers({ numbers }: PostingsBuilder, values: readonly (string | null)[]) {
+  const known: number[] = [];
+  return (value: number): number => {
+    known[value] ??= numbers.numberOf(foldCase(values[value] as string));
+    return known[value];
+  };
+}
+
 /** The games that have an approved cover with each value of a column. */
 function coverPostings(
   { placeOfRank, numberOfGame, firstCover, placeOfCover }: Numbering,
@@ -191,12 +203,7 @@ function coverPostings(
   column: Uint32Array,
 ): Postings {
   const builder = postingsBuilder();
-  // Each value is folded when the first cover has it.
-  const numbers: number[] = [];
-  const numberOf = (value: number) => {
-    numbers[value] ??= builder.numbers.numberOf(foldCase(values[value] as string));
-    return numbers[value];
-  };
+  const numberOf = foldedNumbers(builder, values);
   for (let rank = 0; rank < placeOfRank.length; rank++) {
     const game = numberOfGame[placeOfRank[rank] as number] as number;
     for (
