@@ -1,7 +1,7 @@
 /**
  * `npm run demo`: the whole line on a sample catalogue. It makes an SQLite database in a temporary
- * folder, issues a key, starts the scheduled generator, the proxy and the pages of API keys as they
- * are run in earnest, and ends all of it, the folder included, on SIGTERM or Ctrl-C.
+ * folder, issues a key, starts the schedule, the proxy and the account pages as operators start
+ * them, and ends all of it, the folder included, on SIGTERM or Ctrl-C.
  */
 import '../environment/node-version.ts';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -13,9 +13,16 @@ import { openDatabase } from '../database/open.ts';
 import { createKeysTables } from '../database/schema.ts';
 import { ConfigurationError, readEnvironment } from '../environment/environment.ts';
 import { createSignInLink } from '../keys/sign-in.ts';
+import { readArguments } from '../program/arguments.ts';
 import { loadCatalogue } from '../test/catalogue/load.ts';
 import { sampleCatalogue } from '../test/catalogue/sample.ts';
 
+const USAGE = `npm run demo
+
+Runs the whole product on a sample catalogue until Ctrl-C. HOST, PORT and
+ADMIN_PORT say where it listens.
+`;
+const EXECUTABLE = path.join(import.meta.dirname, '../bin/cover-catalogue');
 const KEY_LIMIT = '6000';
 const READY_DEADLINE_MS = 45_000;
 const STOP_DEADLINE_MS = 12_000;
@@ -27,6 +34,7 @@ const children = new Map<ChildProcess, string>();
 let isStopping = false;
 
 async function main(): Promise<void> {
+  readArguments(USAGE, {});
   const {
     HOST: host,
     PORT: port,
@@ -58,9 +66,9 @@ async function main(): Promise<void> {
   await makeCatalogue(environment.DATABASE_URL);
   const key = await issueKey(environment);
   say('Generating and starting the proxy …');
-  start('the proxy', 'proxy/main.ts', environment);
-  start('the scheduled generator', 'generator/schedule.ts', environment);
-  start('the pages of API keys', 'keys/web/main.ts', environment);
+  start('the proxy', 'proxy', environment);
+  start('the schedule', 'schedule', environment);
+  start('the account pages', 'account', environment);
   await waitUntilReady(`http://127.0.0.1:${adminPort}/readyz`);
   await waitUntilReady(`${environment.KEYS_URL}/account/sign-in`);
   const [asUser, asModerator] = await makeLinks(environment.DATABASE_URL, api);
@@ -123,7 +131,7 @@ async function freePort(): Promise<number> {
 
 function issueKey(environment: NodeJS.ProcessEnv): Promise<string> {
   const issue = ['issue', '--limit', KEY_LIMIT, '--note', 'demo'];
-  const child = run('keys/main.ts', issue, environment, 'pipe');
+  const child = run('keys', issue, environment, 'pipe');
   let printed = '';
   let said = '';
   child.stdout?.setEncoding('utf8').on('data', (text) => {
@@ -140,8 +148,8 @@ function issueKey(environment: NodeJS.ProcessEnv): Promise<string> {
   });
 }
 
-function start(name: string, program: string, environment: NodeJS.ProcessEnv): void {
-  const child = run(program, [], environment);
+function start(name: string, command: string, environment: NodeJS.ProcessEnv): void {
+  const child = run(command, [], environment);
   children.set(child, name);
   child.once('exit', (code, signal) => {
     children.delete(child);
@@ -152,12 +160,12 @@ function start(name: string, program: string, environment: NodeJS.ProcessEnv): v
 }
 
 function run(
-  program: string,
+  command: string,
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
   stderr: 'inherit' | 'pipe' = 'inherit',
 ): ChildProcess {
-  return spawn(process.execPath, [path.join(import.meta.dirname, '..', program), ...args], {
+  return spawn(EXECUTABLE, [command, ...args], {
     env: environment,
     stdio: ['ignore', 'pipe', stderr],
   });

@@ -57,7 +57,7 @@ export const VARIABLES = {
   ),
   GENERATE_CRON: variable(
     '*/15 * * * *',
-    'when `npm run schedule` generates, in UTC',
+    'when `cover-catalogue schedule` generates, in UTC',
     (text) => text,
   ),
   DEFAULT_RATE_LIMIT: variable(

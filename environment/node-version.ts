@@ -6,7 +6,7 @@ const OLDEST_MAJOR = 24;
 if (Number.parseInt(process.versions.node, 10) < OLDEST_MAJOR) {
   process.stderr.write(
     `Node ${OLDEST_MAJOR} or newer is needed and this is ${process.versions.node}. ` +
-      'Start the program with npm run, which brings the right one.\n',
+      'Start the program with bin/cover-catalogue, which finds the right one.\n',
   );
   process.exit(2);
 }

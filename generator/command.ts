@@ -1,10 +1,9 @@
 /**
- * `npm run generate`: one generation from the database of DATABASE_URL into SNAPSHOTS_DIR, and the
+ * `cover-catalogue generate`: one generation from the database of DATABASE_URL into SNAPSHOTS_DIR, and the
  * keys file with it. Progress goes to stderr, the result to stdout.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { parseArgs } from 'node:util';
 import { openDatabase } from '../database/open.ts';
 import {
   ConfigurationError,
@@ -13,13 +12,14 @@ import {
 } from '../environment/environment.ts';
 import { STATUS_FILE } from '../format/layout.ts';
 import { encodeStatus, parseStatus, type RunStatus } from '../format/status-file.ts';
+import { readArguments } from '../program/arguments.ts';
 import { replaceFile } from './atomic-file.ts';
 import { generate, RefusedError, type RunResult } from './generate.ts';
 import { exportKeys, hasKeys } from './keys-export.ts';
 import { LockedError } from './lock.ts';
 import { makeProgress, type Progress } from './progress.ts';
 
-const USAGE = `npm run generate -- [--dry-run] [--force] [--json]
+const USAGE = `cover-catalogue generate [--dry-run] [--force] [--json]
 
 Exports the catalogue of DATABASE_URL into one generation in SNAPSHOTS_DIR and
 publishes it. The same data publishes nothing new.
@@ -34,11 +34,11 @@ configuration, 3 refused to publish, 4 another run is under way.
 `;
 
 async function main(progress: Progress): Promise<number> {
-  const { values } = readArguments();
-  if (values.help) {
-    process.stdout.write(USAGE);
-    return 0;
-  }
+  const values = readArguments(USAGE, {
+    'dry-run': { type: 'boolean' },
+    force: { type: 'boolean' },
+    json: { type: 'boolean' },
+  });
   loadEnvironmentFile();
   const environment = readEnvironment([
     'DATABASE_URL',
@@ -96,21 +96,6 @@ async function main(progress: Progress): Promise<number> {
   const seconds = (performance.now() - started) / 1000;
   process.stdout.write(values.json ? asJson(result, seconds) : asText(result, seconds));
   return 0;
-}
-
-function readArguments() {
-  try {
-    return parseArgs({
-      options: {
-        'dry-run': { type: 'boolean' },
-        force: { type: 'boolean' },
-        json: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    });
-  } catch (cause) {
-    throw new ConfigurationError(`${(cause as Error).message}\n\n${USAGE}`, { cause });
-  }
 }
 
 /** Says how the run ended; a folder that cannot take it must not hide the error that was. */

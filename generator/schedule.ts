@@ -1,5 +1,5 @@
 /**
- * `npm run schedule`: a generation whenever GENERATE_CRON says so, never two at once, and the keys
+ * `cover-catalogue schedule`: a generation whenever GENERATE_CRON says so, never two at once, and the keys
  * file every two seconds. Each generation runs in a process of its own, which gives its memory back
  * and cannot take the schedule down.
  */
@@ -17,10 +17,18 @@ import {
   loadEnvironmentFile,
   readEnvironment,
 } from '../environment/environment.ts';
+import { readArguments } from '../program/arguments.ts';
 import { currentId } from './generations.ts';
 import { makeKeyUsageImport } from './key-usage-import.ts';
 import { exportKeys, hasKeys } from './keys-export.ts';
 
+const USAGE = `cover-catalogue schedule
+
+Publishes a generation whenever GENERATE_CRON says so, and exports the API keys
+every two seconds, until SIGTERM or SIGINT.
+
+Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
+`;
 const GENERATOR = path.join(import.meta.dirname, 'main.ts');
 /** Young objects of rows die at once: more room for them would only cost memory. */
 const FRUGAL = ['--max-semi-space-size=8'];
@@ -28,6 +36,7 @@ const KEYS_INTERVAL_MS = 2_000;
 const LONGEST_GOODBYE_MS = 2_000;
 
 async function main(): Promise<void> {
+  readArguments(USAGE, {});
   loadEnvironmentFile();
   const environment = readEnvironment([
     'DATABASE_URL',

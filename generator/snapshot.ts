@@ -1,5 +1,5 @@
 /**
- * `npm run snapshot -- VERB …`: what operators do with generations: list, look into, verify,
+ * `cover-catalogue snapshot VERB …`: what operators do with generations: list, look into, verify,
  * compare, roll back, prune. Data goes to stdout, everything else to stderr.
  */
 import '../environment/node-version.ts';
@@ -11,6 +11,7 @@ import {
   readEnvironment,
 } from '../environment/environment.ts';
 import { isGenerationId } from '../format/layout.ts';
+import { versionText } from '../program/arguments.ts';
 import { findDifferences } from './differences.ts';
 import {
   currentId,
@@ -102,18 +103,22 @@ async function main([name, ...rest]: readonly string[]): Promise<void> {
     print(overview());
     return;
   }
+  if (name === '--version') {
+    process.stdout.write(versionText());
+    return;
+  }
   const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
   if (verb === undefined) {
     throw new ConfigurationError(`There is no verb ${JSON.stringify(name)}.\n${overview()}`);
   }
   const { values, positionals } = parse(verb, rest);
   if (values.help) {
-    print(`npm run snapshot -- ${verb.usage}\n\n${verb.help}`);
+    print(`cover-catalogue snapshot ${verb.usage}\n\n${verb.help}`);
     return;
   }
   const [fewest, most] = verb.takes;
   if (positionals.length < fewest || positionals.length > most) {
-    throw new ConfigurationError(`Usage: npm run snapshot -- ${verb.usage}`);
+    throw new ConfigurationError(`Usage: cover-catalogue snapshot ${verb.usage}`);
   }
   loadEnvironmentFile();
   const { SNAPSHOTS_DIR: snapshotsDir } = readEnvironment(['SNAPSHOTS_DIR']);
@@ -133,7 +138,7 @@ function parse(verb: Verb, args: string[]) {
     });
   } catch (cause) {
     throw new ConfigurationError(
-      `${(cause as Error).message}\nUsage: npm run snapshot -- ${verb.usage}`,
+      `${(cause as Error).message}\nUsage: cover-catalogue snapshot ${verb.usage}`,
       { cause },
     );
   }
@@ -194,7 +199,7 @@ function diff(snapshotsDir: string, from: string, to: string, { json }: Options)
 
 function overview(): string {
   const verbs = Object.values(VERBS).map(({ usage, help }) => `  ${usage}\n      ${help}`);
-  return `npm run snapshot -- VERB …: generations in SNAPSHOTS_DIR.\n\n${verbs.join('\n')}`;
+  return `cover-catalogue snapshot VERB …: generations in SNAPSHOTS_DIR.\n\n${verbs.join('\n')}`;
 }
 
 function print(text: string): void {

@@ -1,5 +1,5 @@
 /**
- * What a verb of `npm run keys` is and is handed, and how the words after it become values. What is
+ * What a verb of `cover-catalogue keys` is and is handed, and how the words after it become values. What is
  * wrong among them is told before any database is opened.
  */
 import type { ParseArgsOptionsConfig } from 'node:util';

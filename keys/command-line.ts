@@ -1,9 +1,10 @@
 /**
- * The words after `npm run keys --`, from a list of words to what is to be done with a database.
+ * The words after `cover-catalogue keys`, from a list of words to what is to be done with a database.
  * What is wrong among them is told before any database is opened.
  */
 import { parseArgs } from 'node:util';
 import { ConfigurationError } from '../environment/environment.ts';
+import { versionText } from '../program/arguments.ts';
 import type { Verb } from './arguments.ts';
 import { VERBS } from './verbs.ts';
 
@@ -20,12 +21,13 @@ type Prepare = (environment: Omit<Given, 'options' | 'positionals'>) => ReturnTy
 export function readCommand([name, ...rest]: readonly string[]): Command {
   if (name === undefined) throw new ConfigurationError(overview());
   if (name === '--help' || name === '-h' || name === 'help') return { text: overview() };
+  if (name === '--version') return { text: versionText() };
   const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
   if (verb === undefined) {
     throw new ConfigurationError(`There is no verb ${JSON.stringify(name)}.\n${overview()}`);
   }
   const { values: options, positionals } = parse(verb, rest);
-  if (options.help) return { text: `npm run keys -- ${verb.usage}\n\n${verb.help}\n` };
+  if (options.help) return { text: `cover-catalogue keys ${verb.usage}\n\n${verb.help}\n` };
   checkPositionals(verb, positionals);
   return { prepare: (environment) => verb.prepare({ ...environment, options, positionals }) };
 }
@@ -57,5 +59,5 @@ function checkPositionals(verb: Verb, positionals: readonly string[]): void {
 
 function overview(): string {
   const verbs = Object.values(VERBS).map(({ usage, help }) => `  ${usage}\n      ${help}\n`);
-  return `npm run keys -- VERB …: API keys in the database of DATABASE_URL.\n\n${verbs.join('')}`;
+  return `cover-catalogue keys VERB …: API keys in the database of DATABASE_URL.\n\n${verbs.join('')}`;
 }

@@ -1,5 +1,5 @@
 /**
- * `npm run keys -- VERB …`: operators issue, review and revoke API keys in the catalogue's
+ * `cover-catalogue keys VERB …`: operators issue, review and revoke API keys in the catalogue's
  * database. Exit codes: 0 done, 1 failed or refused, 2 wrong arguments or environment.
  */
 import '../environment/node-version.ts';

@@ -1,5 +1,5 @@
 /**
- * The verbs of `npm run keys`. Data goes to stdout, everything else to stderr; a raw key is printed
+ * The verbs of `cover-catalogue keys`. Data goes to stdout, everything else to stderr; a raw key is printed
  * once, alone on stdout.
  */
 import { ACCOUNT_VERBS } from './account-verbs.ts';

@@ -1,5 +1,5 @@
 /**
- * `npm run proxy`: serves the snapshot on HOST:PORT until SIGTERM or SIGINT. It is handed
+ * `cover-catalogue proxy`: serves the snapshot on HOST:PORT until SIGTERM or SIGINT. It is handed
  * `SNAPSHOTS_DIR` and no database address; all that it knows comes from files there.
  */
 import '../environment/node-version.ts';
@@ -12,6 +12,7 @@ import {
   readEnvironment,
 } from '../environment/environment.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../format/words.ts';
+import { readArguments } from '../program/arguments.ts';
 import { makeAdminServer } from './admin.ts';
 import { follow } from './follow.ts';
 import { makeKeyStore } from './key-store.ts';
@@ -25,10 +26,18 @@ import type { SnapshotEvents } from './snapshot/snapshots.ts';
 
 const KEYS_POLL_MS = 1_000;
 const USAGE_INTERVAL_MS = 60_000;
+const USAGE = `cover-catalogue proxy
+
+Serves the API on HOST:PORT from the current generation in SNAPSHOTS_DIR, and
+health and metrics on ADMIN_HOST:ADMIN_PORT, until SIGTERM or SIGINT.
+
+Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
+`;
 /** How long balancers have to see that this proxy is not ready before it stops to listen. */
 const NOTICE_MS = 500;
 
 async function main(): Promise<void> {
+  readArguments(USAGE, {});
   loadEnvironmentFile();
   const environment = readEnvironment([
     'SNAPSHOTS_DIR',

@@ -196,7 +196,7 @@ describe('the keys command', () => {
   const SOMEWHERE = { DATABASE_URL: 'sqlite:/nowhere/catalogue.db' };
 
   it.each([
-    [[], 'npm run keys'],
+    [[], 'cover-catalogue keys'],
     [['frob'], 'There is no verb "frob"'],
     [['constructor'], 'There is no verb "constructor"'],
     [['issue', '--limit', '0'], '--limit must be a whole number from 1 to 1000000, not "0"'],

@@ -7,16 +7,16 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
 
-const PACKAGE = path.join(import.meta.dirname, '../package.json');
+const EXECUTABLE = path.join(import.meta.dirname, '../bin/cover-catalogue');
 /** Ctrl-C reaches all of the terminal's group: the shell must outlive it to end the server. */
 const TIE = `trap "" INT; "$@" </dev/null >&2 & server=$!; echo $server
 cat >/dev/null; kill -$SIGNAL $server 2>/dev/null; wait`;
 
-/** The flags of Node that `npm run` gives a program, such as "generator/main.ts"; none: it has no script. */
+/** The flags of Node that `cover-catalogue` gives a program, such as "generator/main.ts". */
 export function flagsOf(program: string): string[] {
-  const { scripts } = JSON.parse(readFileSync(PACKAGE, 'utf8'));
-  const command = Object.values<string>(scripts).find((script) => script.endsWith(` ${program}`));
-  return command?.split(' ').filter((word) => word.startsWith('--')) ?? [];
+  const lines = readFileSync(EXECUTABLE, 'utf8').split('\n');
+  const line = lines.find((text) => text.includes(` program=${program} `)) ?? '';
+  return [/node_flags=(\S+)/.exec(line)?.[1] ?? []].flat();
 }
 
 /** Runs a command to its end, its output thrown away. @returns seconds */

@@ -1,5 +1,5 @@
 /**
- * `npm run account`: the pages of API keys on KEYS_HOST:KEYS_PORT, and the e-mails of their outbox,
+ * `cover-catalogue account`: the pages of API keys on KEYS_HOST:KEYS_PORT, and the e-mails of their outbox,
  * until SIGTERM or SIGINT. It shares the database with the generator and nothing with the proxy.
  */
 import '../../environment/node-version.ts';
@@ -13,6 +13,7 @@ import {
   loadEnvironmentFile,
   readEnvironment,
 } from '../../environment/environment.ts';
+import { readArguments } from '../../program/arguments.ts';
 import { makeMailer } from '../mailer.ts';
 import { sendDueMails } from '../outbox.ts';
 import { makeApplication } from './application.ts';
@@ -20,11 +21,19 @@ import { makeAssertionCheck } from './assertion.ts';
 import { makeCookies } from './cookies.ts';
 import { makeAccountServer } from './server.ts';
 
+const USAGE = `cover-catalogue account
+
+Serves the account pages on KEYS_HOST:KEYS_PORT and sends the e-mails of the
+outbox, until SIGTERM or SIGINT.
+
+Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
+`;
 const MAIL_POLL_MS = 1_000;
 /** Requests still under way after this are cut. */
 const STOP_DEADLINE_MS = 10_000;
 
 async function main(): Promise<void> {
+  readArguments(USAGE, {});
   loadEnvironmentFile();
   const environment = readEnvironment([
     'DATABASE_URL',

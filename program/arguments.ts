@@ -1,0 +1,42 @@
+/**
+ * The arguments of a program: the options that it names, `--help` and `--version`, and nothing else.
+ * They are checked before the program reads its environment or opens anything.
+ */
+import { readFileSync } from 'node:fs';
+import { type ParseArgsConfig, parseArgs } from 'node:util';
+import { ConfigurationError } from '../environment/environment.ts';
+
+type Options = NonNullable<ParseArgsConfig['options']>;
+
+const STANDARD = {
+  help: { type: 'boolean', short: 'h' },
+  version: { type: 'boolean' },
+} as const;
+
+/**
+ * The values of the options in the arguments of this process. With `--help` or `--version` it
+ * prints the text and ends the process with 0.
+ * @param usage what `--help` prints
+ * @throws ConfigurationError naming an argument that the program does not have
+ */
+export function readArguments<const O extends Options>(usage: string, options: O) {
+  const values = parse(usage, { ...STANDARD, ...options });
+  const { help, version } = values as { help?: boolean; version?: boolean };
+  if (!help && !version) return values;
+  process.stdout.write(help ? usage : versionText());
+  process.exit(0);
+}
+
+function parse<O extends Options>(usage: string, options: O) {
+  try {
+    return parseArgs({ options }).values;
+  } catch (cause) {
+    throw new ConfigurationError(`${(cause as Error).message}\n\n${usage}`, { cause });
+  }
+}
+
+/** What `--version` prints. */
+export function versionText(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return `cover-catalogue ${JSON.parse(text).version}\n`;
+}
