@@ -57,9 +57,6 @@ async function main(): Promise<void> {
   const runs = makeRuns(log);
   const task = schedule(cron, runs.start, { noOverlap: true, timezone: 'UTC' });
   const keys = followKeys(environment.DATABASE_URL, snapshotsDir, log);
-  log.info({ cron, snapshotsDir }, 'scheduled');
-  if (currentId(snapshotsDir) === undefined) void runs.start();
-
   let isStopping = false;
   const stop = async (signal: string) => {
     if (isStopping) return;
@@ -71,6 +68,8 @@ async function main(): Promise<void> {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+  log.info({ cron, snapshotsDir }, 'scheduled');
+  if (currentId(snapshotsDir) === undefined) void runs.start();
 }
 
 /** Runs of the generator, one at a time. */

@@ -17,8 +17,7 @@ install_npm_packages() {
     kinds=--include=dev
     if [ "$1" = production ] && [ ! -d node_modules/typescript ]; then kinds=--omit=dev; fi
     echo "Installing npm packages …" >&2
-    # Not `npm ci`: it refuses a lock file that lacks a binary for some other platform, which a
-    # registry may not offer, and it empties node_modules under programs that run from it.
+    # Not `npm ci`: it empties node_modules under programs that run from it.
     set -- install --no-save $kinds --include=optional --ignore-scripts --no-audit --no-fund \
       --loglevel=error
     # What a broken-off installation left behind can stop the next one.
@@ -30,7 +29,7 @@ install_npm_packages() {
   if command -v flock >/dev/null; then exec 9<&-; fi
   # Also in this shell, which npm gave its PATH before the folder was there.
   PATH="$PWD/node_modules/.bin:$PATH" node environment/node-version.ts 2>/dev/null || {
-    echo "Node 24 or newer is needed; none comes with the packages for this machine ($(uname -sm)). Install it and try again." >&2
+    echo "Node 24 or newer is needed; the packages bring none for this machine ($(uname -sm)). Install it and try again." >&2
     return 1
   }
 }

@@ -9,6 +9,7 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..');
 const isProduction = process.argv[2] === 'production';
+const isNewEnough = Number.parseInt(process.versions.node, 10) >= 24;
 
 function packagesOf(file) {
   try {
@@ -33,6 +34,8 @@ function isForThisMachine({ os, cpu, libc }) {
 const installed = packagesOf('node_modules/.package-lock.json');
 const isUpToDate = Object.entries(packagesOf('package-lock.json')).every(([path, wanted]) => {
   if (path === '' || (isProduction && wanted.dev)) return true;
+  // These bring a Node to machines whose own is too old.
+  if (path.startsWith('node_modules/node-linux-') && isNewEnough) return true;
   if (wanted.optional && !isForThisMachine(wanted)) return true;
   const found = installed[path];
   return (

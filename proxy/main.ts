@@ -93,7 +93,6 @@ async function main(): Promise<void> {
   await listen(server, environment.HOST, environment.PORT, 'PORT', threads > 1);
   const { address, port } = server.address() as AddressInfo;
   await peers.listen(port, address);
-  log.info({ api: addressOf(server), admin: addressOf(admin), threads }, 'listening');
 
   const stop = async (signal: string) => {
     if (isStopping) return;
@@ -115,6 +114,7 @@ async function main(): Promise<void> {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+  log.info({ api: addressOf(server), admin: addressOf(admin), threads }, 'listening');
 }
 
 function makeEvents(metrics: Metrics, log: Logger): SnapshotEvents {

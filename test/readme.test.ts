@@ -56,4 +56,9 @@ test('every command that it names exists', () => {
   for (const [, script] of readme.matchAll(/`npm run ([a-z]+)/g)) {
     expect(Object.keys(packageJson.scripts)).toContain(script);
   }
+  const executable = readFileSync(path.join(ROOT, 'bin/cover-catalogue'), 'utf8');
+  const known = [...executable.matchAll(/^ {2}([a-z]+)\) program=/gm)].map(([, name]) => name);
+  for (const [, command] of readme.matchAll(/(?:`|^ {4})cover-catalogue ([a-z]+)/gm)) {
+    expect(known).toContain(command);
+  }
 });

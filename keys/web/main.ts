@@ -72,7 +72,6 @@ async function main(): Promise<void> {
   const server = makeAccountServer(answer, log);
   await listen(server, environment.KEYS_HOST, environment.KEYS_PORT);
   const { address, port } = server.address() as AddressInfo;
-  log.info({ account: `${address}:${port}` }, 'listening');
 
   let isStopping = false;
   let timer: NodeJS.Timeout | undefined;
@@ -112,6 +111,7 @@ async function main(): Promise<void> {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+  log.info({ account: `${address}:${port}` }, 'listening');
 }
 
 function listen(server: Server, host: string, port: number): Promise<void> {
