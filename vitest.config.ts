@@ -60,6 +60,8 @@ export default defineConfig({
     pool: 'forks',
     testTimeout: 30_000,
     hookTimeout: 120_000,
+    // A test that asserts nothing fails.
+    expect: { requireAssertions: true },
     projects: IS_SOAK ? soak : projects,
   },
 });

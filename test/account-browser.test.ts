@@ -234,7 +234,9 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
     await asModerator.getByRole('status').filter({ hasText: 'rejected' }).waitFor();
     await mailWith(owner.email, '> The web site is <i>empty</i>.');
     await asOwner.goto(`${proxy.url}/account/api-keys`);
-    await asOwner.getByText('The web site is <i>empty</i>.').waitFor();
+    const reason = asOwner.getByText('The web site is <i>empty</i>.');
+    await reason.waitFor();
+    expect(await reason.isVisible()).toBe(true);
     await look(asOwner, picture('rejected'));
   });
 

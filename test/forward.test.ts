@@ -202,6 +202,7 @@ test('a client that goes away takes its upstream connection along', async () => 
   await until(() => open === sockets.length);
   for (const socket of sockets) socket.destroy();
   await until(() => open === 0);
+  expect(open).toBe(0);
 });
 
 test('pages that are not running are said to be so, and the API goes on', async () => {

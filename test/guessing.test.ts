@@ -83,7 +83,7 @@ function makeGuess(random: Random): Record<string, string> {
   return random.happens(0.1) ? lie : { ...field, ...lie };
 }
 
-test.concurrent.each([
+test.concurrent.for([
   ['direct, no proxy trusted', '', false],
   ['direct, a proxy at another address trusted', '127.0.0.77, 10.0.0.0/8', false],
   ['through nginx', '127.0.0.1', true],
@@ -92,7 +92,8 @@ test.concurrent.each([
   {
     timeout: GUESSING_MS + 60_000,
   },
-  async (name, trusted, isFront) => {
+  // Concurrent tests count their assertions only through an `expect` of their own.
+  async ([name, trusted, isFront], { expect }) => {
     const { pool, adminUrl, headers } = await openWay(trusted, isFront);
     const ask = async (extra: Record<string, string>) => {
       const reply = await pool.request({

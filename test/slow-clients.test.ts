@@ -181,7 +181,8 @@ describe('a client that stops to read is dropped', () => {
   const many = (request: string, answerBytes: number, bytes = MORE_THAN_THE_KERNEL_TAKES.atFirst) =>
     request.repeat(bytes / answerBytes);
 
-  test.concurrent.each([
+  // Concurrent tests count their assertions only through an `expect` of their own.
+  test.concurrent.for<[string, number, () => string]>([
     ['in the first answers', 0, () => many(line('GET', LARGE), 50_000)],
     [
       'after it took the first ones',
@@ -191,7 +192,7 @@ describe('a client that stops to read is dropped', () => {
     ['of 304', 0, () => many(line('GET', LARGE, 'If-None-Match: *\r\n'), 500)],
     ['of preflights, which need no key', 0, () => many(line('OPTIONS', LARGE), 500)],
     ['of refusals', 0, () => many(line('GET', '/api/v1/nothing'), 500)],
-  ])('%s', { timeout: 150_000 }, async (_, toRead, bytes) => {
+  ])('%s', { timeout: 150_000 }, async ([, toRead, bytes], { expect }) => {
     const socket = connect(proxy.port, '127.0.0.1').on('error', () => {});
     await new Promise((resolve) => socket.once('connect', resolve));
     let received = 0;
@@ -212,7 +213,7 @@ describe('a client that stops to read is dropped', () => {
 
   test.concurrent('with half a head behind answers of which the last is just not sent', {
     timeout: 180_000,
-  }, async () => {
+  }, async ({ expect }) => {
     // How many answers the kernel takes is its own affair: one of these is just past it.
     const counts = Array.from({ length: 110 }, (_, i) => 40 + i);
     const ports: number[] = [];
