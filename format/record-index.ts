@@ -135,17 +135,16 @@ export function findGame(
   const { slots, slugText, slugStart } = games;
   const { first_game, games: count } = platforms[platform] as PlatformEntry;
   const mask = slots.length - 1;
-  for (let slot = slugHash(platform, slug) & mask; ; slot = (slot + 1) & mask) {
+  let slot = slugHash(platform, slug) & mask;
+  // A table without an empty slot is refused on open; a search of one ends all the same.
+  for (let probes = 0; probes < slots.length; probes++, slot = (slot + 1) & mask) {
     const game = (slots[slot] as number) - 1;
     if (game < 0) return undefined;
-    const isOfPlatform = game >= first_game && game < first_game + count;
-    if (
-      isOfPlatform &&
-      equalsAscii(slug, slugText, slugStart[game] as number, slugStart[game + 1] as number)
-    ) {
-      return game;
-    }
+    if (game < first_game || game >= first_game + count) continue;
+    const [start, end] = [slugStart[game] as number, slugStart[game + 1] as number];
+    if (equalsAscii(slug, slugText, start, end)) return game;
   }
+  return undefined;
 }
 
 /**
@@ -255,10 +254,13 @@ function parsePlatforms(file: Uint8Array): PlatformEntry[] {
 }
 
 function isPlatform(entry: PlatformEntry | null): boolean {
-  const { first_game, games, first_cover, covers, offset, length } = Object(entry);
+  const { first_game, games, first_cover, covers, offset, length, hash } = Object(entry);
   return (
     typeof entry?.slug === 'string' &&
-    [first_game, games, first_cover, covers, offset, length].every(
+    typeof entry.name === 'string' &&
+    Array.isArray(hash) &&
+    hash.length === 2 &&
+    [first_game, games, first_cover, covers, offset, length, ...hash].every(
       (number) => Number.isSafeInteger(number) && number >= 0,
     )
   );

@@ -38,7 +38,8 @@ export interface SearchIndex {
   readonly yearStart: Uint32Array;
 }
 
-const POSTINGS = ['words', 'endings', 'regions', 'types', 'genres'] as const;
+/** The lists of postings, by their names in the file. */
+export const POSTINGS = ['words', 'endings', 'regions', 'types', 'genres'] as const;
 
 /** The columns of `index/search.bin`, for {@link encodeColumns}. */
 export function searchColumns(index: SearchIndex): Record<string, Column> {
@@ -98,6 +99,9 @@ export interface Run {
   readonly to: number;
 }
 
+/** Code units that become a string by one call. */
+const MOST_ARGUMENTS = 1_000;
+
 /** How many texts a list has. */
 export function textCount({ textStart }: Postings): number {
   return textStart.length - 1;
@@ -106,7 +110,9 @@ export function textCount({ textStart }: Postings): number {
 /** The text at a place of a list. */
 export function textAt({ text, textStart }: Postings, place: number): string {
   const codes = text.subarray(textStart[place], textStart[place + 1]);
-  return String.fromCharCode(...codes);
+  // Arguments lie on the stack, which a long text would overflow.
+  if (codes.length <= MOST_ARGUMENTS) return String.fromCharCode(...codes);
+  return Buffer.from(codes.buffer, codes.byteOffset, codes.byteLength).toString('utf16le');
 }
 
 /** The ascending ranks of the text at a place; a view, not a copy. */
@@ -158,6 +164,24 @@ function compareText({ text, textStart }: Postings, place: number, wanted: strin
     if (difference !== 0) return difference;
   }
   return length - wanted.length;
+}
+
+/** Negative, zero or positive: how two texts of a list are ordered by their code units. */
+export function compareTexts(
+  { text, textStart }: Postings,
+  place: number,
+  otherPlace: number,
+): number {
+  const start = textStart[place] as number;
+  const other = textStart[otherPlace] as number;
+  const length = (textStart[place + 1] as number) - start;
+  const otherLength = (textStart[otherPlace + 1] as number) - other;
+  const shared = Math.min(length, otherLength);
+  for (let i = 0; i < shared; i++) {
+    const difference = (text[start + i] as number) - (text[other + i] as number);
+    if (difference !== 0) return difference;
+  }
+  return length - otherLength;
 }
 
 function hasPrefix({ text, textStart }: Postings, place: number, prefix: string): boolean {

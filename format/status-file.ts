@@ -23,7 +23,23 @@ export function encodeStatus(status: RunStatus): string {
  * @throws Error when it is not a status
  */
 export function parseStatus(text: string): RunStatus {
-  const found = JSON.parse(text) as RunStatus;
-  if (typeof found?.finished_at !== 'string') throw new Error(`${STATUS_FILE} is damaged.`);
+  let found: RunStatus | null;
+  try {
+    found = JSON.parse(text);
+  } catch (cause) {
+    throw new Error(`${STATUS_FILE} is damaged: it is not JSON.`, { cause });
+  }
+  const isStatus =
+    isTime(found?.finished_at) &&
+    typeof found?.outcome === 'string' &&
+    (found.current_as_of === null || isTime(found.current_as_of)) &&
+    (found.error === null || typeof found.error === 'string');
+  if (found === null || !isStatus) {
+    throw new Error(`${STATUS_FILE} is damaged: it is not the status of a run.`);
+  }
   return found;
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === 'string' && !Number.isNaN(Date.parse(value));
 }

@@ -21,9 +21,9 @@ import { makeAddressLimits } from './limits/address-limits.ts';
 import { type Metrics, makeMetrics, makeRequestCounts, newCounts } from './metrics.ts';
 import { startPeers } from './peers.ts';
 import { makeServing, now } from './serving.ts';
-import { makeFileSource } from './snapshot/opened-files.ts';
-import type { SnapshotEvents } from './snapshot/snapshots.ts';
+import { openSnapshots, type SnapshotEvents } from './snapshot/snapshots.ts';
 
+const SNAPSHOT_POLL_MS = 500;
 const KEYS_POLL_MS = 1_000;
 const USAGE_INTERVAL_MS = 60_000;
 const USAGE = `cover-catalogue proxy
@@ -57,16 +57,15 @@ async function main(): Promise<void> {
   const counts = Array.from({ length: threads }, newCounts);
   const metrics = makeMetrics(counts);
   const addresses = makeAddressLimits(environment.ADDRESS_RATE_LIMIT);
-  const source = makeFileSource(snapshotsDir, environment.SNAPSHOT_MEMORY_MB);
-  const peers = startPeers(counts.slice(1), addresses.memory, source, (error) => {
+  const events = makeEvents(metrics, log);
+  const snapshots = openSnapshots(snapshotsDir, environment.SNAPSHOT_MEMORY_MB, events, now);
+  const peers = startPeers(counts.slice(1), addresses.memory, snapshots.store, (error) => {
     log.fatal({ err: error }, 'a serving thread failed');
     process.exit(1);
   });
   const keys = makeKeyStore(snapshotsDir, peers.announceKeys);
   const serving = makeServing({
-    snapshotsDir,
-    source,
-    events: makeEvents(metrics, log),
+    snapshots,
     keys,
     addresses,
     trustedProxies: environment.TRUSTED_PROXIES,
@@ -74,7 +73,7 @@ async function main(): Promise<void> {
     counts: makeRequestCounts(counts[0] as Float64Array),
     log,
   });
-  const { server, snapshots } = serving;
+  const { server } = serving;
   let isStopping = false;
   const admin = makeAdminServer({
     snapshotsDir,
@@ -83,10 +82,11 @@ async function main(): Promise<void> {
     metrics,
     isStopping: () => isStopping,
   });
+  const snapshotFollower = follow('follow the snapshot', SNAPSHOT_POLL_MS, snapshots.refresh, log);
   const keysFollower = follow('read the keys', KEYS_POLL_MS, keys.refresh, log);
   const usage = makeKeyUsage(snapshotsDir, keys.all, now, Date.now);
   const usageFollower = follow('say when keys were used', USAGE_INTERVAL_MS, usage.write, log);
-  await Promise.all([serving.snapshotFollower.start(), keysFollower.start()]);
+  await Promise.all([snapshotFollower.start(), keysFollower.start()]);
   await usageFollower.start();
 
   await listen(admin, environment.ADMIN_HOST, environment.ADMIN_PORT, 'ADMIN_PORT', false);
@@ -101,6 +101,7 @@ async function main(): Promise<void> {
     serving.announceEnd();
     peers.announceEnd();
     await new Promise((resolve) => setTimeout(resolve, NOTICE_MS));
+    snapshotFollower.stop();
     keysFollower.stop();
     usageFollower.stop();
     await Promise.all([serving.close(), peers.close()]);

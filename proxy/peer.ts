@@ -14,15 +14,13 @@ import { makeKeyTable, type SharedKey } from './key-table.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
 import { makeRequestCounts } from './metrics.ts';
 import type { FromPeer, PeerData, ToPeer } from './peers.ts';
-import { makeServing } from './serving.ts';
-import type { OpenedFiles } from './snapshot/open-worker.ts';
-import type { FileSource } from './snapshot/opened-files.ts';
+import { makeServing, now } from './serving.ts';
+import { makeThreadGenerations } from './snapshot/thread-generations.ts';
 
 const main = parentPort as MessagePort;
 const say = (message: FromPeer) => main.postMessage(message);
 const { number, addresses, counts, keys: keysPort } = workerData as PeerData;
 const environment = readEnvironment([
-  'SNAPSHOTS_DIR',
   'ADDRESS_RATE_LIMIT',
   'TRUSTED_PROXIES',
   'KEYS_URL',
@@ -41,27 +39,10 @@ function receiveKeys(): void {
 }
 keysPort.on('message', (list: SharedKey[]) => keys.replace(list));
 
-const waiting = new Map<
-  string,
-  { resolve(files: OpenedFiles): void; reject(error: Error): void }
->();
-const source: FileSource = {
-  open: (id) =>
-    new Promise((resolve, reject) => {
-      waiting.set(id, { resolve, reject });
-      say({ open: id });
-    }),
-  release: (id) => say({ release: id }),
-};
+const snapshots = makeThreadGenerations((id) => say({ ask: id }), now);
 
 const serving = makeServing({
-  snapshotsDir: environment.SNAPSHOTS_DIR,
-  source,
-  events: {
-    swapped: ({ id }) => log.debug({ snapshot: id }, 'serving a generation'),
-    // The first thread has said so.
-    refused() {},
-  },
+  snapshots,
   keys,
   addresses: makeAddressLimits(environment.ADDRESS_RATE_LIMIT, addresses),
   trustedProxies: environment.TRUSTED_PROXIES,
@@ -71,15 +52,12 @@ const serving = makeServing({
 });
 
 main.on('message', async (message: ToPeer) => {
-  if ('opened' in message) {
-    const asked = waiting.get(message.opened);
-    waiting.delete(message.opened);
-    if (message.error !== undefined) asked?.reject(message.error as Error);
-    else asked?.resolve(message.files as OpenedFiles);
-    return;
-  }
-  if ('listen' in message) {
-    await serving.snapshotFollower.start();
+  if ('serve' in message) snapshots.serve(message.serve);
+  else if ('opened' in message) snapshots.opened(message.opened, message.files);
+  else if ('forget' in message) {
+    await snapshots.forget(message.forget);
+    say({ forgotten: message.forget });
+  } else if ('listen' in message) {
     const place = { ...message.listen, reusePort: true };
     serving.server.listen(place, () => say({ state: 'listening' }));
   } else if (message.order === 'announce end') {

@@ -5,7 +5,9 @@
 import { once } from 'node:events';
 import { MessageChannel, type MessagePort, Worker } from 'node:worker_threads';
 import type { SharedKey } from './key-table.ts';
-import type { FileSource } from './snapshot/opened-files.ts';
+import type { GenerationStore } from './snapshot/generation-store.ts';
+import type { OpenedFiles } from './snapshot/open-files.ts';
+import type { ServingThread } from './snapshot/thread-generations.ts';
 
 /** What a peer is started with. */
 export interface PeerData {
@@ -17,17 +19,19 @@ export interface PeerData {
   readonly keys: MessagePort;
 }
 
-/** From a peer: that it listens or has closed, or that it wants or no longer needs a generation. */
+/** From a peer: that it listens or has closed, asks for a generation, or has forgotten one. */
 export type FromPeer =
   | { readonly state: 'listening' | 'closed' }
-  | { readonly open: string }
-  | { readonly release: string };
+  | { readonly ask: string }
+  | { readonly forgotten: string };
 
 /** To a peer. */
 export type ToPeer =
   | { readonly order: 'announce end' | 'close' }
   | { readonly listen: { readonly port: number; readonly host: string } }
-  | { readonly opened: string; readonly files?: unknown; readonly error?: unknown };
+  | { readonly serve: OpenedFiles }
+  | { readonly opened: string; readonly files: OpenedFiles | 'gone' }
+  | { readonly forget: string };
 
 export interface Peers {
   announceKeys(keys: readonly SharedKey[]): void;
@@ -45,7 +49,7 @@ export interface Peers {
 export function startPeers(
   counts: readonly Float64Array[],
   addresses: SharedArrayBuffer,
-  source: FileSource,
+  store: GenerationStore,
   fail: (error: Error) => void,
 ): Peers {
   const peers = counts.map((ofPeer, place) => {
@@ -56,22 +60,10 @@ export function startPeers(
       transferList: [port2],
     });
     worker.on('error', (error) => fail(error as Error));
-    worker.on('message', (message: FromPeer) => {
-      if ('open' in message) void open(worker, message.open);
-      else if ('release' in message) source.release(message.release);
-    });
+    joinStore(worker, store);
     port1.unref();
     return { worker, keys: port1 };
   });
-
-  async function open(worker: Worker, id: string): Promise<void> {
-    const say = (message: ToPeer) => worker.postMessage(message);
-    try {
-      say({ opened: id, files: await source.open(id) });
-    } catch (error) {
-      say({ opened: id, error });
-    }
-  }
 
   const tell = (message: ToPeer) => {
     for (const { worker } of peers) worker.postMessage(message);
@@ -103,4 +95,25 @@ export function startPeers(
       await all;
     },
   };
+}
+
+/** Makes a peer one of the threads that serve what the store opens. */
+function joinStore(worker: Worker, store: GenerationStore): void {
+  const say = (message: ToPeer) => worker.postMessage(message);
+  // A peer answers in the order in which it was told.
+  const forgetting: (() => void)[] = [];
+  const thread: ServingThread = {
+    serve: (files) => say({ serve: files }),
+    opened: (id, files) => say({ opened: id, files }),
+    forget: (id) =>
+      new Promise((resolve) => {
+        forgetting.push(resolve);
+        say({ forget: id });
+      }),
+  };
+  store.join(thread);
+  worker.on('message', (message: FromPeer) => {
+    if ('ask' in message) store.ask(message.ask, thread);
+    else if ('forgotten' in message) forgetting.shift()?.();
+  });
 }

@@ -4,7 +4,6 @@
  */
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
-import { type Follower, follow } from './follow.ts';
 import { withForwarding } from './forward.ts';
 import { makeApi } from './http/handle.ts';
 import { makeServer } from './http/server.ts';
@@ -12,17 +11,13 @@ import type { Keys } from './key-table.ts';
 import type { AddressLimits } from './limits/address-limits.ts';
 import type { RequestCounts } from './metrics.ts';
 import { makeSiteHandler } from './site-handler.ts';
-import type { FileSource } from './snapshot/opened-files.ts';
-import { openSnapshots, type SnapshotEvents, type Snapshots } from './snapshot/snapshots.ts';
+import type { ThreadGenerations } from './snapshot/thread-generations.ts';
 
-const SNAPSHOT_POLL_MS = 500;
 /** Requests still under way after this are cut. */
 const STOP_DEADLINE_MS = 10_000;
 
 export interface ServingParts {
-  readonly snapshotsDir: string;
-  readonly source: FileSource;
-  readonly events: SnapshotEvents;
+  readonly snapshots: ThreadGenerations;
   readonly keys: Keys;
   readonly addresses: AddressLimits;
   readonly trustedProxies: Parameters<typeof makeApi>[0]['trustedProxies'];
@@ -34,8 +29,6 @@ export interface ServingParts {
 
 export interface Serving {
   readonly server: Server;
-  readonly snapshots: Snapshots;
-  readonly snapshotFollower: Follower;
   /** From now on each response tells its client that it is the last on its connection. */
   announceEnd(): void;
   /** Stops to listen; resolves when the requests under way have ended. */
@@ -43,19 +36,14 @@ export interface Serving {
 }
 
 export function makeServing(parts: ServingParts): Serving {
-  const { log } = parts;
-  const snapshots = openSnapshots(parts.snapshotsDir, parts.source, parts.events, now);
-  const api = makeApi({ ...parts, snapshots, now });
+  const { snapshots, log } = parts;
+  const api = makeApi({ ...parts, now });
   const http = makeServer(api, withForwarding(makeSiteHandler(), parts), log);
   const { server } = http;
-  const snapshotFollower = follow('follow the snapshot', SNAPSHOT_POLL_MS, snapshots.refresh, log);
   return {
     server,
-    snapshots,
-    snapshotFollower,
     announceEnd: http.announceEnd,
     async close() {
-      snapshotFollower.stop();
       const cut = setTimeout(() => http.closeAllConnections(), STOP_DEADLINE_MS);
       const closed = new Promise((resolve) => server.close(resolve));
       const idle = setInterval(() => http.closeIdleConnections(), 100);

@@ -16,7 +16,6 @@ import {
 import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { CURRENT, FORMAT_VERSION, GENERATIONS, MANIFEST } from '../format/layout.ts';
-import { makeFileSource } from '../proxy/snapshot/opened-files.ts';
 import { openSnapshots } from '../proxy/snapshot/snapshots.ts';
 import { makeRandom, type Random } from './catalogue/random.ts';
 import { seededCatalogue } from './catalogue/seeded.ts';
@@ -95,7 +94,7 @@ test(`${DAMAGES} damages anywhere in a generation are all refused, and the old o
   const manifest = JSON.parse(readFileSync(path.join(whole, MANIFEST), 'utf8'));
   const refused: string[] = [];
   const events = { swapped: () => {}, refused: (id: string) => refused.push(id) };
-  const open = () => openSnapshots(dir, makeFileSource(dir, 160 * 2 ** 20), events, () => 0);
+  const open = () => openSnapshots(dir, 160 * 2 ** 20, events, () => 0);
   let snapshots = open();
   let harmless = 0;
   for (let seed = 0; seed < DAMAGES; seed++) {

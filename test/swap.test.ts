@@ -6,8 +6,7 @@ import { expect, test } from 'vitest';
 import type { Row } from '../database/database.ts';
 import { CURRENT, GENERATIONS, MANIFEST } from '../format/layout.ts';
 import { KEPT_GENERATIONS } from '../generator/generations.ts';
-import { makeFileSource } from '../proxy/snapshot/opened-files.ts';
-import { openSnapshots } from '../proxy/snapshot/snapshots.ts';
+import { openSnapshots, type Snapshots } from '../proxy/snapshot/snapshots.ts';
 import type { Catalogue } from './catalogue/catalogue.ts';
 import { seededCatalogue } from './catalogue/seeded.ts';
 import { makeSqlite } from './catalogue/snapshots.ts';
@@ -190,28 +189,45 @@ test('a crawl that names its snapshot sees one catalogue over a swap, until it i
   await restarted.stop();
 });
 
-test('a generation that is removed serves those who ask on, and is gone a minute after them', async () => {
-  const { dir, ids } = await makeGenerations(['older', 'newer']);
-  const [older, newer] = ids as [string, string];
-  let now = 0;
-  const events = { swapped: () => {}, refused: () => {} };
-  const snapshots = openSnapshots(dir, makeFileSource(dir, 160 * 2 ** 20), events, () => now);
-  pointTo(dir, older);
-  await snapshots.refresh();
-  pointTo(dir, newer);
-  await snapshots.refresh();
-  rmSync(path.join(dir, GENERATIONS, older), { recursive: true });
-  for (let asked = 0; asked < 3; asked++) {
-    now += 50_000;
+/** A word of the catalogue that a generation holds, or why it is not there. */
+function askByName(snapshots: Snapshots, id: string): Promise<string> {
+  return new Promise((resolve) => {
+    snapshots.pinned(id, (found) => {
+      const text = typeof found === 'string' ? found : found.game(0).bytes.toString();
+      resolve(/"description":"(\w+)"/.exec(text)?.[1] ?? text);
+    });
+  });
+}
+
+// A process that has just begun, and one that has run for weeks.
+test.each([0, 5_000_000_000])(
+  'a generation that is removed serves those who ask on, and is gone a minute after them (clock at %i)',
+  async (started) => {
+    const { dir, ids } = await makeGenerations(['older', 'newer']);
+    const [older, newer] = ids as [string, string];
+    let now = 0;
+    const events = { swapped: () => {}, refused: () => {} };
+    const snapshots = openSnapshots(dir, 160 * 2 ** 20, events, () => now);
+    pointTo(dir, older);
     await snapshots.refresh();
-    expect((await snapshots.pinned(older))?.game(0).bytes.toString()).toContain('"older"');
-  }
-  now += 60_000;
-  await snapshots.refresh();
-  expect(await snapshots.pinned(older)).toBeUndefined();
-  expect(snapshots.current()?.id).toBe(newer);
-  snapshots.close();
-});
+    // The swap comes long after the older one was opened.
+    now = started;
+    pointTo(dir, newer);
+    await snapshots.refresh();
+    expect(snapshots.current()?.id).toBe(newer);
+    rmSync(path.join(dir, GENERATIONS, older), { recursive: true });
+    for (let asked = 0; asked < 3; asked++) {
+      now += 59_999;
+      await snapshots.refresh();
+      expect(await askByName(snapshots, older)).toBe('older');
+    }
+    now += 60_000;
+    await snapshots.refresh();
+    expect(await askByName(snapshots, older)).toBe('gone');
+    expect(await askByName(snapshots, newer)).toBe('newer');
+    snapshots.close();
+  },
+);
 
 test('a kept generation that is not open is opened for who names it', async () => {
   const { dir, ids } = await makeGenerations(['older', 'newer']);

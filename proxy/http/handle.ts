@@ -11,7 +11,8 @@ import { clientAddress } from '../limits/client-address.ts';
 import type { Quota } from '../limits/rolling-window.ts';
 import type { RequestCounts } from '../metrics.ts';
 import type { Generation } from '../snapshot/generation.ts';
-import type { Snapshots } from '../snapshot/snapshots.ts';
+import { PackGoneError } from '../snapshot/pack-files.ts';
+import type { ThreadGenerations } from '../snapshot/thread-generations.ts';
 import { makeDoorkeeper } from './doorkeeper.ts';
 import { chooseCoding } from './negotiation.ts';
 import { ParameterError } from './parameters.ts';
@@ -31,7 +32,7 @@ const ENTRY_BYTES = 400;
 const LONGEST_HOT_TARGET = 512;
 
 export interface ApiParts {
-  readonly snapshots: Snapshots;
+  readonly snapshots: ThreadGenerations;
   readonly keys: Keys;
   readonly addresses: AddressLimits;
   readonly trustedProxies: BlockList;
@@ -56,7 +57,8 @@ export type RouteLabel = RouteName | 'none';
 /** @returns the handler of requests under the base */
 export function makeApi(parts: ApiParts): ApiHandler {
   const { snapshots, keys, addresses, counts, log, now } = parts;
-  let hotOf: Generation | undefined;
+  // An id: a generation that is referred to is not collected.
+  let hotOf: string | undefined;
   let hot = makeHot();
   const doorkeeper = makeDoorkeeper();
 
@@ -116,9 +118,9 @@ export function makeApi(parts: ApiParts): ApiHandler {
     const current = snapshots.current();
     let isAgain = false;
     if (head.snapshot === undefined && current !== undefined) {
-      if (current !== hotOf) {
+      if (current.id !== hotOf) {
         hot = makeHot();
-        hotOf = current;
+        hotOf = current.id;
       }
       // A look-up that must fail costs more than all else about a small resource.
       isAgain = target.length <= LONGEST_HOT_TARGET && doorkeeper.isKnown(target);
@@ -151,28 +153,26 @@ export function makeApi(parts: ApiParts): ApiHandler {
       answerFrom(current, reply, head, route.name, find, isAgain ? target : undefined);
       return;
     }
-    const pinned = snapshots.pinned(head.snapshot);
-    if (pinned instanceof Promise) {
-      pinned
-        .then((generation) => answerFrom(generation, reply, head, route.name, find, undefined))
-        .catch((error) => fail(reply, route.name, error));
-    } else {
-      answerFrom(pinned, reply, head, route.name, find, undefined);
-    }
+    snapshots.pinned(head.snapshot, (generation) => {
+      try {
+        if (generation === 'busy') counts.count(route.name, refuseBusy(reply));
+        else if (generation === 'gone') counts.count(route.name, refuseGone(reply));
+        else answerFrom(generation, reply, head, route.name, find, undefined);
+      } catch (error) {
+        if (error instanceof PackGoneError) counts.count(route.name, refuseGone(reply));
+        else fail(reply, route.name, error);
+      }
+    });
   }
 
   function answerFrom(
-    generation: Generation | undefined,
+    generation: Generation,
     reply: Reply,
     head: RequestHead,
     route: RouteName,
     find: Finder,
     hotTarget: string | undefined,
   ): void {
-    if (generation === undefined) {
-      counts.count(route, sendError(reply, 410, 'Snapshot gone'));
-      return;
-    }
     const found = find(generation);
     if (found === undefined) {
       counts.count(route, sendError(reply, 404, 'Not found'));
@@ -223,6 +223,14 @@ function refuseMethod(reply: Reply): number {
 
 function refuseUnready(reply: Reply): number {
   return sendError(reply, 503, 'No snapshot yet', 'Retry-After: 5\r\n');
+}
+
+function refuseGone(reply: Reply): number {
+  return sendError(reply, 410, 'Snapshot gone');
+}
+
+function refuseBusy(reply: Reply): number {
+  return sendError(reply, 503, 'Snapshot busy', 'Retry-After: 5\r\n');
 }
 
 function refuseUnauthorized(reply: Reply, text: string): number {

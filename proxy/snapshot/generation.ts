@@ -2,6 +2,7 @@
  * A generation as the proxy serves it: bytes by record number or run of numbers, and the search
  * over it. Packs that are not in memory are read by synchronous preads from the page cache: a
  * promise costs three times what the read does, and with them no request can hold a generation open.
+ * The bodies are copies: they outlive the generation.
  */
 import { readSync } from 'node:fs';
 import { type ContentHash, combineHashes } from '../../format/content-hash.ts';
@@ -16,7 +17,7 @@ import {
   SEARCH_INDEX,
   STATS,
 } from '../../format/layout.ts';
-import type { Manifest } from '../../format/manifest.ts';
+import type { Manifest, ManifestFile } from '../../format/manifest.ts';
 import { listHead, listTail, pageTail, RECORD_SEPARATOR } from '../../format/pack.ts';
 import {
   openRecordIndex,
@@ -24,13 +25,14 @@ import {
   type RecordColumns,
   type RecordIndex,
 } from '../../format/record-index.ts';
-import { openSearchIndex } from '../../format/search-index.ts';
+import { openSearchIndex, type SearchIndex } from '../../format/search-index.ts';
 import { makeSearch, type Search } from '../search/search.ts';
-import type { OpenedFiles } from './open-worker.ts';
-import type { FileSource } from './opened-files.ts';
+import type { SpellingIndex } from '../search/spelling-index.ts';
+import type { OpenedFiles } from './open-files.ts';
+import { makePackFiles } from './pack-files.ts';
 
-/** A pack in memory, or its descriptor. */
-type Pack = Buffer | number;
+/** A pack in memory, its descriptor, or what opens it for the next read. */
+type Pack = Buffer | number | (() => number);
 
 /** A body and its content hash. */
 export interface Body {
@@ -61,42 +63,35 @@ export interface Generation {
   gamePage(from: number, to: number, numbers: PageNumbers): Body;
   /** A page with any games, in the order given. */
   gatheredPage(games: readonly number[], numbers: PageNumbers): Body;
+  /** Closes the packs that it opened itself. */
   close(): void;
 }
 
-/**
- * @throws Error saying what is missing or damaged, with the file's name
- */
-export async function openGeneration(source: FileSource, id: string): Promise<Generation> {
-  const files = await source.open(id);
-  try {
-    return makeGeneration(files, () => source.release(id));
-  } catch (error) {
-    source.release(id);
-    throw error;
-  }
+/** What everything in a generation is found by. */
+export interface GenerationIndex {
+  readonly records: RecordIndex;
+  readonly search: SearchIndex;
+  readonly spellings: SpellingIndex;
 }
 
-function makeGeneration(
-  { manifest, descriptors, contents, spellings }: OpenedFiles,
-  close: () => void,
-): Generation {
+/** Puts the columns of the index over the files in memory. */
+export function openIndex({ contents, spellings }: OpenedFiles): GenerationIndex {
   const content = (name: string) => contents.get(name) as Uint8Array;
   const records = openRecordIndex(
     content(PLATFORM_INDEX),
     content(GAME_INDEX),
     content(COVER_INDEX),
   );
+  return { records, search: openSearchIndex(content(SEARCH_INDEX)), spellings };
+}
+
+/** The files are checked already: `openFiles` refuses what this could not serve from. */
+export function makeGeneration(files: OpenedFiles, index = openIndex(files)): Generation {
+  const { manifest, contents } = files;
+  const { records } = index;
   const { platforms, games, covers } = records;
-  const packOf = (name: string): Pack => {
-    const bytes = contents.get(name);
-    const pack =
-      bytes === undefined
-        ? descriptors.get(name)
-        : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    if (pack === undefined) throw new Error(`The generation has no pack ${name}.`);
-    return pack;
-  };
+  const packFiles = makePackFiles(files.dir, files.identities);
+  const packOf = makePackFinder(files, packFiles.open);
   const gamePacks = platforms.map(({ slug }) => packOf(gamesPack(slug)));
   const coverPacks = platforms.map(({ slug }) => packOf(coversPack(slug)));
   const gamePackOf = (game: number) => gamePacks[platformOf(platforms, 'first_game', game)] as Pack;
@@ -105,7 +100,7 @@ function makeGeneration(
   const fileHashes = new Map(manifest.files.map(({ path: name, sha256 }) => [name, sha256]));
   // A Buffer of its own: a response must not hold shared memory that a socket writes from.
   const wholeFile = (name: string): Body => ({
-    bytes: Buffer.from(content(name)),
+    bytes: Buffer.from(contents.get(name) as Uint8Array),
     hash: hashOfHex(fileHashes.get(name) as string),
   });
   const platformsBody = wholeFile(PLATFORMS);
@@ -138,7 +133,7 @@ function makeGeneration(
     id: manifest.id,
     manifest,
     records,
-    search: makeSearch(openSearchIndex(content(SEARCH_INDEX)), spellings, records),
+    search: makeSearch(index.search, index.spellings, records),
     platforms: platformsBody,
     stats: wholeFile(STATS),
     recentCovers: wholeFile(COVERS_RECENT),
@@ -180,7 +175,21 @@ function makeGeneration(
       bytes.write(tail, at, 'latin1');
       return { bytes, hash: combineHashes(hashes, [page, perPage, total]) };
     },
-    close,
+    close: packFiles.close,
+  };
+}
+
+function makePackFinder(
+  { manifest, contents, descriptors }: OpenedFiles,
+  openPack: (file: ManifestFile) => number,
+): (name: string) => Pack {
+  const files = new Map(manifest.files.map((file) => [file.path, file]));
+  return (name) => {
+    const bytes = contents.get(name);
+    if (bytes !== undefined) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    const file = files.get(name);
+    if (file === undefined) throw new Error(`The generation has no pack ${name}.`);
+    return descriptors.get(name) ?? (() => openPack(file));
   };
 }
 
@@ -199,13 +208,14 @@ function readExactly(
   length: number,
   position: number,
 ): void {
-  if (typeof pack !== 'number') {
+  if (typeof pack === 'object') {
     if (pack.copy(target, at, position, position + length) === length) return;
     throw new Error(`A pack ends before byte ${position + length}.`);
   }
+  const descriptor = typeof pack === 'number' ? pack : pack();
   let done = 0;
   while (done < length) {
-    const read = readSync(pack, target, at + done, length - done, position + done);
+    const read = readSync(descriptor, target, at + done, length - done, position + done);
     if (read === 0) throw new Error(`A pack ends before byte ${position + length}.`);
     done += read;
   }

@@ -4,9 +4,9 @@ import path from 'node:path';
 import MiniSearch, { type Query, type SearchOptions } from 'minisearch';
 import { MINISEARCH_OPTIONS, nearSpellingDistance } from '../../format/words.ts';
 import { readSearch } from '../../proxy/http/parameters.ts';
-import { openGeneration } from '../../proxy/snapshot/generation.ts';
-import { makeFileSource } from '../../proxy/snapshot/opened-files.ts';
-import { generationIn, snapshotsIn } from './search-documents.ts';
+import { makeGeneration } from '../../proxy/snapshot/generation.ts';
+import { openFiles, planOpening } from '../../proxy/snapshot/open-files.ts';
+import { generationIn } from './search-documents.ts';
 import { type Engine, readFacts } from './search-engine.ts';
 import type { TitleQuery } from './search-queries.ts';
 
@@ -19,10 +19,9 @@ export function queryStringOf({ page, ...values }: TitleQuery): string {
 
 /** From the raw query string to the numbers of the games of the page. */
 export async function openProduct(folder: string): Promise<Engine & { ask: typeof queryStringOf }> {
-  const generation = await openGeneration(
-    makeFileSource(snapshotsIn(folder), 160 * 2 ** 20),
-    path.basename(generationIn(folder)),
-  );
+  const dir = generationIn(folder);
+  const order = { dir, id: path.basename(dir), mostMemory: 160 * 2 ** 20, known: undefined };
+  const generation = makeGeneration(openFiles(planOpening(order)));
   const { gameOfRank } = generation.records.games;
   const texts = new WeakMap<TitleQuery, string>();
   const ask = (query: TitleQuery) => {

@@ -1,7 +1,6 @@
 /**
- * What is served: two generations of one seeded catalogue in one snapshots folder, made by the real
- * generator from SQLite, the second with one game in a hundred changed, so that hardly a file is the
- * same; keys; and lists of addresses that both generations know.
+ * What is served: generations of one seeded catalogue in one snapshots folder, made by the real
+ * generator from SQLite, each with one game in a hundred changed, so that hardly a file is the same; keys; and lists of addresses that both generations know.
  */
 import {
   closeSync,
@@ -35,7 +34,9 @@ import { runGenerator } from '../run-generator.ts';
 
 export interface Prepared {
   readonly snapshotsDir: string;
-  /** Ids of the generations, and the bytes of all files of each. */
+  /** Of all generations, the oldest first. */
+  readonly ids: readonly string[];
+  /** The first two of them, and the bytes of all files of each. */
   readonly older: string;
   readonly newer: string;
   readonly bytes: number;
@@ -57,16 +58,23 @@ const KEYS = 4;
 const DIFFERENT_GAMES = 100_000;
 const PAGE = 50;
 
-/** @param folder may hold the generations already, from a run with as many games */
+/**
+ * @param folder may hold the generations already, from a run with as many games
+ * @param generations how many there are to be, from two to as many as the generator keeps
+ */
 export async function prepare(
   folder: string,
   games: number,
   say: (text: string) => void,
+  generations = 2,
 ): Promise<Prepared> {
   mkdirSync(folder, { recursive: true });
   const snapshotsDir = path.join(folder, 'snapshots');
-  if (idsOnDisk(snapshotsDir).length < 2) await generateTwo(folder, snapshotsDir, games, say);
-  const [older, newer] = idsOnDisk(snapshotsDir) as [string, string];
+  if (idsOnDisk(snapshotsDir).length < generations) {
+    await generateAll(folder, snapshotsDir, games, generations, say);
+  }
+  const ids = idsOnDisk(snapshotsDir);
+  const [older, newer] = ids as [string, string];
   const keys = Array.from({ length: KEYS }, makeKey);
   const encoded = encodeKeys(
     keys.map((key, i) => ({ id: i + 1, hash: hashKey(key), state: 'approved', limit: LIMIT })),
@@ -75,13 +83,14 @@ export async function prepare(
   const { files, counts } = readManifest(generationDir(snapshotsDir, newer));
   const bytes = files.reduce((sum, { size }) => sum + size, 0);
   const lists = writeLists(folder, generationDir(snapshotsDir, older));
-  return { snapshotsDir, older, newer, bytes, counts, keys, ...lists };
+  return { snapshotsDir, ids, older, newer, bytes, counts, keys, ...lists };
 }
 
-async function generateTwo(
+async function generateAll(
   folder: string,
   snapshotsDir: string,
   games: number,
+  generations: number,
   say: (text: string) => void,
 ): Promise<void> {
   const file = path.join(folder, 'catalogue.db');
@@ -102,13 +111,16 @@ async function generateTwo(
   await withDatabase((database) => loadCatalogue(database, seededCatalogue({ games, seed: SEED })));
   say('generating');
   await runGenerator(url, snapshotsDir);
-  await withDatabase((database) =>
-    database.run(
-      "UPDATE games SET title = 'New ' || title, description = 'Changed.' WHERE id % 100 = 0",
-    ),
-  );
-  say('generating again');
-  await runGenerator(url, snapshotsDir);
+  for (let number = 2; number <= generations; number++) {
+    await withDatabase((database) =>
+      database.run(
+        "UPDATE games SET title = 'New ' || title, description = 'Changed.' WHERE id % 100 = ?",
+        [number - 2],
+      ),
+    );
+    say('generating again');
+    await runGenerator(url, snapshotsDir);
+  }
   rmSync(file);
 }
 

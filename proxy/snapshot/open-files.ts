@@ -1,0 +1,261 @@
+/**
+ * Opens the files of a generation: each is checked against the manifest, and the values of the index
+ * against one another, so that a generation that is damaged or forged is refused before it serves.
+ * Runs on a thread of its own, since a large catalogue is gigabytes.
+ */
+import { createHash } from 'node:crypto';
+import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import path from 'node:path';
+import { checkRecordIndex } from '../../format/check-record-index.ts';
+import { checkSearchIndex } from '../../format/check-search-index.ts';
+import {
+  COVER_INDEX,
+  COVERS_RECENT,
+  GAME_INDEX,
+  MANIFEST,
+  PLATFORM_INDEX,
+  PLATFORMS,
+  SEARCH_INDEX,
+  STATS,
+} from '../../format/layout.ts';
+import {
+  LARGEST_MANIFEST,
+  type Manifest,
+  type ManifestFile,
+  parseManifest,
+} from '../../format/manifest.ts';
+import { openRecordIndex } from '../../format/record-index.ts';
+import { openSearchIndex } from '../../format/search-index.ts';
+import { makeSpellingIndex, type SpellingIndex } from '../search/spelling-index.ts';
+import { identityOf } from './pack-files.ts';
+
+export interface OpenOrder {
+  readonly dir: string;
+  /** Of the generation that the folder must hold. */
+  readonly id: string;
+  /**
+   * In bytes, for all that is kept in memory: the index always is, packs as far as they fit. Of the
+   * current generation the other packs are opened; undefined: of a generation that is asked for by
+   * name no pack is kept in memory, nor opened before it is read.
+   */
+  readonly mostMemory: number | undefined;
+  /** What {@link OpenedFiles.identities} was when this generation was last opened. */
+  readonly known: ReadonlyMap<string, string> | undefined;
+}
+
+/** An order after the first look at the folder. */
+export interface Plan {
+  readonly order: OpenOrder;
+  readonly manifest: Manifest;
+  readonly kept: readonly ManifestFile[];
+  /** How much memory the files that are kept take. */
+  readonly bytes: number;
+}
+
+/** All that a serving thread needs; everything in it can be shared by threads. */
+export interface OpenedFiles {
+  readonly dir: string;
+  readonly manifest: Manifest;
+  /** Whether it was opened to be current. */
+  readonly isWhole: boolean;
+  readonly bytes: number;
+  /** By path: the files in memory. */
+  readonly contents: ReadonlyMap<string, Uint8Array>;
+  /** By path: packs that are open. */
+  readonly descriptors: ReadonlyMap<string, number>;
+  /** By path, of every file that is not in memory: what it was when it was checked. */
+  readonly identities: ReadonlyMap<string, string>;
+  readonly spellings: SpellingIndex;
+  /** One entry: when a request last named this generation, on the clock that threads share. */
+  readonly lastUsed: Float64Array;
+}
+
+const CHUNK_BYTES = 1024 * 1024;
+const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
+
+/** The files that are kept in memory whatever their size. */
+const KEPT: readonly string[] = [
+  PLATFORMS,
+  STATS,
+  COVERS_RECENT,
+  PLATFORM_INDEX,
+  GAME_INDEX,
+  COVER_INDEX,
+  SEARCH_INDEX,
+];
+
+const PACK_FOLDERS = ['games/', 'covers/'];
+
+/** @throws Error saying what is missing or damaged, with the file's name */
+export function planOpening(order: OpenOrder): Plan {
+  const manifest = naming(MANIFEST, () => readManifest(order.dir));
+  if (manifest.id !== order.id) {
+    throw new Error(`The folder ${order.id} holds the generation ${manifest.id}.`);
+  }
+  // Before memory is taken: a manifest can promise any size.
+  for (const file of manifest.files) withFile(order.dir, file, () => false);
+  const kept = chooseKept(manifest.files, order.mostMemory ?? 0);
+  return { order, manifest, kept, bytes: kept.reduce((sum, file) => sum + roomOf(file), 0) };
+}
+
+/** @throws Error saying what is missing or damaged, with the file's name */
+export function openFiles({ order, manifest, kept, bytes }: Plan): OpenedFiles {
+  const { dir, mostMemory, known } = order;
+  const isWhole = mostMemory !== undefined;
+  const contents = makeRoom(kept, bytes);
+  const descriptors = new Map<string, number>();
+  const identities = new Map<string, string>();
+  try {
+    for (const file of manifest.files) {
+      const content = contents.get(file.path);
+      withFile(dir, file, (descriptor) => {
+        if (content !== undefined) return checkContent(descriptor, file, content);
+        const identity = identityOf(file, descriptor);
+        // A file that did not change since it was hashed is not hashed again.
+        if (known?.get(file.path) !== identity) checkContent(descriptor, file, undefined);
+        identities.set(file.path, identity);
+        if (isWhole && isPack(file)) descriptors.set(file.path, descriptor);
+        return descriptors.has(file.path);
+      });
+    }
+    const spellings = checkIndex(manifest, contents);
+    const lastUsed = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
+    const opened = { dir, manifest, isWhole, bytes, contents, descriptors, identities };
+    return { ...opened, spellings, lastUsed };
+  } catch (error) {
+    for (const descriptor of descriptors.values()) closeSync(descriptor);
+    throw error;
+  }
+}
+
+/** Checks the values of the index. @returns what near spellings are found by */
+function checkIndex({ files }: Manifest, contents: ReadonlyMap<string, Uint8Array>): SpellingIndex {
+  const content = (name: string) => contents.get(name) as Uint8Array;
+  const sizes = new Map(files.map(({ path: name, size }) => [name, size]));
+  const records = openRecordIndex(
+    content(PLATFORM_INDEX),
+    content(GAME_INDEX),
+    content(COVER_INDEX),
+  );
+  checkRecordIndex(records, (name) => sizes.get(name));
+  const search = openSearchIndex(content(SEARCH_INDEX));
+  checkSearchIndex(search, records.games.length.length);
+  return makeSpellingIndex(search.words);
+}
+
+/** Packs of games before those of covers: they are what pages and searches are made of. */
+function chooseKept(files: readonly ManifestFile[], mostMemory: number): ManifestFile[] {
+  const kept = files.filter(({ path: name }) => KEPT.includes(name));
+  let room = mostMemory - kept.reduce((sum, { size }) => sum + size, 0);
+  for (const folder of PACK_FOLDERS) {
+    for (const file of files) {
+      if (!file.path.startsWith(folder) || file.size > room) continue;
+      kept.push(file);
+      room -= file.size;
+    }
+  }
+  return kept;
+}
+
+/** Columns must begin at a multiple of 8. */
+function roomOf({ size }: ManifestFile): number {
+  return Math.ceil(size / 8) * 8;
+}
+
+/** One piece of memory for all: as large as it is, the system has it back as soon as it is let go. */
+function makeRoom(files: readonly ManifestFile[], bytes: number): Map<string, Uint8Array> {
+  const memory = new SharedArrayBuffer(bytes);
+  let end = 0;
+  return new Map(
+    files.map((file) => {
+      const start = end;
+      end += roomOf(file);
+      return [file.path, new Uint8Array(memory, start, file.size)];
+    }),
+  );
+}
+
+function isPack({ path: name }: ManifestFile): boolean {
+  return PACK_FOLDERS.some((folder) => name.startsWith(folder));
+}
+
+function readManifest(dir: string): Manifest {
+  const descriptor = openRegular(path.join(dir, MANIFEST));
+  try {
+    const { size } = fstatSync(descriptor);
+    if (size > LARGEST_MANIFEST)
+      throw new Error(`${MANIFEST} is larger than ${LARGEST_MANIFEST} bytes.`);
+    const bytes = Buffer.alloc(size);
+    let at = 0;
+    while (at < size) {
+      const read = readSync(descriptor, bytes, at, size - at, at);
+      if (read === 0) break;
+      at += read;
+    }
+    return parseManifest(bytes.toString('utf8', 0, at));
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/**
+ * Opens a file of the size that the manifest says.
+ * @param use returns whether it keeps the descriptor, which is closed otherwise
+ */
+function withFile(dir: string, file: ManifestFile, use: (descriptor: number) => boolean): void {
+  naming(file.path, () => {
+    const descriptor = openRegular(path.join(dir, file.path));
+    let isKept = false;
+    try {
+      const { size } = fstatSync(descriptor);
+      if (size !== file.size) {
+        throw new Error(
+          `${file.path} is damaged: it has ${size} bytes, the manifest says ${file.size}.`,
+        );
+      }
+      isKept = use(descriptor);
+    } finally {
+      if (!isKept) closeSync(descriptor);
+    }
+  });
+}
+
+/** To open a pipe for reading would wait for its writer. */
+function openRegular(file: string): number {
+  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+  if (fstatSync(descriptor).isFile()) return descriptor;
+  closeSync(descriptor);
+  throw new Error(`${file} is not a regular file.`);
+}
+
+/** Runs a step of which every error names the file. */
+function naming<T>(name: string, step: () => T): T {
+  try {
+    return step();
+  } catch (error) {
+    const { message } = error as Error;
+    if (message.includes(name)) throw error;
+    throw new Error(`${name} cannot be read: ${message}`, { cause: error });
+  }
+}
+
+/** Hashes a file, and copies it where it is kept. @returns false: the descriptor is not needed */
+function checkContent(
+  descriptor: number,
+  file: ManifestFile,
+  content: Uint8Array | undefined,
+): false {
+  const sha256 = createHash('sha256');
+  for (let at = 0; at < file.size; ) {
+    const read = readSync(descriptor, chunk, 0, Math.min(CHUNK_BYTES, file.size - at), at);
+    if (read === 0) throw new Error(`${file.path} is damaged: it ends at byte ${at}.`);
+    const bytes = chunk.subarray(0, read);
+    sha256.update(bytes);
+    content?.set(bytes, at);
+    at += read;
+  }
+  if (sha256.digest('hex') !== file.sha256) {
+    throw new Error(`${file.path} is damaged: its SHA-256 is not the one that the manifest says.`);
+  }
+  return false;
+}

@@ -1,0 +1,61 @@
+/**
+ * The packs of a generation that clients ask for by name: a pack is opened when it is read first,
+ * and few are open at a time, so that descriptors do not grow with platforms and generations. A pack
+ * is only read while it is the file that was checked.
+ */
+import { closeSync, fstatSync, openSync } from 'node:fs';
+import path from 'node:path';
+import { LRUCache } from 'lru-cache';
+import type { ManifestFile } from '../../format/manifest.ts';
+
+/** Packs of one generation that a thread has open. */
+export const MOST_OPEN_PACKS = 16;
+
+/** The generation was removed, or one of its packs was replaced, after it was opened. */
+export class PackGoneError extends Error {}
+
+export interface PackFiles {
+  /**
+   * The descriptor of a pack, valid until the next call.
+   * @throws PackGoneError
+   */
+  open(file: ManifestFile): number;
+  close(): void;
+}
+
+/** @param identities by path, as `identityOf` gave them when each pack was checked */
+export function makePackFiles(dir: string, identities: ReadonlyMap<string, string>): PackFiles {
+  const open = new LRUCache<string, number>({
+    max: MOST_OPEN_PACKS,
+    dispose: (descriptor) => closeSync(descriptor),
+  });
+  return {
+    open(file) {
+      const known = open.get(file.path);
+      if (known !== undefined) return known;
+      const descriptor = openChecked(dir, file, identities.get(file.path));
+      open.set(file.path, descriptor);
+      return descriptor;
+    },
+    close: () => open.clear(),
+  };
+}
+
+function openChecked(dir: string, file: ManifestFile, identity: string | undefined): number {
+  let descriptor: number;
+  try {
+    descriptor = openSync(path.join(dir, file.path), 'r');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw new PackGoneError(`${file.path} is not there any more.`, { cause: error });
+  }
+  if (identityOf(file, descriptor) === identity) return descriptor;
+  closeSync(descriptor);
+  throw new PackGoneError(`${file.path} was replaced since it was checked.`);
+}
+
+/** What tells a file that was checked from any other: equal identities are equal contents. */
+export function identityOf({ sha256 }: ManifestFile, descriptor: number): string {
+  const { dev, ino, size, mtimeNs } = fstatSync(descriptor, { bigint: true });
+  return `${sha256} ${dev} ${ino} ${size} ${mtimeNs}`;
+}

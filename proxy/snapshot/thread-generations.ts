@@ -1,0 +1,119 @@
+/**
+ * The generations that one serving thread answers from: the current one, and those that clients ask
+ * for by name. The store in the first thread decides which are open; this holds the thread's views
+ * of them and the requests that wait for one.
+ *
+ * Invariant: a request uses a generation within one call, so that none is ever forgotten under it.
+ */
+import { setImmediate } from 'node:timers/promises';
+import { isGenerationId } from '../../format/layout.ts';
+import { collectGarbage } from './collect-garbage.ts';
+import { type Generation, makeGeneration } from './generation.ts';
+import type { OpenedFiles } from './open-files.ts';
+
+/** Requests of one thread that may wait for generations to be opened. */
+export const MOST_WAITING = 2_000;
+
+/** Why a generation that was asked for by name cannot answer: it is not kept, or too many wait. */
+export type Unavailable = 'gone' | 'busy';
+
+/** What the store calls; the calls of one thread are made in order. */
+export interface ServingThread {
+  /** From now on this generation answers requests that name none. */
+  serve(files: OpenedFiles): void;
+  /** Answers {@link AskStore}. */
+  opened(id: string, files: OpenedFiles | 'gone'): void;
+  /** Lets go of a generation that is not current; its memory is free when this resolves. */
+  forget(id: string): Promise<void>;
+}
+
+/** Asks the store for a generation. */
+export type AskStore = (id: string) => void;
+
+export interface ThreadGenerations {
+  /** What answers now; undefined before the first generation. */
+  current(): Generation | undefined;
+  /**
+   * Calls `use` with a generation by its id: at once where the generation is open, otherwise when
+   * it is. `use` must be done with it when it returns, and must not throw.
+   */
+  pinned(id: string, use: (generation: Generation | Unavailable) => void): void;
+  close(): void;
+}
+
+interface Held {
+  readonly generation: Generation;
+  readonly lastUsed: Float64Array;
+}
+
+/** @param now the clock that the threads share, in milliseconds */
+export function makeThreadGenerations(
+  ask: AskStore,
+  now: () => number,
+): ThreadGenerations & ServingThread {
+  const held = new Map<string, Held>();
+  const waiting = new Map<string, ((generation: Generation | Unavailable) => void)[]>();
+  let waitingCount = 0;
+  let current: Generation | undefined;
+
+  function hold(files: OpenedFiles): Held {
+    const { id } = files.manifest;
+    const known = held.get(id);
+    if (known !== undefined) return known;
+    const entry = { generation: makeGeneration(files), lastUsed: files.lastUsed };
+    held.set(id, entry);
+    return entry;
+  }
+
+  function closeHeld(id: string): boolean {
+    held.get(id)?.generation.close();
+    return held.delete(id);
+  }
+
+  return {
+    current: () => current,
+    pinned(id, use) {
+      if (id === current?.id) return use(current);
+      if (!isGenerationId(id)) return use('gone');
+      const known = held.get(id);
+      if (known !== undefined) {
+        known.lastUsed[0] = now();
+        return use(known.generation);
+      }
+      if (waitingCount >= MOST_WAITING) return use('busy');
+      waitingCount++;
+      const others = waiting.get(id);
+      if (others !== undefined) {
+        others.push(use);
+        return;
+      }
+      waiting.set(id, [use]);
+      ask(id);
+    },
+    serve(files) {
+      current = hold(files).generation;
+    },
+    opened(id, files) {
+      const uses = waiting.get(id) ?? [];
+      waiting.delete(id);
+      waitingCount -= uses.length;
+      if (files === 'gone') {
+        for (const use of uses) use('gone');
+        return;
+      }
+      const { generation, lastUsed } = hold(files);
+      lastUsed[0] = now();
+      for (const use of uses) use(generation);
+    },
+    async forget(id) {
+      if (!closeHeld(id)) return;
+      // In a task of its own: a call under way may still refer to what it has used.
+      await setImmediate();
+      collectGarbage();
+    },
+    close() {
+      for (const { generation } of held.values()) generation.close();
+      held.clear();
+    },
+  };
+}
