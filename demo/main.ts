@@ -59,7 +59,12 @@ async function main(): Promise<void> {
   const key = await issueKey(environment);
   say('Generating and starting the proxy …');
   start('the proxy', 'proxy/main.ts', environment);
-  start('the scheduled generator', 'generator/schedule.ts', environment);
+  // The generator only warns of an address that is on this machine, and here that is meant.
+  const { SITE_URL } = environment;
+  start('the scheduled generator', 'generator/schedule.ts', {
+    ...environment,
+    PUBLIC_URL: SITE_URL,
+  });
   start('the pages of API keys', 'keys/web/main.ts', environment);
   await waitUntilReady(`http://127.0.0.1:${adminPort}/readyz`);
   await waitUntilReady(`${environment.KEYS_URL}/account/sign-in`);
