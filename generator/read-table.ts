@@ -34,16 +34,17 @@ export function makeReadTable(reader: Reader, report: Report, onRows: OnRows): R
     let rows = 0;
     const notes: [reason: string, value: Value][] = [];
     const note: Note = (reason, value) => notes.push([reason, value]);
+    const warn: Note = (reason, value) => report.warn(table, id, reason, value);
     await reader.each(`SELECT ${columns} FROM ${table} ORDER BY id`, (row) => {
       id = valueAt(row, 0);
       try {
         onRow(row, id, note);
-        for (const [reason, value] of notes) report.warn(table, id, reason, value);
+        if (notes.length > 0) for (const [reason, value] of notes) warn(reason, value);
       } catch (error) {
         if (!(error instanceof RowFault)) throw error;
         report.leaveOut(table, id, error);
       }
-      notes.length = 0;
+      if (notes.length > 0) notes.length = 0;
       if (++rows % ROWS_PER_REPORT === 0) onRows(table, rows, shareOf(id, last));
     });
     // A stream that was cut by KILL QUERY ends as if it were whole. To count the rows would tell,
