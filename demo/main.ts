@@ -67,7 +67,8 @@ async function main(): Promise<void> {
   const key = await issueKey(environment);
   say('Generating and starting the proxy …');
   start('the proxy', 'proxy', environment);
-  start('the schedule', 'schedule', environment);
+  // The generator warns about addresses of this machine, which the demo means.
+  start('the schedule', 'schedule', { ...environment, PUBLIC_URL: environment.SITE_URL });
   start('the account pages', 'account', environment);
   await waitUntilReady(`http://127.0.0.1:${adminPort}/readyz`);
   await waitUntilReady(`${environment.KEYS_URL}/account/sign-in`);

@@ -18,6 +18,9 @@ import { generate, RefusedError, type RunResult } from './generate.ts';
 import { exportKeys, hasKeys } from './keys-export.ts';
 import { LockedError } from './lock.ts';
 import { makeProgress, type Progress } from './progress.ts';
+import { warningText } from './report.ts';
+import { printableJson } from './shown-value.ts';
+import { findLocalAddresses } from './warnings.ts';
 
 const USAGE = `cover-catalogue generate [--dry-run] [--force] [--json]
 
@@ -25,9 +28,12 @@ Exports the catalogue of DATABASE_URL into one generation in SNAPSHOTS_DIR and
 publishes it. The same data publishes nothing new.
 
   --dry-run  do everything but publish, and say what would change
-  --force    publish although too many rows break the contract, or although the
-             catalogue shrank by more than 20 %
-  --json     print the result as one JSON object
+  --force    publish although too many rows break the contract, although the
+             catalogue shrank by more than 20 %, or although a first generation
+             has games and no covers
+  --json     print the result as one JSON object, also when the run is refused
+
+What was left out, and why, is in report.json in SNAPSHOTS_DIR.
 
 Exit codes: 0 published or nothing new, 1 failed, 2 wrong usage or
 configuration, 3 refused to publish, 4 another run is under way.
@@ -46,12 +52,9 @@ async function main(progress: Progress): Promise<number> {
     'SITE_URL',
     'SITE_LANGUAGE',
     'FILES_URL',
+    'PUBLIC_URL',
   ]);
-  const { SNAPSHOTS_DIR: snapshotsDir } = environment;
-  for (const name of ['SITE_URL', 'FILES_URL'] as const) {
-    if (!process.env[name])
-      progress.warn(`${name} is not set: records link to ${environment[name]}.`);
-  }
+  const { SNAPSHOTS_DIR: snapshotsDir, SITE_URL, FILES_URL, PUBLIC_URL } = environment;
   const started = performance.now();
   let result: RunResult;
   const database = await openDatabase(environment.DATABASE_URL).catch((error: Error) => {
@@ -64,10 +67,13 @@ async function main(progress: Progress): Promise<number> {
       {
         snapshotsDir,
         settings: {
-          site_url: environment.SITE_URL,
+          site_url: SITE_URL,
           site_language: environment.SITE_LANGUAGE,
-          files_url: environment.FILES_URL,
+          files_url: FILES_URL,
         },
+        warnings: findLocalAddresses({ SITE_URL, FILES_URL, PUBLIC_URL }, (name) =>
+          Boolean(process.env[name]?.trim()),
+        ),
         isDryRun: values['dry-run'] ?? false,
         isForced: values.force ?? false,
       },
@@ -88,14 +94,21 @@ async function main(progress: Progress): Promise<number> {
       const outcome = error instanceof RefusedError ? 'refused' : 'failed';
       saveStatus(snapshotsDir, outcome, (error as Error).message);
     }
+    if (error instanceof RefusedError && values.json) {
+      process.stdout.write(asJson(error.result, secondsSince(started), error.message));
+    }
     throw error;
   } finally {
     await database.close();
   }
   progress.end();
-  const seconds = (performance.now() - started) / 1000;
-  process.stdout.write(values.json ? asJson(result, seconds) : asText(result, seconds));
+  const seconds = secondsSince(started);
+  process.stdout.write(values.json ? asJson(result, seconds, null) : asText(result, seconds));
   return 0;
+}
+
+function secondsSince(started: number): number {
+  return (performance.now() - started) / 1000;
 }
 
 /** Says how the run ended; a folder that cannot take it must not hide the error that was. */
@@ -139,14 +152,17 @@ function peakMemoryKib(): number {
   return process.resourceUsage().maxRSS;
 }
 
-function asJson(result: RunResult, seconds: number): string {
-  const { outcome, id, counts, previousCounts, leftOut } = result;
-  return `${JSON.stringify({
+function asJson(result: RunResult, seconds: number, error: string | null): string {
+  const { outcome, id, counts, previousCounts, leftOut, report } = result;
+  return `${printableJson({
     outcome,
+    error,
     id: id ?? null,
     counts,
     previous_counts: previousCounts ?? null,
     left_out: leftOut,
+    warnings: report.warnings.map(warningText),
+    report,
     seconds: Math.round(seconds * 1000) / 1000,
     peak_memory_mb: peakMemoryMb(),
   })}\n`;
@@ -163,6 +179,7 @@ function asText({ outcome, id, counts, previousCounts }: RunResult, seconds: num
     published: `Published ${id}`,
     unchanged: `Nothing new, ${id} stays`,
     dry_run: 'Would publish',
+    refused: 'Refused',
   }[outcome];
   return `${what}: ${change('platforms')}, ${change('games')}, ${change('covers')}, ${counts.left_out} rows left out; ${seconds.toFixed(1)} s, ${peakMemoryMb()} MB at most.\n`;
 }

@@ -6,20 +6,32 @@ import { mkdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../database/database.ts';
 import { checkSchema } from '../database/schema.ts';
-import { GENERATIONS, UNFINISHED_PREFIX } from '../format/layout.ts';
-import type { Counts, ManifestContent, Settings } from '../format/manifest.ts';
-import { removeDeadWrites } from './atomic-file.ts';
+import { GENERATIONS, RUN_REPORT, UNFINISHED_PREFIX } from '../format/layout.ts';
+import type { Counts, Settings } from '../format/manifest.ts';
+import { removeDeadWrites, replaceFile } from './atomic-file.ts';
 import { makeFolders, removeDebris } from './generations.ts';
 import { withLock } from './lock.ts';
 import type { Progress } from './progress.ts';
-import { findShrinkage, isUnchanged, type Previous, publish, readPrevious } from './publish.ts';
-import { makeReport, type Report } from './report.ts';
+import { findMissingCovers, findShrinkage, isUnchanged, publish, readPrevious } from './publish.ts';
+import {
+  encodeReport,
+  makeReport,
+  type ReportContent,
+  type Warning,
+  warningText,
+} from './report.ts';
 import { type SecondThread, startSecondThread } from './second-thread.ts';
 import { writeGeneration } from './write-generation.ts';
 
 /** What was read should not be published; `--force` publishes it all the same. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
+  readonly result: RunResult;
+
+  constructor(message: string, result: RunResult) {
+    super(message);
+    this.result = result;
+  }
 }
 
 export interface RunOptions {
@@ -27,18 +39,21 @@ export interface RunOptions {
   readonly settings: Settings;
   /** Does everything but publish. */
   readonly isDryRun: boolean;
-  /** Publishes past the share of rows left out and the shrink guard. */
+  /** Publishes what would be refused. */
   readonly isForced: boolean;
+  /** What is probably wrong with the configuration; it goes into the report. */
+  readonly warnings: readonly Warning[];
 }
 
 export interface RunResult {
-  readonly outcome: 'published' | 'unchanged' | 'dry_run';
+  readonly outcome: 'published' | 'unchanged' | 'dry_run' | 'refused';
   /** The generation that is current after the run; undefined only when none is yet. */
   readonly id: string | undefined;
   readonly counts: Counts;
   readonly previousCounts: Counts | undefined;
   /** How many rows were left out for each reason, as sentences. */
   readonly leftOut: readonly string[];
+  readonly report: ReportContent;
 }
 
 /**
@@ -86,37 +101,68 @@ async function writeAndPublish(
   const { snapshotsDir, settings } = options;
   const report = makeReport();
   const content = await writeGeneration(database, settings, progress, report, second, work, dir);
+  report.addWarnings(options.warnings);
   const leftOut = report.summary();
   for (const line of leftOut) progress.warn(`Left out: ${line}.`);
+  const reportContent = report.content();
+  for (const warning of reportContent.warnings) progress.warn(`Warning: ${warningText(warning)}.`);
   const previous = readPrevious(snapshotsDir);
   const result = {
     id: previous.id,
     counts: content.counts,
     previousCounts: previous.manifest?.counts,
     leftOut,
+    report: reportContent,
   };
-  if (isUnchanged(snapshotsDir, previous, content)) return { ...result, outcome: 'unchanged' };
-  refuseUnsound(options, report, previous, content, progress);
-  if (options.isDryRun) return { ...result, outcome: 'dry_run' };
+  /** Ends the run. @returns whether its report could be written */
+  const finish = (outcome: RunResult['outcome'], error: string | null = null) =>
+    saveReport(snapshotsDir, reportContent, outcome, error, progress);
+
+  if (isUnchanged(snapshotsDir, previous, content)) {
+    finish('unchanged');
+    return { ...result, outcome: 'unchanged' };
+  }
+  const faults = [
+    ...report.faults(),
+    ...findShrinkage(previous, content),
+    ...findMissingCovers(previous, content),
+  ].join('; ');
+  if (faults !== '' && !options.isForced) {
+    const refusal = `Nothing is published: ${faults}. ${previous.id === undefined ? '' : 'The current generation stays. '}Fix the data, or run with --force if this is what you want.`;
+    const isSaved = finish('refused', refusal);
+    const where = isSaved ? ` The rows are listed in ${path.join(snapshotsDir, RUN_REPORT)}.` : '';
+    throw new RefusedError(refusal + where, { ...result, outcome: 'refused' });
+  }
+  if (faults !== '') progress.warn(`Not refused because of --force: ${faults}.`);
+  if (options.isDryRun) {
+    finish('dry_run');
+    return { ...result, outcome: 'dry_run' };
+  }
   progress.step('verifying and publishing');
   const { id } = await publish(snapshotsDir, dir, content, previous, second);
+  finish('published');
   return { ...result, outcome: 'published', id };
 }
 
-function refuseUnsound(
-  { isForced }: RunOptions,
-  report: Report,
-  previous: Previous,
-  content: ManifestContent,
+/**
+ * Writes the report of a run beside `status.json`. A disk that cannot take it must not hide how the
+ * run ended.
+ */
+function saveReport(
+  snapshotsDir: string,
+  content: ReportContent,
+  outcome: RunResult['outcome'],
+  error: string | null,
   progress: Progress,
-): void {
-  const faults = [...report.faults(), ...findShrinkage(previous, content)];
-  if (faults.length === 0) return;
-  const all = faults.join('; ');
-  if (!isForced) {
-    throw new RefusedError(
-      `Nothing is published: ${all}. The generation before goes on. Mend the data, or run with --force if this is what you want.`,
-    );
+): boolean {
+  const finished_at = `${new Date().toISOString().slice(0, 19)}Z`;
+  try {
+    // For its owner alone: rows that were left out may hold what was never meant to be seen.
+    const bytes = encodeReport(content, { finished_at, outcome, error });
+    replaceFile(path.join(snapshotsDir, RUN_REPORT), bytes, 0o600);
+    return true;
+  } catch (cause) {
+    progress.warn(`The report of this run could not be written: ${(cause as Error).message}`);
+    return false;
   }
-  progress.warn(`Published all the same, as forced: ${all}.`);
 }

@@ -81,7 +81,8 @@ export function putText(target: Buffer, at: number, text: string | null): number
   return end;
 }
 
-function putAnyText(target: Buffer, at: number, text: string): number {
+/** Writes the JSON of a text. @returns where it ends */
+export function putAnyText(target: Buffer, at: number, text: string): number {
   return at + target.write(JSON.stringify(text.toWellFormed()), at);
 }
 
@@ -93,11 +94,26 @@ export function putTextBytes(
   from: number,
   to: number,
 ): number {
+  const end = putPlainText(target, at, bytes, from, to);
+  return end < 0 ? putAnyText(target, at, bytes.toString('utf8', from, to)) : end;
+}
+
+/**
+ * As {@link putTextBytes}, of a text whose characters all stand for themselves.
+ * @returns -1 when one does not; what was written of the text is of no use then
+ */
+export function putPlainText(
+  target: Buffer,
+  at: number,
+  bytes: Buffer,
+  from: number,
+  to: number,
+): number {
   let end = at;
   target[end++] = QUOTE;
   for (let i = from; i < to; i++) {
     const byte = bytes[i] as number;
-    if (!isPlain(byte)) return putAnyText(target, at, bytes.toString('utf8', from, to));
+    if (!isPlain(byte)) return -1;
     target[end++] = byte;
   }
   target[end++] = QUOTE;

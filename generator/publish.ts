@@ -81,6 +81,13 @@ export function findShrinkage({ manifest }: Previous, content: ManifestContent):
     });
 }
 
+/** Why a generation should not be the first one with games, as sentences. */
+export function findMissingCovers({ manifest }: Previous, { counts }: ManifestContent): string[] {
+  const isFirst = manifest === undefined || manifest.counts.games === 0;
+  if (!isFirst || counts.games === 0 || counts.covers > 0) return [];
+  return [`not one of ${counts.games} games has an approved cover`];
+}
+
 /**
  * Publishes a folder in which every file but the manifest is written. The caller holds the lock.
  * @param dir a folder in `generations/` under another name than an id

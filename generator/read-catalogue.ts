@@ -2,12 +2,14 @@
  * Reads the tables of the catalogue: rows in, columns and spools out. Titles, slugs and what the
  * order and the indexes need stay in memory; texts go to the spools at once.
  */
-import type { Reader, Value } from '../database/database.ts';
-import { type RowView, valueAt } from '../database/row-view.ts';
+import type { Value } from '../database/database.ts';
+import { Kind, valueAt } from '../database/row-view.ts';
 import type { Settings } from '../format/manifest.ts';
+import { makeStatusCheck } from './cover-status.ts';
 import { intern } from './intern.ts';
+import type { ReadTable } from './read-table.ts';
 import { FILE_COLUMNS, GAME_COLUMNS, mostOfRow, putFile, putGameHead } from './records.ts';
-import type { Report, Table } from './report.ts';
+import type { Report } from './report.ts';
 import * as check from './row-checks.ts';
 import {
   compareIds,
@@ -17,8 +19,9 @@ import {
   type Ids,
   makeTexts,
   type Texts,
+  valueOfId,
 } from './row-columns.ts';
-import { isText, oddUrlAt } from './row-json.ts';
+import { oddUrlAt } from './row-json.ts';
 import { makeSlugSet } from './slug-set.ts';
 import type { Spool } from './spool.ts';
 import { makeCollator } from './title-order.ts';
@@ -62,58 +65,6 @@ export interface Covers {
 export const LEFT_OUT = 0xffff_ffff;
 export const NO_YEAR = -0x8000;
 
-/**
- * Reads a table to its end, each row that breaks the contract left out and reported.
- * @param columns the first is `id`, which the rows are ordered by and `onRow` is handed besides
- * @returns how many rows there were
- */
-export type ReadTable = (
-  table: Table,
-  columns: string,
-  onRow: (row: RowView, id: Value) => void,
-) => Promise<number>;
-
-/**
- * Called every few thousand rows and in the end.
- * @param share about how much of the table was read, 1 in the end
- */
-export type OnRows = (table: Table, rows: number, share: number) => void;
-
-const ROWS_PER_REPORT = 4096;
-
-export function makeReadTable(reader: Reader, report: Report, onRows: OnRows): ReadTable {
-  return async (table, columns, onRow) => {
-    const [[last = null] = []] = await reader.rows(`SELECT MAX(id) FROM ${table}`);
-    let id: Value = null;
-    let rows = 0;
-    await reader.each(`SELECT ${columns} FROM ${table} ORDER BY id`, (row) => {
-      id = valueAt(row, 0);
-      try {
-        onRow(row, id);
-      } catch (error) {
-        if (!(error instanceof check.RowFault)) throw error;
-        report.leaveOut(table, id, error.message);
-      }
-      if (++rows % ROWS_PER_REPORT === 0) onRows(table, rows, shareOf(id, last));
-    });
-    // A stream that was cut by KILL QUERY ends as if it were whole. To count the rows would tell,
-    // too, and takes the server as long as a good part of the read.
-    if (String(id) !== String(last)) {
-      throw new Error(
-        `The table ${table} was read to id ${id} in row ${rows}, then the read ended: the last id is ${last}.`,
-      );
-    }
-    report.setRows(table, rows);
-    onRows(table, rows, 1);
-    return rows;
-  };
-}
-
-/** How far an id is on the way to the last; below 1, as others of the last id may follow. */
-function shareOf(id: Value, last: Value): number {
-  return Math.min(Number(id) / Number(last), 0.999) || 0;
-}
-
 /** Takes the ids of a table's rows in the order of reading. */
 function makeIds() {
   const { columns: ids, reserve } = growingColumns({ high: Uint32Array, low: Uint32Array });
@@ -138,23 +89,29 @@ function makeIds() {
 function ascendingIds(): (id: Id) => void {
   let last: Id = [-1, 0];
   return (id) => {
-    if (compareIds(id, last) <= 0) throw new check.RowFault('the id stands twice');
+    if (compareIds(id, last) <= 0) throw new check.RowFault('the id stands twice', valueOfId(id));
     last = id;
   };
 }
 
-/** @returns the platforms by name, then slug, and the number of each by its id */
+/**
+ * @returns the platforms by name, then slug, the number of each by its id, and every id in the
+ * table, those of platforms that were left out included
+ */
 export async function readPlatforms(read: ReadTable) {
   const found: (Platform & { id: string })[] = [];
+  const known = new Set<string>();
   const taken = new Set<string>();
   const slugs = new Set<string>();
-  await read('platforms', 'id, slug, name', (row, value) => {
+  await read('platforms', 'id, slug, name', (row, value, note) => {
     check.checkId(value);
     const id = String(value);
+    known.add(id);
     const slug = check.checkSlug(valueAt(row, 1));
     const name = check.checkText(valueAt(row, 2), 'name');
-    if (taken.has(id)) throw new check.RowFault('the id stands twice');
-    if (slugs.has(slug)) throw new check.RowFault('the slug stands twice');
+    if (taken.has(id)) throw new check.RowFault('the id stands twice', value);
+    if (slugs.has(slug)) throw new check.RowFault('the slug stands twice', slug);
+    check.noteDamage(name, 'name', note);
     taken.add(id);
     slugs.add(slug);
     found.push({ id, slug, name });
@@ -167,6 +124,7 @@ export async function readPlatforms(read: ReadTable) {
   return {
     platforms: found.map(({ slug, name }): Platform => ({ slug, name })),
     numberOf: new Map(found.map(({ id }, number) => [id, number])),
+    known,
   };
 }
 
@@ -178,10 +136,14 @@ const COLUMNS_OF_GAMES = {
   headLength: Uint32Array,
 };
 
-/** @param heads a spool with a bucket for each platform */
+/**
+ * @param knownPlatforms every id in the table of platforms
+ * @param heads a spool with a bucket for each platform
+ */
 export async function readGames(
   read: ReadTable,
   platformNumbers: ReadonlyMap<string, number>,
+  knownPlatforms: ReadonlySet<string>,
   heads: Spool,
 ): Promise<Games> {
   const { ids, take, rows } = makeIds();
@@ -190,22 +152,27 @@ export async function readGames(
   const titles = makeTexts();
   const genres = intern();
   const taken = makeSlugSet(slugs.texts);
-  await read('games', GAME_COLUMNS, (row, id) => {
+  await read('games', GAME_COLUMNS, (row, id, note) => {
     const place = take(id);
     reserve(place);
     columns.platform[place] = LEFT_OUT;
-    const platform = platformNumbers.get(String(valueAt(row, 1)));
-    if (platform === undefined) throw new check.RowFault('the platform does not exist');
+    const platformId = String(valueAt(row, 1));
+    const platform = platformNumbers.get(platformId);
+    if (platform === undefined) {
+      const isKnown = knownPlatforms.has(platformId);
+      const reason = isKnown ? 'its platform is left out' : 'the platform does not exist';
+      throw new check.RowFault(reason, valueAt(row, 1), isKnown);
+    }
     const slug = check.checkSlug(valueAt(row, 2));
     const title = check.checkText(valueAt(row, 3), 'title');
     const year = check.checkOptionalYear(valueAt(row, 4));
     const headStart = heads.endOf(platform);
     const start = heads.begin(platform, mostOfRow(row, 0));
-    const end = putGameHead(heads.buffer, start, row);
-    const genresOf = genres.numberAt(row, 6, 'genres');
+    const end = putGameHead(heads.buffer, start, row, note);
+    const genresOf = genres.numberAt(row, 6, 'genres', note);
     slugs.add(place, slug);
     if (!taken.add(platform, place, slug)) {
-      throw new check.RowFault('the slug stands twice on its platform');
+      throw new check.RowFault('the slug stands twice on its platform', slug);
     }
     heads.end(platform, end);
     titles.add(place, title);
@@ -237,22 +204,29 @@ export async function readCovers(read: ReadTable, report: Report, games: Games):
   const { columns, reserve } = growingColumns(COLUMNS_OF_COVERS);
   const regions = intern();
   const types = intern();
+  const isApproved = makeStatusCheck();
   let lastGame = 0;
-  await read('covers', 'id, game_id, region, type, status, approved_at', (row, id) => {
+  await read('covers', 'id, game_id, region, type, status, approved_at', (row, id, note) => {
     const place = take(id);
     reserve(place);
     columns.game[place] = LEFT_OUT;
-    if (!isText(row, 4, 'approved')) return;
+    if (!isApproved(row, 4)) return;
     const gameId = check.checkId(valueAt(row, 1), 'game_id');
     const game = findId(games.ids, games.rows, gameId, lastGame);
-    if (game < 0) throw new check.RowFault('the game does not exist');
+    if (game < 0) throw new check.RowFault('the game does not exist', valueAt(row, 1));
     lastGame = game;
-    const region = regions.numberAt(row, 2, 'region');
-    const type = types.numberAt(row, 3, 'type');
+    const region = regions.numberAt(row, 2, 'region', note);
+    const type = types.numberAt(row, 3, 'type', note);
     const approvedAt = check.checkOptionalTime(row, 5, 'approved_at');
     if (games.platform[game] === LEFT_OUT) {
       report.addConsequence();
       return;
+    }
+    if (Number.isNaN(approvedAt) && row.kind[5] !== Kind.NULL) {
+      note(
+        'approved_at is zero or empty: served as null, and not among the recent ones',
+        valueAt(row, 5),
+      );
     }
     columns.game[place] = game;
     columns.region[place] = region;
@@ -288,18 +262,18 @@ export async function readFiles(
   let lastCover = 0;
   const urlHead = Buffer.from(JSON.stringify(`${files_url}/`).slice(0, -1));
   // Not by cover: the server would sort them all first, which takes longer than to read them.
-  await read('cover_files', FILE_COLUMNS, (row, id) => {
+  await read('cover_files', FILE_COLUMNS, (row, id, note) => {
     checkAscends(check.checkId(id));
     const coverId = check.checkId(valueAt(row, 1), 'cover_id');
     const cover = findId(covers.ids, covers.rows, coverId, lastCover);
-    if (cover < 0) throw new check.RowFault('the cover does not exist');
+    if (cover < 0) throw new check.RowFault('the cover does not exist', valueAt(row, 1));
     lastCover = cover;
     const number = numberOfCover[cover] as number;
     if (number === LEFT_OUT) return;
-    const url = oddUrlAt(row, 7, files_url);
+    const url = oddUrlAt(row, 7, files_url, note);
     const bucket = Math.floor(number / COVERS_PER_BUCKET);
     const start = spool.begin(bucket, mostOfRow(row, url?.length ?? urlHead.length));
-    spool.end(bucket, putFile(spool.buffer, start, row, url, urlHead), number);
+    spool.end(bucket, putFile(spool.buffer, start, row, url, urlHead, note), number);
     files++;
   });
   return files;

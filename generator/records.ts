@@ -5,6 +5,7 @@
 import { type RowView, valueAt } from '../database/row-view.ts';
 import type { Settings } from '../format/manifest.ts';
 import { mostBytes, putBytes, putInteger, putText } from './json-bytes.ts';
+import type { Note } from './row-checks.ts';
 import { bytesOf, putCountAt, putPlainUrl, putTextAt } from './row-json.ts';
 
 /** Names of members as they stand in records. */
@@ -40,23 +41,23 @@ export const GAME_COLUMNS =
  * @param row of {@link GAME_COLUMNS}; its id, slug, title and year were checked
  * @returns where it ends, at most {@link mostOfRow} further
  */
-export function putGameHead(target: Buffer, at: number, row: RowView): number {
+export function putGameHead(target: Buffer, at: number, row: RowView, note: Note): number {
   let end = putBytes(target, at, JSON_OF.id);
   end = putCountAt(target, end, row, 0, 'id');
   end = putBytes(target, end, JSON_OF.slug);
-  end = putTextAt(target, end, row, 2, 'slug');
+  end = putTextAt(target, end, row, 2, 'slug', note);
   end = putBytes(target, end, JSON_OF.title);
-  end = putTextAt(target, end, row, 3, 'title');
+  end = putTextAt(target, end, row, 3, 'title', note);
   end = putBytes(target, end, JSON_OF.releaseYear);
   end = putInteger(target, end, valueAt(row, 4));
   end = putBytes(target, end, JSON_OF.description);
-  end = putTextAt(target, end, row, 5, 'description');
+  end = putTextAt(target, end, row, 5, 'description', note);
   end = putBytes(target, end, JSON_OF.genres);
-  end = putTextAt(target, end, row, 6, 'genres');
+  end = putTextAt(target, end, row, 6, 'genres', note);
   end = putBytes(target, end, JSON_OF.developer);
-  end = putTextAt(target, end, row, 7, 'developer');
+  end = putTextAt(target, end, row, 7, 'developer', note);
   end = putBytes(target, end, JSON_OF.publisher);
-  return putTextAt(target, end, row, 8, 'publisher');
+  return putTextAt(target, end, row, 8, 'publisher', note);
 }
 
 /** A game's record from its number of covers to its slug, which it ends with: the same for all of a platform. */
@@ -99,13 +100,14 @@ export function putFile(
   row: RowView,
   url: string | undefined,
   urlHead: Uint8Array,
+  note: Note,
 ): number {
   let end = putBytes(target, at, JSON_OF.id);
   end = putCountAt(target, end, row, 0, 'id');
   end = putBytes(target, end, JSON_OF.variant);
-  end = putTextAt(target, end, row, 2, 'variant');
+  end = putTextAt(target, end, row, 2, 'variant', note);
   end = putBytes(target, end, JSON_OF.mimeType);
-  end = putTextAt(target, end, row, 3, 'mime_type');
+  end = putTextAt(target, end, row, 3, 'mime_type', note);
   end = putBytes(target, end, JSON_OF.width);
   end = putCountAt(target, end, row, 4, 'width');
   end = putBytes(target, end, JSON_OF.height);

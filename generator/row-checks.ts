@@ -12,38 +12,66 @@ const ZERO = 0x30;
 /** The row breaks the contract and is left out. */
 export class RowFault extends Error {
   override readonly name = 'RowFault';
+  /** The value that is wrong. */
+  readonly value: Value;
+  /** The row itself is right: it goes only because another one does. */
+  readonly isConsequence: boolean;
+
+  constructor(reason: string, value: Value, isConsequence = false) {
+    super(reason);
+    this.value = value;
+    this.isConsequence = isConsequence;
+  }
+}
+
+/** Notes why a row that is published should be looked at. */
+export type Note = (reason: string, value: Value) => void;
+
+/** What decoding leaves where bytes are not UTF-8. */
+const REPLACEMENT = '\ufffd';
+
+/**
+ * Notes a text with bytes that could not be decoded. Text that was damaged before it came into the
+ * database looks the same: whether the bytes were valid is not known of every database.
+ */
+export function noteDamage(text: string | null, column: string, note: Note): void {
+  if (text?.includes(REPLACEMENT)) {
+    note(`${column} has bytes that are not UTF-8, or holds U+FFFD: served with U+FFFD`, text);
+  }
 }
 
 export function checkId(value: Value, column = 'id'): Id {
   const id = readId(value);
-  if (id === undefined) throw new RowFault(`${column} is not an unsigned whole number`);
+  if (id === undefined) throw new RowFault(`${column} is not an unsigned whole number`, value);
   return id;
 }
 
 export function checkSlug(value: Value): string {
-  if (value === '' || value === null) throw new RowFault('slug is empty');
-  if (typeof value !== 'string' || !isSlug(value)) throw new RowFault('slug does not fit a path');
+  if (value === '' || value === null) throw new RowFault('slug is empty', value);
+  if (typeof value !== 'string' || !isSlug(value)) {
+    throw new RowFault('slug does not fit a path', value);
+  }
   return value;
 }
 
 /** Text that must be there: not empty, not blank. */
 export function checkText(value: Value, column: string): string {
-  if (typeof value !== 'string') throw new RowFault(`${column} is not text`);
-  if (value.trim() === '') throw new RowFault(`${column} is empty`);
+  if (typeof value !== 'string') throw new RowFault(`${column} is not text`, value);
+  if (value.trim() === '') throw new RowFault(`${column} is empty`, value);
   return value;
 }
 
 /** Text that may be unknown; an empty one is. */
 export function checkOptionalText(value: Value, column: string): string | null {
   if (value === null || value === '') return null;
-  if (typeof value !== 'string') throw new RowFault(`${column} is not text`);
+  if (typeof value !== 'string') throw new RowFault(`${column} is not text`, value);
   return value;
 }
 
 /** A whole number that may be unknown; beyond 2^53 its decimal digits. */
 export function checkOptionalCount(value: Value, column: string): Value {
   if (value !== null && readId(value) === undefined) {
-    throw new RowFault(`${column} is not an unsigned whole number`);
+    throw new RowFault(`${column} is not an unsigned whole number`, value);
   }
   return value;
 }
@@ -51,12 +79,14 @@ export function checkOptionalCount(value: Value, column: string): Value {
 export function checkOptionalYear(value: Value): number | null {
   if (value === null) return null;
   if (typeof value !== 'number' || !Number.isInteger(value) || Math.abs(value) > 9999) {
-    throw new RowFault('release_year is not a year');
+    throw new RowFault('release_year is not a year', value);
   }
   return value;
 }
 
 const TIME = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?Z?$/;
+/** How MySQL writes a time that is not known; PHP and others write an empty one. */
+const ZERO_TIME = /^0000-00-00(?:[ T]00:00:00(?:\.0+)?Z?)?$/;
 /** The form of nearly every time; zeros are digits. */
 const USUAL_TIME = Buffer.from('0000-00-00 00:00:00');
 /**
@@ -65,20 +95,29 @@ const USUAL_TIME = Buffer.from('0000-00-00 00:00:00');
  */
 const days = new Map<number, number>();
 
-/** @returns seconds since 1970 in UTC, or NaN for null */
+/** @returns seconds since 1970 in UTC, or NaN for null and for a zero or empty time */
 export function checkOptionalTime(row: RowView, column: number, name: string): number {
   if (row.kind[column] === Kind.NULL) return Number.NaN;
   let { bytes } = row;
   let from = row.start[column] as number;
   if (!isUsualTime(row, column)) {
     const value = valueAt(row, column);
-    if (typeof value !== 'string' || !TIME.test(value)) throw new RowFault(`${name} is not a time`);
+    if (isZeroTime(value)) return Number.NaN;
+    if (typeof value !== 'string' || !TIME.test(value)) {
+      throw new RowFault(`${name} is not a time`, value);
+    }
     bytes = Buffer.from(value);
     from = 0;
   }
   const seconds = secondsAt(bytes, from);
-  if (Number.isNaN(seconds)) throw new RowFault(`${name} is not a time that exists`);
-  return seconds;
+  if (!Number.isNaN(seconds)) return seconds;
+  const value = valueAt(row, column);
+  if (isZeroTime(value)) return Number.NaN;
+  throw new RowFault(`${name} is not a time that exists`, value);
+}
+
+function isZeroTime(value: Value): boolean {
+  return value === '' || value === 0 || (typeof value === 'string' && ZERO_TIME.test(value));
 }
 
 function isUsualTime({ bytes, kind, start, end }: RowView, column: number): boolean {
@@ -122,18 +161,20 @@ const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
  * @param filesUrl what a relative path is joined to, without a slash at its end
  */
 export function checkFileUrl(value: Value, filesUrl: string): string {
-  if (typeof value !== 'string' || value.trim() === '') throw new RowFault('path is empty');
+  if (typeof value !== 'string' || value.trim() === '') throw new RowFault('path is empty', value);
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
-  if (/[\u0000-\u001f\u007f]/.test(value)) throw new RowFault('path has control characters');
+  if (/[\u0000-\u001f\u007f]/.test(value)) {
+    throw new RowFault('path has control characters', value);
+  }
   if (SCHEME.test(value)) {
     if (!/^https?:\/\//i.test(value) || !URL.canParse(value)) {
-      throw new RowFault('path is neither relative nor an http or https address');
+      throw new RowFault('path is neither relative nor an http or https address', value);
     }
     return encodeRest(new URL(value).href);
   }
   const path = value.replace(/^\/+/, '');
-  if (path === '') throw new RowFault('path is empty');
-  if (path.split('/').includes('..')) throw new RowFault('path leaves its folder');
+  if (path === '') throw new RowFault('path is empty', value);
+  if (path.split('/').includes('..')) throw new RowFault('path leaves its folder', value);
   return `${filesUrl}/${path.toWellFormed().split('/').map(encodeURIComponent).join('/')}`;
 }
 

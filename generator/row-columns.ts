@@ -98,7 +98,13 @@ export function putId(target: Uint8Array, at: number, { high, low }: Ids, place:
   const upper = high[place] as number;
   const lower = low[place] as number;
   if (upper === 0) return putInteger(target, at, lower);
-  return putAscii(target, at, String((BigInt(upper) << 32n) | BigInt(lower)));
+  return putAscii(target, at, String(valueOfId([upper, lower])));
+}
+
+/** An id as a database shows it: beyond 2^53 its decimal digits. */
+export function valueOfId([high, low]: Id): number | string {
+  const id = (BigInt(high) << 32n) | BigInt(low);
+  return id > BigInt(Number.MAX_SAFE_INTEGER) ? String(id) : Number(id);
 }
 
 const CHUNK_BYTES = 1024 * 1024;

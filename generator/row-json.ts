@@ -4,8 +4,14 @@
  */
 import { Kind, type RowView, valueAt } from '../database/row-view.ts';
 import { equalsAscii } from '../format/record-index.ts';
-import { putBytes, putInteger, putText, putTextBytes } from './json-bytes.ts';
-import { checkFileUrl, checkOptionalCount, checkOptionalText } from './row-checks.ts';
+import { putAnyText, putBytes, putInteger, putPlainText, putText } from './json-bytes.ts';
+import {
+  checkFileUrl,
+  checkOptionalCount,
+  checkOptionalText,
+  type Note,
+  noteDamage,
+} from './row-checks.ts';
 
 const QUOTE = 0x22;
 const ZERO = 0x30;
@@ -32,13 +38,20 @@ export function putTextAt(
   row: RowView,
   column: number,
   name: string,
+  note: Note,
 ): number {
   const from = row.start[column] as number;
   const to = row.end[column] as number;
   if (row.kind[column] === Kind.TEXT && from < to) {
-    return putTextBytes(target, at, row.bytes, from, to);
+    const end = putPlainText(target, at, row.bytes, from, to);
+    if (end >= 0) return end;
+    const text = row.bytes.toString('utf8', from, to);
+    noteDamage(text, name, note);
+    return putAnyText(target, at, text);
   }
-  return putText(target, at, checkOptionalText(valueAt(row, column), name));
+  const text = checkOptionalText(valueAt(row, column), name);
+  noteDamage(text, name, note);
+  return putText(target, at, text);
 }
 
 /** Writes a whole number that may be unknown. @returns where it ends */
@@ -80,9 +93,17 @@ function isPlainPath({ bytes, kind, start, end }: RowView, column: number): bool
  * The address of a cover file.
  * @returns undefined for the path of nearly every file: {@link putPlainUrl} writes it
  */
-export function oddUrlAt(row: RowView, column: number, filesUrl: string): string | undefined {
+export function oddUrlAt(
+  row: RowView,
+  column: number,
+  filesUrl: string,
+  note: Note,
+): string | undefined {
   if (isPlainPath(row, column)) return undefined;
-  return checkFileUrl(valueAt(row, column), filesUrl);
+  const path = valueAt(row, column);
+  const url = checkFileUrl(path, filesUrl);
+  noteDamage(String(path), 'path', note);
+  return url;
 }
 
 /** @param head the JSON of what the path is joined to, with a slash at its end */

@@ -44,6 +44,7 @@ async function main(): Promise<void> {
     'SITE_URL',
     'SITE_LANGUAGE',
     'FILES_URL',
+    'PUBLIC_URL',
     'GENERATE_CRON',
     'LOG_LEVEL',
   ]);
@@ -113,8 +114,19 @@ function makeRuns(log: Logger) {
   return { start, stop };
 }
 
-function logResult({ left_out: leftOut, ...result }: { left_out: string[] }, log: Logger): void {
+interface LoggedResult {
+  readonly left_out: readonly string[];
+  readonly warnings: readonly string[];
+  readonly report: unknown;
+}
+
+/** @param result what `--json` prints; its report is a file already */
+function logResult(
+  { left_out: leftOut, warnings, report: _, ...result }: LoggedResult,
+  log: Logger,
+) {
   for (const line of leftOut) log.warn(`Left out: ${line}.`);
+  for (const line of warnings) log.warn(`${line}.`);
   log.info(result, 'generated');
 }
 

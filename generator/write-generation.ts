@@ -16,17 +16,18 @@ import { makeRecordColumns } from './packs.ts';
 import type { Progress } from './progress.ts';
 import {
   COVERS_PER_BUCKET,
-  makeReadTable,
   readCovers,
   readFiles,
   readGames,
   readPlatforms,
 } from './read-catalogue.ts';
-import type { Report } from './report.ts';
+import { makeReadTable } from './read-table.ts';
+import { encodeReport, type Report } from './report.ts';
 import { both, type SecondThread } from './second-thread.ts';
 import { makeSharedQueue } from './shared-queue.ts';
 import { makeSpool, type Spool } from './spool.ts';
 import { gatherStatistics } from './stats.ts';
+import { findFutureApprovals, findGenreWarnings } from './warnings.ts';
 import { type CoverSource, writeCoverIndex, writeCoverPacks } from './write-covers.ts';
 import { writePlatforms, writeRecentCovers } from './write-lists.ts';
 
@@ -62,9 +63,9 @@ export async function writeGeneration(
       const readTable = makeReadTable(reader, report, (table, rows, share) =>
         progress.advance(`reading ${table}`, rows, share),
       );
-      const { platforms, numberOf } = await readPlatforms(readTable);
+      const { platforms, numberOf, known } = await readPlatforms(readTable);
       const heads = openSpool('game-heads', platforms.length, false);
-      const games = await readGames(readTable, numberOf, heads);
+      const games = await readGames(readTable, numberOf, known, heads);
       const [placeOfRank, covers] = await both(
         second.run('orderGames', platforms, games),
         readCovers(readTable, report, games),
@@ -108,7 +109,8 @@ export async function writeGeneration(
 
   try {
     const catalogue = await read();
-    const { platforms, covers, numbering, fileCount } = catalogue;
+    const { platforms, games, covers, numbering, fileCount } = catalogue;
+    report.addWarnings(findGenreWarnings(games));
     progress.step('writing packs');
     await writeCovers(catalogue);
     const { counts, latestCoverAt, body } = gatherStatistics(
@@ -120,8 +122,10 @@ export async function writeGeneration(
     files.push(
       ...(await writePlatforms(dir, platforms, numbering, settings)),
       await writeWhole(dir, STATS, [body]),
-      await writeWhole(dir, REPORT, [report.encode()]),
+      await writeWhole(dir, REPORT, [encodeReport(report.content())]),
     );
+    // Not before that report is written: tomorrow the same rows must give the same bytes.
+    report.addWarnings(findFutureApprovals(covers, Date.now() / 1000));
     files.push(...(await Promise.all(underWay)).flat());
     await both(second.run('allSynced'), allSynced());
     return {

@@ -14,7 +14,10 @@ test('prints a key and a curl line that works, and ends all that it started', as
     ADMIN_PORT: String(adminPort),
   });
   let stdout = '';
-  demo.stderr?.resume();
+  let stderr = '';
+  demo.stderr?.setEncoding('utf8').on('data', (text) => {
+    stderr += text;
+  });
   demo.stdout?.setEncoding('utf8').on('data', (text) => {
     stdout += text;
   });
@@ -42,6 +45,7 @@ test('prints a key and a curl line that works, and ends all that it started', as
     expect((await visitor.get(page)).status).toBe(200);
   }
 
+  expect(stderr).not.toMatch(/warning|Left out|only this machine/i);
   const folder = /files are in (\S+)/.exec(stdout)?.[1] as string;
   expect(existsSync(folder)).toBe(true);
   expect(await end(demo, 'SIGTERM')).toBe(0);

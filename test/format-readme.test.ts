@@ -34,9 +34,9 @@ import {
 import { slugHash } from '../format/record-index.ts';
 import { LONGEST_QUERY, wordsOf } from '../format/words.ts';
 import { KEPT_GENERATIONS } from '../generator/generations.ts';
-import { makeFixture } from './catalogue/fixture.ts';
-import { makeSampleSnapshots } from './catalogue/snapshots.ts';
-import { makeFolder, ROOT, runProgram } from './product.ts';
+import { fixtureCatalogue, makeFixture } from './catalogue/fixture.ts';
+import { makeSampleSnapshots, makeSqlite } from './catalogue/snapshots.ts';
+import { generate, makeFolder, ROOT, runProgram } from './product.ts';
 
 const readme = readFileSync(path.join(ROOT, 'format/README.md'), 'utf8');
 
@@ -81,6 +81,18 @@ beforeAll(async () => {
   generation = path.join(dir, CURRENT);
 });
 
+/** The report of a run and that of its generation, both with a row left out and a warning. */
+async function makeReports() {
+  const catalogue = fixtureCatalogue();
+  const odd = [509, 11, null, null, 'approved', '0000-00-00 00:00:00'];
+  const snapshotsDir = path.join(makeFolder(), 'snapshots');
+  const url = await makeSqlite({ ...catalogue, covers: [...catalogue.covers, odd] });
+  await generate(url, snapshotsDir);
+  return ['report.json', `${CURRENT}/report.json`].map((name) =>
+    JSON.parse(readFileSync(path.join(snapshotsDir, name), 'utf8')),
+  );
+}
+
 describe('its tables name', () => {
   test('everything in a snapshots folder and in a generation, and nothing else', () => {
     const [folder, files] = tablesOf('## The snapshots folder').map(namesOf);
@@ -90,6 +102,7 @@ describe('its tables name', () => {
       'keys.json',
       'key-usage.json',
       'status.json',
+      'report.json',
       'lock',
       'lock.holder',
     ]);
@@ -123,7 +136,7 @@ describe('its tables name', () => {
     expect(namesOf(members)).toEqual(membersOf(JSON.parse(read('index/platforms.json'))));
   });
 
-  test('every member of report, keys and status, in order', () => {
+  test('every member of report, keys and status, in order', async () => {
     const [rows = []] = tablesOf('## `report.json`, `keys.json`, `status.json`');
     const named: Record<string, string[]> = {};
     let file = '';
@@ -131,16 +144,21 @@ describe('its tables name', () => {
       file = codesOf(first)[0] ?? file;
       named[file] = [...(named[file] ?? []), ...codesOf(member)];
     }
-    const report = JSON.parse(read('report.json'));
-    // The reasons are members too, but by any text.
-    const tables = Object.values(report.tables).map((table) =>
-      Object.keys(table as object).map((name) => `tables.<table>.${name}`),
-    );
-    for (const members of tables) expect(members).toEqual(tables[0]);
-    const rest = membersOf({ ...report, tables: 0 }).filter((name) => name !== 'tables');
+    const [ofRun = [], ofGeneration] = (await makeReports()).map((report) => {
+      // The reasons are members too, but by any text.
+      const tables = Object.values(report.tables).map((table) =>
+        Object.keys(table as object).map((name) => `tables.<table>.${name}`),
+      );
+      for (const members of tables) expect(members).toEqual(tables[0]);
+      return membersOf({ ...report, tables: 0 }).flatMap((name) =>
+        name === 'tables' ? (tables[0] ?? []) : [name],
+      );
+    });
+    expect(ofRun.slice(0, 3)).toEqual(['finished_at', 'outcome', 'error']);
+    expect(ofGeneration).toEqual(ofRun.slice(3));
     const json = (name: string) => JSON.parse(readFileSync(path.join(dir, name), 'utf8'));
     expect(named).toEqual({
-      'report.json': [...(tables[0] ?? []), ...rest],
+      'report.json': ofRun,
       'keys.json': membersOf(json('keys.json')),
       'status.json': membersOf(json('status.json')),
     });

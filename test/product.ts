@@ -97,6 +97,7 @@ export async function generate(
     SNAPSHOTS_DIR: snapshotsDir,
     SITE_URL: 'https://covers.example',
     FILES_URL: 'https://files.covers.example',
+    PUBLIC_URL: 'https://api.covers.example',
   });
   if (finished.code !== 0)
     throw new Error(`The generator ended with ${finished.code}:\n${finished.stderr}`);

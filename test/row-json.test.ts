@@ -12,6 +12,10 @@ import { makeRandom } from './catalogue/random.ts';
 const random = makeRandom(11);
 const view = viewOf(1);
 const target = Buffer.alloc(4096);
+/** For rows in which nothing is to be noted. */
+const note = (reason: string) => {
+  throw new Error(`Noted: ${reason}`);
+};
 
 function textOf(characters: readonly string[], most: number): string {
   return Array.from({ length: random.below(most) }, () => random.pick(characters)).join('');
@@ -35,11 +39,13 @@ test('texts of any characters', () => {
   ];
   for (let i = 0; i < 3000; i++) {
     const text = textOf(i % 2 ? characters : characters.slice(0, 4), 9);
-    const end = putTextAt(target, 0, view([text]), 0, 'title');
+    const end = putTextAt(target, 0, view([text]), 0, 'title', note);
     expect(target.toString('utf8', 0, end)).toBe(text === '' ? 'null' : JSON.stringify(text));
   }
-  expect(target.toString('utf8', 0, putTextAt(target, 0, view([null]), 0, 'title'))).toBe('null');
-  expect(() => putTextAt(target, 0, view([5]), 0, 'genres')).toThrow('genres is not text');
+  expect(target.toString('utf8', 0, putTextAt(target, 0, view([null]), 0, 'title', note))).toBe(
+    'null',
+  );
+  expect(() => putTextAt(target, 0, view([5]), 0, 'genres', note)).toThrow('genres is not text');
 });
 
 test('whole numbers that may be unknown', () => {
@@ -58,7 +64,7 @@ test('addresses of files, plain ones and others', () => {
   const characters = ['a', 'B', '9', '_', '~', '-', '.', '/', ' ', '%', 'é', ':', '?'];
   const urlAt = (path: string) => {
     const row = view([path]);
-    const url = oddUrlAt(row, 0, head);
+    const url = oddUrlAt(row, 0, head, note);
     if (url !== undefined) return url;
     const end = putPlainUrl(target, 0, row, 0, Buffer.from(`"${head}/`));
     return JSON.parse(target.toString('utf8', 0, end)) as string;
@@ -74,7 +80,7 @@ test('addresses of files, plain ones and others', () => {
     const path = textOf(i % 2 ? characters : characters.slice(0, 8), 8);
     expect(outcome(() => urlAt(path))).toBe(outcome(() => checkFileUrl(path, head)));
   }
-  expect(oddUrlAt(view(['a1/b-2/c_3.jpg']), 0, head)).toBeUndefined();
+  expect(oddUrlAt(view(['a1/b-2/c_3.jpg']), 0, head, note)).toBeUndefined();
 });
 
 test('times in their usual form and in others', () => {
@@ -83,11 +89,13 @@ test('times in their usual form and in others', () => {
   for (const form of ['2026-02-28 03:04:05', '2026-02-28T03:04:05', '2026-02-28 03:04:05.999Z']) {
     expect(secondsOf(form)).toBe(expected);
   }
-  expect(secondsOf(null)).toBeNaN();
-  for (const none of ['2026-02-29 00:00:00', '0000-00-00 00:00:00', '2026-01-01 24:00:00']) {
+  for (const unknown of [null, '', '0000-00-00', '0000-00-00 00:00:00', '0000-00-00T00:00:00.0Z']) {
+    expect(secondsOf(unknown)).toBeNaN();
+  }
+  for (const none of ['2026-02-29 00:00:00', '0000-00-00 00:00:01', '2026-01-01 24:00:00']) {
     expect(() => secondsOf(none)).toThrow('approved_at is not a time that exists');
   }
-  for (const other of ['', '2026-01-01', '2026-01-01 00:00:0x', '2026-01-01_00:00:00']) {
+  for (const other of [' ', '2026-01-01', '2026-01-01 00:00:0x', '2026-01-01_00:00:00']) {
     expect(() => secondsOf(other)).toThrow('approved_at is not a time');
   }
 });
@@ -99,7 +107,7 @@ test('repeated values have one number each, however many there are', () => {
   const all = Array.from({ length: 3000 }, (_, i) => (i % 9 ? `value ${i}` : 'é'.repeat(i / 9)));
   for (let i = 0; i < 20_000; i++) {
     const value = i % 50 ? random.pick(all) : null;
-    const number = numberAt(view([value]), 0, 'region');
+    const number = numberAt(view([value]), 0, 'region', note);
     // An empty text is unknown.
     const text = value === '' ? null : value;
     texts.push(text);

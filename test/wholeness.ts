@@ -17,6 +17,7 @@ import { end, type Finished, finish, makeFolder, startProgram } from './product.
 export const SETTINGS = {
   SITE_URL: 'https://covers.example',
   FILES_URL: 'https://files.covers.example',
+  PUBLIC_URL: 'https://api.covers.example',
 };
 
 export const newSnapshots = () => path.join(makeFolder(), 'snapshots');
@@ -60,7 +61,10 @@ export function statusOf(snapshotsDir: string) {
 
 /** Fails unless the folder holds whole generations and nothing that a run left behind. */
 export function expectNoDebris(snapshotsDir: string): void {
-  const expected = ['current', 'generations', 'keys.json', 'lock', 'lock.holder', 'status.json'];
+  const expected = [
+    ...['current', 'generations', 'keys.json', 'lock', 'lock.holder'],
+    ...['report.json', 'status.json'],
+  ];
   expect(readdirSync(snapshotsDir).filter((name) => !expected.includes(name))).toEqual([]);
   const generations = readdirSync(path.join(snapshotsDir, 'generations'));
   expect(generations.toSorted()).toEqual(idsOnDisk(snapshotsDir).toSorted());

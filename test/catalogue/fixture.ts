@@ -27,6 +27,7 @@ import {
   KEYS_FILE,
   LOCK_FILE,
   MANIFEST,
+  RUN_REPORT,
   STATUS_FILE,
 } from '../../format/layout.ts';
 import type { Manifest } from '../../format/manifest.ts';
@@ -132,7 +133,9 @@ export async function makeFixture(snapshotsDir: string): Promise<void> {
     rmSync(work, { recursive: true, force: true });
   }
   // What says something of the run and nothing of the rows.
-  for (const name of [LOCK_FILE, `${LOCK_FILE}.holder`]) rmSync(path.join(snapshotsDir, name));
+  for (const name of [LOCK_FILE, `${LOCK_FILE}.holder`, RUN_REPORT]) {
+    rmSync(path.join(snapshotsDir, name));
+  }
   const file = path.join(snapshotsDir, STATUS_FILE);
   const when = '2026-11-01T00:00:00Z';
   const status = parseStatus(readFileSync(file, 'utf8'));

@@ -1,0 +1,22 @@
+/** Catalogues as plain as can be, for tests that spoil single rows of them. */
+import type { Row } from '../../database/database.ts';
+import type { Catalogue } from './catalogue.ts';
+
+export const game = (id: number, platform: number, title = `Game ${id}`): Row => {
+  return [id, platform, `g${id}`, title, null, null, null, null, null];
+};
+export const cover = (id: number, time: string | null = null, status = 'approved'): Row => {
+  return [id, id, 'USA', 'front', status, time];
+};
+
+/** So many games on eight platforms, each with a cover of its number. */
+export function plainCatalogue(games: number): Catalogue & { readonly games: readonly Row[] } {
+  const numbers = Array.from({ length: games }, (_, i) => i + 1);
+  return {
+    platforms: Array.from({ length: 8 }, (_, i): Row => [i + 1, `p${i + 1}`, `Platform ${i + 1}`]),
+    games: numbers.map((n) => game(n, (n % 8) + 1)),
+    covers: numbers.map((n) => cover(n, '2026-01-02 03:04:05')),
+    coverFiles: [],
+    accounts: [],
+  };
+}
