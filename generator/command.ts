@@ -13,6 +13,7 @@ import {
 } from '../environment/environment.ts';
 import { STATUS_FILE } from '../format/layout.ts';
 import { encodeStatus, parseStatus, type RunStatus } from '../format/status-file.ts';
+import { checkWritableFolder } from '../program/folders.ts';
 import { replaceFile } from './atomic-file.ts';
 import { generate, RefusedError, type RunResult } from './generate.ts';
 import { exportKeys, hasKeys } from './keys-export.ts';
@@ -40,13 +41,11 @@ async function main(progress: Progress): Promise<number> {
     return 0;
   }
   loadEnvironmentFile();
-  const environment = readEnvironment([
-    'DATABASE_URL',
-    'SNAPSHOTS_DIR',
-    'SITE_URL',
-    'SITE_LANGUAGE',
-    'FILES_URL',
-  ]);
+  const environment = readEnvironment(
+    ['DATABASE_URL', 'SNAPSHOTS_DIR', 'SITE_URL', 'SITE_LANGUAGE', 'FILES_URL'],
+    process.env,
+    { SNAPSHOTS_DIR: checkWritableFolder },
+  );
   const { SNAPSHOTS_DIR: snapshotsDir } = environment;
   for (const name of ['SITE_URL', 'FILES_URL'] as const) {
     if (!process.env[name])

@@ -17,6 +17,7 @@ import {
   loadEnvironmentFile,
   readEnvironment,
 } from '../environment/environment.ts';
+import { checkWritableFolder } from '../program/folders.ts';
 import { currentId } from './generations.ts';
 import { makeKeyUsageImport } from './key-usage-import.ts';
 import { exportKeys, hasKeys } from './keys-export.ts';
@@ -29,15 +30,19 @@ const LONGEST_GOODBYE_MS = 2_000;
 
 async function main(): Promise<void> {
   loadEnvironmentFile();
-  const environment = readEnvironment([
-    'DATABASE_URL',
-    'SNAPSHOTS_DIR',
-    'SITE_URL',
-    'SITE_LANGUAGE',
-    'FILES_URL',
-    'GENERATE_CRON',
-    'LOG_LEVEL',
-  ]);
+  const environment = readEnvironment(
+    [
+      'DATABASE_URL',
+      'SNAPSHOTS_DIR',
+      'SITE_URL',
+      'SITE_LANGUAGE',
+      'FILES_URL',
+      'GENERATE_CRON',
+      'LOG_LEVEL',
+    ],
+    process.env,
+    { SNAPSHOTS_DIR: checkWritableFolder },
+  );
   const { GENERATE_CRON: cron, SNAPSHOTS_DIR: snapshotsDir } = environment;
   if (!validate(cron)) {
     throw new ConfigurationError(

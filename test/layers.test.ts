@@ -14,9 +14,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   format: [],
   environment: [],
   database: ['environment'],
-  generator: ['format', 'database', 'environment'],
-  keys: ['format', 'database', 'environment'],
-  proxy: ['format', 'environment'],
+  program: ['environment'],
+  generator: ['format', 'database', 'environment', 'program'],
+  keys: ['format', 'database', 'environment', 'program'],
+  proxy: ['format', 'environment', 'program'],
   install: [],
 };
 /** These stand beside the product and may import all of it. */
