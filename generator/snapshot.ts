@@ -11,6 +11,7 @@ import {
   readEnvironment,
 } from '../environment/environment.ts';
 import { isGenerationId } from '../format/layout.ts';
+import { findOtherCollation } from '../format/manifest.ts';
 import { checkReadableFolder, checkWritableFolder } from '../program/folders.ts';
 import { findDifferences } from './differences.ts';
 import {
@@ -62,7 +63,10 @@ const VERBS: Readonly<Record<string, Verb>> = {
     takes: [0, 1],
     run: async (dir, [id]) => {
       const picked = pickId(dir, id);
-      const { counts } = await verifyGeneration(generationDir(dir, picked));
+      const manifest = await verifyGeneration(generationDir(dir, picked));
+      const { counts } = manifest;
+      const otherCollation = findOtherCollation(manifest);
+      if (otherCollation !== undefined) process.stderr.write(`Warning: ${otherCollation}\n`);
       print(`${picked} is whole: ${counts.games} games, ${counts.covers} covers.`);
     },
   },

@@ -12,6 +12,7 @@ import {
   loadEnvironmentFile,
   readEnvironment,
 } from '../environment/environment.ts';
+import { findOtherCollation } from '../format/manifest.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../format/words.ts';
 import { checkReadableFolder, isMissing } from '../program/folders.ts';
 import { listenAll } from '../program/listen.ts';
@@ -145,6 +146,8 @@ function makeEvents(metrics: Metrics, log: Logger): SnapshotEvents {
           'the generator takes words apart by other rules (another Node?): searches may miss titles',
         );
       }
+      const otherCollation = findOtherCollation(manifest);
+      if (otherCollation !== undefined) log.warn({ snapshot: id }, otherCollation);
     },
     refused(id, error) {
       log.error({ snapshot: id, err: error }, 'refused a generation');
