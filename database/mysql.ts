@@ -3,6 +3,7 @@
  * one SQL mode), so that a statement means the same on every server and on SQLite.
  */
 import { createPool, type PoolConnection } from 'mysql2';
+import { viewHint } from './broken-views.ts';
 import type { Database, Reader, Row, Value, Writer } from './database.ts';
 import { discard, execute, isBroken } from './mysql-query.ts';
 import type { MysqlAddress } from './open.ts';
@@ -109,7 +110,9 @@ export async function openMysql(address: MysqlAddress, patience: Patience): Prom
         return await execute(connection, sql, parameters, guarded, patience.stallSeconds);
       } catch (cause) {
         if (thrown) throw thrown.error;
-        throw new Error(`query of ${name} on ${place}: ${messageOf(cause)}`, { cause });
+        throw new Error(`query of ${name} on ${place}: ${messageOf(cause)}${viewHint(cause)}`, {
+          cause,
+        });
       }
       function guarded(row: RowView): void {
         try {
@@ -221,6 +224,8 @@ function explain(error: { code?: string }, place: string, user: string, name: st
     case 'ECONNREFUSED':
     case 'ENOENT':
       return `No database server listens at ${place}: start it or mend host and port in DATABASE_URL.`;
+    case 'HANDSHAKE_NO_SSL_SUPPORT':
+      return `The database server at ${place} does not offer TLS: set it up there, or remove ssl=true from DATABASE_URL.`;
     case 'ETIMEDOUT':
       return `The database server at ${place} does not answer: is it running, and does a firewall let us through?`;
     default:

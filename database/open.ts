@@ -2,6 +2,7 @@
  * Opens the database that a `DATABASE_URL` names. A database handed on has been reached: its
  * server let us in, or its file is a SQLite database. No error of this file shows a password.
  */
+import { ConfigurationError } from '../environment/environment.ts';
 import type { Database } from './database.ts';
 
 export interface OpenOptions {
@@ -28,7 +29,8 @@ export interface MysqlAddress {
  * @param url `mysql://user:password@host:3306/name` (or `mariadb://`), user and password
  * percent-encoded; after a `?`: `ssl=true` (TLS with a verified certificate), `socketPath=/run/…`,
  * `timeout=300` (the stall time in seconds). Or `sqlite:path/to/catalogue.db`.
- * @throws Error of one line that names what is wrong and the cure
+ * @throws ConfigurationError for a wrong address, else Error; of one line that names what is wrong
+ * and the fix
  */
 export async function openDatabase(url: string, options: OpenOptions = {}): Promise<Database> {
   if (url.startsWith('sqlite:')) {
@@ -36,7 +38,7 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     return openSqlite(url.slice('sqlite:'.length), options.create ?? false);
   }
   if (!/^(?:mysql|mariadb):/.test(url)) {
-    throw new Error(`The database address has ${schemeOf(url)}. ${EXPECTED}`);
+    throw new ConfigurationError(`The database address has ${schemeOf(url)}. ${EXPECTED}`);
   }
   const address = parseMysqlUrl(url);
   const { openMysql } = await import('./mysql.ts');
@@ -50,32 +52,36 @@ const EXPECTED =
   'Expected mysql://user:password@host:3306/name or sqlite:path/to/catalogue.db (DATABASE_URL).';
 const PARAMETERS = ['ssl', 'socketPath', 'timeout'];
 
-/** @throws Error naming the part that is wrong */
+/** @throws ConfigurationError naming the part that is wrong */
 export function parseMysqlUrl(url: string): MysqlAddress {
   if (!URL.canParse(url)) {
-    throw new Error(
+    throw new ConfigurationError(
       `The mysql address cannot be read; special characters in user and password must be percent-encoded. ${EXPECTED}`,
     );
   }
   const { hostname, port, username, password, pathname, searchParams } = new URL(url);
   const name = decoded('database name', pathname.slice(1));
-  if (hostname === '') throw new Error(`The mysql address has no host. ${EXPECTED}`);
+  if (hostname === '') throw new ConfigurationError(`The mysql address has no host. ${EXPECTED}`);
   if (name === '' || name.includes('/')) {
-    throw new Error(`The mysql address has no database name after the host. ${EXPECTED}`);
+    throw new ConfigurationError(
+      `The mysql address has no database name after the host. ${EXPECTED}`,
+    );
   }
   for (const parameter of searchParams.keys()) {
     if (PARAMETERS.includes(parameter)) continue;
-    throw new Error(
+    throw new ConfigurationError(
       `The mysql address has a parameter "${parameter}"; known are ${PARAMETERS.join(', ')}.`,
     );
   }
   const ssl = searchParams.get('ssl') ?? 'false';
   if (ssl !== 'true' && ssl !== 'false') {
-    throw new Error(`"ssl" of the mysql address must be true or false, not "${ssl}".`);
+    throw new ConfigurationError(`"ssl" of the mysql address must be true or false, not "${ssl}".`);
   }
   const timeout = searchParams.get('timeout');
   if (timeout !== null && !/^[1-9]\d{0,4}$/.test(timeout)) {
-    throw new Error(`"timeout" of the mysql address must be whole seconds, not "${timeout}".`);
+    throw new ConfigurationError(
+      `"timeout" of the mysql address must be whole seconds, not "${timeout}".`,
+    );
   }
   const socketPath = searchParams.get('socketPath');
   return {
@@ -94,7 +100,9 @@ function decoded(part: string, text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new Error(`The ${part} of the mysql address is not percent-encoded: write "%" as "%25".`);
+    throw new ConfigurationError(
+      `The ${part} of the mysql address is not percent-encoded: write "%" as "%25".`,
+    );
   }
 }
 

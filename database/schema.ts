@@ -4,6 +4,7 @@
  *
  * The project writes into the tables of keys alone. Every time is UTC, "YYYY-MM-DD HH:MM:SS".
  */
+import { findBrokenViews } from './broken-views.ts';
 import type { Database } from './database.ts';
 import { protectHistory } from './history-triggers.ts';
 
@@ -187,16 +188,18 @@ export function columnNames(table: TableName): string[] {
 
 /**
  * Holds a database against the tables that a program is about to use.
- * @throws Error of one line naming every table and column that is missing
+ * @throws Error of one line naming every table and column that is missing and every broken view
  */
 export async function checkSchema(
   database: Database,
   tables: readonly TableName[] = CATALOGUE_TABLES,
 ): Promise<void> {
   const found = await database.columns();
-  const missingTables: string[] = tables.filter((table) => !found.has(table));
+  const broken = await findBrokenViews(database, tables);
+  const others = tables.filter((table) => !broken.names.has(table));
+  const missingTables: string[] = others.filter((table) => !found.has(table));
   const missingColumns: string[] = [];
-  for (const table of tables) {
+  for (const table of others) {
     const columns = found.get(table);
     if (columns === undefined) continue;
     for (const name of columnNames(table)) {
@@ -206,10 +209,13 @@ export async function checkSchema(
   const missing: string[] = [];
   if (missingTables.length > 0) missing.push(listed('the table', missingTables));
   if (missingColumns.length > 0) missing.push(listed('the column', missingColumns));
-  if (missing.length === 0) return;
-  throw new Error(
-    `The database lacks ${missing.join(' and ')}, or its user may not read them. Offer them as tables or views; README.md shows how.`,
-  );
+  const faults = [...broken.faults];
+  if (missing.length > 0) {
+    faults.push(
+      `The database lacks ${missing.join(' and ')}, or its user may not read them. Offer them as tables or views; README.md shows how.`,
+    );
+  }
+  if (faults.length > 0) throw new Error(faults.join(' '));
 }
 
 /** Makes each table that is absent; tables that are there stay as they are. */

@@ -5,7 +5,7 @@
  * process gets into them. A locked file is waited for between turns of the event loop: the holder
  * of the lock may be this very process.
  */
-import { mkdirSync, statSync } from 'node:fs';
+import { accessSync, constants, mkdirSync, type Stats, statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
@@ -16,6 +16,7 @@ const LOCK_SECONDS = 10;
 const ROWS_PER_TURN = 4096;
 const SQLITE_BUSY = 5;
 const SQLITE_LOCKED = 6;
+const SQLITE_READONLY = 8;
 
 /**
  * @param path the file, relative to the working directory
@@ -86,7 +87,12 @@ function checkFile(path: string, create: boolean): boolean {
   if (path === '' || path === ':memory:') {
     throw new Error(`"sqlite:${path}" names no file: write sqlite:path/to/catalogue.db.`);
   }
-  const stats = statSync(path, { throwIfNoEntry: false });
+  let stats: Stats | undefined;
+  try {
+    stats = statSync(path, { throwIfNoEntry: false });
+  } catch (cause) {
+    throw new Error(`${path} cannot be opened: ${messageOf(cause)}${rightsHint(path)}`, { cause });
+  }
   if (stats === undefined && !create) {
     throw new Error(
       `There is no database file ${path}: mend the path in DATABASE_URL (it is relative to the working directory) or make the file first.`,
@@ -101,7 +107,18 @@ function connect(path: string): DatabaseSync {
   try {
     return new DatabaseSync(path, { timeout: 0 });
   } catch (cause) {
-    throw new Error(`${path} cannot be opened: ${messageOf(cause)}`, { cause });
+    throw new Error(`${path} cannot be opened: ${messageOf(cause)}${rightsHint(path)}`, { cause });
+  }
+}
+
+/** What to do when the file or its folder may not be written; else nothing. */
+function rightsHint(path: string): string {
+  try {
+    accessSync(path, constants.R_OK | constants.W_OK);
+    accessSync(dirname(path), constants.W_OK | constants.X_OK);
+    return '';
+  } catch {
+    return `. The user of this program (id ${process.geteuid?.()}) must be able to write to the file and to its folder, where SQLite keeps its log: change their owner or mode.`;
   }
 }
 
@@ -113,7 +130,9 @@ function writerOn(connection: DatabaseSync, path: string): Writer {
       statement.setReadBigInts(true);
       return action(statement);
     }).catch((cause) => {
-      throw new Error(`query of ${path}: ${messageOf(cause)}`, { cause });
+      const isReadOnly = ((cause as { errcode?: number }).errcode ?? 0) % 256 === SQLITE_READONLY;
+      const hint = isReadOnly ? rightsHint(path) : '';
+      throw new Error(`query of ${path}: ${messageOf(cause)}${hint}`, { cause });
     });
   return {
     rows: (sql, parameters = []) =>

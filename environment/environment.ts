@@ -4,8 +4,9 @@
  * lists every fault at once.
  */
 
-import { existsSync } from 'node:fs';
 import { BlockList, isIP } from 'node:net';
+import { applyEnvironmentFile } from './environment-file.ts';
+import { parseSmtpUrl } from './smtp-url.ts';
 
 interface Variable<T> {
   /** The text used when the variable is unset or empty; undefined: it must be set. */
@@ -95,7 +96,7 @@ export const VARIABLES = {
   SMTP_URL: variable(
     '',
     'mail server, such as `smtp://user:password@host:587`; none: mails become files',
-    (text) => text,
+    parseSmtpUrl,
   ),
   MAIL_FROM: variable('Cover Catalogue <no-reply@localhost>', 'sender of e-mails', (text) => text),
   MAIL_FOLDER: variable('./mail', 'where mails go without `SMTP_URL`', (text) => text),
@@ -112,10 +113,21 @@ export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
 }
 
+/** What is wrong with `.env`; reported with the faults of the values. */
+let fileFaults: readonly string[] = [];
+
 /** Adds what `.env` in the working directory sets and the environment does not. */
 export function loadEnvironmentFile(): void {
-  if (existsSync('.env')) process.loadEnvFile('.env');
+  fileFaults = applyEnvironmentFile(Object.keys(VARIABLES));
 }
+
+/**
+ * Further checks of values: each throws what is wrong as the end of "NAME …". The values of the
+ * names before it are handed to it, too, as far as they are right.
+ */
+export type Checks<Name extends VariableName> = {
+  readonly [N in Name]?: (value: Environment<N>[N], before: Partial<Environment<Name>>) => void;
+};
 
 /**
  * The values of the named variables.
@@ -124,9 +136,10 @@ export function loadEnvironmentFile(): void {
 export function readEnvironment<Name extends VariableName>(
   names: readonly Name[],
   environment: Readonly<Record<string, string | undefined>> = process.env,
+  checks: Checks<Name> = {},
 ): Environment<Name> {
   const values: Record<string, unknown> = {};
-  const faults: string[] = [];
+  const faults = environment === process.env ? [...fileFaults] : [];
   for (const name of names) {
     const { default: fallback, meaning, parse } = VARIABLES[name] as Variable<unknown>;
     const text = environment[name]?.trim() || fallback;
@@ -136,6 +149,8 @@ export function readEnvironment<Name extends VariableName>(
     }
     try {
       values[name] = parse(text);
+      const check = checks[name] as ((value: unknown, before: object) => void) | undefined;
+      check?.(values[name], values);
     } catch (error) {
       faults.push(`${name} ${(error as Error).message}`);
     }

@@ -2,7 +2,8 @@
  * The manifest: the last file written into a generation and the first one read. It names every
  * other file with its size and SHA-256, so that a generation is whole or refused.
  *
- * It holds nothing of the run that wrote it: the same rows and settings give the same bytes.
+ * It holds nothing of the run that wrote it: the same rows and settings give the same bytes, as long
+ * as Node brings the same versions of ICU and Unicode.
  */
 import { hash } from 'node:crypto';
 import { FIXED_FILES, FORMAT_VERSION, generationId, isGenerationId, MANIFEST } from './layout.ts';
@@ -44,12 +45,37 @@ export interface Manifest {
   readonly settings: Settings;
   /** SHA-256 of the options that `search.json` must be loaded with, hex. */
   readonly minisearch_options: string;
+  /** Of the collation that put the titles in order; absent in older manifests. */
+  readonly icu_version?: string;
+  readonly unicode_version?: string;
   /** In path order. */
   readonly files: readonly ManifestFile[];
 }
 
 /** Everything a manifest says but the id and the sequence, which follow from the rest and the past. */
 export type ManifestContent = Omit<Manifest, 'format_version' | 'id' | 'sequence'>;
+
+/** What this Node would say in a manifest. */
+export const COLLATION_VERSIONS = {
+  icu_version: process.versions.icu ?? 'none',
+  unicode_version: process.versions.unicode ?? 'none',
+};
+
+/**
+ * Whether titles were put in order by another collation than this Node has, as a sentence; undefined
+ * when it is the same or an older manifest does not say.
+ */
+export function findOtherCollation({
+  icu_version,
+  unicode_version,
+}: ManifestContent): string | undefined {
+  const { icu_version: icu, unicode_version: unicode } = COLLATION_VERSIONS;
+  if ((icu_version ?? icu) === icu && (unicode_version ?? unicode) === unicode) return undefined;
+  return (
+    `Titles were put in order with ICU ${icu_version ?? 'unknown'} (Unicode ${unicode_version ?? 'unknown'}), and this Node has ` +
+    `ICU ${icu} (Unicode ${unicode}): run the generator and the proxy on the same Node, and generate again.`
+  );
+}
 
 /** The largest manifest that is read, in bytes: room for a hundred thousand platforms. */
 export const LARGEST_MANIFEST = 64 * 1024 * 1024;
@@ -77,6 +103,8 @@ export function makeManifest(content: ManifestContent, sequence: number): Manife
     counts: content.counts,
     settings: content.settings,
     minisearch_options: content.minisearch_options,
+    ...(content.icu_version === undefined ? {} : { icu_version: content.icu_version }),
+    ...(content.unicode_version === undefined ? {} : { unicode_version: content.unicode_version }),
     files: sortedFiles(content.files),
   };
 }
@@ -125,6 +153,10 @@ function faultOf(manifest: Manifest): string | undefined {
   }
   if (typeof manifest.minisearch_options !== 'string') {
     return '"minisearch_options" is not a string';
+  }
+  for (const name of ['icu_version', 'unicode_version'] as const) {
+    if (!['string', 'undefined'].includes(typeof manifest[name]))
+      return `"${name}" is not a string`;
   }
   const latest = manifest.latest_cover_at;
   if (latest !== null && typeof latest !== 'string') return '"latest_cover_at" is not a time';

@@ -125,8 +125,16 @@ export function isJoinedScript(word: string): boolean {
  * year or a sequel's is never taken for another
  */
 export function nearSpellingDistance(word: string): 0 | 1 | 2 {
-  if (word.length < 4 || /^\p{N}+$/u.test(word)) return 0;
-  return word.length < 8 ? 1 : 2;
+  const letters = countLetters(word);
+  if (letters < 4 || /^\p{N}+$/u.test(word)) return 0;
+  return letters < 8 ? 1 : 2;
+}
+
+/** Code points: a character beyond 16 bits, such as 𠮷, is one letter. */
+function countLetters(word: string): number {
+  let letters = 0;
+  for (const _ of word) letters++;
+  return letters;
 }
 
 /** A value of `platform`, `region`, `type` or `genre` as it is compared. */

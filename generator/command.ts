@@ -13,6 +13,7 @@ import {
 import { STATUS_FILE } from '../format/layout.ts';
 import { encodeStatus, parseStatus, type RunStatus } from '../format/status-file.ts';
 import { readArguments } from '../program/arguments.ts';
+import { checkWritableFolder } from '../program/folders.ts';
 import { replaceFile } from './atomic-file.ts';
 import { generate, RefusedError, type RunResult } from './generate.ts';
 import { exportKeys, hasKeys } from './keys-export.ts';
@@ -46,14 +47,11 @@ async function main(progress: Progress): Promise<number> {
     json: { type: 'boolean' },
   });
   loadEnvironmentFile();
-  const environment = readEnvironment([
-    'DATABASE_URL',
-    'SNAPSHOTS_DIR',
-    'SITE_URL',
-    'SITE_LANGUAGE',
-    'FILES_URL',
-    'PUBLIC_URL',
-  ]);
+  const environment = readEnvironment(
+    ['DATABASE_URL', 'SNAPSHOTS_DIR', 'SITE_URL', 'SITE_LANGUAGE', 'FILES_URL', 'PUBLIC_URL'],
+    process.env,
+    { SNAPSHOTS_DIR: checkWritableFolder },
+  );
   const { SNAPSHOTS_DIR: snapshotsDir, SITE_URL, FILES_URL, PUBLIC_URL } = environment;
   const started = performance.now();
   let result: RunResult;

@@ -17,6 +17,7 @@ import { GENERATIONS, MANIFEST } from '../format/layout.ts';
 import {
   contentHash,
   encodeManifest,
+  findOtherCollation,
   type Manifest,
   type ManifestContent,
   makeManifest,
@@ -66,6 +67,8 @@ export function isUnchanged(
 ): boolean {
   if (id === undefined || manifest === undefined) return false;
   if (contentHash(manifest) !== contentHash(content)) return false;
+  // The content is the same, but the manifest would go on naming the collation of another Node.
+  if (findOtherCollation(manifest) !== undefined) return false;
   const dir = generationDir(snapshotsDir, id);
   return manifest.files.every((file) => isIntact(dir, file));
 }

@@ -18,6 +18,7 @@ import {
   readEnvironment,
 } from '../environment/environment.ts';
 import { readArguments } from '../program/arguments.ts';
+import { checkWritableFolder } from '../program/folders.ts';
 import { currentId } from './generations.ts';
 import { makeKeyUsageImport } from './key-usage-import.ts';
 import { exportKeys, hasKeys } from './keys-export.ts';
@@ -38,16 +39,20 @@ const LONGEST_GOODBYE_MS = 2_000;
 async function main(): Promise<void> {
   readArguments(USAGE, {});
   loadEnvironmentFile();
-  const environment = readEnvironment([
-    'DATABASE_URL',
-    'SNAPSHOTS_DIR',
-    'SITE_URL',
-    'SITE_LANGUAGE',
-    'FILES_URL',
-    'PUBLIC_URL',
-    'GENERATE_CRON',
-    'LOG_LEVEL',
-  ]);
+  const environment = readEnvironment(
+    [
+      'DATABASE_URL',
+      'SNAPSHOTS_DIR',
+      'SITE_URL',
+      'SITE_LANGUAGE',
+      'FILES_URL',
+      'PUBLIC_URL',
+      'GENERATE_CRON',
+      'LOG_LEVEL',
+    ],
+    process.env,
+    { SNAPSHOTS_DIR: checkWritableFolder },
+  );
   const { GENERATE_CRON: cron, SNAPSHOTS_DIR: snapshotsDir } = environment;
   if (!validate(cron)) {
     throw new ConfigurationError(

@@ -11,7 +11,9 @@ import {
   readEnvironment,
 } from '../environment/environment.ts';
 import { isGenerationId } from '../format/layout.ts';
+import { findOtherCollation } from '../format/manifest.ts';
 import { versionText } from '../program/arguments.ts';
+import { checkReadableFolder, checkWritableFolder } from '../program/folders.ts';
 import { findDifferences } from './differences.ts';
 import {
   currentId,
@@ -31,6 +33,8 @@ interface Verb {
   readonly help: string;
   /** How many arguments it takes. */
   readonly takes: readonly [fewest: number, most: number];
+  /** Whether it changes SNAPSHOTS_DIR. */
+  readonly writes?: true;
   readonly run: (snapshotsDir: string, args: readonly string[], options: Options) => Promise<void>;
 }
 
@@ -60,7 +64,10 @@ const VERBS: Readonly<Record<string, Verb>> = {
     takes: [0, 1],
     run: async (dir, [id]) => {
       const picked = pickId(dir, id);
-      const { counts } = await verifyGeneration(generationDir(dir, picked));
+      const manifest = await verifyGeneration(generationDir(dir, picked));
+      const { counts } = manifest;
+      const otherCollation = findOtherCollation(manifest);
+      if (otherCollation !== undefined) process.stderr.write(`Warning: ${otherCollation}\n`);
       print(`${picked} is whole: ${counts.games} games, ${counts.covers} covers.`);
     },
   },
@@ -74,6 +81,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
     usage: 'rollback ID',
     help: 'verifies a generation and makes it current; the next run publishes the database again',
     takes: [1, 1],
+    writes: true,
     run: async (dir, [id]) => {
       const manifest = await rollbackTo(dir, id as string);
       print(`${manifest.id} is current.`);
@@ -83,6 +91,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
     usage: `prune [--keep N]`,
     help: `removes all but the last N generations (${KEPT_GENERATIONS}) and what dead runs left`,
     takes: [0, 0],
+    writes: true,
     run: async (dir, _args, { keep }) => {
       const number = keep === undefined ? KEPT_GENERATIONS : Number(keep);
       if (!Number.isSafeInteger(number) || number < 1) {
@@ -121,7 +130,9 @@ async function main([name, ...rest]: readonly string[]): Promise<void> {
     throw new ConfigurationError(`Usage: cover-catalogue snapshot ${verb.usage}`);
   }
   loadEnvironmentFile();
-  const { SNAPSHOTS_DIR: snapshotsDir } = readEnvironment(['SNAPSHOTS_DIR']);
+  const { SNAPSHOTS_DIR: snapshotsDir } = readEnvironment(['SNAPSHOTS_DIR'], process.env, {
+    SNAPSHOTS_DIR: verb.writes ? checkWritableFolder : checkReadableFolder,
+  });
   await verb.run(snapshotsDir, positionals, { json: values.json ?? false, keep: values.keep });
 }
 

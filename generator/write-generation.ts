@@ -8,7 +8,12 @@
 import path from 'node:path';
 import type { Database } from '../database/database.ts';
 import { REPORT, STATS } from '../format/layout.ts';
-import type { ManifestContent, ManifestFile, Settings } from '../format/manifest.ts';
+import {
+  COLLATION_VERSIONS,
+  type ManifestContent,
+  type ManifestFile,
+  type Settings,
+} from '../format/manifest.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../format/words.ts';
 import { allSynced, writeWhole } from './file-writer.ts';
 import { numberRecords } from './numbering.ts';
@@ -133,6 +138,7 @@ export async function writeGeneration(
       counts: { ...counts, left_out: report.total() },
       settings,
       minisearch_options: MINISEARCH_OPTIONS_HASH,
+      ...COLLATION_VERSIONS,
       files,
     };
   } finally {

@@ -6,6 +6,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, rename } from 'node:fs/promises';
 import path from 'node:path';
 import type Nodemailer from 'nodemailer';
+import { ConfigurationError } from '../environment/environment.ts';
 
 export interface Mail {
   /** The same for each attempt to send the same mail; letters, digits and dots. */
@@ -119,12 +120,12 @@ function whenNeeded<T>(make: (nodemailer: typeof Nodemailer) => T): () => Promis
   };
 }
 
-/** @throws Error where it is no address, before any mail is lost to it */
+/** @throws ConfigurationError where it is not an address, before any mail is lost to it */
 function parseSender(text: string): { name: string; address: string } {
   const [, name = '', bracketed] = /^(?:"?([^"<>]*?)"?\s*<([^<>]*)>)$/.exec(text.trim()) ?? [];
   const address = bracketed ?? text.trim();
   if (isMailAddress(address) && !/\p{Cc}/u.test(name)) return { name, address };
-  throw new Error(
+  throw new ConfigurationError(
     `MAIL_FROM must be an address such as Cover Catalogue <no-reply@example.org>, not ${JSON.stringify(text)}.`,
   );
 }

@@ -5,14 +5,18 @@
 import '../environment/node-version.ts';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import path from 'node:path';
 import { type Logger, pino } from 'pino';
 import {
   ConfigurationError,
   loadEnvironmentFile,
   readEnvironment,
 } from '../environment/environment.ts';
+import { findOtherCollation } from '../format/manifest.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../format/words.ts';
 import { readArguments } from '../program/arguments.ts';
+import { checkReadableFolder, isMissing } from '../program/folders.ts';
+import { listenAll } from '../program/listen.ts';
 import { makeAdminServer } from './admin.ts';
 import { follow } from './follow.ts';
 import { makeKeyStore } from './key-store.ts';
@@ -39,21 +43,31 @@ const NOTICE_MS = 500;
 async function main(): Promise<void> {
   readArguments(USAGE, {});
   loadEnvironmentFile();
-  const environment = readEnvironment([
-    'SNAPSHOTS_DIR',
-    'HOST',
-    'PORT',
-    'PROXY_THREADS',
-    'SNAPSHOT_MEMORY_MB',
-    'ADMIN_HOST',
-    'ADMIN_PORT',
-    'ADDRESS_RATE_LIMIT',
-    'TRUSTED_PROXIES',
-    'KEYS_URL',
-    'LOG_LEVEL',
-  ]);
+  const environment = readEnvironment(
+    [
+      'SNAPSHOTS_DIR',
+      'HOST',
+      'PORT',
+      'PROXY_THREADS',
+      'SNAPSHOT_MEMORY_MB',
+      'ADMIN_HOST',
+      'ADMIN_PORT',
+      'ADDRESS_RATE_LIMIT',
+      'TRUSTED_PROXIES',
+      'KEYS_URL',
+      'LOG_LEVEL',
+    ],
+    process.env,
+    { SNAPSHOTS_DIR: checkReadableFolder },
+  );
   const { SNAPSHOTS_DIR: snapshotsDir, PROXY_THREADS: threads } = environment;
   const log = pino({ level: environment.LOG_LEVEL }, pino.destination(2));
+  if (isMissing(snapshotsDir)) {
+    log.warn(
+      { SNAPSHOTS_DIR: path.resolve(snapshotsDir) },
+      'SNAPSHOTS_DIR does not exist: requests get 503 until the generator creates it; correct the path if it is wrong',
+    );
+  }
   const counts = Array.from({ length: threads }, newCounts);
   const metrics = makeMetrics(counts);
   const addresses = makeAddressLimits(environment.ADDRESS_RATE_LIMIT);
@@ -89,8 +103,21 @@ async function main(): Promise<void> {
   await Promise.all([snapshotFollower.start(), keysFollower.start()]);
   await usageFollower.start();
 
-  await listen(admin, environment.ADMIN_HOST, environment.ADMIN_PORT, 'ADMIN_PORT', false);
-  await listen(server, environment.HOST, environment.PORT, 'PORT', threads > 1);
+  await listenAll([
+    {
+      server: admin,
+      host: environment.ADMIN_HOST,
+      port: environment.ADMIN_PORT,
+      variables: ['ADMIN_HOST', 'ADMIN_PORT'],
+    },
+    {
+      server,
+      host: environment.HOST,
+      port: environment.PORT,
+      variables: ['HOST', 'PORT'],
+      reusePort: threads > 1,
+    },
+  ]);
   const { address, port } = server.address() as AddressInfo;
   await peers.listen(port, address);
 
@@ -129,31 +156,13 @@ function makeEvents(metrics: Metrics, log: Logger): SnapshotEvents {
           'the generator takes words apart by other rules (another Node?): searches may miss titles',
         );
       }
+      const otherCollation = findOtherCollation(manifest);
+      if (otherCollation !== undefined) log.warn({ snapshot: id }, otherCollation);
     },
     refused(id, error) {
       log.error({ snapshot: id, err: error }, 'refused a generation');
     },
   };
-}
-
-function listen(
-  server: Server,
-  host: string,
-  port: number,
-  variable: string,
-  reusePort: boolean,
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === 'EADDRINUSE' ? 'another program listens there' : cause.message;
-      reject(
-        new ConfigurationError(
-          `Cannot listen on ${host}:${port}: ${why}. Set ${variable} to another port.`,
-        ),
-      );
-    });
-    server.listen({ port, host, reusePort }, resolve);
-  });
 }
 
 function addressOf(server: Server): string {

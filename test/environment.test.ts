@@ -85,7 +85,19 @@ const EXPECTED: Record<Exclude<VariableName, 'TRUSTED_PROXIES'>, Values> = {
   PUBLIC_URL: { default: 'http://localhost:8080', ...address },
   // Whether it is a secret, a file or too short is for the pages of API keys to say.
   SITE_JWT_KEY: { default: '', ...any },
-  SMTP_URL: { default: '', ...any },
+  SMTP_URL: {
+    default: '',
+    good: same(
+      'smtp://localhost',
+      'smtp://user:p%40ss@mail.example.org:587',
+      'smtps://[::1]:465/',
+      'smtp://h?pool=true',
+    ),
+    // An encoded password is not cut off at a character that ends the host.
+    bad:
+      'mail.example.org smtp: smtp:// smtp:///h smtp:h http://u:secret@h smtps//h smtp://u:se#cret@h ' +
+      'smtp://u:1#secret@h smtp://u:1/secret@h smtp://u:secret%@h smtp://u:secret@h:99999',
+  },
   MAIL_FROM: { default: 'Cover Catalogue <no-reply@localhost>', ...any },
   MAIL_FOLDER: { default: './mail', ...any },
   LOG_LEVEL: { default: 'info', good: same('silent', 'fatal'), bad: 'INFO trace all' },
@@ -105,8 +117,8 @@ describe.each(Object.entries(EXPECTED) as [VariableName, Values][])('%s', (name,
     for (const text of values.bad.split(' ').filter((word) => word !== '')) {
       const fault = faultOf([name], { [name]: text });
       expect(fault).toMatch(new RegExp(`^${name} must be .+\\.$`));
-      // A database's address may hold a password.
-      if (name === 'DATABASE_URL') expect(fault).not.toContain('cret');
+      // These may hold a password.
+      if (name === 'DATABASE_URL' || name === 'SMTP_URL') expect(fault).not.toContain('cret');
       else expect(fault).toContain(`, not ${JSON.stringify(text)}.`);
     }
   });

@@ -1,7 +1,14 @@
 /** The manifest holds to its own contract, and no name in it leaves the generation's folder. */
 import { describe, expect, test } from 'vitest';
 import * as layout from '../format/layout.ts';
-import { contentHash, encodeManifest, makeManifest, parseManifest } from '../format/manifest.ts';
+import {
+  COLLATION_VERSIONS,
+  contentHash,
+  encodeManifest,
+  findOtherCollation,
+  makeManifest,
+  parseManifest,
+} from '../format/manifest.ts';
 
 const sha256 = 'ab'.repeat(32);
 const packs = [layout.gamesPack('snes'), layout.coversPack('~x_1.b-')];
@@ -45,6 +52,34 @@ test('everything but the sequence shapes the hash, and its beginning stands in t
     { ...content, files: content.files.map((file) => ({ ...file, size: file.size + 1 })) },
   ];
   expect(new Set([hash, ...others.map(contentHash)]).size).toBe(others.length + 1);
+});
+
+describe('the versions of the collation', () => {
+  const versions = { icu_version: '1.2', unicode_version: '3.4' };
+  const dated = makeManifest({ ...content, ...versions }, 7);
+
+  test('are kept, and are no part of the hash, so that older manifests stay readable', () => {
+    expect(parseManifest(encodeManifest(dated))).toEqual({ ...manifest, ...versions });
+    expect(dated.id).toBe(manifest.id);
+    expect(Object.keys(manifest)).not.toContain('icu_version');
+  });
+
+  test('are compared with those of this Node where the manifest has them', () => {
+    const { icu, unicode } = process.versions;
+    const own = { icu_version: icu as string, unicode_version: unicode as string };
+    expect(COLLATION_VERSIONS).toEqual(own);
+    expect(findOtherCollation(manifest)).toBeUndefined();
+    expect(findOtherCollation({ ...content, ...own })).toBeUndefined();
+    for (const other of [versions, { ...own, icu_version: '1.2' }, { unicode_version: '3.4' }]) {
+      expect(findOtherCollation({ ...content, ...other })).toContain(`this Node has ICU ${icu}`);
+    }
+  });
+
+  test.each(Object.keys(versions))('%s is refused where it is not a string', (name) => {
+    for (const value of [null, 1, true, {}, []]) {
+      expectRefused(JSON.stringify({ ...manifest, [name]: value }), `"${name}" is not a string`);
+    }
+  });
 });
 
 describe('a manifest is refused', () => {

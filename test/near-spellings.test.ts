@@ -1,4 +1,7 @@
-/** Near spellings against MiniSearch's own fuzzy search, over words of many scripts and lengths. */
+/**
+ * Near spellings against MiniSearch's own fuzzy search, over words of many scripts and lengths. Where
+ * a letter is two of the UTF-16 code units that MiniSearch counts, it is asked for a stand-in.
+ */
 import SearchableMap from 'minisearch/SearchableMap';
 import { describe, expect, test } from 'vitest';
 import type { Postings } from '../format/search-index.ts';
@@ -10,6 +13,14 @@ import { seededCatalogue } from './catalogue/seeded.ts';
 
 function makeIndex(words: Iterable<string>) {
   const sorted = [...new Set(words)].sort();
+  const standIns = new Map<string, string>();
+  const toUnits = (word: string) =>
+    Array.from(word, (letter) => {
+      if (letter.length === 1) return letter;
+      const known = standIns.get(letter) ?? String.fromCharCode(0xf000 + standIns.size);
+      standIns.set(letter, known);
+      return known;
+    }).join('');
   const textStart = new Uint32Array(sorted.length + 1);
   sorted.forEach((word, i) => {
     textStart[i + 1] = (textStart[i] as number) + word.length;
@@ -19,21 +30,24 @@ function makeIndex(words: Iterable<string>) {
   const postings: Postings = { text, textStart, ranks: none, ranksStart: none };
   const spellings = makeSpellingIndex(postings);
   const map = SearchableMap.from<number>(
-    sorted.map((word, place): [string, number] => [word, place]),
+    sorted.map((word, place): [string, number] => [toUnits(word), place]),
   );
   return {
     sorted,
     find: (word: string, distance: 1 | 2) => nearSpellings(spellings, word, distance),
     reference: (word: string, distance: number) =>
-      [...map.fuzzyGet(word, distance).values()].map(([place]) => place).sort((a, b) => a - b),
+      [...map.fuzzyGet(toUnits(word), distance).values()]
+        .map(([place]) => place)
+        .sort((a, b) => a - b),
   };
 }
 
 function misspell(word: string, random: Random, letters: readonly string[]): string {
-  const at = random.below(word.length + 1);
-  const skipped = random.below(2);
-  const added = random.happens(0.6) ? random.pick(letters) : '';
-  return word.slice(0, at) + added + word.slice(at + skipped);
+  const characters = [...word];
+  const at = random.below(characters.length + 1);
+  const added = random.happens(0.6) ? [random.pick(letters)] : [];
+  characters.splice(at, random.below(2), ...added);
+  return characters.join('');
 }
 
 const ALPHABETS = {
@@ -44,13 +58,14 @@ const ALPHABETS = {
   Thai: 'กขคงจฉชซญฎฐณดตถทธนบปผฝพฟมยรลวศษสหอฮะาิีึืุูเแโใไ่้',
   Kana: 'アイウエオカキクケコサシスセソドラゴンクエストー',
   Han: '戦国伝説大剣龍王神魔天空地海風火水光闇',
-  'four-byte characters': '𠀀𠀁𠮷𝒜🎮🕹',
-  'ends of the code units': '\u0001\u007f\u0080\u00ff\u0100\u7fff\u8000\uffff',
+  // Two of them begin with one code unit, and two end with one.
+  'four-byte characters': '𠀀𠀁𠮷𡀀𝒜🎮🕹',
+  'characters on either side of the four-byte ones': 'a가\ud7ff𐀀𠮷\u{10ffff}\ue000﨎ﾞ\uffff',
+  'ends of the code units': '\u0001\u007f\u0080\u00ff\u0100\u7fff\u8000\ud7ff\ue000\uffff',
 };
 
 describe.each(Object.entries(ALPHABETS))('agrees with MiniSearch in %s', (_, alphabet) => {
-  // Code units and not characters: a misspelt word may hold half of one.
-  const letters = alphabet.split('');
+  const letters = [...alphabet];
   const random = makeRandom(letters.length);
   const makeWord = (longest: number) =>
     Array.from({ length: 1 + random.below(longest) }, () => random.pick(letters)).join('');
@@ -103,6 +118,17 @@ test('agrees with MiniSearch on very long words', () => {
       }
     }
   }
+});
+
+test('a letter is one edit, however many code units it has', () => {
+  const index = makeIndex(['𠮷野家', '𠮷野屋敷', '𩸽野屋敷', '野屋敷', 'abcd', '𠮷'.repeat(9)]);
+  const find = (word: string, distance: 1 | 2) =>
+    index.find(word, distance).map((place) => index.sorted[place]);
+  // 𠮷 and 𩸽 differ in both of their code units.
+  expect(find('𠮷野屋敷', 1)).toEqual(['野屋敷', '𠮷野屋敷', '𩸽野屋敷'].sort());
+  expect(find('𩸽野家', 1)).toEqual(['𠮷野家']);
+  expect(find(`${'𠮷'.repeat(7)}𩸽𩸽`, 2)).toEqual(['𠮷'.repeat(9)]);
+  expect(find(`${'𠮷'.repeat(6)}𩸽𩸽𩸽`, 2)).toEqual([]);
 });
 
 test('finds nothing where there is nothing', () => {

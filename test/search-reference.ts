@@ -111,11 +111,14 @@ function matches(game: ReferenceGame, words: readonly string[], near: boolean): 
 
 const distances = new Map<string, number>();
 
-function editDistance(a: string, b: string): number {
-  if (Math.abs(a.length - b.length) > 2) return 3;
-  const pair = `${a} ${b}`;
+/** In letters: code points. */
+function editDistance(left: string, right: string): number {
+  const pair = `${left} ${right}`;
   const known = distances.get(pair);
   if (known !== undefined) return known;
+  const a = [...left];
+  const b = [...right];
+  if (Math.abs(a.length - b.length) > 2) return 3;
   let row = Array.from({ length: b.length + 1 }, (_, i) => i);
   for (let i = 1; i <= a.length; i++) {
     const next = [i];

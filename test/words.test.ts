@@ -139,5 +139,15 @@ test('only words of scripts without spaces are joined', () => {
 test('near spellings count from four letters on, and never for numbers', () => {
   const distances = ['abc', 'abcd', 'abcdefg', 'abcdefgh', '2048', '٣٣٣٣', '2k10'];
   expect(distances.map(nearSpellingDistance)).toEqual([0, 1, 1, 2, 0, 0, 1]);
+  // A letter that is two UTF-16 code units counts once.
+  const beyond = [
+    '𠮷野屋',
+    '𠮷野屋敷',
+    '𠮷'.repeat(3),
+    '𠮷'.repeat(4),
+    '𠮷'.repeat(7),
+    '𠮷'.repeat(8),
+  ];
+  expect(beyond.map(nearSpellingDistance)).toEqual([0, 1, 0, 1, 1, 2]);
   expect(foldCase('South KOREA É')).toBe('south korea é');
 });

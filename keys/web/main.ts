@@ -3,7 +3,6 @@
  * until SIGTERM or SIGINT. It shares the database with the generator and nothing with the proxy.
  */
 import '../../environment/node-version.ts';
-import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { pino } from 'pino';
 import { openDatabase } from '../../database/open.ts';
@@ -14,6 +13,8 @@ import {
   readEnvironment,
 } from '../../environment/environment.ts';
 import { readArguments } from '../../program/arguments.ts';
+import { checkWritableFolder } from '../../program/folders.ts';
+import { listenAll } from '../../program/listen.ts';
 import { makeMailer } from '../mailer.ts';
 import { sendDueMails } from '../outbox.ts';
 import { makeApplication } from './application.ts';
@@ -35,19 +36,27 @@ const STOP_DEADLINE_MS = 10_000;
 async function main(): Promise<void> {
   readArguments(USAGE, {});
   loadEnvironmentFile();
-  const environment = readEnvironment([
-    'DATABASE_URL',
-    'KEYS_HOST',
-    'KEYS_PORT',
-    'PUBLIC_URL',
-    'SITE_URL',
-    'SITE_JWT_KEY',
-    'SMTP_URL',
-    'MAIL_FROM',
-    'MAIL_FOLDER',
-    'DEFAULT_RATE_LIMIT',
-    'LOG_LEVEL',
-  ]);
+  const environment = readEnvironment(
+    [
+      'DATABASE_URL',
+      'KEYS_HOST',
+      'KEYS_PORT',
+      'PUBLIC_URL',
+      'SITE_URL',
+      'SITE_JWT_KEY',
+      'SMTP_URL',
+      'MAIL_FROM',
+      'MAIL_FOLDER',
+      'DEFAULT_RATE_LIMIT',
+      'LOG_LEVEL',
+    ],
+    process.env,
+    {
+      MAIL_FOLDER(folder, { SMTP_URL }) {
+        if (SMTP_URL === '') checkWritableFolder(folder);
+      },
+    },
+  );
   const log = pino({ level: environment.LOG_LEVEL }, pino.destination(2));
   const { SITE_JWT_KEY: siteKey, PUBLIC_URL: publicUrl } = environment;
   const checkAssertion = siteKey === '' ? undefined : makeAssertionCheck(siteKey);
@@ -70,7 +79,8 @@ async function main(): Promise<void> {
     now: () => new Date(),
   });
   const server = makeAccountServer(answer, log);
-  await listen(server, environment.KEYS_HOST, environment.KEYS_PORT);
+  const { KEYS_HOST: host, KEYS_PORT: keysPort } = environment;
+  await listenAll([{ server, host, port: keysPort, variables: ['KEYS_HOST', 'KEYS_PORT'] }]);
   const { address, port } = server.address() as AddressInfo;
 
   let isStopping = false;
@@ -112,20 +122,6 @@ async function main(): Promise<void> {
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
   log.info({ account: `${address}:${port}` }, 'listening');
-}
-
-function listen(server: Server, host: string, port: number): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === 'EADDRINUSE' ? 'another program listens there' : cause.message;
-      reject(
-        new ConfigurationError(
-          `Cannot listen on ${host}:${port}: ${why}. Set KEYS_PORT to another port.`,
-        ),
-      );
-    });
-    server.listen(port, host, resolve);
-  });
 }
 
 main().catch((error: Error) => {

@@ -26,6 +26,8 @@ export interface SearchParameters extends Paging {
 const PAGING_NAMES = ['page', 'per_page'] as const;
 const SEARCH_NAMES = ['q', 'platform', 'region', 'type', 'genre', 'sort'] as const;
 
+const MALFORMED = /%(?![0-9A-Fa-f]{2})/;
+
 /** @throws ParameterError */
 export function readPaging(queryString: string): Paging {
   return pagingOf(read(queryString, PAGING_NAMES));
@@ -64,6 +66,7 @@ export function readSearch(queryString: string): SearchParameters {
 function read(queryString: string, names: readonly string[]): Map<string, string> {
   const values = new Map<string, string>();
   if (queryString === '') return values;
+  if (MALFORMED.test(queryString)) refuseMalformed(queryString, names);
   const seen = new Set<string>();
   for (const [name, value] of new URLSearchParams(queryString)) {
     if (!names.includes(name)) continue;
@@ -76,6 +79,16 @@ function read(queryString: string, names: readonly string[]): Map<string, string
     if (value !== '') values.set(name, value);
   }
   return values;
+}
+
+/** `URLSearchParams` takes a stray "%" as it stands: "100%" and "%ZZ" would pass as text. */
+function refuseMalformed(queryString: string, names: readonly string[]): void {
+  for (const parameter of queryString.split('&').filter((part) => MALFORMED.test(part))) {
+    const [[name] = ['']] = new URLSearchParams(parameter);
+    if (names.includes(name)) {
+      throw new ParameterError(`${name} must be percent-encoded: write % as %25`);
+    }
+  }
 }
 
 function pagingOf(values: ReadonlyMap<string, string>): Paging {

@@ -1,7 +1,7 @@
 /**
  * The Levenshtein table as an automaton. Of a row of the table only the five entries around the
  * diagonal can count, each 0 to 3. So there are few rows that differ, and which row follows another
- * depends only on which of five places hold the code unit that comes next. All are worked out once;
+ * depends only on which of five places hold the letter that comes next. All are worked out once;
  * then a row of the table is one look-up.
  *
  * Rows count the edits between the beginnings of a word that is read and those of a pattern. Up to
@@ -23,8 +23,8 @@ export interface EditAutomaton {
   /** By {@link phaseOf} of row 0: the state before anything is read. */
   readonly start: readonly number[];
   /**
-   * The state after the next code unit, at `(state * 7 + phase) * 32 + matches`, the phase being that
-   * of the row that follows. Bit i of `matches` says whether the code unit is that of the pattern
+   * The state after the next letter, at `(state * 7 + phase) * 32 + matches`, the phase being that
+   * of the row that follows. Bit i of `matches` says whether the letter is that of the pattern
    * which entry i of that row ends with.
    */
   readonly next: Uint8Array;
@@ -32,7 +32,7 @@ export interface EditAutomaton {
   readonly edits: Uint8Array;
 }
 
-/** @param row how many code units were read, @param middle how many of the pattern come before it */
+/** @param row how many letters were read, @param middle how many of the pattern come before it */
 export function phaseOf(row: number, middle: number): number {
   return Math.max(0, Math.min(middle - row + REACH + 1, PHASES - 1));
 }

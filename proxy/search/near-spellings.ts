@@ -1,6 +1,6 @@
 /**
- * Near spellings: the words of the index within an edit distance of a word. Counts edits as
- * MiniSearch does: insertion, deletion and substitution of UTF-16 code units.
+ * Near spellings: the words of the index within an edit distance of a word. An edit is the insertion,
+ * deletion or substitution of one letter, a code point. MiniSearch counts UTF-16 code units instead.
  *
  * Three things keep the work small. The words are sorted, so neighbours share their beginnings: a row
  * of the Levenshtein table, a step of an automaton, is taken once for every shared beginning. What
@@ -20,12 +20,12 @@ import {
   phaseOf,
   REACH,
 } from './edit-automaton.ts';
-import { type SortedWords, type SpellingIndex, turnRound } from './spelling-index.ts';
+import { lettersOf, type SortedWords, type SpellingIndex } from './spelling-index.ts';
 
 const AUTOMATA = { 1: makeEditAutomaton(1), 2: makeEditAutomaton(2) };
 
-/** No code unit. */
-const NO_CODE = -1;
+/** Not a letter. */
+const NO_LETTER = -1;
 
 /** @returns the places of the words within `distance` of `word`, ascending */
 export function nearSpellings(
@@ -33,9 +33,10 @@ export function nearSpellings(
   word: string,
   distance: 1 | 2,
 ): number[] {
-  const half = word.length >>> 1;
-  const found = new Set(search(forward, word, distance, half));
-  for (const at of search(backward, turnRound(word), distance, word.length - half)) {
+  const letters = lettersOf(word);
+  const half = letters.length >>> 1;
+  const found = new Set(search(forward, letters, distance, half));
+  for (const at of search(backward, letters.toReversed(), distance, letters.length - half)) {
     found.add(placeOfBackward[at] as number);
   }
   return [...found].sort((a, b) => a - b);
@@ -47,21 +48,21 @@ export function nearSpellings(
  */
 function search(
   { text, textStart, shared, nextShorter }: SortedWords,
-  word: string,
+  word: readonly number[],
   distance: 1 | 2,
   half: number,
 ): number[] {
   const found: number[] = [];
   const { start, next, edits } = AUTOMATA[distance];
   const longest = word.length + distance; // of a word within the distance
-  // What the entries of each row end with in `word`, NO_CODE before and behind it.
-  const codes = new Int32Array(longest + ENTRIES).fill(NO_CODE);
-  for (let i = 0; i < word.length; i++) codes[REACH + 1 + i] = word.charCodeAt(i);
+  // What the entries of each row end with in `word`, NO_LETTER before and behind it.
+  const letters = new Int32Array(longest + ENTRIES).fill(NO_LETTER);
+  for (let i = 0; i < word.length; i++) letters[REACH + 1 + i] = word[i];
   const phases = Uint32Array.from({ length: longest + 1 }, (_, row) => phaseOf(row, half));
-  const highestCode = Int32Array.from(phases, (_, row) =>
-    Math.max(...codes.subarray(row, row + ENTRIES)),
+  const highestLetter = Int32Array.from(phases, (_, row) =>
+    Math.max(...letters.subarray(row, row + ENTRIES)),
   );
-  // By how many code units of the list's word were read.
+  // By how many letters of the list's word were read.
   const states = new Uint8Array(longest + 1);
   states[0] = start[phases[0] as number] as number;
   let valid = 0; // rows 0 to `valid` belong to the present word
@@ -74,18 +75,18 @@ function search(
     let row = Math.min(shared[place] as number, valid);
     let state = states[row] as number;
     while (row < last) {
-      const code = text[first + row];
+      const letter = text[first + row];
       row++;
       const matches =
-        (codes[row] === code ? 1 : 0) |
-        (codes[row + 1] === code ? 2 : 0) |
-        (codes[row + 2] === code ? 4 : 0) |
-        (codes[row + 3] === code ? 8 : 0) |
-        (codes[row + 4] === code ? 16 : 0);
+        (letters[row] === letter ? 1 : 0) |
+        (letters[row + 1] === letter ? 2 : 0) |
+        (letters[row + 2] === letter ? 4 : 0) |
+        (letters[row + 3] === letter ? 8 : 0) |
+        (letters[row + 4] === letter ? 16 : 0);
       state = next[(state * PHASES + (phases[row] as number)) * MATCHES + matches] as number;
       if (state === HOPELESS) {
-        // Code units ascend: behind the highest that could match, every other way on is hopeless too.
-        dead = (code as number) > (highestCode[row] as number) ? row - 1 : row;
+        // Letters ascend: behind the highest that could match, every other way on is hopeless too.
+        dead = (letter as number) > (highestLetter[row] as number) ? row - 1 : row;
         break;
       }
       states[row] = state;

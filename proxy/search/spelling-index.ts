@@ -1,14 +1,17 @@
 /**
  * What near spellings are looked for in: the words sorted by their beginnings and by their ends, and
  * how much each shares with its neighbours. It is made while a generation is opened.
+ *
+ * A word is a run of letters here: a code point each, as a number by which letters are in the order
+ * of UTF-16 code units. So the words stay in the order that the index has them in.
  */
 import { type Postings, textAt, textCount } from '../../format/search-index.ts';
 
-/** Words in the order of their code units, in memory that threads share. */
+/** Words in the order of their letters, in memory that threads share. */
 export interface SortedWords {
-  readonly text: Uint16Array;
+  readonly text: Uint16Array | Uint32Array;
   readonly textStart: Uint32Array;
-  /** How many code units each shares with the one before it, at most 255. */
+  /** How many letters each shares with the one before it, at most 255. */
   readonly shared: Uint8Array;
   /** The next place whose word shares less than this one's does, or the end. */
   readonly nextShorter: Uint32Array;
@@ -22,40 +25,65 @@ export interface SpellingIndex {
   readonly placeOfBackward: Uint32Array;
 }
 
+const FIRST_SURROGATE = 0xd800;
+const FIRST_BEYOND_16_BITS = 0x10000;
+
+/** The letters of a word as numbers. */
+export function lettersOf(word: string): number[] {
+  return Array.from(word, letterOf);
+}
+
+// Code units put what is beyond 16 bits, which begins with a surrogate, before U+E000 to U+FFFF.
+function letterOf(character: string): number {
+  const codePoint = character.codePointAt(0) as number;
+  if (codePoint < FIRST_SURROGATE) return codePoint;
+  return codePoint < FIRST_BEYOND_16_BITS
+    ? codePoint + 0x100000
+    : codePoint - FIRST_BEYOND_16_BITS + FIRST_SURROGATE;
+}
+
 export function makeSpellingIndex(words: Postings): SpellingIndex {
   const count = textCount(words);
+  // As nearly every catalogue is: each code unit is a letter, and the index needs no copy.
+  const isPlain = words.text.every((unit) => unit < FIRST_SURROGATE);
   const turned = Array.from({ length: count }, (_, place) => turnRound(textAt(words, place)));
   const order = Uint32Array.from(turned.keys()).sort((a, b) => {
     const left = turned[a] as string;
     const right = turned[b] as string;
     return left < right ? -1 : left > right ? 1 : 0;
   });
-  const text = new Uint16Array(new SharedArrayBuffer(words.text.byteLength));
-  const textStart = new Uint32Array(new SharedArrayBuffer((count + 1) * 4));
   const placeOfBackward = new Uint32Array(new SharedArrayBuffer(count * 4));
   placeOfBackward.set(order);
-  let end = 0;
-  order.forEach((place, at) => {
-    textStart[at] = end;
-    const word = turned[place] as string;
-    for (let i = 0; i < word.length; i++) text[end++] = word.charCodeAt(i);
-  });
-  textStart[count] = end;
+  const list = (sorted: readonly string[]) => spellOut(sorted, words.text.length, isPlain);
   return {
-    forward: findShared(words.text, words.textStart),
-    backward: findShared(text, textStart),
+    forward: isPlain ? findShared(words.text, words.textStart) : list(turned.map(turnRound)),
+    backward: list(Array.from(order, (place) => turned[place])),
     placeOfBackward,
   };
 }
 
-/** Code unit by code unit, as edits are counted. */
-export function turnRound(word: string): string {
+function turnRound(word: string): string {
   let turned = '';
-  for (let i = word.length - 1; i >= 0; i--) turned += word[i];
+  for (const character of word) turned = character + turned;
   return turned;
 }
 
-function findShared(text: Uint16Array, textStart: Uint32Array): SortedWords {
+/** @param most how many letters there are at most */
+function spellOut(words: readonly string[], most: number, isPlain: boolean): SortedWords {
+  const text = isPlain
+    ? new Uint16Array(new SharedArrayBuffer(most * 2))
+    : new Uint32Array(new SharedArrayBuffer(most * 4));
+  const textStart = new Uint32Array(new SharedArrayBuffer((words.length + 1) * 4));
+  let end = 0;
+  words.forEach((word, place) => {
+    textStart[place] = end;
+    for (const character of word) text[end++] = letterOf(character);
+  });
+  textStart[words.length] = end;
+  return findShared(text, textStart);
+}
+
+function findShared(text: SortedWords['text'], textStart: Uint32Array): SortedWords {
   const count = textStart.length - 1;
   const shared = new Uint8Array(new SharedArrayBuffer(count));
   for (let place = 1; place < count; place++) {

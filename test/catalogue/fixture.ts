@@ -30,7 +30,7 @@ import {
   RUN_REPORT,
   STATUS_FILE,
 } from '../../format/layout.ts';
-import type { Manifest } from '../../format/manifest.ts';
+import { encodeManifest, type Manifest } from '../../format/manifest.ts';
 import { encodeStatus, parseStatus } from '../../format/status-file.ts';
 import type { Catalogue } from './catalogue.ts';
 import { loadCatalogue } from './load.ts';
@@ -132,7 +132,11 @@ export async function makeFixture(snapshotsDir: string): Promise<void> {
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
-  // What says something of the run and nothing of the rows.
+  // What says something of the run, or of Node, and nothing of the rows.
+  const manifestFile = path.join(snapshotsDir, CURRENT, MANIFEST);
+  const manifest = JSON.parse(readFileSync(manifestFile, 'utf8'));
+  const { icu_version: _icu, unicode_version: _unicode, ...rest } = manifest;
+  writeFileSync(manifestFile, encodeManifest(rest));
   for (const name of [LOCK_FILE, `${LOCK_FILE}.holder`, RUN_REPORT]) {
     rmSync(path.join(snapshotsDir, name));
   }

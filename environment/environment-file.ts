@@ -1,0 +1,27 @@
+/**
+ * Reads `.env` in the working directory. Names there and in the environment that are nearly ours are
+ * reported: otherwise the default would quietly be used in place of what somebody set.
+ */
+import { readFileSync } from 'node:fs';
+import { parseEnv } from 'node:util';
+import { checkNames } from './near-names.ts';
+
+/**
+ * Adds what `.env` sets and the environment does not, and writes warnings to stderr.
+ * @param known the names of our variables
+ * @returns what is wrong with the file, in sentences
+ */
+export function applyEnvironmentFile(known: readonly string[]): string[] {
+  let inFile: NodeJS.Dict<string> = {};
+  const unreadable: string[] = [];
+  try {
+    inFile = parseEnv(readFileSync('.env', 'utf8'));
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    if (code !== 'ENOENT') unreadable.push(`.env cannot be read: ${message}.`);
+  }
+  const { faults, warnings } = checkNames(known, Object.keys(inFile), Object.keys(process.env));
+  for (const warning of warnings) process.stderr.write(`Warning: ${warning}\n`);
+  for (const [name, text] of Object.entries(inFile)) process.env[name] ??= text;
+  return [...unreadable, ...faults];
+}

@@ -1,0 +1,94 @@
+/**
+ * Names that are nearly those of our variables. A name in `.env` is written for us, so a misspelled
+ * one is an error; the environment holds the variables of other programs as well, so there only the
+ * smallest slip is worth a warning.
+ */
+
+/** Shorter names are close to too many others. */
+const SHORTEST_IN_ENVIRONMENT = 6;
+const SHORTEST_FOR_TWO_EDITS = 8;
+
+/**
+ * What is wrong with the names that are set, in sentences.
+ * @param known the names of our variables
+ */
+export function checkNames(
+  known: readonly string[],
+  inFile: readonly string[],
+  inEnvironment: readonly string[],
+): { readonly faults: string[]; readonly warnings: string[] } {
+  const faults: string[] = [];
+  const warnings: string[] = [];
+  for (const name of inFile.filter((one) => !known.includes(one))) {
+    const meant = misspelled(name, known);
+    const says = `${name} in .env is not a variable of this program`;
+    if (meant.length > 0) {
+      faults.push(
+        `${says}. Did you mean ${meant.join(' or ')}? Rename it, or remove it if it is for another program.`,
+      );
+      continue;
+    }
+    const related = known.filter((one) => firstWord(one) === firstWord(name));
+    if (related.length > 0)
+      warnings.push(`${says} and has no effect. Known: ${related.join(', ')}.`);
+  }
+  for (const name of inEnvironment.filter((one) => !known.includes(one))) {
+    if (name.length < SHORTEST_IN_ENVIRONMENT) continue;
+    const meant = closest(name, known, 1);
+    // Whoever sets ours as well knows what the other one is for.
+    if (meant.length === 0 || meant.some((one) => inEnvironment.includes(one))) continue;
+    warnings.push(
+      `${name} in the environment is not a variable of this program. Did you mean ${meant.join(' or ')}?`,
+    );
+  }
+  return { faults, warnings };
+}
+
+/** The names that one is a misspelling of, or that it has at least two words of and no others. */
+function misspelled(name: string, known: readonly string[]): string[] {
+  const close = closest(name, known, name.length < SHORTEST_FOR_TWO_EDITS ? 1 : 2);
+  if (close.length > 0) return close;
+  const words = wordsOf(name);
+  if (words.length < 2) return [];
+  return known.filter((one) => words.every((word) => wordsOf(one).includes(word)));
+}
+
+/** The names within so many edits that are closest. */
+function closest(name: string, known: readonly string[], most: number): string[] {
+  const distances = known.map((one) => editDistance(fold(name), one));
+  const least = Math.min(...distances);
+  return least > most ? [] : known.filter((_, place) => distances[place] === least);
+}
+
+function fold(name: string): string {
+  return name.toUpperCase().replaceAll('-', '_');
+}
+
+/** Without the "S" of a plural. */
+function wordsOf(name: string): string[] {
+  return fold(name)
+    .split('_')
+    .map((word) => word.replace(/(?<=.)S$/, ''));
+}
+
+function firstWord(name: string): string | undefined {
+  return wordsOf(name)[0];
+}
+
+/** Insertions, deletions, substitutions and swaps of neighbours. */
+function editDistance(left: string, right: string): number {
+  let before: number[] = [];
+  let row = Array.from({ length: right.length + 1 }, (_, i) => i);
+  for (let i = 1; i <= left.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= right.length; j++) {
+      const changed = row[j - 1] + (left[i - 1] === right[j - 1] ? 0 : 1);
+      const isSwap = i > 1 && j > 1 && left[i - 1] === right[j - 2] && left[i - 2] === right[j - 1];
+      const swapped = isSwap ? before[j - 2] + 1 : changed;
+      next.push(Math.min(changed, swapped, row[j] + 1, next[j - 1] + 1));
+    }
+    before = row;
+    row = next;
+  }
+  return row[right.length];
+}

@@ -1,0 +1,30 @@
+/** Checks the value of SMTP_URL. No message shows it: it may hold a password. */
+
+/**
+ * @returns the text, which may be empty: no mail server
+ * @throws Error saying what is allowed, as the end of "SMTP_URL …"
+ */
+export function parseSmtpUrl(text: string): string {
+  if (text === '' || isSmtpUrl(text)) return text;
+  throw new Error(
+    'must be smtp://user:password@host:587 or smtps://user:password@host:465 (special characters percent-encoded).',
+  );
+}
+
+function isSmtpUrl(text: string): boolean {
+  if (!URL.canParse(text)) return false;
+  const { protocol, username, password, hostname, pathname, hash } = new URL(text);
+  // What reads as a path or a fragment is mostly the rest of a password that is not encoded.
+  const hasRest = !['', '/'].includes(pathname) || hash !== '';
+  const isSmtp = protocol === 'smtp:' || protocol === 'smtps:';
+  return isSmtp && hostname !== '' && !hasRest && isPercentEncoded(username + password);
+}
+
+function isPercentEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * Checks of folders that variables name, for `readEnvironment`: each throws what is wrong as the
+ * end of "NAME …", with the fix. They only look; nothing is created.
+ */
+import { accessSync, constants, type Stats, statSync } from 'node:fs';
+import path from 'node:path';
+
+const { R_OK, W_OK, X_OK } = constants;
+
+/**
+ * A folder that the program writes into. One that does not exist is created later, so the closest
+ * folder above it must be writable.
+ */
+export function checkWritableFolder(folder: string): void {
+  checkRights(path.resolve(folder), W_OK | X_OK, W_OK | X_OK, 'write into');
+}
+
+/**
+ * A folder that the program only reads. Another program may create it later, but only where the
+ * folder above it exists: a path that is wrong altogether is reported at once.
+ */
+export function checkReadableFolder(folder: string): void {
+  const wanted = path.resolve(folder);
+  const above = path.dirname(wanted);
+  const existing = checkRights(wanted, R_OK | X_OK, X_OK, 'read');
+  if (existing !== wanted && existing !== above) {
+    throw new Error(`is ${wanted}, which does not exist; nor does ${above}. ${CORRECT}`);
+  }
+}
+
+/** Whether a folder is still to be created. */
+export function isMissing(folder: string): boolean {
+  const wanted = path.resolve(folder);
+  return closestExisting(wanted).existing !== wanted;
+}
+
+const CORRECT = 'Correct the path; a relative one starts at the working directory.';
+
+/**
+ * @param mode for the folder itself, @param modeAbove for the one above it that exists instead
+ * @returns which of them exists
+ */
+function checkRights(wanted: string, mode: number, modeAbove: number, action: string): string {
+  const { existing, stats } = closestExisting(wanted);
+  const which = existing === wanted ? 'which' : `and ${existing}`;
+  if (!stats.isDirectory()) throw new Error(`is ${wanted}, ${which} is not a folder. ${CORRECT}`);
+  try {
+    accessSync(existing, existing === wanted ? mode : modeAbove);
+    return existing;
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const uid = process.geteuid?.() ?? 'unknown';
+    const why =
+      code === 'EROFS'
+        ? `${which} is on a read-only file system. Set another folder.`
+        : `${which} the user of this program (id ${uid}) may not ${action}. Change its owner or mode, or set another folder.`;
+    throw new Error(`is ${wanted}, ${why}`, { cause });
+  }
+}
+
+/** A path itself, or the closest one above it that exists. */
+function closestExisting(wanted: string): { existing: string; stats: Stats } {
+  for (let existing = wanted; ; existing = path.dirname(existing)) {
+    try {
+      return { existing, stats: statSync(existing) };
+    } catch (cause) {
+      const { code, message } = cause as NodeJS.ErrnoException;
+      // Nobody can say what is in a folder that may not be entered: the check of that folder fails.
+      if (code === 'EACCES') continue;
+      if (code !== 'ENOENT' && code !== 'ENOTDIR') {
+        throw new Error(`is ${wanted}, which cannot be used: ${message}.`, { cause });
+      }
+    }
+  }
+}
