@@ -1,10 +1,11 @@
 /**
- * A real nginx on loopback that runs the project's own nginx.conf: only addresses and paths in it
- * are replaced, each of them exactly as often as it stands there. It ends when the test file ends,
- * or when the process that started it dies.
+ * A real nginx on loopback that runs the project's own configuration, the complete nginx.conf or the
+ * files that other sites include: only addresses and paths in it are replaced, and each replacement
+ * is checked against how often it occurs. nginx ends when the test file ends, or when the process
+ * that started it dies.
  */
 import { execFile } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
 import { request } from 'node:https';
 import path from 'node:path';
@@ -36,32 +37,60 @@ export interface RunningNginx {
   logs(): Record<string, string>;
 }
 
+/** Text of the configuration, what replaces it, and how often it occurs (once unless given). */
+export type Change = readonly [from: string, to: string, times?: number];
+
+/** Where a test's nginx keeps its files and listens. */
+export interface NginxPlace {
+  readonly httpsPort: number;
+  readonly httpPort: number;
+  /** The absolute path of a file in nginx's folder. */
+  readonly inFolder: (name: string) => string;
+}
+
+/** The files of a configuration by their names in nginx's folder; "nginx.conf" is the main one. */
+export type NginxForm = (place: NginxPlace) => Readonly<Record<string, string>>;
+
+/** The complete nginx.conf, alone. */
+const COMPLETE: NginxForm = () => ({
+  'nginx.conf': readFileSync(path.join(ROOT, 'nginx.conf'), 'utf8'),
+});
+
+let form = COMPLETE;
+
+/** From now on nginx is started with this form, in this test file. */
+export function useNginxForm(chosen: NginxForm): void {
+  form = chosen;
+}
+
 /**
  * Starts nginx and waits until it listens.
- * @param upstreamPort where the proxy listens on 127.0.0.1
- * @param changes further texts of nginx.conf and what stands in for them
+ * @param upstreamPort where the first proxy listens on 127.0.0.1
+ * @param changes further texts of the configuration and what replaces them
+ * @param backupPort where the second proxy listens; unless given, nobody does
  */
 export async function startNginx(
   upstreamPort: number,
-  changes: readonly (readonly [from: string, to: string])[] = [],
+  changes: readonly Change[] = [],
+  { backupPort }: { backupPort?: number } = {},
 ): Promise<RunningNginx> {
   const folder = makeFolder();
   const inFolder = (name: string) => path.join(folder, name);
-  await makeCertificate(inFolder('fullchain.pem'), inFolder('privkey.pem'));
+  await makeCertificate(SERVER_NAME, inFolder('fullchain.pem'), inFolder('privkey.pem'));
   const ca = readFileSync(inFolder('fullchain.pem'), 'utf8');
-  const [httpsPort, httpPort] = await Promise.all([freePort(), freePort()]);
-  let text = readFileSync(path.join(ROOT, 'nginx.conf'), 'utf8');
-  const replacements: (readonly [string, string, number?])[] = [
-    ['listen 443 ', `listen 127.0.0.1:${httpsPort} `],
+  const [httpsPort, httpPort, nobody] = await Promise.all([freePort(), freePort(), freePort()]);
+  const texts = replaceIn(form({ httpsPort, httpPort, inFolder }), [
+    ['\tlisten 443 ', `\tlisten 127.0.0.1:${httpsPort} `],
     // Not every machine has IPv6: a second IPv4 address takes its place.
-    ['listen [::]:443 ', `listen 127.0.0.2:${httpsPort} `],
-    ['listen 80;', `listen 127.0.0.1:${httpPort};`],
-    ['listen [::]:80;', `listen 127.0.0.2:${httpPort};`],
+    ['\tlisten [::]:443 ', `\tlisten 127.0.0.2:${httpsPort} `],
+    ['\tlisten 80;', `\tlisten 127.0.0.1:${httpPort};`],
+    ['\tlisten [::]:80;', `\tlisten 127.0.0.2:${httpPort};`],
     [`${CERTIFICATES}/fullchain.pem;`, `${inFolder('fullchain.pem')};`],
     [`${CERTIFICATES}/privkey.pem;`, `${inFolder('privkey.pem')};`],
-    ['server 127.0.0.1:8080;', `server 127.0.0.1:${upstreamPort};`],
+    ['server 127.0.0.1:8080 ', `server 127.0.0.1:${upstreamPort} `, 2],
+    ['server 127.0.0.1:8082 ', `server 127.0.0.1:${backupPort ?? nobody} `],
     ['pid /run/nginx.pid;', `pid ${inFolder('nginx.pid')};`],
-    ['/var/log/nginx/access.log', inFolder('access.log')],
+    ['/var/log/nginx/cover-catalogue-access.log', inFolder('access.log')],
     ['/var/log/nginx/error.log', inFolder('error.log')],
     // Debian's places for these belong to root.
     [
@@ -71,13 +100,11 @@ export async function startNginx(
         .join('')}`,
     ],
     ...changes,
-  ];
-  for (const [from, to] of replacements) {
-    const parts = text.split(from);
-    if (parts.length !== 2) throw new Error(`nginx.conf has "${from}" ${parts.length - 1} times`);
-    text = parts.join(to);
+  ]);
+  for (const [name, text] of Object.entries(texts)) {
+    mkdirSync(path.dirname(inFolder(name)), { recursive: true });
+    writeFileSync(inFolder(name), text);
   }
-  writeFileSync(inFolder('nginx.conf'), text);
 
   const server = await startTied(
     [
@@ -106,17 +133,32 @@ export async function startNginx(
   return { httpsPort, httpPort, ca, stop: server.stop, logs };
 }
 
-async function makeCertificate(certificate: string, key: string): Promise<void> {
+function replaceIn(
+  texts: Readonly<Record<string, string>>,
+  changes: readonly Change[],
+): Record<string, string> {
+  const changed = { ...texts };
+  for (const [from, to, expected = 1] of changes) {
+    let times = 0;
+    for (const [name, text] of Object.entries(changed)) {
+      const parts = text.split(from);
+      times += parts.length - 1;
+      changed[name] = parts.join(to);
+    }
+    if (times !== expected) throw new Error(`The configuration has "${from}" ${times} times`);
+  }
+  return changed;
+}
+
+/** A self-signed certificate of a host name, and its key, as two files. */
+export async function makeCertificate(
+  name: string,
+  certificate: string,
+  key: string,
+): Promise<void> {
   await run('openssl', [
     ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
-    ...[
-      '-days',
-      '2',
-      '-subj',
-      `/CN=${SERVER_NAME}`,
-      '-addext',
-      `subjectAltName=DNS:${SERVER_NAME}`,
-    ],
+    ...['-days', '2', '-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`],
     ...['-keyout', key, '-out', certificate],
   ]);
 }
@@ -133,23 +175,25 @@ export interface FrontRequest {
   readonly headers?: Record<string, string | string[]>;
   /** The address of loopback that the client has. */
   readonly from?: string;
+  /** The host that is asked. */
+  readonly name?: string;
   readonly body?: string;
 }
 
 /** One request over HTTP/1.1 and TLS, on a connection of its own. */
 export function askHttp1(
-  { httpsPort, ca }: RunningNginx,
+  { httpsPort, ca }: Pick<RunningNginx, 'httpsPort' | 'ca'>,
   target: string,
-  { method = 'GET', headers = {}, from = '127.0.0.1', body }: FrontRequest = {},
+  { method = 'GET', headers = {}, from = '127.0.0.1', name = SERVER_NAME, body }: FrontRequest = {},
 ): Promise<FrontReply> {
   // Node says no length of the body of a GET.
   const framing = body === undefined ? {} : { 'content-length': String(body.length) };
   return new Promise((resolve, reject) => {
     const sent = request(
       {
-        ...{ host: '127.0.0.1', port: httpsPort, ca, servername: SERVER_NAME, localAddress: from },
+        ...{ host: '127.0.0.1', port: httpsPort, ca, servername: name, localAddress: from },
         ...{ method, path: target, agent: false },
-        headers: { host: SERVER_NAME, ...framing, ...headers },
+        headers: { host: name, ...framing, ...headers },
         maxHeaderSize: 65_536,
       },
       (response) => {
