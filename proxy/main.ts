@@ -5,12 +5,13 @@
 import '../environment/node-version.ts';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import {
   ConfigurationError,
   loadEnvironmentFile,
   readEnvironment,
 } from '../environment/environment.ts';
+import { makeLog } from '../environment/log.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../format/words.ts';
 import { makeAdminServer } from './admin.ts';
 import { follow } from './follow.ts';
@@ -44,7 +45,7 @@ async function main(): Promise<void> {
     'LOG_LEVEL',
   ]);
   const { SNAPSHOTS_DIR: snapshotsDir, PROXY_THREADS: threads } = environment;
-  const log = pino({ level: environment.LOG_LEVEL }, pino.destination(2));
+  const log = makeLog(environment.LOG_LEVEL);
   const counts = Array.from({ length: threads }, newCounts);
   const metrics = makeMetrics(counts);
   const addresses = makeAddressLimits(environment.ADDRESS_RATE_LIMIT);

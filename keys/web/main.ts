@@ -5,7 +5,6 @@
 import '../../environment/node-version.ts';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { pino } from 'pino';
 import { openDatabase } from '../../database/open.ts';
 import { checkSchema, createKeysTables } from '../../database/schema.ts';
 import {
@@ -13,6 +12,7 @@ import {
   loadEnvironmentFile,
   readEnvironment,
 } from '../../environment/environment.ts';
+import { makeLog } from '../../environment/log.ts';
 import { makeMailer } from '../mailer.ts';
 import { sendDueMails } from '../outbox.ts';
 import { makeApplication } from './application.ts';
@@ -39,7 +39,7 @@ async function main(): Promise<void> {
     'DEFAULT_RATE_LIMIT',
     'LOG_LEVEL',
   ]);
-  const log = pino({ level: environment.LOG_LEVEL }, pino.destination(2));
+  const log = makeLog(environment.LOG_LEVEL);
   const { SITE_JWT_KEY: siteKey, PUBLIC_URL: publicUrl } = environment;
   const checkAssertion = siteKey === '' ? undefined : makeAssertionCheck(siteKey);
   const mailer = makeMailer({
