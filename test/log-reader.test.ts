@@ -1,58 +1,34 @@
 /** Programs whose log nobody reads any more, or that a full disk does not take: they go on, and end. */
 import { type ChildProcess, spawn } from 'node:child_process';
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { KEYS_FILE } from '../format/layout.ts';
 import { makeAccounts } from './account.ts';
 import { makeDatabase } from './databases.ts';
 import { freePort } from './ports.ts';
 import { flagsOf } from './processes.ts';
-import { end, makeFolder, ROOT, send, until } from './product.ts';
+import { end, makeFolder, ROOT, send, startProgram, until } from './product.ts';
 
 /** Longer than any of them takes to end, shorter than the test. */
-const DEADLINE_MS = 8_000;
+const DEADLINE_MS = 15_000;
+const PAGES = ['the account pages', 'keys/web/main.ts'] as const;
+const SCHEDULE = ['the schedule', 'generator/schedule.ts'] as const;
+const PROXY = ['the proxy', 'proxy/main.ts'] as const;
 
-const PROGRAMS: readonly (readonly [
-  name: string,
-  program: string,
-  more: Record<string, string>,
-])[] = [
-  ['the account pages', 'keys/web/main.ts', {}],
-  ['the schedule', 'generator/schedule.ts', {}],
-  ['the proxy', 'proxy/main.ts', {}],
-  ['the proxy with three threads', 'proxy/main.ts', { PROXY_THREADS: '3' }],
-];
-
-/** Starts a program and waits until it serves, or for the schedule, until it has logged. */
-async function start(program: string, stderr: 'pipe' | number, more: Record<string, string>) {
+async function makeEnvironment(): Promise<Record<string, string>> {
   const databaseUrl = await makeDatabase('sqlite');
   await makeAccounts(databaseUrl);
-  const snapshotsDir = path.join(makeFolder(), 'snapshots');
-  mkdirSync(snapshotsDir);
-  const port = await freePort();
-  const child = spawn(process.execPath, [...flagsOf(program), path.join(ROOT, program)], {
-    cwd: makeFolder(),
-    stdio: ['ignore', 'ignore', stderr],
-    env: {
-      PATH: process.env.PATH ?? '',
-      DATABASE_URL: databaseUrl,
-      SNAPSHOTS_DIR: snapshotsDir,
-      MAIL_FOLDER: makeFolder(),
-      PORT: String(port),
-      KEYS_PORT: String(port),
-      ADMIN_PORT: '0',
-      LOG_LEVEL: 'debug',
-      ...more,
-    },
-  });
-  if (program !== 'generator/schedule.ts') {
-    const url = `http://127.0.0.1:${port}/account/sign-in`;
-    await until(async () => (await send(url).catch(() => undefined)) !== undefined);
-  }
-  // Signals are handled a moment after the first port is open.
-  await pause(1_000);
-  return child;
+  return {
+    DATABASE_URL: databaseUrl,
+    SNAPSHOTS_DIR: makeFolder(),
+    MAIL_FOLDER: makeFolder(),
+    PORT: '0',
+    KEYS_PORT: '0',
+    ADMIN_PORT: '0',
+    LOG_LEVEL: 'debug',
+  };
 }
 
 /** SIGTERM. @returns the exit code; "too late" if the program had to be killed */
@@ -63,25 +39,46 @@ async function terminate(child: ChildProcess): Promise<number | null | 'too late
   return code;
 }
 
-test.concurrent.each(PROGRAMS)(
-  'SIGTERM ends %s with 0 when the reader of its log is gone',
-  async (...args) => {
-    const [, program, more] = args;
-    const child = await start(program, 'pipe', more);
-    child.stderr?.destroy();
-    await pause(100);
-    expect(await terminate(child)).toBe(0);
-  },
-);
+test.each([
+  [...PAGES, '1'],
+  [...SCHEDULE, '1'],
+  [...PROXY, '1'],
+  [...PROXY, '3'],
+])('SIGTERM ends %s with 0 when the reader of its log is gone', async (...args) => {
+  const [, program, threads] = args;
+  const environment = { ...(await makeEnvironment()), PROXY_THREADS: threads };
+  const child = startProgram(program, [], environment);
+  let log = '';
+  child.stderr?.on('data', (text) => {
+    log += text;
+  });
+  await until(() => /"msg":"(?:listening|scheduled)"/.test(log));
+  child.stderr?.destroy();
+  await pause(100);
+  expect(await terminate(child)).toBe(0);
+});
 
-test.concurrent.each(PROGRAMS)(
+test.each([PAGES, SCHEDULE, PROXY])(
   'SIGTERM ends %s with 0, and nothing before, when the disk of its log is full',
-  async (...args) => {
-    const [, program, more] = args;
+  async (_name, program) => {
     const full = openSync('/dev/full', 'w');
-    const child = await start(program, full, more);
+    const port = String(await freePort());
+    const environment = { ...(await makeEnvironment()) };
+    environment.PORT = environment.KEYS_PORT = port;
+    const child = spawn(process.execPath, [...flagsOf(program), path.join(ROOT, program)], {
+      cwd: makeFolder(),
+      stdio: ['ignore', 'ignore', full],
+      env: { PATH: process.env.PATH, ...environment },
+    });
     closeSync(full);
-    await pause(100);
+    const keysFile = path.join(environment.SNAPSHOTS_DIR as string, KEYS_FILE);
+    const url = `http://127.0.0.1:${port}/account/sign-in`;
+    await until(async () =>
+      program === SCHEDULE[1]
+        ? existsSync(keysFile)
+        : (await send(url).catch(() => undefined)) !== undefined,
+    );
+    await pause(500);
     expect(child.exitCode).toBeNull();
     expect(await terminate(child)).toBe(0);
   },
