@@ -32,7 +32,8 @@ async function main(): Promise<void> {
     'KEYS_PORT',
     'PUBLIC_URL',
     'SITE_URL',
-    'SITE_JWT_KEY',
+    'SITE_JWT_SECRET',
+    'SITE_JWKS',
     'SMTP_URL',
     'MAIL_FROM',
     'MAIL_FOLDER',
@@ -40,8 +41,9 @@ async function main(): Promise<void> {
     'LOG_LEVEL',
   ]);
   const log = makeLog(environment.LOG_LEVEL);
-  const { SITE_JWT_KEY: siteKey, PUBLIC_URL: publicUrl } = environment;
-  const checkAssertion = siteKey === '' ? undefined : makeAssertionCheck(siteKey);
+  const { SITE_JWT_SECRET: secret, SITE_JWKS: jwks, PUBLIC_URL: publicUrl } = environment;
+  const siteKeys = secret === '' ? jwks : { secret };
+  const checkAssertion = siteKeys && makeAssertionCheck(siteKeys, log);
   const mailer = makeMailer({
     smtpUrl: environment.SMTP_URL,
     folder: environment.MAIL_FOLDER,
