@@ -59,6 +59,8 @@ async function main(): Promise<void> {
     MAIL_FOLDER: path.join(folder, 'mail'),
     // A mail server or a site's key of the surroundings has no part in this.
     SMTP_URL: '',
+    SITE_JWT_SECRET: '',
+    SITE_JWKS: '',
     SITE_JWT_KEY: '',
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'warn',
   };

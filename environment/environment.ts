@@ -6,6 +6,7 @@
 
 import { BlockList, isIP } from 'node:net';
 import { applyEnvironmentFile } from './environment-file.ts';
+import { parseJwtSecret, parseSiteKeySource } from './site-keys.ts';
 import { parseSmtpUrl } from './smtp-url.ts';
 
 interface Variable<T> {
@@ -88,10 +89,15 @@ export const VARIABLES = {
     'where browsers reach the pages and clients the API; cookies are for TLS alone where it is https',
     parseWebAddress,
   ),
-  SITE_JWT_KEY: variable(
+  SITE_JWT_SECRET: variable(
     '',
-    'what assertions of the site are signed with: an HS256 secret of at least 32 bytes, or a JWKS file; none: sign-in by e-mailed links',
-    (text) => text,
+    'secret of at least 32 bytes that the site signs assertions with (HS256); neither this nor `SITE_JWKS`: sign-in by e-mailed links',
+    parseJwtSecret,
+  ),
+  SITE_JWKS: variable(
+    '',
+    'public keys that assertions of the site are checked with: a JWKS file, or its https address',
+    parseSiteKeySource,
   ),
   SMTP_URL: variable(
     '',
@@ -107,6 +113,18 @@ export type VariableName = keyof typeof VARIABLES;
 export type Environment<Name extends VariableName> = {
   readonly [N in Name]: ReturnType<(typeof VARIABLES)[N]['parse']>;
 };
+
+/** Names that variables had in earlier versions: what stands for them now, and which to set. */
+const RENAMED: Readonly<Record<string, { now: readonly VariableName[]; hint: string }>> = {
+  SITE_JWT_KEY: {
+    now: ['SITE_JWT_SECRET', 'SITE_JWKS'],
+    hint: 'Set SITE_JWT_SECRET if it held a secret, or SITE_JWKS if it held the path of a JWKS file',
+  },
+};
+/** Of each pair only one may be set. */
+const EXCLUSIVE: readonly (readonly [VariableName, VariableName])[] = [
+  ['SITE_JWT_SECRET', 'SITE_JWKS'],
+];
 
 /** The environment or the arguments are wrong: the program says so and exits with 2. */
 export class ConfigurationError extends Error {
@@ -139,7 +157,19 @@ export function readEnvironment<Name extends VariableName>(
   checks: Checks<Name> = {},
 ): Environment<Name> {
   const values: Record<string, unknown> = {};
+  const isSet = (name: string) => (environment[name]?.trim() ?? '') !== '';
   const faults = environment === process.env ? [...fileFaults] : [];
+  // Only where a program uses what stands for it now: the others can do without.
+  for (const [old, { now, hint }] of Object.entries(RENAMED)) {
+    if (isSet(old) && names.some((name) => now.includes(name))) {
+      faults.push(`${old} is not used any more. ${hint}, and remove ${old}.`);
+    }
+  }
+  for (const pair of EXCLUSIVE) {
+    if (pair.every((name) => isSet(name) && (names as readonly string[]).includes(name))) {
+      faults.push(`${pair.join(' and ')} are both set. Keep one of them.`);
+    }
+  }
   for (const name of names) {
     const { default: fallback, meaning, parse } = VARIABLES[name] as Variable<unknown>;
     const text = environment[name]?.trim() || fallback;

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as pause } from 'node:timers/promises';
 import { schedule, validate } from 'node-cron';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
 import {
@@ -17,6 +17,7 @@ import {
   loadEnvironmentFile,
   readEnvironment,
 } from '../environment/environment.ts';
+import { makeLog } from '../environment/log.ts';
 import { readArguments } from '../program/arguments.ts';
 import { checkWritableFolder } from '../program/folders.ts';
 import { currentId } from './generations.ts';
@@ -59,7 +60,7 @@ async function main(): Promise<void> {
       `GENERATE_CRON must be a cron expression such as */15 * * * *, not ${JSON.stringify(cron)}.`,
     );
   }
-  const log = pino({ level: environment.LOG_LEVEL }, pino.destination(2));
+  const log = makeLog(environment.LOG_LEVEL);
   const runs = makeRuns(log);
   const task = schedule(cron, runs.start, { noOverlap: true, timezone: 'UTC' });
   const keys = followKeys(environment.DATABASE_URL, snapshotsDir, log);

@@ -6,12 +6,13 @@ import '../environment/node-version.ts';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { type Logger, pino } from 'pino';
+import type { Logger } from 'pino';
 import {
   ConfigurationError,
   loadEnvironmentFile,
   readEnvironment,
 } from '../environment/environment.ts';
+import { makeLog } from '../environment/log.ts';
 import { findOtherCollation } from '../format/manifest.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../format/words.ts';
 import { readArguments } from '../program/arguments.ts';
@@ -61,7 +62,7 @@ async function main(): Promise<void> {
     { SNAPSHOTS_DIR: checkReadableFolder },
   );
   const { SNAPSHOTS_DIR: snapshotsDir, PROXY_THREADS: threads } = environment;
-  const log = pino({ level: environment.LOG_LEVEL }, pino.destination(2));
+  const log = makeLog(environment.LOG_LEVEL);
   if (isMissing(snapshotsDir)) {
     log.warn(
       { SNAPSHOTS_DIR: path.resolve(snapshotsDir) },

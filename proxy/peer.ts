@@ -8,8 +8,8 @@ import {
   receiveMessageOnPort,
   workerData,
 } from 'node:worker_threads';
-import { pino } from 'pino';
 import { readEnvironment } from '../environment/environment.ts';
+import { makeLog } from '../environment/log.ts';
 import { makeKeyTable, type SharedKey } from './key-table.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
 import { makeRequestCounts } from './metrics.ts';
@@ -26,7 +26,7 @@ const environment = readEnvironment([
   'KEYS_URL',
   'LOG_LEVEL',
 ]);
-const log = pino({ level: environment.LOG_LEVEL, base: { thread: number } }, pino.destination(2));
+const log = makeLog(environment.LOG_LEVEL, { thread: number });
 
 const keys = makeKeyTable(receiveKeys);
 // The first thread says what changed before a window moves, so that it is here when it is missed.

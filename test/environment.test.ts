@@ -51,7 +51,10 @@ const address = {
 const any = { good: { 'any text': 'any text' }, bad: '' };
 const same = (...texts: string[]) => Object.fromEntries(texts.map((text) => [text, text]));
 
-const EXPECTED: Record<Exclude<VariableName, 'TRUSTED_PROXIES'>, Values> = {
+/** What the site's assertions are checked with has tests of its own, in site-keys.test.ts. */
+type Elsewhere = 'TRUSTED_PROXIES' | 'SITE_JWT_SECRET' | 'SITE_JWKS';
+
+const EXPECTED: Record<Exclude<VariableName, Elsewhere>, Values> = {
   DATABASE_URL: {
     default: undefined,
     good: same('sqlite:a.db', 'sqlite::memory:', 'mysql://u:p@h:3306/n', 'mariadb://h/n'),
@@ -83,8 +86,6 @@ const EXPECTED: Record<Exclude<VariableName, 'TRUSTED_PROXIES'>, Values> = {
   KEYS_PORT: { default: 8081, ...port },
   KEYS_URL: { default: '', ...address },
   PUBLIC_URL: { default: 'http://localhost:8080', ...address },
-  // Whether it is a secret, a file or too short is for the pages of API keys to say.
-  SITE_JWT_KEY: { default: '', ...any },
   SMTP_URL: {
     default: '',
     good: same(

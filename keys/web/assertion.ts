@@ -3,15 +3,15 @@
  * cookie. Only its signature is believed; an unsigned or foreign one is nobody's.
  */
 import { createSecretKey } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { createLocalJWKSet, errors, type JWTVerifyOptions, jwtVerify } from 'jose';
-import { ConfigurationError } from '../../environment/environment.ts';
+import type { Logger } from 'pino';
+import type { SiteKeySource } from '../../environment/site-keys.ts';
 import { readCookie } from './cookies.ts';
+import { makeRemoteKeys } from './remote-keys.ts';
 
 export const AUDIENCE = 'cover-catalogue-api';
 export const ASSERTION_COOKIE = 'catalogue_assertion';
-const SHORTEST_SECRET = 32;
 const LONGEST_ASSERTION = 8_000;
 /** Clocks of two machines may differ by this, in seconds. */
 const TOLERANCE = 5;
@@ -23,15 +23,15 @@ const ASYMMETRIC = [
 /**
  * Checks the assertion of a request.
  * @returns the account's id; undefined where there is no assertion, or none that holds
+ * @throws SiteKeysUnreachable when there is one and the site's keys cannot be fetched
  */
 export type AssertionCheck = (request: IncomingMessage, at: Date) => Promise<number | undefined>;
 
-/**
- * @param siteKey an HS256 secret of at least 32 bytes, or the path of a JWKS file with public keys
- * @throws ConfigurationError when it is neither
- */
-export function makeAssertionCheck(siteKey: string): AssertionCheck {
-  const verify = makeVerify(siteKey);
+/** What assertions are checked with: a secret for HS256, or public keys. */
+export type AssertionKeys = { readonly secret: string } | SiteKeySource;
+
+export function makeAssertionCheck(keys: AssertionKeys, log: Logger): AssertionCheck {
+  const verify = makeVerify(keys, log);
   return async (request, at) => {
     const assertion = assertionOf(request);
     if (assertion === undefined || assertion.length > LONGEST_ASSERTION) return undefined;
@@ -50,37 +50,16 @@ export function makeAssertionCheck(siteKey: string): AssertionCheck {
   };
 }
 
-function makeVerify(siteKey: string) {
-  const text = readJwks(siteKey);
-  if (text === undefined) {
-    const bytes = Buffer.from(siteKey);
-    if (bytes.length < SHORTEST_SECRET) {
-      throw new ConfigurationError(
-        `SITE_JWT_KEY is neither a file nor a secret of at least ${SHORTEST_SECRET} bytes.`,
-      );
-    }
-    const secret = createSecretKey(bytes);
+function makeVerify(given: AssertionKeys, log: Logger) {
+  if ('secret' in given) {
+    const secret = createSecretKey(Buffer.from(given.secret));
     return (assertion: string, options: JWTVerifyOptions) =>
       jwtVerify(assertion, secret, { ...options, algorithms: ['HS256'] });
   }
-  let keys: ReturnType<typeof createLocalJWKSet>;
-  try {
-    keys = createLocalJWKSet(JSON.parse(text));
-  } catch (cause) {
-    throw new ConfigurationError('SITE_JWT_KEY names a file that is no JWKS.', { cause });
-  }
+  const keys = 'url' in given ? makeRemoteKeys(given.url, log) : createLocalJWKSet(given);
   // Never HS256 here: a public key must not serve as a secret.
   return (assertion: string, options: JWTVerifyOptions) =>
     jwtVerify(assertion, keys, { ...options, algorithms: ASYMMETRIC });
-}
-
-/** The text of the file that a key names; undefined where there is none of that name. */
-function readJwks(siteKey: string): string | undefined {
-  try {
-    return readFileSync(siteKey, 'utf8');
-  } catch {
-    return undefined;
-  }
 }
 
 function assertionOf(request: IncomingMessage): string | undefined {

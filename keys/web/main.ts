@@ -4,7 +4,6 @@
  */
 import '../../environment/node-version.ts';
 import type { AddressInfo } from 'node:net';
-import { pino } from 'pino';
 import { openDatabase } from '../../database/open.ts';
 import { checkSchema, createKeysTables } from '../../database/schema.ts';
 import {
@@ -12,6 +11,7 @@ import {
   loadEnvironmentFile,
   readEnvironment,
 } from '../../environment/environment.ts';
+import { makeLog } from '../../environment/log.ts';
 import { readArguments } from '../../program/arguments.ts';
 import { checkWritableFolder } from '../../program/folders.ts';
 import { listenAll } from '../../program/listen.ts';
@@ -43,7 +43,8 @@ async function main(): Promise<void> {
       'KEYS_PORT',
       'PUBLIC_URL',
       'SITE_URL',
-      'SITE_JWT_KEY',
+      'SITE_JWT_SECRET',
+      'SITE_JWKS',
       'SMTP_URL',
       'MAIL_FROM',
       'MAIL_FOLDER',
@@ -57,9 +58,10 @@ async function main(): Promise<void> {
       },
     },
   );
-  const log = pino({ level: environment.LOG_LEVEL }, pino.destination(2));
-  const { SITE_JWT_KEY: siteKey, PUBLIC_URL: publicUrl } = environment;
-  const checkAssertion = siteKey === '' ? undefined : makeAssertionCheck(siteKey);
+  const log = makeLog(environment.LOG_LEVEL);
+  const { SITE_JWT_SECRET: secret, SITE_JWKS: jwks, PUBLIC_URL: publicUrl } = environment;
+  const siteKeys = secret === '' ? jwks : { secret };
+  const checkAssertion = siteKeys && makeAssertionCheck(siteKeys, log);
   const mailer = makeMailer({
     smtpUrl: environment.SMTP_URL,
     folder: environment.MAIL_FOLDER,

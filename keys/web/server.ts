@@ -10,6 +10,7 @@ import type { Application } from './application.ts';
 import { RefusedBody } from './form-body.ts';
 import { textOf } from './html.ts';
 import { messagePage } from './pages/message-page.ts';
+import { SiteKeysUnreachable } from './remote-keys.ts';
 import { page, type Reply } from './route.ts';
 
 /** Request line and header fields together, in bytes. */
@@ -76,6 +77,11 @@ export function makeAccountServer(answer: Application, log: Logger): Server {
     const nobody = { account: undefined, token: '', hasSession: false };
     if (error instanceof RefusedBody) {
       return page(error.status, messagePage(nobody, 'Refused', error.message));
+    }
+    if (error instanceof SiteKeysUnreachable) {
+      const text =
+        'Whether you are signed in cannot be checked at the moment. Try again in a minute.';
+      return page(503, messagePage(nobody, 'Not available', text));
     }
     // Never the target or the form: they may hold links, tokens and what people wrote.
     log.error({ err: error, method, path }, 'a request failed');

@@ -1,0 +1,79 @@
+/**
+ * The log of a program or thread: lines of JSON on stderr. Whatever happens to the reader of stderr
+ * (a closed pipe, a full disk), the program goes on and can end: lines that cannot be written are
+ * dropped.
+ */
+import { write, writeSync } from 'node:fs';
+import { type Logger, pino } from 'pino';
+
+const STDERR = 2;
+/** Lines that wait for a slow reader, in characters; what comes on top is dropped. */
+const MOST_WAITING = 4 * 2 ** 20;
+/** After this a pipe that was full is tried again. */
+const PAUSE_MS = 100;
+/** How often that is done when the program ends. */
+const LAST_TRIES = 10;
+
+/**
+ * @param level as in LOG_LEVEL
+ * @param base what every line holds, in place of the process id and the host name
+ */
+export function makeLog(level: string, base?: Readonly<Record<string, unknown>>): Logger {
+  return pino({ level, ...(base === undefined ? {} : { base }) }, writeTo(STDERR));
+}
+
+// In place of `pino.destination`: that one tries the last lines for ever when the program ends, whatever
+// the error is, and throws where the disk is full.
+function writeTo(descriptor: number) {
+  let waiting = '';
+  let isWriting = false;
+  /** What a full pipe did not take yet. */
+  let refused: Buffer | undefined;
+
+  function writeNext(): void {
+    isWriting = waiting !== '';
+    if (!isWriting) return;
+    const bytes = Buffer.from(waiting);
+    waiting = '';
+    writeAll(bytes);
+  }
+
+  function writeAll(bytes: Buffer): void {
+    refused = undefined;
+    write(descriptor, bytes, (error, written) => {
+      if (error?.code === 'EAGAIN') {
+        refused = bytes;
+        setTimeout(
+          () => (refused === undefined ? writeNext() : writeAll(refused)),
+          PAUSE_MS,
+        ).unref();
+      } else if (error === null && written < bytes.length) writeAll(bytes.subarray(written));
+      else writeNext();
+    });
+  }
+
+  /** Writes what still waits; belongs at the end of the program. */
+  function flushSync(): void {
+    let bytes = Buffer.concat([refused ?? Buffer.alloc(0), Buffer.from(waiting)]);
+    refused = undefined;
+    waiting = '';
+    for (let tries = 0; bytes.length > 0; ) {
+      try {
+        bytes = bytes.subarray(writeSync(descriptor, bytes));
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || ++tries > LAST_TRIES) return;
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, PAUSE_MS);
+      }
+    }
+  }
+  process.on('exit', flushSync);
+
+  return {
+    write(line: string): void {
+      if (waiting.length > MOST_WAITING) return;
+      waiting += line;
+      if (!isWriting) writeNext();
+    },
+    flushSync,
+  };
+}

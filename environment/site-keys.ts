@@ -1,0 +1,149 @@
+/**
+ * What the site's assertions are checked with, as `SITE_JWT_SECRET` and `SITE_JWKS` give it: a secret,
+ * or public keys from a file or an https address. A text that could be either is refused, so that no
+ * path and no address ever becomes a secret. No error shows the text itself.
+ */
+import { createPublicKey, type webcrypto } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+
+type PublicKey = webcrypto.JsonWebKey & { readonly kty: string };
+
+/** A set of public keys as RFC 7517 writes it, of which each can check signatures. */
+export interface SiteKeys {
+  readonly keys: PublicKey[];
+}
+
+/** Where the public keys of the site come from: read from a file already, or an address. */
+export type SiteKeySource = SiteKeys | { readonly url: URL };
+
+const SHORTEST_SECRET = 32;
+const SMALLEST_RSA_BITS = 2048;
+const EC_CURVES = ['P-256', 'P-384', 'P-521'];
+const ADDRESS = /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:https?|file|data):)/i;
+/** Ends of the names of files that hold keys. */
+const FILE_NAME = /\.(?:json|jwks?|pem|key|pub|crt|cer|der|txt)$/i;
+/** @throws Error saying why it is not a secret, as the end of "SITE_JWT_SECRET …" */
+export function parseJwtSecret(text: string): string {
+  const looks = likenessOf(text);
+  if (looks !== undefined) {
+    throw new Error(
+      `looks like ${looks}, not like a secret. Set SITE_JWKS to the file or https address of the site's public keys; a secret is made by: openssl rand -hex 32.`,
+    );
+  }
+  const bytes = Buffer.byteLength(text);
+  if (text !== '' && bytes < SHORTEST_SECRET) {
+    throw new Error(
+      `must be at least ${SHORTEST_SECRET} bytes, not ${bytes}. Make one by: openssl rand -hex 32.`,
+    );
+  }
+  return text;
+}
+
+function likenessOf(text: string): string | undefined {
+  if (ADDRESS.test(text)) return 'an address';
+  if (/^[[{"]/.test(text)) return 'JSON';
+  if (text.startsWith('-----BEGIN')) return 'a key in PEM';
+  if (/^[~/.\\]/.test(text) || FILE_NAME.test(text)) return 'a path';
+  if (/[/\\]/.test(text) && !isRandomBase64(text)) return 'a path';
+  if (existsSync(text)) return 'the name of a file';
+  return undefined;
+}
+
+/** Whether a text is base64 of random bytes, which may hold slashes, rather than words between slashes. */
+function isRandomBase64(text: string): boolean {
+  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return false;
+  const letters = text.replace(/=+$/, '');
+  const runs = letters.match(/[a-z]+|[A-Z]+|[0-9]+|[+/]+/g) ?? [];
+  // Of random letters about two in three begin a run; of words every third does at most.
+  return runs.length > letters.length / 2;
+}
+
+/**
+ * @returns undefined for an empty text
+ * @throws Error saying what is wrong, as the end of "SITE_JWKS …"
+ */
+export function parseSiteKeySource(text: string): SiteKeySource | undefined {
+  if (text === '') return undefined;
+  if (/^[[{"]/.test(text)) {
+    throw new Error('must be the path or https address of a JWKS, not the JSON itself.');
+  }
+  if (!ADDRESS.test(text)) return readKeysFile(text);
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol !== 'https:' || url.username !== '' || url.password !== '') {
+    throw new Error(
+      'must be the path of a file or an https address without user and password, such as https://example.org/.well-known/jwks.json.',
+    );
+  }
+  return { url };
+}
+
+function readKeysFile(path: string): SiteKeys {
+  let text: string;
+  try {
+    text = readFileSync(path, 'utf8');
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    const why =
+      { ENOENT: 'which does not exist', EISDIR: 'which is a directory' }[code ?? ''] ??
+      `which cannot be read (${code})`;
+    throw new Error(
+      `names the file ${JSON.stringify(path)}, ${why}. Give the path of a JWKS file that this user may read, or an https address.`,
+      { cause },
+    );
+  }
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    parsed = undefined;
+  }
+  try {
+    return usableKeys(parsed);
+  } catch (cause) {
+    throw new Error(`names the file ${JSON.stringify(path)}, ${(cause as Error).message}.`, {
+      cause,
+    });
+  }
+}
+
+/**
+ * The keys of a JWKS that can check signatures; others in it are left out, as RFC 7517, 5 asks for.
+ * @param jwks what a JSON text held
+ * @throws Error saying what is wrong with it, as the end of "…, which …"
+ */
+export function usableKeys(jwks: unknown): SiteKeys {
+  const { keys } = Object(jwks) as { keys?: unknown };
+  if (!Array.isArray(keys)) {
+    throw new Error('which is not a JWKS: a JSON object with a list "keys"');
+  }
+  const objects = keys.filter((key) => typeof key === 'object' && key !== null) as PublicKey[];
+  // Whoever can read our files could sign as the site.
+  if (objects.some(({ kty, d }) => kty !== 'oct' && d !== undefined)) {
+    throw new Error('which holds a private key: give its public part alone');
+  }
+  const usable = objects.filter(isUsable);
+  if (usable.length === 0) {
+    throw new Error(
+      `which has no key to check signatures with: an RSA key of at least ${SMALLEST_RSA_BITS} bits, an EC key on ${EC_CURVES.join(', ')}, or an Ed25519 key`,
+    );
+  }
+  return { keys: usable };
+}
+
+function isUsable(key: PublicKey): boolean {
+  const { kty, crv, use, key_ops: operations } = key;
+  const isKnown =
+    kty === 'RSA' ||
+    (kty === 'EC' && EC_CURVES.includes(String(crv))) ||
+    (kty === 'OKP' && crv === 'Ed25519');
+  if (!isKnown || (use !== undefined && use !== 'sig')) return false;
+  if (operations !== undefined && !(Array.isArray(operations) && operations.includes('verify'))) {
+    return false;
+  }
+  try {
+    const { asymmetricKeyDetails } = createPublicKey({ key, format: 'jwk' });
+    return kty !== 'RSA' || (asymmetricKeyDetails?.modulusLength ?? 0) >= SMALLEST_RSA_BITS;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * The public keys of the site from its https address, through jose's cache: fetched when they are
+ * needed, again after ten minutes, and when an assertion names a key that is not among them.
+ */
+import { createRemoteJWKSet, customFetch, type FetchImplementation, type RemoteJWKSet } from 'jose';
+import type { Logger } from 'pino';
+import { usableKeys } from '../../environment/site-keys.ts';
+
+const TIMEOUT_MS = 5_000;
+/** Assertions that name an unknown key make no more fetches than one in this time. */
+const COOLDOWN_MS = 30_000;
+/** After this, keys that the site has withdrawn stop to sign anybody in. */
+const LONGEST_AGE_MS = 600_000;
+/** After a failed fetch the next one waits for this long. */
+const PAUSE_MS = 5_000;
+
+/** The keys cannot be fetched: whether an assertion is right is unknown, so it signs nobody in. */
+export class SiteKeysUnreachable extends Error {
+  override readonly name = 'SiteKeysUnreachable';
+}
+
+/** Begins with a first fetch. Its failures are logged: once, and once when it works again. */
+export function makeRemoteKeys(url: URL, log: Logger): RemoteJWKSet {
+  // Without the query, which may hold a password.
+  const address = url.origin + url.pathname;
+  let failure: { readonly at: number; readonly error: SiteKeysUnreachable } | undefined;
+
+  const fetchKeys: FetchImplementation = async (href, options) => {
+    if (failure !== undefined && performance.now() - failure.at < PAUSE_MS) throw failure.error;
+    try {
+      const response = await fetch(href, options);
+      if (response.status !== 200) throw new Error(`which answers with ${response.status}`);
+      const keys = usableKeys(await response.json());
+      if (failure !== undefined) log.info({ address }, 'the keys of the site can be fetched again');
+      failure = undefined;
+      return Response.json(keys);
+    } catch (cause) {
+      const message = `The keys of the site cannot be fetched from ${address}: ${reasonOf(cause)}.`;
+      if (failure === undefined) log.error(message);
+      failure = { at: performance.now(), error: new SiteKeysUnreachable(message, { cause }) };
+      throw failure.error;
+    }
+  };
+
+  const keys = createRemoteJWKSet(url, {
+    timeoutDuration: TIMEOUT_MS,
+    cooldownDuration: COOLDOWN_MS,
+    cacheMaxAge: LONGEST_AGE_MS,
+    [customFetch]: fetchKeys,
+  });
+  // So that what is wrong with the address is logged before anybody signs in.
+  keys.reload().catch(() => {});
+  return keys;
+}
+
+function reasonOf(error: unknown): string {
+  const { message, cause } = error as Error;
+  const { code } = Object(cause) as { code?: string };
+  if (error instanceof SyntaxError) return 'the answer is not JSON';
+  return code === undefined ? message.replace(/^which /, 'it ') : `${message} (${code})`;
+}
