@@ -45,7 +45,8 @@ function catalogueOf(titles: readonly string[]): Catalogue {
     games: titles.map((title, i): Row => {
       return [i + 1, 1, `g${i}`, title, null, null, null, null, null];
     }),
-    covers: [],
+    // A first generation without any cover is refused.
+    covers: titles.slice(0, 1).map((): Row => [1, 1, null, null, 'approved', null]),
     coverFiles: [],
     accounts: [],
   };
