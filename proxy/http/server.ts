@@ -29,11 +29,25 @@ export type SiteHandler = (
   path: string,
 ) => void;
 
-/** A client has this long to send a head, and a little more for the rest. */
-const HEAD_MS = 10_000;
-const REQUEST_MS = 15_000;
-/** Longer than nginx keeps an idle upstream connection: the side that speaks first closes first. */
-const KEEP_ALIVE_MS = 65_000;
+/** How long a client may take, in milliseconds. */
+export interface ClientTimes {
+  /** For a head, or for a first byte. */
+  readonly head: number;
+  /** For a whole request. */
+  readonly request: number;
+  /** How often Node looks for requests that take too long. */
+  readonly check: number;
+  /** How long a connection is kept between requests. */
+  readonly keepAlive: number;
+}
+
+const CLIENT_TIMES: ClientTimes = {
+  head: 10_000,
+  request: 15_000,
+  check: 2_000,
+  // Longer than nginx keeps an idle upstream connection: the side that speaks first closes first.
+  keepAlive: 65_000,
+};
 
 export interface ApiServer {
   /** To listen with and to close; its connections are closed with the functions here. */
@@ -44,15 +58,22 @@ export interface ApiServer {
   closeAllConnections(): void;
 }
 
-export function makeServer(api: ApiHandler, site: SiteHandler, log: Logger): ApiServer {
+export function makeServer(
+  api: ApiHandler,
+  site: SiteHandler,
+  log: Logger,
+  times: ClientTimes = CLIENT_TIMES,
+): ApiServer {
   let isEnding = false;
   const server = createServer(
     {
       maxHeaderSize: LARGEST_HEAD,
-      headersTimeout: HEAD_MS,
-      requestTimeout: REQUEST_MS,
-      connectionsCheckingInterval: 2_000,
-      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: times.head,
+      requestTimeout: times.request,
+      connectionsCheckingInterval: times.check,
+      keepAliveTimeout: times.keepAlive,
+      // Node would keep its connections a second longer than the others.
+      keepAliveTimeoutBuffer: 0,
       // The check of the Host header is the API's own, so that its error has the one shape.
       requireHostHeader: false,
       optimizeEmptyRequests: true,
@@ -98,8 +119,8 @@ export function makeServer(api: ApiHandler, site: SiteHandler, log: Logger): Api
     handOver: (socket) => takeOver.call(server, socket),
     onError: fail,
     onSilence: (socket) => endRaw(socket, 408, 'Request timeout'),
-    firstByteMs: HEAD_MS,
-    keepAliveMs: KEEP_ALIVE_MS,
+    firstByteMs: times.head,
+    keepAliveMs: times.keepAlive,
     longestDrainMs: LONGEST_DRAIN_MS,
   });
   server.on('connection', plain.take);
