@@ -170,6 +170,21 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     expect((await json('history', '1')).length).toBe(2);
   });
 
+  it('adds accounts with a name of 255 and an address of 320 characters, and none longer', async () => {
+    const add = (email: string, name: string) =>
+      addAccount(database, { email, name, role: 'user' });
+    const host = `${'b'.repeat(247)}.example`;
+    const email = `${'a'.repeat(64)}@${host}`;
+    const name = 'n'.repeat(255);
+    await add(email, name);
+    expect(await json('accounts')).toMatchObject([{ email, name }]);
+    for (const longer of [`a${email}`, `${email}s`, `${'😀'.repeat(33)}@${host}`]) {
+      await expect(add(longer, name)).rejects.toThrow('is no e-mail address');
+    }
+    await expect(add('b@covers.example', `${name}n`)).rejects.toThrow('1 to 255 characters');
+    await expect(add('b@covers.example', ' ')).rejects.toThrow('1 to 255 characters');
+  });
+
   it('never gives the id of an account again, nor lets a removed one stay signed in', async () => {
     const add = (email: string) => addAccount(database, { email, name: 'A', role: 'user' });
     const { id } = await add('a@covers.example');
