@@ -18,6 +18,8 @@ import {
 } from './product.ts';
 
 const RATE_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
+const EXPOSED_HEADERS =
+  'ETag, Link, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Snapshot';
 const key = testKey(1);
 const revoked = testKey(2, { state: 'revoked' });
 const rejected = testKey(3, { state: 'rejected' });
@@ -61,6 +63,7 @@ async function checked(path: string, headers: Headers, method = 'GET'): Promise<
   );
   for (const name of RATE_HEADERS) expect(reply.headers[name], name).toMatch(/^\d+$/);
   expect(reply.headers['access-control-allow-origin']).toBe('*');
+  expect(reply.headers['access-control-expose-headers']).toBe(EXPOSED_HEADERS);
   if (reply.status !== 304 && reply.status !== 204) {
     expect(reply.headers['content-type']).toBe('application/json; charset=utf-8');
   }
@@ -237,8 +240,13 @@ describe.each(NAMES.map((name, place) => ({ name, place })))('$name', ({ place }
     const before = await get('/stats');
     const reply = await checked(endpoint().path, { origin: 'https://a.example' }, 'OPTIONS');
     expect(reply.status).toBe(204);
-    expect(reply.headers['access-control-allow-headers']).toMatch(/Authorization, X-Api-Key/);
-    expect(reply.headers['access-control-allow-methods']).toBe('GET, HEAD, OPTIONS');
+    expect(reply.headers).toMatchObject({
+      'access-control-allow-headers': 'Authorization, X-Api-Key, If-None-Match, X-Snapshot',
+      'access-control-allow-methods': 'GET, HEAD, OPTIONS',
+      'access-control-max-age': '86400',
+      'cache-control': 'no-store',
+    });
+    expect(reply.bytes.length).toBe(0);
     const after = await get('/stats');
     const remaining = (one: Reply) => Number(one.headers['x-ratelimit-remaining']);
     expect(remaining(before) - remaining(after)).toBe(1);

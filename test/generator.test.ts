@@ -386,6 +386,7 @@ describe('a catalogue that shrank', () => {
       return;
     }
     expect(stderr).toContain('--force');
+    expect(stderr).toMatch(/(?:games|covers) fall from 100 to \d+, by more than 20 %/);
     expect(currentId(dir)).toBe(before);
     expect(JSON.parse(readFileSync(path.join(dir, 'status.json'), 'utf8'))).toMatchObject({
       outcome: 'refused',

@@ -299,6 +299,20 @@ describe.each(KINDS)('a key in a %s database', (kind) => {
     expect((await findKeyWithAccount(database, id))?.state).toBe('pending');
   });
 
+  it('may get every limit from 1 to 1,000,000', async () => {
+    const owner = await database.addOwner();
+    for (const limit of [1, 1_000_000]) {
+      const id = await database.keyIn('pending', owner.id);
+      await approveRequest(database, id, { limit, ...REVIEW });
+      expect(await findKeyWithAccount(database, id)).toMatchObject({ limit_per_minute: limit });
+      const issued = await issueKey(database, { limit, purpose: '', at: AT });
+      await changeLimit(database, issued.id, { limit: 1_000_001 - limit, by: null, at: AT });
+      expect(await findKeyWithAccount(database, issued.id)).toMatchObject({
+        limit_per_minute: 1_000_001 - limit,
+      });
+    }
+  });
+
   it.each([
     ['', 'must not be empty'],
     [' \r\n\t\u0000 ', 'must not be empty'],

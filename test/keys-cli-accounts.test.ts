@@ -1,9 +1,11 @@
 /** What operators do for accounts at the command line, from adding one to its last key. */
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../database/database.ts';
 import { hashKey, isWellFormedKey } from '../format/api-key.ts';
 import { addAccount, removeAccount } from '../keys/account-changes.ts';
 import { createSession, findSession, openLink } from '../keys/sign-in.ts';
+import { takeTurn } from '../keys/turns.ts';
 import { KINDS } from './databases.ts';
 import { type Mailing, openKeyTables, runKeys } from './keys-command.ts';
 import { startMailServer } from './mail-server.ts';
@@ -168,6 +170,40 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     await done('remove-account', '2');
     expect((await json('accounts')).length).toBe(1);
     expect((await json('history', '1')).length).toBe(2);
+  });
+
+  it('removes no account while a request of it is being written', async () => {
+    await done('add-account', 'ola@covers.example', '--name', 'Ola');
+    await request('1');
+    await done('reject', '1', '--reason', 'no');
+    let removal: Promise<string> | undefined;
+    await database.transaction(async (writer) => {
+      await takeTurn(writer, 1);
+      removal = removeAccount(database, 1).then(
+        () => 'removed',
+        ({ message }) => message,
+      );
+      // Long enough for a removal that does not wait.
+      await sleep(300);
+      await writer.run("UPDATE api_keys SET state = 'pending' WHERE id = 1");
+    });
+    expect(await removal).toMatch(/^Account 1 has requests or keys in force: 1\./);
+    expect((await json('accounts')).length).toBe(1);
+  });
+
+  it('adds accounts with a name of 255 and an address of 320 characters, and none longer', async () => {
+    const add = (email: string, name: string) =>
+      addAccount(database, { email, name, role: 'user' });
+    const host = `${'b'.repeat(247)}.example`;
+    const email = `${'a'.repeat(64)}@${host}`;
+    const name = 'n'.repeat(255);
+    await add(email, name);
+    expect(await json('accounts')).toMatchObject([{ email, name }]);
+    for (const longer of [`a${email}`, `${email}s`, `${'😀'.repeat(33)}@${host}`]) {
+      await expect(add(longer, name)).rejects.toThrow('is no e-mail address');
+    }
+    await expect(add('b@covers.example', `${name}n`)).rejects.toThrow('1 to 255 characters');
+    await expect(add('b@covers.example', ' ')).rejects.toThrow('1 to 255 characters');
   });
 
   it('never gives the id of an account again, nor lets a removed one stay signed in', async () => {

@@ -176,6 +176,18 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     expect(JSON.parse(json)[0].purpose).toBe(purpose);
   });
 
+  it('cuts what is longer than 60 characters in the table, and leaves it whole in JSON', async () => {
+    const whole = '😀'.repeat(60);
+    const long = 'x'.repeat(61);
+    await request('pending', whole);
+    await request('pending', long);
+    const [, first = '', second = ''] = (await keys('list')).stdout.split('\n');
+    expect(first).toMatch(new RegExp(` ${whole}$`));
+    expect(second).toMatch(/ x{59}…$/);
+    const json = JSON.parse((await keys('list', '--json')).stdout);
+    expect(json.map(({ purpose }: { purpose: string }) => purpose)).toEqual([whole, long]);
+  });
+
   it('lists as JSON every column but the hash', async () => {
     expect(JSON.parse((await keys('list', '--json')).stdout)).toEqual([]);
     const key = (await keys('issue', '--note', 'x')).stdout.trimEnd();
