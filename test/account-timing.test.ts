@@ -64,19 +64,26 @@ describe.each(KINDS)('asking for links on %s', (kind) => {
     expect(a.status).toBe(200);
   });
 
-  test('is answered while somebody else holds the locks, and the link comes afterwards', async () => {
-    const email = known(BURSTS + 1);
+  /** Keeps whoever makes a link of an account waiting, on SQLite whoever writes. @returns its end */
+  const holdLock = async (accountId: number): Promise<() => Promise<void>> => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const { promise: held, resolve: hold } = Promise.withResolvers<void>();
-    await database.run('INSERT INTO request_turns VALUES (?, 0)', [100 + BURSTS + 1]);
+    await database.run('INSERT INTO request_turns VALUES (?, 0)', [accountId]);
     const other = database.transaction(async (writer) => {
-      await writer.run('UPDATE request_turns SET turns = 1 WHERE account_id = ?', [
-        100 + BURSTS + 1,
-      ]);
+      await writer.run('UPDATE request_turns SET turns = 1 WHERE account_id = ?', [accountId]);
       hold();
       await released;
     });
     await held;
+    return () => {
+      release();
+      return other;
+    };
+  };
+
+  test('is answered while somebody else holds the locks, and the link comes afterwards', async () => {
+    const email = known(BURSTS + 1);
+    const release = await holdLock(100 + BURSTS + 1);
     const late = pause(3_000, 'too late' as const, { ref: false });
     const answered = Promise.all([
       burst(email),
@@ -86,9 +93,27 @@ describe.each(KINDS)('asking for links on %s', (kind) => {
     expect(await Promise.race([answered.then(() => 'answered'), late])).toBe('answered');
     await pause(1_500);
     expect(linksTo(email, mailFolder)).toEqual([]);
-    release();
-    await other;
+    await release();
     await until(() => linksTo(email, mailFolder).length === 5);
+  });
+
+  test('is turned away in a flood, whoever the link is for, until it is over', {
+    timeout: 60_000,
+  }, async () => {
+    const release = await holdLock(100 + BURSTS + 2);
+    // As many as are worked on at once: they wait for the lock, and the others for them.
+    for (let i = 0; i < 8; i++) await ask(known(BURSTS + 2));
+    await pause(1_500);
+    const statuses: number[] = [];
+    const client = async () => {
+      while (!statuses.includes(503)) statuses.push((await ask(unknown(2))).status);
+    };
+    await Promise.all([1, 2, 3, 4].map(client));
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(900);
+    const [a, b] = [await ask(known(BURSTS + 3)), await ask(unknown(2))];
+    expect([a.status, a.text]).toEqual([503, b.text]);
+    await release();
+    await until(async () => (await ask(unknown(2))).status === 200);
   });
 
   test('takes no longer in bursts for an address with an account than for one without', {
@@ -107,5 +132,13 @@ describe.each(KINDS)('asking for links on %s', (kind) => {
     expect(share).toBeLessThan(MOST_ALIKE);
     // All of that was for real: the links are mailed.
     await until(() => linksTo(known(BURSTS - 1), mailFolder).length === 5);
+  });
+
+  test('is dealt with before the pages end', async () => {
+    const email = known(BURSTS + 4);
+    await ask(email);
+    expect(await pages.stop()).toBe(0);
+    const queued = 'SELECT recipient FROM mail_outbox WHERE recipient = ?';
+    expect(await database.rows(queued, [email])).toEqual([[email]]);
   });
 });
