@@ -40,5 +40,10 @@ export interface Database extends Writer {
   transaction<T>(work: (writer: Writer) => Promise<T>): Promise<T>;
   /** The columns of each table or view, all in lower case. */
   columns(): Promise<Map<string, Set<string>>>;
+  /**
+   * Takes what rows no longer hold out of the database's files as well, as far as nobody reads them at
+   * the moment. On a server there are no files of ours: nothing is done.
+   */
+  eraseDeleted(): Promise<void>;
   close(): Promise<void>;
 }

@@ -190,6 +190,7 @@ export async function openMysql(address: MysqlAddress, patience: Patience): Prom
       }
       return columns;
     },
+    async eraseDeleted() {},
     async close() {
       const ended = new Promise<void>((resolve) => {
         setTimeout(resolve, CLOSE_SECONDS * 1000).unref();

@@ -5,7 +5,15 @@
  * process gets into them. A locked file is waited for between turns of the event loop: the holder
  * of the lock may be this very process.
  */
-import { accessSync, constants, mkdirSync, type Stats, statSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  mkdirSync,
+  openSync,
+  type Stats,
+  statSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
@@ -76,6 +84,10 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
       }
       return columns;
     },
+    async eraseDeleted() {
+      // Without waiting: whoever reads or writes just now is in the way until the next time.
+      await here.rows('PRAGMA wal_checkpoint(TRUNCATE)');
+    },
     async close() {
       main.close();
     },
@@ -99,13 +111,22 @@ function checkFile(path: string, create: boolean): boolean {
     );
   }
   if (stats !== undefined && !stats.isFile()) throw new Error(`${path} is not a file.`);
-  if (stats === undefined) mkdirSync(dirname(path), { recursive: true });
+  if (stats === undefined) makeFile(path);
   return stats === undefined;
+}
+
+// Before SQLite does: its files beside this one, which hold the same, get the mode of this one.
+function makeFile(path: string): void {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  closeSync(openSync(path, 'a', 0o600));
 }
 
 function connect(path: string): DatabaseSync {
   try {
-    return new DatabaseSync(path, { timeout: 0 });
+    const connection = new DatabaseSync(path, { timeout: 0 });
+    // What is deleted is overwritten with zeros: e-mails that were sent, old hashes of tokens.
+    connection.exec('PRAGMA secure_delete = ON');
+    return connection;
   } catch (cause) {
     throw new Error(`${path} cannot be opened: ${messageOf(cause)}${rightsHint(path)}`, { cause });
   }

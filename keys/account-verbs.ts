@@ -7,7 +7,8 @@ import { parseAccountId, textOf, type Verb } from './arguments.ts';
 import { accountsAsTable, asJson } from './listing.ts';
 import { SIGN_IN_PAGE } from './mail-texts.ts';
 import { RefusedMove } from './requests.ts';
-import { createSignInLink, LINK_MINUTES, MOST_LINKS } from './sign-in.ts';
+import { createSignInLink } from './sign-in.ts';
+import { LINK_MINUTES, MOST_LINKS } from './sign-in-links.ts';
 
 export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
   accounts: {
@@ -69,7 +70,7 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
   },
   'sign-in': {
     usage: 'sign-in EMAIL',
-    help: `Prints a link that signs an account in, once, within ${LINK_MINUTES} minutes, and mails it to the account. Whoever has the link is that account.`,
+    help: `Prints a link that signs an account in, once, within ${LINK_MINUTES} minutes, and mails the account a second one. Whoever has a link is that account.`,
     options: {},
     positionals: ['EMAIL'],
     prepare(args) {

@@ -69,13 +69,15 @@ export function revokedMail(
   };
 }
 
+export const SIGN_IN_SUBJECT = 'Your link to sign in';
+
 /** @param token of a link that holds for so many minutes */
 export function signInMail(
   owner: Account,
   { token, minutes, publicUrl }: { token: string; minutes: number; publicUrl: string },
 ): MailText {
   return {
-    subject: 'Your link to sign in',
+    subject: SIGN_IN_SUBJECT,
     body: letter(owner, [
       'this link signs you in:',
       `${publicUrl}${SIGN_IN_PAGE}?token=${token}`,

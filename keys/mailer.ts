@@ -3,7 +3,7 @@
  * An address is only ever one address: nothing in it makes a second recipient or a header field.
  */
 import { randomBytes } from 'node:crypto';
-import { mkdir, open, rename } from 'node:fs/promises';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type Nodemailer from 'nodemailer';
 import { ConfigurationError } from '../environment/environment.ts';
@@ -132,14 +132,20 @@ function parseSender(text: string): { name: string; address: string } {
 
 // Readable for the owner alone: a mail may hold a link to sign in with. It appears whole or not at all.
 async function writeWhole(file: string, content: Buffer): Promise<void> {
-  await mkdir(path.dirname(file), { recursive: true });
+  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
   const unfinished = `${file}.${randomBytes(4).toString('hex')}.tmp`;
   const handle = await open(unfinished, 'wx', 0o600);
   try {
-    await handle.writeFile(content);
-    await handle.sync();
-  } finally {
-    await handle.close();
+    try {
+      await handle.writeFile(content);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(unfinished, file);
+  } catch (error) {
+    // Of a full disk: what was written of it may hold the link.
+    await rm(unfinished, { force: true });
+    throw error;
   }
-  await rename(unfinished, file);
 }

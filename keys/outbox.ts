@@ -1,11 +1,12 @@
 /**
  * E-mails on their way: queued in the transaction of the move that they tell of, sent later and
  * again until a mail server has taken them. A crash between sending and noting so sends a mail
- * twice, with one Message-ID; none is lost.
+ * twice, with one Message-ID; none is lost. No row ever holds what would sign anybody in.
  */
-import type { Database, Reader, Value, Writer } from '../database/database.ts';
+import type { Database, Reader, Writer } from '../database/database.ts';
 import { addSeconds, fromDatabaseTime, toDatabaseTime } from './database-time.ts';
 import type { MailText } from './mail-texts.ts';
+import { type DueMail, type WrittenMail, writeMail } from './mail-writing.ts';
 import { isMailAddress, isRefusal, type Mailer } from './mailer.ts';
 
 const MAILS_A_ROUND = 100;
@@ -105,20 +106,28 @@ export async function sendDueMails(
   let sent = 0;
   let failed = 0;
   const started = performance.now();
-  for (const [id, attempts, to, subject, body, createdAt] of due) {
-    if (performance.now() - started > LONGEST_ROUND_MS) break;
-    if (!(await claim(database, id as number, attempts as number, now))) continue;
+  for (const [id, attempts, recipient, subject, body, createdAt] of due) {
+    const elapsed = performance.now() - started;
+    if (elapsed > LONGEST_ROUND_MS) break;
+    const row: DueMail = {
+      id: Number(id),
+      attempts: Number(attempts),
+      recipient: String(recipient),
+      subject: String(subject),
+      body: String(body),
+      createdAt: String(createdAt),
+    };
+    if (!(await claim(database, row, now))) continue;
+    const written = await writeMail(database, row, new Date(now.getTime() + elapsed));
+    if (written === undefined) {
+      await giveUp(database, row.id, 'Its link was used, or its account is gone or has moved.');
+      continue;
+    }
     try {
-      await mailer.send({
-        id: `${id}.${String(createdAt).replace(/\D/g, '')}`,
-        to: String(to),
-        subject: String(subject),
-        text: String(body),
-        date: fromDatabaseTime(String(createdAt)),
-      });
+      await mailer.send(written.mail);
     } catch (error) {
       failed++;
-      await putOff(database, Number(id), { attempts: Number(attempts), createdAt, error, now });
+      await putOff(database, row, { why: reasonOf(error, written), now });
       if (!isRefusal(error)) break;
       continue;
     }
@@ -126,7 +135,7 @@ export async function sendDueMails(
     await database.run(
       `UPDATE mail_outbox SET sent_at = ?, next_attempt_at = NULL, body = '', last_error = NULL
        WHERE id = ?`,
-      [time, id as number],
+      [time, row.id],
     );
   }
   return { sent, failed };
@@ -153,12 +162,7 @@ export async function listMails(reader: Reader, all = false): Promise<QueuedMail
 }
 
 /** @returns whether the mail is now this program's to send */
-async function claim(
-  database: Database,
-  id: number,
-  attempts: number,
-  now: Date,
-): Promise<boolean> {
+async function claim(database: Database, { id, attempts }: DueMail, now: Date): Promise<boolean> {
   const { changes } = await database.run(
     `UPDATE mail_outbox SET attempts = ?, next_attempt_at = ?
      WHERE id = ? AND attempts = ? AND next_attempt_at <= ?`,
@@ -175,21 +179,29 @@ async function claim(
 
 async function putOff(
   database: Database,
-  id: number,
-  {
-    attempts,
-    createdAt,
-    error,
-    now,
-  }: { attempts: number; createdAt: Value | undefined; error: unknown; now: Date },
+  { id, attempts, createdAt }: DueMail,
+  { why, now }: { why: string; now: Date },
 ): Promise<void> {
   const pause = Math.min(FIRST_PAUSE_SECONDS * 2 ** attempts, LONGEST_PAUSE_SECONDS);
   const next = addSeconds(now, pause);
-  const isGivenUp = next > addSeconds(fromDatabaseTime(String(createdAt)), PATIENCE_SECONDS);
-  const why = (error instanceof Error ? error.message : String(error)).slice(0, LONGEST_ERROR);
+  const isGivenUp = next > addSeconds(fromDatabaseTime(createdAt), PATIENCE_SECONDS);
   await database.run('UPDATE mail_outbox SET next_attempt_at = ?, last_error = ? WHERE id = ?', [
     isGivenUp ? null : toDatabaseTime(next),
     why,
     id,
   ]);
+}
+
+async function giveUp(database: Database, id: number, why: string): Promise<void> {
+  await database.run(
+    "UPDATE mail_outbox SET next_attempt_at = NULL, body = '', last_error = ? WHERE id = ?",
+    [why, id],
+  );
+}
+
+/** Why a mail was not taken. A mail server may answer with what the mail says: never with its secret. */
+function reasonOf(error: unknown, { secret }: WrittenMail): string {
+  const message = error instanceof Error ? error.message : String(error);
+  const clean = secret === undefined ? message : message.replaceAll(secret, '…');
+  return clean.slice(0, LONGEST_ERROR);
 }

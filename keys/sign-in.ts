@@ -1,75 +1,99 @@
 /**
- * Signing in without a password: a link that is e-mailed and works once, and the session that it
- * opens. Of links and sessions the database holds hashes alone: who reads it cannot sign in.
+ * Signing in without a password: who may have a link, and the session that a link opens. Of sessions,
+ * as of links, the database holds hashes alone: who reads it cannot sign in.
  */
-import { hash, randomBytes } from 'node:crypto';
-import type { Database } from '../database/database.ts';
-import { findAccountByEmail } from './accounts.ts';
+import type { Database, Writer } from '../database/database.ts';
+import { type Account, findAccountByEmail } from './accounts.ts';
 import { addSeconds, toDatabaseTime } from './database-time.ts';
-import { signInMail } from './mail-texts.ts';
+import { SIGN_IN_SUBJECT } from './mail-texts.ts';
 import { enqueueMail } from './outbox.ts';
+import {
+  addLink,
+  endOfLink,
+  hasMostLinks,
+  type LinkNote,
+  linkNoteText,
+  removeOldLinks,
+} from './sign-in-links.ts';
+import { hashToken, makeToken } from './tokens.ts';
 import { prepareTurns, takeTurn } from './turns.ts';
 
-export const LINK_MINUTES = 15;
 export const SESSION_SECONDS = 7 * 24 * 3600;
-/** Links of one account that may hold at once: nobody's mailbox is flooded by asking. */
-export const MOST_LINKS = 5;
-const TOKEN_BYTES = 32;
+
+interface Asking {
+  readonly at: Date;
+  /** Where the pages are reached, without a slash at the end. */
+  readonly publicUrl: string;
+}
 
 /**
- * Mails a link to the owner of an address, to the address that the account has.
- * @returns the token of the link; undefined, which nobody may be told, when no account has the
- * address or enough links are on their way
+ * Queues a mail with a link to the owner of an address, to the address that the account has.
+ * @returns whether it did, which nobody may be told: not when no account has the address, or enough
+ * links are on their way
+ */
+export async function mailSignInLink(
+  database: Database,
+  email: string,
+  asking: Asking,
+): Promise<boolean> {
+  const queued = await withRoomForLink(database, email, asking.at, async (writer, owner) => {
+    // Nobody gets this token: the mail is sent with another in its place.
+    const { tokenHash } = await addLink(writer, owner.id, asking.at);
+    await enqueueLink(writer, owner, tokenHash, asking);
+    return true;
+  });
+  return queued ?? false;
+}
+
+/**
+ * Makes a link for an operator, and queues a mail with one more to the address that the account has.
+ * @returns the token of the link; undefined when no account has the address or enough links are on
+ * their way
  */
 export async function createSignInLink(
   database: Database,
   email: string,
-  { at, publicUrl }: { readonly at: Date; readonly publicUrl: string },
+  asking: Asking,
 ): Promise<string | undefined> {
-  const owner = await findAccountByEmail(database, email);
-  if (owner === undefined) return undefined;
-  const now = toDatabaseTime(at);
-  const expiresAt = addSeconds(at, LINK_MINUTES * 60);
-  const token = makeToken();
-  await database.run('DELETE FROM sign_in_links WHERE expires_at <= ?', [now]);
-  await prepareTurns(database, owner.id);
-  return database.transaction(async (writer) => {
-    await takeTurn(writer, owner.id);
-    const [row] = await writer.rows('SELECT COUNT(*) FROM sign_in_links WHERE account_id = ?', [
-      owner.id,
-    ]);
-    if (Number(row?.[0]) >= MOST_LINKS) return undefined;
-    await writer.run(
-      'INSERT INTO sign_in_links (token_hash, account_id, expires_at) VALUES (?, ?, ?)',
-      [hashToken(token), owner.id, toDatabaseTime(expiresAt)],
-    );
-    await enqueueMail(writer, {
-      ...signInMail(owner, { token, minutes: LINK_MINUTES, publicUrl }),
-      recipient: owner.email,
-      at,
-      expiresAt,
-    });
+  return withRoomForLink(database, email, asking.at, async (writer, owner) => {
+    const { token } = await addLink(writer, owner.id, asking.at);
+    await enqueueLink(writer, owner, null, asking);
     return token;
   });
 }
 
-/** Uses a link up. @returns undefined when it was used before, is over, or never was */
-export async function openLink(
+/** Does `work` while no other link of the account is made, unless it has enough of them. */
+async function withRoomForLink<T>(
   database: Database,
-  token: string,
+  email: string,
   at: Date,
-): Promise<{ accountId: number } | undefined> {
-  const now = toDatabaseTime(at);
-  const { changes } = await database.run(
-    `UPDATE sign_in_links SET used_at = ?
-     WHERE token_hash = ? AND used_at IS NULL AND expires_at > ?`,
-    [now, hashToken(token), now],
-  );
-  if (changes !== 1) return undefined;
-  const [row] = await database.rows('SELECT account_id FROM sign_in_links WHERE token_hash = ?', [
-    hashToken(token),
-  ]);
-  return row && { accountId: Number(row[0]) };
+  work: (writer: Writer, owner: Account) => Promise<T>,
+): Promise<T | undefined> {
+  const owner = await findAccountByEmail(database, email);
+  if (owner === undefined) return undefined;
+  // Asked before as well: a flood of requests is turned away without waiting for the account's lock.
+  if (await hasMostLinks(database, owner.id, at)) return undefined;
+  await removeOldLinks(database, at);
+  await prepareTurns(database, owner.id);
+  return database.transaction(async (writer) => {
+    await takeTurn(writer, owner.id);
+    return (await hasMostLinks(writer, owner.id, at)) ? undefined : work(writer, owner);
+  });
+}
+
+async function enqueueLink(
+  writer: Writer,
+  owner: Account,
+  replaces: LinkNote['replaces'],
+  { at, publicUrl }: Asking,
+): Promise<void> {
+  await enqueueMail(writer, {
+    subject: SIGN_IN_SUBJECT,
+    body: linkNoteText({ accountId: owner.id, replaces, publicUrl }),
+    recipient: owner.email,
+    at,
+    expiresAt: endOfLink(at),
+  });
 }
 
 /** @returns the token of a new session, for its cookie alone */
@@ -110,12 +134,4 @@ export async function findSession(
 
 export async function endSession(database: Database, token: string): Promise<void> {
   await database.run('DELETE FROM sessions WHERE token_hash = ?', [hashToken(token)]);
-}
-
-function makeToken(): string {
-  return randomBytes(TOKEN_BYTES).toString('base64url');
-}
-
-function hashToken(token: string): string {
-  return hash('sha256', token);
 }

@@ -1,12 +1,16 @@
 /** Tables of keys from before, and users who may do only so much: both go on, or say what is missing. */
+import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
-import { createKeysTables } from '../database/schema.ts';
+import { createKeysTables, createTables } from '../database/schema.ts';
 import { hashKey, makeKey } from '../format/api-key.ts';
 import { exportKeys } from '../generator/keys-export.ts';
+import { addSeconds, toDatabaseTime } from '../keys/database-time.ts';
+import { openLink } from '../keys/sign-in-links.ts';
+import { linksTo, tokenOf } from './account.ts';
 import { KINDS, makeDatabase } from './databases.ts';
 import { type Finished, makeFolder, ROOT, runProgram } from './product.ts';
 
@@ -85,6 +89,38 @@ describe.each(KINDS)('a table of keys of the first version, on %s', (kind) => {
     const { code, stdout, stderr } = await keys('list');
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toMatch(/^The database lacks the column api_keys\.reviewed_by, .*README\.md/);
+  });
+});
+
+describe.each(KINDS)('an outbox of an earlier version, on %s', (kind) => {
+  it('is sent as it is, its link works, and the text with the token is gone', async () => {
+    const url = await makeDatabase(kind);
+    const database = await openDatabase(url);
+    await createKeysTables(database);
+    await createTables(database, ['accounts']);
+    await database.run("INSERT INTO accounts VALUES (7, 'seven@covers.example', 'Seven', 'user')");
+    // As that version wrote it: the text of the mail, with the token of the link.
+    const token = 'V4tQ0mB8cJ2yXr6uKp1sLz9fWn3eHd7aGi5oTb-RkE_';
+    const soon = toDatabaseTime(addSeconds(new Date(), 600));
+    const text = `Hello Seven,\n\nthis link signs you in:\n\nhttps://covers.example/account/sign-in/link?token=${token}\n\nIt works once, within 15 minutes.\n`;
+    await database.run('INSERT INTO sign_in_links VALUES (?, 7, ?, NULL)', [
+      hash('sha256', token),
+      soon,
+    ]);
+    await database.run(
+      `INSERT INTO mail_outbox (recipient, subject, body, created_at, expires_at, next_attempt_at)
+       VALUES ('seven@covers.example', 'Your link to sign in', ?, ?, ?, ?)`,
+      [text, ...Array(3).fill(soon)],
+    );
+    const mailFolder = makeFolder();
+    const environment = { DATABASE_URL: url, MAIL_FOLDER: mailFolder };
+    const sent = await runProgram('keys/main.ts', ['outbox', '--send'], environment);
+    expect([sent.code, sent.stderr]).toEqual([0, '1 sent.\n']);
+    const [link] = linksTo('seven@covers.example', mailFolder);
+    expect(tokenOf(link as string)).toBe(token);
+    expect(await openLink(database, token, new Date())).toEqual({ accountId: 7 });
+    expect(await database.rows('SELECT body FROM mail_outbox')).toEqual([['']]);
+    await database.close();
   });
 });
 

@@ -15,12 +15,11 @@ import { makeLog } from '../../environment/log.ts';
 import { readArguments } from '../../program/arguments.ts';
 import { checkWritableFolder } from '../../program/folders.ts';
 import { listenAll } from '../../program/listen.ts';
-import { makeMailer } from '../mailer.ts';
-import { sendDueMails } from '../outbox.ts';
 import { makeApplication } from './application.ts';
 import { makeAssertionCheck } from './assertion.ts';
 import { makeCookies } from './cookies.ts';
 import { makeAccountServer } from './server.ts';
+import { startMailThread } from './start-mail-thread.ts';
 
 const USAGE = `cover-catalogue account
 
@@ -29,7 +28,6 @@ outbox, until SIGTERM or SIGINT.
 
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
-const MAIL_POLL_MS = 1_000;
 /** Requests still under way after this are cut. */
 const STOP_DEADLINE_MS = 10_000;
 
@@ -62,15 +60,26 @@ async function main(): Promise<void> {
   const { SITE_JWT_SECRET: secret, SITE_JWKS: jwks, PUBLIC_URL: publicUrl } = environment;
   const siteKeys = secret === '' ? jwks : { secret };
   const checkAssertion = siteKeys && makeAssertionCheck(siteKeys, log);
-  const mailer = makeMailer({
-    smtpUrl: environment.SMTP_URL,
-    folder: environment.MAIL_FOLDER,
-    from: environment.MAIL_FROM,
-  });
   const database = await openDatabase(environment.DATABASE_URL);
   await createKeysTables(database);
   await checkSchema(database, ['accounts', 'api_keys']);
 
+  const mails = await startMailThread(
+    {
+      databaseUrl: environment.DATABASE_URL,
+      mail: {
+        smtpUrl: environment.SMTP_URL,
+        folder: environment.MAIL_FOLDER,
+        from: environment.MAIL_FROM,
+      },
+      publicUrl,
+      logLevel: environment.LOG_LEVEL,
+    },
+    (error) => {
+      log.fatal({ err: error }, 'the thread of e-mails failed');
+      process.exit(1);
+    },
+  );
   const answer = makeApplication({
     database,
     publicUrl,
@@ -78,6 +87,7 @@ async function main(): Promise<void> {
     defaultLimit: environment.DEFAULT_RATE_LIMIT,
     cookies: makeCookies(publicUrl.startsWith('https:')),
     checkAssertion,
+    requestLink: mails.requestLink,
     now: () => new Date(),
   });
   const server = makeAccountServer(answer, log);
@@ -86,21 +96,6 @@ async function main(): Promise<void> {
   const { address, port } = server.address() as AddressInfo;
 
   let isStopping = false;
-  let timer: NodeJS.Timeout | undefined;
-  let mailing: Promise<void> = Promise.resolve();
-  const mailOn = () => {
-    mailing = sendDueMails(database, mailer, new Date())
-      .then(({ sent, failed }) => {
-        if (failed > 0) log.warn({ sent, failed }, 'mails could not be sent; they are tried again');
-        else if (sent > 0) log.info({ sent }, 'mails are sent');
-      })
-      .catch((error) => log.error({ err: error }, 'cannot look for mails; going on'))
-      .then(() => {
-        if (!isStopping) timer = setTimeout(mailOn, MAIL_POLL_MS);
-      });
-  };
-  mailOn();
-
   // A kept-alive connection would hold the end up: the next response on it says that it is the last.
   server.prependListener('request', (_request, response) => {
     if (isStopping) response.shouldKeepAlive = false;
@@ -109,14 +104,13 @@ async function main(): Promise<void> {
     if (isStopping) return;
     isStopping = true;
     log.info({ signal }, 'stopping');
-    clearTimeout(timer);
     const cut = setTimeout(() => server.closeAllConnections(), STOP_DEADLINE_MS);
     const closed = new Promise((resolve) => server.close(resolve));
     const idle = setInterval(() => server.closeIdleConnections(), 100);
     await closed;
     clearInterval(idle);
     clearTimeout(cut);
-    await mailing;
+    if (!(await mails.stop(STOP_DEADLINE_MS))) log.warn('an e-mail under way is sent again later');
     await database.close();
     log.info('stopped');
     process.exit(0);

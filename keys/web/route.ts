@@ -17,6 +17,11 @@ export interface Site {
   readonly cookies: Cookies;
   /** Where the site says who is logged in; undefined: sign-in by e-mailed links. */
   readonly checkAssertion: AssertionCheck | undefined;
+  /**
+   * Has a link to sign in mailed to the owner of an address, if an account has it, and returns at once.
+   * @returns false when too many such requests are waiting
+   */
+  requestLink(email: string): boolean;
   readonly now: () => Date;
 }
 

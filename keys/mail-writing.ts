@@ -1,0 +1,79 @@
+/**
+ * What a row of the outbox becomes when it is sent. Most rows hold the text of their mail; a mail with
+ * a link to sign in is written here, with a token that no database ever holds.
+ */
+import type { Database } from '../database/database.ts';
+import { findAccount } from './accounts.ts';
+import { fromDatabaseTime } from './database-time.ts';
+import { signInMail } from './mail-texts.ts';
+import type { Mail } from './mailer.ts';
+import {
+  addMailedLink,
+  LINK_MINUTES,
+  type LinkNote,
+  linkNoteText,
+  readLinkNote,
+} from './sign-in-links.ts';
+
+/** What of a row of `mail_outbox` makes its mail. */
+export interface DueMail {
+  readonly id: number;
+  /** Of those before this one. */
+  readonly attempts: number;
+  readonly recipient: string;
+  readonly subject: string;
+  readonly body: string;
+  readonly createdAt: string;
+}
+
+/** A mail to send, and what of it must not be written down anywhere. */
+export interface WrittenMail {
+  readonly mail: Mail;
+  readonly secret?: string;
+}
+
+/**
+ * @param at when it is sent
+ * @returns undefined when there is nothing to send any more: the link was used, or its account is gone
+ * or has another address
+ */
+export async function writeMail(
+  database: Database,
+  due: DueMail,
+  at: Date,
+): Promise<WrittenMail | undefined> {
+  const { id, recipient, subject, body, createdAt, attempts } = due;
+  const time = createdAt.replace(/\D/g, '');
+  const mail = { to: recipient, subject, date: fromDatabaseTime(createdAt) };
+  const note = readLinkNote(body);
+  // The same mail however often it is tried, so that whoever gets it twice sees it once.
+  if (note === undefined) return { mail: { ...mail, id: `${id}.${time}`, text: body } };
+  const link = await makeLink(database, due, note, at);
+  if (link === undefined) return undefined;
+  // Each attempt has a token of its own and so is another mail.
+  return {
+    mail: { ...mail, id: `${id}.${time}.${attempts}`, text: link.text },
+    secret: link.token,
+  };
+}
+
+async function makeLink(
+  database: Database,
+  { id, recipient }: DueMail,
+  note: LinkNote,
+  at: Date,
+): Promise<{ token: string; text: string } | undefined> {
+  const owner = await findAccount(database, note.accountId);
+  if (owner?.email !== recipient) return undefined;
+  const link = await database.transaction(async (writer) => {
+    const added = await addMailedLink(writer, note, at);
+    if (added === undefined) return undefined;
+    const body = linkNoteText({ ...note, replaces: added.tokenHash });
+    await writer.run('UPDATE mail_outbox SET body = ? WHERE id = ?', [body, id]);
+    return added;
+  });
+  if (link === undefined) return undefined;
+  const { token } = link;
+  const { body } = signInMail(owner, { token, minutes: LINK_MINUTES, publicUrl: note.publicUrl });
+  return { token, text: body };
+}

@@ -1,0 +1,33 @@
+/**
+ * The thread that does what `mail-loops.ts` says, apart from the one that serves pages: its work for
+ * the address of an account must not show in how long anybody waits for an answer. SQLite works
+ * synchronously, and would hold up every request of its thread.
+ */
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
+import { openDatabase } from '../../database/open.ts';
+import { makeLog } from '../../environment/log.ts';
+import { makeMailer } from '../mailer.ts';
+import { startMailLoops } from './mail-loops.ts';
+import type { FromMailThread, MailThreadData, ToMailThread } from './start-mail-thread.ts';
+
+const main = parentPort as MessagePort;
+const say = (message: FromMailThread) => main.postMessage(message);
+const { databaseUrl, mail, publicUrl, logLevel, waiting } = workerData as MailThreadData;
+
+const mailer = makeMailer(mail);
+const database = await openDatabase(databaseUrl);
+const loops = startMailLoops({
+  database,
+  mailer,
+  publicUrl,
+  log: makeLog(logLevel),
+  onRequestDone: () => Atomics.sub(waiting, 0, 1),
+});
+
+main.on('message', async (message: ToMailThread) => {
+  if (message !== 'stop') return loops.requestLink(message.email);
+  await loops.stop();
+  await database.close();
+  main.close();
+});
+say('ready');
