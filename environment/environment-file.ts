@@ -8,10 +8,11 @@ import { checkNames } from './near-names.ts';
 
 /**
  * Adds what `.env` sets and the environment does not, and writes warnings to stderr.
- * @param known the names of our variables
+ * @param known the names of our variables, @param old those that they had and that are reported
+ * elsewhere
  * @returns what is wrong with the file, in sentences
  */
-export function applyEnvironmentFile(known: readonly string[]): string[] {
+export function applyEnvironmentFile(known: readonly string[], old: readonly string[]): string[] {
   let inFile: NodeJS.Dict<string> = {};
   const unreadable: string[] = [];
   try {
@@ -20,7 +21,8 @@ export function applyEnvironmentFile(known: readonly string[]): string[] {
     const { code, message } = cause as NodeJS.ErrnoException;
     if (code !== 'ENOENT') unreadable.push(`.env cannot be read: ${message}.`);
   }
-  const { faults, warnings } = checkNames(known, Object.keys(inFile), Object.keys(process.env));
+  const names = Object.keys(inFile).filter((name) => !old.includes(name));
+  const { faults, warnings } = checkNames(known, names, Object.keys(process.env));
   for (const warning of warnings) process.stderr.write(`Warning: ${warning}\n`);
   for (const [name, text] of Object.entries(inFile)) process.env[name] ??= text;
   return [...unreadable, ...faults];

@@ -136,13 +136,10 @@ let fileFaults: readonly string[] = [];
 
 /** Adds what `.env` in the working directory sets and the environment does not. */
 export function loadEnvironmentFile(): void {
-  fileFaults = applyEnvironmentFile(Object.keys(VARIABLES));
+  fileFaults = applyEnvironmentFile(Object.keys(VARIABLES), Object.keys(RENAMED));
 }
 
-/**
- * Further checks of values: each throws what is wrong as the end of "NAME …". The values of the
- * names before it are handed to it, too, as far as they are right.
- */
+/** Further checks of values: each throws the end of "NAME …", and is handed the values before it. */
 export type Checks<Name extends VariableName> = {
   readonly [N in Name]?: (value: Environment<N>[N], before: Partial<Environment<Name>>) => void;
 };

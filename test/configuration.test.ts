@@ -295,7 +295,10 @@ describe('a variable', () => {
   });
 
   test('that is misspelled is reported by each program, with all other faults at once', async () => {
-    writeFileSync(path.join(folder, '.env'), 'SNAPSHOT_DIR=/data\nSMTP_HOST=mail\nTZ=UTC\n');
+    writeFileSync(
+      path.join(folder, '.env'),
+      'SNAPSHOT_DIR=/data\nSMTP_HOST=mail\nTZ=UTC\nSITE_JWT_KEY=\n',
+    );
     const environment = { DATABSE_URL: 'sqlite:x.db', PORT: 'x', KEYS_PORT: 'y', LOG_LEVEL: 'z' };
     for (const [program, own] of [
       ['proxy/main.ts', ['PORT', 'LOG_LEVEL']],

@@ -199,10 +199,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
     const status = sendResource(reply, resource, snapshot, coding, head.ifNoneMatch);
     if (typeof status === 'number') counts.count(route, status);
     else {
-      status.then(
-        (sent) => counts.count(route, sent),
-        (error) => fail(reply, route, error),
-      );
+      status.then((sent) => counts.count(route, sent)).catch((error) => fail(reply, route, error));
     }
   }
 

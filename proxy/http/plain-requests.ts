@@ -257,7 +257,11 @@ function serve(
         if (socket.writableLength > 0) limitDrain();
         advance();
       },
-      destroy: () => socket.destroy(),
+      destroy() {
+        // What the client sent behind this request can no longer be answered, and must not count.
+        isOver = true;
+        socket.destroy();
+      },
     };
   }
 
