@@ -3,7 +3,8 @@
  * for by name. The store in the first thread decides which are open; this holds the thread's views
  * of them and the requests that wait for one.
  *
- * Invariant: a request uses a generation within one call, so that none is ever forgotten under it.
+ * Invariant: a request uses a generation within one call, and one that has waited gets its answer
+ * before the generation is forgotten.
  */
 import { setImmediate } from 'node:timers/promises';
 import { isGenerationId } from '../../format/layout.ts';
@@ -13,9 +14,13 @@ import type { OpenedFiles } from './open-files.ts';
 
 /** Requests of one thread that may wait for generations to be opened. */
 export const MOST_WAITING = 2_000;
+/** So many of those that waited are answered before any other request has its turn. */
+const AT_ONCE = 4;
 
 /** Why a generation that was asked for by name cannot answer: it is not kept, or too many wait. */
 export type Unavailable = 'gone' | 'busy';
+
+type Use = (generation: Generation | Unavailable) => void;
 
 /** What the store calls; the calls of one thread are made in order. */
 export interface ServingThread {
@@ -37,13 +42,15 @@ export interface ThreadGenerations {
    * Calls `use` with a generation by its id: at once where the generation is open, otherwise when
    * it is. `use` must be done with it when it returns, and must not throw.
    */
-  pinned(id: string, use: (generation: Generation | Unavailable) => void): void;
+  pinned(id: string, use: Use): void;
   close(): void;
 }
 
 interface Held {
   readonly generation: Generation;
   readonly lastUsed: Float64Array;
+  /** Resolves when those that waited for it have their answers. */
+  answering: Promise<void>;
 }
 
 /** @param now the clock that the threads share, in milliseconds */
@@ -52,7 +59,7 @@ export function makeThreadGenerations(
   now: () => number,
 ): ThreadGenerations & ServingThread {
   const held = new Map<string, Held>();
-  const waiting = new Map<string, ((generation: Generation | Unavailable) => void)[]>();
+  const waiting = new Map<string, Use[]>();
   let waitingCount = 0;
   let current: Generation | undefined;
 
@@ -60,14 +67,17 @@ export function makeThreadGenerations(
     const { id } = files.manifest;
     const known = held.get(id);
     if (known !== undefined) return known;
-    const entry = { generation: makeGeneration(files), lastUsed: files.lastUsed };
+    const generation = makeGeneration(files);
+    const entry = { generation, lastUsed: files.lastUsed, answering: Promise.resolve() };
     held.set(id, entry);
     return entry;
   }
 
-  function closeHeld(id: string): boolean {
-    held.get(id)?.generation.close();
-    return held.delete(id);
+  /** Resolves when nothing refers to a generation any more; undefined when it is not held. */
+  function close(id: string): Promise<void> | undefined {
+    const entry = held.get(id);
+    held.delete(id);
+    return entry?.answering.then(() => entry.generation.close());
   }
 
   return {
@@ -101,12 +111,14 @@ export function makeThreadGenerations(
         for (const use of uses) use('gone');
         return;
       }
-      const { generation, lastUsed } = hold(files);
-      lastUsed[0] = now();
-      for (const use of uses) use(generation);
+      const entry = hold(files);
+      entry.lastUsed[0] = now();
+      entry.answering = answerAll(uses, entry.generation);
     },
     async forget(id) {
-      if (!closeHeld(id)) return;
+      const closing = close(id);
+      if (closing === undefined) return;
+      await closing;
       // In a task of its own: a call under way may still refer to what it has used.
       await setImmediate();
       collectGarbage();
@@ -116,4 +128,11 @@ export function makeThreadGenerations(
       held.clear();
     },
   };
+}
+
+async function answerAll(uses: readonly Use[], generation: Generation): Promise<void> {
+  for (const [number, use] of uses.entries()) {
+    if (number > 0 && number % AT_ONCE === 0) await setImmediate();
+    use(generation);
+  }
 }

@@ -123,7 +123,7 @@ export async function measureOpenings(
   }
 }
 
-async function startControl(folder: string, core: Core) {
+export async function startControl(folder: string, core: Core) {
   const port = await freePort();
   const program = path.join(import.meta.dirname, 'control.ts');
   const started = await startServer([process.execPath, program], {
@@ -180,7 +180,7 @@ function windowOf({ product, control }: Taken, from: number, to: number): Window
   return { product: delaysOf(product, from, to), control: delaysOf(control, from, to) };
 }
 
-function delaysOf({ due, ended }: Samples, from: number, to: number): Delays {
+export function delaysOf({ due, ended }: Samples, from: number, to: number): Delays {
   const delays = ended
     .map((end, i) => (isWithin(due[i] as number, from, to) ? end - (due[i] as number) : -1))
     .filter((delay) => delay >= 0)
