@@ -52,6 +52,7 @@ export function makeAdminServer(parts: AdminParts): Server {
       refused: refusal === undefined ? null : { id: refusal.id, error: refusal.error.message },
       held: held ?? null,
       keys: known ?? null,
+      keys_error: keys.fault() ?? null,
       keys_age_seconds: keysAge ?? null,
     };
   }
