@@ -14,6 +14,7 @@ export const KEY_USAGE_FILE = 'key-usage.json';
 export const STATUS_FILE = 'status.json';
 /** The report of the last run, whatever its outcome; a generation has one of its own. */
 export const RUN_REPORT = 'report.json';
+export const HOLD_FILE = 'hold.json';
 export const LOCK_FILE = 'lock';
 /** Prefix of a generation that is still being written; never a reader's business. */
 export const UNFINISHED_PREFIX = '.unfinished-';

@@ -2,42 +2,56 @@
  * `status.json`: how the generator's last run ended. The manifest cannot say it, since a run that
  * finds nothing new publishes nothing; the proxy tells the age of its data by this file.
  */
-import { STATUS_FILE } from './layout.ts';
+import { isGenerationId, STATUS_FILE } from './layout.ts';
+
+/** The largest file that is read, in bytes. */
+export const LARGEST_STATUS_FILE = 1024 * 1024;
+
+/** When a generation was last found to agree with the database. */
+export interface Agreement {
+  readonly id: string;
+  /** RFC 3339 UTC. */
+  readonly at: string;
+}
 
 export interface RunStatus {
   /** RFC 3339 UTC. */
   readonly finished_at: string;
-  readonly outcome: 'published' | 'unchanged' | 'refused' | 'failed';
+  readonly outcome: 'published' | 'unchanged' | 'held' | 'refused' | 'failed';
   /** The last end of a run that read the whole catalogue and left `current` agreeing with it, or null. */
   readonly current_as_of: string | null;
   /** What went wrong, or null. */
   readonly error: string | null;
+  /** The same for each generation on disk that a run published or found unchanged, the last one first. */
+  readonly agreed: readonly Agreement[];
 }
 
 export function encodeStatus(status: RunStatus): string {
-  return `${JSON.stringify(status, null, 1)}\n`;
+  const { finished_at, outcome, current_as_of, error, agreed } = status;
+  return `${JSON.stringify({ finished_at, outcome, current_as_of, error, agreed }, null, 1)}\n`;
 }
 
 /**
- * @param text the content of the file
+ * @param text the content of the file; one of an older version has no `agreed`
  * @throws Error when it is not a status
  */
 export function parseStatus(text: string): RunStatus {
-  let found: RunStatus | null;
+  let found: Omit<RunStatus, 'agreed'> & { readonly agreed?: RunStatus['agreed'] };
   try {
-    found = JSON.parse(text);
+    found = JSON.parse(text) ?? {};
   } catch (cause) {
     throw new Error(`${STATUS_FILE} is damaged: it is not JSON.`, { cause });
   }
+  const { finished_at, outcome, current_as_of, error, agreed = [] } = found;
   const isStatus =
-    isTime(found?.finished_at) &&
-    typeof found?.outcome === 'string' &&
-    (found.current_as_of === null || isTime(found.current_as_of)) &&
-    (found.error === null || typeof found.error === 'string');
-  if (found === null || !isStatus) {
-    throw new Error(`${STATUS_FILE} is damaged: it is not the status of a run.`);
-  }
-  return found;
+    isTime(finished_at) &&
+    typeof outcome === 'string' &&
+    (current_as_of === null || isTime(current_as_of)) &&
+    (error === null || typeof error === 'string') &&
+    Array.isArray(agreed) &&
+    agreed.every((one) => typeof one?.id === 'string' && isGenerationId(one.id) && isTime(one.at));
+  if (!isStatus) throw new Error(`${STATUS_FILE} is damaged: it is not the status of a run.`);
+  return { ...found, agreed };
 }
 
 function isTime(value: unknown): boolean {

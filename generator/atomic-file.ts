@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { KEY_USAGE_FILE, KEYS_FILE, RUN_REPORT, STATUS_FILE } from '../format/layout.ts';
+import { HOLD_FILE, KEY_USAGE_FILE, KEYS_FILE, RUN_REPORT, STATUS_FILE } from '../format/layout.ts';
 import { syncFolder } from './generations.ts';
 
 /** @param mode the permissions of the new file */
@@ -39,7 +39,7 @@ export function replaceFile(file: string, content: string, mode: number): void {
  */
 export function removeDeadWrites(snapshotsDir: string): void {
   for (const name of readdirSync(snapshotsDir)) {
-    const file = [KEYS_FILE, KEY_USAGE_FILE, STATUS_FILE, RUN_REPORT].find((known) =>
+    const file = [KEYS_FILE, KEY_USAGE_FILE, STATUS_FILE, RUN_REPORT, HOLD_FILE].find((known) =>
       name.startsWith(`${known}.`),
     );
     const writer = file === undefined ? '' : name.slice(file.length + 1);

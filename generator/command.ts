@@ -2,24 +2,23 @@
  * `cover-catalogue generate`: one generation from the database of DATABASE_URL into SNAPSHOTS_DIR, and the
  * keys file with it. Progress goes to stderr, the result to stdout.
  */
-import { mkdirSync, readFileSync } from 'node:fs';
-import path from 'node:path';
+import { readFileSync } from 'node:fs';
+import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
 import {
   ConfigurationError,
   loadEnvironmentFile,
   readEnvironment,
 } from '../environment/environment.ts';
-import { STATUS_FILE } from '../format/layout.ts';
-import { encodeStatus, parseStatus, type RunStatus } from '../format/status-file.ts';
 import { readArguments } from '../program/arguments.ts';
 import { checkWritableFolder } from '../program/folders.ts';
-import { replaceFile } from './atomic-file.ts';
 import { generate, RefusedError, type RunResult } from './generate.ts';
+import { HeldError } from './hold.ts';
 import { exportKeys, hasKeys } from './keys-export.ts';
 import { LockedError } from './lock.ts';
 import { makeProgress, type Progress } from './progress.ts';
 import { warningText } from './report.ts';
+import { saveStatus } from './run-status.ts';
 import { printableJson } from './shown-value.ts';
 import { findLocalAddresses } from './warnings.ts';
 
@@ -36,8 +35,11 @@ publishes it. The same data publishes nothing new.
 
 What was left out, and why, is in report.json in SNAPSHOTS_DIR.
 
+While publishing is held, only a dry run reads the catalogue. Any other run
+hands the keys over and ends with 3, also with --force.
+
 Exit codes: 0 published or nothing new, 1 failed, 2 wrong usage or
-configuration, 3 refused to publish, 4 another run is under way.
+configuration, 3 refused to publish or held, 4 another run is under way.
 `;
 
 async function main(progress: Progress): Promise<number> {
@@ -56,7 +58,7 @@ async function main(progress: Progress): Promise<number> {
   const started = performance.now();
   let result: RunResult;
   const database = await openDatabase(environment.DATABASE_URL).catch((error: Error) => {
-    saveStatus(snapshotsDir, 'failed', error.message);
+    saveStatus(snapshotsDir, { outcome: 'failed', error: error.message });
     throw error;
   });
   try {
@@ -77,7 +79,10 @@ async function main(progress: Progress): Promise<number> {
       },
       progress,
     );
-    if (result.outcome !== 'dry_run') saveStatus(snapshotsDir, result.outcome, null);
+    const { outcome, id } = result;
+    if ((outcome === 'published' || outcome === 'unchanged') && id !== undefined) {
+      saveStatus(snapshotsDir, { outcome, id });
+    }
     try {
       if (await hasKeys(database)) await exportKeys(database, snapshotsDir);
     } catch (cause) {
@@ -87,11 +92,7 @@ async function main(progress: Progress): Promise<number> {
       });
     }
   } catch (error) {
-    // Whoever holds the lock writes the status of its own run.
-    if (!(error instanceof LockedError)) {
-      const outcome = error instanceof RefusedError ? 'refused' : 'failed';
-      saveStatus(snapshotsDir, outcome, (error as Error).message);
-    }
+    await endRefused(error as Error, database, snapshotsDir, progress);
     if (error instanceof RefusedError && values.json) {
       process.stdout.write(asJson(error.result, secondsSince(started), error.message));
     }
@@ -109,29 +110,24 @@ function secondsSince(started: number): number {
   return (performance.now() - started) / 1000;
 }
 
-/** Says how the run ended; a folder that cannot take it must not hide the error that was. */
-function saveStatus(
+/** After a run that did not publish: saves the status and, where it can, hands the keys over. */
+async function endRefused(
+  error: Error,
+  database: Database,
   snapshotsDir: string,
-  outcome: RunStatus['outcome'],
-  error: string | null,
-): void {
-  const file = path.join(snapshotsDir, STATUS_FILE);
-  const finished_at = `${new Date().toISOString().slice(0, 19)}Z`;
-  const agrees = outcome === 'published' || outcome === 'unchanged';
+  progress: Progress,
+): Promise<void> {
+  // Whoever holds the lock does both.
+  if (error instanceof LockedError) return;
+  const outcome =
+    error instanceof HeldError ? 'held' : error instanceof RefusedError ? 'refused' : 'failed';
+  saveStatus(snapshotsDir, { outcome, error: error.message });
+  if (outcome === 'failed') return;
   try {
-    const current_as_of = agrees ? finished_at : lastAgreement(file);
-    mkdirSync(snapshotsDir, { recursive: true });
-    replaceFile(file, encodeStatus({ finished_at, outcome, current_as_of, error }), 0o644);
+    // A catalogue that is held or refused must not keep a revoked key in force.
+    if (await hasKeys(database)) await exportKeys(database, snapshotsDir);
   } catch (cause) {
-    if (agrees) throw cause;
-  }
-}
-
-function lastAgreement(file: string): string | null {
-  try {
-    return parseStatus(readFileSync(file, 'utf8')).current_as_of;
-  } catch {
-    return null;
+    progress.warn(`The keys stay as they were: ${(cause as Error).message}`);
   }
 }
 
@@ -198,7 +194,7 @@ main(progress).then(
     progress.end();
     process.stderr.write(`${error.message.trimEnd()}\n`);
     if (error instanceof ConfigurationError) process.exitCode = 2;
-    else if (error instanceof RefusedError) process.exitCode = 3;
+    else if (error instanceof RefusedError || error instanceof HeldError) process.exitCode = 3;
     else if (error instanceof LockedError) process.exitCode = 4;
     else process.exitCode = 1;
   },

@@ -10,6 +10,7 @@ import { GENERATIONS, RUN_REPORT, UNFINISHED_PREFIX } from '../format/layout.ts'
 import type { Counts, Settings } from '../format/manifest.ts';
 import { removeDeadWrites, replaceFile } from './atomic-file.ts';
 import { makeFolders, removeDebris } from './generations.ts';
+import { HeldError, whyHeld } from './hold.ts';
 import { withLock } from './lock.ts';
 import type { Progress } from './progress.ts';
 import { findMissingCovers, findShrinkage, isUnchanged, publish, readPrevious } from './publish.ts';
@@ -57,7 +58,8 @@ export interface RunResult {
 }
 
 /**
- * @throws LockedError, RefusedError, or Error with the step that failed; `current` is as it was
+ * @throws LockedError, HeldError, RefusedError, or Error with the step that failed; `current` is as
+ *   it was
  */
 export async function generate(
   database: Database,
@@ -65,6 +67,9 @@ export async function generate(
   progress: Progress,
 ): Promise<RunResult> {
   const { snapshotsDir } = options;
+  const held = whyHeld(snapshotsDir);
+  if (held !== undefined && options.isDryRun) progress.warn(held);
+  else if (held !== undefined) throw new HeldError(held);
   await checkSchema(database);
   return withLock(snapshotsDir, async () => {
     makeFolders(snapshotsDir);
@@ -115,7 +120,7 @@ async function writeAndPublish(
     report: reportContent,
   };
   /** Ends the run. @returns whether its report could be written */
-  const finish = (outcome: RunResult['outcome'], error: string | null = null) =>
+  const finish = (outcome: RunResult['outcome'] | 'held', error: string | null = null) =>
     saveReport(snapshotsDir, reportContent, outcome, error, progress);
 
   if (isUnchanged(snapshotsDir, previous, content)) {
@@ -139,7 +144,10 @@ async function writeAndPublish(
     return { ...result, outcome: 'dry_run' };
   }
   progress.step('verifying and publishing');
-  const { id } = await publish(snapshotsDir, dir, content, previous, second);
+  const { id } = await publish(snapshotsDir, dir, content, previous, second).catch((error) => {
+    if (error instanceof HeldError) finish('held', error.message);
+    throw error;
+  });
   finish('published');
   return { ...result, outcome: 'published', id };
 }
@@ -151,7 +159,7 @@ async function writeAndPublish(
 function saveReport(
   snapshotsDir: string,
   content: ReportContent,
-  outcome: RunResult['outcome'],
+  outcome: RunResult['outcome'] | 'held',
   error: string | null,
   progress: Progress,
 ): boolean {

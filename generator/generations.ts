@@ -96,9 +96,14 @@ export function sequenceOf(id: string): number {
 
 /**
  * Makes an older (or newer) generation current, after it was verified.
+ * @param prepare called under the lock just before the move; what it throws prevents the move
  * @throws LockedError, or Error naming the id and what is wrong with it
  */
-export async function rollbackTo(snapshotsDir: string, id: string): Promise<Manifest> {
+export async function rollbackTo(
+  snapshotsDir: string,
+  id: string,
+  prepare: () => void = () => {},
+): Promise<Manifest> {
   if (!isGenerationId(id) || !existsSync(generationDir(snapshotsDir, id))) {
     const known = idsOnDisk(snapshotsDir).join(', ');
     throw new Error(`There is no generation ${JSON.stringify(id)}. There are: ${known || 'none'}.`);
@@ -107,6 +112,7 @@ export async function rollbackTo(snapshotsDir: string, id: string): Promise<Mani
     const manifest = await verifyGeneration(generationDir(snapshotsDir, id));
     if (manifest.id !== id)
       throw new Error(`The folder ${id} holds the generation ${manifest.id}.`);
+    prepare();
     pointCurrentTo(snapshotsDir, id);
     return manifest;
   });
@@ -114,18 +120,27 @@ export async function rollbackTo(snapshotsDir: string, id: string): Promise<Mani
 
 /**
  * Removes all but the last `keep` generations; the current one always stays.
+ * @param heldId reads the id of the generation that is held, which stays too
  * @returns the ids that were removed
  */
-export async function prune(snapshotsDir: string, keep: number): Promise<string[]> {
-  return withLock(snapshotsDir, async () => pruneLocked(snapshotsDir, keep));
+export async function prune(
+  snapshotsDir: string,
+  keep: number,
+  heldId: () => string | undefined = () => undefined,
+): Promise<string[]> {
+  return withLock(snapshotsDir, async () => pruneLocked(snapshotsDir, keep, heldId()));
 }
 
-/** For who holds the lock. Removes what dead runs left, too. */
-export function pruneLocked(snapshotsDir: string, keep: number): string[] {
+/** For who holds the lock. Removes what dead runs left, too. @param alsoKept stays however old */
+export function pruneLocked(
+  snapshotsDir: string,
+  keep: number,
+  alsoKept: string | undefined,
+): string[] {
   removeDebris(snapshotsDir);
-  const current = currentId(snapshotsDir);
+  const kept = [currentId(snapshotsDir), alsoKept];
   const ids = idsOnDisk(snapshotsDir);
-  const removed = ids.slice(0, Math.max(0, ids.length - keep)).filter((id) => id !== current);
+  const removed = ids.slice(0, Math.max(0, ids.length - keep)).filter((id) => !kept.includes(id));
   for (const id of removed) {
     // Under another name first: no reader finds half a generation under its id.
     const doomed = path.join(snapshotsDir, GENERATIONS, `${UNFINISHED_PREFIX}removed-${id}`);

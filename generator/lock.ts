@@ -1,5 +1,5 @@
 /**
- * One writer at a time in a snapshots folder: a generator, a rollback or a prune.
+ * One writer at a time in a snapshots folder: a generator, a rollback, a hold or a prune.
  *
  * The lock is a lock of the kernel on a file, taken through SQLite since Node has no call for it:
  * it goes with the process however that dies, so it is never left behind, and no number of a
@@ -8,6 +8,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as pause } from 'node:timers/promises';
 import { LOCK_FILE } from '../format/layout.ts';
 
 /** Another process is writing into the snapshots folder. */
@@ -40,6 +41,28 @@ export async function withLock<T>(snapshotsDir: string, work: () => Promise<T>):
     return await work();
   } finally {
     lock.close();
+  }
+}
+
+const WAITING_MS = 100;
+
+/**
+ * As {@link withLock}, but waits for as long as another process holds the lock.
+ * @param onWait called once, if there is something to wait for
+ */
+export async function waitForLock<T>(
+  snapshotsDir: string,
+  work: () => Promise<T>,
+  onWait: (error: LockedError) => void,
+): Promise<T> {
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      return await withLock(snapshotsDir, work);
+    } catch (error) {
+      if (!(error instanceof LockedError)) throw error;
+      if (isFirst) onWait(error);
+      await pause(WAITING_MS);
+    }
   }
 }
 

@@ -33,6 +33,7 @@ import {
   sequenceOf,
   syncFolder,
 } from './generations.ts';
+import { HeldError, whyHeld } from './hold.ts';
 import type { SecondThread } from './second-thread.ts';
 import { readManifest, verifyWritten } from './verify.ts';
 
@@ -95,6 +96,7 @@ export function findMissingCovers({ manifest }: Previous, { counts }: ManifestCo
  * Publishes a folder in which every file but the manifest is written. The caller holds the lock.
  * @param dir a folder in `generations/` under another name than an id
  * @returns the manifest of the generation that is now current
+ * @throws HeldError when publishing is held
  */
 export async function publish(
   snapshotsDir: string,
@@ -115,10 +117,15 @@ export async function publish(
   }
   linkUnchanged(snapshotsDir, dir, content, previous);
   for (const folder of ['games', 'covers', 'index', '.']) syncFolder(path.join(dir, folder));
+  // As late as possible: an operator may have held publishing while this run was under way.
+  const held = whyHeld(snapshotsDir);
+  if (held !== undefined) throw new HeldError(held);
   renameSync(dir, target);
   syncFolder(path.join(snapshotsDir, GENERATIONS));
   pointCurrentTo(snapshotsDir, manifest.id);
-  pruneLocked(snapshotsDir, KEPT_GENERATIONS);
+  // The generation that was current may be an old one that was rolled back to: it stays once more,
+  // so that it can be returned to if this one is bad.
+  pruneLocked(snapshotsDir, KEPT_GENERATIONS, previous.id);
   return manifest;
 }
 

@@ -1,7 +1,7 @@
 /**
- * `cover-catalogue schedule`: a generation whenever GENERATE_CRON says so, never two at once, and the keys
- * file every two seconds. Each generation runs in a process of its own, which gives its memory back
- * and cannot take the schedule down.
+ * `cover-catalogue schedule`: a generation whenever GENERATE_CRON says so, never two at once and none
+ * while publishing is held, and the keys file every two seconds, held or not. Each generation runs in
+ * a process of its own, which gives its memory back and cannot take the schedule down.
  */
 import '../environment/node-version.ts';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -21,6 +21,7 @@ import { makeLog } from '../environment/log.ts';
 import { readArguments } from '../program/arguments.ts';
 import { checkWritableFolder } from '../program/folders.ts';
 import { currentId } from './generations.ts';
+import { whyHeld } from './hold.ts';
 import { makeKeyUsageImport } from './key-usage-import.ts';
 import { exportKeys, hasKeys } from './keys-export.ts';
 
@@ -61,7 +62,8 @@ async function main(): Promise<void> {
     );
   }
   const log = makeLog(environment.LOG_LEVEL);
-  const runs = makeRuns(log);
+  const isHeld = makeHoldWatch(snapshotsDir, log);
+  const runs = makeRuns(isHeld, log);
   const task = schedule(cron, runs.start, { noOverlap: true, timezone: 'UTC' });
   const keys = followKeys(environment.DATABASE_URL, snapshotsDir, log);
   let isStopping = false;
@@ -77,15 +79,30 @@ async function main(): Promise<void> {
   process.on('SIGINT', stop);
   log.info({ cron, snapshotsDir }, 'scheduled');
   if (currentId(snapshotsDir) === undefined) void runs.start();
+  else isHeld();
 }
 
-/** Runs of the generator, one at a time. */
-function makeRuns(log: Logger) {
+/** @returns whether publishing is held, which is logged when it begins and when it ends */
+function makeHoldWatch(snapshotsDir: string, log: Logger): () => boolean {
+  let known: string | undefined;
+  return () => {
+    const why = whyHeld(snapshotsDir);
+    if (why !== undefined && why !== known) {
+      log.warn(`${why} Until then, runs are skipped and keys are still exported.`);
+    } else if (why === undefined && known !== undefined) log.info('publishing was released');
+    known = why;
+    return why !== undefined;
+  };
+}
+
+/** Runs of the generator, one at a time. @param isHeld whether to skip a run */
+function makeRuns(isHeld: () => boolean, log: Logger) {
   let running: ChildProcess | undefined;
 
   /** @returns when the run has ended, so that none overlaps */
   async function start(): Promise<void> {
-    if (running !== undefined) return;
+    // A run would find the same, but only after it had opened the database.
+    if (running !== undefined || isHeld()) return;
     const child = spawn(process.execPath, [...FRUGAL, GENERATOR, '--json'], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
@@ -106,6 +123,7 @@ function makeRuns(log: Logger) {
     running = undefined;
     if (code === 0) logResult(JSON.parse(result), log);
     else if (code === 4) log.warn(lastLine);
+    else if (code === 3 && isHeld()) log.info('the run that was under way published nothing');
     else log.error({ code }, `the generator failed: ${lastLine}`);
   }
 

@@ -1,6 +1,6 @@
 /**
  * `cover-catalogue snapshot VERB …`: what operators do with generations: list, look into, verify,
- * compare, roll back, prune. Data goes to stdout, everything else to stderr.
+ * compare, roll back, hold, release, prune. Data goes to stdout, everything else to stderr.
  */
 import '../environment/node-version.ts';
 import { existsSync } from 'node:fs';
@@ -10,6 +10,7 @@ import {
   loadEnvironmentFile,
   readEnvironment,
 } from '../environment/environment.ts';
+import { isReason, LONGEST_REASON } from '../format/hold-file.ts';
 import { isGenerationId } from '../format/layout.ts';
 import { findOtherCollation } from '../format/manifest.ts';
 import { versionText } from '../program/arguments.ts';
@@ -20,11 +21,13 @@ import {
   generationDir,
   idsOnDisk,
   KEPT_GENERATIONS,
-  listGenerations,
   prune,
   rollbackTo,
 } from './generations.ts';
+import { readHold, removeHold, whyHeld } from './hold.ts';
+import { asLines, readList } from './list-generations.ts';
 import { LockedError } from './lock.ts';
+import { holdCurrent, rollbackAndHold } from './pause-publishing.ts';
 import { showBody } from './show.ts';
 import { verifyGeneration } from './verify.ts';
 
@@ -41,12 +44,14 @@ interface Verb {
 interface Options {
   readonly json: boolean;
   readonly keep: string | undefined;
+  readonly reason: string | undefined;
+  readonly isHeld: boolean;
 }
 
 const VERBS: Readonly<Record<string, Verb>> = {
   list: {
     usage: 'list [--json]',
-    help: 'the generations, the oldest first; * marks the current one',
+    help: 'the generations, the oldest first; * marks the current one, "held" the one that is held',
     takes: [0, 0],
     run: async (dir, _args, options) => list(dir, options),
   },
@@ -78,18 +83,36 @@ const VERBS: Readonly<Record<string, Verb>> = {
     run: async (dir, [from, to], options) => diff(dir, pickId(dir, from), pickId(dir, to), options),
   },
   rollback: {
-    usage: 'rollback ID',
-    help: 'verifies a generation and makes it current; the next run publishes the database again',
+    usage: 'rollback ID [--reason TEXT] [--no-hold]',
+    help: 'verifies a generation, makes it current and holds it; with --no-hold the next run publishes the database again',
     takes: [1, 1],
     writes: true,
-    run: async (dir, [id]) => {
-      const manifest = await rollbackTo(dir, id as string);
-      print(`${manifest.id} is current.`);
+    run: async (dir, [id], options) => rollback(dir, id as string, options),
+  },
+  hold: {
+    usage: 'hold [ID] [--reason TEXT]',
+    help: 'keeps the current generation: no run publishes until "release", while keys are still exported',
+    takes: [0, 1],
+    writes: true,
+    run: async (dir, [id], options) => hold(dir, id, options),
+  },
+  release: {
+    usage: 'release',
+    help: 'ends a hold: the next run publishes the database again',
+    takes: [0, 0],
+    writes: true,
+    run: async (dir) => {
+      const wasHeld = removeHold(dir);
+      process.stderr.write(
+        wasHeld
+          ? 'Publishing is released: the next run publishes the database again.\n'
+          : 'Publishing was not held.\n',
+      );
     },
   },
   prune: {
     usage: `prune [--keep N]`,
-    help: `removes all but the last N generations (${KEPT_GENERATIONS}) and what dead runs left`,
+    help: `removes all but the last N generations (${KEPT_GENERATIONS}), the current and the held one, and what dead runs left`,
     takes: [0, 0],
     writes: true,
     run: async (dir, _args, { keep }) => {
@@ -99,7 +122,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
           `--keep must be a whole number from 1 on, not ${JSON.stringify(keep)}.`,
         );
       }
-      const removed = await prune(dir, number);
+      const removed = await prune(dir, number, () => readHold(dir)?.id);
       for (const id of removed) print(id);
       process.stderr.write(`${removed.length} generations removed.\n`);
     },
@@ -133,7 +156,12 @@ async function main([name, ...rest]: readonly string[]): Promise<void> {
   const { SNAPSHOTS_DIR: snapshotsDir } = readEnvironment(['SNAPSHOTS_DIR'], process.env, {
     SNAPSHOTS_DIR: verb.writes ? checkWritableFolder : checkReadableFolder,
   });
-  await verb.run(snapshotsDir, positionals, { json: values.json ?? false, keep: values.keep });
+  await verb.run(snapshotsDir, positionals, {
+    json: values.json ?? false,
+    keep: values.keep,
+    reason: readReason(values.reason),
+    isHeld: !(values['no-hold'] ?? false),
+  });
 }
 
 function parse(verb: Verb, args: string[]) {
@@ -143,6 +171,8 @@ function parse(verb: Verb, args: string[]) {
       options: {
         json: { type: 'boolean' },
         keep: { type: 'string' },
+        reason: { type: 'string' },
+        'no-hold': { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
       allowPositionals: true,
@@ -153,6 +183,37 @@ function parse(verb: Verb, args: string[]) {
       { cause },
     );
   }
+}
+
+function readReason(text: string | undefined): string | undefined {
+  if (text === undefined || isReason(text)) return text?.trim();
+  throw new ConfigurationError(
+    `--reason must be one line of 1 to ${LONGEST_REASON} characters, not ${JSON.stringify(text)}.`,
+  );
+}
+
+async function rollback(dir: string, id: string, { reason, isHeld }: Options): Promise<void> {
+  if (isHeld) {
+    print(`${(await rollbackAndHold(dir, id, reason)).id} is current.`);
+    process.stderr.write(`${whyHeld(dir)}\n`);
+    return;
+  }
+  const held = whyHeld(dir);
+  if (held !== undefined) throw new Error(`--no-hold contradicts the hold. ${held}`);
+  print(`${(await rollbackTo(dir, id)).id} is current.`);
+}
+
+async function hold(dir: string, id: string | undefined, { reason }: Options): Promise<void> {
+  const held = await holdCurrent(dir, id, reason, () => {
+    process.stderr.write('Publishing is paused. Waiting for the run that is under way to end …\n');
+  });
+  if (id !== undefined && held.id !== id) {
+    throw new Error(
+      `A run replaced ${id} before it ended. Publishing is held at ${held.id}. To serve and hold ${id}, run "cover-catalogue snapshot rollback ${id}".`,
+    );
+  }
+  print(`${held.id} is held.`);
+  process.stderr.write(`${whyHeld(dir)}\n`);
 }
 
 /** The generation that is meant: by its id, or the current one. */
@@ -167,25 +228,16 @@ function pickId(snapshotsDir: string, id: string | undefined): string {
 }
 
 function list(snapshotsDir: string, { json }: Options): void {
-  const generations = listGenerations(snapshotsDir).map(
-    ({ id, isCurrent, publishedAt, manifest, fault }) => ({
-      id,
-      current: isCurrent,
-      published_at: publishedAt.toISOString(),
-      counts: manifest?.counts ?? null,
-      fault: fault ?? null,
-    }),
-  );
+  const generations = readList(snapshotsDir);
   if (json) {
     print(JSON.stringify(generations));
     return;
   }
   if (generations.length === 0)
     process.stderr.write(`There is no generation in ${snapshotsDir} yet.\n`);
-  for (const { id, current, published_at, counts, fault } of generations) {
-    const what = counts === null ? fault : `${counts.games} games, ${counts.covers} covers`;
-    print(`${current ? '*' : ' '} ${id}  ${published_at.slice(0, 19)}Z  ${what}`);
-  }
+  for (const line of asLines(generations)) print(line);
+  const held = whyHeld(snapshotsDir);
+  if (held !== undefined) process.stderr.write(`${held}\n`);
 }
 
 function diff(snapshotsDir: string, from: string, to: string, { json }: Options): void {

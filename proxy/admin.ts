@@ -1,13 +1,10 @@
 /**
  * Health, readiness and metrics, on an address of their own: none of it is a client's business.
  */
-import { readFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:http';
-import path from 'node:path';
-import { STATUS_FILE } from '../format/layout.ts';
-import { parseStatus } from '../format/status-file.ts';
 import type { KeyStore } from './key-store.ts';
 import type { Metrics, Readings } from './metrics.ts';
+import { readDataTime, readHeld } from './publishing-state.ts';
 import type { Snapshots } from './snapshot/snapshots.ts';
 
 export interface AdminParts {
@@ -23,6 +20,7 @@ export function makeAdminServer(parts: AdminParts): Server {
 
   async function read(): Promise<Readings> {
     const current = snapshots.current();
+    const dataTime = current && (await readDataTime(parts.snapshotsDir, current.id));
     const agreedAt = keys.agreedAt();
     return {
       snapshot:
@@ -34,7 +32,8 @@ export function makeAdminServer(parts: AdminParts): Server {
               covers: current.manifest.counts.covers,
             },
       isRefusing: snapshots.refusal() !== undefined,
-      dataAge: await readDataAge(parts.snapshotsDir),
+      held: await readHeld(parts.snapshotsDir),
+      dataAge: dataTime === undefined ? undefined : secondsSince(dataTime),
       keys: keys.size(),
       keysAge: agreedAt === undefined ? undefined : secondsSince(agreedAt),
     };
@@ -42,7 +41,7 @@ export function makeAdminServer(parts: AdminParts): Server {
 
   /** Ready to answer: a generation and the keys are in memory, and the end has not been asked for. */
   async function readiness() {
-    const { snapshot, keys: known, dataAge, keysAge } = await read();
+    const { snapshot, held, keys: known, dataAge, keysAge } = await read();
     const refusal = snapshots.refusal();
     const isReady = snapshot !== undefined && known !== undefined && !parts.isStopping();
     return {
@@ -51,7 +50,9 @@ export function makeAdminServer(parts: AdminParts): Server {
       snapshot: snapshot?.id ?? null,
       snapshot_age_seconds: dataAge ?? null,
       refused: refusal === undefined ? null : { id: refusal.id, error: refusal.error.message },
+      held: held ?? null,
       keys: known ?? null,
+      keys_error: keys.fault() ?? null,
       keys_age_seconds: keysAge ?? null,
     };
   }
@@ -91,19 +92,6 @@ export function makeAdminServer(parts: AdminParts): Server {
         response.end(body);
       });
   });
-}
-
-/** How long ago the generator last found the snapshot to agree with the database, in seconds. */
-async function readDataAge(snapshotsDir: string): Promise<number | undefined> {
-  try {
-    const { current_as_of } = parseStatus(
-      await readFile(path.join(snapshotsDir, STATUS_FILE), 'utf8'),
-    );
-    return current_as_of === null ? undefined : secondsSince(Date.parse(current_as_of));
-  } catch {
-    // No run has ended yet, or its file is damaged: the age is unknown, the service is not.
-    return undefined;
-  }
 }
 
 function secondsSince(time: number): number {

@@ -7,12 +7,16 @@ export interface Follower {
   stop(): void;
 }
 
-/** @param step completes "cannot …" in the log when `refresh` fails, which is said once */
+/**
+ * @param step completes "cannot …" in the log when `refresh` fails, which is said once
+ * @param consequence what that means for the service
+ */
 export function follow(
   step: string,
   milliseconds: number,
   refresh: () => Promise<unknown>,
   log: Logger,
+  consequence: () => string = () => 'going on as before',
 ): Follower {
   let lastFault = '';
   let timer: NodeJS.Timeout | undefined;
@@ -24,7 +28,7 @@ export function follow(
       lastFault = '';
     } catch (error) {
       const { message } = error as Error;
-      if (message !== lastFault) log.warn({ err: error }, `cannot ${step}; going on as before`);
+      if (message !== lastFault) log.warn({ err: error }, `cannot ${step}; ${consequence()}`);
       lastFault = message;
     }
     if (!isStopped) timer = setTimeout(look, milliseconds);

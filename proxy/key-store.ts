@@ -8,12 +8,19 @@ import { LARGEST_KEYS_FILE, parseKeys } from '../format/keys-file.ts';
 import { KEYS_FILE } from '../format/layout.ts';
 import { type KeyRecord, type Keys, makeKeyTable, type SharedKey } from './key-table.ts';
 import { makeLargerWindow, makeRollingWindow } from './limits/rolling-window.ts';
+import { explainUnreadable } from './unreadable.ts';
 
 export interface KeyStore extends Keys {
   /** Every key that is known. */
   all(): Iterable<KeyRecord>;
-  /** Reads the file if it was replaced since. @returns whether it was read */
+  /**
+   * Reads the file if it was replaced since.
+   * @returns whether it was read
+   * @throws Error saying to an operator why it cannot be read; the keys stay as they were
+   */
   refresh(): Promise<boolean>;
+  /** Why the file could not be read when it was last looked at; undefined when it could. */
+  fault(): string | undefined;
   /** When the file last agreed with the database, in milliseconds of the wall clock. */
   agreedAt(): number | undefined;
 }
@@ -27,8 +34,21 @@ export function makeKeyStore(
   const table = makeKeyTable();
   let content: Buffer | undefined;
   let agreedAt: number | undefined;
+  let fault: string | undefined;
 
   async function refresh(): Promise<boolean> {
+    try {
+      const isNew = await read();
+      fault = undefined;
+      return isNew;
+    } catch (error) {
+      const explained = await explainUnreadable(error, file);
+      fault = explained.message;
+      throw explained;
+    }
+  }
+
+  async function read(): Promise<boolean> {
     const { mtimeMs, size } = await stat(file);
     if (mtimeMs === agreedAt) return false;
     if (size > LARGEST_KEYS_FILE) {
@@ -64,5 +84,5 @@ export function makeKeyStore(
     for (const move of moves) move();
   }
 
-  return { ...table, refresh, agreedAt: () => agreedAt };
+  return { ...table, refresh, fault: () => fault, agreedAt: () => agreedAt };
 }

@@ -98,7 +98,11 @@ async function main(): Promise<void> {
     isStopping: () => isStopping,
   });
   const snapshotFollower = follow('follow the snapshot', SNAPSHOT_POLL_MS, snapshots.refresh, log);
-  const keysFollower = follow('read the keys', KEYS_POLL_MS, keys.refresh, log);
+  const keysFollower = follow('read the keys', KEYS_POLL_MS, keys.refresh, log, () =>
+    keys.size() === undefined
+      ? 'requests with a key are answered 503'
+      : 'going on with the keys as last known',
+  );
   const usage = makeKeyUsage(snapshotsDir, keys.all, now, Date.now);
   const usageFollower = follow('say when keys were used', USAGE_INTERVAL_MS, usage.write, log);
   await Promise.all([snapshotFollower.start(), keysFollower.start()]);

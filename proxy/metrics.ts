@@ -6,6 +6,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import type { RouteLabel } from './http/handle.ts';
 import { ROUTES } from './http/routes.ts';
+import type { Held } from './publishing-state.ts';
 
 const LARGEST_STATUS = 600;
 
@@ -15,7 +16,9 @@ export interface Readings {
     | { readonly id: string; readonly games: number; readonly covers: number }
     | undefined;
   readonly isRefusing: boolean;
-  /** In seconds, since the snapshot last agreed with the database. */
+  /** Undefined unless an operator holds publishing. */
+  readonly held: Held | undefined;
+  /** In seconds, since the generation in service last agreed with the database. */
   readonly dataAge: number | undefined;
   readonly keys: number | undefined;
   /** In seconds, since the keys last agreed with the database. */
@@ -119,9 +122,12 @@ export function makeMetrics(threads: readonly Float64Array[]): Metrics {
     '1 while the published generation is damaged and an older one serves',
     (now) => Number(now.isRefusing),
   );
+  gauge('snapshot_held', '1 while an operator holds publishing', ({ held }) =>
+    Number(held !== undefined),
+  );
   gauge(
     'snapshot_age_seconds',
-    'Since the snapshot last agreed with the database',
+    'Since the generation in service last agreed with the database',
     (now) => now.dataAge,
   );
   gauge('api_keys', 'Keys known', (now) => now.keys);

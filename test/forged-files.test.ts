@@ -16,9 +16,10 @@ import {
 import path from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { encodeHold, isReason, parseHold } from '../format/hold-file.ts';
 import { encodeKeyUsage, parseKeyUsage } from '../format/key-usage.ts';
 import { encodeKeys, isKeyEntry, parseKeys } from '../format/keys-file.ts';
-import { COVER_INDEX, GAME_INDEX, PLATFORM_INDEX } from '../format/layout.ts';
+import { COVER_INDEX, GAME_INDEX, isGenerationId, PLATFORM_INDEX } from '../format/layout.ts';
 import { openRecordIndex } from '../format/record-index.ts';
 import { encodeStatus, parseStatus } from '../format/status-file.ts';
 import { makeRandom } from './catalogue/random.ts';
@@ -178,6 +179,13 @@ describe('the JSON files of a snapshots folder', () => {
     outcome: 'failed',
     current_as_of: '2026-11-21T09:00:00Z',
     error: 'It failed.',
+    agreed: [{ id: '000012-0123456789ab', at: '2026-11-21T09:00:00Z' }],
+  });
+  const hold = encodeHold({
+    id: '000012-0123456789ab',
+    since: '2026-11-21T10:00:00Z',
+    reason: 'The import is wrong.',
+    by: 'rollback',
   });
 
   test.each<[string, string, (text: string) => void]>([
@@ -198,9 +206,22 @@ describe('the JSON files of a snapshots folder', () => {
       'status.json',
       status,
       (text) => {
-        const { finished_at, current_as_of } = parseStatus(text);
+        const { finished_at, current_as_of, agreed } = parseStatus(text);
+        for (const { id, at } of agreed) {
+          expect([isGenerationId(id), Number.isNaN(Date.parse(at))]).toEqual([true, false]);
+        }
         expect(Date.parse(finished_at)).not.toBeNaN();
         expect(Date.parse(current_as_of ?? finished_at)).not.toBeNaN();
+      },
+    ],
+    [
+      'hold.json',
+      hold,
+      (text) => {
+        const { id, since, reason, by } = parseHold(text);
+        expect([isGenerationId(id), Number.isNaN(Date.parse(since))]).toEqual([true, false]);
+        expect(reason === null || isReason(reason)).toBe(true);
+        expect(['hold', 'rollback']).toContain(by);
       },
     ],
   ])(

@@ -4,10 +4,11 @@
  */
 import { spawnSync } from 'node:child_process';
 import { hash } from 'node:crypto';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { type Column, openColumns } from '../format/columns.ts';
+import { LARGEST_HOLD_FILE, LONGEST_REASON } from '../format/hold-file.ts';
 import { LARGEST_KEYS_FILE } from '../format/keys-file.ts';
 import {
   COVER_INDEX,
@@ -15,6 +16,7 @@ import {
   FIXED_FILES,
   FORMAT_VERSION,
   GAME_INDEX,
+  HOLD_FILE,
   isGenerationId,
   isSlug,
   MANIFEST,
@@ -103,6 +105,7 @@ describe('its tables name', () => {
       'key-usage.json',
       'status.json',
       'report.json',
+      'hold.json',
       'lock',
       'lock.holder',
     ]);
@@ -167,6 +170,15 @@ describe('its tables name', () => {
       'keys.json': membersOf(json('keys.json')),
       'status.json': membersOf(json('status.json')),
     });
+  });
+
+  test('every member of a hold, in order', async () => {
+    const { code } = await runProgram('generator/snapshot.ts', ['hold'], { SNAPSHOTS_DIR: dir });
+    expect(code).toBe(0);
+    const file = path.join(dir, HOLD_FILE);
+    const [members] = tablesOf('## `hold.json`');
+    expect(namesOf(members)).toEqual(membersOf(JSON.parse(readFileSync(file, 'utf8'))));
+    rmSync(file);
   });
 });
 
@@ -261,6 +273,8 @@ describe('its numbers are the code’s', () => {
   test('the limits and counts', () => {
     expect(LARGEST_MANIFEST).toBe(LARGEST_KEYS_FILE);
     expect(readme).toContain(`\`keys.json\`: ${LARGEST_MANIFEST / 2 ** 20} MiB each`);
+    expect(readme).toContain(`larger than ${LARGEST_HOLD_FILE / 2 ** 10} KiB`);
+    expect(readme).toContain(`at most ${LONGEST_REASON} characters`);
     expect(readme).toContain(`remove all but the last ${KEPT_GENERATIONS} and the current one`);
     expect(readme).toContain(`cut to ${LONGEST_QUERY} characters`);
     expect(readme).toContain(`Names that begin with \`${UNFINISHED_PREFIX}\``);

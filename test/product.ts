@@ -37,13 +37,19 @@ export function makeFolder(): string {
   return folder;
 }
 
-/** Starts a program of the product, such as "generator/main.ts". */
+/**
+ * Starts a program of the product, such as "generator/main.ts".
+ * @param wrapper a command that executes what stands behind it, such as `setpriv`
+ */
 export function startProgram(
   program: string,
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
+  wrapper: readonly string[] = [],
 ): ChildProcess {
-  const child = spawn(process.execPath, [...flagsOf(program), path.join(ROOT, program), ...args], {
+  const node = [process.execPath, ...flagsOf(program), path.join(ROOT, program), ...args];
+  const [command, ...rest] = [...wrapper, ...node] as [string, ...string[]];
+  const child = spawn(command, rest, {
     // Not the checkout: a developer's .env there must not reach a test.
     cwd: tmpdir(),
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...environment },
@@ -141,8 +147,9 @@ export interface RunningServer {
 export async function startServing(
   program: string,
   environment: Readonly<Record<string, string>>,
+  wrapper: readonly string[] = [],
 ): Promise<RunningServer> {
-  const child = startProgram(program, [], environment);
+  const child = startProgram(program, [], environment, wrapper);
   let log = '';
   child.stdout?.resume();
   const listening = await new Promise<Record<string, string>>((resolve, reject) => {
@@ -167,13 +174,10 @@ export interface RunningProxy extends RunningServer {
 export async function startProxy(
   snapshotsDir: string,
   environment: Readonly<Record<string, string>> = {},
+  wrapper: readonly string[] = [],
 ): Promise<RunningProxy> {
-  const server = await startServing('proxy/main.ts', {
-    SNAPSHOTS_DIR: snapshotsDir,
-    PORT: '0',
-    ADMIN_PORT: '0',
-    ...environment,
-  });
+  const own = { SNAPSHOTS_DIR: snapshotsDir, PORT: '0', ADMIN_PORT: '0', ...environment };
+  const server = await startServing('proxy/main.ts', own, wrapper);
   const { api = '', admin } = server.listening;
   const port = Number(api.split(':').at(-1));
   return { ...server, url: `http://${api}`, port, adminUrl: `http://${admin}` };

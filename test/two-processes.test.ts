@@ -1,10 +1,15 @@
 /**
- * Two processes: generators, rollbacks and prunes that meet in one snapshots folder take turns or
- * refuse, whatever the moment, and nothing that one of them said is done is lost.
+ * Two processes: generators, rollbacks, holds and prunes that meet in one snapshots folder take
+ * turns or refuse, whatever the moment, and nothing that one of them said is done is lost.
  */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { parseHold } from '../format/hold-file.ts';
+import { HOLD_FILE } from '../format/layout.ts';
 import { currentId, idsOnDisk, KEPT_GENERATIONS } from '../generator/generations.ts';
+import { removeHold } from '../generator/hold.ts';
 import { makeRandom } from './catalogue/random.ts';
 import { seededCatalogue } from './catalogue/seeded.ts';
 import { type Finished, generate, startProgram } from './product.ts';
@@ -18,15 +23,17 @@ import {
   startGenerator,
 } from './wholeness.ts';
 
-type Deed = 'generate' | 'rollback' | 'prune';
+type Deed = 'generate' | 'rollback' | 'prune' | 'hold';
 const MEETINGS: readonly (readonly [Deed, Deed])[] = [
   ['generate', 'generate'],
   ['generate', 'prune'],
   ['generate', 'rollback'],
   ['rollback', 'prune'],
+  ['generate', 'hold'],
 ];
 const KEPT_BY_PRUNE = 2;
-const ROUNDS = rounds(8, 200);
+const ROUNDS = rounds(10, 200);
+const HELD = 3;
 const LOCKED = 4;
 
 test(`${ROUNDS} meetings of two: one waits or refuses, and nothing is lost`, {
@@ -45,10 +52,19 @@ test(`${ROUNDS} meetings of two: one waits or refuses, and nothing is lost`, {
   function start(deed: Deed, target: string): Promise<Finished> {
     if (deed === 'generate') return finishInTime(startGenerator(database.url, dir, ['--json']));
     const args = {
-      rollback: ['rollback', target],
+      rollback: ['rollback', target, '--no-hold'],
+      hold: ['hold'],
       prune: ['prune', '--keep', String(KEPT_BY_PRUNE)],
     }[deed];
     return finishInTime(startProgram('generator/snapshot.ts', args, { SNAPSHOTS_DIR: dir }));
+  }
+
+  /** Once a hold has said that it is there, nothing is published until it is released. */
+  async function expectHeld(id: string, what: string): Promise<void> {
+    expect(parseHold(readFileSync(path.join(dir, HOLD_FILE), 'utf8')).id, what).toBe(id);
+    expect((await start('generate', id)).code, what).toBe(HELD);
+    expect(currentId(dir), what).toBe(id);
+    removeHold(dir);
   }
 
   let wholeRun = 0;
@@ -79,17 +95,20 @@ test(`${ROUNDS} meetings of two: one waits or refuses, and nothing is lost`, {
     // Whoever did not do it refused, and at least one did.
     const done = deeds.filter((_, i) => ended[i]?.code === 0);
     for (const { code, stdout, stderr } of ended) {
-      expect([0, LOCKED], what).toContain(code);
+      expect(deeds.includes('hold') ? [0, LOCKED, HELD] : [0, LOCKED], what).toContain(code);
       if (code === LOCKED) {
         expect(stdout, what).toBe('');
         expect(stderr, what).toMatch(/Another run \(process (?:\d+|unknown)\) works in/);
       }
     }
     expect(done.length, what).toBeGreaterThan(0);
+    // A hold waits for the lock.
+    if (deeds.includes('hold')) expect(done, what).toContain('hold');
     if (done.length === 1) figures.refused++;
     else figures.both++;
 
     const after = await expectCurrentVerifies(dir);
+    if (deeds.includes('hold')) await expectHeld(after, what);
     const made = deeds.flatMap((deed, i) =>
       deed === 'generate' && ended[i]?.code === 0 ? [JSON.parse(ended[i].stdout).id as string] : [],
     );
@@ -107,6 +126,6 @@ test(`${ROUNDS} meetings of two: one waits or refuses, and nothing is lost`, {
   expect(figures.refused).toBeGreaterThan(0);
   sayFigure(
     'Two processes',
-    `${ROUNDS} meetings: ${figures.refused} times the second refused with exit ${LOCKED}, ${figures.both} times they took turns; 0 lost, no debris`,
+    `${ROUNDS} meetings: ${figures.refused} times one refused with exit ${LOCKED}, or ${HELD} where it met a hold, ${figures.both} times they took turns; 0 lost, no debris`,
   );
 });

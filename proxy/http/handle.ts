@@ -30,6 +30,8 @@ const HOT_BYTES = 24 * 1024 * 1024;
 const ENTRY_BYTES = 400;
 /** Longer targets are hardly asked for twice. */
 const LONGEST_HOT_TARGET = 512;
+const NO_SNAPSHOT = 'No snapshot yet';
+const NO_KEYS = 'No API keys yet';
 
 export interface ApiParts {
   readonly snapshots: ThreadGenerations;
@@ -76,7 +78,8 @@ export function makeApi(parts: ApiParts): ApiHandler {
       return;
     }
     if (head.key !== undefined && !head.hasSeveralKeys && keys.size() === undefined) {
-      counts.count('none', refuseUnready(early()));
+      const isMissing = snapshots.current() === undefined;
+      counts.count('none', refuseUnready(early(), isMissing ? NO_SNAPSHOT : NO_KEYS));
       return;
     }
     const admission = admit(head, address);
@@ -146,7 +149,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
       return;
     }
     if (current === undefined) {
-      counts.count(route.name, refuseUnready(reply));
+      counts.count(route.name, refuseUnready(reply, NO_SNAPSHOT));
       return;
     }
     if (head.snapshot === undefined) {
@@ -218,8 +221,8 @@ function refuseMethod(reply: Reply): number {
   return sendError(reply, 405, 'Method not allowed', `Allow: ${ALLOWED_METHODS}\r\n`);
 }
 
-function refuseUnready(reply: Reply): number {
-  return sendError(reply, 503, 'No snapshot yet', 'Retry-After: 5\r\n');
+function refuseUnready(reply: Reply, text: string): number {
+  return sendError(reply, 503, text, 'Retry-After: 5\r\n');
 }
 
 function refuseGone(reply: Reply): number {

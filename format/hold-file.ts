@@ -1,0 +1,69 @@
+/**
+ * `hold.json`: publishing is paused. While the file exists, in whatever state, nobody publishes a
+ * generation, and the one that it names is never removed. Operators write it through
+ * `snapshot hold` and `snapshot rollback`, and remove it through `snapshot release`.
+ */
+import { HOLD_FILE, isGenerationId } from './layout.ts';
+
+const VERSION = 1;
+/** The largest file that is read, in bytes. */
+export const LARGEST_HOLD_FILE = 16 * 1024;
+/** The longest reason, in UTF-16 code units. */
+export const LONGEST_REASON = 500;
+
+const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
+/** A reason is shown in one line of a log or a terminal. */
+const CONTROL = /[\p{Cc}\u2028\u2029]/u;
+
+export interface Hold {
+  /** The generation that stays. */
+  readonly id: string;
+  /** When publishing was paused: RFC 3339 UTC. */
+  readonly since: string;
+  /** What the operator gave as the reason, or null. */
+  readonly reason: string | null;
+  /** Which command made or last moved the hold. */
+  readonly by: 'hold' | 'rollback';
+}
+
+/** The bytes of the file. */
+export function encodeHold({ id, since, reason, by }: Hold): string {
+  return `${JSON.stringify({ version: VERSION, id, since, reason, by }, null, 1)}\n`;
+}
+
+/**
+ * @param text the content of the file
+ * @throws Error naming the fault; a file of another version is refused naming both versions
+ */
+export function parseHold(text: string): Hold {
+  let found: Partial<Record<keyof Hold | 'version', unknown>>;
+  try {
+    found = JSON.parse(text) ?? {};
+  } catch (cause) {
+    throw new Error(`${HOLD_FILE} is damaged: it is not JSON.`, { cause });
+  }
+  const { version, id, since, reason, by } = found;
+  if (version !== VERSION) {
+    throw new Error(
+      `${HOLD_FILE} has version ${JSON.stringify(version)}; this program reads version ${VERSION}.`,
+    );
+  }
+  const damaged = (member: string) => new Error(`${HOLD_FILE} is damaged: "${member}" is wrong.`);
+  if (typeof id !== 'string' || !isGenerationId(id)) throw damaged('id');
+  if (typeof since !== 'string' || !TIME.test(since) || Number.isNaN(Date.parse(since))) {
+    throw damaged('since');
+  }
+  if (reason !== null && !isReason(reason)) throw damaged('reason');
+  if (by !== 'hold' && by !== 'rollback') throw damaged('by');
+  return { id, since, reason, by };
+}
+
+/** Whether a value can be the reason of a hold: one line of text that is neither blank nor too long. */
+export function isReason(value: unknown): value is string {
+  return (
+    typeof value === 'string' &&
+    value.trim() !== '' &&
+    value.length <= LONGEST_REASON &&
+    !CONTROL.test(value)
+  );
+}

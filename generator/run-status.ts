@@ -1,0 +1,55 @@
+/**
+ * Writes `status.json` at the end of a run: how it ended, and when each generation was last found
+ * to agree with the database.
+ */
+import { mkdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { STATUS_FILE } from '../format/layout.ts';
+import { encodeStatus, parseStatus, type RunStatus } from '../format/status-file.ts';
+import { replaceFile } from './atomic-file.ts';
+import { idsOnDisk } from './generations.ts';
+
+/** How a run ended, and the generation that agrees with the database now, if it read all of it. */
+export type RunEnd =
+  | { readonly outcome: 'published' | 'unchanged'; readonly id: string }
+  | { readonly outcome: 'held' | 'refused' | 'failed'; readonly error: string };
+
+/** @throws Error when a run that found the database to agree cannot say so */
+export function saveStatus(snapshotsDir: string, end: RunEnd): void {
+  const file = path.join(snapshotsDir, STATUS_FILE);
+  const now = `${new Date().toISOString().slice(0, 19)}Z`;
+  try {
+    const known = readStatus(file);
+    mkdirSync(snapshotsDir, { recursive: true });
+    const status: RunStatus = {
+      finished_at: now,
+      outcome: end.outcome,
+      current_as_of: 'id' in end ? now : (known?.current_as_of ?? null),
+      error: 'id' in end ? null : end.error,
+      agreed: agreementsOf(snapshotsDir, known, 'id' in end ? { id: end.id, at: now } : undefined),
+    };
+    replaceFile(file, encodeStatus(status), 0o644);
+  } catch (cause) {
+    // A folder that cannot take it must not hide the error that was.
+    if ('id' in end) throw cause;
+  }
+}
+
+/** What was known of the generations that are still there, and what this run found. */
+function agreementsOf(
+  snapshotsDir: string,
+  known: RunStatus | undefined,
+  found: RunStatus['agreed'][number] | undefined,
+): RunStatus['agreed'] {
+  const ids = idsOnDisk(snapshotsDir);
+  const earlier = known?.agreed.filter(({ id }) => id !== found?.id && ids.includes(id)) ?? [];
+  return found === undefined ? earlier : [found, ...earlier];
+}
+
+function readStatus(file: string): RunStatus | undefined {
+  try {
+    return parseStatus(readFileSync(file, 'utf8'));
+  } catch {
+    return undefined;
+  }
+}

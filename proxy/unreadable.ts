@@ -1,0 +1,38 @@
+/**
+ * Why a file cannot be read, said so that an operator can fix it: where a permission is missing, the
+ * mode and the owner of what refuses. The text names paths and is never for clients.
+ */
+import type { Stats } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import path from 'node:path';
+
+/** @param file the path whose reading failed with `error` */
+export async function explainUnreadable(error: unknown, file: string): Promise<Error> {
+  const { code, message } = error as NodeJS.ErrnoException;
+  const name = path.basename(file);
+  if (code === 'ENOENT') {
+    return new Error(`There is no ${name} in ${path.dirname(file)}.`, { cause: error });
+  }
+  if (code === 'EACCES' || code === 'EPERM') {
+    return new Error(`${name} cannot be read: ${await explainDenial(file)}`, { cause: error });
+  }
+  if (code !== undefined) {
+    return new Error(`${name} cannot be read: ${message}.`, { cause: error });
+  }
+  return error as Error;
+}
+
+/** The file itself, or the first folder on the way up that can be looked at: that one refuses. */
+async function explainDenial(file: string): Promise<string> {
+  for (let target = path.resolve(file); ; target = path.dirname(target)) {
+    const found = await stat(target).catch(() => undefined);
+    if (found !== undefined) return `permission denied. ${target} has ${describe(found)}.`;
+    if (target === path.dirname(target)) return 'permission denied.';
+  }
+}
+
+function describe({ mode, uid, gid }: Stats): string {
+  const own = `uid ${process.geteuid?.()} and gid ${process.getegid?.()}`;
+  const bits = (mode & 0o7777).toString(8).padStart(4, '0');
+  return `mode ${bits} and belongs to uid ${uid} and gid ${gid}; the proxy runs as ${own}`;
+}
