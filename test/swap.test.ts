@@ -1,15 +1,13 @@
 /** Generations that come and go under load: nobody notices, no answer is of two of them. */
-import { readdirSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import { readlinkSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { Pool } from 'undici';
 import { expect, test } from 'vitest';
-import type { Row } from '../database/database.ts';
 import { CURRENT, GENERATIONS, MANIFEST } from '../format/layout.ts';
 import { KEPT_GENERATIONS } from '../generator/generations.ts';
-import { openSnapshots, type Snapshots } from '../proxy/snapshot/snapshots.ts';
-import type { Catalogue } from './catalogue/catalogue.ts';
-import { seededCatalogue } from './catalogue/seeded.ts';
+import { openSnapshots } from '../proxy/snapshot/snapshots.ts';
 import { makeSqlite } from './catalogue/snapshots.ts';
+import { askByName, makeGenerations, markedCatalogue, pointTo } from './marked-generations.ts';
 import { generate, makeFolder, send, startProxy, testKey, until, writeKeys } from './product.ts';
 import { rounds, sayFigure } from './rounds.ts';
 
@@ -24,37 +22,10 @@ const SEARCH_PAGES = Array.from(
 const key = testKey(1);
 const headers = { 'x-api-key': key.key };
 
-/** A catalogue whose every platform, game and cover names it, so that no body is in another one. */
-function markedCatalogue(mark: string): Catalogue {
-  const catalogue = seededCatalogue({ games: GAMES, seed: 3 });
-  const marked = (rows: Iterable<Row>, place: number) =>
-    [...rows].map((row) => row.map((value, column) => (column === place ? mark : value)));
-  return {
-    ...catalogue,
-    platforms: [...catalogue.platforms].map(([id, slug, name]) => [id, slug, `${name} ${mark}`]),
-    games: marked(catalogue.games, 5),
-    covers: marked(catalogue.covers, 2),
-  };
-}
-
-/** A snapshots folder with a generation of each mark. @returns the ids in that order */
-async function makeGenerations(marks: readonly string[]): Promise<{ dir: string; ids: string[] }> {
-  const dir = path.join(makeFolder(), 'snapshots');
-  for (const mark of marks) await generate(await makeSqlite(markedCatalogue(mark)), dir);
-  writeKeys(dir, [key]);
-  return { dir, ids: readdirSync(path.join(dir, GENERATIONS)).sort() };
-}
-
-function pointTo(dir: string, id: string): void {
-  const next = path.join(dir, 'next');
-  symlinkSync(path.join(GENERATIONS, id), next);
-  renameSync(next, path.join(dir, CURRENT));
-}
-
 test(`${SWAPS} swaps under load fail no request and mix no response`, {
   timeout: 600_000,
 }, async () => {
-  const { dir, ids } = await makeGenerations(['first', 'second']);
+  const { dir, ids } = await makeGenerations(GAMES, ['first', 'second'], key);
   const expected = new Map<string, ReadonlyMap<string, string>>();
   for (const id of ids) expected.set(id, await readAll(dir, id));
   const targets = [...(expected.get(ids[0] as string)?.keys() ?? [])];
@@ -160,7 +131,7 @@ async function readAll(dir: string, id: string): Promise<ReadonlyMap<string, str
 }
 
 test('a crawl that names its snapshot sees one catalogue over a swap, until it is gone', async () => {
-  const { dir, ids } = await makeGenerations(['older', 'newer']);
+  const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
   const [older, newer] = ids as [string, string];
   pointTo(dir, older);
   const proxy = await startProxy(dir);
@@ -189,21 +160,11 @@ test('a crawl that names its snapshot sees one catalogue over a swap, until it i
   await restarted.stop();
 });
 
-/** A word of the catalogue that a generation holds, or why it is not there. */
-function askByName(snapshots: Snapshots, id: string): Promise<string> {
-  return new Promise((resolve) => {
-    snapshots.pinned(id, (found) => {
-      const text = typeof found === 'string' ? found : found.game(0).bytes.toString();
-      resolve(/"description":"(\w+)"/.exec(text)?.[1] ?? text);
-    });
-  });
-}
-
 // A process that has just begun, and one that has run for weeks.
 test.each([0, 5_000_000_000])(
   'a generation that is removed serves those who ask on, and is gone a minute after them (clock at %i)',
   async (started) => {
-    const { dir, ids } = await makeGenerations(['older', 'newer']);
+    const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
     const [older, newer] = ids as [string, string];
     let now = 0;
     const events = { swapped: () => {}, refused: () => {} };
@@ -230,7 +191,7 @@ test.each([0, 5_000_000_000])(
 );
 
 test('a kept generation that is not open is opened for who names it', async () => {
-  const { dir, ids } = await makeGenerations(['older', 'newer']);
+  const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
   const [older] = ids as [string, string];
   const proxy = await startProxy(dir);
   const replies = await Promise.all(
@@ -250,7 +211,7 @@ test('of what the generator made the kept generations answer by their names, and
   const dir = path.join(makeFolder(), 'snapshots');
   const ids: string[] = [];
   for (let run = 0; run < KEPT_GENERATIONS + 2; run++) {
-    await generate(await makeSqlite(markedCatalogue(`run ${run}`)), dir);
+    await generate(await makeSqlite(markedCatalogue(GAMES, `run ${run}`)), dir);
     ids.push(path.basename(readlinkSync(path.join(dir, CURRENT))));
   }
   writeKeys(dir, [key]);
@@ -281,7 +242,7 @@ test('of what the generator made the kept generations answer by their names, and
 
 test('started before the first generation it answers 503, then serves', async () => {
   const dir = path.join(makeFolder(), 'snapshots');
-  const source = await makeGenerations(['only']);
+  const source = await makeGenerations(GAMES, ['only'], key);
   const proxy = await startProxy(dir);
   const ask = () => send(`${proxy.url}/api/v1/stats`, { headers });
   const early = await ask();
@@ -296,7 +257,7 @@ test('started before the first generation it answers 503, then serves', async ()
 });
 
 test('a damaged generation is refused, named by /readyz, and the old one stays', async () => {
-  const { dir, ids } = await makeGenerations(['older', 'newer']);
+  const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
   const [older, newer] = ids as [string, string];
   pointTo(dir, older);
   const proxy = await startProxy(dir);

@@ -1,0 +1,321 @@
+/**
+ * Generations that clients ask for by name: however many are asked for in turn, few are open, at
+ * most one of them with packs in memory, and every request gets its own generation's answer.
+ */
+import { once } from 'node:events';
+import { readdirSync, readFileSync, readlinkSync, statSync } from 'node:fs';
+import { type AddressInfo, BlockList } from 'node:net';
+import path from 'node:path';
+import { pino } from 'pino';
+import { Pool } from 'undici';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { CURRENT, GENERATIONS } from '../format/layout.ts';
+import { makeApi } from '../proxy/http/handle.ts';
+import { makeServer } from '../proxy/http/server.ts';
+import { makeKeyStore } from '../proxy/key-store.ts';
+import { makeAddressLimits } from '../proxy/limits/address-limits.ts';
+import { makeRequestCounts, newCounts } from '../proxy/metrics.ts';
+import type { Generation } from '../proxy/snapshot/generation.ts';
+import { openFiles, planOpening } from '../proxy/snapshot/open-files.ts';
+import { MOST_OPEN_PACKS } from '../proxy/snapshot/pack-files.ts';
+import { openSnapshots, type Snapshots } from '../proxy/snapshot/snapshots.ts';
+import {
+  MOST_WAITING,
+  makeThreadGenerations,
+  type Unavailable,
+} from '../proxy/snapshot/thread-generations.ts';
+import { askByName, makeGenerations, pointTo } from './marked-generations.ts';
+import { makeContractChecker } from './openapi.ts';
+import { type RunningProxy, send, startProxy, testKey } from './product.ts';
+import { rounds, sayFigure } from './rounds.ts';
+
+const MARKS = ['first', 'second', 'third', 'fourth', 'fifth'];
+const CLIENTS = 50;
+/** Enough that no two indexes fit into a megabyte, the least that a proxy can be given. */
+const GAMES = rounds(4_000, 150_000);
+const ROUNDS = rounds(1, 20);
+/** What a proxy's heap may come to besides, however many generations are asked for. */
+const MARGIN_MB = 150;
+const PLATFORMS = 60;
+
+const key = testKey(1);
+let dir: string;
+let ids: string[];
+
+beforeAll(async () => {
+  ({ dir, ids } = await makeGenerations(GAMES, MARKS, key));
+}, 3_600_000);
+
+const folderOf = (id: string) => path.join(dir, GENERATIONS, id);
+const indexBytes = (id: string) =>
+  readdirSync(path.join(folderOf(id), 'index'))
+    .map((name) => statSync(path.join(folderOf(id), 'index', name)).size)
+    .reduce((sum, size) => sum + size, 0);
+
+describe('with room for two besides the current one', () => {
+  let snapshots: Snapshots;
+  let now: number;
+  const refused: string[] = [];
+
+  function start(room = 2.5): void {
+    now = 0;
+    refused.length = 0;
+    const events = { swapped: () => {}, refused: (id: string) => refused.push(id) };
+    const mostMemory = indexBytes(ids[0] as string) * room;
+    snapshots = openSnapshots(dir, mostMemory, events, () => now++);
+  }
+  const open = () => snapshots.store.opened().map(({ id }) => ids.indexOf(id));
+  const withPacks = () =>
+    snapshots.store
+      .opened()
+      .filter(({ packsInMemory }) => packsInMemory > 0)
+      .map(({ id }) => ids.indexOf(id));
+  const ask = (number: number) => askByName(snapshots, ids[number] as string);
+  const publish = async (number: number) => {
+    pointTo(dir, ids[number] as string);
+    await snapshots.refresh();
+  };
+
+  test('the one that was used least recently makes room, and all answer', async () => {
+    start();
+    await publish(0);
+    for (const [number, expected] of [
+      [1, [0, 1]],
+      [2, [0, 1, 2]],
+      // Used again, so that the other makes room.
+      [1, [0, 1, 2]],
+      [3, [0, 1, 3]],
+      [4, [0, 3, 4]],
+      [0, [0, 3, 4]],
+      [1, [0, 4, 1]],
+    ] as const) {
+      expect(await ask(number)).toBe(MARKS[number]);
+      expect(open()).toEqual(expected);
+      expect(withPacks()).toEqual([0]);
+    }
+    expect(refused).toEqual([]);
+    snapshots.close();
+  });
+
+  test('all who wait for several are answered, and few are open meanwhile', async () => {
+    start(1);
+    await publish(0);
+    const asked = Array.from({ length: 200 }, (_, i) => i % MARKS.length);
+    let most = 0;
+    const watch = setInterval(() => {
+      most = Math.max(most, open().length);
+    }, 1);
+    expect(await Promise.all(asked.map(ask))).toEqual(asked.map((number) => MARKS[number]));
+    clearInterval(watch);
+    expect(most).toBe(2);
+    snapshots.close();
+  });
+
+  test('a swap makes room first, and the one that was current keeps its packs, alone', async () => {
+    start(1.6);
+    await publish(0);
+    await ask(1);
+    expect(open()).toEqual([0, 1]);
+    await publish(2);
+    expect(open()).toEqual([0, 2]);
+    expect(withPacks()).toEqual([0, 2]);
+    // It was asked for before the swap and is asked for again: the crawl goes on.
+    expect(await ask(1)).toBe('second');
+    expect(open()).toEqual([2, 1]);
+    expect(withPacks()).toEqual([2]);
+    snapshots.close();
+  });
+
+  test('of two that were current before, one keeps its packs', async () => {
+    start(1_000);
+    for (const number of [0, 1, 2]) await publish(number);
+    expect(open()).toEqual([1, 2]);
+    expect(withPacks()).toEqual([1, 2]);
+    expect(await ask(0)).toBe('first');
+    expect(open()).toEqual([1, 2, 0]);
+    expect(withPacks()).toEqual([1, 2]);
+    // Back to one that is open with its packs, and to one that is open without.
+    await publish(1);
+    expect(withPacks()).toEqual([1, 2]);
+    await publish(0);
+    expect(withPacks()).toEqual([1, 0]);
+    expect(snapshots.current()?.id).toBe(ids[0]);
+    expect(await ask(2)).toBe('third');
+    snapshots.close();
+  });
+
+  test('requests during a swap, for whatever generation, get its answers', async () => {
+    start(1);
+    await publish(0);
+    for (const number of [1, 2, 3, 4, 0]) {
+      const swapping = publish(number);
+      expect(await Promise.all(MARKS.map((_, other) => ask(other)))).toEqual(MARKS);
+      await swapping;
+      expect(snapshots.current()?.id).toBe(ids[number]);
+      expect(open().length).toBeLessThanOrEqual(2);
+    }
+    snapshots.close();
+  });
+
+  test('those that nobody asked for during a minute are let go', async () => {
+    start(1_000);
+    await publish(0);
+    for (const number of [1, 2]) await ask(number);
+    now += 59_000;
+    await ask(2);
+    now += 59_000;
+    await snapshots.refresh();
+    expect(open()).toEqual([0, 2]);
+    snapshots.close();
+  });
+});
+
+test('requests that cannot wait for a generation get 503 and are told to come back', async () => {
+  const keys = makeKeyStore(dir, () => {});
+  await keys.refresh();
+  const log = pino({ level: 'silent' });
+  const api = makeApi({
+    snapshots: {
+      current: () => ({}) as Generation,
+      pinned: (_, use) => use('busy'),
+      close() {},
+    },
+    ...{ keys, addresses: makeAddressLimits(60), trustedProxies: new BlockList() },
+    ...{ counts: makeRequestCounts(newCounts()), log, now: () => performance.now() },
+  });
+  const { server } = makeServer(api, () => {}, log);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  const headers = { 'x-api-key': key.key, 'x-snapshot': ids[0] as string };
+  const reply = await send(`http://127.0.0.1:${port}/api/v1/stats`, { headers });
+  expect([reply.status, reply.text]).toEqual([503, '{"error":"Snapshot busy"}']);
+  expect(reply.headers['retry-after']).toBe('5');
+  makeContractChecker().check('GET', '/api/v1/stats', 503, reply.headers, reply.text);
+  server.closeAllConnections();
+  server.close();
+});
+
+describe('the requests of one thread', () => {
+  const filesOf = (number: number) => {
+    const id = ids[number] as string;
+    const order = { dir: folderOf(id), id, mostMemory: undefined, known: undefined };
+    return openFiles(planOpening(order));
+  };
+  const wait = (thread: ReturnType<typeof makeThreadGenerations>, id: string) => {
+    const answers: (string | Unavailable)[] = [];
+    thread.pinned(id, (found: Generation | Unavailable) => {
+      answers.push(typeof found === 'string' ? found : found.game(0).bytes.toString());
+    });
+    return answers;
+  };
+
+  test('that wait are all answered before the generation is forgotten, which comes next', async () => {
+    const asked: string[] = [];
+    const thread = makeThreadGenerations(
+      (id) => asked.push(id),
+      () => 0,
+    );
+    const id = ids[1] as string;
+    const answers = Array.from({ length: 50 }, () => wait(thread, id));
+    expect(asked).toEqual([id]);
+    thread.opened(id, filesOf(1));
+    // Not all at once: others must have their turn.
+    expect(answers.flat().length).toBeLessThan(10);
+    const forgotten = thread.forget(id);
+    // What comes now is for the store to decide.
+    wait(thread, id);
+    expect(asked).toEqual([id, id]);
+    await forgotten;
+    expect(answers.map((list) => list.length)).toEqual(answers.map(() => 1));
+    for (const [answer] of answers) expect(answer).toContain('"second"');
+  });
+
+  test('may wait, but not in any number', () => {
+    const thread = makeThreadGenerations(
+      () => {},
+      () => 0,
+    );
+    const id = ids[1] as string;
+    const other = ids[2] as string;
+    for (let i = 0; i < MOST_WAITING; i++)
+      expect(wait(thread, i % 2 === 0 ? id : other)).toEqual([]);
+    expect(wait(thread, id)).toEqual(['busy']);
+    thread.opened(id, 'gone');
+    expect(wait(thread, id)).toEqual([]);
+    thread.close();
+  });
+});
+
+/** The files of generations that a process has open. */
+function openFilesOf(proxy: RunningProxy): string[] {
+  const folder = `/proc/${proxy.child.pid}/fd`;
+  const names = readdirSync(folder).flatMap((descriptor) => {
+    try {
+      return readlinkSync(path.join(folder, descriptor));
+    } catch {
+      // It was closed since.
+      return [];
+    }
+  });
+  return names.filter((name) => name.startsWith(path.join(dir, GENERATIONS)));
+}
+
+function residentMb(proxy: RunningProxy, name: 'VmRSS' | 'VmHWM'): number {
+  const status = readFileSync(`/proc/${proxy.child.pid}/status`, 'utf8');
+  return (Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1]) * 1024) / 1e6;
+}
+
+test.each([1, 2])(
+  `${CLIENTS} clients that ask for ${MARKS.length} generations in turn take no more memory or files than two (%i threads)`,
+  { timeout: rounds(120_000, 3_600_000) },
+  async (threads) => {
+    pointTo(dir, ids[0] as string);
+    const proxy = await startProxy(dir, {
+      SNAPSHOT_MEMORY_MB: '1',
+      PROXY_THREADS: String(threads),
+    });
+    const pool = new Pool(proxy.url, { connections: CLIENTS });
+    const ask = async (target: string, id: string) => {
+      const headers = { 'x-api-key': key.key, 'x-snapshot': id };
+      const reply = await pool.request({ method: 'GET', path: `/api/v1${target}`, headers });
+      const text = await reply.body.text();
+      expect([reply.statusCode, reply.headers['x-snapshot']], text).toEqual([200, id]);
+      expect(text).toContain(`"${MARKS[ids.indexOf(id)]}"`);
+    };
+    const opened = residentMb(proxy, 'VmRSS');
+    let mostFiles = 0;
+    let answers = 0;
+    const watch = setInterval(() => {
+      mostFiles = Math.max(mostFiles, openFilesOf(proxy).length);
+    }, 5);
+    await Promise.all(
+      Array.from({ length: CLIENTS }, async (_, client) => {
+        for (let turn = 0; turn < ROUNDS * MARKS.length; turn++) {
+          const id = ids[(client + turn) % ids.length] as string;
+          for (let page = 1; page <= 2; page++, answers++) {
+            await ask(`/search?per_page=50&page=${(turn % 20) + page}`, id);
+          }
+          // Publishing goes on meanwhile.
+          if (client === 0 && turn % 3 === 2) pointTo(dir, ids[turn % ids.length] as string);
+        }
+      }),
+    );
+    clearInterval(watch);
+    // The current one and that before it have their packs open, one that is named but a few.
+    expect(mostFiles).toBeGreaterThan(0);
+    expect(mostFiles).toBeLessThanOrEqual(3 * 2 * PLATFORMS + threads * MOST_OPEN_PACKS);
+    expect(mostFiles).toBeLessThan(MARKS.length * 2 * PLATFORMS);
+    const highest = residentMb(proxy, 'VmHWM');
+    const index = indexBytes(ids[0] as string) / 1e6;
+    expect(highest).toBeLessThan(opened + 2 * index + MARGIN_MB);
+    expect(proxy.log()).not.toContain('"level":50');
+    sayFigure(
+      'Swaps are invisible',
+      `${answers} answers of ${MARKS.length} generations to ${CLIENTS} clients in turn, ${threads} threads: ${mostFiles} files open, ${Math.round(opened)} MB with one of ${Math.round(index)} MB, at most ${Math.round(highest)} MB`,
+    );
+    await pool.close();
+    await proxy.stop();
+    expect(readlinkSync(path.join(dir, CURRENT))).toContain(GENERATIONS);
+  },
+);
