@@ -6,6 +6,7 @@ import { hashKey, isWellFormedKey, makeKey, SHOWN_CHARACTERS } from '../format/a
 import { encodeKeys, type KeyEntry, parseKeys } from '../format/keys-file.ts';
 import { makeRandom } from './catalogue/random.ts';
 
+const HASH = 'a'.repeat(64);
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
 /** The checksum as the contract says it: CRC-32 in base62, six characters. */
@@ -60,6 +61,8 @@ describe('a key', () => {
       `cck_${'-'.repeat(32)}`,
       `cck_${'é'.repeat(32)}`,
       `abc_${'a'.repeat(32)}`,
+      `xcck_${'a'.repeat(32)}`,
+      `cck_${'a'.repeat(33)}`,
     ]) {
       expect(isWellFormedKey(withChecksum(body)), body).toBe(false);
     }
@@ -87,6 +90,7 @@ describe('the keys file', () => {
     expect(parseKeys(text)).toEqual([keys[1], keys[2], keys[0]]);
     expect(text.split('\n')).toHaveLength(keys.length + 3);
     expect(encodeKeys([...keys].reverse())).toBe(text);
+    expect(encodeKeys([])).toBe('{"version":1,"keys":[]}\n');
     expect(parseKeys(encodeKeys([]))).toEqual([]);
   });
 
@@ -104,9 +108,9 @@ describe('the keys file', () => {
 
   const wrong: object[] = [
     ...['1', 1.5, null, 2 ** 53].map((id) => ({ id })),
-    ...[null, 'ab', 'A'.repeat(64), `${'a'.repeat(64)}\n`].map((hash) => ({ hash })),
+    ...[null, 'ab', 'A'.repeat(64), `${HASH}\n`, `x${HASH}`, [HASH]].map((hash) => ({ hash })),
     ...['pending', 1, null].map((state) => ({ state })),
-    ...[0, -1, 1.5, '120', null].map((limit) => ({ limit })),
+    ...[0, -1, 1.5, 1_000_001, '120', null].map((limit) => ({ limit })),
   ];
 
   test.each([

@@ -137,7 +137,11 @@ describe.each(NAMES.map((name, place) => ({ name, place })))('$name', ({ place }
       expect(reply.bytes.length).toBe(0);
       expect(reply.headers.etag).toBe(etag);
       expect(reply.headers['x-snapshot']).toBe(headers['x-snapshot']);
+      expect(reply.headers['cache-control']).toBe('private, no-cache');
+      expect(reply.headers.vary).toBe('Accept-Encoding');
+      expect(reply.headers.link).toBe(headers.link);
       expect(reply.headers['content-length']).toBeUndefined();
+      expect(reply.headers['content-type']).toBeUndefined();
     }
     expect((await get(endpoint().path, { 'if-none-match': '"0000000000000000"' })).status).toBe(
       200,
@@ -363,6 +367,24 @@ describe('under the base', () => {
       next: `${base}?page=2&per_page=2`,
       last: `${base}?page=${total_pages}&per_page=2`,
     });
+    const second = await get('/platforms/snes/games?per_page=2&page=2');
+    expect(links(second)).toEqual({
+      first: `${base}?page=1&per_page=2`,
+      prev: `${base}?page=1&per_page=2`,
+      next: `${base}?page=3&per_page=2`,
+      last: `${base}?page=${total_pages}&per_page=2`,
+    });
+    const end = await get(`/platforms/snes/games?per_page=2&page=${total_pages}`);
+    expect(links(end)).toEqual({
+      first: `${base}?page=1&per_page=2`,
+      prev: `${base}?page=${total_pages - 1}&per_page=2`,
+      last: `${base}?page=${total_pages}&per_page=2`,
+    });
+    const none = await get('/search?q=nothingofthatname&page=3');
+    expect(none.json).toEqual({ data: [], page: 3, per_page: 50, total: 0, total_pages: 0 });
+    expect(links(none)).toEqual({
+      first: '/api/v1/search?q=nothingofthatname&page=1&per_page=50',
+    });
     const past = await get(`/platforms/snes/games?per_page=2&page=${total_pages + 7}`);
     expect(past.status).toBe(200);
     expect(past.json).toEqual({ data: [], page: total_pages + 7, per_page: 2, total, total_pages });
@@ -397,6 +419,16 @@ describe('outside the base', () => {
     expect(missing.text).toBe('{"error":"Not found"}');
     expect(missing.headers['x-ratelimit-limit']).toBeUndefined();
     expect((await send(`${proxy.url}/`, { method: 'POST' })).status).toBe(405);
+    for (const path of ['/api', '/api/v10/stats', '/API/v1/stats', '/x/api/v1/stats']) {
+      const outside = await send(proxy.url + path);
+      expect(outside.status, path).toBe(404);
+      expect(outside.headers['x-ratelimit-limit'], path).toBeUndefined();
+    }
+    for (const path of ['/api/v1', '/api/v1?page=1', '/api/v1/']) {
+      const inside = await send(proxy.url + path);
+      expect(inside.status, path).toBe(401);
+      expect(inside.headers['x-ratelimit-limit'], path).toBe('1000000');
+    }
   });
 
   test('keeps health and metrics off the public port', async () => {

@@ -89,6 +89,31 @@ describe('columns', () => {
     );
   });
 
+  test('of a file that begins with anything but the magic are refused', () => {
+    const file = encode({ a: Uint8Array.of(1) });
+    for (let byte = 0; byte < 8; byte++) {
+      const other = file.with(byte, (file[byte] as number) ^ 1);
+      expect(() => openColumns(other, 'some.bin')).toThrow(
+        'some.bin is not an index file: it does not begin with "CCCOLUMN".',
+      );
+    }
+  });
+
+  test('have a directory of at most 65,536 bytes that ends inside the file', () => {
+    const padded = (length: number) => withDirectory(`{${' '.repeat(length - 2)}}`);
+    expect(openColumns(padded(65_536), 'some.bin')).toEqual({});
+    expect(() => openColumns(padded(65_537), 'some.bin')).toThrow(
+      'some.bin is damaged: its directory of 65537 bytes does not fit.',
+    );
+    const file = withDirectory('{}');
+    file[12] = file.length - 16;
+    expect(() => openColumns(file, 'some.bin')).toThrow('its directory is not JSON');
+    file[12] = file.length - 15;
+    expect(() => openColumns(file, 'some.bin')).toThrow(
+      `some.bin is damaged: its directory of ${file.length - 15} bytes does not fit.`,
+    );
+  });
+
   test.each([0, 2, 255])('of version %i are refused naming both versions', (version) => {
     const file = encode({});
     file[8] = version;

@@ -35,6 +35,9 @@ function expectRefused(text: string, fault: string): void {
 test('a manifest is read as it was made, whatever the order of its files', () => {
   expect(parseManifest(encodeManifest(manifest))).toEqual(manifest);
   expect(makeManifest({ ...content, files: [...content.files].reverse() }, 7)).toEqual(manifest);
+  expect(manifest.files.map(({ path }) => path)).toEqual(
+    content.files.map(({ path }) => path).toSorted(),
+  );
   const withoutCovers = makeManifest({ ...content, latest_cover_at: null }, 1);
   expect(parseManifest(encodeManifest(withoutCovers))).toEqual(withoutCovers);
 });
@@ -94,7 +97,8 @@ describe('a manifest is refused', () => {
   test.each([2, 0, '1', null, undefined])('of format version %j, naming both', (version) => {
     const other = JSON.stringify({ ...manifest, format_version: version });
     expect(() => parseManifest(other)).toThrow(
-      `manifest.json has format version ${JSON.stringify(version)}; this program reads version 1.`,
+      `manifest.json has format version ${JSON.stringify(version)}; this program reads version 1. ` +
+        'Generate again with this program, or serve with the one that wrote it.',
     );
   });
 
@@ -123,7 +127,14 @@ describe('a manifest is refused', () => {
     const counts = { ...manifest.counts, games: 3 };
     expectRefused(JSON.stringify({ ...manifest, counts }), '"id" does not fit the content');
     expect(parseManifest(change({ sequence: 8, counts })).counts).toEqual(counts);
-    expectRefused(change({ files: manifest.files.slice(1) }), '"files" does not hold');
+    for (const id of ['', '../x', manifest.id.slice(1), `${manifest.id}0`]) {
+      expectRefused(JSON.stringify({ ...manifest, id }), '"id" is not an id of a generation');
+    }
+    const fixed = [layout.PLATFORMS, layout.STATS];
+    expectRefused(
+      change({ files: manifest.files.filter(({ path }) => !fixed.includes(path)) }),
+      '"files" does not hold platforms.json, stats.json.',
+    );
   });
 
   const file = { path: 'games/nes.json', size: 1, sha256 };
@@ -143,7 +154,9 @@ describe('a manifest is refused', () => {
       change({ files: [...manifest.files, twice] }),
       `"files" holds ${twice?.path} twice`,
     );
-    const hashes = [sha256.slice(1), sha256.toUpperCase(), null].map((sha256) => ({ sha256 }));
+    const hashes = [
+      ...[sha256.slice(1), `x${sha256}`, `${sha256}0`, sha256.toUpperCase(), [sha256], null],
+    ].map((sha256) => ({ sha256 }));
     for (const wrong of [{ size: -1 }, { size: '1' }, { size: 0.5 }, ...hashes]) {
       expectRefused(
         change({ files: [...manifest.files, { ...file, ...wrong }] }),

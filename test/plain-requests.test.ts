@@ -11,7 +11,7 @@ import { type RequestHead, readHead } from '../proxy/http/request-head.ts';
 import { BASE } from '../proxy/http/routes.ts';
 import { makeRandom, type Random } from './catalogue/random.ts';
 import { makeSampleSnapshots } from './catalogue/snapshots.ts';
-import { type RunningProxy, startProxy, testKey, writeKeys } from './product.ts';
+import { type RunningProxy, startProxy, testKey, until, writeKeys } from './product.ts';
 import { openSocket, readToEnd } from './sockets.ts';
 
 const key = testKey(1);
@@ -69,6 +69,61 @@ test.each(Object.entries(others))('%s between usual requests, in turn', async (_
   const received = await exchange(usual(), other, usual(), last);
   expect(statuses(received)).toHaveLength(4);
   expect(received.endsWith(stats)).toBe(true);
+});
+
+/** The lines of a response's head in any order, with the time left out and the count that falls with each request. */
+function linesOf(response: string): string[] {
+  const [head = ''] = response.split('\r\n\r\n', 1);
+  return head
+    .split('\r\n')
+    .map((line) => line.replace(/^(Date|X-RateLimit-Remaining): .+$/, '$1'))
+    .toSorted();
+}
+
+test.each([
+  ['a resource', '/api/v1/stats', '', 200],
+  ['what the client has', '/api/v1/stats', 'If-None-Match: *\r\n', 304],
+  ['a page of a list', '/api/v1/platforms/snes/games?per_page=1', '', 200],
+  ['an error', '/api/v1/nothing', '', 404],
+])('%s has the same head whichever way it is read', async (_, target, more, status) => {
+  for (const connection of ['', 'Connection: close\r\n']) {
+    const plain = usual(target, more + connection);
+    // Node reads a request that has this field.
+    const other = usual(target, `${more}${connection}Content-Length: 0\r\n`);
+    const [fast, slow] = await Promise.all([firstHead(plain), firstHead(other)]);
+    expect(linesOf(fast)).toEqual(linesOf(slow));
+    expect(statuses(fast)).toEqual([status]);
+    expect(fast).toContain(
+      connection === '' ? 'Connection: keep-alive\r\nKeep-Alive: timeout=65\r\n' : connection,
+    );
+  }
+});
+
+/** The head of the response to a request. */
+async function firstHead(request: string): Promise<string> {
+  const socket = await openSocket(proxy.port);
+  let received = '';
+  socket.setEncoding('latin1').on('data', (part) => {
+    received += part;
+  });
+  socket.write(request, 'latin1');
+  await until(() => received.includes('\r\n\r\n'));
+  socket.destroy();
+  return received.slice(0, received.indexOf('\r\n\r\n') + 4);
+}
+
+test('every response has the time at which it was made', async () => {
+  const dates: number[] = [];
+  for (let i = 0; i < 2; i++) {
+    const before = Math.floor(Date.now() / 1000) * 1000;
+    const date = /^Date: (.+)\r$/m.exec(await firstHead(usual()))?.[1] ?? '';
+    expect(new Date(date).toUTCString()).toBe(date);
+    dates.push(Date.parse(date));
+    expect(dates[i]).toBeGreaterThanOrEqual(before);
+    expect(dates[i]).toBeLessThanOrEqual(Date.now());
+    await sleep(1_100);
+  }
+  expect(dates[1]).toBeGreaterThan(dates[0] as number);
 });
 
 test('a head may come in any two pieces', async () => {

@@ -14,6 +14,7 @@ describe('the key', () => {
     '',
     'Authorization: Basic YTpi',
     'Authorization: Token cck_a',
+    'Authorization: Token Bearer cck_a',
     'Authorization: cck_a',
     'Authorization: Bearercck_a',
     'Authorization: Bearer',

@@ -87,6 +87,12 @@ describe('parameters', () => {
     const words = ['pokemon', '2'];
     expect(found.query).toEqual({ words, region: 'Süd Korea', genre: 'a&b', sort: 'year_desc' });
     expect(found.kept.map(([name]) => name)).toEqual(['q', 'region', 'genre', 'sort']);
+    expect(readSearch('type=Front&platform=game-boy').query).toEqual({
+      words: [],
+      platform: 'game-boy',
+      type: 'Front',
+      sort: 'title_asc',
+    });
     expect(readSearch('q=%20%09&sort=').query).toEqual({ words: [], sort: 'title_asc' });
     expect(readSearch('q=a+b+c+d+e+f+g+h+i+j').query.words.join('')).toBe('abcdefgh');
     const sorts = 'sort must be one of title_asc, title_desc, year_asc, year_desc';
@@ -119,6 +125,7 @@ test.each([
     'gzip;q=0.5, identity',
     'br;q=0.9, identity;q=1',
     'gzip;q=x',
+    `gzip,${' '.repeat(252)}`,
     `gzip,${' '.repeat(300)}`,
   ],
   [
@@ -131,6 +138,7 @@ test.each([
     'br;q=0, *',
     'gzip, identity',
   ],
+  ['gzip', `gzip,${' '.repeat(251)}`, 'gzip;level=9;q=0.5', 'br;x=1;q=0.1, gzip;x=0;q=0.2'],
   ['gzip', 'br ; Q=0 , gzip ; q=1.0', 'deflate,gzip', '*;q=0, gzip', 'identity;q=0.1, gzip;q=0.2'],
   [
     'br',
@@ -150,7 +158,19 @@ test('If-None-Match is any of a list of tags, compared weakly', () => {
   for (const field of ['*', '"a"', 'W/"a"', '"b", "a"', '"b","a","c"', ' W/"b" ,\tW/"a"', ',"a"']) {
     expect(matchesEtag(field, '"a"'), field).toBe(true);
   }
-  for (const field of ['', 'a', '"A"', '"aa"', '"b"', 'w/"a"', 'W/ "a"', '"b, a"', '"', '**']) {
+  for (const field of [
+    '',
+    'a',
+    '"A"',
+    '"aa"',
+    '"b"',
+    'w/"a"',
+    'W/ "a"',
+    '"b, a"',
+    '"',
+    '**',
+    '"W/a"',
+  ]) {
     expect(matchesEtag(field, '"a"'), field).toBe(false);
   }
 });
