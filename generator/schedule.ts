@@ -17,9 +17,9 @@ import {
   loadEnvironmentFile,
   readEnvironment,
 } from '../environment/environment.ts';
-import { makeLog } from '../environment/log.ts';
 import { readArguments } from '../program/arguments.ts';
 import { checkWritableFolder } from '../program/folders.ts';
+import { makeLog } from '../program/log.ts';
 import { currentId } from './generations.ts';
 import { whyHeld } from './hold.ts';
 import { makeKeyUsageImport } from './key-usage-import.ts';

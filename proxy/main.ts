@@ -12,12 +12,12 @@ import {
   loadEnvironmentFile,
   readEnvironment,
 } from '../environment/environment.ts';
-import { makeLog } from '../environment/log.ts';
 import { findOtherCollation } from '../format/manifest.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../format/words.ts';
 import { readArguments } from '../program/arguments.ts';
 import { checkReadableFolder, isMissing } from '../program/folders.ts';
 import { listenAll } from '../program/listen.ts';
+import { makeLog } from '../program/log.ts';
 import { makeAdminServer } from './admin.ts';
 import { follow } from './follow.ts';
 import { makeKeyStore } from './key-store.ts';

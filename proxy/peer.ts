@@ -9,7 +9,7 @@ import {
   workerData,
 } from 'node:worker_threads';
 import { readEnvironment } from '../environment/environment.ts';
-import { makeLog } from '../environment/log.ts';
+import { makeLog } from '../program/log.ts';
 import { makeKeyTable, type SharedKey } from './key-table.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
 import { makeRequestCounts } from './metrics.ts';

@@ -174,7 +174,14 @@ describe('a read that fails', () => {
  */
 async function serve(broken: Partial<ApiParts>) {
   let text = '';
-  const log = pino({}, { write: (line: string) => void (text += line) });
+  const log = pino(
+    {},
+    {
+      write(line: string) {
+        text += line;
+      },
+    },
+  );
   const clock = () => performance.now();
   const snapshots = openSnapshots(dir, 0, { swapped() {}, refused() {} }, clock);
   const keys = makeKeyStore(dir, () => {});

@@ -153,7 +153,7 @@ describe('hold', () => {
       expect([code, stdout], args.join()).toEqual([REFUSED, '']);
       expect(stderr).toContain(`Nothing is published. Publishing is held at ${ids[0]} since `);
       expect(stderr).toContain('(waiting for Ann)');
-      expect(stderr).toContain('snapshot -- release');
+      expect(stderr).toContain('cover-catalogue snapshot release');
     }
     expect(readFileSync(path.join(dir, 'keys.json'), 'utf8')).toContain('"approved"');
     expect(statusOf(dir)).toMatchObject({
@@ -231,7 +231,7 @@ describe('hold', () => {
     const { dir, ids } = makePublished(2);
     const { code, stdout, stderr } = await snapshot(dir, 'hold', ids[0] as string);
     expect([code, stdout]).toEqual([1, '']);
-    expect(stderr).toContain(`snapshot -- rollback ${ids[0]}`);
+    expect(stderr).toContain(`cover-catalogue snapshot rollback ${ids[0]}`);
     expect(existsSync(holdFile(dir))).toBe(false);
   });
 
@@ -399,7 +399,7 @@ describe('a hold file that is damaged', () => {
       expect(prune.code).toBe(1);
       for (const { stderr } of [run, prune, await snapshot(dir, 'list')]) {
         expect(stderr).toContain('hold.json is damaged: ');
-        expect(stderr).toContain('snapshot -- release');
+        expect(stderr).toContain('cover-catalogue snapshot release');
       }
       const { status, json } = await send(`${proxy.adminUrl}/readyz`);
       expect(json.held).toEqual({

@@ -1,4 +1,4 @@
-/** `npm run keys` without a process for each verb: the same words, the same answers and exit codes. */
+/** `cover-catalogue keys` without a process for each verb: the same words, the same answers and exit codes. */
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
 import { createKeysTables } from '../database/schema.ts';

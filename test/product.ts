@@ -218,11 +218,11 @@ export async function send(
   };
 }
 
-/** Waits until a condition holds; fails after ten seconds. */
+/** Waits until a condition holds; fails after thirty seconds. */
 export async function until(condition: () => boolean | Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 200; tries++) {
+  for (let tries = 0; tries < 600; tries++) {
     if (await condition()) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error('What was waited for did not come within ten seconds.');
+  throw new Error('What was waited for did not come within thirty seconds.');
 }

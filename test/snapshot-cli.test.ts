@@ -1,4 +1,4 @@
-/** `npm run snapshot`: each verb as an operator runs it, on generations that differ in known ways. */
+/** `cover-catalogue snapshot`: each verb as an operator runs it, on generations that differ in known ways. */
 import { readdirSync, readlinkSync, rmSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';

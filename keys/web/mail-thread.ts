@@ -5,7 +5,7 @@
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { openDatabase } from '../../database/open.ts';
-import { makeLog } from '../../environment/log.ts';
+import { makeLog } from '../../program/log.ts';
 import { makeMailer } from '../mailer.ts';
 import { startMailLoops } from './mail-loops.ts';
 import type { FromMailThread, MailThreadData, ToMailThread } from './start-mail-thread.ts';

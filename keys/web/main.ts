@@ -11,10 +11,10 @@ import {
   loadEnvironmentFile,
   readEnvironment,
 } from '../../environment/environment.ts';
-import { makeLog } from '../../environment/log.ts';
 import { readArguments } from '../../program/arguments.ts';
 import { checkWritableFolder } from '../../program/folders.ts';
 import { listenAll } from '../../program/listen.ts';
+import { makeLog } from '../../program/log.ts';
 import { makeApplication } from './application.ts';
 import { makeAssertionCheck } from './assertion.ts';
 import { makeCookies } from './cookies.ts';

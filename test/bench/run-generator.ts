@@ -1,4 +1,4 @@
-/** One run of the generator as `npm run generate` makes it. */
+/** One run of the generator as `cover-catalogue generate` makes it. */
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';

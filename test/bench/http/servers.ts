@@ -118,7 +118,7 @@ function environmentOf(prepared: Prepared): Record<string, string> {
   };
 }
 
-/** Node as `npm run proxy` runs it: flags that help the product may help the others too. */
+/** Node as `cover-catalogue proxy` runs it: flags that help the product may help the others too. */
 function nodeCommand(): string[] {
   return [process.execPath, ...flagsOf('proxy/main.ts')];
 }
