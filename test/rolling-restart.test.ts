@@ -26,7 +26,7 @@ import { IS_SOAK, rounds, sayFigure } from './rounds.ts';
 
 const PROMISE = 'Two proxies';
 const RESTARTS = rounds(1, 20);
-const KILLS = rounds(2, 200);
+const KILLS = rounds(2, 100);
 const CLIENTS = { connections: 40, streams: 20 };
 
 const key = testKey(1);
