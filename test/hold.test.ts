@@ -20,7 +20,7 @@ import { createTables } from '../database/schema.ts';
 import { hashKey, makeKey } from '../format/api-key.ts';
 import { encodeHold, LARGEST_HOLD_FILE, LONGEST_REASON, parseHold } from '../format/hold-file.ts';
 import { encodeKeyUsage } from '../format/key-usage.ts';
-import { COVER_INDEX, HOLD_FILE, KEY_USAGE_FILE } from '../format/layout.ts';
+import { COVER_INDEX, HOLD_FILE, KEY_USAGE_FILE, RUN_REPORT } from '../format/layout.ts';
 import {
   currentId,
   generationDir,
@@ -190,6 +190,8 @@ describe('hold', () => {
     const { code, stderr } = await run;
     expect([code, stderr]).toEqual([REFUSED, expect.stringContaining('Publishing is held')]);
     expect(idsOnDisk(dir)).toEqual(ids);
+    const report = JSON.parse(readFileSync(path.join(dir, RUN_REPORT), 'utf8'));
+    expect(report).toMatchObject({ outcome: 'held', error: expect.stringContaining(ids[0] ?? '') });
   });
 
   test.each([
