@@ -223,6 +223,10 @@ describe('what fails', () => {
   const fault = () => {
     throw new Error('the count is broken');
   };
+  const keyless = (fields: Readonly<Record<string, string>>) => {
+    const { 'x-api-key': _, ...others } = fields;
+    return others;
+  };
 
   test.each(PATHS)('after the head is sent cuts the connection, %s', async (_, fields) => {
     const server = await serve({ counts: { count: fault, countHot() {} } });
@@ -243,12 +247,20 @@ describe('what fails', () => {
     await server.close();
   });
 
+  test.each(PATHS)('after a refusal is sent cuts the connection, too, %s', async (_, fields) => {
+    const server = await serve({ counts: { count: fault, countHot() {} } });
+    const received = await server.get('/stats', keyless(fields));
+    expect(received.split('HTTP/1.1 ')).toHaveLength(2);
+    expect(received).toMatch(/^HTTP\/1\.1 401 Unauthorized\r\n/);
+    expect(server.failures()).toHaveLength(1);
+    await server.close();
+  });
+
   test.each(PATHS)(
     'before a limit is known ends the connection with 500, %s',
     async (_, fields) => {
       const server = await serve({ addresses: { ...makeAddressLimits(60), admit: fault } });
-      const { 'x-api-key': _key, ...keyless } = fields as Record<string, string>;
-      const received = await server.get('/stats', keyless);
+      const received = await server.get('/stats', keyless(fields));
       expect(received.split('HTTP/1.1 ')).toHaveLength(2);
       expect(received).toMatch(/^HTTP\/1\.1 500 Internal Server Error\r\n/);
       expect(received).toMatch(/\r\nConnection: close\r\n/i);
