@@ -24,6 +24,10 @@ describe('the address of the connection', () => {
     ['::', '0:0:0:0::/64'],
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     ['64:ff9b::203.0.113.9', '64:ff9b:0:0::/64'],
+    ['::ffff:203.0.113.45', '203.0.113.45'],
+    ['2001:db8::ffff:203.0.113.9', '2001:db8:0:0::/64'],
+    ['2001:db8::ffff:c000:201', '2001:db8:0:0::/64'],
+    ['::ffff:c000:201:1', '0:0:0:0::/64'],
   ])('%s counts as %s', (address, expected) => {
     expect(clientAddress(address, undefined, nobody)).toBe(expected);
     // What a client that is no proxy forwards changes nothing.
@@ -94,8 +98,17 @@ describe('a trusted proxy', () => {
     '<script>',
     '198.51.100.1 198.51.100.2',
     '198.51.100.0/24',
+    '198.51.100.1:80x',
+    'x198.51.100.1:80',
+    'x[2001:db8::1]',
+    '[2001:db8::1]x',
   ])('that forwards %j is itself counted', (forwarded) => {
     expect(clientAddress('10.0.0.1', forwarded, proxies)).toBe('10.0.0.1');
+  });
+
+  test('that forwards nothing is itself counted', () => {
+    expect(clientAddress('10.0.0.1', undefined, proxies)).toBe('10.0.0.1');
+    expect(clientAddress('::1', undefined, proxies)).toBe('0:0:0:0::/64');
   });
 
   test('passes on the last good hop before garbage', () => {

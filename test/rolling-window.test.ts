@@ -6,7 +6,14 @@ import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
-import { makeLargerWindow, makeRollingWindow, type Quota } from '../proxy/limits/rolling-window.ts';
+import {
+  admitIn,
+  makeLargerWindow,
+  makeRollingWindow,
+  peekIn,
+  type Quota,
+  RING_HEAD,
+} from '../proxy/limits/rolling-window.ts';
 import { makeRandom, type Random } from './catalogue/random.ts';
 import { rounds, sayFigure } from './rounds.ts';
 
@@ -42,8 +49,8 @@ function referenceQuota(times: readonly number[], limit: number, now: number): Q
 }
 
 /** A window that never moves to a larger one. */
-function makeWindow() {
-  const { admit, peek } = makeRollingWindow(1_000);
+function makeWindow(capacity: number) {
+  const { admit, peek } = makeRollingWindow(capacity);
   return {
     admit: (limit: number, now: number) => admit(limit, now) as Quota,
     peek: (limit: number, now: number) => peek(limit, now) as Quota,
@@ -67,7 +74,8 @@ test(`says of ${SCHEDULES} schedules what a list of all admitted times says`, {
     // Now and then an operator changes the limit of a key.
     const shareChanges = seed % 4 === 3 ? 0.05 : 0;
     const pause = makePause(random, limit);
-    const window = makeWindow();
+    // With just enough room the ring starts again at its beginning.
+    const window = makeWindow(Math.max(limit, 30) + (seed % 2) * random.below(500));
     const times: number[] = [];
     for (let step = 0, now = random.next() * 1e9; step < 200; step++, now += pause()) {
       if (random.happens(shareChanges)) limit = 1 + random.below(30);
@@ -97,7 +105,7 @@ test('a client that waits as long as it was told is admitted', () => {
   for (let seed = 0; seed < 300; seed++) {
     const random = makeRandom(seed);
     const limit = 1 + random.below(15);
-    const window = makeWindow();
+    const window = makeWindow(limit);
     let now = random.next() * 1e6;
     for (let refusals = 0; refusals < 20; now += random.happens(0.7) ? random.below(1_000) : 0) {
       const { admitted, retrySeconds } = window.admit(limit, now);
@@ -116,7 +124,7 @@ test('a clock that steps back and forth opens no gap and locks nobody out for go
   for (let seed = 0; seed < rounds(300, 10_000); seed++) {
     const random = makeRandom(seed);
     const limit = 1 + random.below(10);
-    const window = makeWindow();
+    const window = makeWindow(limit);
     const readings: number[] = [];
     const admitted: number[] = [];
     for (let step = 0, now = 1e6; step < 300; step++) {
@@ -132,6 +140,49 @@ test('a clock that steps back and forth opens no gap and locks nobody out for go
     const later = Math.max(...readings) + MINUTE + 1;
     expect(window.peek(limit, later)).toMatchObject({ remaining: limit, resetSeconds: 0 });
   }
+});
+
+test('a window that moves to a larger one takes along what it counted, from wherever its ring stands', () => {
+  for (let seed = 0; seed < 200; seed++) {
+    const random = makeRandom(seed);
+    const limit = 1 + random.below(10);
+    const window = makeRollingWindow(limit);
+    expect(window.capacity).toBe(limit);
+    expect(window.lastAdmitted()).toBe(Number.NEGATIVE_INFINITY);
+    const times: number[] = [];
+    let now = random.happens(0.5) ? 0 : random.next() * 1e6;
+    for (let step = 0; step < 40; step++, now += random.below(20_000)) {
+      if (window.admit(limit, now)?.admitted) times.push(now);
+      expect(window.lastAdmitted()).toBe(times.at(-1));
+    }
+    const larger = makeLargerWindow(limit + 5);
+    window.moveTo(larger);
+    expect(window.admit(limit, now)).toBeUndefined();
+    expect(window.peek(limit, now)).toBeUndefined();
+    expect(larger.lastAdmitted()).toBe(times.at(-1));
+    for (let step = 0; step < 40; step++, now += random.below(20_000)) {
+      expect(larger.peek(limit + 5, now)).toEqual(referenceQuota(times, limit + 5, now));
+      if (larger.admit(limit + 5, now)?.admitted) times.push(now);
+    }
+  }
+});
+
+test('rings that share one memory leave each other alone', () => {
+  const [LIMIT, RINGS] = [5, 3];
+  const size = RING_HEAD + LIMIT;
+  const cells = new Float64Array(RINGS * size);
+  const random = makeRandom(1);
+  const times = Array.from({ length: RINGS }, (): number[] => []);
+  for (let step = 0, now = 1e6; step < 2_000; step++, now += random.below(10_000)) {
+    const ring = random.below(RINGS);
+    const counted = times[ring] as number[];
+    const before = referenceQuota(counted, LIMIT, now);
+    expectSame(peekIn(cells, ring * size, LIMIT, LIMIT, now), before);
+    const { admitted } = admitIn(cells, ring * size, LIMIT, LIMIT, now);
+    expect(admitted).toBe(before.admitted);
+    if (admitted) counted.push(now);
+  }
+  expect(times.map((list) => list.length > 100)).toEqual([true, true, true]);
 });
 
 test('threads that ask at once, while the window moves to a larger one, admit exactly the limit', async () => {
