@@ -58,7 +58,7 @@ export default defineConfig({
   test: {
     globalSetup: ['test/global-setup.ts'],
     pool: 'forks',
-    testTimeout: 30_000,
+    testTimeout: 60_000,
     hookTimeout: 120_000,
     // A test that asserts nothing fails.
     expect: { requireAssertions: true },
