@@ -61,7 +61,7 @@ export function makeMailer({
   folder: string;
   from: string;
 }): Mailer {
-  const sender = parseSender(from);
+  const sender = senderOf(from);
   const domain = sender.address.slice(sender.address.lastIndexOf('@') + 1);
   const compose = ({ id, to, subject, text, date }: Mail) => {
     if (!isMailAddress(to)) {
@@ -120,13 +120,24 @@ function whenNeeded<T>(make: (nodemailer: typeof Nodemailer) => T): () => Promis
   };
 }
 
-/** @throws ConfigurationError where it is not an address, before any mail is lost to it */
-function parseSender(text: string): { name: string; address: string } {
+function senderOf(from: string): { name: string; address: string } {
+  try {
+    return parseSender(from);
+  } catch (cause) {
+    throw new ConfigurationError(`MAIL_FROM ${(cause as Error).message}`, { cause });
+  }
+}
+
+/**
+ * Reads MAIL_FROM, before any mail is lost to it.
+ * @throws Error saying what is allowed, as the end of "MAIL_FROM …"
+ */
+export function parseSender(text: string): { name: string; address: string } {
   const [, name = '', bracketed] = /^(?:"?([^"<>]*?)"?\s*<([^<>]*)>)$/.exec(text.trim()) ?? [];
   const address = bracketed ?? text.trim();
   if (isMailAddress(address) && !/\p{Cc}/u.test(name)) return { name, address };
-  throw new ConfigurationError(
-    `MAIL_FROM must be an address such as Cover Catalogue <no-reply@example.org>, not ${JSON.stringify(text)}.`,
+  throw new Error(
+    `must be an address such as Cover Catalogue <no-reply@example.org>, not ${JSON.stringify(text)}.`,
   );
 }
 

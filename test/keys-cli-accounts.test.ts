@@ -113,7 +113,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     expect(server.mails.map(({ to }) => to)).toEqual([['ola@covers.example']]);
     expect(await done('outbox', '--all')).toMatch(/ sent \S+ \S+Z +2 +ola@covers\.example /);
     const none = await keys(['outbox', '--send'], { from: 'nobody' });
-    expect([none.code, none.stderr]).toEqual([1, expect.stringContaining('MAIL_FROM must be')]);
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('MAIL_FROM must be')]);
     await server.stop();
   });
 

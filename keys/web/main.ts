@@ -15,6 +15,7 @@ import { readArguments } from '../../program/arguments.ts';
 import { checkWritableFolder } from '../../program/folders.ts';
 import { listenAll } from '../../program/listen.ts';
 import { makeLog } from '../../program/log.ts';
+import { parseSender } from '../mailer.ts';
 import { makeApplication } from './application.ts';
 import { makeAssertionCheck } from './assertion.ts';
 import { makeCookies } from './cookies.ts';
@@ -51,6 +52,7 @@ async function main(): Promise<void> {
     ],
     process.env,
     {
+      MAIL_FROM: parseSender,
       MAIL_FOLDER(folder, { SMTP_URL }) {
         if (SMTP_URL === '') checkWritableFolder(folder);
       },
