@@ -12,6 +12,7 @@ import {
   loadEnvironmentFile,
   readEnvironment,
 } from '../environment/environment.ts';
+import { keyUsageFile } from '../format/layout.ts';
 import { findOtherCollation } from '../format/manifest.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../format/words.ts';
 import { readArguments } from '../program/arguments.ts';
@@ -20,6 +21,7 @@ import { listenAll } from '../program/listen.ts';
 import { makeLog } from '../program/log.ts';
 import { makeAdminServer } from './admin.ts';
 import { follow } from './follow.ts';
+import { makeInstanceFiles } from './instance-files.ts';
 import { makeKeyStore } from './key-store.ts';
 import { makeKeyUsage } from './key-usage.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
@@ -96,6 +98,7 @@ async function main(): Promise<void> {
     keys,
     metrics,
     isStopping: () => isStopping,
+    faults: () => followers.flatMap((follower) => follower.fault() ?? []),
   });
   const snapshotFollower = follow('follow the snapshot', SNAPSHOT_POLL_MS, snapshots.refresh, log);
   const keysFollower = follow('read the keys', KEYS_POLL_MS, keys.refresh, log, () =>
@@ -103,8 +106,11 @@ async function main(): Promise<void> {
       ? 'requests with a key are answered 503'
       : 'going on with the keys as last known',
   );
-  const usage = makeKeyUsage(snapshotsDir, keys.all, now, Date.now);
-  const usageFollower = follow('say when keys were used', USAGE_INTERVAL_MS, usage.write, log);
+  const instanceFiles = makeInstanceFiles(snapshotsDir);
+  const usageFile = keyUsageFile(environment.PORT);
+  const usage = makeKeyUsage(instanceFiles, usageFile, keys.all, now, Date.now);
+  const usageFollower = follow('report key usage', USAGE_INTERVAL_MS, usage.write, log);
+  const followers = [snapshotFollower, keysFollower, usageFollower];
   await Promise.all([snapshotFollower.start(), keysFollower.start()]);
   await usageFollower.start();
 
@@ -135,11 +141,8 @@ async function main(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, NOTICE_MS));
     snapshotFollower.stop();
     keysFollower.stop();
-    usageFollower.stop();
     await Promise.all([serving.close(), peers.close()]);
-    await usage
-      .write()
-      .catch((error) => log.warn({ err: error }, 'cannot say when keys were used'));
+    await usageFollower.finish();
     admin.close();
     admin.closeAllConnections();
     log.info('stopped');
