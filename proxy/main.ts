@@ -20,7 +20,13 @@ import { checkReadableFolder, isMissing } from '../program/folders.ts';
 import { listenAll } from '../program/listen.ts';
 import { makeLog } from '../program/log.ts';
 import { makeAdminServer } from './admin.ts';
+import {
+  ADMIN_CONNECTIONS,
+  type ConnectionLimit,
+  makeConnectionLimit,
+} from './connection-limit.ts';
 import { follow } from './follow.ts';
+import { newConnectionCells } from './http/connections.ts';
 import { makeInstanceFiles } from './instance-files.ts';
 import { makeKeyStore } from './key-store.ts';
 import { makeKeyUsage } from './key-usage.ts';
@@ -74,9 +80,20 @@ async function main(): Promise<void> {
   const counts = Array.from({ length: threads }, newCounts);
   const metrics = makeMetrics(counts);
   const addresses = makeAddressLimits(environment.ADDRESS_RATE_LIMIT);
-  const events = makeEvents(metrics, log);
+  const connections = Array.from({ length: threads }, newConnectionCells);
+  const limit = makeConnectionLimit(
+    connections,
+    environment.KEYS_URL !== '',
+    metrics.registry,
+    log,
+  );
+  const cells = counts.map((ofThread, place) => ({
+    counts: ofThread,
+    connections: connections[place],
+  }));
+  const events = makeEvents(metrics, limit, log);
   const snapshots = openSnapshots(snapshotsDir, environment.SNAPSHOT_MEMORY_MB, events, now);
-  const peers = startPeers(counts.slice(1), addresses.memory, snapshots.store, (error) => {
+  const peers = startPeers(cells.slice(1), addresses.memory, snapshots.store, (error) => {
     log.fatal({ err: error }, 'a serving thread failed');
     process.exit(1);
   });
@@ -88,6 +105,7 @@ async function main(): Promise<void> {
     trustedProxies: environment.TRUSTED_PROXIES,
     keysUrl: environment.KEYS_URL,
     counts: makeRequestCounts(counts[0] as Float64Array),
+    connections: connections[0],
     log,
   });
   const { server } = serving;
@@ -100,6 +118,7 @@ async function main(): Promise<void> {
     isStopping: () => isStopping,
     faults: () => followers.flatMap((follower) => follower.fault() ?? []),
   });
+  admin.maxConnections = ADMIN_CONNECTIONS;
   const snapshotFollower = follow('follow the snapshot', SNAPSHOT_POLL_MS, snapshots.refresh, log);
   const keysFollower = follow('read the keys', KEYS_POLL_MS, keys.refresh, log, () =>
     keys.size() === undefined
@@ -114,6 +133,7 @@ async function main(): Promise<void> {
   await Promise.all([snapshotFollower.start(), keysFollower.start()]);
   await usageFollower.start();
 
+  limit.start();
   await listenAll([
     {
       server: admin,
@@ -150,13 +170,15 @@ async function main(): Promise<void> {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+  // Whoever reads this may send a signal at once.
   log.info({ api: addressOf(server), admin: addressOf(admin), threads }, 'listening');
 }
 
-function makeEvents(metrics: Metrics, log: Logger): SnapshotEvents {
+function makeEvents(metrics: Metrics, limit: ConnectionLimit, log: Logger): SnapshotEvents {
   return {
     swapped({ id, manifest }, milliseconds) {
       metrics.countSwap(milliseconds);
+      limit.setPlatforms(manifest.counts.platforms);
       log.info({ snapshot: id, ...manifest.counts, milliseconds }, 'serving a generation');
       if (manifest.minisearch_options !== MINISEARCH_OPTIONS_HASH) {
         log.warn(
