@@ -30,6 +30,7 @@ import { newConnectionCells } from './http/connections.ts';
 import { makeInstanceFiles } from './instance-files.ts';
 import { makeKeyStore } from './key-store.ts';
 import { makeKeyUsage } from './key-usage.ts';
+import { bootId, makeLimitHandover } from './limit-handover.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
 import { type Metrics, makeMetrics, makeRequestCounts, newCounts } from './metrics.ts';
 import { startPeers } from './peers.ts';
@@ -80,6 +81,12 @@ async function main(): Promise<void> {
   const counts = Array.from({ length: threads }, newCounts);
   const metrics = makeMetrics(counts);
   const addresses = makeAddressLimits(environment.ADDRESS_RATE_LIMIT);
+  const files = makeInstanceFiles(snapshotsDir);
+  const boot = bootId();
+  const clock = () => ({ now: now(), wall: Date.now(), boot });
+  const handover = makeLimitHandover(files, environment.PORT, clock, log);
+  const saved = await handover.read();
+  if (saved !== undefined) addresses.restore(saved.addresses);
   const connections = Array.from({ length: threads }, newConnectionCells);
   const limit = makeConnectionLimit(
     connections,
@@ -97,7 +104,7 @@ async function main(): Promise<void> {
     log.fatal({ err: error }, 'a serving thread failed');
     process.exit(1);
   });
-  const keys = makeKeyStore(snapshotsDir, peers.announceKeys);
+  const keys = makeKeyStore(snapshotsDir, peers.announceKeys, saved?.keys);
   const serving = makeServing({
     snapshots,
     keys,
@@ -125,9 +132,8 @@ async function main(): Promise<void> {
       ? 'requests with a key are answered 503'
       : 'going on with the keys as last known',
   );
-  const instanceFiles = makeInstanceFiles(snapshotsDir);
   const usageFile = keyUsageFile(environment.PORT);
-  const usage = makeKeyUsage(instanceFiles, usageFile, keys.all, now, Date.now);
+  const usage = makeKeyUsage(files, usageFile, keys.all, now, Date.now);
   const usageFollower = follow('report key usage', USAGE_INTERVAL_MS, usage.write, log);
   const followers = [snapshotFollower, keysFollower, usageFollower];
   await Promise.all([snapshotFollower.start(), keysFollower.start()]);
@@ -151,6 +157,7 @@ async function main(): Promise<void> {
   ]);
   const { address, port } = server.address() as AddressInfo;
   await peers.listen(port, address);
+  await handover.clear();
 
   const stop = async (signal: string) => {
     if (isStopping) return;
@@ -163,6 +170,7 @@ async function main(): Promise<void> {
     keysFollower.stop();
     await Promise.all([serving.close(), peers.close()]);
     await usageFollower.finish();
+    await handover.write({ keys: keys.windows(now()), addresses: addresses.save(now()) });
     admin.close();
     admin.closeAllConnections();
     log.info('stopped');
