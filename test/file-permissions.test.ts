@@ -2,6 +2,7 @@
  * Who may read a snapshots folder: its owner alone unless the operator shares it, whatever the
  * umask. As root, the generator and the proxy also run as two users, the way OPERATIONS.md sets up.
  */
+import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
   chownSync,
@@ -9,6 +10,7 @@ import {
   lstatSync,
   mkdirSync,
   readdirSync,
+  readFileSync,
   statSync,
 } from 'node:fs';
 import path from 'node:path';
@@ -16,13 +18,14 @@ import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../database/open.ts';
 import { createKeysTables } from '../database/schema.ts';
 import { hashKey } from '../format/api-key.ts';
-import { GENERATIONS, PROXY_FOLDER } from '../format/layout.ts';
+import { GENERATIONS, PROXY_FOLDER, RUN_REPORT } from '../format/layout.ts';
 import { sampleCatalogue } from './catalogue/sample.ts';
 import { makeSqlite } from './catalogue/snapshots.ts';
 import {
   end,
   type Finished,
   makeFolder,
+  ROOT,
   type RunningProxy,
   runProgram,
   send,
@@ -94,12 +97,19 @@ function listAll(folder: string, name = '.'): string[] {
 
 const modeOf = (file: string) => (statSync(file).mode & 0o7777).toString(8);
 
-/** The distinct modes of all files, and of all folders but the outermost. */
+/**
+ * The distinct modes of all files, and of all folders but the outermost. The report of a run is
+ * private always.
+ */
 function modesOf(folder: string): { files: string[]; folders: string[] } {
   const files = new Set<string>();
   const folders = new Set<string>();
   for (const name of listAll(folder)) {
     const file = path.join(folder, name);
+    if (name === RUN_REPORT) {
+      expect(modeOf(file)).toBe('600');
+      continue;
+    }
     if (!statSync(file).isDirectory()) files.add(modeOf(file));
     else if (name !== '.') folders.add(modeOf(file));
   }
@@ -179,19 +189,36 @@ test('the next run corrects generations that are there, changed or not, and link
 
 /** Two users where this process is root. Elsewhere both are its own, and modes stand in the way. */
 describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
-  /** As OPERATIONS.md says: `install -d -o … -g … -m 2750`. */
   function install(dir: string, { uid }: typeof PROXY): void {
     mkdirSync(dir);
     if (IS_ROOT) chownSync(dir, uid, COVERS);
     chmodSync(dir, 0o2750);
   }
 
+  /** The `install` commands of OPERATIONS.md, with the users, the group and the folder of this test. */
+  function runInstallCommands(dir: string): void {
+    const operations = readFileSync(path.join(ROOT, 'OPERATIONS.md'), 'utf8');
+    const commands = [...operations.matchAll(/^ {4}(install -d .*)$/gm)].map(([, command]) =>
+      command
+        .replace('-o covers-generator', `-o ${GENERATOR.uid}`)
+        .replace('-o covers-proxy', `-o ${PROXY.uid}`)
+        .replace('-g covers', `-g ${COVERS}`)
+        .replace('/srv/covers/snapshots', dir),
+    );
+    expect(commands).toHaveLength(2);
+    for (const command of commands) execFileSync('sh', ['-c', command]);
+  }
+
   function makeShared(): string {
     const parent = makeFolder();
     chmodSync(parent, 0o755);
     const dir = path.join(parent, 'snapshots');
-    install(dir, GENERATOR);
-    install(path.join(dir, PROXY_FOLDER), PROXY);
+    if (IS_ROOT) {
+      runInstallCommands(dir);
+    } else {
+      install(dir, GENERATOR);
+      install(path.join(dir, PROXY_FOLDER), PROXY);
+    }
     return dir;
   }
 
@@ -260,7 +287,7 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     const dir = path.join(makeShared(), '..', 'private');
     mkdirSync(dir);
     if (IS_ROOT) chownSync(dir, GENERATOR.uid, GENERATOR.gid);
-    chmodSync(dir, 0o711);
+    chmodSync(dir, 0o755);
     await generate(url, dir, as(GENERATOR));
     // What keeps another user out keeps the owner out where there is only one user.
     const [fileMode, folderMode] = IS_ROOT ? ['0600', '0700'] : ['0000', '0000'];
@@ -272,13 +299,16 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     expect([status, json.ready]).toEqual([503, false]);
     for (const said of [proxy.log(), text]) {
       expect(said).toMatch(
-        new RegExp(`may not read ${dir}/keys.json, which has owner \\d+, .* mode ${fileMode}`),
+        new RegExp(
+          `keys.json cannot be read: permission denied. ${dir}/keys.json has mode ${fileMode}`,
+        ),
       );
       expect(said).toMatch(
-        new RegExp(`may not enter ${dir}/generations, which has .* mode ${folderMode}`),
+        new RegExp(`manifest.json cannot be read: .* ${dir}/generations has mode ${folderMode}`),
       );
-      if (IS_ROOT) expect(said).toContain(`This process (user ${PROXY.uid}, group ${PROXY.gid})`);
-      if (IS_ROOT) expect(said).toContain(`owner ${GENERATOR.uid}, group ${GENERATOR.gid}`);
+      if (IS_ROOT)
+        expect(said).toContain(`the proxy runs as uid ${PROXY.uid} and gid ${PROXY.gid}`);
+      if (IS_ROOT) expect(said).toContain(`to uid ${GENERATOR.uid} and gid ${GENERATOR.gid}`);
       expect(said).toContain('Users and file permissions');
     }
     // The fix of OPERATIONS.md, while the proxy runs. It looks at a refused generation every 30 s.
