@@ -1,9 +1,7 @@
 /**
- * `key-usage.json`: the day on which each key was used last, the one thing that the proxy tells of
- * keys. It is written by the proxy and read by the schedule, which notes it in the database; nothing
- * is served from it.
+ * `proxy/key-usage-<PORT>.json`: the day on which each key was last used. Each proxy writes its own
+ * file; the schedule reads all of them and updates the database. Nothing is served from them.
  */
-import { KEY_USAGE_FILE } from './layout.ts';
 
 const VERSION = 1;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
@@ -21,28 +19,29 @@ export function encodeKeyUsage(days: ReadonlyMap<number, string>): string {
 
 /**
  * @param text the content of the file
+ * @param file its name, used in errors
  * @throws Error naming the fault; a file of another version is refused naming both versions
  */
-export function parseKeyUsage(text: string): Map<number, string> {
+export function parseKeyUsage(text: string, file: string): Map<number, string> {
   let found: { version?: unknown; keys?: unknown };
   try {
     found = JSON.parse(text) ?? {};
   } catch (cause) {
-    throw new Error(`${KEY_USAGE_FILE} is damaged: it is not JSON.`, { cause });
+    throw new Error(`${file} is damaged: it is not JSON.`, { cause });
   }
   if (found.version !== VERSION) {
     throw new Error(
-      `${KEY_USAGE_FILE} has version ${JSON.stringify(found.version)}; this program reads version ${VERSION}.`,
+      `${file} has version ${JSON.stringify(found.version)}; this program reads version ${VERSION}.`,
     );
   }
   if (!Array.isArray(found.keys)) {
-    throw new Error(`${KEY_USAGE_FILE} is damaged: "keys" is no list.`);
+    throw new Error(`${file} is damaged: "keys" is no list.`);
   }
   return new Map(
     found.keys.map((entry: { id?: unknown; day?: unknown } | null, place): [number, string] => {
       const { id, day } = entry ?? {};
       if (!Number.isSafeInteger(id) || typeof day !== 'string' || !DAY.test(day)) {
-        throw new Error(`${KEY_USAGE_FILE} is damaged: entry ${place + 1} is no day of a key.`);
+        throw new Error(`${file} is damaged: entry ${place + 1} is no day of a key.`);
       }
       return [id as number, day];
     }),

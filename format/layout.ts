@@ -10,7 +10,6 @@ export const FORMAT_VERSION = 1;
 export const CURRENT = 'current';
 export const GENERATIONS = 'generations';
 export const KEYS_FILE = 'keys.json';
-export const KEY_USAGE_FILE = 'key-usage.json';
 export const STATUS_FILE = 'status.json';
 /** The report of the last run, whatever its outcome; a generation has one of its own. */
 export const RUN_REPORT = 'report.json';
@@ -18,6 +17,24 @@ export const HOLD_FILE = 'hold.json';
 export const LOCK_FILE = 'lock';
 /** Prefix of a generation that is still being written; never a reader's business. */
 export const UNFINISHED_PREFIX = '.unfinished-';
+
+/** Inside `SNAPSHOTS_DIR`: the only folder that proxies write to. */
+export const PROXY_FOLDER = 'proxy';
+
+/** Inside {@link PROXY_FOLDER}: the key usage of the proxy that was given a PORT. */
+export function keyUsageFile(port: number): string {
+  return `key-usage-${port}.json`;
+}
+
+/** Whether a name is one that {@link keyUsageFile} makes. */
+export function isKeyUsageFile(name: string): boolean {
+  return /^key-usage-(?:0|[1-9]\d{0,4})\.json$/.test(name);
+}
+
+/** Inside {@link PROXY_FOLDER}: what such a proxy hands to its next start. */
+export function limitWindowsFile(port: number): string {
+  return `limit-windows-${port}.bin`;
+}
 
 /** Inside a generation. */
 export const MANIFEST = 'manifest.json';

@@ -1,24 +1,17 @@
 /**
  * Replaces a small file in one step: a reader sees the old content or the new, also after a crash.
  */
-import {
-  closeSync,
-  fsyncSync,
-  openSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { closeSync, fsyncSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { HOLD_FILE, KEY_USAGE_FILE, KEYS_FILE, RUN_REPORT, STATUS_FILE } from '../format/layout.ts';
+import { openForWriting } from '../format/file-modes.ts';
+import { HOLD_FILE, KEYS_FILE, RUN_REPORT, STATUS_FILE } from '../format/layout.ts';
 import { syncFolder } from './generations.ts';
 
-/** @param mode the permissions of the new file */
-export function replaceFile(file: string, content: string, mode: number): void {
+/** @param mode the permissions of the new file; those of `format/file-modes.ts` if none are given */
+export function replaceFile(file: string, content: string, mode?: number): void {
   const next = `${file}.${process.pid}`;
   try {
-    const descriptor = openSync(next, 'w', mode);
+    const descriptor = openForWriting(next, 'w', mode);
     try {
       writeFileSync(descriptor, content);
       fsyncSync(descriptor);
@@ -34,12 +27,12 @@ export function replaceFile(file: string, content: string, mode: number): void {
 }
 
 /**
- * Removes what {@link replaceFile}, or the proxy, was writing when its process was killed. A living process is left
+ * Removes what {@link replaceFile} was writing when its process was killed. A living process is left
  * alone: keys are exported without the lock.
  */
 export function removeDeadWrites(snapshotsDir: string): void {
   for (const name of readdirSync(snapshotsDir)) {
-    const file = [KEYS_FILE, KEY_USAGE_FILE, STATUS_FILE, RUN_REPORT, HOLD_FILE].find((known) =>
+    const file = [KEYS_FILE, STATUS_FILE, RUN_REPORT, HOLD_FILE].find((known) =>
       name.startsWith(`${known}.`),
     );
     const writer = file === undefined ? '' : name.slice(file.length + 1);

@@ -4,9 +4,10 @@
  * in the background, while the next files are made.
  */
 import { createHash, type Hash } from 'node:crypto';
-import { close, fsync, openSync, writeSync } from 'node:fs';
+import { close, fsync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { openForWriting } from '../format/file-modes.ts';
 import type { ManifestFile } from '../format/manifest.ts';
 
 const BUFFER_BYTES = 1024 * 1024;
@@ -32,7 +33,7 @@ let shared = Buffer.allocUnsafeSlow(BUFFER_BYTES);
  * @param name relative to it; its folder exists
  */
 export function writeFile(dir: string, name: string): FileWriter {
-  const descriptor = openSync(path.join(dir, name), 'wx', 0o644);
+  const descriptor = openForWriting(path.join(dir, name), 'wx');
   const sha256: Hash = createHash('sha256');
   let flushed = 0;
 

@@ -2,16 +2,18 @@
  * One run of the generator: reads the catalogue in one consistent read, writes a generation beside
  * the others and publishes it, or says why not. At most one run at a time in a snapshots folder.
  */
-import { mkdirSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../database/database.ts';
 import { checkSchema } from '../database/schema.ts';
+import { makeFolder } from '../format/file-modes.ts';
 import { GENERATIONS, RUN_REPORT, UNFINISHED_PREFIX } from '../format/layout.ts';
 import type { Counts, Settings } from '../format/manifest.ts';
 import { removeDeadWrites, replaceFile } from './atomic-file.ts';
 import { makeFolders, removeDebris } from './generations.ts';
 import { HeldError, whyHeld } from './hold.ts';
 import { withLock } from './lock.ts';
+import { correctPermissions } from './permissions.ts';
 import type { Progress } from './progress.ts';
 import { findMissingCovers, findShrinkage, isUnchanged, publish, readPrevious } from './publish.ts';
 import {
@@ -75,11 +77,12 @@ export async function generate(
     makeFolders(snapshotsDir);
     removeDebris(snapshotsDir);
     removeDeadWrites(snapshotsDir);
+    const foreign = correctPermissions(snapshotsDir);
+    if (foreign !== undefined) progress.warn(foreign);
     const work = path.join(snapshotsDir, GENERATIONS, `${UNFINISHED_PREFIX}${process.pid}`);
     const dir = path.join(work, 'generation');
-    for (const folder of ['games', 'covers', 'index']) {
-      mkdirSync(path.join(dir, folder), { recursive: true });
-    }
+    for (const folder of [work, dir]) makeFolder(folder);
+    for (const folder of ['games', 'covers', 'index']) makeFolder(path.join(dir, folder));
     // Nothing of a run that fails is left behind, whichever way it ends. It is tried again as the
     // second thread may still write while the process exits.
     const clear = () => rmSync(work, { recursive: true, force: true, maxRetries: 20 });

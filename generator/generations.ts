@@ -6,7 +6,6 @@ import {
   closeSync,
   existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   readdirSync,
   readlinkSync,
@@ -16,6 +15,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import path from 'node:path';
+import { makeFolder, makeSnapshotsFolder } from '../format/file-modes.ts';
 import {
   CURRENT,
   GENERATIONS,
@@ -189,7 +189,8 @@ export function syncFolder(dir: string): void {
 
 /** Makes the folders of a snapshots folder that are missing. */
 export function makeFolders(snapshotsDir: string): void {
-  mkdirSync(path.join(snapshotsDir, GENERATIONS), { recursive: true });
+  makeSnapshotsFolder(snapshotsDir);
+  makeFolder(path.join(snapshotsDir, GENERATIONS));
 }
 
 /** Whether a folder holds a whole generation by name: its manifest is the last thing written. */

@@ -56,7 +56,7 @@ export function readIntactHold(snapshotsDir: string): Hold | undefined {
 }
 
 export function saveHold(snapshotsDir: string, hold: Hold): void {
-  replaceFile(path.join(snapshotsDir, HOLD_FILE), encodeHold(hold), 0o600);
+  replaceFile(path.join(snapshotsDir, HOLD_FILE), encodeHold(hold));
 }
 
 /** @returns whether there was a hold */

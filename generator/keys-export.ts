@@ -2,9 +2,10 @@
  * Hands the keys over: from the table `api_keys` to `keys.json`, the one thing that the proxy reads
  * of them. A file that still holds only gets a new time, which says that it was looked at.
  */
-import { mkdirSync, readFileSync, utimesSync } from 'node:fs';
+import { readFileSync, statSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../database/database.ts';
+import { hasModes, makeSnapshotsFolder, modesIn } from '../format/file-modes.ts';
 import {
   encodeKeys,
   isKeyEntry,
@@ -35,19 +36,25 @@ export async function exportKeys(database: Database, snapshotsDir: string): Prom
     .filter(isKeyEntry);
   const content = encodeKeys(keys);
   const file = path.join(snapshotsDir, KEYS_FILE);
-  if (readIfThere(file) === content) {
+  if (readIfThere(file) === content && hasRightMode(file)) {
     const now = new Date();
     utimesSync(file, now, now);
     return false;
   }
-  mkdirSync(snapshotsDir, { recursive: true });
-  replaceFile(file, content, 0o600);
+  makeSnapshotsFolder(snapshotsDir);
+  replaceFile(file, content);
   return true;
 }
 
 /** Whether the database has the table of keys at all; a site may not have made it yet. */
 export async function hasKeys(database: Database): Promise<boolean> {
   return (await database.columns()).has('api_keys');
+}
+
+// An operator who shares the folder, or no longer does, expects the file to follow.
+function hasRightMode(file: string): boolean {
+  const modes = modesIn(path.dirname(file));
+  return hasModes(statSync(file), modes.file, modes);
 }
 
 function readIfThere(file: string): string | undefined {

@@ -5,10 +5,11 @@
  * it goes with the process however that dies, so it is never left behind, and no number of a
  * process has to be believed.
  */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
+import { correctMode, makeSnapshotsFolder, openForWriting } from '../format/file-modes.ts';
 import { LOCK_FILE } from '../format/layout.ts';
 
 /** Another process is writing into the snapshots folder. */
@@ -21,7 +22,7 @@ export class LockedError extends Error {
  * @throws LockedError at once when another process holds it
  */
 export async function withLock<T>(snapshotsDir: string, work: () => Promise<T>): Promise<T> {
-  mkdirSync(snapshotsDir, { recursive: true });
+  makeSnapshotsFolder(snapshotsDir);
   const file = path.join(snapshotsDir, LOCK_FILE);
   const holderFile = `${file}.holder`;
   const lock = openLock(file);
@@ -37,7 +38,7 @@ export async function withLock<T>(snapshotsDir: string, work: () => Promise<T>):
         { cause },
       );
     }
-    writeFileSync(holderFile, `${process.pid}\n`);
+    writeHolder(holderFile);
     return await work();
   } finally {
     lock.close();
@@ -68,9 +69,28 @@ export async function waitForLock<T>(
 
 function openLock(file: string): DatabaseSync {
   try {
+    createLockFile(file);
     return new DatabaseSync(file, { timeout: 0 });
   } catch (cause) {
     throw lockError(file, cause);
+  }
+}
+
+/**
+ * SQLite would create it with the permissions that the umask leaves. One that is there is not even
+ * opened: closing it would release a lock that this process has on it.
+ */
+function createLockFile(file: string): void {
+  if (existsSync(file)) correctMode(file);
+  else closeSync(openForWriting(file, 'a'));
+}
+
+function writeHolder(file: string): void {
+  const descriptor = openForWriting(file, 'w');
+  try {
+    writeFileSync(descriptor, `${process.pid}\n`);
+  } finally {
+    closeSync(descriptor);
   }
 }
 

@@ -8,11 +8,12 @@ import {
   existsSync,
   fsyncSync,
   linkSync,
-  openSync,
   renameSync,
+  statSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
+import { openForWriting } from '../format/file-modes.ts';
 import { GENERATIONS, MANIFEST } from '../format/layout.ts';
 import {
   contentHash,
@@ -144,6 +145,8 @@ function linkUnchanged(
     if (old?.sha256 !== sha256 || !isIntact(previousDir, old)) continue;
     const written = path.join(dir, name);
     const link = `${written}.link`;
+    // A link has the permissions of the old file, which may not be right for this generation.
+    if (!haveSamePermissions(path.join(previousDir, name), written)) continue;
     try {
       linkSync(path.join(previousDir, name), link);
     } catch {
@@ -154,10 +157,15 @@ function linkUnchanged(
   }
 }
 
+function haveSamePermissions(file: string, other: string): boolean {
+  const [a, b] = [statSync(file), statSync(other)];
+  return a.mode === b.mode && a.gid === b.gid;
+}
+
 function writeManifest(dir: string, manifest: Manifest): void {
   const file = path.join(dir, MANIFEST);
   try {
-    const descriptor = openSync(file, 'wx', 0o644);
+    const descriptor = openForWriting(file, 'wx');
     try {
       writeFileSync(descriptor, encodeManifest(manifest));
       fsyncSync(descriptor);

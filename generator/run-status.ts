@@ -2,8 +2,9 @@
  * Writes `status.json` at the end of a run: how it ended, and when each generation was last found
  * to agree with the database.
  */
-import { mkdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { makeSnapshotsFolder } from '../format/file-modes.ts';
 import { STATUS_FILE } from '../format/layout.ts';
 import { encodeStatus, parseStatus, type RunStatus } from '../format/status-file.ts';
 import { replaceFile } from './atomic-file.ts';
@@ -20,7 +21,7 @@ export function saveStatus(snapshotsDir: string, end: RunEnd): void {
   const now = `${new Date().toISOString().slice(0, 19)}Z`;
   try {
     const known = readStatus(file);
-    mkdirSync(snapshotsDir, { recursive: true });
+    makeSnapshotsFolder(snapshotsDir);
     const status: RunStatus = {
       finished_at: now,
       outcome: end.outcome,
@@ -28,7 +29,7 @@ export function saveStatus(snapshotsDir: string, end: RunEnd): void {
       error: 'id' in end ? null : end.error,
       agreed: agreementsOf(snapshotsDir, known, 'id' in end ? { id: end.id, at: now } : undefined),
     };
-    replaceFile(file, encodeStatus(status), 0o644);
+    replaceFile(file, encodeStatus(status));
   } catch (cause) {
     // A folder that cannot take it must not hide the error that was.
     if ('id' in end) throw cause;

@@ -13,6 +13,8 @@ export interface AdminParts {
   readonly keys: KeyStore;
   readonly metrics: Metrics;
   readonly isStopping: () => boolean;
+  /** What cannot be read or written at the moment, and why. */
+  readonly faults: () => readonly string[];
 }
 
 export function makeAdminServer(parts: AdminParts): Server {
@@ -54,6 +56,7 @@ export function makeAdminServer(parts: AdminParts): Server {
       keys: known ?? null,
       keys_error: keys.fault() ?? null,
       keys_age_seconds: keysAge ?? null,
+      faults: parts.faults(),
     };
   }
 

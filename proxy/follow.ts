@@ -5,6 +5,10 @@ export interface Follower {
   /** Looks for the first time, and from then on by itself. */
   start(): Promise<void>;
   stop(): void;
+  /** Stops after it has looked for the last time. */
+  finish(): Promise<void>;
+  /** Why the last look failed; undefined when it did not. */
+  fault(): string | undefined;
 }
 
 /**
@@ -22,7 +26,15 @@ export function follow(
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
 
-  async function look(): Promise<void> {
+  let underWay = Promise.resolve();
+
+  // One after another: the last look may be asked for while one is under way.
+  function look(): Promise<void> {
+    underWay = underWay.then(lookOnce);
+    return underWay;
+  }
+
+  async function lookOnce(): Promise<void> {
     try {
       await refresh();
       lastFault = '';
@@ -34,11 +46,18 @@ export function follow(
     if (!isStopped) timer = setTimeout(look, milliseconds);
   }
 
+  function stop(): void {
+    isStopped = true;
+    clearTimeout(timer);
+  }
+
   return {
     start: look,
-    stop() {
-      isStopped = true;
-      clearTimeout(timer);
+    stop,
+    finish() {
+      stop();
+      return look();
     },
+    fault: () => lastFault || undefined,
   };
 }

@@ -3,11 +3,13 @@
  * keys, which run as a process of their own. A request is read whole, within bounds, before it is
  * sent on, each on a connection of its own: none can be smuggled behind another.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Agent, type IncomingMessage, type ServerResponse } from 'node:http';
+import { Agent as HttpsAgent } from 'node:https';
 import type { BlockList } from 'node:net';
 import { Readable } from 'node:stream';
 import { createProxyServer } from 'httpxy';
 import type { Logger } from 'pino';
+import { mostForwards } from './http/connections.ts';
 import { end } from './http/node-response.ts';
 import type { SiteHandler } from './http/server.ts';
 import { isTrusted, withoutMapping } from './limits/client-address.ts';
@@ -23,16 +25,22 @@ const DROPPED_FIELDS = [
   ...['forwarded', 'x-forwarded-host', 'x-forwarded-port', 'x-real-ip', 'x-api-key'],
 ];
 
+export interface ForwardParts {
+  /** Where the pages listen, without a slash at the end. */
+  readonly keysUrl: string;
+  readonly trustedProxies: BlockList;
+  /** How many requests may be forwarded at once. */
+  readonly connections: Float64Array;
+  readonly log: Logger;
+}
+
 /**
  * The site with the pages of API keys in it.
- * @param keysUrl where they listen, without a slash at the end; empty: the site is as it was
+ * @returns the site as it was where `keysUrl` is empty
  */
-export function withForwarding(
-  site: SiteHandler,
-  { keysUrl, trustedProxies, log }: { keysUrl: string; trustedProxies: BlockList; log: Logger },
-): SiteHandler {
-  if (keysUrl === '') return site;
-  const forward = makeForwarder(keysUrl, trustedProxies, log);
+export function withForwarding(site: SiteHandler, parts: ForwardParts): SiteHandler {
+  if (parts.keysUrl === '') return site;
+  const forward = makeForwarder(parts);
   return (request, response, path) => {
     if (FORWARDED_PATH.test(path)) forward(request, response);
     else site(request, response, path);
@@ -40,16 +48,19 @@ export function withForwarding(
 }
 
 /** Answers a request to the pages, whatever becomes of it. */
-function makeForwarder(keysUrl: string, trusted: BlockList, log: Logger) {
+function makeForwarder({ keysUrl, trustedProxies: trusted, connections, log }: ForwardParts) {
+  // Its connections are not used again, so that none serves two clients in turn. Requests that are
+  // too many wait for one: a single client may send any number at once.
+  const agent = new (keysUrl.startsWith('https:') ? HttpsAgent : Agent)({ keepAlive: false });
   const upstream = createProxyServer({
     target: keysUrl,
-    // No connection is kept, so that none is used by two clients in turn.
-    agent: false,
+    agent,
     proxyTimeout: UPSTREAM_TIMEOUT_MS,
     xfwd: false,
   });
 
   return function forward(request: IncomingMessage, response: ServerResponse): void {
+    agent.maxSockets = mostForwards(connections);
     handOn(request, response).catch((error) => {
       // Without the target: it may hold a token of an e-mailed link.
       log.error({ err: error }, 'cannot forward to the account pages');
@@ -91,6 +102,8 @@ function makeForwarder(keysUrl: string, trusted: BlockList, log: Logger) {
     if (body !== undefined || (request.method !== 'GET' && request.method !== 'HEAD')) {
       headers['content-length'] = String(body?.length ?? 0);
     }
+    // An agent with a bound would use its connections again for requests that wait.
+    headers.connection = 'close';
     const peer = withoutMapping(request.socket.remoteAddress ?? '');
     const isPeerTrusted = isTrusted(peer, trusted);
     const before = isPeerTrusted ? headers['x-forwarded-for'] : undefined;

@@ -4,9 +4,10 @@
  */
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { LARGEST_KEYS_FILE, parseKeys } from '../format/keys-file.ts';
+import { type KeyEntry, LARGEST_KEYS_FILE, parseKeys } from '../format/keys-file.ts';
 import { KEYS_FILE } from '../format/layout.ts';
 import { type KeyRecord, type Keys, makeKeyTable, type SharedKey } from './key-table.ts';
+import { HASH_DIGITS, type KeyWindow } from './limits/handover.ts';
 import { makeLargerWindow, makeRollingWindow } from './limits/rolling-window.ts';
 import { explainUnreadable } from './unreadable.ts';
 
@@ -23,15 +24,22 @@ export interface KeyStore extends Keys {
   fault(): string | undefined;
   /** When the file last agreed with the database, in milliseconds of the wall clock. */
   agreedAt(): number | undefined;
+  /** The windows in which something still counts. */
+  windows(now: number): KeyWindow[];
 }
 
-/** @param announce hands all keys to the other serving threads, whenever they changed */
+/**
+ * @param announce hands all keys to the other serving threads, whenever they changed
+ * @param saved the windows that an earlier process handed over
+ */
 export function makeKeyStore(
   snapshotsDir: string,
   announce: (keys: readonly SharedKey[]) => void,
+  saved: readonly KeyWindow[] = [],
 ): KeyStore {
   const file = path.join(snapshotsDir, KEYS_FILE);
   const table = makeKeyTable();
+  const savedTimes = new Map(saved.map(({ id, hash, times }) => [savedName(id, hash), times]));
   let content: Buffer | undefined;
   let agreedAt: number | undefined;
   let fault: string | undefined;
@@ -70,7 +78,7 @@ export function makeKeyStore(
     const keys = parseKeys(text).map((key): SharedKey => {
       const known = table.byHash(key.hash);
       if (known === undefined || known.id !== key.id) {
-        return { ...key, window: makeRollingWindow(key.limit).memory };
+        return { ...key, window: makeWindow(key) };
       }
       const { window } = known;
       if (key.limit <= window.capacity) return { ...key, window: window.memory };
@@ -82,7 +90,25 @@ export function makeKeyStore(
     announce(keys);
     table.replace(keys);
     for (const move of moves) move();
+    savedTimes.clear();
   }
 
-  return { ...table, refresh, fault: () => fault, agreedAt: () => agreedAt };
+  function makeWindow({ id, hash, limit }: KeyEntry): SharedArrayBuffer {
+    const times = savedTimes.get(savedName(id, hash)) ?? [];
+    // More than the limit, where it was lowered since: they count as they would have.
+    return makeRollingWindow(Math.max(limit, times.length), times).memory;
+  }
+
+  function windows(now: number): KeyWindow[] {
+    return [...table.entries()].flatMap(([hash, { id, window }]) => {
+      const times = window.times(now);
+      return times.length > 0 ? [{ id, hash, times }] : [];
+    });
+  }
+
+  return { ...table, refresh, fault: () => fault, agreedAt: () => agreedAt, windows };
+}
+
+function savedName(id: number, hash: string): string {
+  return `${id} ${hash.slice(0, HASH_DIGITS)}`;
 }

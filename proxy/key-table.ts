@@ -40,6 +40,8 @@ export interface KeyTable extends Keys {
   /** The record of a key by its hash. */
   byHash(hash: string): KeyRecord | undefined;
   all(): Iterable<KeyRecord>;
+  /** All records by their hashes. */
+  entries(): Iterable<[string, KeyRecord]>;
 }
 
 /** @param receive fetches a newer list at once; called when a window has moved to a larger one */
@@ -68,6 +70,7 @@ export function makeKeyTable(receive: () => void = () => {}): KeyTable {
     size: () => records?.size,
     byHash: (hash) => records?.get(hash),
     all: () => records?.values() ?? [],
+    entries: () => records?.entries() ?? [],
     replace(keys) {
       const next = new Map<string, KeyRecord>();
       for (const { id, hash, state, limit, window } of keys) {

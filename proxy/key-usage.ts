@@ -1,61 +1,95 @@
 /**
- * Writes `key-usage.json`: on which day each key was used last, for owners to see on their page. It
- * is read off the windows of the limits now and then, so that no request does anything for it.
+ * Reports on which day each key was last used, for owners to see on their page. The days are read
+ * from the windows of the limits once in a while, so that no request does anything for them.
+ *
+ * Invariant: a day that was written stays in the file until a later one replaces it, also after a
+ * restart and when another proxy writes the same file: the schedule may not have read it yet.
  */
-import { rename, rm, writeFile } from 'node:fs/promises';
-import path from 'node:path';
-import { encodeKeyUsage } from '../format/key-usage.ts';
-import { KEY_USAGE_FILE } from '../format/layout.ts';
+import { readFile, stat } from 'node:fs/promises';
+import { encodeKeyUsage, LARGEST_KEY_USAGE, parseKeyUsage } from '../format/key-usage.ts';
+import type { InstanceFiles } from './instance-files.ts';
 import type { KeyRecord } from './key-table.ts';
 
 export interface KeyUsage {
-  /** Writes the file where a key was used on another day than it says. @returns whether it wrote */
+  /**
+   * Writes the file where a key was used on a later day than it says.
+   * @returns whether it wrote
+   * @throws Error when it cannot write, whether or not there is something to write
+   */
   write(): Promise<boolean>;
 }
 
 /**
+ * @param name of the file
  * @param recordsOf every key that is known
  * @param now the clock of the windows
  * @param wallClock milliseconds since 1970
  */
 export function makeKeyUsage(
-  snapshotsDir: string,
+  files: InstanceFiles,
+  name: string,
   recordsOf: () => Iterable<Pick<KeyRecord, 'id' | 'window'>>,
   now: () => number,
   wallClock: () => number,
 ): KeyUsage {
-  const file = path.join(snapshotsDir, KEY_USAGE_FILE);
-  // What an earlier process wrote is in the database by now: days are only ever moved on there.
+  const file = files.pathOf(name);
   const days = new Map<number, string>();
   let isWritten = true;
+  let readAt: number | undefined;
+
+  /** Keeps the later of two days. @returns whether it is the new one */
+  function note(id: number, day: string): boolean {
+    if (day <= (days.get(id) ?? '')) return false;
+    days.set(id, day);
+    return true;
+  }
+
+  /** A day in the future, of a clock that was wrong, would hide all days until then. */
+  function dropFuture(today: string): void {
+    for (const [id, day] of days) if (day > today) days.delete(id);
+  }
+
+  /** Adds what another process has written. */
+  async function readOthers(today: string): Promise<void> {
+    const found = await stat(file).catch(() => undefined);
+    if (found?.mtimeMs === readAt) return;
+    readAt = found?.mtimeMs;
+    const written = await readDays(file, name, found?.size ?? Number.POSITIVE_INFINITY);
+    for (const [id, day] of written) if (day <= today) note(id, day);
+    // What is here and not there has to be written again.
+    for (const [id, day] of days) if (day > (written.get(id) ?? '')) isWritten = false;
+  }
 
   return {
     async write() {
+      if (!(await files.prepare())) return false;
+      const today = dayOf(wallClock());
+      dropFuture(today);
+      await readOthers(today);
       const offset = wallClock() - now();
       for (const { id, window } of recordsOf()) {
         const last = window.lastAdmitted();
         if (last === Number.NEGATIVE_INFINITY) continue;
-        const day = new Date(offset + last).toISOString().slice(0, 10);
-        if (day <= (days.get(id) ?? '')) continue;
-        days.set(id, day);
-        isWritten = false;
+        if (note(id, dayOf(offset + last))) isWritten = false;
       }
       if (isWritten) return false;
-      await replace(file, encodeKeyUsage(days));
+      readAt = await files.replace(name, encodeKeyUsage(days));
       isWritten = true;
       return true;
     },
   };
 }
 
-// Not synced: after a power cut a day is lost at most, and that until the key's next use.
-async function replace(file: string, content: string): Promise<void> {
-  const next = `${file}.${process.pid}`;
+function dayOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
+}
+
+/** What the file says; nothing where it is absent, damaged or too large: it is replaced then. */
+async function readDays(file: string, name: string, size: number): Promise<Map<number, string>> {
+  if (size > LARGEST_KEY_USAGE) return new Map();
   try {
-    await writeFile(next, content, { mode: 0o600 });
-    await rename(next, file);
-  } catch (cause) {
-    await rm(next, { force: true }).catch(() => {});
-    throw new Error(`write ${KEY_USAGE_FILE}: ${(cause as Error).message}`, { cause });
+    return parseKeyUsage(await readFile(file, 'utf8'), name);
+  } catch {
+    return new Map();
   }
 }

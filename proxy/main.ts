@@ -12,6 +12,7 @@ import {
   loadEnvironmentFile,
   readEnvironment,
 } from '../environment/environment.ts';
+import { keyUsageFile } from '../format/layout.ts';
 import { findOtherCollation } from '../format/manifest.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../format/words.ts';
 import { readArguments } from '../program/arguments.ts';
@@ -19,9 +20,17 @@ import { checkReadableFolder, isMissing } from '../program/folders.ts';
 import { listenAll } from '../program/listen.ts';
 import { makeLog } from '../program/log.ts';
 import { makeAdminServer } from './admin.ts';
+import {
+  ADMIN_CONNECTIONS,
+  type ConnectionLimit,
+  makeConnectionLimit,
+} from './connection-limit.ts';
 import { follow } from './follow.ts';
+import { newConnectionCells } from './http/connections.ts';
+import { makeInstanceFiles } from './instance-files.ts';
 import { makeKeyStore } from './key-store.ts';
 import { makeKeyUsage } from './key-usage.ts';
+import { bootId, makeLimitHandover } from './limit-handover.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
 import { type Metrics, makeMetrics, makeRequestCounts, newCounts } from './metrics.ts';
 import { startPeers } from './peers.ts';
@@ -72,13 +81,30 @@ async function main(): Promise<void> {
   const counts = Array.from({ length: threads }, newCounts);
   const metrics = makeMetrics(counts);
   const addresses = makeAddressLimits(environment.ADDRESS_RATE_LIMIT);
-  const events = makeEvents(metrics, log);
+  const files = makeInstanceFiles(snapshotsDir);
+  const boot = bootId();
+  const clock = () => ({ now: now(), wall: Date.now(), boot });
+  const handover = makeLimitHandover(files, environment.PORT, clock, log);
+  const saved = await handover.read();
+  if (saved !== undefined) addresses.restore(saved.addresses);
+  const connections = Array.from({ length: threads }, newConnectionCells);
+  const limit = makeConnectionLimit(
+    connections,
+    environment.KEYS_URL !== '',
+    metrics.registry,
+    log,
+  );
+  const cells = counts.map((ofThread, place) => ({
+    counts: ofThread,
+    connections: connections[place],
+  }));
+  const events = makeEvents(metrics, limit, log);
   const snapshots = openSnapshots(snapshotsDir, environment.SNAPSHOT_MEMORY_MB, events, now);
-  const peers = startPeers(counts.slice(1), addresses.memory, snapshots.store, (error) => {
+  const peers = startPeers(cells.slice(1), addresses.memory, snapshots.store, (error) => {
     log.fatal({ err: error }, 'a serving thread failed');
     process.exit(1);
   });
-  const keys = makeKeyStore(snapshotsDir, peers.announceKeys);
+  const keys = makeKeyStore(snapshotsDir, peers.announceKeys, saved?.keys);
   const serving = makeServing({
     snapshots,
     keys,
@@ -86,6 +112,7 @@ async function main(): Promise<void> {
     trustedProxies: environment.TRUSTED_PROXIES,
     keysUrl: environment.KEYS_URL,
     counts: makeRequestCounts(counts[0] as Float64Array),
+    connections: connections[0],
     log,
   });
   const { server } = serving;
@@ -96,18 +123,23 @@ async function main(): Promise<void> {
     keys,
     metrics,
     isStopping: () => isStopping,
+    faults: () => followers.flatMap((follower) => follower.fault() ?? []),
   });
+  admin.maxConnections = ADMIN_CONNECTIONS;
   const snapshotFollower = follow('follow the snapshot', SNAPSHOT_POLL_MS, snapshots.refresh, log);
   const keysFollower = follow('read the keys', KEYS_POLL_MS, keys.refresh, log, () =>
     keys.size() === undefined
       ? 'requests with a key are answered 503'
       : 'going on with the keys as last known',
   );
-  const usage = makeKeyUsage(snapshotsDir, keys.all, now, Date.now);
-  const usageFollower = follow('say when keys were used', USAGE_INTERVAL_MS, usage.write, log);
+  const usageFile = keyUsageFile(environment.PORT);
+  const usage = makeKeyUsage(files, usageFile, keys.all, now, Date.now);
+  const usageFollower = follow('report key usage', USAGE_INTERVAL_MS, usage.write, log);
+  const followers = [snapshotFollower, keysFollower, usageFollower];
   await Promise.all([snapshotFollower.start(), keysFollower.start()]);
   await usageFollower.start();
 
+  limit.start();
   await listenAll([
     {
       server: admin,
@@ -125,6 +157,7 @@ async function main(): Promise<void> {
   ]);
   const { address, port } = server.address() as AddressInfo;
   await peers.listen(port, address);
+  await handover.clear();
 
   const stop = async (signal: string) => {
     if (isStopping) return;
@@ -135,11 +168,9 @@ async function main(): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, NOTICE_MS));
     snapshotFollower.stop();
     keysFollower.stop();
-    usageFollower.stop();
     await Promise.all([serving.close(), peers.close()]);
-    await usage
-      .write()
-      .catch((error) => log.warn({ err: error }, 'cannot say when keys were used'));
+    await usageFollower.finish();
+    await handover.write({ keys: keys.windows(now()), addresses: addresses.save(now()) });
     admin.close();
     admin.closeAllConnections();
     log.info('stopped');
@@ -147,13 +178,15 @@ async function main(): Promise<void> {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
+  // Whoever reads this may send a signal at once.
   log.info({ api: addressOf(server), admin: addressOf(admin), threads }, 'listening');
 }
 
-function makeEvents(metrics: Metrics, log: Logger): SnapshotEvents {
+function makeEvents(metrics: Metrics, limit: ConnectionLimit, log: Logger): SnapshotEvents {
   return {
     swapped({ id, manifest }, milliseconds) {
       metrics.countSwap(milliseconds);
+      limit.setPlatforms(manifest.counts.platforms);
       log.info({ snapshot: id, ...manifest.counts, milliseconds }, 'serving a generation');
       if (manifest.minisearch_options !== MINISEARCH_OPTIONS_HASH) {
         log.warn(

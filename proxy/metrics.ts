@@ -53,6 +53,8 @@ export function makeRequestCounts(counts: Float64Array): RequestCounts {
 }
 
 export interface Metrics {
+  /** For what is measured elsewhere. */
+  readonly registry: Registry;
   countSwap(milliseconds: number): void;
   /** @returns the exposition format and its content type */
   expose(read: () => Promise<Readings>): Promise<{ body: string; contentType: string }>;
@@ -149,6 +151,7 @@ export function makeMetrics(threads: readonly Float64Array[]): Metrics {
   });
 
   return {
+    registry,
     countSwap(milliseconds) {
       swaps.inc();
       opening.set(milliseconds / 1000);

@@ -19,7 +19,7 @@ import { makeThreadGenerations } from './snapshot/thread-generations.ts';
 
 const main = parentPort as MessagePort;
 const say = (message: FromPeer) => main.postMessage(message);
-const { number, addresses, counts, keys: keysPort } = workerData as PeerData;
+const { number, addresses, counts, connections, keys: keysPort } = workerData as PeerData;
 const environment = readEnvironment([
   'ADDRESS_RATE_LIMIT',
   'TRUSTED_PROXIES',
@@ -48,6 +48,7 @@ const serving = makeServing({
   trustedProxies: environment.TRUSTED_PROXIES,
   keysUrl: environment.KEYS_URL,
   counts: makeRequestCounts(counts),
+  connections,
   log,
 });
 

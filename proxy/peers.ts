@@ -15,6 +15,8 @@ export interface PeerData {
   /** Of the address limits and of the peer's request counts. */
   readonly addresses: SharedArrayBuffer;
   readonly counts: Float64Array;
+  /** How many connections it may have, and has. */
+  readonly connections: Float64Array;
   /** All keys, whenever they changed. */
   readonly keys: MessagePort;
 }
@@ -43,18 +45,18 @@ export interface Peers {
 }
 
 /**
- * @param counts one for each peer
+ * @param threads what each peer writes its counts to
  * @param fail called when a peer dies: the proxy must not go on with fewer threads than it was given
  */
 export function startPeers(
-  counts: readonly Float64Array[],
+  threads: readonly Pick<PeerData, 'counts' | 'connections'>[],
   addresses: SharedArrayBuffer,
   store: GenerationStore,
   fail: (error: Error) => void,
 ): Peers {
-  const peers = counts.map((ofPeer, place) => {
+  const peers = threads.map((ofPeer, place) => {
     const { port1, port2 } = new MessageChannel();
-    const data: PeerData = { number: place + 2, addresses, counts: ofPeer, keys: port2 };
+    const data: PeerData = { ...ofPeer, number: place + 2, addresses, keys: port2 };
     const worker = new Worker(new URL('./peer.ts', import.meta.url), {
       workerData: data,
       transferList: [port2],

@@ -24,6 +24,8 @@ export interface ServingParts {
   /** Where the pages of API keys listen; empty: there are none. */
   readonly keysUrl: string;
   readonly counts: RequestCounts;
+  /** How many connections and forwarded requests it may have, and has. */
+  readonly connections: Float64Array;
   readonly log: Logger;
 }
 
@@ -38,7 +40,8 @@ export interface Serving {
 export function makeServing(parts: ServingParts): Serving {
   const { snapshots, log } = parts;
   const api = makeApi({ ...parts, now });
-  const http = makeServer(api, withForwarding(makeSiteHandler(), parts), log);
+  const site = withForwarding(makeSiteHandler(), parts);
+  const http = makeServer(api, site, log, undefined, parts.connections);
   const { server } = http;
   return {
     server,

@@ -22,11 +22,23 @@ export async function explainUnreadable(error: unknown, file: string): Promise<E
   return error as Error;
 }
 
+const FIX = 'See "Users and file permissions" in OPERATIONS.md.';
+
+/** The error with an explanation where a permission that is missing caused it, or as it is. */
+export async function explainDenied(error: unknown): Promise<Error> {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code, path: file } = cause as NodeJS.ErrnoException;
+    if ((code !== 'EACCES' && code !== 'EPERM') || file === undefined) continue;
+    return new Error(`${file} cannot be read: ${await explainDenial(file)}`, { cause: error });
+  }
+  return error as Error;
+}
+
 /** The file itself, or the first folder on the way up that can be looked at: that one refuses. */
 async function explainDenial(file: string): Promise<string> {
   for (let target = path.resolve(file); ; target = path.dirname(target)) {
     const found = await stat(target).catch(() => undefined);
-    if (found !== undefined) return `permission denied. ${target} has ${describe(found)}.`;
+    if (found !== undefined) return `permission denied. ${target} has ${describe(found)}. ${FIX}`;
     if (target === path.dirname(target)) return 'permission denied.';
   }
 }

@@ -191,10 +191,10 @@ describe('the JSON files of a snapshots folder', () => {
   test.each<[string, string, (text: string) => void]>([
     ['keys.json', keys, (text) => expect(parseKeys(text).every(isKeyEntry)).toBe(true)],
     [
-      'key-usage.json',
+      'key-usage-8080.json',
       usage,
       (text) => {
-        for (const [id, day] of parseKeyUsage(text)) {
+        for (const [id, day] of parseKeyUsage(text, 'key-usage-8080.json')) {
           expect([Number.isSafeInteger(id), day]).toEqual([
             true,
             expect.stringMatching(/^[\d-]+$/),

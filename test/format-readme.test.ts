@@ -102,12 +102,13 @@ describe('its tables name', () => {
       'current',
       'generations/<id>/',
       'keys.json',
-      'key-usage.json',
       'status.json',
       'report.json',
       'hold.json',
       'lock',
       'lock.holder',
+      'proxy/key-usage-<PORT>.json',
+      'proxy/limit-windows-<PORT>.bin',
     ]);
     const packs = files?.filter((name) => name.includes('<platform slug>'));
     expect(packs).toEqual(['games/<platform slug>.json', 'covers/<platform slug>.json']);

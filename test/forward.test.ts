@@ -205,6 +205,26 @@ test('a client that goes away takes its upstream connection along', async () => 
   expect(open).toBe(0);
 });
 
+test('requests that one client sends all at once reach the pages a bounded number at a time', async () => {
+  const SENT = 300;
+  let under = 0;
+  let most = 0;
+  act = (_, response) => {
+    most = Math.max(most, ++under);
+    setTimeout(() => {
+      under--;
+      response.end('told');
+    }, 100);
+  };
+  const socket = connect(proxy.port, '127.0.0.1').on('error', () => {});
+  socket.resume().write('GET /account HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(SENT));
+  await until(() => most > 0 && under === 0 && open === 0);
+  // The rest of the limit on open files is for other things.
+  expect(most).toBeLessThanOrEqual(64);
+  expect(most).toBeGreaterThan(10);
+  socket.destroy();
+});
+
 test('pages that are not running are said to be so, and the API goes on', async () => {
   const gone = await startProxy(snapshotsDir, { KEYS_URL: 'http://127.0.0.1:1' });
   const reply = await send(`${gone.url}/account/api-keys?token=of-a-link`);

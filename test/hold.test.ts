@@ -20,7 +20,13 @@ import { createTables } from '../database/schema.ts';
 import { hashKey, makeKey } from '../format/api-key.ts';
 import { encodeHold, LARGEST_HOLD_FILE, LONGEST_REASON, parseHold } from '../format/hold-file.ts';
 import { encodeKeyUsage } from '../format/key-usage.ts';
-import { COVER_INDEX, HOLD_FILE, KEY_USAGE_FILE, RUN_REPORT } from '../format/layout.ts';
+import {
+  COVER_INDEX,
+  HOLD_FILE,
+  keyUsageFile,
+  PROXY_FOLDER,
+  RUN_REPORT,
+} from '../format/layout.ts';
 import {
   currentId,
   generationDir,
@@ -130,7 +136,11 @@ describe('hold', () => {
     await until(() => keys().includes('"approved"'));
     await revokeKeys(url);
     await until(() => keys().includes('"revoked"'));
-    writeFileSync(path.join(dir, KEY_USAGE_FILE), encodeKeyUsage(new Map([[1, '2026-01-03']])));
+    mkdirSync(path.join(dir, PROXY_FOLDER), { recursive: true });
+    writeFileSync(
+      path.join(dir, PROXY_FOLDER, keyUsageFile(8080)),
+      encodeKeyUsage(new Map([[1, '2026-01-03']])),
+    );
     await until(async () => (await lastUse(url)) === '2026-01-03');
     // Several ticks have come by now: none started a run, and the hold was logged once.
     expect(log).not.toContain('"run":');

@@ -65,8 +65,9 @@ export async function runProgram(
   program: string,
   args: readonly string[],
   environment: Readonly<Record<string, string>>,
+  launcher: readonly string[] = [],
 ): Promise<Finished> {
-  return finish(startProgram(program, args, environment));
+  return finish(startProgram(program, args, environment, launcher));
 }
 
 /** Waits for the end of a program and gathers what it printed. */

@@ -6,6 +6,7 @@
  */
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
+import type { NoteUse } from './connections.ts';
 import { type RequestHead, readHead } from './request-head.ts';
 import type { ApiHandler, Responder } from './responder.ts';
 import { BASE } from './routes.ts';
@@ -131,7 +132,10 @@ export interface PlainOptions {
 }
 
 export interface PlainConnections {
-  take(socket: Socket): void;
+  /** @param noteUse called for each request */
+  take(socket: Socket, noteUse: NoteUse): void;
+  /** Whether a request of a connection that was taken here is being answered. */
+  isAnswering(socket: Socket): boolean;
   /** From now on each response is the last on its connection. */
   announceEnd(): void;
   closeIdle(): void;
@@ -139,37 +143,40 @@ export interface PlainConnections {
 }
 
 interface PlainConnection {
+  readonly isAnswering: () => boolean;
   readonly isIdle: () => boolean;
-  readonly socket: Socket;
 }
 
 export function makePlainConnections(options: PlainOptions): PlainConnections {
-  const connections = new Set<PlainConnection>();
+  const connections = new Map<Socket, PlainConnection>();
   let isEnding = false;
   return {
-    take(socket) {
+    take(socket, noteUse) {
       const connection = serve(
         socket,
+        noteUse,
         options,
         () => isEnding,
-        () => connections.delete(connection),
+        () => connections.delete(socket),
       );
-      connections.add(connection);
+      connections.set(socket, connection);
     },
+    isAnswering: (socket) => connections.get(socket)?.isAnswering() ?? false,
     announceEnd() {
       isEnding = true;
     },
     closeIdle() {
-      for (const { socket, isIdle } of connections) if (isIdle()) socket.destroy();
+      for (const [socket, { isIdle }] of connections) if (isIdle()) socket.destroy();
     },
     closeAll() {
-      for (const { socket } of connections) socket.destroy();
+      for (const socket of connections.keys()) socket.destroy();
     },
   };
 }
 
 function serve(
   socket: Socket,
+  noteUse: NoteUse,
   { api, handOver, onError, onSilence, firstByteMs, keepAliveMs, longestDrainMs }: PlainOptions,
   isEnding: () => boolean,
   forget: () => void,
@@ -225,6 +232,7 @@ function serve(
 
   function answer({ target, head }: PlainRequest): void {
     isBusy = true;
+    noteUse();
     const response = makeResponse();
     try {
       api({ method: 'GET', socket, head, target }, response);
@@ -313,7 +321,10 @@ function serve(
     else if (!isBusy && socket.writableLength === 0) socket.destroy();
   }
 
-  return { socket, isIdle: () => !isBusy && unread === undefined && socket.writableLength === 0 };
+  return {
+    isAnswering: () => isBusy,
+    isIdle: () => !isBusy && unread === undefined && socket.writableLength === 0,
+  };
 }
 
 /** Where a head and a body are put together for one write; free again once the kernel has taken it. */

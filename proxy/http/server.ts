@@ -11,6 +11,7 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
+import { makeConnections, newConnectionCells } from './connections.ts';
 import { LONGEST_DRAIN_MS, toResponder } from './node-response.ts';
 import { makePlainConnections } from './plain-requests.ts';
 import { readHead } from './request-head.ts';
@@ -49,6 +50,9 @@ const CLIENT_TIMES: ClientTimes = {
   keepAlive: 65_000,
 };
 
+/** How often a thread checks whether it has more connections than it may have. */
+const TRIM_MS = 1_000;
+
 export interface ApiServer {
   /** To listen with and to close; its connections are closed with the functions here. */
   readonly server: Server;
@@ -58,11 +62,16 @@ export interface ApiServer {
   closeAllConnections(): void;
 }
 
+/** What Node's HTTP server keeps on a socket: the response that is under way. */
+type HttpSocket = Socket & { _httpMessage?: ServerResponse | null };
+
+/** @param cells how many connections it may have, and how many it has */
 export function makeServer(
   api: ApiHandler,
   site: SiteHandler,
   log: Logger,
   times: ClientTimes = CLIENT_TIMES,
+  cells = newConnectionCells(),
 ): ApiServer {
   let isEnding = false;
   const server = createServer(
@@ -82,6 +91,7 @@ export function makeServer(
   );
 
   function handle(request: IncomingMessage, response: ServerResponse): void {
+    connections.noteUse(request.socket);
     // A kept-alive connection would hold the end up.
     if (isEnding) response.shouldKeepAlive = false;
     const responder = toResponder(response);
@@ -123,7 +133,20 @@ export function makeServer(
     keepAliveMs: times.keepAlive,
     longestDrainMs: LONGEST_DRAIN_MS,
   });
-  server.on('connection', plain.take);
+  const connections = makeConnections(
+    cells,
+    (socket) =>
+      // Once a response has ended, what is left of it waits for the client.
+      plain.isAnswering(socket) || (socket as HttpSocket)._httpMessage?.writableEnded === false,
+    () => performance.now(),
+  );
+  server.on('connection', (socket) => {
+    const noteUse = connections.take(socket);
+    if (noteUse !== undefined) plain.take(socket, noteUse);
+  });
+  // What may be open can become less while no connection comes.
+  const trimming = setInterval(connections.trim, TRIM_MS).unref();
+  server.once('close', () => clearInterval(trimming));
 
   // Node would send "100 Continue" first, though a request with a body is always refused.
   server.on('checkContinue', handle);
@@ -132,7 +155,7 @@ export function makeServer(
     endRaw(socket, 405, 'Method not allowed');
   });
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    const { _httpMessage: message } = socket as Socket & { _httpMessage?: ServerResponse };
+    const { _httpMessage: message } = socket as HttpSocket;
     if (!socket.writable || message?.headersSent === true) socket.destroy();
     else if (error.code === 'HPE_HEADER_OVERFLOW') {
       endRaw(socket, 431, 'Request header too large');

@@ -5,7 +5,15 @@
  * address has its set by its hash, and of a full set the one that was quiet the longest is forgotten.
  */
 import { randomInt } from 'node:crypto';
-import { admitIn, peekIn, type Quota, RING_HEAD } from './rolling-window.ts';
+import {
+  admitIn,
+  fillIn,
+  peekIn,
+  type Quota,
+  RING_HEAD,
+  timesIn,
+  WINDOW_MS,
+} from './rolling-window.ts';
 import { lock, unlock } from './shared-lock.ts';
 
 export interface AddressLimits {
@@ -15,6 +23,30 @@ export interface AddressLimits {
   admit(address: string, now: number): Quota;
   /** Says what an address has left without counting anything. */
   peek(address: string, now: number): Quota;
+  /** The windows in which something still counts, for {@link AddressLimits.restore}. */
+  save(now: number): SavedAddresses;
+  /**
+   * Goes on with windows that another process saved, before anything is counted here. Those of a
+   * table of another size, which another limit has, are left out.
+   */
+  restore(saved: SavedAddresses): void;
+}
+
+/** Windows of addresses, which are known by a hash alone. */
+export interface SavedAddresses {
+  /** The secret of the hash. */
+  readonly seed: readonly [number, number];
+  /** The size of the table. */
+  readonly sets: number;
+  readonly windows: readonly SavedAddress[];
+}
+
+export interface SavedAddress {
+  /** Its place in the table, and the rest of its hash. */
+  readonly set: number;
+  readonly tag: number;
+  /** When requests were admitted that still count, the oldest first. */
+  readonly times: readonly number[];
 }
 
 const WINDOWS_PER_SET = 8;
@@ -76,8 +108,34 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
     return (cells[at + LAST_USED] as number) < (cells[other + LAST_USED] as number);
   }
 
+  function save(now: number): SavedAddresses {
+    const windows: SavedAddress[] = [];
+    for (let at = 0; at < sets * WINDOWS_PER_SET * cellsPerWindow; at += cellsPerWindow) {
+      const tag = cells[at + TAG];
+      if (tag === 0 || now - cells[at + LAST_USED] >= WINDOW_MS) continue;
+      const times = timesIn(cells, at + WINDOW_HEAD, limit, now);
+      const set = Math.floor(at / (WINDOWS_PER_SET * cellsPerWindow));
+      if (times.length > 0) windows.push({ set, tag, times });
+    }
+    return { seed: [seed[0], seed[1]], sets, windows };
+  }
+
+  function restore(saved: SavedAddresses): void {
+    if (saved.sets !== sets) return;
+    seed.set(saved.seed);
+    for (const { set, tag, times } of saved.windows) {
+      const at = replace(set, tag);
+      // A lower limit than before: the newest of them are what decides.
+      const counted = times.slice(-limit);
+      fillIn(cells, at + WINDOW_HEAD, counted);
+      cells[at + LAST_USED] = counted.at(-1) ?? 0;
+    }
+  }
+
   return {
     memory,
+    save,
+    restore,
     admit(address, now) {
       const { set, tag } = hashOf(address);
       lock(locks, set);

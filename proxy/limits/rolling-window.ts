@@ -35,11 +35,14 @@ export interface RollingWindow {
   peek(limit: number, now: number): Quota | undefined;
   /** When a request was admitted last; -Infinity before the first. */
   lastAdmitted(): number;
+  /** When the requests were admitted that still count, the oldest first. */
+  times(now: number): number[];
   /** Moves everything into one of {@link makeLargerWindow}, which takes its place in every thread. */
   moveTo(larger: RollingWindow): void;
 }
 
-const WINDOW_MS = 60_000;
+/** How long an admitted request counts. */
+export const WINDOW_MS = 60_000;
 
 /**
  * A ring of times as a run of numbers: where the oldest stands, how many there are, when the newest
@@ -55,9 +58,14 @@ const LOCK = 0;
 const MOVED = 1;
 const STATE_BYTES = 8;
 
-/** @param capacity the largest limit that it will be asked for */
-export function makeRollingWindow(capacity: number): RollingWindow {
-  return openRollingWindow(new SharedArrayBuffer(STATE_BYTES + 8 * (RING_HEAD + capacity)));
+/**
+ * @param capacity the largest limit that it will be asked for
+ * @param times of requests that were admitted before, at most the capacity, the oldest first
+ */
+export function makeRollingWindow(capacity: number, times: readonly number[] = []): RollingWindow {
+  const memory = new SharedArrayBuffer(STATE_BYTES + 8 * (RING_HEAD + capacity));
+  fillIn(new Float64Array(memory, STATE_BYTES), 0, times);
+  return openRollingWindow(memory);
 }
 
 /** A window that admits nobody, and holds up who asks, until another was moved into it. */
@@ -94,6 +102,14 @@ export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
     lastAdmitted() {
       const isUsed = cells[COUNT] !== 0 || cells[NEWEST] !== 0;
       return isUsed ? (cells[NEWEST] as number) : Number.NEGATIVE_INFINITY;
+    },
+    times(now) {
+      lock(state, LOCK);
+      try {
+        return timesIn(cells, 0, capacity, now);
+      } finally {
+        unlock(state, LOCK);
+      }
     },
     moveTo(larger) {
       const target = new Float64Array(larger.memory, STATE_BYTES);
@@ -148,6 +164,25 @@ export function peekIn(
   const time = inOrder(cells, base, now);
   expire(cells, base, capacity, time);
   return quotaOf(cells, base, capacity, (cells[base + COUNT] as number) < limit, limit, time);
+}
+
+/** When the requests of a ring were admitted that still count, the oldest first. */
+export function timesIn(
+  cells: Float64Array,
+  base: number,
+  capacity: number,
+  now: number,
+): number[] {
+  const count = cells[base + COUNT];
+  const times = Array.from({ length: count }, (_, place) => timeAt(cells, base, capacity, place));
+  return times.filter((time) => now - time < WINDOW_MS);
+}
+
+/** Puts times, the oldest first, into an empty ring that has room for them. */
+export function fillIn(cells: Float64Array, base: number, times: readonly number[]): void {
+  cells.set(times, base + RING_HEAD);
+  cells[base + COUNT] = times.length;
+  cells[base + NEWEST] = times.at(-1) ?? 0;
 }
 
 function inOrder(cells: Float64Array, base: number, now: number): number {

@@ -8,6 +8,7 @@
 import { readlink } from 'node:fs/promises';
 import path from 'node:path';
 import { CURRENT, isGenerationId } from '../../format/layout.ts';
+import { explainDenied } from '../unreadable.ts';
 import type { Generation } from './generation.ts';
 import { type GenerationStore, makeGenerationStore, RETRY_MS } from './generation-store.ts';
 import { makeThreadGenerations, type ThreadGenerations } from './thread-generations.ts';
@@ -54,10 +55,11 @@ export function openSnapshots(
     const started = now();
     try {
       await store.serve(id);
-    } catch (error) {
+    } catch (cause) {
       const isNews = refused?.id !== id;
-      refused = { id, error: error as Error, at: now() };
-      if (isNews) events.refused(id, error as Error);
+      const error = await explainDenied(cause);
+      refused = { id, error, at: now() };
+      if (isNews) events.refused(id, error);
       return;
     }
     refused = undefined;
@@ -89,7 +91,7 @@ async function readCurrent(snapshotsDir: string): Promise<string | undefined> {
     target = await readlink(path.join(snapshotsDir, CURRENT));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
+    throw await explainDenied(error);
   }
   const id = path.basename(target);
   if (!isGenerationId(id))

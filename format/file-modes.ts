@@ -1,0 +1,97 @@
+/**
+ * Who may read what the product creates in a snapshots folder. By default nobody but its owner:
+ * files get mode 0600 and folders 0700. A folder with the setgid bit is shared: what is created in
+ * it gets the group's read and search permission that the folder itself has, never write permission,
+ * and folders pass the bit on. Invariant: the umask neither adds permissions nor takes them away.
+ */
+import { chmodSync, fchmodSync, fstatSync, mkdirSync, openSync, statSync } from 'node:fs';
+import path from 'node:path';
+
+/** Without the file type. */
+const PERMISSIONS = 0o7777;
+const SETGID = 0o2000;
+const GROUP_READS_AND_SEARCHES = 0o050;
+const GROUP_READS = 0o040;
+
+/** What files and folders get that are created in one folder. */
+export interface Modes {
+  readonly file: number;
+  readonly folder: number;
+  /** The group that reads them; undefined: only their owner does. */
+  readonly group: number | undefined;
+}
+
+/** The modes of what is created in a folder that is there. */
+export function modesIn(folder: string): Modes {
+  const { mode, gid } = statSync(folder);
+  if ((mode & SETGID) === 0) return { file: 0o600, folder: 0o700, group: undefined };
+  return {
+    file: 0o600 | (mode & GROUP_READS),
+    folder: SETGID | 0o700 | (mode & GROUP_READS_AND_SEARCHES),
+    group: gid,
+  };
+}
+
+/**
+ * Opens a file for writing, and creates it if need be.
+ * @param mode of the file; that which its folder gives to files if none is given
+ */
+export function openForWriting(
+  file: string,
+  flags: 'w' | 'wx' | 'a',
+  mode = modesIn(path.dirname(file)).file,
+): number {
+  const descriptor = openSync(file, flags, mode);
+  // The umask may have taken something away, or the file may have been here with another mode.
+  if ((fstatSync(descriptor).mode & PERMISSIONS) !== mode) {
+    whereSupported(() => fchmodSync(descriptor, mode));
+  }
+  return descriptor;
+}
+
+/** Gives a file the mode that it would be created with. */
+export function correctMode(file: string): void {
+  const { file: mode } = modesIn(path.dirname(file));
+  if ((statSync(file).mode & PERMISSIONS) !== mode) whereSupported(() => chmodSync(file, mode));
+}
+
+/** Creates a folder with the mode of its parent's folders, unless it is there. */
+export function makeFolder(folder: string): void {
+  const { folder: mode } = modesIn(path.dirname(folder));
+  try {
+    mkdirSync(folder, mode);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
+    throw error;
+  }
+  if ((statSync(folder).mode & PERMISSIONS) !== mode) {
+    whereSupported(() => chmodSync(folder, mode));
+  }
+}
+
+/** Some file systems, such as FAT, have no permissions but those of their mount. */
+function whereSupported(change: () => void): void {
+  try {
+    change();
+  } catch (error) {
+    const { code = '' } = error as NodeJS.ErrnoException;
+    if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP'].includes(code)) throw error;
+  }
+}
+
+/**
+ * Creates a snapshots folder, unless it is there: for its owner alone, whatever folder it is in.
+ * One that is to be shared is made by the operator.
+ */
+export function makeSnapshotsFolder(snapshotsDir: string): void {
+  mkdirSync(snapshotsDir, { recursive: true, mode: 0o700 });
+}
+
+/** Whether a file or folder has the permissions that it would be created with. */
+export function hasModes(
+  { mode, gid }: { readonly mode: number; readonly gid: number },
+  wanted: number,
+  { group }: Modes,
+): boolean {
+  return (mode & PERMISSIONS) === wanted && (group === undefined || gid === group);
+}

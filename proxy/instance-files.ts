@@ -1,0 +1,83 @@
+/**
+ * What this proxy writes: files in `SNAPSHOTS_DIR/proxy`, the one folder that it needs to write to.
+ * Their names hold the port that the proxy was given, so that two proxies may share a folder.
+ */
+import { existsSync } from 'node:fs';
+import { access, constants, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import path from 'node:path';
+import { makeFolder, modesIn } from '../format/file-modes.ts';
+import { PROXY_FOLDER, UNFINISHED_PREFIX } from '../format/layout.ts';
+
+/** Nothing takes as long to write: what is older was left by a process that was killed. */
+const ABANDONED_MS = 60_000;
+
+export interface InstanceFiles {
+  /** The path of a file by its name. */
+  pathOf(name: string): string;
+  /**
+   * Creates the folder if it is missing, and removes what killed processes left in it.
+   * @returns whether it is there: the snapshots folder is not the proxy's to create
+   * @throws Error naming the folder and what to do when no file can be created in it
+   */
+  prepare(): Promise<boolean>;
+  /**
+   * Replaces a file in one step. It is not synced: after a power cut it may be damaged or gone, which
+   * its reader has to expect.
+   * @param mode the permissions of the file; those that its folder says if none are given
+   * @returns its modification time in milliseconds
+   */
+  replace(name: string, content: string | Uint8Array, mode?: number): Promise<number>;
+}
+
+export function makeInstanceFiles(snapshotsDir: string): InstanceFiles {
+  const folder = path.join(snapshotsDir, PROXY_FOLDER);
+  return {
+    pathOf: (name) => path.join(folder, name),
+    async prepare() {
+      if (!existsSync(snapshotsDir)) return false;
+      try {
+        makeFolder(folder);
+        await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
+      } catch (cause) {
+        throw new Error(
+          `Cannot write to ${folder}: ${(cause as Error).message}. Let the user of the proxy own this folder; see "Users and file permissions" in OPERATIONS.md.`,
+          { cause },
+        );
+      }
+      await removeAbandoned(folder);
+      return true;
+    },
+    async replace(name, content, mode = modesIn(folder).file) {
+      const file = path.join(folder, name);
+      const next = path.join(folder, `${UNFINISHED_PREFIX}${name}-${process.pid}`);
+      try {
+        const handle = await open(next, 'w', mode);
+        try {
+          // The umask may have taken something away.
+          await handle.chmod(mode);
+          await handle.writeFile(content);
+          const { mtimeMs } = await handle.stat();
+          await rename(next, file);
+          return mtimeMs;
+        } finally {
+          await handle.close();
+        }
+      } catch (cause) {
+        await rm(next, { force: true }).catch(() => {});
+        throw new Error(`write ${file}: ${(cause as Error).message}`, { cause });
+      }
+    },
+  };
+}
+
+async function removeAbandoned(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) {
+    if (!name.startsWith(UNFINISHED_PREFIX)) continue;
+    const file = path.join(folder, name);
+    // Another proxy may have just finished or removed it.
+    const found = await stat(file).catch(() => undefined);
+    if (found !== undefined && Date.now() - found.mtimeMs > ABANDONED_MS) {
+      await rm(file, { force: true });
+    }
+  }
+}

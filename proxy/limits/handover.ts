@@ -1,0 +1,158 @@
+/**
+ * What a proxy that stops hands to its next start: the requests that still count, of keys and of
+ * addresses, as the bytes of a columns file. It holds no key and no address: a key is its id and a
+ * part of its hash, an address a seeded hash, and the seed comes along.
+ *
+ * Times are stored as ages, since no clock of a process means anything to another one. How much time
+ * has passed since is told by the monotonic clock of the system where it has not been started again,
+ * and by the wall clock elsewhere. Invariant: whatever the clocks do, a request counts for at most
+ * 60 seconds after the start; unless the wall clock is set forward after the system was started
+ * again, it counts for no less than 60 seconds after it was admitted.
+ */
+import { type Columns, column, encodeColumns, openColumns } from '../../format/columns.ts';
+import type { SavedAddress, SavedAddresses } from './address-limits.ts';
+import { WINDOW_MS } from './rolling-window.ts';
+
+const VERSION = 1;
+
+/** The windows of one moment; times are of the clock of the process. */
+export interface Windows {
+  readonly keys: readonly KeyWindow[];
+  readonly addresses: SavedAddresses;
+}
+
+export interface KeyWindow {
+  readonly id: number;
+  /** SHA-256 of the raw key in hex, or the first {@link HASH_DIGITS} of it. */
+  readonly hash: string;
+  /** When requests were admitted that still count, the oldest first. */
+  readonly times: readonly number[];
+}
+
+/** The same moment by several clocks, in milliseconds. */
+export interface Moment {
+  /** The clock of the windows: since the system was started, the same in all processes. */
+  readonly now: number;
+  readonly wall: number;
+  /** Which start of the system that clock counts from; empty: not known. */
+  readonly boot: string;
+}
+
+/** How much of a key's hash is stored. */
+export const HASH_DIGITS = 16;
+
+export function encodeWindows({ keys, addresses }: Windows, { now, wall, boot }: Moment): Buffer {
+  const ofKeys = encodeTimes(keys, now);
+  const ofAddresses = encodeTimes(addresses.windows, now);
+  const columns: Columns = {
+    version: Uint32Array.of(VERSION),
+    moment: Float64Array.of(now, wall),
+    boot: Buffer.from(boot),
+    keyId: Float64Array.from(keys, ({ id }) => id),
+    keyHash: Buffer.from(keys.map(({ hash }) => hash.slice(0, HASH_DIGITS)).join(''), 'latin1'),
+    keyStart: ofKeys.starts,
+    keyAge: ofKeys.ages,
+    table: Uint32Array.of(...addresses.seed, addresses.sets),
+    addressSet: Uint32Array.from(addresses.windows, ({ set }) => set),
+    addressTag: Float64Array.from(addresses.windows, ({ tag }) => tag),
+    addressStart: ofAddresses.starts,
+    addressAge: ofAddresses.ages,
+  };
+  return Buffer.concat([...encodeColumns(columns)]);
+}
+
+/**
+ * @param bytes as {@link encodeWindows} made them, starting at a multiple of 8 of their buffer
+ * @param name of their file, used in errors
+ * @returns the windows by the clocks of the reading process; undefined when nothing counts any more
+ * @throws Error when the bytes are something else
+ */
+export function decodeWindows(
+  bytes: Uint8Array,
+  name: string,
+  moment: Moment,
+): Windows | undefined {
+  const columns = openColumns(bytes, name);
+  const numbers = (of: string) => column(columns, of, Float64Array, name);
+  const integers = (of: string) => column(columns, of, Uint32Array, name);
+  const text = (of: string) =>
+    Buffer.from(column(columns, of, Uint8Array, name)).toString('latin1');
+  const damaged = (what: string) => new Error(`${name} is damaged: ${what}.`);
+
+  const [version] = integers('version');
+  if (version !== VERSION) {
+    throw new Error(`${name} has version ${version}; this program reads version ${VERSION}.`);
+  }
+  const passed = timePassed(numbers('moment'), text('boot'), moment);
+  if (Number.isNaN(passed)) throw damaged('it does not say when it was written');
+  if (passed >= WINDOW_MS) return undefined;
+
+  /** The times of each of so many windows. */
+  function decodeTimes(prefix: 'key' | 'address', count: number): number[][] {
+    const starts = integers(`${prefix}Start`);
+    const ages = column(columns, `${prefix}Age`, Uint16Array, name);
+    if (starts.length !== count + 1 || starts[0] !== 0 || starts[count] !== ages.length) {
+      throw damaged(`its ${prefix} windows have no order`);
+    }
+    return Array.from({ length: count }, (_, place) => {
+      const [start, end] = [starts[place], starts[place + 1]];
+      if (start > end) throw damaged(`its ${prefix} windows have no order`);
+      const ofWindow = [...ages.subarray(start, end)];
+      if (ofWindow.some((age, i) => i > 0 && age > ofWindow[i - 1])) {
+        throw damaged(`its ${prefix} windows have no order`);
+      }
+      return ofWindow.map((age) => moment.now - passed - age).filter(counts);
+    });
+  }
+  const counts = (time: number) => moment.now - time < WINDOW_MS;
+
+  const ids = numbers('keyId');
+  const hashes = text('keyHash');
+  if (hashes.length !== ids.length * HASH_DIGITS) throw damaged('its keys have no hashes');
+  const ofKeys = decodeTimes('key', ids.length);
+  const [seed, seedToo, sets] = integers('table');
+  const addressSets = integers('addressSet');
+  const tags = numbers('addressTag');
+  const ofAddresses = decodeTimes('address', tags.length);
+  const isInTable = addressSets.length === tags.length && addressSets.every((set) => set < sets);
+  if (!isInTable) throw damaged('its addresses have no place in the table');
+  return {
+    keys: ofKeys.map((times, place) => ({
+      id: ids[place],
+      hash: hashes.slice(place * HASH_DIGITS, (place + 1) * HASH_DIGITS),
+      times,
+    })),
+    addresses: {
+      seed: [seed, seedToo],
+      sets,
+      windows: ofAddresses.map(
+        (times, place): SavedAddress => ({ set: addressSets[place], tag: tags[place], times }),
+      ),
+    },
+  };
+}
+
+/**
+ * Milliseconds since the windows were written; NaN when that is not known. A wall clock that was set
+ * back counts as no time: a request may count longer for it, but not after a minute from now.
+ */
+function timePassed([now, wall]: Float64Array, boot: string, moment: Moment): number {
+  const isSameBoot = boot !== '' && boot === moment.boot;
+  return Math.max(0, isSameBoot ? moment.now - now : moment.wall - wall);
+}
+
+/** Rounded down to whole milliseconds: nothing stops counting too early. */
+function encodeTimes(windows: readonly { readonly times: readonly number[] }[], now: number) {
+  const starts = new Uint32Array(windows.length + 1);
+  for (const [place, { times }] of windows.entries()) {
+    starts[place + 1] = starts[place] + times.length;
+  }
+  const ages = new Uint16Array(starts[windows.length]);
+  for (const [place, { times }] of windows.entries()) {
+    ages.set(
+      times.map((time) => Math.min(WINDOW_MS, Math.max(0, Math.floor(now - time)))),
+      starts[place],
+    );
+  }
+  return { starts, ages };
+}
