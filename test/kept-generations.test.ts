@@ -302,10 +302,10 @@ test.each([1, 2])(
       }),
     );
     clearInterval(watch);
-    // The current one and that before it have their packs open, one that is named but a few.
+    // The current one and that before it have their packs open, one that is named but a few, and
+    // the thread that opens has the file that it reads.
     expect(mostFiles).toBeGreaterThan(0);
-    expect(mostFiles).toBeLessThanOrEqual(3 * 2 * PLATFORMS + threads * MOST_OPEN_PACKS);
-    expect(mostFiles).toBeLessThan(MARKS.length * 2 * PLATFORMS);
+    expect(mostFiles).toBeLessThanOrEqual(2 * 2 * PLATFORMS + threads * MOST_OPEN_PACKS + 1);
     const highest = residentMb(proxy, 'VmHWM');
     const index = indexBytes(ids[0] as string) / 1e6;
     expect(highest).toBeLessThan(opened + 2 * index + MARGIN_MB);
