@@ -36,7 +36,7 @@ export interface Serving {
 }
 
 export function makeServing(parts: ServingParts): Serving {
-  const { snapshots, log } = parts;
+  const { log } = parts;
   const api = makeApi({ ...parts, now });
   const http = makeServer(api, withForwarding(makeSiteHandler(), parts), log);
   const { server } = http;
@@ -50,7 +50,6 @@ export function makeServing(parts: ServingParts): Serving {
       await closed;
       clearInterval(idle);
       clearTimeout(cut);
-      snapshots.close();
     },
   };
 }
