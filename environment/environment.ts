@@ -41,7 +41,7 @@ export const VARIABLES = {
   ),
   SNAPSHOT_MEMORY_MB: variable(
     '160',
-    'megabytes of a generation that the proxy keeps in memory; its index always is, packs as far as they fit',
+    'megabytes of the current generation that the proxy keeps in memory (its index always, packs as far as they fit), and as much again for all others',
     parseMegabytes,
   ),
   ADMIN_HOST: variable('127.0.0.1', 'address of health checks and metrics', parseHost),

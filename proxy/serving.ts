@@ -38,7 +38,7 @@ export interface Serving {
 }
 
 export function makeServing(parts: ServingParts): Serving {
-  const { snapshots, log } = parts;
+  const { log } = parts;
   const api = makeApi({ ...parts, now });
   const site = withForwarding(makeSiteHandler(), parts);
   const http = makeServer(api, site, log, undefined, parts.connections);
@@ -53,7 +53,6 @@ export function makeServing(parts: ServingParts): Serving {
       await closed;
       clearInterval(idle);
       clearTimeout(cut);
-      snapshots.close();
     },
   };
 }

@@ -2,6 +2,7 @@
  * A damaged generation is never served: truncated, flipped in a bit, missing, of a future version,
  * whichever file it is. The old one stays, and readiness, metrics and log say so.
  */
+import { execFileSync } from 'node:child_process';
 import {
   cpSync,
   mkdirSync,
@@ -81,6 +82,11 @@ const DAMAGE: Readonly<Record<string, Damage>> = {
   'a folder': (file) => {
     rmSync(file);
     mkdirSync(file);
+  },
+  // To open one waits until somebody writes to it.
+  'a pipe': (file) => {
+    rmSync(file);
+    execFileSync('mkfifo', [file]);
   },
 };
 

@@ -7,7 +7,8 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Row } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';
-import { currentId, listGenerations } from '../generator/generations.ts';
+import { currentId, generationDir, listGenerations, sequenceOf } from '../generator/generations.ts';
+import { verifyGeneration } from '../generator/verify.ts';
 import type { Catalogue } from './catalogue/catalogue.ts';
 import { loadCatalogue } from './catalogue/load.ts';
 import { sampleCatalogue } from './catalogue/sample.ts';
@@ -239,16 +240,41 @@ describe('the same rows', () => {
     expect(currentFile(dir, 'platforms.json')).toContain('/de/platform/one');
   });
 
-  test('take the place of a current generation that was damaged on disk', async () => {
-    const url = await makeSqlite(plainCatalogue(3));
-    const dir = newSnapshots();
-    await generate(url, dir);
-    const damaged = currentId(dir) as string;
-    writeFileSync(path.join(dir, 'generations', damaged, 'games', 'one.json'), 'damaged');
-    await generate(url, dir);
-    expect(currentId(dir)).not.toBe(damaged);
-    expect(JSON.parse(currentFile(dir, 'games/one.json'))).toHaveLength(3);
-  });
+  test.each<[string, string, (text: string) => string]>([
+    ['a pack', 'games/one.json', () => 'damaged'],
+    ['an empty manifest', 'manifest.json', () => ''],
+    ['a manifest cut short', 'manifest.json', (text) => text.slice(0, -20)],
+    [
+      'a manifest of other content',
+      'manifest.json',
+      (text) => text.replace('"games": 3', '"games": 9'),
+    ],
+    [
+      'a manifest of another version',
+      'manifest.json',
+      (text) => text.replace('"format_version": 1', '"format_version": 2'),
+    ],
+  ])(
+    'take the place of a current generation with %s that was damaged on disk',
+    async (_, name, damage) => {
+      const url = await makeSqlite(plainCatalogue(3));
+      const dir = newSnapshots();
+      await generate(url, dir);
+      const damaged = currentId(dir) as string;
+      const file = path.join(dir, 'generations', damaged, name);
+      const before = readFileSync(file, 'utf8');
+      const after = damage(before);
+      expect(after).not.toBe(before);
+      writeFileSync(file, after);
+      await generate(url, dir);
+      const id = currentId(dir) as string;
+      expect(sequenceOf(id)).toBe(sequenceOf(damaged) + 1);
+      await verifyGeneration(generationDir(dir, id));
+      expect(JSON.parse(currentFile(dir, 'games/one.json'))).toHaveLength(3);
+      // The damaged one is left as it is.
+      expect(readFileSync(file, 'utf8')).toBe(after);
+    },
+  );
 });
 
 describe('rows that break the contract', () => {

@@ -1,18 +1,22 @@
 /** Packs in memory and packs read by ranges: which way a body comes from is nobody's business. */
 import {
   closeSync,
+  openSync,
   readdirSync,
   readFileSync,
   readlinkSync,
   realpathSync,
   rmSync,
+  statSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ManifestFile } from '../format/manifest.ts';
 import { type Generation, makeGeneration } from '../proxy/snapshot/generation.ts';
 import { openFiles, planOpening } from '../proxy/snapshot/open-files.ts';
-import { MOST_OPEN_PACKS, PackGoneError } from '../proxy/snapshot/pack-files.ts';
+import { identityOf, MOST_OPEN_PACKS, PackGoneError } from '../proxy/snapshot/pack-files.ts';
 import { makeSampleSnapshots } from './catalogue/snapshots.ts';
 
 let dir: string;
@@ -121,4 +125,25 @@ test('a pack that was replaced or removed after it was checked is not read', () 
   expect(() => byName.game(game)).toThrow(PackGoneError);
   // Those that were opened to be current have it open.
   expect(byRanges.game(game).bytes).toEqual(body);
+});
+
+test('a pack that did not change since it was checked is not hashed again, any other is', () => {
+  const id = path.basename(dir);
+  const open = (known: ReadonlyMap<string, string> | undefined) =>
+    openFiles(planOpening({ dir, id, mostMemory: undefined, known }));
+  const { identities } = open(undefined);
+  expect([...identities.keys()]).toContain('games/snes.json');
+  const pack = path.join(dir, 'games/snes.json');
+  const content = readFileSync(pack);
+  const { mtime } = statSync(pack);
+  writeFileSync(pack, content.toString('latin1').replace('Chrono', 'chrono'), 'latin1');
+  utimesSync(pack, mtime, new Date(mtime.getTime() + 5_000));
+  expect(() => open(identities)).toThrow(/^games\/snes\.json is damaged: its SHA-256/);
+  // What was checked as it is now is taken to be right: that it was read is what would show.
+  const descriptor = openSync(pack, 'r');
+  const file = inMemory.manifest.files.find(({ path: name }) => name === 'games/snes.json');
+  const identity = identityOf(file as ManifestFile, descriptor);
+  closeSync(descriptor);
+  expect(open(new Map([...identities, ['games/snes.json', identity]])).manifest.id).toBe(id);
+  writeFileSync(pack, content);
 });

@@ -160,11 +160,22 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
     try {
       answer(id, open.get(id) ?? (await load(id, undefined)));
     } catch (error) {
-      failedAt.set(id, now());
-      options.refused(id, error as Error);
+      // One that was pruned meanwhile has no fault.
+      if (await isKept(id)) {
+        failedAt.set(id, now());
+        options.refused(id, error as Error);
+      }
       answer(id, 'gone');
     }
     if (hasMadeRoom) restsUntil = now() + Math.min(now() - started, LONGEST_REST_MS);
+  }
+
+  function isKept(id: string): Promise<boolean> {
+    const manifest = path.join(snapshotsDir, GENERATIONS, id, MANIFEST);
+    return stat(manifest).then(
+      () => true,
+      () => false,
+    );
   }
 
   function answer(id: string, files: OpenedFiles | 'gone'): void {
@@ -226,13 +237,11 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
       }
       asked.set(id, new Set([thread]));
       // An id of no generation is answered without its turn.
-      stat(path.join(snapshotsDir, GENERATIONS, id, MANIFEST)).then(
-        () => {
-          queue.push(id);
-          advance();
-        },
-        () => answer(id, 'gone'),
-      );
+      void isKept(id).then((kept) => {
+        if (!kept) return answer(id, 'gone');
+        queue.push(id);
+        advance();
+      });
     },
     closeIdle() {
       for (const [id, at] of failedAt) if (now() - at >= RETRY_MS) failedAt.delete(id);

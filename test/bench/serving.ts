@@ -1,6 +1,7 @@
 /**
  * The part about one process that serves a large catalogue: what its clients notice of a new
- * generation being opened, and what a second serving thread is worth.
+ * generation being opened, what a second serving thread is worth, and what clients cost that name
+ * every kept generation in turn.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,9 +9,10 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { chooseCores } from './http/process.ts';
 import type { PartOptions } from './part.ts';
+import { CLIENTS, measureByName, STEADY_PER_SECOND } from './serving/by-name.ts';
 import { CONNECTIONS, measureOpenings, REQUESTS_PER_SECOND, TAIL_MS } from './serving/opening.ts';
 import { type Prepared, prepare } from './serving/prepare.ts';
-import { goalTable, openingTables, threadTables } from './serving/tables.ts';
+import { byNameTable, goalTable, openingTables, threadTables } from './serving/tables.ts';
 import { measureThreads, THREADS, WRK_CONNECTIONS } from './serving/threads.ts';
 
 export interface ServingOptions extends PartOptions {
@@ -20,6 +22,9 @@ export interface ServingOptions extends PartOptions {
 }
 
 const GAMES = 1_000_000;
+/** As many as the generator keeps. */
+const GENERATIONS = 5;
+const BY_NAME_SECONDS = 120;
 
 /** @returns Markdown, ratios first; headings from "###" on */
 export async function run(options: ServingOptions): Promise<string> {
@@ -30,18 +35,23 @@ export async function run(options: ServingOptions): Promise<string> {
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
   process.once('exit', remove);
   try {
-    const prepared = await prepare(options.folder ?? folder, games, say);
+    const prepared = await prepare(options.folder ?? folder, games, say, GENERATIONS);
     const threads = await measureThreads(prepared, folder, cores, rounds, seconds, say);
     const openings = [];
     for (const count of THREADS) {
       say(`opening generations, ${count} threads`);
       openings.push(await measureOpenings(prepared, folder, cores, count, rounds, say));
     }
+    const byName = [];
+    for (const count of THREADS) {
+      say(`naming generations, ${count} threads`);
+      byName.push(await measureByName(prepared, folder, cores, count, BY_NAME_SECONDS, say));
+    }
     return `${describeCatalogue(prepared)}. Medians of ${rounds} rounds. Every process may use the same two cores.
 
 ### Ratios and goals
 
-${goalTable(openings, threads)}
+${goalTable(openings, threads, byName)}
 
 ### Two threads on one port
 
@@ -53,7 +63,13 @@ ${threadTables(threads)}
 
 ${REQUESTS_PER_SECOND} requests a second fall due at a fixed rate, whether or not earlier ones were answered, on ${CONNECTIONS} connections: one hot game, different games, pages of 50, searches. Each delay counts from when the request was due. The same process asks a server that only sends a fixed body (the control) at the same moments: what delays both was the machine. The window of an opening reaches from the switch of \`current\` until no answer comes from the old generation, and ${TAIL_MS / 1000} s more; the one before is as long. One game in a hundred differs between the two. The proxy holds the old generation for another minute, then lets it go.
 
-${openings.map(openingTables).join('\n\n')}`;
+${openings.map(openingTables).join('\n\n')}
+
+### Naming every kept generation in turn
+
+${CLIENTS} clients ask for the ${GENERATIONS} kept generations in turn, all for the same one, by \`X-Snapshot\`, as fast as they are answered, while ${STEADY_PER_SECOND} requests a second that name none fall due and another generation is published every 20 s. Both share two cores with the clients.
+
+${byNameTable(byName)}`;
   } finally {
     remove();
   }
@@ -61,7 +77,7 @@ ${openings.map(openingTables).join('\n\n')}`;
 
 function describeCatalogue({ counts, bytes }: Prepared): string {
   const { games, covers, cover_files } = counts;
-  return `Two generations of a seeded catalogue: ${games} games, ${covers} covers, ${cover_files} files, ${Math.round(bytes / 1e6)} MB on disk each`;
+  return `Generations of a seeded catalogue: ${games} games, ${covers} covers, ${cover_files} files, ${Math.round(bytes / 1e6)} MB on disk each`;
 }
 
 if (import.meta.main) {
