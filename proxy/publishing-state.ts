@@ -47,8 +47,9 @@ export async function readHeld(snapshotsDir: string): Promise<Held | undefined> 
     const { id, since, reason } = parseHold(await readSmallFile(file, LARGEST_HOLD_FILE));
     return { id, since, reason };
   } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
     // Also where the folder cannot be entered: nothing is known then, and keys are missing, too.
-    if ((error as NodeJS.ErrnoException).syscall === 'stat') return undefined;
+    if (code === 'ENOENT' || syscall === 'stat') return undefined;
     const { message } = await explainUnreadable(error, file);
     return { id: null, since: null, reason: null, error: message };
   }
