@@ -12,6 +12,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
@@ -155,6 +156,12 @@ test.each<[string, string, Damage, RegExp]>([
   ],
   ['a missing index', 'index/covers.bin', DAMAGE.missing as Damage, /ENOENT/],
   ['a future version', MANIFEST, futureVersion, /format version 2; this program reads version 1/],
+  [
+    'a manifest of more than 64 MiB',
+    MANIFEST,
+    (file) => truncateSync(file, 64 * 1024 * 1024 + 1),
+    /^manifest\.json is larger than 67108864 bytes\.$/,
+  ],
 ])('the proxy refuses %s and says so', async (_, name, damage, message) => {
   restore();
   pointTo(older);

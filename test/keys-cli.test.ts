@@ -284,7 +284,7 @@ describe('the keys command', () => {
     const one = await runProgram('keys/main.ts', ['approve', '--help'], {});
     expect([one.code, one.stdout]).toEqual([
       0,
-      expect.stringContaining('-- approve ID [--limit N]'),
+      expect.stringContaining('cover-catalogue keys approve ID [--limit N]'),
     ]);
   });
 
