@@ -53,6 +53,7 @@ export function makeServing(parts: ServingParts): Serving {
       await closed;
       clearInterval(idle);
       clearTimeout(cut);
+      // Generations stay open: the other threads may still read from them.
     },
   };
 }

@@ -157,6 +157,9 @@ describe('with room for two besides the current one', () => {
     await publish(0);
     expect(withPacks()).toEqual([1, 0]);
     expect(snapshots.current()?.id).toBe(ids[0]);
+    const before = openFilesOf('self').length;
+    for (let game = 0; game < GAMES; game += 50) snapshots.current()?.game(game);
+    expect(openFilesOf('self')).toHaveLength(before);
     expect(await ask(2)).toBe('third');
     snapshots.close();
   });
@@ -325,8 +328,8 @@ describe('the requests of one thread', () => {
 });
 
 /** The files of generations that a process has open. */
-function openFilesOf(proxy: RunningProxy): string[] {
-  const folder = `/proc/${proxy.child.pid}/fd`;
+function openFilesOf(pid: number | 'self'): string[] {
+  const folder = `/proc/${pid}/fd`;
   const names = readdirSync(folder).flatMap((descriptor) => {
     try {
       return readlinkSync(path.join(folder, descriptor));
@@ -364,7 +367,7 @@ test.each([1, 2])(
     let mostFiles = 0;
     let answers = 0;
     const watch = setInterval(() => {
-      mostFiles = Math.max(mostFiles, openFilesOf(proxy).length);
+      mostFiles = Math.max(mostFiles, openFilesOf(proxy.child.pid as number).length);
     }, 5);
     await Promise.all(
       Array.from({ length: CLIENTS }, async (_, client) => {
