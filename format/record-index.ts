@@ -141,7 +141,7 @@ export function findGame(
     const game = (slots[slot] as number) - 1;
     if (game < 0) return undefined;
     if (game < first_game || game >= first_game + count) continue;
-    const [start, end] = [slugStart[game] as number, slugStart[game + 1] as number];
+    const [start, end] = [slugStart[game], slugStart[game + 1]];
     if (equalsAscii(slug, slugText, start, end)) return game;
   }
   return undefined;

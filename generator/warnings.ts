@@ -33,14 +33,13 @@ export function findGenreWarnings({ rows, ids, platform, genres, genresOf }: Gam
   const games = new Uint32Array(genres.length);
   for (let place = 0; place < rows; place++) {
     if (platform[place] === LEFT_OUT) continue;
-    const text = genresOf[place] as number;
-    games[text] = (games[text] as number) + 1;
+    const text = genresOf[place];
+    games[text]++;
   }
   /** How many games have a text that matches. */
   const count = (pattern: RegExp) =>
     genres.reduce(
-      (sum, text, number) =>
-        text !== null && pattern.test(text) ? sum + (games[number] as number) : sum,
+      (sum, text, number) => (text !== null && pattern.test(text) ? sum + games[number] : sum),
       0,
     );
   const withGenres = count(/./su);
@@ -51,9 +50,9 @@ export function findGenreWarnings({ rows, ids, platform, genres, genresOf }: Gam
     if (isAmbiguous && found <= rightlyJoined) return [];
     const listed: Warning['rows'][number][] = [];
     for (let place = 0; place < rows && listed.length < MOST_LISTED; place++) {
-      const text = genres[genresOf[place] as number] ?? '';
+      const text = genres[genresOf[place]] ?? '';
       if (platform[place] === LEFT_OUT || !pattern.test(text)) continue;
-      const id = [ids.high[place] as number, ids.low[place] as number] as const;
+      const id = [ids.high[place], ids.low[place]] as const;
       listed.push({ id: valueOfId(id), value: shownValue(text) });
     }
     const reason = `genres seem to be joined by ${name} instead of ", "`;
@@ -67,10 +66,10 @@ export function findFutureApprovals(covers: Covers, now: number): Warning[] {
   const listed: Warning['rows'][number][] = [];
   let count = 0;
   for (let place = 0; place < rows; place++) {
-    const time = approvedAt[place] as number;
+    const time = approvedAt[place];
     if (game[place] === LEFT_OUT || !(time > now + CLOCK_TOLERANCE_SECONDS)) continue;
     if (count++ >= MOST_LISTED) continue;
-    const id = [ids.high[place] as number, ids.low[place] as number] as const;
+    const id = [ids.high[place], ids.low[place]] as const;
     listed.push({ id: valueOfId(id), value: encodeTime(time) });
   }
   if (count === 0) return [];

@@ -86,7 +86,7 @@ function search(
       state = next[(state * PHASES + (phases[row] as number)) * MATCHES + matches] as number;
       if (state === HOPELESS) {
         // Letters ascend: behind the highest that could match, every other way on is hopeless too.
-        dead = (letter as number) > (highestLetter[row] as number) ? row - 1 : row;
+        dead = letter > highestLetter[row] ? row - 1 : row;
         break;
       }
       states[row] = state;
