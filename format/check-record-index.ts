@@ -1,7 +1,7 @@
 /**
- * Checks the values of the record index, all that a reader of it relies on: every number points
- * into what it numbers and every record lies inside its pack. A valid SHA-256 says only that a file
- * is the one in the manifest, not that it was made by a generator. Takes one pass over each column.
+ * Checks all values of the record index that a reader relies on: every number refers to something
+ * that exists, and every record lies inside its pack. A valid SHA-256 says only that a file is the
+ * one in the manifest, not that a generator made it. Takes one pass over each column.
  */
 import {
   COVER_INDEX,
@@ -74,7 +74,7 @@ function checkPlatforms(platforms: readonly PlatformEntry[], size: number): void
   }
 }
 
-/** Records stand in a pack one after another, so that each one's place follows from the lengths. */
+/** Records follow one another in a pack, so the offset of each follows from the lengths before it. */
 function checkPack(
   { offset, length }: RecordColumns,
   indexFile: string,
@@ -122,7 +122,7 @@ function checkFirstCovers({ platforms, games, covers }: RecordIndex): void {
   }
 }
 
-/** A look-up ends at an empty slot: there must be as many as the format says, at least half. */
+/** A look-up ends at an empty slot: at least half of the slots must be empty. */
 function checkSlots(slots: Uint32Array, games: number): void {
   let taken = 0;
   let highest = 0;

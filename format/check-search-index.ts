@@ -1,6 +1,6 @@
 /**
- * Checks the values of the search index, all that a search relies on: texts and ranks ascend, every
- * rank is that of a game, and the three columns of years agree. Takes one pass over each column.
+ * Checks all values of the search index that a search relies on: texts and ranks ascend, every rank
+ * is that of a game, and the three columns of years agree. Takes one pass over each column.
  */
 import { checkStarts, damaged } from './check-record-index.ts';
 import { SEARCH_INDEX } from './layout.ts';

@@ -99,7 +99,7 @@ export interface Run {
   readonly to: number;
 }
 
-/** Code units that become a string by one call. */
+/** How many code units are passed to one call of `String.fromCharCode`. */
 const MOST_ARGUMENTS = 1_000;
 
 /** How many texts a list has. */

@@ -1,6 +1,6 @@
 /**
- * Looks for probable mistakes in what is published. The rules would rather miss a mistake than warn
- * about a sound catalogue, since a warning that is always there is not read.
+ * Looks for probable mistakes in what is published. The rules prefer missing a mistake to warning
+ * about a sound catalogue, since nobody reads a warning that is always there.
  */
 import { isIPv4 } from 'node:net';
 import { type Covers, type Games, LEFT_OUT } from './read-catalogue.ts';
@@ -17,7 +17,7 @@ interface Separator {
   readonly pattern: RegExp;
   /** Warn from this percentage of the games with genres on. */
   readonly percentage: number;
-  /** It stands in names of genres too ("Action/Adventure"): it must be more frequent than ", ". */
+  /** Names of genres contain it, too ("Action/Adventure"): warn only if it is commoner than ", ". */
   readonly isAmbiguous: boolean;
 }
 
@@ -28,7 +28,7 @@ const SEPARATORS: readonly Separator[] = [
   { name: '"/"', pattern: /\//, percentage: 10, isAmbiguous: true },
 ];
 
-/** Genres are promised as one text joined by ", ", which clients split. */
+/** The API promises genres as one text joined by ", ", which clients split. */
 export function findGenreWarnings({ rows, ids, platform, genres, genresOf }: Games): Warning[] {
   const games = new Uint32Array(genres.length);
   for (let place = 0; place < rows; place++) {
@@ -80,7 +80,7 @@ export function findFutureApprovals(covers: Covers, now: number): Warning[] {
 const LOCAL_NAME = /(?:^|\.)localhost(?:\.localdomain)?\.?$/;
 const LOCAL_IPV6 = /^\[::(?:1|ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4})?\]$/;
 
-/** Whether an address leads to the machine of whoever follows it. */
+/** Whether an address leads every client to its own machine. */
 function isLocal(address: string): boolean {
   const { hostname } = new URL(address);
   if (isIPv4(hostname)) return hostname.startsWith('127.') || hostname === '0.0.0.0';

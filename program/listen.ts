@@ -1,6 +1,6 @@
 /**
- * Makes the servers of a program listen. When some cannot, one error names them all, and for each
- * the variable to change: the cause may be the host, the port or another program.
+ * Makes the servers of a program listen. If some cannot, one error names each of them and the
+ * variable to change, depending on whether the host, the port or another program is the cause.
  */
 import type { Server } from 'node:http';
 import { ConfigurationError, type VariableName } from '../environment/environment.ts';
