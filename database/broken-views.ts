@@ -1,6 +1,7 @@
 /**
- * Views that exist and cannot be read: their definer was dropped, or what they select from was. What
- * a server says then misleads: MariaDB reports a wrong password to a user without further rights.
+ * Finds views that exist and cannot be read, because their definer or a table that they select from
+ * was dropped. The server's own error misleads: MariaDB reports a wrong password to a user without
+ * further rights.
  */
 import type { Database } from './database.ts';
 
@@ -33,7 +34,7 @@ export async function findBrokenViews(
   };
 }
 
-/** What a statement's error says about a view; '' when it is about something else. */
+/** A hint to add to a statement's error if a broken view may be the cause; '' otherwise. */
 export function viewHint(error: unknown): string {
   const { errno } = Object(error) as { errno?: number };
   return errno === ER_ACCESS_DENIED_ERROR || errno === ER_NO_SUCH_USER

@@ -85,7 +85,7 @@ function search(
         (letters[row + 4] === letter ? 16 : 0);
       state = next[(state * PHASES + (phases[row] as number)) * MATCHES + matches] as number;
       if (state === HOPELESS) {
-        // Letters ascend: behind the highest that could match, every other way on is hopeless too.
+        // Letters ascend: after the highest that could match, all further words are hopeless too.
         dead = letter > highestLetter[row] ? row - 1 : row;
         break;
       }
