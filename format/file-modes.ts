@@ -51,8 +51,7 @@ export function openForWriting(
 
 /** Gives a file the mode that it would be created with. */
 export function correctMode(file: string): void {
-  const { file: mode } = modesIn(path.dirname(file));
-  if ((statSync(file).mode & PERMISSIONS) !== mode) whereSupported(() => chmodSync(file, mode));
+  setMode(file, modesIn(path.dirname(file)).file);
 }
 
 /** Creates a folder, unless it exists, with the mode that its parent gives to folders. */
@@ -64,9 +63,11 @@ export function makeFolder(folder: string): void {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
     throw error;
   }
-  if ((statSync(folder).mode & PERMISSIONS) !== mode) {
-    whereSupported(() => chmodSync(folder, mode));
-  }
+  setMode(folder, mode);
+}
+
+function setMode(file: string, mode: number): void {
+  if ((statSync(file).mode & PERMISSIONS) !== mode) whereSupported(() => chmodSync(file, mode));
 }
 
 /** Makes a change of permissions. Some file systems, such as FAT, have only those of their mount. */

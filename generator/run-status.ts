@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { makeSnapshotsFolder } from '../format/file-modes.ts';
 import { STATUS_FILE } from '../format/layout.ts';
-import { encodeStatus, parseStatus, type RunStatus } from '../format/status-file.ts';
+import { type Agreement, encodeStatus, parseStatus, type RunStatus } from '../format/status-file.ts';
 import { replaceFile } from './atomic-file.ts';
 import { idsOnDisk } from './generations.ts';
 import { utcNow } from './utc-now.ts';
@@ -41,8 +41,8 @@ export function saveStatus(snapshotsDir: string, end: Ending): void {
 function agreementsOf(
   snapshotsDir: string,
   known: RunStatus | undefined,
-  found: RunStatus['agreed'][number] | undefined,
-): RunStatus['agreed'] {
+  found: Agreement | undefined,
+): Agreement[] {
   const ids = idsOnDisk(snapshotsDir);
   const earlier = known?.agreed.filter(({ id }) => id !== found?.id && ids.includes(id)) ?? [];
   return found === undefined ? earlier : [found, ...earlier];

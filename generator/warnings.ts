@@ -52,8 +52,7 @@ export function findGenreWarnings({ rows, ids, platform, genres, genresOf }: Gam
     for (let place = 0; place < rows && listed.length < MOST_LISTED; place++) {
       const text = genres[genresOf[place]] ?? '';
       if (platform[place] === LEFT_OUT || !pattern.test(text)) continue;
-      const id = [ids.high[place], ids.low[place]] as const;
-      listed.push({ id: valueOfId(id), value: shownValue(text) });
+      listed.push({ id: shownId(ids, place), value: shownValue(text) });
     }
     const reason = `genres seem to be joined by ${name} instead of ", "`;
     return [{ table: 'games', reason, count: found, rows: listed }];
@@ -69,12 +68,15 @@ export function findFutureApprovals(covers: Covers, now: number): Warning[] {
     const time = approvedAt[place];
     if (game[place] === LEFT_OUT || !(time > now + CLOCK_TOLERANCE_SECONDS)) continue;
     if (count++ >= MOST_LISTED) continue;
-    const id = [ids.high[place], ids.low[place]] as const;
-    listed.push({ id: valueOfId(id), value: encodeTime(time) });
+    listed.push({ id: shownId(ids, place), value: encodeTime(time) });
   }
   if (count === 0) return [];
   const reason = 'approved_at is in the future: is it UTC?';
   return [{ table: 'covers', reason, count, rows: listed }];
+}
+
+function shownId({ high, low }: Games['ids'], place: number): number | string {
+  return valueOfId([high[place], low[place]]);
 }
 
 const LOCAL_NAME = /(?:^|\.)localhost(?:\.localdomain)?\.?$/;
