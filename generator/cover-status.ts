@@ -23,7 +23,7 @@ export function makeStatusCheck(): (row: RowView, column: number) => boolean {
     const value = valueAt(row, column);
     const shown = value === null ? 'NULL' : printableJson(shownValue(value, LONGEST_NAMED));
     if (named.size < MOST_NAMED) named.add(shown);
-    const status = named.has(shown) ? shown : 'something else again';
+    const status = named.has(shown) ? shown : 'another unknown value';
     throw new RowFault(`the status is ${status}, not approved, pending or rejected`, value);
   };
 }

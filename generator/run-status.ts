@@ -6,7 +6,12 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { makeSnapshotsFolder } from '../format/file-modes.ts';
 import { STATUS_FILE } from '../format/layout.ts';
-import { type Agreement, encodeStatus, parseStatus, type RunStatus } from '../format/status-file.ts';
+import {
+  type Agreement,
+  encodeStatus,
+  parseStatus,
+  type RunStatus,
+} from '../format/status-file.ts';
 import { replaceFile } from './atomic-file.ts';
 import { idsOnDisk } from './generations.ts';
 import { utcNow } from './utc-now.ts';

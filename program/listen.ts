@@ -56,7 +56,7 @@ function explain(
     }
     case 'EACCES':
     case 'EPERM':
-      return `${what}: the system does not allow it; ports below 1024 mostly need the right CAP_NET_BIND_SERVICE. Set ${portName} to a port from 1024 on.`;
+      return `${what}: the system does not allow it; ports below 1024 usually need the capability CAP_NET_BIND_SERVICE. Set ${portName} to a port from 1024 on.`;
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
     case 'ENODATA':

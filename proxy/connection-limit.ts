@@ -166,7 +166,10 @@ function makeEpisode(log: Logger) {
         lastAt = now;
       } else if (startedAt !== undefined && now - lastAt >= CALM_MS) {
         const seconds = Math.round((lastAt - startedAt) / 1000);
-        log.info({ ...counts, dropped: dropped - before, seconds }, 'connections are few again');
+        log.info(
+          { ...counts, dropped: dropped - before, seconds },
+          'connections are within the limit again',
+        );
         startedAt = undefined;
       }
       total = dropped;

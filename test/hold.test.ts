@@ -60,7 +60,7 @@ const currentOf = (dir: string) => currentId(dir) as string;
 
 let template: { folder: string; ids: string[] };
 
-// Each test gets a copy: to generate anew every time would take minutes.
+// Each test gets a copy: to generate each time would take minutes.
 beforeAll(async () => {
   const folder = makeFolder();
   const database = await makeChanging();
@@ -247,7 +247,7 @@ describe('hold', () => {
     expect(existsSync(holdFile(dir))).toBe(false);
   });
 
-  test('refuses before the first generation, and a reason that is no line of text', async () => {
+  test('refuses before the first generation, and a reason that is not a line of text', async () => {
     const dir = newSnapshots();
     const early = await snapshot(dir, 'hold');
     expect([early.code, early.stderr]).toEqual([1, expect.stringContaining('no generation')]);
