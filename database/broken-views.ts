@@ -1,6 +1,7 @@
 /**
- * Views that exist and cannot be read: their definer was dropped, or what they select from was. What
- * a server says then misleads: MariaDB reports a wrong password to a user without further rights.
+ * Finds views that exist and cannot be read, because their definer or a table that they select from
+ * was dropped. The server's own error misleads: MariaDB reports a wrong password to a user without
+ * further rights.
  */
 import type { Database } from './database.ts';
 
@@ -33,7 +34,7 @@ export async function findBrokenViews(
   };
 }
 
-/** What a statement's error says about a view; '' when it is about something else. */
+/** A hint to add to a statement's error if a broken view may be the cause; '' otherwise. */
 export function viewHint(error: unknown): string {
   const { errno } = Object(error) as { errno?: number };
   return errno === ER_ACCESS_DENIED_ERROR || errno === ER_NO_SUCH_USER
@@ -50,14 +51,14 @@ async function faultOf(database: Database, table: string): Promise<string | unde
   if (database.kind === 'sqlite') {
     const isView = "SELECT 1 FROM sqlite_schema WHERE type = 'view' AND LOWER(name) = ?";
     if ((await database.rows(isView, [table])).length === 0) return undefined;
-    return `${error.message}. Restore what is selected from, or create the view again.`;
+    return `${error.message}. Restore the tables that it selects from, or recreate the view.`;
   }
   switch (error.errno) {
     case ER_ACCESS_DENIED_ERROR:
     case ER_NO_SUCH_USER:
-      return `the definer${await definerOf(database, table)} does not exist. Create this user again, or recreate what it defined (CREATE OR REPLACE VIEW …) as a user that stays.`;
+      return `the definer${await definerOf(database, table)} does not exist. Create this user again, or recreate its views (CREATE OR REPLACE VIEW …) as a user that stays.`;
     case ER_VIEW_INVALID:
-      return `what is selected from is gone, or the definer${await definerOf(database, table)} may not read it. Restore it, GRANT SELECT on it to the definer, or recreate what it defined (CREATE OR REPLACE VIEW …).`;
+      return `a table or column that is selected from is gone, or the definer${await definerOf(database, table)} may not read it. Restore it, GRANT SELECT on it to the definer, or recreate the views (CREATE OR REPLACE VIEW …).`;
     default:
       return undefined;
   }

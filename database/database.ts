@@ -41,8 +41,8 @@ export interface Database extends Writer {
   /** The columns of each table or view, all in lower case. */
   columns(): Promise<Map<string, Set<string>>>;
   /**
-   * Takes what rows no longer hold out of the database's files as well, as far as nobody reads them at
-   * the moment. On a server there are no files of ours: nothing is done.
+   * Removes deleted content from the database's files, too, as far as no other connection is reading
+   * them. Does nothing on a server, whose files are not ours.
    */
   eraseDeleted(): Promise<void>;
   close(): Promise<void>;

@@ -29,8 +29,8 @@ export interface MysqlAddress {
  * @param url `mysql://user:password@host:3306/name` (or `mariadb://`), user and password
  * percent-encoded; after a `?`: `ssl=true` (TLS with a verified certificate), `socketPath=/run/…`,
  * `timeout=300` (the stall time in seconds). Or `sqlite:path/to/catalogue.db`.
- * @throws ConfigurationError for a wrong address, else Error; of one line that names what is wrong
- * and the fix
+ * @throws ConfigurationError for a wrong address, otherwise Error; each has one line that names what
+ * is wrong and the fix
  */
 export async function openDatabase(url: string, options: OpenOptions = {}): Promise<Database> {
   if (url.startsWith('sqlite:')) {

@@ -125,7 +125,7 @@ const TABLES = {
       key_id: 'BIGINT UNSIGNED NULL',
       recipient: 'VARCHAR(320) NOT NULL',
       subject: 'VARCHAR(255) NOT NULL',
-      // The text, emptied when the mail is sent or has expired; of a link to sign in a note whose it is.
+      // The text, emptied when the mail is sent or has expired. For a sign-in link, a note of its account.
       body: 'TEXT NOT NULL',
       created_at: 'DATETIME NOT NULL',
       // NULL: worth sending however late.

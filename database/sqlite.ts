@@ -85,7 +85,7 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
       return columns;
     },
     async eraseDeleted() {
-      // Without waiting: whoever reads or writes just now is in the way until the next time.
+      // Does not wait: while another connection reads or writes, the log stays until the next call.
       await here.rows('PRAGMA wal_checkpoint(TRUNCATE)');
     },
     async close() {
@@ -115,7 +115,7 @@ function checkFile(path: string, create: boolean): boolean {
   return stats === undefined;
 }
 
-// Before SQLite does: its files beside this one, which hold the same, get the mode of this one.
+// SQLite gives its files beside this one, which hold the same data, the mode of this one.
 function makeFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, 'a', 0o600));
@@ -132,7 +132,7 @@ function connect(path: string): DatabaseSync {
   }
 }
 
-/** What to do when the file or its folder may not be written; else nothing. */
+/** What to do if the file or its folder may not be written to; '' if they may. */
 function rightsHint(path: string): string {
   try {
     accessSync(path, constants.R_OK | constants.W_OK);

@@ -69,7 +69,7 @@ async function main(): Promise<void> {
   const key = await issueKey(environment);
   say('Generating and starting the proxy …');
   start('the proxy', 'proxy', environment);
-  // The generator warns about addresses of this machine, which the demo means.
+  // The schedule warns about a PUBLIC_URL on this machine, which is right for the demo.
   start('the schedule', 'schedule', { ...environment, PUBLIC_URL: environment.SITE_URL });
   start('the account pages', 'account', environment);
   await waitUntilReady(`http://127.0.0.1:${adminPort}/readyz`);

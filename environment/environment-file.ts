@@ -1,6 +1,6 @@
 /**
  * Reads `.env` in the working directory. Names there and in the environment that are nearly ours are
- * reported: otherwise the default would quietly be used in place of what somebody set.
+ * reported: otherwise the program would silently use the default of the variable that was meant.
  */
 import { readFileSync } from 'node:fs';
 import { parseEnv } from 'node:util';
@@ -8,8 +8,8 @@ import { checkNames } from './near-names.ts';
 
 /**
  * Adds what `.env` sets and the environment does not, and writes warnings to stderr.
- * @param known the names of our variables, @param old those that they had and that are reported
- * elsewhere
+ * @param known the names of our variables
+ * @param old their former names, which are reported elsewhere
  * @returns what is wrong with the file, in sentences
  */
 export function applyEnvironmentFile(known: readonly string[], old: readonly string[]): string[] {

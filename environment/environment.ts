@@ -114,7 +114,7 @@ export type Environment<Name extends VariableName> = {
   readonly [N in Name]: ReturnType<(typeof VARIABLES)[N]['parse']>;
 };
 
-/** Names that variables had in earlier versions: what stands for them now, and which to set. */
+/** Names that variables had in earlier versions: what replaces them, and which one to set. */
 const RENAMED: Readonly<Record<string, { now: readonly VariableName[]; hint: string }>> = {
   SITE_JWT_KEY: {
     now: ['SITE_JWT_SECRET', 'SITE_JWKS'],
@@ -139,7 +139,7 @@ export function loadEnvironmentFile(): void {
   fileFaults = applyEnvironmentFile(Object.keys(VARIABLES), Object.keys(RENAMED));
 }
 
-/** Further checks of values: each throws the end of "NAME …", and is handed the values before it. */
+/** Further checks of values: each gets the values read before it, and throws the end of "NAME …". */
 export type Checks<Name extends VariableName> = {
   readonly [N in Name]?: (value: Environment<N>[N], before: Partial<Environment<Name>>) => void;
 };
@@ -156,7 +156,7 @@ export function readEnvironment<Name extends VariableName>(
   const values: Record<string, unknown> = {};
   const isSet = (name: string) => (environment[name]?.trim() ?? '') !== '';
   const faults = environment === process.env ? [...fileFaults] : [];
-  // Only where a program uses what stands for it now: the others can do without.
+  // Only in programs that use a replacement: the others never read the old one.
   for (const [old, { now, hint }] of Object.entries(RENAMED)) {
     if (isSet(old) && names.some((name) => now.includes(name))) {
       faults.push(`${old} is not used any more. ${hint}, and remove ${old}.`);

@@ -1,7 +1,7 @@
 /**
- * Names that are nearly those of our variables. A name in `.env` is written for us, so a misspelled
- * one is an error; the environment holds the variables of other programs as well, so there only the
- * smallest slip is worth a warning.
+ * Finds names that are nearly those of our variables. The names in `.env` are meant for us, so a
+ * misspelled one is an error. The environment also holds the variables of other programs, so there a
+ * name that is one letter off only causes a warning.
  */
 
 /** Shorter names are close to too many others. */
@@ -35,7 +35,7 @@ export function checkNames(
   for (const name of inEnvironment.filter((one) => !known.includes(one))) {
     if (name.length < SHORTEST_IN_ENVIRONMENT) continue;
     const meant = closest(name, known, 1);
-    // Whoever sets ours as well knows what the other one is for.
+    // If ours is set as well, the other name is not a misspelling of it.
     if (meant.length === 0 || meant.some((one) => inEnvironment.includes(one))) continue;
     warnings.push(
       `${name} in the environment is not a variable of this program. Did you mean ${meant.join(' or ')}?`,
@@ -44,7 +44,7 @@ export function checkNames(
   return { faults, warnings };
 }
 
-/** The names that one is a misspelling of, or that it has at least two words of and no others. */
+/** The names that this one misspells, or that contain all of its words if it has at least two. */
 function misspelled(name: string, known: readonly string[]): string[] {
   const close = closest(name, known, name.length < SHORTEST_FOR_TWO_EDITS ? 1 : 2);
   if (close.length > 0) return close;
@@ -53,7 +53,7 @@ function misspelled(name: string, known: readonly string[]): string[] {
   return known.filter((one) => words.every((word) => wordsOf(one).includes(word)));
 }
 
-/** The names within so many edits that are closest. */
+/** The names with the fewest edits to this one, if they are at most so many. */
 function closest(name: string, known: readonly string[], most: number): string[] {
   const distances = known.map((one) => editDistance(fold(name), one));
   const least = Math.min(...distances);

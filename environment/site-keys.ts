@@ -20,8 +20,9 @@ const SHORTEST_SECRET = 32;
 const SMALLEST_RSA_BITS = 2048;
 const EC_CURVES = ['P-256', 'P-384', 'P-521'];
 const ADDRESS = /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:https?|file|data):)/i;
-/** Ends of the names of files that hold keys. */
+/** File names that keys usually have. */
 const FILE_NAME = /\.(?:json|jwks?|pem|key|pub|crt|cer|der|txt)$/i;
+
 /** @throws Error saying why it is not a secret, as the end of "SITE_JWT_SECRET …" */
 export function parseJwtSecret(text: string): string {
   const looks = likenessOf(text);
@@ -54,7 +55,7 @@ function isRandomBase64(text: string): boolean {
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return false;
   const letters = text.replace(/=+$/, '');
   const runs = letters.match(/[a-z]+|[A-Z]+|[0-9]+|[+/]+/g) ?? [];
-  // Of random letters about two in three begin a run; of words every third does at most.
+  // About two in three random letters begin a run; in words, at most one in three does.
   return runs.length > letters.length / 2;
 }
 
@@ -117,7 +118,7 @@ export function usableKeys(jwks: unknown): SiteKeys {
     throw new Error('which is not a JWKS: a JSON object with a list "keys"');
   }
   const objects = keys.filter((key) => typeof key === 'object' && key !== null) as PublicKey[];
-  // Whoever can read our files could sign as the site.
+  // With it, anybody who can read our files could sign as the site.
   if (objects.some(({ kty, d }) => kty !== 'oct' && d !== undefined)) {
     throw new Error('which holds a private key: give its public part alone');
   }

@@ -14,7 +14,7 @@ export function parseSmtpUrl(text: string): string {
 function isSmtpUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password, hostname, pathname, hash } = new URL(text);
-  // What reads as a path or a fragment is mostly the rest of a password that is not encoded.
+  // What looks like a path or a fragment is usually the rest of a password that is not encoded.
   const hasRest = !['', '/'].includes(pathname) || hash !== '';
   const isSmtp = protocol === 'smtp:' || protocol === 'smtps:';
   return isSmtp && hostname !== '' && !hasRest && isPercentEncoded(username + password);

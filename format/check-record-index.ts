@@ -1,7 +1,7 @@
 /**
- * Checks the values of the record index, all that a reader of it relies on: every number points
- * into what it numbers and every record lies inside its pack. A valid SHA-256 says only that a file
- * is the one in the manifest, not that it was made by a generator. Takes one pass over each column.
+ * Checks all values of the record index that a reader relies on: every number refers to something
+ * that exists, and every record lies inside its pack. A valid SHA-256 says only that a file is the
+ * one in the manifest, not that a generator made it. Takes one pass over each column.
  */
 import {
   COVER_INDEX,
@@ -43,7 +43,7 @@ export function checkStarts(starts: Uint32Array, end: number, name: string): voi
   let before = 0;
   let isRight = starts[0] === 0 && starts[starts.length - 1] === end;
   for (let i = 0; i < starts.length && isRight; i++) {
-    const start = starts[i] as number;
+    const start = starts[i];
     isRight = start >= before;
     before = start;
   }
@@ -74,7 +74,7 @@ function checkPlatforms(platforms: readonly PlatformEntry[], size: number): void
   }
 }
 
-/** Records stand in a pack one after another, so that each one's place follows from the lengths. */
+/** Records follow one another in a pack, so the offset of each follows from the lengths before it. */
 function checkPack(
   { offset, length }: RecordColumns,
   indexFile: string,
@@ -90,7 +90,7 @@ function checkPack(
     if (offset[number] !== at) {
       throw damaged(indexFile, `record ${number} is not at byte ${at} of ${pack}`);
     }
-    at += (length[number] as number) + RECORD_SEPARATOR.length;
+    at += length[number] + RECORD_SEPARATOR.length;
   }
   const end = count === 0 ? EMPTY_PACK.length : at - RECORD_SEPARATOR.length + PACK_TAIL.length;
   if (end !== size) {
@@ -100,13 +100,13 @@ function checkPack(
 
 function checkRanks({ platforms, games: { rank, gameOfRank } }: RecordIndex): void {
   for (let game = 0; game < rank.length; game++) {
-    if (gameOfRank[rank[game] as number] !== game) {
+    if (gameOfRank[rank[game]] !== game) {
       throw damaged(GAME_INDEX, `"gameOfRank" does not lead back to game ${game}`);
     }
   }
   for (const { slug, first_game, games } of platforms) {
     for (let game = first_game + 1; game < first_game + games; game++) {
-      if ((rank[game] as number) < (rank[game - 1] as number)) {
+      if (rank[game] < rank[game - 1]) {
         throw damaged(GAME_INDEX, `the games of ${slug} are not in title order`);
       }
     }
@@ -122,12 +122,12 @@ function checkFirstCovers({ platforms, games, covers }: RecordIndex): void {
   }
 }
 
-/** A look-up ends at an empty slot: there must be as many as the format says, at least half. */
+/** A look-up ends at an empty slot: at least half of the slots must be empty. */
 function checkSlots(slots: Uint32Array, games: number): void {
   let taken = 0;
   let highest = 0;
   for (let slot = 0; slot < slots.length; slot++) {
-    const entry = slots[slot] as number;
+    const entry = slots[slot];
     if (entry !== 0) taken++;
     if (entry > highest) highest = entry;
   }
@@ -139,13 +139,11 @@ function checkSlots(slots: Uint32Array, games: number): void {
 
 function checkCoverIds({ covers: { idHigh, idLow, coverOfId } }: RecordIndex): void {
   for (let i = 0; i < coverOfId.length; i++) {
-    if ((coverOfId[i] as number) >= coverOfId.length) {
+    if (coverOfId[i] >= coverOfId.length) {
       throw damaged(COVER_INDEX, `"coverOfId" names cover ${coverOfId[i]} of ${coverOfId.length}`);
     }
     if (i === 0) continue;
-    const order =
-      (idHigh[i] as number) - (idHigh[i - 1] as number) ||
-      (idLow[i] as number) - (idLow[i - 1] as number);
+    const order = idHigh[i] - idHigh[i - 1] || idLow[i] - idLow[i - 1];
     if (order <= 0) throw damaged(COVER_INDEX, 'the ids of its covers do not ascend');
   }
 }

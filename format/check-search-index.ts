@@ -1,6 +1,6 @@
 /**
- * Checks the values of the search index, all that a search relies on: texts and ranks ascend, every
- * rank is that of a game, and the three columns of years agree. Takes one pass over each column.
+ * Checks all values of the search index that a search relies on: texts and ranks ascend, every rank
+ * is that of a game, and the three columns of years agree. Takes one pass over each column.
  */
 import { checkStarts, damaged } from './check-record-index.ts';
 import { SEARCH_INDEX } from './layout.ts';
@@ -27,8 +27,8 @@ function checkPostings(list: Postings, games: number, name: string): void {
       throw damaged(SEARCH_INDEX, `the texts of "${name}" do not ascend`);
     }
     let before = -1;
-    for (let at = ranksStart[place] as number; at < (ranksStart[place + 1] as number); at++) {
-      const rank = ranks[at] as number;
+    for (let at = ranksStart[place]; at < ranksStart[place + 1]; at++) {
+      const rank = ranks[at];
       if (rank <= before || rank >= games) {
         throw damaged(
           SEARCH_INDEX,
@@ -44,14 +44,14 @@ function checkPostings(list: Postings, games: number, name: string): void {
 function checkYears({ games, years, yearOfRank, ranksByYear, yearStart }: SearchIndex): void {
   checkStarts(yearStart, games, `${SEARCH_INDEX}: "yearStart"`);
   for (let i = 1; i < years.length; i++) {
-    if ((years[i] as number) <= (years[i - 1] as number)) {
+    if (years[i] <= years[i - 1]) {
       throw damaged(SEARCH_INDEX, 'its years do not ascend');
     }
   }
   for (let year = 0; year <= years.length; year++) {
     let before = -1;
-    for (let at = yearStart[year] as number; at < (yearStart[year + 1] as number); at++) {
-      const rank = ranksByYear[at] as number;
+    for (let at = yearStart[year]; at < yearStart[year + 1]; at++) {
+      const rank = ranksByYear[at];
       if (rank <= before || yearOfRank[rank] !== year) {
         throw damaged(SEARCH_INDEX, '"ranksByYear" and "yearOfRank" do not agree');
       }

@@ -1,8 +1,8 @@
 /**
- * Who may read what the product creates in a snapshots folder. By default nobody but its owner:
- * files get mode 0600 and folders 0700. A folder with the setgid bit is shared: what is created in
- * it gets the group's read and search permission that the folder itself has, never write permission,
- * and folders pass the bit on. Invariant: the umask neither adds permissions nor takes them away.
+ * Permissions of what the product creates in a snapshots folder. By default only the owner may read
+ * it: files get mode 0600 and folders 0700. A folder with the setgid bit is shared: its group gets the
+ * same read and search permission for what is created in it, never write permission, and folders pass
+ * the bit on. Invariant: the umask neither adds permissions nor takes them away.
  */
 import { chmodSync, fchmodSync, fstatSync, mkdirSync, openSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -13,15 +13,15 @@ const SETGID = 0o2000;
 const GROUP_READS_AND_SEARCHES = 0o050;
 const GROUP_READS = 0o040;
 
-/** What files and folders get that are created in one folder. */
+/** The permissions of files and folders that are created in one folder. */
 export interface Modes {
   readonly file: number;
   readonly folder: number;
-  /** The group that reads them; undefined: only their owner does. */
+  /** The group that may read them; undefined: only their owner may. */
   readonly group: number | undefined;
 }
 
-/** The modes of what is created in a folder that is there. */
+/** The modes of what is created in an existing folder. */
 export function modesIn(folder: string): Modes {
   const { mode, gid } = statSync(folder);
   if ((mode & SETGID) === 0) return { file: 0o600, folder: 0o700, group: undefined };
@@ -33,8 +33,8 @@ export function modesIn(folder: string): Modes {
 }
 
 /**
- * Opens a file for writing, and creates it if need be.
- * @param mode of the file; that which its folder gives to files if none is given
+ * Opens a file for writing, and creates it if it does not exist.
+ * @param mode of the file; by default what its folder gives to files
  */
 export function openForWriting(
   file: string,
@@ -42,7 +42,7 @@ export function openForWriting(
   mode = modesIn(path.dirname(file)).file,
 ): number {
   const descriptor = openSync(file, flags, mode);
-  // The umask may have taken something away, or the file may have been here with another mode.
+  // The umask may have removed permissions, or the file may have existed with another mode.
   if ((fstatSync(descriptor).mode & PERMISSIONS) !== mode) {
     whereSupported(() => fchmodSync(descriptor, mode));
   }
@@ -51,11 +51,10 @@ export function openForWriting(
 
 /** Gives a file the mode that it would be created with. */
 export function correctMode(file: string): void {
-  const { file: mode } = modesIn(path.dirname(file));
-  if ((statSync(file).mode & PERMISSIONS) !== mode) whereSupported(() => chmodSync(file, mode));
+  setMode(file, modesIn(path.dirname(file)).file);
 }
 
-/** Creates a folder with the mode of its parent's folders, unless it is there. */
+/** Creates a folder, unless it exists, with the mode that its parent gives to folders. */
 export function makeFolder(folder: string): void {
   const { folder: mode } = modesIn(path.dirname(folder));
   try {
@@ -64,12 +63,14 @@ export function makeFolder(folder: string): void {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
     throw error;
   }
-  if ((statSync(folder).mode & PERMISSIONS) !== mode) {
-    whereSupported(() => chmodSync(folder, mode));
-  }
+  setMode(folder, mode);
 }
 
-/** Some file systems, such as FAT, have no permissions but those of their mount. */
+function setMode(file: string, mode: number): void {
+  if ((statSync(file).mode & PERMISSIONS) !== mode) whereSupported(() => chmodSync(file, mode));
+}
+
+/** Makes a change of permissions. Some file systems, such as FAT, have only those of their mount. */
 function whereSupported(change: () => void): void {
   try {
     change();
@@ -80,8 +81,8 @@ function whereSupported(change: () => void): void {
 }
 
 /**
- * Creates a snapshots folder, unless it is there: for its owner alone, whatever folder it is in.
- * One that is to be shared is made by the operator.
+ * Creates a snapshots folder, unless it exists, for its owner alone, whatever folder it is in. To
+ * share one, the operator creates it.
  */
 export function makeSnapshotsFolder(snapshotsDir: string): void {
   mkdirSync(snapshotsDir, { recursive: true, mode: 0o700 });

@@ -1,6 +1,6 @@
 /**
- * `hold.json`: publishing is paused. While the file exists, in whatever state, nobody publishes a
- * generation, and the one that it names is never removed. Operators write it through
+ * `hold.json`: publishing is paused. While the file exists, even if it is damaged, no generation is
+ * published, and the one that it names is never removed. Operators write it through
  * `snapshot hold` and `snapshot rollback`, and remove it through `snapshot release`.
  */
 import { HOLD_FILE, isGenerationId } from './layout.ts';

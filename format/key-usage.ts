@@ -35,13 +35,13 @@ export function parseKeyUsage(text: string, file: string): Map<number, string> {
     );
   }
   if (!Array.isArray(found.keys)) {
-    throw new Error(`${file} is damaged: "keys" is no list.`);
+    throw new Error(`${file} is damaged: "keys" is not a list.`);
   }
   return new Map(
     found.keys.map((entry: { id?: unknown; day?: unknown } | null, place): [number, string] => {
       const { id, day } = entry ?? {};
       if (!Number.isSafeInteger(id) || typeof day !== 'string' || !DAY.test(day)) {
-        throw new Error(`${file} is damaged: entry ${place + 1} is no day of a key.`);
+        throw new Error(`${file} is damaged: entry ${place + 1} is not a day of a key.`);
       }
       return [id as number, day];
     }),

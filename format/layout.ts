@@ -31,7 +31,7 @@ export function isKeyUsageFile(name: string): boolean {
   return /^key-usage-(?:0|[1-9]\d{0,4})\.json$/.test(name);
 }
 
-/** Inside {@link PROXY_FOLDER}: what such a proxy hands to its next start. */
+/** Inside {@link PROXY_FOLDER}: what the proxy that was given a PORT hands to its next start. */
 export function limitWindowsFile(port: number): string {
   return `limit-windows-${port}.bin`;
 }

@@ -55,7 +55,7 @@ export interface Manifest {
 /** Everything a manifest says but the id and the sequence, which follow from the rest and the past. */
 export type ManifestContent = Omit<Manifest, 'format_version' | 'id' | 'sequence'>;
 
-/** What this Node would say in a manifest. */
+/** The versions that a manifest made by this Node has. */
 export const COLLATION_VERSIONS = {
   icu_version: process.versions.icu ?? 'none',
   unicode_version: process.versions.unicode ?? 'none',

@@ -136,12 +136,12 @@ export function findGame(
   const { first_game, games: count } = platforms[platform] as PlatformEntry;
   const mask = slots.length - 1;
   let slot = slugHash(platform, slug) & mask;
-  // A table without an empty slot is refused on open; a search of one ends all the same.
+  // Bounded although a table without an empty slot is refused when it is opened.
   for (let probes = 0; probes < slots.length; probes++, slot = (slot + 1) & mask) {
     const game = (slots[slot] as number) - 1;
     if (game < 0) return undefined;
     if (game < first_game || game >= first_game + count) continue;
-    const [start, end] = [slugStart[game] as number, slugStart[game + 1] as number];
+    const [start, end] = [slugStart[game], slugStart[game + 1]];
     if (equalsAscii(slug, slugText, start, end)) return game;
   }
   return undefined;

@@ -99,7 +99,7 @@ export interface Run {
   readonly to: number;
 }
 
-/** Code units that become a string by one call. */
+/** How many code units are passed to one call of `String.fromCharCode`. */
 const MOST_ARGUMENTS = 1_000;
 
 /** How many texts a list has. */
@@ -172,13 +172,13 @@ export function compareTexts(
   place: number,
   otherPlace: number,
 ): number {
-  const start = textStart[place] as number;
-  const other = textStart[otherPlace] as number;
-  const length = (textStart[place + 1] as number) - start;
-  const otherLength = (textStart[otherPlace + 1] as number) - other;
+  const start = textStart[place];
+  const other = textStart[otherPlace];
+  const length = textStart[place + 1] - start;
+  const otherLength = textStart[otherPlace + 1] - other;
   const shared = Math.min(length, otherLength);
   for (let i = 0; i < shared; i++) {
-    const difference = (text[start + i] as number) - (text[other + i] as number);
+    const difference = text[start + i] - text[other + i];
     if (difference !== 0) return difference;
   }
   return length - otherLength;

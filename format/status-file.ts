@@ -22,7 +22,7 @@ export interface RunStatus {
   readonly current_as_of: string | null;
   /** What went wrong, or null. */
   readonly error: string | null;
-  /** The same for each generation on disk that a run published or found unchanged, the last one first. */
+  /** For each generation on disk that a run published or found unchanged, the last one first. */
   readonly agreed: readonly Agreement[];
 }
 

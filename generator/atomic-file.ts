@@ -7,7 +7,7 @@ import { openForWriting } from '../format/file-modes.ts';
 import { HOLD_FILE, KEYS_FILE, RUN_REPORT, STATUS_FILE } from '../format/layout.ts';
 import { syncFolder } from './generations.ts';
 
-/** @param mode the permissions of the new file; those of `format/file-modes.ts` if none are given */
+/** @param mode the permissions of the new file; by default those that its folder gives to files */
 export function replaceFile(file: string, content: string, mode?: number): void {
   const next = `${file}.${process.pid}`;
   try {
@@ -27,8 +27,8 @@ export function replaceFile(file: string, content: string, mode?: number): void 
 }
 
 /**
- * Removes what {@link replaceFile} was writing when its process was killed. A living process is left
- * alone: keys are exported without the lock.
+ * Removes what {@link replaceFile} was writing when its process was killed. What a living process
+ * writes is left alone: keys are exported without the lock.
  */
 export function removeDeadWrites(snapshotsDir: string): void {
   for (const name of readdirSync(snapshotsDir)) {

@@ -36,7 +36,7 @@ publishes it. The same data publishes nothing new.
 What was left out, and why, is in report.json in SNAPSHOTS_DIR.
 
 While publishing is held, only a dry run reads the catalogue. Any other run
-hands the keys over and ends with 3, also with --force.
+hands the keys over and ends with 3, even with --force.
 
 Exit codes: 0 published or nothing new, 1 failed, 2 wrong usage or
 configuration, 3 refused to publish or held, 4 another run is under way.
@@ -110,14 +110,14 @@ function secondsSince(started: number): number {
   return (performance.now() - started) / 1000;
 }
 
-/** After a run that did not publish: saves the status and, where it can, hands the keys over. */
+/** Ends a run that did not publish: saves the status and, unless the run failed, exports the keys. */
 async function endRefused(
   error: Error,
   database: Database,
   snapshotsDir: string,
   progress: Progress,
 ): Promise<void> {
-  // Whoever holds the lock does both.
+  // The run that holds the lock does both.
   if (error instanceof LockedError) return;
   const outcome =
     error instanceof HeldError ? 'held' : error instanceof RefusedError ? 'refused' : 'failed';

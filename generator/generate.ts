@@ -24,6 +24,7 @@ import {
   warningText,
 } from './report.ts';
 import { type SecondThread, startSecondThread } from './second-thread.ts';
+import { utcNow } from './utc-now.ts';
 import { writeGeneration } from './write-generation.ts';
 
 /** What was read should not be published; `--force` publishes it all the same. */
@@ -122,7 +123,7 @@ async function writeAndPublish(
     leftOut,
     report: reportContent,
   };
-  /** Ends the run. @returns whether its report could be written */
+  /** Writes the report of the run, which ends. @returns whether it could be written */
   const finish = (outcome: RunResult['outcome'] | 'held', error: string | null = null) =>
     saveReport(snapshotsDir, reportContent, outcome, error, progress);
 
@@ -156,8 +157,9 @@ async function writeAndPublish(
 }
 
 /**
- * Writes the report of a run beside `status.json`. A disk that cannot take it must not hide how the
- * run ended.
+ * Writes the report of a run beside `status.json`. If it cannot be written, that must not hide how
+ * the run ended.
+ * @returns whether it was written
  */
 function saveReport(
   snapshotsDir: string,
@@ -166,10 +168,9 @@ function saveReport(
   error: string | null,
   progress: Progress,
 ): boolean {
-  const finished_at = `${new Date().toISOString().slice(0, 19)}Z`;
   try {
-    // For its owner alone: rows that were left out may hold what was never meant to be seen.
-    const bytes = encodeReport(content, { finished_at, outcome, error });
+    // For its owner alone: rows that were left out may hold what is not meant to be public.
+    const bytes = encodeReport(content, { finished_at: utcNow(), outcome, error });
     replaceFile(path.join(snapshotsDir, RUN_REPORT), bytes, 0o600);
     return true;
   } catch (cause) {

@@ -96,7 +96,7 @@ export function sequenceOf(id: string): number {
 
 /**
  * Makes an older (or newer) generation current, after it was verified.
- * @param prepare called under the lock just before the move; what it throws prevents the move
+ * @param prepare called under the lock just before the move; if it throws, nothing moves
  * @throws LockedError, or Error naming the id and what is wrong with it
  */
 export async function rollbackTo(
@@ -131,7 +131,10 @@ export async function prune(
   return withLock(snapshotsDir, async () => pruneLocked(snapshotsDir, keep, heldId()));
 }
 
-/** For who holds the lock. Removes what dead runs left, too. @param alsoKept stays however old */
+/**
+ * As {@link prune}, for a caller that holds the lock. Removes what dead runs left, too.
+ * @param alsoKept the id of a generation that stays, however old it is
+ */
 export function pruneLocked(
   snapshotsDir: string,
   keep: number,

@@ -1,7 +1,6 @@
 /**
- * The hold of a snapshots folder, as the generator's programs see it: `hold.json` read, written and
- * removed. A hold that exists but cannot be read still counts, so that a damaged file never lets a
- * generation be published.
+ * Reads, writes and removes `hold.json` for the generator's programs. A hold that cannot be read still
+ * counts, so that nothing is published because of a damaged file.
  */
 import { readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -12,11 +11,11 @@ import { syncFolder } from './generations.ts';
 
 const RELEASE = 'cover-catalogue snapshot release';
 
-/** Nothing was published, since an operator has paused publishing. */
+/** Nothing was published because an operator has paused publishing. */
 export class HeldError extends Error {
   override readonly name = 'HeldError';
 
-  /** @param why what {@link whyHeld} says */
+  /** @param why from {@link whyHeld} */
   constructor(why: string) {
     super(`Nothing is published. ${why}`);
   }
@@ -24,7 +23,7 @@ export class HeldError extends Error {
 
 /**
  * @returns undefined when publishing is not held
- * @throws Error saying what is wrong with the file and what to do; publishing is held then, too
+ * @throws Error saying what is wrong with the file and what to do; publishing is held in this case, too
  */
 export function readHold(snapshotsDir: string): Hold | undefined {
   const file = path.join(snapshotsDir, HOLD_FILE);
@@ -46,7 +45,7 @@ export function readHold(snapshotsDir: string): Hold | undefined {
   }
 }
 
-/** The same, but a hold that cannot be read is undefined: for who is about to replace it. */
+/** As {@link readHold}, but undefined for a hold that cannot be read: for a caller that replaces it. */
 export function readIntactHold(snapshotsDir: string): Hold | undefined {
   try {
     return readHold(snapshotsDir);

@@ -99,8 +99,8 @@ export function putTextBytes(
 }
 
 /**
- * As {@link putTextBytes}, of a text whose characters all stand for themselves.
- * @returns -1 when one does not; what was written of the text is of no use then
+ * As {@link putTextBytes}, for a text without characters to escape.
+ * @returns -1 when there is one; discard what was written then
  */
 export function putPlainText(
   target: Buffer,

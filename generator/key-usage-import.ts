@@ -10,19 +10,19 @@ import { isKeyUsageFile, PROXY_FOLDER } from '../format/layout.ts';
 
 const KEYS_PER_STATEMENT = 500;
 const DAY_MS = 24 * 3600 * 1000;
-// The proxy may be a user with fewer rights: its folder must not lead to other files, or to a pipe.
+// The proxy may run as a user with fewer rights: links and pipes in its folder must not be followed.
 const READ_PLAIN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
- * @returns imports what is new in the files; called again, it does nothing until one changes. A file
- * that cannot be read does not hold up the others: its error is thrown once they are done.
+ * @returns a function that imports what is new in the files. Called again, it does nothing until one
+ * changes. A file that cannot be read does not hold up the others: its error is thrown at the end.
  */
 export function makeKeyUsageImport(
   snapshotsDir: string,
 ): (database: Database, now: Date) => Promise<void> {
   const folder = path.join(snapshotsDir, PROXY_FOLDER);
   const importedAt = new Map<string, number>();
-  // What the database is known to have.
+  /** The days that the database is known to have. */
   const imported = new Map<number, string>();
 
   async function importFile(database: Database, now: Date, name: string): Promise<void> {

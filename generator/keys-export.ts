@@ -51,7 +51,7 @@ export async function hasKeys(database: Database): Promise<boolean> {
   return (await database.columns()).has('api_keys');
 }
 
-// An operator who shares the folder, or no longer does, expects the file to follow.
+// When an operator shares the folder, or no longer does, the file has to change with it.
 function hasRightMode(file: string): boolean {
   const modes = modesIn(path.dirname(file));
   return hasModes(statSync(file), modes.file, modes);

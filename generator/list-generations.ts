@@ -18,7 +18,7 @@ export interface ListedGeneration {
   readonly held: Omit<Hold, 'id'> | { readonly error: string } | null;
 }
 
-/** Every generation on disk, the oldest first. A hold that cannot be read is one of the current one. */
+/** Every generation on disk, the oldest first. A hold that cannot be read shows at the current one. */
 export function readList(snapshotsDir: string): ListedGeneration[] {
   let hold: Hold | undefined;
   let error: string | undefined;
@@ -43,7 +43,7 @@ export function readList(snapshotsDir: string): ListedGeneration[] {
   }));
 }
 
-/** The same as one line of text for each generation. */
+/** The list as text, one line for each generation. */
 export function asLines(generations: readonly ListedGeneration[]): string[] {
   return generations.map(({ id, current, published_at, counts, fault, held }) => {
     const what = counts === null ? fault : `${counts.games} games, ${counts.covers} covers`;

@@ -77,8 +77,8 @@ function openLock(file: string): DatabaseSync {
 }
 
 /**
- * SQLite would create it with the permissions that the umask leaves. One that is there is not even
- * opened: closing it would release a lock that this process has on it.
+ * Creates the file because SQLite would apply the umask to its permissions. An existing file is not
+ * even opened: closing it would release a lock that this process holds on it.
  */
 function createLockFile(file: string): void {
   if (existsSync(file)) correctMode(file);

@@ -1,20 +1,21 @@
 /**
- * What operators do to pause publishing: hold the current generation, or roll back to another one
- * and hold that. Once either has returned, no run publishes until the hold is released, not even a
- * run that was under way.
+ * Pauses publishing for operators: holds the current generation, or rolls back to another one and
+ * holds that. Once either has returned, no run publishes until the hold is released, not even one
+ * that was under way.
  */
 import type { Hold } from '../format/hold-file.ts';
 import type { Manifest } from '../format/manifest.ts';
 import { currentId, rollbackTo } from './generations.ts';
 import { readIntactHold, removeHold, saveHold, whyHeld } from './hold.ts';
 import { waitForLock } from './lock.ts';
+import { utcNow } from './utc-now.ts';
 
 /**
  * Holds the current generation. Waits for a run that is under way.
- * @param id which generation is expected to be current; undefined: whichever is
- * @param reason undefined: none, or the one of a hold that there is already
+ * @param id the generation that is expected to be current; undefined: any
+ * @param reason undefined: keeps the reason of an existing hold, if there is one
  * @param onWait called once, if there is a run to wait for
- * @throws Error when there is no current generation, or it is another than `id`
+ * @throws Error when there is no current generation, or `id` is not the current one
  */
 export async function holdCurrent(
   snapshotsDir: string,
@@ -35,15 +36,15 @@ export async function holdCurrent(
   moveHold(snapshotsDir, current, reason, 'hold');
   return waitForLock(
     snapshotsDir,
-    // A run that had looked for a hold just before may have published since.
+    // A run that looked for a hold just before this one was written may have published since.
     async () => moveHold(snapshotsDir, currentId(snapshotsDir) ?? current, reason, 'hold'),
     onWait,
   );
 }
 
 /**
- * Makes another generation current, after it was verified, and holds it.
- * @param reason undefined: none, or the one of a hold that there is already
+ * Verifies another generation, makes it current and holds it.
+ * @param reason undefined: keeps the reason of an existing hold, if there is one
  * @throws LockedError, or Error naming the id and what is wrong with it; nothing has changed then
  */
 export async function rollbackAndHold(
@@ -70,7 +71,7 @@ export async function rollbackAndHold(
   }
 }
 
-/** A hold that there is already keeps its time, and its reason unless another is given. */
+/** Holds a generation. An existing hold keeps its time, and its reason unless another is given. */
 function moveHold(
   snapshotsDir: string,
   id: string,
@@ -80,7 +81,7 @@ function moveHold(
   const known = readIntactHold(snapshotsDir);
   const hold: Hold = {
     id,
-    since: known?.since ?? `${new Date().toISOString().slice(0, 19)}Z`,
+    since: known?.since ?? utcNow(),
     reason: reason ?? known?.reason ?? null,
     by: known?.id === id ? known.by : by,
   };

@@ -1,7 +1,7 @@
 /**
- * Gives what earlier runs left in the generations folder the permissions that it would have if it
- * were created now: an operator may have shared the snapshots folder since, or an older version may
- * have left files that everybody can read. The content of a generation does not change.
+ * Corrects the permissions of earlier generations to those that they would get now: an operator may
+ * have shared the snapshots folder since, or an older version may have left files that everybody can
+ * read. The content of a generation does not change.
  */
 import { chmodSync, chownSync, lstatSync, readdirSync } from 'node:fs';
 import path from 'node:path';

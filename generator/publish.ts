@@ -69,7 +69,7 @@ export function isUnchanged(
 ): boolean {
   if (id === undefined || manifest === undefined) return false;
   if (contentHash(manifest) !== contentHash(content)) return false;
-  // The content is the same, but the manifest would go on naming the collation of another Node.
+  // The content is the same, but the manifest names the collation of another Node.
   if (findOtherCollation(manifest) !== undefined) return false;
   const dir = generationDir(snapshotsDir, id);
   return manifest.files.every((file) => isIntact(dir, file));
@@ -86,7 +86,7 @@ export function findShrinkage({ manifest }: Previous, content: ManifestContent):
     });
 }
 
-/** Why a generation should not be the first one with games, as sentences. */
+/** Why a generation should not be published as the first one with games, as sentences. */
 export function findMissingCovers({ manifest }: Previous, { counts }: ManifestContent): string[] {
   const isFirst = manifest === undefined || manifest.counts.games === 0;
   if (!isFirst || counts.games === 0 || counts.covers > 0) return [];

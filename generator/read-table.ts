@@ -1,6 +1,6 @@
 /**
- * Reads one table after another, row by row: what breaks the contract is left out and reported, and
- * a read that ended early is an error rather than a smaller table.
+ * Reads tables row by row: rows that break the contract are left out and reported. A read that ended
+ * early is an error, not a smaller table.
  */
 import type { Reader, Value } from '../database/database.ts';
 import { type RowView, valueAt } from '../database/row-view.ts';
@@ -8,9 +8,9 @@ import type { Report, Table } from './report.ts';
 import { type Note, RowFault } from './row-checks.ts';
 
 /**
- * Reads a table to its end, each row that breaks the contract left out and reported.
- * @param columns the first is `id`, which the rows are ordered by and `onRow` is handed besides;
- * what `onRow` notes becomes a warning, unless the row is left out
+ * Reads a table to its end, without the rows that break the contract, which are reported.
+ * @param columns the first is `id`, by which the rows are ordered
+ * @param onRow what it notes becomes a warning, unless the row is left out
  * @returns how many rows there were
  */
 export type ReadTable = (

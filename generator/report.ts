@@ -1,7 +1,7 @@
 /**
  * What a run found wrong with the rows. Those that break the contract are left out, counted by
  * reason and listed with their ids and values, so that nothing broken is served and nothing is
- * dropped in silence. Warnings are about what is served all the same and refuse nothing.
+ * dropped silently. Warnings are about rows that are served; they refuse nothing.
  */
 import type { Value } from '../database/database.ts';
 import type { CATALOGUE_TABLES } from '../database/schema.ts';
@@ -13,9 +13,8 @@ export type Table = (typeof CATALOGUE_TABLES)[number];
 
 /** How many rows of a table are listed for each reason. */
 export const MOST_LISTED = 100;
-/** Nothing is published when a table has at least so many bad rows … */
+/** Nothing is published when a table has at least so many bad rows, and more than the percentage. */
 const FEWEST_BAD_ROWS = 10;
-/** … and they are above this percentage of its rows. */
 const LARGEST_PERCENTAGE = 1;
 /** How many reasons a refusal names for a table; the report has them all. */
 const MOST_REASONS_NAMED = 3;
@@ -159,8 +158,7 @@ function faultOf(table: Table, { rows, leftOut, followed }: TableReport): string
   if (bad >= FEWEST_BAD_ROWS && bad * 100 > rows * LARGEST_PERCENTAGE) {
     return `${bad} of ${rows} rows of ${table} break the contract, more than ${LARGEST_PERCENTAGE} %`;
   }
-  // In a small table a few bad rows can be nearly all there is, and one bad platform can take most
-  // of the games with it.
+  // A few bad rows can be most of a small table, and one bad platform can take most games with it.
   if (leftOut * 2 > rows) {
     return `${leftOut} of ${rows} rows of ${table} are left out, more than half`;
   }
@@ -182,8 +180,8 @@ export function warningText({ table, reason, count }: Warning): string {
 
 /**
  * The bytes of `report.json`.
- * @param end given: of the report of a run; otherwise of a generation, which says nothing of the
- * run that wrote it. A generation without warnings has no member of that name.
+ * @param end how the run ended, for the report of a run. Without it, the report is that of a
+ * generation: it says nothing about the run and has no member `warnings` when there are none.
  */
 export function encodeReport(
   { tables, covers_gone_with_their_game, rows, warnings }: ReportContent,

@@ -14,7 +14,7 @@ export class RowFault extends Error {
   override readonly name = 'RowFault';
   /** The value that is wrong. */
   readonly value: Value;
-  /** The row itself is right: it goes only because another one does. */
+  /** The row itself is right: it is left out only because another one is. */
   readonly isConsequence: boolean;
 
   constructor(reason: string, value: Value, isConsequence = false) {
@@ -24,15 +24,15 @@ export class RowFault extends Error {
   }
 }
 
-/** Notes why a row that is published should be looked at. */
+/** Notes why an operator should look at a row that is published. */
 export type Note = (reason: string, value: Value) => void;
 
 /** What decoding leaves where bytes are not UTF-8. */
 const REPLACEMENT = '\ufffd';
 
 /**
- * Notes a text with bytes that could not be decoded. Text that was damaged before it came into the
- * database looks the same: whether the bytes were valid is not known of every database.
+ * Notes a text with bytes that could not be decoded. Text that was damaged before it was stored looks
+ * the same, since not every database tells whether the bytes were valid.
  */
 export function noteDamage(text: string | null, column: string, note: Note): void {
   if (text?.includes(REPLACEMENT)) {

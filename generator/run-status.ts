@@ -6,19 +6,25 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { makeSnapshotsFolder } from '../format/file-modes.ts';
 import { STATUS_FILE } from '../format/layout.ts';
-import { encodeStatus, parseStatus, type RunStatus } from '../format/status-file.ts';
+import {
+  type Agreement,
+  encodeStatus,
+  parseStatus,
+  type RunStatus,
+} from '../format/status-file.ts';
 import { replaceFile } from './atomic-file.ts';
 import { idsOnDisk } from './generations.ts';
+import { utcNow } from './utc-now.ts';
 
-/** How a run ended, and the generation that agrees with the database now, if it read all of it. */
-export type RunEnd =
+/** How a run ended, and the generation that agrees with the database now, if there is one. */
+type Ending =
   | { readonly outcome: 'published' | 'unchanged'; readonly id: string }
   | { readonly outcome: 'held' | 'refused' | 'failed'; readonly error: string };
 
-/** @throws Error when a run that found the database to agree cannot say so */
-export function saveStatus(snapshotsDir: string, end: RunEnd): void {
+/** @throws Error when the status of a run that published or found nothing new cannot be written */
+export function saveStatus(snapshotsDir: string, end: Ending): void {
   const file = path.join(snapshotsDir, STATUS_FILE);
-  const now = `${new Date().toISOString().slice(0, 19)}Z`;
+  const now = utcNow();
   try {
     const known = readStatus(file);
     makeSnapshotsFolder(snapshotsDir);
@@ -31,7 +37,7 @@ export function saveStatus(snapshotsDir: string, end: RunEnd): void {
     };
     replaceFile(file, encodeStatus(status));
   } catch (cause) {
-    // A folder that cannot take it must not hide the error that was.
+    // A folder that cannot be written to must not hide why the run failed.
     if ('id' in end) throw cause;
   }
 }
@@ -40,8 +46,8 @@ export function saveStatus(snapshotsDir: string, end: RunEnd): void {
 function agreementsOf(
   snapshotsDir: string,
   known: RunStatus | undefined,
-  found: RunStatus['agreed'][number] | undefined,
-): RunStatus['agreed'] {
+  found: Agreement | undefined,
+): Agreement[] {
   const ids = idsOnDisk(snapshotsDir);
   const earlier = known?.agreed.filter(({ id }) => id !== found?.id && ids.includes(id)) ?? [];
   return found === undefined ? earlier : [found, ...earlier];

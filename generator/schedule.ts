@@ -82,7 +82,7 @@ async function main(): Promise<void> {
   else isHeld();
 }
 
-/** @returns whether publishing is held, which is logged when it begins and when it ends */
+/** @returns a function that says whether publishing is held, and logs when that changes */
 function makeHoldWatch(snapshotsDir: string, log: Logger): () => boolean {
   let known: string | undefined;
   return () => {
@@ -95,13 +95,13 @@ function makeHoldWatch(snapshotsDir: string, log: Logger): () => boolean {
   };
 }
 
-/** Runs of the generator, one at a time. @param isHeld whether to skip a run */
+/** Runs of the generator, one at a time. They are skipped while `isHeld` returns true. */
 function makeRuns(isHeld: () => boolean, log: Logger) {
   let running: ChildProcess | undefined;
 
   /** @returns when the run has ended, so that none overlaps */
   async function start(): Promise<void> {
-    // A run would find the same, but only after it had opened the database.
+    // A run would find the hold, too, but only after it has opened the database.
     if (running !== undefined || isHeld()) return;
     const child = spawn(process.execPath, [...FRUGAL, GENERATOR, '--json'], {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -144,7 +144,7 @@ interface LoggedResult {
   readonly report: unknown;
 }
 
-/** @param result what `--json` prints; its report is a file already */
+/** @param result what `--json` prints; its report is not logged, as it is in a file */
 function logResult(
   { left_out: leftOut, warnings, report: _, ...result }: LoggedResult,
   log: Logger,

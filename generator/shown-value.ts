@@ -1,6 +1,6 @@
 /**
- * Values of rows as reports and messages show them. A value can be anything that a database holds,
- * so what is shown has a bounded length and is safe to print to a terminal.
+ * Values of rows as reports and messages show them. A database can hold anything, so what is shown
+ * has a bounded length and is safe to print to a terminal.
  */
 import type { Value } from '../database/database.ts';
 
@@ -16,7 +16,7 @@ export function shownValue(value: Value, longest = LONGEST_SHOWN): Value {
   return `${start}… (${value.length} characters)`;
 }
 
-// Control and format characters, separators of lines: what a terminal obeys or hides.
+// Control and format characters, and line separators, which a terminal obeys or hides.
 const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /** JSON without any character that a terminal obeys or hides; those are escaped. */

@@ -143,7 +143,7 @@ function checkSearch(file: Buffer, { counts, minisearch_options }: Manifest): vo
   }
 }
 
-/** Every path must lead back to its record; ids do, since they ascend. */
+/** Checks that every path leads back to its record. Ids do, since they ascend. */
 function checkLookups(dir: string, index: RecordIndex): void {
   index.platforms.forEach(({ first_game, games, slug }, platform) => {
     for (let game = first_game; game < first_game + games; game++) {

@@ -1,6 +1,6 @@
 /**
- * Looks for probable mistakes in what is published. The rules would rather miss a mistake than warn
- * about a sound catalogue, since a warning that is always there is not read.
+ * Looks for probable mistakes in what is published. The rules prefer missing a mistake to warning
+ * about a sound catalogue, since nobody reads a warning that is always there.
  */
 import { isIPv4 } from 'node:net';
 import { type Covers, type Games, LEFT_OUT } from './read-catalogue.ts';
@@ -17,7 +17,7 @@ interface Separator {
   readonly pattern: RegExp;
   /** Warn from this percentage of the games with genres on. */
   readonly percentage: number;
-  /** It stands in names of genres too ("Action/Adventure"): it must be more frequent than ", ". */
+  /** Names of genres contain it, too ("Action/Adventure"): warn only if it is commoner than ", ". */
   readonly isAmbiguous: boolean;
 }
 
@@ -28,19 +28,18 @@ const SEPARATORS: readonly Separator[] = [
   { name: '"/"', pattern: /\//, percentage: 10, isAmbiguous: true },
 ];
 
-/** Genres are promised as one text joined by ", ", which clients split. */
+/** The API promises genres as one text joined by ", ", which clients split. */
 export function findGenreWarnings({ rows, ids, platform, genres, genresOf }: Games): Warning[] {
   const games = new Uint32Array(genres.length);
   for (let place = 0; place < rows; place++) {
     if (platform[place] === LEFT_OUT) continue;
-    const text = genresOf[place] as number;
-    games[text] = (games[text] as number) + 1;
+    const text = genresOf[place];
+    games[text]++;
   }
   /** How many games have a text that matches. */
   const count = (pattern: RegExp) =>
     genres.reduce(
-      (sum, text, number) =>
-        text !== null && pattern.test(text) ? sum + (games[number] as number) : sum,
+      (sum, text, number) => (text !== null && pattern.test(text) ? sum + games[number] : sum),
       0,
     );
   const withGenres = count(/./su);
@@ -51,10 +50,9 @@ export function findGenreWarnings({ rows, ids, platform, genres, genresOf }: Gam
     if (isAmbiguous && found <= rightlyJoined) return [];
     const listed: Warning['rows'][number][] = [];
     for (let place = 0; place < rows && listed.length < MOST_LISTED; place++) {
-      const text = genres[genresOf[place] as number] ?? '';
+      const text = genres[genresOf[place]] ?? '';
       if (platform[place] === LEFT_OUT || !pattern.test(text)) continue;
-      const id = [ids.high[place] as number, ids.low[place] as number] as const;
-      listed.push({ id: valueOfId(id), value: shownValue(text) });
+      listed.push({ id: shownId(ids, place), value: shownValue(text) });
     }
     const reason = `genres seem to be joined by ${name} instead of ", "`;
     return [{ table: 'games', reason, count: found, rows: listed }];
@@ -67,21 +65,24 @@ export function findFutureApprovals(covers: Covers, now: number): Warning[] {
   const listed: Warning['rows'][number][] = [];
   let count = 0;
   for (let place = 0; place < rows; place++) {
-    const time = approvedAt[place] as number;
+    const time = approvedAt[place];
     if (game[place] === LEFT_OUT || !(time > now + CLOCK_TOLERANCE_SECONDS)) continue;
     if (count++ >= MOST_LISTED) continue;
-    const id = [ids.high[place] as number, ids.low[place] as number] as const;
-    listed.push({ id: valueOfId(id), value: encodeTime(time) });
+    listed.push({ id: shownId(ids, place), value: encodeTime(time) });
   }
   if (count === 0) return [];
   const reason = 'approved_at is in the future: is it UTC?';
   return [{ table: 'covers', reason, count, rows: listed }];
 }
 
+function shownId({ high, low }: Games['ids'], place: number): number | string {
+  return valueOfId([high[place], low[place]]);
+}
+
 const LOCAL_NAME = /(?:^|\.)localhost(?:\.localdomain)?\.?$/;
 const LOCAL_IPV6 = /^\[::(?:1|ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4})?\]$/;
 
-/** Whether an address leads to the machine of whoever follows it. */
+/** Whether an address leads every client to its own machine. */
 function isLocal(address: string): boolean {
   const { hostname } = new URL(address);
   if (isIPv4(hostname)) return hostname.startsWith('127.') || hostname === '0.0.0.0';

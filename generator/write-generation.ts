@@ -129,7 +129,7 @@ export async function writeGeneration(
       await writeWhole(dir, STATS, [body]),
       await writeWhole(dir, REPORT, [encodeReport(report.content())]),
     );
-    // Not before that report is written: tomorrow the same rows must give the same bytes.
+    // After the generation's report is written: the same rows must give the same bytes tomorrow.
     report.addWarnings(findFutureApprovals(covers, Date.now() / 1000));
     files.push(...(await Promise.all(underWay)).flat());
     await both(second.run('allSynced'), allSynced());

@@ -70,7 +70,7 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
   },
   'sign-in': {
     usage: 'sign-in EMAIL',
-    help: `Prints a link that signs an account in, once, within ${LINK_MINUTES} minutes, and mails the account a second one. Whoever has a link is that account.`,
+    help: `Prints a link that signs an account in, once, within ${LINK_MINUTES} minutes, and mails the account a second one. Anybody who has a link can sign in as that account.`,
     options: {},
     positionals: ['EMAIL'],
     prepare(args) {

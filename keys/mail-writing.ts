@@ -1,5 +1,5 @@
 /**
- * What a row of the outbox becomes when it is sent. Most rows hold the text of their mail; a mail with
+ * Writes the mail of an outbox row when it is sent. Most rows hold the text of their mail; a mail with
  * a link to sign in is written here, with a token that no database ever holds.
  */
 import type { Database } from '../database/database.ts';
@@ -15,10 +15,10 @@ import {
   readLinkNote,
 } from './sign-in-links.ts';
 
-/** What of a row of `mail_outbox` makes its mail. */
+/** The columns of `mail_outbox` that a mail is written from. */
 export interface DueMail {
   readonly id: number;
-  /** Of those before this one. */
+  /** How many attempts were made before this one. */
   readonly attempts: number;
   readonly recipient: string;
   readonly subject: string;
@@ -26,7 +26,7 @@ export interface DueMail {
   readonly createdAt: string;
 }
 
-/** A mail to send, and what of it must not be written down anywhere. */
+/** A mail to send, and the part of it that must not be stored or logged. */
 export interface WrittenMail {
   readonly mail: Mail;
   readonly secret?: string;
@@ -46,11 +46,11 @@ export async function writeMail(
   const time = createdAt.replace(/\D/g, '');
   const mail = { to: recipient, subject, date: fromDatabaseTime(createdAt) };
   const note = readLinkNote(body);
-  // The same mail however often it is tried, so that whoever gets it twice sees it once.
+  // Each attempt sends the same mail, so that a client that gets it twice can show it once.
   if (note === undefined) return { mail: { ...mail, id: `${id}.${time}`, text: body } };
   const link = await makeLink(database, due, note, at);
   if (link === undefined) return undefined;
-  // Each attempt has a token of its own and so is another mail.
+  // Each attempt has a token of its own, and so is a different mail.
   return {
     mail: { ...mail, id: `${id}.${time}.${attempts}`, text: link.text },
     secret: link.token,

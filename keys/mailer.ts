@@ -155,7 +155,7 @@ async function writeWhole(file: string, content: Buffer): Promise<void> {
     }
     await rename(unfinished, file);
   } catch (error) {
-    // Of a full disk: what was written of it may hold the link.
+    // After a full disk, for example: the part that was written may hold the link.
     await rm(unfinished, { force: true });
     throw error;
   }

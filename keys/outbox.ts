@@ -199,7 +199,7 @@ async function giveUp(database: Database, id: number, why: string): Promise<void
   );
 }
 
-/** Why a mail was not taken. A mail server may answer with what the mail says: never with its secret. */
+/** Why a mail was not taken, without its secret: a mail server may quote the mail in its answer. */
 function reasonOf(error: unknown, { secret }: WrittenMail): string {
   const message = error instanceof Error ? error.message : String(error);
   const clean = secret === undefined ? message : message.replaceAll(secret, '…');

@@ -1,20 +1,20 @@
 /**
  * Links to sign in with, as rows of `sign_in_links`. A link that is mailed gets its token when the
- * mail is sent, and a new one for each attempt: until then its row only counts among the links of the
- * account, and nobody has what would open it. Of tokens the database holds hashes alone.
+ * mail is sent, and a new one for each attempt. Until then its row only counts among the links of the
+ * account, and nobody can open it. The database holds hashes of tokens, never tokens.
  */
 import type { Database, Reader, Writer } from '../database/database.ts';
 import { addSeconds, toDatabaseTime } from './database-time.ts';
 import { hashToken, makeToken } from './tokens.ts';
 
 export const LINK_MINUTES = 15;
-/** Links of one account that may hold at once: nobody's mailbox is flooded by asking. */
+/** How many links of one account may work at once: asking must not flood anybody's mailbox. */
 export const MOST_LINKS = 5;
 
 /** What the outbox holds in place of the text of a mail with a link. */
 export interface LinkNote {
   readonly accountId: number;
-  /** The hash of the link that the next one takes the place of; null: it is one more. */
+  /** The hash of the link that the next one replaces; null: it replaces none. */
   readonly replaces: string | null;
   /** Where the pages are reached, without a slash at the end. */
   readonly publicUrl: string;
@@ -51,8 +51,8 @@ export async function addLink(
 
 /**
  * Makes the link that a mail is about to be sent with; the link of an earlier attempt stops working.
- * Belongs into a transaction.
- * @returns undefined when the earlier one was used, or is gone with its account
+ * Call it within a transaction.
+ * @returns undefined when the earlier one was used, or was removed with its account
  */
 export async function addMailedLink(
   writer: Writer,
@@ -69,12 +69,12 @@ export async function addMailedLink(
   return addLink(writer, accountId, at);
 }
 
-/** Removes the links that are over, of all accounts. */
+/** Removes the expired links of all accounts. */
 export async function removeOldLinks(database: Database, at: Date): Promise<void> {
   await database.run('DELETE FROM sign_in_links WHERE expires_at <= ?', [toDatabaseTime(at)]);
 }
 
-/** Uses a link up. @returns undefined when it was used before, is over, or never was */
+/** Uses a link up. @returns undefined when it was used before, has expired or never existed */
 export async function openLink(
   database: Database,
   token: string,

@@ -1,6 +1,6 @@
 /**
- * Signing in without a password: who may have a link, and the session that a link opens. Of sessions,
- * as of links, the database holds hashes alone: who reads it cannot sign in.
+ * Signing in without a password: who may have a link, and the session that a link opens. The database
+ * holds only hashes of sessions and links, so reading it does not help anybody to sign in.
  */
 import type { Database, Writer } from '../database/database.ts';
 import { type Account, findAccountByEmail } from './accounts.ts';
@@ -28,8 +28,8 @@ interface Asking {
 
 /**
  * Queues a mail with a link to the owner of an address, to the address that the account has.
- * @returns whether it did, which nobody may be told: not when no account has the address, or enough
- * links are on their way
+ * @returns false when no account has the address, or it has enough links already; visitors must not
+ * learn which
  */
 export async function mailSignInLink(
   database: Database,
@@ -37,7 +37,7 @@ export async function mailSignInLink(
   asking: Asking,
 ): Promise<boolean> {
   const queued = await withRoomForLink(database, email, asking.at, async (writer, owner) => {
-    // Nobody gets this token: the mail is sent with another in its place.
+    // Nobody gets this token: the mail is sent with another one.
     const { tokenHash } = await addLink(writer, owner.id, asking.at);
     await enqueueLink(writer, owner, tokenHash, asking);
     return true;
@@ -47,8 +47,8 @@ export async function mailSignInLink(
 
 /**
  * Makes a link for an operator, and queues a mail with one more to the address that the account has.
- * @returns the token of the link; undefined when no account has the address or enough links are on
- * their way
+ * @returns the token of the link; undefined when no account has the address, or it has enough links
+ * already
  */
 export async function createSignInLink(
   database: Database,
@@ -62,7 +62,7 @@ export async function createSignInLink(
   });
 }
 
-/** Does `work` while no other link of the account is made, unless it has enough of them. */
+/** Does `work` under the account's lock, unless the account has enough links already. */
 async function withRoomForLink<T>(
   database: Database,
   email: string,
@@ -71,7 +71,7 @@ async function withRoomForLink<T>(
 ): Promise<T | undefined> {
   const owner = await findAccountByEmail(database, email);
   if (owner === undefined) return undefined;
-  // Asked before as well: a flood of requests is turned away without waiting for the account's lock.
+  // Checked before as well: a flood of requests is turned away without waiting for the account's lock.
   if (await hasMostLinks(database, owner.id, at)) return undefined;
   await removeOldLinks(database, at);
   await prepareTurns(database, owner.id);

@@ -1,9 +1,9 @@
-/** Tokens that whoever has them is signed in by; the database holds their hashes alone. */
+/** Tokens that sign in anybody who has them; the database holds only their hashes. */
 import { hash, randomBytes } from 'node:crypto';
 
 const TOKEN_BYTES = 32;
 
-/** A new secret, in 43 characters that any address and cookie can hold. */
+/** A new secret, in 43 characters that are safe in addresses and cookies. */
 export function makeToken(): string {
   return randomBytes(TOKEN_BYTES).toString('base64url');
 }

@@ -1,6 +1,6 @@
 /**
  * Checks of folders that variables name, for `readEnvironment`: each throws what is wrong as the
- * end of "NAME …", with the fix. They only look; nothing is created.
+ * end of "NAME …", with the fix. They create nothing.
  */
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
@@ -37,8 +37,9 @@ export function isMissing(folder: string): boolean {
 const CORRECT = 'Correct the path; a relative one starts at the working directory.';
 
 /**
- * @param mode for the folder itself, @param modeAbove for the one above it that exists instead
- * @returns which of them exists
+ * @param mode the rights to have on the folder itself
+ * @param modeAbove those on the closest folder above it, if the folder does not exist
+ * @returns the folder that was checked
  */
 function checkRights(wanted: string, mode: number, modeAbove: number, action: string): string {
   const { existing, stats } = closestExisting(wanted);
@@ -65,7 +66,7 @@ function closestExisting(wanted: string): { existing: string; stats: Stats } {
       return { existing, stats: statSync(existing) };
     } catch (cause) {
       const { code, message } = cause as NodeJS.ErrnoException;
-      // Nobody can say what is in a folder that may not be entered: the check of that folder fails.
+      // What is in a folder that may not be entered is unknown: the check of that folder fails.
       if (code === 'EACCES') continue;
       if (code !== 'ENOENT' && code !== 'ENOTDIR') {
         throw new Error(`is ${wanted}, which cannot be used: ${message}.`, { cause });

@@ -1,6 +1,6 @@
 /**
- * Makes the servers of a program listen. When some cannot, one error names them all, and for each
- * the variable to change: the cause may be the host, the port or another program.
+ * Makes the servers of a program listen. If some cannot, one error names each of them and the
+ * variable to change, depending on whether the host, the port or another program is the cause.
  */
 import type { Server } from 'node:http';
 import { ConfigurationError, type VariableName } from '../environment/environment.ts';
@@ -56,7 +56,7 @@ function explain(
     }
     case 'EACCES':
     case 'EPERM':
-      return `${what}: the system does not allow it; ports below 1024 mostly need the right CAP_NET_BIND_SERVICE. Set ${portName} to a port from 1024 on.`;
+      return `${what}: the system does not allow it; ports below 1024 usually need the capability CAP_NET_BIND_SERVICE. Set ${portName} to a port from 1024 on.`;
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
     case 'ENODATA':

@@ -1,33 +1,32 @@
 /**
- * The log of a program or thread: lines of JSON on stderr. Whatever happens to the reader of stderr
- * (a closed pipe, a full disk), the program goes on and can end: lines that cannot be written are
- * dropped.
+ * The log of a program or thread: lines of JSON on stderr. Lines that cannot be written (a closed
+ * pipe, a full disk) are dropped, so that the program can go on and end.
  */
 import { write, writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
 
 const STDERR = 2;
-/** Lines that wait for a slow reader, in characters; what comes on top is dropped. */
+/** How much may wait for a slow reader, in characters; further lines are dropped. */
 const MOST_WAITING = 4 * 2 ** 20;
-/** After this a pipe that was full is tried again. */
+/** A full pipe is tried again after this. */
 const PAUSE_MS = 100;
-/** How often that is done when the program ends. */
+/** How often it is tried again when the program ends. */
 const LAST_TRIES = 10;
 
 /**
  * @param level as in LOG_LEVEL
- * @param base what every line holds, in place of the process id and the host name
+ * @param base what every line contains instead of the process id and the host name
  */
 export function makeLog(level: string, base?: Readonly<Record<string, unknown>>): Logger {
   return pino({ level, ...(base === undefined ? {} : { base }) }, writeTo(STDERR));
 }
 
-// In place of `pino.destination`: that one tries the last lines for ever when the program ends, whatever
-// the error is, and throws where the disk is full.
+// Used instead of `pino.destination`, which throws when the disk is full, and retries the last lines
+// for ever when the program ends, whatever the error is.
 function writeTo(descriptor: number) {
   let waiting = '';
   let isWriting = false;
-  /** What a full pipe did not take yet. */
+  /** What a full pipe has not taken yet. */
   let refused: Buffer | undefined;
 
   function writeNext(): void {
@@ -52,7 +51,7 @@ function writeTo(descriptor: number) {
     });
   }
 
-  /** Writes what still waits; belongs at the end of the program. */
+  /** Writes what is still waiting, when the program ends. */
   function flushSync(): void {
     let bytes = Buffer.concat([refused ?? Buffer.alloc(0), Buffer.from(waiting)]);
     refused = undefined;

@@ -13,7 +13,7 @@ export interface AdminParts {
   readonly keys: KeyStore;
   readonly metrics: Metrics;
   readonly isStopping: () => boolean;
-  /** What cannot be read or written at the moment, and why. */
+  /** What the proxy cannot read or write at the moment, and why. */
   readonly faults: () => readonly string[];
 }
 

@@ -1,26 +1,27 @@
 /**
- * How many connections the process may hold open: what its limit on open files leaves once all else
- * has its share, so that a flood of connections cannot keep the proxy from opening a generation,
- * reading the keys or answering on the admin address. The serving threads share it evenly.
+ * How many connections the process may hold open: what its limit on open files leaves after
+ * everything else has its share. So a flood of connections cannot keep the proxy from opening a
+ * generation, reading the keys or answering on the admin address. The serving threads share the
+ * connections evenly.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { allowConnections, countConnections } from './http/connections.ts';
 
-/** Assumed where the system does not tell (other than Linux). */
+/** Assumed on systems that do not say, which are all but Linux. */
 const ASSUMED_LIMIT = 1_024;
 const ASSUMED_IN_USE = 64;
-/** However many files may be open: a connection takes memory, too. */
+/** Whatever the limit on open files: a connection takes memory, too. */
 const MOST_CONNECTIONS = 16_384;
-/** With fewer the proxy would be useless: it goes on, and says that the limit is too low. */
+/** With fewer, the proxy would be useless: it takes this many, and logs that the limit is too low. */
 const FEWEST_CONNECTIONS = 16;
 
 /** Connections on the admin address. */
 export const ADMIN_CONNECTIONS = 16;
-/** For what is open for a moment: the thread that opens a generation, files, name look-ups. */
+/** For what is open briefly: the thread that opens a generation, files, name look-ups. */
 const SHORT_LIVED = 32;
-/** Those of a generation that is opened beside the others: two packs of each platform. */
+/** For a generation that is opened beside the others: two packs of each platform. */
 const PACKS_OF_PLATFORM = 2;
 const FEWEST_PACKS = 16;
 /** Forwarded requests, each on a connection of its own: a share of what is left, within bounds. */
@@ -29,11 +30,11 @@ const FEWEST_FORWARDS = 4;
 const MOST_FORWARDS = 64;
 
 const CHECK_MS = 1_000;
-/** After so long without a connection too many, the next one is reported again. */
+/** After this time without connections over the limit, the next one is reported again. */
 const CALM_MS = 5_000;
 
-/** What the process may have open, and what it has. */
-export interface OpenFiles {
+/** How many descriptors the process may have, and has. */
+interface Descriptors {
   readonly limit: number;
   /** Other than the connections of clients. */
   readonly inUse: number;
@@ -50,7 +51,7 @@ export interface Shares {
 
 /** @param platforms of the current generation */
 export function shareOut(
-  { limit, inUse }: OpenFiles,
+  { limit, inUse }: Descriptors,
   platforms: number,
   isForwarding: boolean,
 ): Shares {
@@ -67,9 +68,9 @@ export function shareOut(
 }
 
 export interface ConnectionLimit {
-  /** Sets the limit, and goes on adapting it to what else is open. */
+  /** Sets the limit, and adapts it every second to what else is open. */
   start(): void;
-  /** Tells how many platforms the current generation has. */
+  /** Sets how many platforms the current generation has. */
   setPlatforms(platforms: number): void;
 }
 
@@ -120,7 +121,7 @@ export function makeConnectionLimit(
   };
 }
 
-/** Node raised it to the hard limit when it started. */
+/** The soft limit, which Node raised to the hard limit when it started. */
 function readLimit(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');
@@ -137,7 +138,7 @@ function countDescriptors(platforms: number, connections: number): number {
   try {
     return Math.max(0, readdirSync('/proc/self/fd').length - connections);
   } catch {
-    // The packs of two generations: one is replaced by the other.
+    // With the packs of two generations, as while one replaces the other.
     return ASSUMED_IN_USE + 2 * PACKS_OF_PLATFORM * platforms;
   }
 }
@@ -165,7 +166,10 @@ function makeEpisode(log: Logger) {
         lastAt = now;
       } else if (startedAt !== undefined && now - lastAt >= CALM_MS) {
         const seconds = Math.round((lastAt - startedAt) / 1000);
-        log.info({ ...counts, dropped: dropped - before, seconds }, 'connections are few again');
+        log.info(
+          { ...counts, dropped: dropped - before, seconds },
+          'connections are within the limit again',
+        );
         startedAt = undefined;
       }
       total = dropped;

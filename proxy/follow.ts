@@ -5,15 +5,15 @@ export interface Follower {
   /** Looks for the first time, and from then on by itself. */
   start(): Promise<void>;
   stop(): void;
-  /** Stops after it has looked for the last time. */
+  /** Looks for the last time, and stops. */
   finish(): Promise<void>;
   /** Why the last look failed; undefined when it did not. */
   fault(): string | undefined;
 }
 
 /**
- * @param step completes "cannot …" in the log when `refresh` fails, which is said once
- * @param consequence what that means for the service
+ * @param step completes "cannot …" in the log when `refresh` fails; the same failure is logged once
+ * @param consequence what the failure means for the service
  */
 export function follow(
   step: string,
@@ -25,10 +25,9 @@ export function follow(
   let lastFault = '';
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
-
   let underWay = Promise.resolve();
 
-  // One after another: the last look may be asked for while one is under way.
+  // One at a time: `finish` may be called while a look is under way.
   function look(): Promise<void> {
     underWay = underWay.then(lookOnce);
     return underWay;

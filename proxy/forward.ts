@@ -49,8 +49,8 @@ export function withForwarding(site: SiteHandler, parts: ForwardParts): SiteHand
 
 /** Answers a request to the pages, whatever becomes of it. */
 function makeForwarder({ keysUrl, trustedProxies: trusted, connections, log }: ForwardParts) {
-  // Its connections are not used again, so that none serves two clients in turn. Requests that are
-  // too many wait for one: a single client may send any number at once.
+  // Connections are not reused, so that none serves two clients. Requests beyond the most that the
+  // agent may have wait for one: a single client may send any number at once.
   const agent = new (keysUrl.startsWith('https:') ? HttpsAgent : Agent)({ keepAlive: false });
   const upstream = createProxyServer({
     target: keysUrl,
@@ -102,7 +102,7 @@ function makeForwarder({ keysUrl, trustedProxies: trusted, connections, log }: F
     if (body !== undefined || (request.method !== 'GET' && request.method !== 'HEAD')) {
       headers['content-length'] = String(body?.length ?? 0);
     }
-    // An agent with a bound would use its connections again for requests that wait.
+    // An agent with `maxSockets` would reuse its connections for requests that wait.
     headers.connection = 'close';
     const peer = withoutMapping(request.socket.remoteAddress ?? '');
     const isPeerTrusted = isTrusted(peer, trusted);

@@ -1,6 +1,6 @@
 /**
- * What this proxy writes: files in `SNAPSHOTS_DIR/proxy`, the one folder that it needs to write to.
- * Their names hold the port that the proxy was given, so that two proxies may share a folder.
+ * The files that this proxy writes, all in `SNAPSHOTS_DIR/proxy`, the only folder that it writes to.
+ * Their names contain the proxy's PORT, so that two proxies can share the folder.
  */
 import { existsSync } from 'node:fs';
 import { access, constants, open, readdir, rename, rm, stat } from 'node:fs/promises';
@@ -8,7 +8,7 @@ import path from 'node:path';
 import { makeFolder, modesIn } from '../format/file-modes.ts';
 import { PROXY_FOLDER, UNFINISHED_PREFIX } from '../format/layout.ts';
 
-/** Nothing takes as long to write: what is older was left by a process that was killed. */
+/** No file takes as long to write: an older one was left by a process that was killed. */
 const ABANDONED_MS = 60_000;
 
 export interface InstanceFiles {
@@ -16,14 +16,14 @@ export interface InstanceFiles {
   pathOf(name: string): string;
   /**
    * Creates the folder if it is missing, and removes what killed processes left in it.
-   * @returns whether it is there: the snapshots folder is not the proxy's to create
+   * @returns false when there is no snapshots folder: the proxy does not create that
    * @throws Error naming the folder and what to do when no file can be created in it
    */
   prepare(): Promise<boolean>;
   /**
-   * Replaces a file in one step. It is not synced: after a power cut it may be damaged or gone, which
-   * its reader has to expect.
-   * @param mode the permissions of the file; those that its folder says if none are given
+   * Replaces a file in one step. It is not synced: its reader has to expect that it is damaged or gone
+   * after a power cut.
+   * @param mode the permissions of the file; by default those that its folder gives to files
    * @returns its modification time in milliseconds
    */
   replace(name: string, content: string | Uint8Array, mode?: number): Promise<number>;
@@ -53,7 +53,7 @@ export function makeInstanceFiles(snapshotsDir: string): InstanceFiles {
       try {
         const handle = await open(next, 'w', mode);
         try {
-          // The umask may have taken something away.
+          // The umask may have removed permissions.
           await handle.chmod(mode);
           await handle.writeFile(content);
           const { mtimeMs } = await handle.stat();

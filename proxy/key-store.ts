@@ -15,16 +15,16 @@ export interface KeyStore extends Keys {
   /** Every key that is known. */
   all(): Iterable<KeyRecord>;
   /**
-   * Reads the file if it was replaced since.
+   * Reads the file if it was replaced since it was last read.
    * @returns whether it was read
-   * @throws Error saying to an operator why it cannot be read; the keys stay as they were
+   * @throws Error explaining to an operator why it cannot be read; the keys stay as they were
    */
   refresh(): Promise<boolean>;
-  /** Why the file could not be read when it was last looked at; undefined when it could. */
+  /** Why the last refresh could not read the file; undefined when it could. */
   fault(): string | undefined;
   /** When the file last agreed with the database, in milliseconds of the wall clock. */
   agreedAt(): number | undefined;
-  /** The windows in which something still counts. */
+  /** The windows with requests that still count. */
   windows(now: number): KeyWindow[];
 }
 
@@ -95,7 +95,7 @@ export function makeKeyStore(
 
   function makeWindow({ id, hash, limit }: KeyEntry): SharedArrayBuffer {
     const times = savedTimes.get(savedName(id, hash)) ?? [];
-    // More than the limit, where it was lowered since: they count as they would have.
+    // There can be more times than the limit if it was lowered since: they all count.
     return makeRollingWindow(Math.max(limit, times.length), times).memory;
   }
 

@@ -2,8 +2,8 @@
  * Reports on which day each key was last used, for owners to see on their page. The days are read
  * from the windows of the limits once in a while, so that no request does anything for them.
  *
- * Invariant: a day that was written stays in the file until a later one replaces it, also after a
- * restart and when another proxy writes the same file: the schedule may not have read it yet.
+ * Invariant: a day that was written stays in the file until a later one replaces it, even after a
+ * restart or when another proxy writes the same file: the schedule may not have read it yet.
  */
 import { readFile, stat } from 'node:fs/promises';
 import { encodeKeyUsage, LARGEST_KEY_USAGE, parseKeyUsage } from '../format/key-usage.ts';
@@ -37,7 +37,7 @@ export function makeKeyUsage(
   let isWritten = true;
   let readAt: number | undefined;
 
-  /** Keeps the later of two days. @returns whether it is the new one */
+  /** Keeps the later of two days. @returns whether that is the new one */
   function note(id: number, day: string): boolean {
     if (day <= (days.get(id) ?? '')) return false;
     days.set(id, day);
@@ -56,7 +56,7 @@ export function makeKeyUsage(
     readAt = found?.mtimeMs;
     const written = await readDays(file, name, found?.size ?? Number.POSITIVE_INFINITY);
     for (const [id, day] of written) if (day <= today) note(id, day);
-    // What is here and not there has to be written again.
+    // Days that the file no longer has must be written again.
     for (const [id, day] of days) if (day > (written.get(id) ?? '')) isWritten = false;
   }
 
@@ -84,7 +84,7 @@ function dayOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
-/** What the file says; nothing where it is absent, damaged or too large: it is replaced then. */
+/** The days in the file; none if it is absent, damaged or too large, as it is then replaced. */
 async function readDays(file: string, name: string, size: number): Promise<Map<number, string>> {
   if (size > LARGEST_KEY_USAGE) return new Map();
   try {

@@ -1,7 +1,7 @@
 /**
  * Hands the requests that still count from one run of the proxy to the next, through a file: a
- * restart must not give every key its whole limit again. Whatever is wrong with the file, the proxy
- * starts without it. A run that is killed hands nothing over.
+ * restart must not give every key its whole limit again. If anything is wrong with the file, the
+ * proxy starts without it. A run that is killed hands nothing over.
  */
 import { readFileSync } from 'node:fs';
 import { readFile, rm, stat } from 'node:fs/promises';
@@ -12,11 +12,11 @@ import { decodeWindows, encodeWindows, type Moment, type Windows } from './limit
 
 /** In bytes: over 30 million requests in a minute. */
 const LARGEST_FILE = 64 * 1024 * 1024;
-/** Also in a folder that is shared: nobody else has to know who asks how often. */
+/** Even in a shared folder: how often a client asks is nobody else's business. */
 const PRIVATE = 0o600;
 
 export interface LimitHandover {
-  /** What the run before has left; undefined: nothing that counts. */
+  /** What the previous run handed over; undefined: nothing that still counts. */
   read(): Promise<Windows | undefined>;
   /** Removes what was read, once this run has begun to count. */
   clear(): Promise<void>;
@@ -24,8 +24,9 @@ export interface LimitHandover {
 }
 
 /**
- * @param port that the proxy was given: with 0, for any port that is free, there is no next start
- * @param clock the time by every clock
+ * @param port PORT of the proxy; with 0 (any free port) nothing is handed over, as the next start has
+ * another port
+ * @param clock the present time by every clock
  */
 export function makeLimitHandover(
   files: InstanceFiles,
@@ -60,7 +61,7 @@ export function makeLimitHandover(
       }
     },
     async clear() {
-      // Where it cannot be removed, it is too old to count for any later start but an immediate one.
+      // A file that cannot be removed is soon too old to count; only an immediate restart reads it.
       if (port !== 0) await rm(file, { force: true }).catch(() => {});
     },
     async write(windows) {
@@ -77,7 +78,7 @@ export function makeLimitHandover(
   };
 }
 
-/** Which start of the system its monotonic clock counts from; empty where the system does not tell. */
+/** Identifies the start of the system that its monotonic clock counts from; empty: unknown. */
 export function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();

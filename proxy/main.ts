@@ -178,7 +178,7 @@ async function main(): Promise<void> {
   };
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
-  // Whoever reads this may send a signal at once.
+  // After the handlers are set: a supervisor that reads this line may send a signal at once.
   log.info({ api: addressOf(server), admin: addressOf(admin), threads }, 'listening');
 }
 

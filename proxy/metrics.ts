@@ -53,7 +53,7 @@ export function makeRequestCounts(counts: Float64Array): RequestCounts {
 }
 
 export interface Metrics {
-  /** For what is measured elsewhere. */
+  /** To which other modules add their own metrics. */
   readonly registry: Registry;
   countSwap(milliseconds: number): void;
   /** @returns the exposition format and its content type */

@@ -21,7 +21,7 @@ export interface PeerData {
   readonly keys: MessagePort;
 }
 
-/** From a peer: that it listens or has closed, asks for a generation, or has forgotten one. */
+/** From a peer, which listens or has closed, asks for a generation, or has forgotten one. */
 export type FromPeer =
   | { readonly state: 'listening' | 'closed' }
   | { readonly ask: string }
@@ -102,7 +102,7 @@ export function startPeers(
 /** Makes a peer one of the threads that serve what the store opens. */
 function joinStore(worker: Worker, store: GenerationStore): void {
   const say = (message: ToPeer) => worker.postMessage(message);
-  // A peer answers in the order in which it was told.
+  // A peer answers orders to forget in the order in which it gets them.
   const forgetting: (() => void)[] = [];
   const thread: ServingThread = {
     serve: (files) => say({ serve: files }),

@@ -1,6 +1,6 @@
 /**
- * What the files beside the generations say of the generation in service: how old its data are, and
- * whether an operator holds publishing. A file that is missing or damaged never stops the service.
+ * Reads from the files beside the generations how old the data in service are, and whether an operator
+ * holds publishing. A file that is missing or damaged never stops the service.
  */
 import { readFile, stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import { GENERATIONS, HOLD_FILE, STATUS_FILE } from '../format/layout.ts';
 import { LARGEST_STATUS_FILE, parseStatus } from '../format/status-file.ts';
 import { explainUnreadable } from './unreadable.ts';
 
-/** Publishing is held. With `error`, nothing but that is known: the file cannot be read. */
+/** Publishing is held. With `error` the file cannot be read, and all else is null. */
 export interface Held {
   readonly id: string | null;
   readonly since: string | null;
@@ -18,9 +18,8 @@ export interface Held {
 }
 
 /**
- * When a generation is known to have agreed with the database for the last time, in milliseconds of
- * the wall clock. Where no run has said so, it is when the generation was published: its data are
- * never older than that.
+ * When a run last found a generation to agree with the database, in milliseconds of the wall clock. If
+ * no run is known to, when the generation was published: its data are never older than that.
  */
 export async function readDataTime(snapshotsDir: string, id: string): Promise<number | undefined> {
   try {
@@ -35,7 +34,7 @@ export async function readDataTime(snapshotsDir: string, id: string): Promise<nu
   try {
     return (await stat(path.join(snapshotsDir, GENERATIONS, id))).mtimeMs;
   } catch {
-    // It was removed while it serves.
+    // The generation was removed while it is in service.
     return undefined;
   }
 }
@@ -48,7 +47,7 @@ export async function readHeld(snapshotsDir: string): Promise<Held | undefined> 
     return { id, since, reason };
   } catch (error) {
     const { code, syscall } = error as NodeJS.ErrnoException;
-    // Also where the folder cannot be entered: nothing is known then, and keys are missing, too.
+    // Absent, or in a folder that cannot be entered, which the faults of other files report.
     if (code === 'ENOENT' || syscall === 'stat') return undefined;
     const { message } = await explainUnreadable(error, file);
     return { id: null, since: null, reason: null, error: message };

@@ -24,7 +24,7 @@ export interface ServingParts {
   /** Where the pages of API keys listen; empty: there are none. */
   readonly keysUrl: string;
   readonly counts: RequestCounts;
-  /** How many connections and forwarded requests it may have, and has. */
+  /** How many connections and forwarded requests the thread may have, and has. */
   readonly connections: Float64Array;
   readonly log: Logger;
 }

@@ -1,6 +1,6 @@
 /**
- * Why a file cannot be read, said so that an operator can fix it: where a permission is missing, the
- * mode and the owner of what refuses. The text names paths and is never for clients.
+ * Explains to an operator why a file cannot be read: if a permission is missing, with the mode and the
+ * owner of the file or folder that denies it. The text names paths and is never for clients.
  */
 import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -24,7 +24,7 @@ export async function explainUnreadable(error: unknown, file: string): Promise<E
 
 const FIX = 'See "Users and file permissions" in OPERATIONS.md.';
 
-/** The error with an explanation where a permission that is missing caused it, or as it is. */
+/** Explains an error that a missing permission caused; any other is returned as it is. */
 export async function explainDenied(error: unknown): Promise<Error> {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code, path: file } = cause as NodeJS.ErrnoException;
@@ -34,7 +34,7 @@ export async function explainDenied(error: unknown): Promise<Error> {
   return error as Error;
 }
 
-/** The file itself, or the first folder on the way up that can be looked at: that one refuses. */
+/** Describes the file, or the closest folder above it whose mode can be read: that one denies. */
 async function explainDenial(file: string): Promise<string> {
   for (let target = path.resolve(file); ; target = path.dirname(target)) {
     const found = await stat(target).catch(() => undefined);

@@ -64,7 +64,7 @@ describe.each(KINDS)('asking for links on %s', (kind) => {
     expect(a.status).toBe(200);
   });
 
-  /** Keeps whoever makes a link of an account waiting, on SQLite whoever writes. @returns its end */
+  /** Holds the lock of an account's links (on SQLite, of all writes). @returns its release */
   const holdLock = async (accountId: number): Promise<() => Promise<void>> => {
     const { promise: released, resolve: release } = Promise.withResolvers<void>();
     const { promise: held, resolve: hold } = Promise.withResolvers<void>();
@@ -97,7 +97,7 @@ describe.each(KINDS)('asking for links on %s', (kind) => {
     await until(() => linksTo(email, mailFolder).length === 5);
   });
 
-  test('is turned away in a flood, whoever the link is for, until it is over', {
+  test('is turned away in a flood, whatever the address, until it is over', {
     timeout: 60_000,
   }, async () => {
     const release = await holdLock(100 + BURSTS + 2);

@@ -57,7 +57,7 @@ describe('in MariaDB', () => {
     expect([code, stderr]).toEqual([
       1,
       `The views platforms, games, covers, cover_files cannot be read: the definer ${definer}@% does not exist. ` +
-        'Create this user again, or recreate what it defined (CREATE OR REPLACE VIEW …) as a user that stays.\n',
+        'Create this user again, or recreate its views (CREATE OR REPLACE VIEW …) as a user that stays.\n',
     ]);
     const accounts = await runProgram('keys/main.ts', ['accounts'], { DATABASE_URL: readerUrl });
     expect([accounts.code, accounts.stderr]).toEqual([
@@ -68,7 +68,7 @@ describe('in MariaDB', () => {
     ]);
   });
 
-  test('a definer that may not read, and a table that is gone, are told from a missing table', async () => {
+  test('a definer that may not read and a dropped table are not reported as a missing table', async () => {
     await admin.run(`REVOKE SELECT ON ${site}.* FROM ${definer}@'%'`);
     for (const table of ['platforms', 'games', 'covers']) {
       await admin.run(`GRANT SELECT ON ${site}.${table} TO ${definer}@'%'`);
@@ -77,8 +77,8 @@ describe('in MariaDB', () => {
     await admin.run('DROP VIEW games');
     const { stderr } = await generate();
     expect(stderr).toBe(
-      `The views covers, cover_files cannot be read: what is selected from is gone, or the definer ${definer}@% may not read it. ` +
-        'Restore it, GRANT SELECT on it to the definer, or recreate what it defined (CREATE OR REPLACE VIEW …). ' +
+      `The views covers, cover_files cannot be read: a table or column that is selected from is gone, or the definer ${definer}@% may not read it. ` +
+        'Restore it, GRANT SELECT on it to the definer, or recreate the views (CREATE OR REPLACE VIEW …). ' +
         'The database lacks the table games, or its user may not read them. Offer them as tables or views; README.md shows how.\n',
     );
   });
@@ -92,7 +92,7 @@ test('in SQLite a view whose table is gone is named with what it lacks', async (
   await checkSchema(database);
   await database.run('DROP TABLE systems');
   await expect(checkSchema(database)).rejects.toThrow(
-    /^The view platforms cannot be read: no such table: main\.systems\. Restore what is selected from, or create the view again\.$/,
+    /^The view platforms cannot be read: no such table: main\.systems\. Restore the tables that it selects from, or recreate the view\.$/,
   );
   await database.close();
 });

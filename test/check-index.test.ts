@@ -57,11 +57,11 @@ const empty = () => platforms.find(({ games }) => games === 0) as PlatformEntry;
 /** Adds to an entry of a column. */
 const add = (column: Column | undefined, at: number, value: number) => {
   if (column?.[at] === undefined) throw new Error('There is no such entry.');
-  column[at] = (column[at] as number) + value;
+  column[at] += value;
 };
 const swap = (column: Column | undefined, at: number, other: number) => {
   if (column === undefined) throw new Error('There is no such column.');
-  [column[at], column[other]] = [column[other] as number, column[at] as number];
+  [column[at], column[other]] = [column[other], column[at]];
 };
 
 test('an index that a generator made passes', () => {
@@ -136,7 +136,7 @@ test.each<[string, RegExp, RecordChange]>([
     /games\.bin .*are not in title order/,
     ({ games }) => {
       const first = largest().first_game;
-      const [rank, next] = [games.rank?.[first] as number, games.rank?.[first + 1] as number];
+      const [rank, next] = [games.rank?.[first], games.rank?.[first + 1]];
       swap(games.rank, first, first + 1);
       swap(games.gameOfRank, rank, next);
     },
@@ -153,7 +153,7 @@ test.each<[string, RegExp, RecordChange]>([
       const { first_game: first } = platforms.find(
         ({ first_game }) => first_game > 0,
       ) as PlatformEntry;
-      games.firstCover?.fill(games.firstCover[first - 1] as number, first, first + 1);
+      games.firstCover?.fill(games.firstCover[first - 1], first, first + 1);
     },
   ],
   [
@@ -242,7 +242,7 @@ test.each<[string, RegExp, SearchChange]>([
     (of) => {
       // An empty text can only be the first.
       const starts = of['words.textStart'] as Column;
-      starts[2] = starts[1] as number;
+      starts[2] = starts[1];
     },
   ],
   [

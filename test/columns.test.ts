@@ -92,7 +92,7 @@ describe('columns', () => {
   test('of a file that begins with anything but the magic are refused', () => {
     const file = encode({ a: Uint8Array.of(1) });
     for (let byte = 0; byte < 8; byte++) {
-      const other = file.with(byte, (file[byte] as number) ^ 1);
+      const other = file.with(byte, file[byte] ^ 1);
       expect(() => openColumns(other, 'some.bin')).toThrow(
         'some.bin is not an index file: it does not begin with "CCCOLUMN".',
       );

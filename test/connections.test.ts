@@ -1,6 +1,6 @@
 /**
- * More connections than the process may have files open: whoever holds them without using them makes
- * room for others, and nothing else that the proxy does fails for lack of a descriptor.
+ * More connections than the process may have files open: a client that holds unused ones makes room
+ * for others, and nothing else that the proxy does fails for lack of a descriptor.
  */
 import type { Socket } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -121,7 +121,7 @@ describe.each([1, 3])(`with ${FILES} open files and %i serving threads`, (thread
     const replies = await Promise.all(Array.from({ length: 10 }, () => ask(proxy, '/platforms')));
     expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
     expect(logged(proxy, 'too many connections')).toBe(1);
-    await until(() => logged(proxy, 'connections are few again') === 1);
+    await until(() => logged(proxy, 'connections are within the limit again') === 1);
     expect(logged(proxy, 'EMFILE')).toBe(0);
     expect(await proxy.stop()).toBe(0);
   });

@@ -66,7 +66,7 @@ beforeAll(async () => {
   moveTimes(dir, newer, 4 * HOUR, 2 * HOUR);
 });
 
-/** Waits until a generation is in service. @returns its age by `/readyz`, held to the metrics */
+/** Waits until a generation is in service. @returns its age by `/readyz`, after comparing it with the metrics */
 async function ageOf({ adminUrl }: RunningProxy, id: string): Promise<number> {
   await until(async () => (await send(`${adminUrl}/readyz`)).json.snapshot === id);
   const age: number = (await send(`${adminUrl}/readyz`)).json.snapshot_age_seconds;

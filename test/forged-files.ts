@@ -60,7 +60,7 @@ function changeValues(column: Column, random: Random): void {
   const { length } = column;
   if (length === 0) return;
   const at = random.below(length);
-  const odd = () => oddNumber(random, column[at] as number, length);
+  const odd = () => oddNumber(random, column[at], length);
   switch (random.below(7)) {
     case 0:
       column.fill(odd());
@@ -76,7 +76,7 @@ function changeValues(column: Column, random: Random): void {
       break;
     case 4: {
       const other = random.below(length);
-      [column[at], column[other]] = [column[other] as number, column[at] as number];
+      [column[at], column[other]] = [column[other], column[at]];
       break;
     }
     default:
@@ -124,7 +124,7 @@ const changeDirectory: Change = (file, random) => {
 const flipBits: Change = (file, random) => {
   for (let i = random.below(4); i >= 0 && file.length > 0; i--) {
     const at = random.below(random.happens(0.5) ? Math.min(600, file.length) : file.length);
-    file[at] = (file[at] as number) ^ (1 << random.below(8));
+    file[at] ^= 1 << random.below(8);
   }
   return file;
 };

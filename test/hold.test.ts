@@ -60,7 +60,7 @@ const currentOf = (dir: string) => currentId(dir) as string;
 
 let template: { folder: string; ids: string[] };
 
-// Each test gets a copy: to generate anew every time would take minutes.
+// Each test gets a copy: to generate each time would take minutes.
 beforeAll(async () => {
   const folder = makeFolder();
   const database = await makeChanging();
@@ -229,7 +229,7 @@ describe('hold', () => {
 
   test('keeps its time and reason when it is repeated, and takes a new reason', async () => {
     const { dir, ids } = makePublished();
-    await snapshot(dir, 'hold', ids[0] as string, '--reason', 'first');
+    await snapshot(dir, 'hold', ids[0], '--reason', 'first');
     const earlier = { ...readHold(dir), since: '2026-01-02T03:04:05Z' };
     writeFileSync(holdFile(dir), encodeHold(earlier));
     expect((await snapshot(dir, 'hold')).code).toBe(0);
@@ -241,13 +241,13 @@ describe('hold', () => {
 
   test('refuses another generation than the current one, and points to rollback', async () => {
     const { dir, ids } = makePublished(2);
-    const { code, stdout, stderr } = await snapshot(dir, 'hold', ids[0] as string);
+    const { code, stdout, stderr } = await snapshot(dir, 'hold', ids[0]);
     expect([code, stdout]).toEqual([1, '']);
     expect(stderr).toContain(`cover-catalogue snapshot rollback ${ids[0]}`);
     expect(existsSync(holdFile(dir))).toBe(false);
   });
 
-  test('refuses before the first generation, and a reason that is no line of text', async () => {
+  test('refuses before the first generation, and a reason that is not a line of text', async () => {
     const dir = newSnapshots();
     const early = await snapshot(dir, 'hold');
     expect([early.code, early.stderr]).toEqual([1, expect.stringContaining('no generation')]);
@@ -331,10 +331,10 @@ describe('rollback', () => {
 
   test('to a second generation moves the hold and keeps its time and reason', async () => {
     const { dir, ids } = makePublished(3);
-    await snapshot(dir, 'rollback', ids[1] as string, '--reason', 'bad data');
+    await snapshot(dir, 'rollback', ids[1], '--reason', 'bad data');
     const first = readHold(dir);
     expect(first).toMatchObject({ id: ids[1], by: 'rollback', reason: 'bad data' });
-    await snapshot(dir, 'rollback', ids[0] as string);
+    await snapshot(dir, 'rollback', ids[0]);
     expect(readHold(dir)).toEqual({ ...first, id: ids[0] });
   });
 
@@ -357,12 +357,12 @@ describe('rollback', () => {
 
   test('--no-hold lets the next run publish; while publishing is held it is refused', async () => {
     const { dir, url, ids } = makePublished(2);
-    expect((await snapshot(dir, 'rollback', ids[0] as string, '--no-hold')).code).toBe(0);
+    expect((await snapshot(dir, 'rollback', ids[0], '--no-hold')).code).toBe(0);
     expect(existsSync(holdFile(dir))).toBe(false);
     await generate(url, dir);
     const current = currentOf(dir);
     await snapshot(dir, 'hold');
-    const { code, stderr } = await snapshot(dir, 'rollback', ids[0] as string, '--no-hold');
+    const { code, stderr } = await snapshot(dir, 'rollback', ids[0], '--no-hold');
     expect([code, stderr]).toEqual([1, expect.stringContaining('Publishing is held')]);
     expect(currentOf(dir)).toBe(current);
   });
@@ -370,7 +370,7 @@ describe('rollback', () => {
   test('does not wait for a run that is under way', async () => {
     const { dir, ids } = makePublished(2);
     await withLock(dir, async () => {
-      expect((await snapshot(dir, 'rollback', ids[0] as string)).code).toBe(LOCKED);
+      expect((await snapshot(dir, 'rollback', ids[0])).code).toBe(LOCKED);
     });
     expect(existsSync(holdFile(dir))).toBe(false);
   });
@@ -433,7 +433,7 @@ describe('a hold file that is damaged', () => {
     await snapshot(dir, 'hold');
     expect(readHold(dir).id).toBe(ids[1]);
     writeFileSync(holdFile(dir), 'x');
-    await snapshot(dir, 'rollback', ids[0] as string);
+    await snapshot(dir, 'rollback', ids[0]);
     expect(readHold(dir).id).toBe(ids[0]);
     writeFileSync(holdFile(dir), 'x');
     expect((await snapshot(dir, 'release')).code).toBe(0);

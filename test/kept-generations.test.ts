@@ -57,7 +57,7 @@ const indexBytes = (id: string) =>
 /** A folder with generations of the same content under other numbers, none of them current. */
 function makeCopies(count: number): { dir: string; ids: string[] } {
   const folder = path.join(makeFolder(), 'snapshots');
-  const from = folderOf(ids[0] as string);
+  const from = folderOf(ids[0]);
   const manifest = parseManifest(readFileSync(path.join(from, MANIFEST), 'utf8'));
   const copies = Array.from({ length: count }, (_, i) => {
     const copy = makeManifest(manifest, i + 1);
@@ -78,7 +78,7 @@ describe('with room for two besides the current one', () => {
     now = 0;
     refused.length = 0;
     const events = { swapped: () => {}, refused: (id: string) => refused.push(id) };
-    const mostMemory = indexBytes(ids[0] as string) * room;
+    const mostMemory = indexBytes(ids[0]) * room;
     snapshots = openSnapshots(dir, mostMemory, events, clock);
   }
   const open = () => snapshots.store.opened().map(({ id }) => ids.indexOf(id));
@@ -87,9 +87,9 @@ describe('with room for two besides the current one', () => {
       .opened()
       .filter(({ packsInMemory }) => packsInMemory > 0)
       .map(({ id }) => ids.indexOf(id));
-  const ask = (number: number) => askByName(snapshots, ids[number] as string);
+  const ask = (number: number) => askByName(snapshots, ids[number]);
   const publish = async (number: number) => {
-    pointTo(dir, ids[number] as string);
+    pointTo(dir, ids[number]);
     await snapshots.refresh();
   };
 
@@ -213,7 +213,7 @@ describe('with room for two besides the current one', () => {
     now += 60_000;
     await snapshots.refresh();
     const pack = path.join(copies.dir, GENERATIONS, id, 'covers');
-    const file = path.join(pack, readdirSync(pack)[0] as string);
+    const file = path.join(pack, readdirSync(pack)[0]);
     const bytes = readFileSync(file);
     bytes[bytes.length - 2] = 0x20;
     writeFileSync(file, bytes);
@@ -267,7 +267,7 @@ test('requests that cannot wait for a generation get 503 and are told to come ba
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   const { port } = server.address() as AddressInfo;
-  const headers = { 'x-api-key': key.key, 'x-snapshot': ids[0] as string };
+  const headers = { 'x-api-key': key.key, 'x-snapshot': ids[0] };
   const reply = await send(`http://127.0.0.1:${port}/api/v1/stats`, { headers });
   expect([reply.status, reply.text]).toEqual([503, '{"error":"Snapshot busy"}']);
   expect(reply.headers['retry-after']).toBe('5');
@@ -278,7 +278,7 @@ test('requests that cannot wait for a generation get 503 and are told to come ba
 
 describe('the requests of one thread', () => {
   const filesOf = (number: number) => {
-    const id = ids[number] as string;
+    const id = ids[number];
     const order = { dir: folderOf(id), id, mostMemory: undefined, known: undefined };
     return openFiles(planOpening(order));
   };
@@ -296,7 +296,7 @@ describe('the requests of one thread', () => {
       (id) => asked.push(id),
       () => 0,
     );
-    const id = ids[1] as string;
+    const id = ids[1];
     const answers = Array.from({ length: 50 }, () => wait(thread, id));
     expect(asked).toEqual([id]);
     thread.opened(id, filesOf(1));
@@ -316,8 +316,8 @@ describe('the requests of one thread', () => {
       () => {},
       () => 0,
     );
-    const id = ids[1] as string;
-    const other = ids[2] as string;
+    const id = ids[1];
+    const other = ids[2];
     for (let i = 0; i < MOST_WAITING; i++)
       expect(wait(thread, i % 2 === 0 ? id : other)).toEqual([]);
     expect(wait(thread, id)).toEqual(['busy']);
@@ -350,7 +350,7 @@ test.each([1, 2])(
   `${CLIENTS} clients that ask for ${MARKS.length} generations in turn take no more memory or files than two (%i threads)`,
   { timeout: rounds(120_000, 3_600_000) },
   async (threads) => {
-    pointTo(dir, ids[0] as string);
+    pointTo(dir, ids[0]);
     const proxy = await startProxy(dir, {
       SNAPSHOT_MEMORY_MB: '1',
       PROXY_THREADS: String(threads),
@@ -372,12 +372,12 @@ test.each([1, 2])(
     await Promise.all(
       Array.from({ length: CLIENTS }, async (_, client) => {
         for (let turn = 0; turn < ROUNDS * MARKS.length; turn++) {
-          const id = ids[(client + turn) % ids.length] as string;
+          const id = ids[(client + turn) % ids.length];
           for (let page = 1; page <= 2; page++, answers++) {
             await ask(`/search?per_page=50&page=${(turn % 20) + page}`, id);
           }
           // Publishing goes on meanwhile.
-          if (client === 0 && turn % 3 === 2) pointTo(dir, ids[turn % ids.length] as string);
+          if (client === 0 && turn % 3 === 2) pointTo(dir, ids[turn % ids.length]);
         }
       }),
     );
@@ -387,7 +387,7 @@ test.each([1, 2])(
     expect(mostFiles).toBeGreaterThan(0);
     expect(mostFiles).toBeLessThanOrEqual(2 * 2 * PLATFORMS + threads * MOST_OPEN_PACKS + 1);
     const highest = residentMb(proxy, 'VmHWM');
-    const index = indexBytes(ids[0] as string) / 1e6;
+    const index = indexBytes(ids[0]) / 1e6;
     expect(highest).toBeLessThan(opened + 2 * index + MARGIN_MB);
     expect(proxy.log()).not.toContain('"level":50');
     sayFigure(

@@ -65,7 +65,7 @@ test('one key does not count for another, nor for the key that takes its row', a
   await replaceKeys([rotated, keys[1]]);
   expect(use(rotated, 1).remaining).toBe(4);
   expect(store.find(keys[0].key)).toBe(undefined);
-  // The same hash in another row, after the table was written anew.
+  // The same hash in another row, after the table was rewritten.
   await replaceKeys([{ ...rotated, id: 7 }, keys[1]]);
   expect(use(rotated, 1).remaining).toBe(4);
   expect(use(keys[1], 1).remaining).toBe(3);

@@ -57,10 +57,10 @@ describe('the file', () => {
     ['{"version":1,"keys":[', 'key-usage-8080.json is damaged: it is not JSON.'],
     ['{"version":2,"keys":[]}', 'key-usage-8080.json has version 2; this program reads version 1.'],
     ['null', 'has version undefined'],
-    ['{"version":1}', '"keys" is no list'],
-    ['{"version":1,"keys":[{"id":1,"day":"2026-01-01"},null]}', 'entry 2 is no day of a key'],
-    ['{"version":1,"keys":[{"id":1,"day":"\' OR 1=1"}]}', 'entry 1 is no day of a key'],
-    ['{"version":1,"keys":[{"id":"1","day":"2026-01-01"}]}', 'entry 1 is no day of a key'],
+    ['{"version":1}', '"keys" is not a list'],
+    ['{"version":1,"keys":[{"id":1,"day":"2026-01-01"},null]}', 'entry 2 is not a day of a key'],
+    ['{"version":1,"keys":[{"id":1,"day":"\' OR 1=1"}]}', 'entry 1 is not a day of a key'],
+    ['{"version":1,"keys":[{"id":"1","day":"2026-01-01"}]}', 'entry 1 is not a day of a key'],
   ])('is refused when it is %s', (text, fault) => {
     expect(() => parseKeyUsage(text, NAME)).toThrow(fault);
   });

@@ -216,7 +216,7 @@ describe('the files of a SQLite database', () => {
     const databaseUrl = await makeDatabase('sqlite');
     const file = databaseUrl.slice('sqlite:'.length);
     await makeAccounts(databaseUrl);
-    // Whoever has the database open keeps SQLite from tidying up when others close it.
+    // An open connection keeps SQLite from tidying up when others close theirs.
     const database = await openDatabase(databaseUrl);
     const secrets = Array.from(
       { length: 40 },

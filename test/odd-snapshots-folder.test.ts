@@ -91,13 +91,13 @@ const ODD: readonly ((file: string) => void)[] = [
   (file) => writeFileSync(file, `${GENERATIONS}/000001-0123456789ab`),
   (file) => mkdirSync(file),
 ];
-/** What is said of a link, in a line of log too, and of what is no link. */
+/** The error of a link that names no generation, also inside a line of log, and of other files. */
 const FAULT = /current\\?" points to \S+, which is no generation|EINVAL.*current/;
 
 describe('a current that names no generation', () => {
   const link = () => path.join(dir, CURRENT);
 
-  test('is said once, and the proxy serves on until it names one', async () => {
+  test('is logged once, and the proxy keeps serving until it names one', async () => {
     const before = readlinkSync(link());
     const proxy = await startProxy(dir);
     for (const [number, put] of ODD.entries()) {
@@ -121,7 +121,7 @@ describe('a current that names no generation', () => {
     await proxy.stop();
   });
 
-  test('is said by the generator, which changes nothing', async () => {
+  test('is reported by the generator, which changes nothing', async () => {
     const url = await makeSqlite(sampleCatalogue());
     const before = readdirSync(path.join(dir, GENERATIONS));
     for (const put of ODD) {

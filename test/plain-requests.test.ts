@@ -123,7 +123,7 @@ test('every response has the time at which it was made', async () => {
     expect(dates[i]).toBeLessThanOrEqual(Date.now());
     await sleep(1_100);
   }
-  expect(dates[1]).toBeGreaterThan(dates[0] as number);
+  expect(dates[1]).toBeGreaterThan(dates[0]);
 });
 
 test('a head may come in any two pieces', async () => {

@@ -4,7 +4,7 @@
  */
 import type { Column } from '../format/columns.ts';
 
-/** Each column of an object made strict; what is no column stays. */
+/** Makes each column of an object strict, and keeps everything else. */
 export function strictly<T extends object>(columns: T): T {
   return Object.fromEntries(
     Object.entries(columns).map(([name, value]) => {

@@ -23,7 +23,7 @@ const ASYMMETRIC = [
 /**
  * Checks the assertion of a request.
  * @returns the account's id; undefined where there is no assertion, or none that holds
- * @throws SiteKeysUnreachable when there is one and the site's keys cannot be fetched
+ * @throws SiteKeysUnreachable when there is an assertion and the site's keys cannot be fetched
  */
 export type AssertionCheck = (request: IncomingMessage, at: Date) => Promise<number | undefined>;
 

@@ -1,6 +1,6 @@
 /**
- * What the account program does about e-mails besides serving pages: it makes the links that visitors
- * ask for, and sends what is in the outbox. While the database is gone both wait, and nothing is lost.
+ * The account program's work on e-mails: makes the links that visitors ask for, and sends what is in
+ * the outbox. While the database cannot be reached, both wait and nothing is lost.
  */
 import type { Logger } from 'pino';
 import type { Database } from '../../database/database.ts';
@@ -10,13 +10,13 @@ import { mailSignInLink } from '../sign-in.ts';
 import { endOfLink } from '../sign-in-links.ts';
 
 const POLL_MS = 1_000;
-/** Links that are made at once. */
+/** How many links are made at once. */
 const CONCURRENCY = 8;
 
 export interface MailLoops {
   /** Has a link mailed to the owner of an address, if an account has it, within the next seconds. */
   requestLink(email: string): void;
-  /** Makes the links that were asked for, and ends when nothing is under way any more. */
+  /** Makes the links that were asked for, and resolves when nothing is under way any more. */
   stop(): Promise<void>;
 }
 
@@ -26,7 +26,7 @@ export interface MailWork {
   /** Where browsers reach the pages, without a slash at the end. */
   readonly publicUrl: string;
   readonly log: Logger;
-  /** Called once for each request for a link, when it is dealt with. */
+  /** Called for each request for a link, when it is done. */
   readonly onRequestDone: () => void;
 }
 
@@ -103,7 +103,7 @@ function makeRound({ database, mailer, log }: MailWork): () => Promise<void> {
   };
 }
 
-/** Does `work`, which never fails, now and a second after each end of it. */
+/** Does `work`, which never fails, now and again a second after each time it ends. */
 function repeat(work: () => Promise<void>): { stop(): Promise<void> } {
   let isStopping = false;
   let timer: NodeJS.Timeout | undefined;

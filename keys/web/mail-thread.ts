@@ -1,7 +1,7 @@
 /**
- * The thread that does what `mail-loops.ts` says, apart from the one that serves pages: its work for
- * the address of an account must not show in how long anybody waits for an answer. SQLite works
- * synchronously, and would hold up every request of its thread.
+ * The thread that runs `mail-loops.ts`, apart from the one that serves pages: the time until an answer
+ * must not show whether an address has an account. SQLite works synchronously, and would hold up
+ * every request of its thread.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { openDatabase } from '../../database/open.ts';

@@ -7,19 +7,19 @@ import type { Logger } from 'pino';
 import { usableKeys } from '../../environment/site-keys.ts';
 
 const TIMEOUT_MS = 5_000;
-/** Assertions that name an unknown key make no more fetches than one in this time. */
+/** Assertions that name an unknown key cause at most one fetch in this time. */
 const COOLDOWN_MS = 30_000;
-/** After this, keys that the site has withdrawn stop to sign anybody in. */
+/** After this, keys that the site has withdrawn no longer sign anybody in. */
 const LONGEST_AGE_MS = 600_000;
 /** After a failed fetch the next one waits for this long. */
 const PAUSE_MS = 5_000;
 
-/** The keys cannot be fetched: whether an assertion is right is unknown, so it signs nobody in. */
+/** The keys cannot be fetched: an assertion cannot be checked, so it signs nobody in. */
 export class SiteKeysUnreachable extends Error {
   override readonly name = 'SiteKeysUnreachable';
 }
 
-/** Begins with a first fetch. Its failures are logged: once, and once when it works again. */
+/** Fetches the keys for the first time at once. Logs when fetching begins to fail and when it works again. */
 export function makeRemoteKeys(url: URL, log: Logger): RemoteJWKSet {
   // Without the query, which may hold a password.
   const address = url.origin + url.pathname;
@@ -48,7 +48,7 @@ export function makeRemoteKeys(url: URL, log: Logger): RemoteJWKSet {
     cacheMaxAge: LONGEST_AGE_MS,
     [customFetch]: fetchKeys,
   });
-  // So that what is wrong with the address is logged before anybody signs in.
+  // A fault of the address is logged before anybody signs in.
   keys.reload().catch(() => {});
   return keys;
 }

@@ -41,7 +41,7 @@ export function signInRoutes(site: Site): Route[] {
           const text = 'Type an e-mail address, such as name@example.org.';
           return page(422, signInPage(viewer, { kind: 'refused', text }));
         }
-        // Answered before anybody looks for an account: not even the time it takes tells of one.
+        // Answered before the account is looked up: not even the time it takes shows if there is one.
         if (site.requestLink(email)) return page(200, linkSentPage(viewer));
         const text = 'Too many people are asking for links at the moment. Try again in a minute.';
         return page(503, signInPage(viewer, { kind: 'refused', text }));

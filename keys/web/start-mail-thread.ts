@@ -1,8 +1,8 @@
-/** Starts the thread of `mail-thread.ts`, hands it requests for links, and ends it. */
+/** Starts the thread of `mail-thread.ts`, passes requests for links to it, and ends it. */
 import { Worker } from 'node:worker_threads';
 import type { makeMailer } from '../mailer.ts';
 
-/** Requests for links that may wait at once; more are turned away, whoever they are for. */
+/** How many requests for links may wait at once; more are refused, whatever the address. */
 const MOST_WAITING = 1_000;
 
 export interface MailThreadData {
@@ -10,7 +10,7 @@ export interface MailThreadData {
   readonly mail: Parameters<typeof makeMailer>[0];
   readonly publicUrl: string;
   readonly logLevel: string;
-  /** How many requests for links are not dealt with; counted up here and down there. */
+  /** One entry: how many requests for links are not done yet. The thread counts it down. */
   readonly waiting: Int32Array;
 }
 
@@ -19,7 +19,7 @@ export type FromMailThread = 'ready';
 
 export interface MailThread {
   /**
-   * Has a link mailed to the owner of an address, if an account has it. It costs the same either way.
+   * Has a link mailed to the owner of an address, if an account has it. Takes the same time either way.
    * @returns false when too many are waiting
    */
   requestLink(email: string): boolean;

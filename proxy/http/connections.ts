@@ -1,17 +1,17 @@
 /**
- * The open connections of one serving thread, never more than it may have. When one comes that is
- * too many, the one that has not been used for the longest time makes room: a client that holds
- * connections without using them keeps nobody else out. Only when none can be spared is the new one
+ * The open connections of one serving thread, never more than it may have. When another one comes,
+ * the connection that has not been used for the longest time makes room: a client that holds
+ * connections without using them does not keep others out. If none can be spared, the new one is
  * refused.
  *
- * A connection is used when it is opened and by each request. Which one was used before which is all
- * that has to be known, so a request does no more than take the next number.
+ * A connection is used when it is opened and by each request. Only the order of uses matters, so a
+ * request just takes the next number.
  */
 import type { Socket } from 'node:net';
 
-/** So many are compared for each that is closed: the choice is exact up to so many connections. */
+/** How many are compared to choose the one to close: the choice is exact up to so many connections. */
 const MOST_COMPARED = 64;
-/** A client that has yet to take what it was sent is given up when it took nothing for so long. */
+/** A client that does not read its response for so long is given up. */
 const STALLED_MS = 3_000;
 
 const MOST = 0;
@@ -22,7 +22,7 @@ const MOST_FORWARDS = 4;
 
 /**
  * Numbers that a thread shares with the first one: how many connections and forwarded requests it
- * may have, any number at first, and what became of its connections.
+ * may have (unlimited at first), and how many connections are open, were closed and were refused.
  */
 export function newConnectionCells(): Float64Array {
   const cells = new Float64Array(new SharedArrayBuffer(5 * 8));
@@ -43,7 +43,7 @@ export function mostForwards(cells: Float64Array): number {
 
 export interface ConnectionCounts {
   readonly open: number;
-  /** Since the start: unused ones that made room, and new ones for which there was none. */
+  /** Since the start: unused ones that were closed to make room, and new ones that were refused. */
   readonly closed: number;
   readonly refused: number;
 }
@@ -58,18 +58,18 @@ export function countConnections(threads: readonly Float64Array[]): ConnectionCo
 export type NoteUse = () => void;
 
 export interface Connections {
-  /** Takes in a new connection; undefined: it was closed. */
+  /** Adds a new connection. @returns undefined when it was refused and closed */
   take(socket: Socket): NoteUse | undefined;
-  /** Notes that a request came on a connection that was taken in. */
+  /** Notes that a request came on a connection that was added. */
   noteUse(socket: Socket): void;
   /** Closes unused connections while there are more than there may be. */
   trim(): void;
 }
 
 interface Connection {
-  /** The larger, the later it was used. */
+  /** The number of its last use; later uses have larger numbers. */
   lastUse: number;
-  /** Bytes that the client had taken when it was last looked at, and since when. */
+  /** How many bytes the client had taken when that was last checked, and since when. */
   taken: number;
   takenAt: number;
 }
@@ -84,7 +84,7 @@ export function makeConnections(
   isAnswering: (socket: Socket) => boolean,
   now: () => number,
 ): Connections {
-  // The first is the next to be compared.
+  // The first one is compared next.
   const open = new Map<Socket, Connection>();
   let uses = 0;
 
@@ -109,7 +109,7 @@ export function makeConnections(
     let lastUse = Number.POSITIVE_INFINITY;
     for (let rest = Math.min(MOST_COMPARED, open.size); rest > 0; rest--) {
       const [socket, connection] = open.entries().next().value as [Socket, Connection];
-      // Compared again only after all others.
+      // To the end: it is compared again only after all others.
       open.delete(socket);
       open.set(socket, connection);
       if (connection.lastUse < lastUse && !isAnswering(socket) && isDone(socket, connection)) {
@@ -118,7 +118,7 @@ export function makeConnections(
       }
     }
     if (chosen === undefined) return false;
-    // Its descriptor is free at once, "close" is emitted later.
+    // Its descriptor is free at once; "close" is emitted later.
     chosen.destroy();
     forget(chosen);
     cells[CLOSED]++;

@@ -59,7 +59,7 @@ export type RouteLabel = RouteName | 'none';
 /** @returns the handler of requests under the base */
 export function makeApi(parts: ApiParts): ApiHandler {
   const { snapshots, keys, addresses, counts, log, now } = parts;
-  // An id: a generation that is referred to is not collected.
+  // The id only: a reference to the generation would keep it in memory.
   let hotOf: string | undefined;
   let hot = makeHot();
   const doorkeeper = makeDoorkeeper();

@@ -81,7 +81,7 @@ function read(queryString: string, names: readonly string[]): Map<string, string
   return values;
 }
 
-/** `URLSearchParams` takes a stray "%" as it stands: "100%" and "%ZZ" would pass as text. */
+/** `URLSearchParams` keeps a stray "%" as text, so "100%" and "%ZZ" would be accepted. */
 function refuseMalformed(queryString: string, names: readonly string[]): void {
   for (const parameter of queryString.split('&').filter((part) => MALFORMED.test(part))) {
     const [[name] = ['']] = new URLSearchParams(parameter);

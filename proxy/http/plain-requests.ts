@@ -266,7 +266,7 @@ function serve(
         advance();
       },
       destroy() {
-        // What the client sent behind this request can no longer be answered, and must not count.
+        // Requests that the client sent after this one can no longer be answered, and must not count.
         isOver = true;
         socket.destroy();
       },

@@ -65,7 +65,7 @@ export interface ApiServer {
 /** What Node's HTTP server keeps on a socket: the response that is under way. */
 type HttpSocket = Socket & { _httpMessage?: ServerResponse | null };
 
-/** @param cells how many connections it may have, and how many it has */
+/** @param cells how many connections the server may have, and has */
 export function makeServer(
   api: ApiHandler,
   site: SiteHandler,
@@ -136,7 +136,7 @@ export function makeServer(
   const connections = makeConnections(
     cells,
     (socket) =>
-      // Once a response has ended, what is left of it waits for the client.
+      // Bytes of a response that has ended only wait for the client to read them.
       plain.isAnswering(socket) || (socket as HttpSocket)._httpMessage?.writableEnded === false,
     () => performance.now(),
   );
@@ -144,7 +144,7 @@ export function makeServer(
     const noteUse = connections.take(socket);
     if (noteUse !== undefined) plain.take(socket, noteUse);
   });
-  // What may be open can become less while no connection comes.
+  // The limit can fall while no connection comes.
   const trimming = setInterval(connections.trim, TRIM_MS).unref();
   server.once('close', () => clearInterval(trimming));
 

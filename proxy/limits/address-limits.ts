@@ -23,16 +23,16 @@ export interface AddressLimits {
   admit(address: string, now: number): Quota;
   /** Says what an address has left without counting anything. */
   peek(address: string, now: number): Quota;
-  /** The windows in which something still counts, for {@link AddressLimits.restore}. */
+  /** The windows with requests that still count, for {@link AddressLimits.restore}. */
   save(now: number): SavedAddresses;
   /**
-   * Goes on with windows that another process saved, before anything is counted here. Those of a
-   * table of another size, which another limit has, are left out.
+   * Goes on with windows that another process saved; to be called before anything is counted. Windows
+   * of a table of another size are ignored: another limit can have another size.
    */
   restore(saved: SavedAddresses): void;
 }
 
-/** Windows of addresses, which are known by a hash alone. */
+/** Windows of addresses, of which only hashes are known. */
 export interface SavedAddresses {
   /** The secret of the hash. */
   readonly seed: readonly [number, number];
@@ -45,7 +45,7 @@ export interface SavedAddress {
   /** Its place in the table, and the rest of its hash. */
   readonly set: number;
   readonly tag: number;
-  /** When requests were admitted that still count, the oldest first. */
+  /** The times at which the requests that still count were admitted, the oldest first. */
   readonly times: readonly number[];
 }
 
@@ -125,7 +125,7 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
     seed.set(saved.seed);
     for (const { set, tag, times } of saved.windows) {
       const at = replace(set, tag);
-      // A lower limit than before: the newest of them are what decides.
+      // If the limit was lowered, only the newest of them matter.
       const counted = times.slice(-limit);
       fillIn(cells, at + WINDOW_HEAD, counted);
       cells[at + LAST_USED] = counted.at(-1) ?? 0;

@@ -1,13 +1,13 @@
 /**
  * What a proxy that stops hands to its next start: the requests that still count, of keys and of
- * addresses, as the bytes of a columns file. It holds no key and no address: a key is its id and a
- * part of its hash, an address a seeded hash, and the seed comes along.
+ * addresses, as the bytes of a columns file. It contains neither keys nor addresses: a key is stored
+ * as its id and a part of its hash, an address as a seeded hash, together with the seed.
  *
- * Times are stored as ages, since no clock of a process means anything to another one. How much time
- * has passed since is told by the monotonic clock of the system where it has not been started again,
- * and by the wall clock elsewhere. Invariant: whatever the clocks do, a request counts for at most
- * 60 seconds after the start; unless the wall clock is set forward after the system was started
- * again, it counts for no less than 60 seconds after it was admitted.
+ * Times are stored as ages, since the clock of one process means nothing to another. The time that has
+ * passed since is measured by the system's monotonic clock or, if the system was restarted, by the
+ * wall clock. Invariant: whatever the clocks do, a request counts for at most 60 seconds after the
+ * start. It counts for at least 60 seconds after it was admitted, unless the system was restarted and
+ * the wall clock was set forward.
  */
 import { type Columns, column, encodeColumns, openColumns } from '../../format/columns.ts';
 import type { SavedAddress, SavedAddresses } from './address-limits.ts';
@@ -15,7 +15,7 @@ import { WINDOW_MS } from './rolling-window.ts';
 
 const VERSION = 1;
 
-/** The windows of one moment; times are of the clock of the process. */
+/** All windows at one moment; times are by the clock of the process. */
 export interface Windows {
   readonly keys: readonly KeyWindow[];
   readonly addresses: SavedAddresses;
@@ -25,7 +25,7 @@ export interface KeyWindow {
   readonly id: number;
   /** SHA-256 of the raw key in hex, or the first {@link HASH_DIGITS} of it. */
   readonly hash: string;
-  /** When requests were admitted that still count, the oldest first. */
+  /** The times at which the requests that still count were admitted, the oldest first. */
   readonly times: readonly number[];
 }
 
@@ -34,11 +34,11 @@ export interface Moment {
   /** The clock of the windows: since the system was started, the same in all processes. */
   readonly now: number;
   readonly wall: number;
-  /** Which start of the system that clock counts from; empty: not known. */
+  /** Identifies the start of the system that this clock counts from; empty: unknown. */
   readonly boot: string;
 }
 
-/** How much of a key's hash is stored. */
+/** How many hex digits of a key's hash are stored. */
 export const HASH_DIGITS = 16;
 
 export function encodeWindows({ keys, addresses }: Windows, { now, wall, boot }: Moment): Buffer {
@@ -64,8 +64,8 @@ export function encodeWindows({ keys, addresses }: Windows, { now, wall, boot }:
 /**
  * @param bytes as {@link encodeWindows} made them, starting at a multiple of 8 of their buffer
  * @param name of their file, used in errors
- * @returns the windows by the clocks of the reading process; undefined when nothing counts any more
- * @throws Error when the bytes are something else
+ * @returns the windows by the clock of the reading process; undefined when nothing counts any more
+ * @throws Error when the bytes are damaged or of another version
  */
 export function decodeWindows(
   bytes: Uint8Array,
@@ -133,15 +133,15 @@ export function decodeWindows(
 }
 
 /**
- * Milliseconds since the windows were written; NaN when that is not known. A wall clock that was set
- * back counts as no time: a request may count longer for it, but not after a minute from now.
+ * Milliseconds since the windows were written; NaN when that is unknown. If the wall clock was set
+ * back, this is 0: requests then count longer, but for at most a minute from now.
  */
 function timePassed([now, wall]: Float64Array, boot: string, moment: Moment): number {
   const isSameBoot = boot !== '' && boot === moment.boot;
   return Math.max(0, isSameBoot ? moment.now - now : moment.wall - wall);
 }
 
-/** Rounded down to whole milliseconds: nothing stops counting too early. */
+/** Ages are rounded down to whole milliseconds, so that no request stops counting too early. */
 function encodeTimes(windows: readonly { readonly times: readonly number[] }[], now: number) {
   const starts = new Uint32Array(windows.length + 1);
   for (const [place, { times }] of windows.entries()) {

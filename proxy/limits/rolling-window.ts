@@ -35,7 +35,7 @@ export interface RollingWindow {
   peek(limit: number, now: number): Quota | undefined;
   /** When a request was admitted last; -Infinity before the first. */
   lastAdmitted(): number;
-  /** When the requests were admitted that still count, the oldest first. */
+  /** The times at which the requests that still count were admitted, the oldest first. */
   times(now: number): number[];
   /** Moves everything into one of {@link makeLargerWindow}, which takes its place in every thread. */
   moveTo(larger: RollingWindow): void;
@@ -166,7 +166,7 @@ export function peekIn(
   return quotaOf(cells, base, capacity, (cells[base + COUNT] as number) < limit, limit, time);
 }
 
-/** When the requests of a ring were admitted that still count, the oldest first. */
+/** The times at which the requests of a ring that still count were admitted, the oldest first. */
 export function timesIn(
   cells: Float64Array,
   base: number,

@@ -85,8 +85,8 @@ function search(
         (letters[row + 4] === letter ? 16 : 0);
       state = next[(state * PHASES + (phases[row] as number)) * MATCHES + matches] as number;
       if (state === HOPELESS) {
-        // Letters ascend: behind the highest that could match, every other way on is hopeless too.
-        dead = (letter as number) > (highestLetter[row] as number) ? row - 1 : row;
+        // Letters ascend: after the highest that could match, all further words are hopeless too.
+        dead = letter > highestLetter[row] ? row - 1 : row;
         break;
       }
       states[row] = state;

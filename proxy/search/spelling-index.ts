@@ -2,8 +2,8 @@
  * What near spellings are looked for in: the words sorted by their beginnings and by their ends, and
  * how much each shares with its neighbours. It is made while a generation is opened.
  *
- * A word is a run of letters here: a code point each, as a number by which letters are in the order
- * of UTF-16 code units. So the words stay in the order that the index has them in.
+ * Here a word is a run of letters. Each is a code point, as a number that sorts letters in the order
+ * of their UTF-16 code units, so that the words keep the order of the index.
  */
 import { type Postings, textAt, textCount } from '../../format/search-index.ts';
 
@@ -33,7 +33,7 @@ export function lettersOf(word: string): number[] {
   return Array.from(word, letterOf);
 }
 
-// Code units put what is beyond 16 bits, which begins with a surrogate, before U+E000 to U+FFFF.
+// In the order of code units, characters beyond 16 bits (surrogate pairs) precede U+E000 to U+FFFF.
 function letterOf(character: string): number {
   const codePoint = character.codePointAt(0) as number;
   if (codePoint < FIRST_SURROGATE) return codePoint;
@@ -44,7 +44,7 @@ function letterOf(character: string): number {
 
 export function makeSpellingIndex(words: Postings): SpellingIndex {
   const count = textCount(words);
-  // As nearly every catalogue is: each code unit is a letter, and the index needs no copy.
+  // True of nearly every catalogue: each code unit is a letter, and the words need no copy.
   const isPlain = words.text.every((unit) => unit < FIRST_SURROGATE);
   const turned = Array.from({ length: count }, (_, place) => turnRound(textAt(words, place)));
   const order = Uint32Array.from(turned.keys()).sort((a, b) => {
@@ -68,7 +68,7 @@ function turnRound(word: string): string {
   return turned;
 }
 
-/** @param most how many letters there are at most */
+/** @param most an upper bound on the number of letters */
 function spellOut(words: readonly string[], most: number, isPlain: boolean): SortedWords {
   const text = isPlain
     ? new Uint16Array(new SharedArrayBuffer(most * 2))

@@ -1,7 +1,7 @@
 /**
  * Collects garbage at once. V8 does not count shared memory, so the hundreds of megabytes of a
- * generation that was let go would stay until something else fills the heap, which in a proxy with
- * little to do can take hours.
+ * generation that was closed would stay until something else fills the heap. In a proxy with little
+ * to do, that can take hours.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';

@@ -1,10 +1,10 @@
 /**
- * Which generations are open, for all serving threads together: the current one, and as many of
- * those that clients ask for by name as fit. One is opened at a time, and who asks for another waits.
+ * Opens generations for all serving threads together: the current one, and as many of those that
+ * clients ask for by name as fit. They are opened one at a time; requests for others wait.
  *
  * Invariant: apart from the current generation, those that are open or being opened take at most
- * `mostMemory`, or are one; and at most one of them keeps packs in memory, that which was current
- * before. What is used least recently makes room.
+ * `mostMemory`, unless there is only one. At most one of them keeps packs in memory: the one that was
+ * current before. The least recently used makes room.
  */
 import { closeSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
@@ -18,16 +18,16 @@ import type { ServingThread } from './thread-generations.ts';
 
 /** How long a generation that is not current stays open after the last request for it. */
 const IDLE_MS = 60_000;
-/** A generation that was refused is looked at again after this, in case the disk had a fault. */
+/** A generation that was refused is checked again after this, in case the disk had a fault. */
 export const RETRY_MS = 30_000;
-/** Besides the current one, whatever their size. */
+/** How many may be open besides the current one, whatever their size. */
 const MOST_OTHERS = 8;
-/** Files of which it is remembered that they were checked; each takes about 150 bytes. */
+/** How many files are remembered as checked; each takes about 150 bytes. */
 const MOST_IDENTITIES = 50_000;
 /**
- * Where room had to be made, the next generation that is asked for by name is opened only after as
- * long a rest as the opening took, at most this: clients that ask for many in turn take half of one
- * core at most, and what was opened is used before it makes room.
+ * After an opening that had to make room, the next generation that is asked for by name is opened only
+ * after a rest as long as the opening took, at most this. So clients that ask for many, one after
+ * another, take at most half of one core, and a generation is used before it makes room.
  */
 const LONGEST_REST_MS = 5_000;
 
@@ -49,11 +49,11 @@ export interface GenerationStore {
    * @throws Error saying what is missing or damaged, with the file's name; the old one stays
    */
   serve(id: string): Promise<void>;
-  /** Opens a generation, unless it is open, and says so to the thread. */
+  /** Opens a generation, unless it is open, and hands it to the thread. */
   ask(id: string, thread: ServingThread): void;
-  /** Lets go of those that nobody asked for recently. */
+  /** Closes those that nobody asked for recently. */
   closeIdle(): void;
-  /** Those that are open, with how many of their packs are in memory. */
+  /** The open generations, with how many of their packs are in memory. */
   opened(): { readonly id: string; readonly packsInMemory: number }[];
   close(): void;
 }
@@ -69,14 +69,15 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
   const threads: ServingThread[] = [];
   const open = new Map<string, OpenedFiles>();
   let currentId: string | undefined;
-  // To check a generation that was refused takes long, to ask for it does not.
+  // To ask for a refused generation again is cheap, to check it again is not.
   const failedAt = new Map<string, number>();
   const identities = new LRUCache<string, ReadonlyMap<string, string>>({
     maxSize: MOST_IDENTITIES,
     sizeCalculation: ({ size }) => size + 1,
   });
-  /** Who asked for a generation that is not open, and those of them that wait for their turn. */
+  /** By id, the threads that asked for a generation that is not open. */
   const asked = new Map<string, Set<ServingThread>>();
+  /** Ids of those that were asked for and are to be opened. */
   const queue: string[] = [];
   let swap: Swap | undefined;
   let isOpening = false;
@@ -97,7 +98,7 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
     return ids.reduce((sum, id) => sum + (open.get(id)?.bytes ?? 0), 0);
   }
 
-  // Knows the id and no files: what a call under way refers to would not be collected.
+  // Takes the id, not the files: what a call under way refers to would not be collected.
   async function letGo(id: string): Promise<void> {
     const descriptors = descriptorsOf(id);
     open.delete(id);
@@ -135,7 +136,7 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
   async function openCurrent({ id }: Swap): Promise<void> {
     const whole = others().filter((other) => open.get(other)?.isWhole);
     if (!whole.includes(id)) {
-      // The one that was current before the present one; the present one takes its place.
+      // At most the one that was current before the present one, which takes its place.
       for (const other of whole) await letGo(other);
       if (open.has(id)) await letGo(id);
       await load(id, mostMemory);
@@ -148,7 +149,7 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
 
   function swapTo(id: string): void {
     const previous = open.get(currentId ?? '');
-    // Crawls that began on it go on with it.
+    // Crawls that began on it continue with it.
     if (previous !== undefined) previous.lastUsed[0] = now();
     currentId = id;
     for (const thread of threads) thread.serve(open.get(id) as OpenedFiles);
@@ -160,7 +161,7 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
     try {
       answer(id, open.get(id) ?? (await load(id, undefined)));
     } catch (error) {
-      // One that was pruned meanwhile has no fault.
+      // If it was pruned meanwhile, it is not at fault.
       if (await isKept(id)) {
         failedAt.set(id, now());
         options.refused(id, error as Error);
@@ -236,7 +237,7 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
         return;
       }
       asked.set(id, new Set([thread]));
-      // An id of no generation is answered without its turn.
+      // An id without a generation is answered without waiting in the queue.
       void isKept(id).then((kept) => {
         if (!kept) return answer(id, 'gone');
         queue.push(id);
@@ -264,7 +265,7 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
   };
 }
 
-/** Opens a generation on a thread of its own. @param makeRoom is waited for before memory is taken */
+/** Opens a generation on a thread of its own. @param makeRoom awaited before memory is allocated */
 function runWorker(
   order: OpenOrder,
   makeRoom: (bytes: number) => Promise<void>,

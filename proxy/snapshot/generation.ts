@@ -67,7 +67,7 @@ export interface Generation {
   close(): void;
 }
 
-/** What everything in a generation is found by. */
+/** The indexes by which everything in a generation is found. */
 export interface GenerationIndex {
   readonly records: RecordIndex;
   readonly search: SearchIndex;

@@ -31,12 +31,12 @@ import { identityOf } from './pack-files.ts';
 
 export interface OpenOrder {
   readonly dir: string;
-  /** Of the generation that the folder must hold. */
+  /** The id of the generation that the folder must contain. */
   readonly id: string;
   /**
-   * In bytes, for all that is kept in memory: the index always is, packs as far as they fit. Of the
-   * current generation the other packs are opened; undefined: of a generation that is asked for by
-   * name no pack is kept in memory, nor opened before it is read.
+   * For a generation that becomes current: how many bytes to keep in memory. The index always is,
+   * packs as far as they fit; the other packs are opened. Undefined for a generation that is asked for
+   * by name: its packs are not kept in memory, and are opened only when they are read.
    */
   readonly mostMemory: number | undefined;
   /** What {@link OpenedFiles.identities} was when this generation was last opened. */
@@ -63,10 +63,10 @@ export interface OpenedFiles {
   readonly contents: ReadonlyMap<string, Uint8Array>;
   /** By path: packs that are open. */
   readonly descriptors: ReadonlyMap<string, number>;
-  /** By path, of every file that is not in memory: what it was when it was checked. */
+  /** By path, for every file that is not in memory: its identity when it was checked. */
   readonly identities: ReadonlyMap<string, string>;
   readonly spellings: SpellingIndex;
-  /** One entry: when a request last named this generation, on the clock that threads share. */
+  /** One entry: when a request last named this generation, by the clock that threads share. */
   readonly lastUsed: Float64Array;
 }
 
@@ -128,7 +128,7 @@ export function openFiles({ order, manifest, kept, bytes }: Plan): OpenedFiles {
   }
 }
 
-/** Checks the values of the index. @returns what near spellings are found by */
+/** Checks the values of the index. @returns the index of near spellings, made from it */
 function checkIndex({ files }: Manifest, contents: ReadonlyMap<string, Uint8Array>): SpellingIndex {
   const content = (name: string) => contents.get(name) as Uint8Array;
   const sizes = new Map(files.map(({ path: name, size }) => [name, size]));
@@ -157,7 +157,7 @@ function chooseKept(files: readonly ManifestFile[], mostMemory: number): Manifes
   return kept;
 }
 
-/** Columns must begin at a multiple of 8. */
+/** How much memory a file takes: columns must begin at a multiple of 8. */
 function roomOf({ size }: ManifestFile): number {
   return Math.ceil(size / 8) * 8;
 }
@@ -220,7 +220,7 @@ function withFile(dir: string, file: ManifestFile, use: (descriptor: number) => 
   });
 }
 
-/** To open a pipe for reading would wait for its writer. */
+/** Opens a regular file for reading; without O_NONBLOCK, a pipe would wait for its writer. */
 function openRegular(file: string): number {
   const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
   if (fstatSync(descriptor).isFile()) return descriptor;
@@ -228,7 +228,7 @@ function openRegular(file: string): number {
   throw new Error(`${file} is not a regular file.`);
 }
 
-/** Runs a step of which every error names the file. */
+/** Runs a step, and makes sure that its error names the file. */
 function naming<T>(name: string, step: () => T): T {
   try {
     return step();
@@ -239,7 +239,7 @@ function naming<T>(name: string, step: () => T): T {
   }
 }
 
-/** Hashes a file, and copies it where it is kept. @returns false: the descriptor is not needed */
+/** Hashes a file, and copies it if it is kept. @returns false: the descriptor is not needed */
 function checkContent(
   descriptor: number,
   file: ManifestFile,

@@ -5,7 +5,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { type OpenedFiles, type OpenOrder, openFiles, planOpening } from './open-files.ts';
 
-/** What the worker posts: first the bytes that it needs, and the files after it was answered. */
+/** What the worker posts: first the bytes that it needs and, once it gets an answer, the files. */
 export type FromOpenWorker = { readonly bytes: number } | { readonly files: OpenedFiles };
 
 const port = parentPort as MessagePort;

@@ -1,14 +1,14 @@
 /**
- * The packs of a generation that clients ask for by name: a pack is opened when it is read first,
- * and few are open at a time, so that descriptors do not grow with platforms and generations. A pack
- * is only read while it is the file that was checked.
+ * The packs of a generation that clients ask for by name. A pack is opened when it is first read, and
+ * few are open at a time, so that the number of descriptors does not grow with platforms and
+ * generations. A pack is only read while it is the file that was checked.
  */
 import { closeSync, fstatSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { LRUCache } from 'lru-cache';
 import type { ManifestFile } from '../../format/manifest.ts';
 
-/** Packs of one generation that a thread has open. */
+/** How many packs of one generation a thread has open at most. */
 export const MOST_OPEN_PACKS = 16;
 
 /** The generation was removed, or one of its packs was replaced, after it was opened. */
@@ -54,7 +54,7 @@ function openChecked(dir: string, file: ManifestFile, identity: string | undefin
   throw new PackGoneError(`${file.path} was replaced since it was checked.`);
 }
 
-/** What tells a file that was checked from any other: equal identities are equal contents. */
+/** Identifies a file that was checked: files with equal identities have equal contents. */
 export function identityOf({ sha256 }: ManifestFile, descriptor: number): string {
   const { dev, ino, size, mtimeNs } = fstatSync(descriptor, { bigint: true });
   return `${sha256} ${dev} ${ino} ${size} ${mtimeNs}`;

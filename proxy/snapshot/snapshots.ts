@@ -1,6 +1,6 @@
 /**
- * The snapshots folder as the first thread of a proxy sees it: follows `current`, which the
- * generator moves when it publishes, and keeps in service what it can.
+ * The snapshots folder for the first thread of a proxy: polls `current`, which the generator moves
+ * when it publishes, and puts the generation into service.
  *
  * Invariant: a generation serves only after every file of it was checked; when the new one fails,
  * the old one stays.

@@ -3,7 +3,7 @@
  * for by name. The store in the first thread decides which are open; this holds the thread's views
  * of them and the requests that wait for one.
  *
- * Invariant: a request uses a generation within one call, and one that has waited gets its answer
+ * Invariant: a request uses a generation within one call, and a request that has waited is answered
  * before the generation is forgotten.
  */
 import { setImmediate } from 'node:timers/promises';
@@ -12,9 +12,9 @@ import { collectGarbage } from './collect-garbage.ts';
 import { type Generation, makeGeneration } from './generation.ts';
 import type { OpenedFiles } from './open-files.ts';
 
-/** Requests of one thread that may wait for generations to be opened. */
+/** How many requests of one thread may wait for generations to be opened. */
 export const MOST_WAITING = 2_000;
-/** So many of those that waited are answered before any other request has its turn. */
+/** How many of the requests that waited are answered before other requests get their turn. */
 const AT_ONCE = 4;
 
 /** Why a generation that was asked for by name cannot answer: it is not kept, or too many wait. */
@@ -22,7 +22,7 @@ export type Unavailable = 'gone' | 'busy';
 
 type Use = (generation: Generation | Unavailable) => void;
 
-/** What the store calls; the calls of one thread are made in order. */
+/** What the store calls; each thread gets its calls in order. */
 export interface ServingThread {
   /** From now on this generation answers requests that name none. */
   serve(files: OpenedFiles): void;
@@ -39,8 +39,8 @@ export interface ThreadGenerations {
   /** What answers now; undefined before the first generation. */
   current(): Generation | undefined;
   /**
-   * Calls `use` with a generation by its id: at once where the generation is open, otherwise when
-   * it is. `use` must be done with it when it returns, and must not throw.
+   * Calls `use` with a generation by its id: at once if the generation is open, otherwise as soon as
+   * it is. `use` must not keep it after it has returned, and must not throw.
    */
   pinned(id: string, use: Use): void;
   close(): void;
@@ -49,7 +49,7 @@ export interface ThreadGenerations {
 interface Held {
   readonly generation: Generation;
   readonly lastUsed: Float64Array;
-  /** Resolves when those that waited for it have their answers. */
+  /** Resolves when the requests that waited for it are answered. */
   answering: Promise<void>;
 }
 

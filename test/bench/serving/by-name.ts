@@ -52,13 +52,13 @@ export async function measureByName(
   const own = path.join(folder, `by-name-${threads}`);
   mkdirSync(own, { recursive: true });
   try {
-    pointCurrentTo(snapshotsDir, ids[0] as string);
+    pointCurrentTo(snapshotsDir, ids[0]);
     const { pid, url, stop } = await startProduct(prepared, own, core, threads);
     ends.push(stop);
     const control = await startControl(own, core);
     ends.push(control.stop);
     const load = startLoad({
-      ...{ product: url, control: control.url, key: keys[0] as string, list: prepared.mixed },
+      ...{ product: url, control: control.url, key: keys[0], list: prepared.mixed },
       ...{ perSecond: STEADY_PER_SECOND, connections: STEADY_CONNECTIONS },
     });
     ends.push(load.stop);
@@ -85,11 +85,11 @@ export async function measureByName(
         highestDescriptors = Math.max(highestDescriptors, openFiles(pid, snapshotsDir));
         if (clock() - began < (swaps + 1) * SWAP_MS) continue;
         swaps++;
-        pointCurrentTo(snapshotsDir, ids[swaps % ids.length] as string);
+        pointCurrentTo(snapshotsDir, ids[swaps % ids.length]);
       }
     })();
     const clients = await Promise.all(
-      Array.from({ length: CLIENTS }, () => askInTurn(url, keys[1] as string, prepared, until)),
+      Array.from({ length: CLIENTS }, () => askInTurn(url, keys[1], prepared, until)),
     );
     await watching;
     const taken = await load.take();
@@ -132,7 +132,7 @@ export async function askInTurn(url: string, key: string, { ids, game }: Prepare
   const totals = { answers: 0, rounds: 0, longest: 0 };
   try {
     for (; clock() < until; totals.rounds++) {
-      const id = ids[totals.rounds % ids.length] as string;
+      const id = ids[totals.rounds % ids.length];
       for (let page = 0; page < PAGES; page++) {
         const asked = clock();
         const reply = await client.request({
