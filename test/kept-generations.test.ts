@@ -237,6 +237,27 @@ describe('with room for two besides the current one', () => {
     many.close();
   });
 
+  test('where the next one is smaller than that before it, others make room for the latter', async () => {
+    const { dir: folder, ids: large } = makeCopies(2);
+    const small = await makeGenerations(500, ['small'], key);
+    const [smallId] = small.ids as [string];
+    const from = path.join(small.dir, GENERATIONS, smallId);
+    cpSync(from, path.join(folder, GENERATIONS, smallId), { recursive: true });
+    const manifest = parseManifest(readFileSync(path.join(from, MANIFEST), 'utf8'));
+    const smallBytes = manifest.files.reduce((sum, { size }) => sum + size, 0);
+    const events = { swapped: () => {}, refused: () => {} };
+    const room = (indexBytes(ids[0] as string) + smallBytes) * 1.1;
+    const several = openSnapshots(folder, room, events, () => now++);
+    const [current, named] = large as [string, string];
+    pointTo(folder, current);
+    await several.refresh();
+    await askByName(several, named);
+    pointTo(folder, smallId);
+    await several.refresh();
+    expect(several.store.opened().map(({ id }) => id)).toEqual([current, smallId]);
+    several.close();
+  });
+
   test('those that nobody asked for during a minute are let go', async () => {
     start(1_000);
     await publish(0);
