@@ -17,6 +17,8 @@ export interface SiteKeys {
 export type SiteKeySource = SiteKeys | { readonly url: URL };
 
 const SHORTEST_SECRET = 32;
+/** Different ones. A random secret has more. */
+const FEWEST_CHARACTERS = 8;
 const SMALLEST_RSA_BITS = 2048;
 const EC_CURVES = ['P-256', 'P-384', 'P-521'];
 const ADDRESS = /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:https?|file|data):)/i;
@@ -43,7 +45,11 @@ export function parseJwtSecret(text: string): string {
 function likenessOf(text: string): string | undefined {
   if (ADDRESS.test(text)) return 'an address';
   if (/^[[{"]/.test(text)) return 'JSON';
-  if (text.startsWith('-----BEGIN')) return 'a key in PEM';
+  if (/^(?:-----BEGIN|MII|ssh-|ecdsa-|eyJ)/.test(text)) return 'a public key or a token';
+  if (/^\$[({]|^\{\{|^<.*>$/.test(text)) return 'a placeholder that was not replaced';
+  if (text.length >= SHORTEST_SECRET && new Set(text).size < FEWEST_CHARACTERS) {
+    return 'one character repeated';
+  }
   if (/^[~/.\\]/.test(text) || FILE_NAME.test(text)) return 'a path';
   if (/[/\\]/.test(text) && !isRandomBase64(text)) return 'a path';
   if (existsSync(text)) return 'the name of a file';

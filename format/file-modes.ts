@@ -4,7 +4,15 @@
  * same read and search permission for what is created in it, never write permission, and folders pass
  * the bit on. Invariant: the umask neither adds permissions nor takes them away.
  */
-import { chmodSync, fchmodSync, fstatSync, mkdirSync, openSync, statSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  fchmodSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  statSync,
+} from 'node:fs';
 import path from 'node:path';
 
 /** Without the file type. */
@@ -85,7 +93,24 @@ function whereSupported(change: () => void): void {
  * share one, the operator creates it.
  */
 export function makeSnapshotsFolder(snapshotsDir: string): void {
-  mkdirSync(snapshotsDir, { recursive: true, mode: 0o700 });
+  makeMissing(path.resolve(snapshotsDir));
+}
+
+// One at a time: with `recursive`, Node never returns in a file system such as /proc, which refuses a
+// new folder as if the one above it were missing.
+function makeMissing(folder: string): void {
+  if (existsSync(folder)) return;
+  makeMissing(path.dirname(folder));
+  try {
+    mkdirSync(folder, 0o700);
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    // Another program was faster. A symbolic link to nothing exists, too, and is of no use.
+    if (code === 'EEXIST' && existsSync(folder)) return;
+    throw new Error(`The folder ${folder} cannot be created: ${message}. Set another folder.`, {
+      cause,
+    });
+  }
 }
 
 /** Whether a file or folder has the permissions that it would be created with. */

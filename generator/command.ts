@@ -2,6 +2,7 @@
  * `cover-catalogue generate`: one generation from the database of DATABASE_URL into SNAPSHOTS_DIR, and the
  * keys file with it. Progress goes to stderr, the result to stdout.
  */
+import '../program/standard-output.ts';
 import { readFileSync } from 'node:fs';
 import type { Database } from '../database/database.ts';
 import { openDatabase } from '../database/open.ts';

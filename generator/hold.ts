@@ -2,7 +2,7 @@
  * Reads, writes and removes `hold.json` for the generator's programs. A hold that cannot be read still
  * counts, so that nothing is published because of a damaged file.
  */
-import { readFileSync, rmSync, statSync } from 'node:fs';
+import { lstatSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { encodeHold, type Hold, LARGEST_HOLD_FILE, parseHold } from '../format/hold-file.ts';
 import { HOLD_FILE } from '../format/layout.ts';
@@ -28,15 +28,16 @@ export class HeldError extends Error {
 export function readHold(snapshotsDir: string): Hold | undefined {
   const file = path.join(snapshotsDir, HOLD_FILE);
   try {
+    // A symbolic link to nothing is a hold that cannot be read.
+    lstatSync(file);
     const { size } = statSync(file);
     if (size > LARGEST_HOLD_FILE) {
       throw new Error(`${HOLD_FILE} is damaged: it is larger than ${LARGEST_HOLD_FILE} bytes.`);
     }
     return parseHold(readFileSync(file, 'utf8'));
   } catch (cause) {
-    const { code, syscall } = cause as NodeJS.ErrnoException;
-    // A folder that cannot be entered takes no generation either; that fault has its own message.
-    if (code === 'ENOENT' || code === 'ENOTDIR' || syscall === 'stat') return undefined;
+    // Absent; or in a folder that cannot be entered, which takes no generation either.
+    if ((cause as NodeJS.ErrnoException).syscall === 'lstat') return undefined;
     const message = (cause as Error).message.replace(/\.?$/, '.');
     throw new Error(
       `${message} Publishing in ${snapshotsDir} stays paused until you remove this file with "${RELEASE}" or replace it with "cover-catalogue snapshot hold".`,

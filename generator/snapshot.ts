@@ -3,6 +3,7 @@
  * compare, roll back, hold, release, prune. Data goes to stdout, everything else to stderr.
  */
 import '../environment/node-version.ts';
+import '../program/standard-output.ts';
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import {

@@ -3,6 +3,7 @@
  * database. Exit codes: 0 done, 1 failed or refused, 2 wrong arguments or environment.
  */
 import '../environment/node-version.ts';
+import '../program/standard-output.ts';
 import { openDatabase } from '../database/open.ts';
 import { checkSchema, createKeysTables, KEYS_TABLES } from '../database/schema.ts';
 import {

@@ -2,6 +2,13 @@
  * Health, readiness and metrics, on an address of their own: none of it is a client's business.
  */
 import { createServer, type Server } from 'node:http';
+import { ADMIN_CONNECTIONS } from './connection-limit.ts';
+import {
+  allowConnections,
+  isResponding,
+  makeConnections,
+  newConnectionCells,
+} from './http/connections.ts';
 import type { KeyStore } from './key-store.ts';
 import type { Metrics, Readings } from './metrics.ts';
 import { readDataTime, readHeld } from './publishing-state.ts';
@@ -82,7 +89,12 @@ export function makeAdminServer(parts: AdminParts): Server {
     }
   }
 
-  return createServer({ headersTimeout: 10_000, requestTimeout: 15_000 }, (request, response) => {
+  const cells = newConnectionCells();
+  allowConnections(cells, ADMIN_CONNECTIONS, 0);
+  const connections = makeConnections(cells, isResponding, () => performance.now());
+  const times = { headersTimeout: 10_000, requestTimeout: 15_000 };
+  const server = createServer(times, (request, response) => {
+    connections.noteUse(request.socket);
     request.resume();
     respond(request.url ?? '')
       .catch((error: Error) => ({ status: 500, type: 'text/plain', body: `${error.message}\n` }))
@@ -95,6 +107,9 @@ export function makeAdminServer(parts: AdminParts): Server {
         response.end(body);
       });
   });
+  // Connections that are not used, or that never finish a request, make room for others.
+  server.on('connection', (socket) => connections.take(socket));
+  return server;
 }
 
 function secondsSince(time: number): number {

@@ -8,7 +8,7 @@ import { type KeyEntry, LARGEST_KEYS_FILE, parseKeys } from '../format/keys-file
 import { KEYS_FILE } from '../format/layout.ts';
 import { type KeyRecord, type Keys, makeKeyTable, type SharedKey } from './key-table.ts';
 import { HASH_DIGITS, type KeyWindow } from './limits/handover.ts';
-import { makeLargerWindow, makeRollingWindow } from './limits/rolling-window.ts';
+import { makeLargerWindow, makeRollingWindow, WINDOW_MS } from './limits/rolling-window.ts';
 import { explainUnreadable } from './unreadable.ts';
 
 export interface KeyStore extends Keys {
@@ -39,7 +39,8 @@ export function makeKeyStore(
 ): KeyStore {
   const file = path.join(snapshotsDir, KEYS_FILE);
   const table = makeKeyTable();
-  const savedTimes = new Map(saved.map(({ id, hash, times }) => [savedName(id, hash), times]));
+  // Until their keys are read, which may be in a later file or not before the end of this run.
+  const waiting = new Map(saved.map((window) => [savedName(window.id, window.hash), window]));
   let content: Buffer | undefined;
   let agreedAt: number | undefined;
   let fault: string | undefined;
@@ -90,20 +91,25 @@ export function makeKeyStore(
     announce(keys);
     table.replace(keys);
     for (const move of moves) move();
-    savedTimes.clear();
   }
 
   function makeWindow({ id, hash, limit }: KeyEntry): SharedArrayBuffer {
-    const times = savedTimes.get(savedName(id, hash)) ?? [];
+    const name = savedName(id, hash);
+    const times = waiting.get(name)?.times ?? [];
+    waiting.delete(name);
     // There can be more times than the limit if it was lowered since: they all count.
     return makeRollingWindow(Math.max(limit, times.length), times).memory;
   }
 
   function windows(now: number): KeyWindow[] {
-    return [...table.entries()].flatMap(([hash, { id, window }]) => {
-      const times = window.times(now);
-      return times.length > 0 ? [{ id, hash, times }] : [];
-    });
+    const counted = [...table.entries()].map(([hash, { id, window }]) => ({
+      id,
+      hash,
+      times: window.times(now),
+    }));
+    const recent = (times: readonly number[]) => times.filter((time) => now - time < WINDOW_MS);
+    const unread = [...waiting.values()].map((saved) => ({ ...saved, times: recent(saved.times) }));
+    return [...counted, ...unread].filter(({ times }) => times.length > 0);
   }
 
   return { ...table, refresh, fault: () => fault, agreedAt: () => agreedAt, windows };

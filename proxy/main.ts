@@ -20,11 +20,7 @@ import { checkReadableFolder, isMissing } from '../program/folders.ts';
 import { listenAll } from '../program/listen.ts';
 import { makeLog } from '../program/log.ts';
 import { makeAdminServer } from './admin.ts';
-import {
-  ADMIN_CONNECTIONS,
-  type ConnectionLimit,
-  makeConnectionLimit,
-} from './connection-limit.ts';
+import { type ConnectionLimit, makeConnectionLimit } from './connection-limit.ts';
 import { follow } from './follow.ts';
 import { newConnectionCells } from './http/connections.ts';
 import { makeInstanceFiles } from './instance-files.ts';
@@ -125,7 +121,6 @@ async function main(): Promise<void> {
     isStopping: () => isStopping,
     faults: () => followers.flatMap((follower) => follower.fault() ?? []),
   });
-  admin.maxConnections = ADMIN_CONNECTIONS;
   const snapshotFollower = follow('follow the snapshot', SNAPSHOT_POLL_MS, snapshots.refresh, log);
   const keysFollower = follow('read the keys', KEYS_POLL_MS, keys.refresh, log, () =>
     keys.size() === undefined

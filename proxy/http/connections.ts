@@ -7,6 +7,7 @@
  * A connection is used when it is opened and by each request. Only the order of uses matters, so a
  * request just takes the next number.
  */
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** How many are compared to choose the one to close: the choice is exact up to so many connections. */
@@ -56,6 +57,14 @@ export function countConnections(threads: readonly Float64Array[]): ConnectionCo
 
 /** Notes that a request came on a connection. */
 export type NoteUse = () => void;
+
+/** What Node's HTTP server keeps on a socket: the response that is under way. */
+export type HttpSocket = Socket & { _httpMessage?: ServerResponse | null };
+
+/** Whether Node's HTTP server is answering a request of a connection. */
+export function isResponding(socket: HttpSocket): boolean {
+  return socket._httpMessage?.writableEnded === false;
+}
 
 export interface Connections {
   /** Adds a new connection. @returns undefined when it was refused and closed */

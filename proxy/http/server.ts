@@ -11,7 +11,12 @@ import {
 } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { makeConnections, newConnectionCells } from './connections.ts';
+import {
+  type HttpSocket,
+  isResponding,
+  makeConnections,
+  newConnectionCells,
+} from './connections.ts';
 import { LONGEST_DRAIN_MS, toResponder } from './node-response.ts';
 import { makePlainConnections } from './plain-requests.ts';
 import { readHead } from './request-head.ts';
@@ -61,9 +66,6 @@ export interface ApiServer {
   closeIdleConnections(): void;
   closeAllConnections(): void;
 }
-
-/** What Node's HTTP server keeps on a socket: the response that is under way. */
-type HttpSocket = Socket & { _httpMessage?: ServerResponse | null };
 
 /** @param cells how many connections the server may have, and has */
 export function makeServer(
@@ -137,7 +139,7 @@ export function makeServer(
     cells,
     (socket) =>
       // Bytes of a response that has ended only wait for the client to read them.
-      plain.isAnswering(socket) || (socket as HttpSocket)._httpMessage?.writableEnded === false,
+      plain.isAnswering(socket) || isResponding(socket),
     () => performance.now(),
   );
   server.on('connection', (socket) => {
