@@ -1,6 +1,6 @@
 /**
- * What a verb of `cover-catalogue keys` is and is handed, and how the words after it become values. What is
- * wrong among them is told before any database is opened.
+ * Describes a verb of `cover-catalogue keys`, and turns the words after it into values. Wrong words are
+ * reported before any database is opened.
  */
 import type { ParseArgsOptionsConfig } from 'node:util';
 import type { Database } from '../database/database.ts';

@@ -1,6 +1,6 @@
 /**
- * The words after `cover-catalogue keys`, from a list of words to what is to be done with a database.
- * What is wrong among them is told before any database is opened.
+ * Turns the words after `cover-catalogue keys` into something to do with a database. Wrong words are
+ * reported before any database is opened.
  */
 import { parseArgs } from 'node:util';
 import { ConfigurationError } from '../environment/environment.ts';

@@ -19,7 +19,7 @@ export class SiteKeysUnreachable extends Error {
   override readonly name = 'SiteKeysUnreachable';
 }
 
-/** Fetches the keys for the first time at once. Logs when fetching begins to fail and when it works again. */
+/** Makes the first fetch at once. Logs when fetching begins to fail, and when it works again. */
 export function makeRemoteKeys(url: URL, log: Logger): RemoteJWKSet {
   // Without the query, which may hold a password.
   const address = url.origin + url.pathname;

@@ -42,7 +42,7 @@ export interface StoreOptions {
 }
 
 export interface GenerationStore {
-  /** Adds a thread that serves what is opened; before the first generation is. */
+  /** Adds a thread that serves what is opened. Call it before the first generation is opened. */
   join(thread: ServingThread): void;
   /**
    * Makes a generation current, in every thread.

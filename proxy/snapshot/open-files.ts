@@ -1,6 +1,6 @@
 /**
- * Opens the files of a generation: each is checked against the manifest, and the values of the index
- * against one another, so that a generation that is damaged or forged is refused before it serves.
+ * Opens the files of a generation. Each is checked against the manifest, and the values of the index
+ * against one another, so that a damaged or forged generation is refused before it serves.
  * Runs on a thread of its own, since a large catalogue is gigabytes.
  */
 import { createHash } from 'node:crypto';
