@@ -99,6 +99,7 @@ describe('the mail about a key', () => {
     'first\u2028Subject: other\u2029\u0085x\u000bx\u000cx\rx',
     '--boundary\nContent-Type: text/html\n\n<script>alert(1)</script>',
     `${'long '.repeat(990)}end`,
+    'a\ttab and\tanother',
   ])('quotes every line of the reason %j, which makes no header and no mail', async (reason) => {
     const id = await database.keyIn('pending', owner.id);
     await rejectRequest(database, id, { reason, ...REVIEW });
@@ -111,6 +112,8 @@ describe('the mail about a key', () => {
     const others = body.split(/[\n\r\u2028\u2029\u0085\v\f]/).filter((line) => !own.test(line));
     expect(others.length).toBeGreaterThan(0);
     expect(others.filter((line) => !line.startsWith('>'))).toEqual([]);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+    expect(others.filter((line) => /[\u0000-\u001f\u007f]/.test(line))).toEqual([]);
   });
 
   it.each([
