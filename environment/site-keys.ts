@@ -48,7 +48,7 @@ function likenessOf(text: string): string | undefined {
   if (/^(?:-----BEGIN|MII|ssh-|ecdsa-|eyJ)/.test(text)) return 'a public key or a token';
   if (/^\$[({]|^\{\{|^<.*>$/.test(text)) return 'a placeholder that was not replaced';
   if (text.length >= SHORTEST_SECRET && new Set(text).size < FEWEST_CHARACTERS) {
-    return 'one character repeated';
+    return 'a few characters repeated';
   }
   if (/^[~/.\\]/.test(text) || FILE_NAME.test(text)) return 'a path';
   if (/[/\\]/.test(text) && !isRandomBase64(text)) return 'a path';

@@ -154,6 +154,22 @@ describe('a folder', () => {
     expect(existsSync(path.join(closed, 'new'))).toBe(false);
   });
 
+  test.each([
+    ['in a file system that takes none', '/proc/snapshots', '/proc/snapshots'],
+    ['as a symbolic link to nothing', 'dangling', 'dangling'],
+  ])('that cannot be created %s is named', async (_, value, named) => {
+    symlinkSync('absent', path.join(folder, 'dangling'));
+    const { code, stderr } = await finish(
+      startProgram('generator/main.ts', ['--dry-run'], {
+        DATABASE_URL: await makeSqlite(sampleCatalogue()),
+        SNAPSHOTS_DIR: path.resolve(folder, value),
+      }),
+    );
+    expect(code).not.toBe(0);
+    expect(stderr).toContain(named);
+    expect(stderr).toContain('Set another folder.');
+  });
+
   const READERS: typeof WRITERS = [
     ['proxy/main.ts', 'SNAPSHOTS_DIR', []],
     ['generator/snapshot.ts', 'SNAPSHOTS_DIR', ['list']],

@@ -127,6 +127,23 @@ describe.each([1, 3])(`with ${FILES} open files and %i serving threads`, (thread
   });
 });
 
+test('requests to the admin address that never end keep no other out', async () => {
+  const proxy = await startProxy(dir);
+  const port = Number(new URL(proxy.adminUrl).port);
+  const sockets: Socket[] = [];
+  for (let i = 0; i < 40; i++) {
+    const socket = await openSocket(port);
+    socket.on('error', () => {}).resume();
+    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n');
+    sockets.push(socket);
+  }
+  const headers = { connection: 'close' };
+  expect((await send(`${proxy.adminUrl}/healthz`, { headers })).status).toBe(200);
+  expect((await send(`${proxy.adminUrl}/readyz`, { headers })).status).toBe(200);
+  for (const socket of sockets) socket.destroy();
+  expect(await proxy.stop()).toBe(0);
+});
+
 test('clients that use their connections keep them while others come and go', async () => {
   const proxy = await startProxy(dir, {}, withFiles(FILES));
   const limit = await metric(proxy, 'api_connections_limit');

@@ -400,6 +400,18 @@ describe('a hold file that is damaged', () => {
     expect(() => parseHold(text)).toThrow();
   });
 
+  test.each([
+    ['a symbolic link to nothing', 'absent'],
+    ['a symbolic link to itself', 'hold.json'],
+  ])('%s pauses publishing', async (_, target) => {
+    const { dir, url, ids } = makePublished(1);
+    symlinkSync(target, holdFile(dir));
+    const { code, stderr } = await finish(startGenerator(url, dir));
+    expect(code).toBe(REFUSED);
+    expect(stderr).toContain('cover-catalogue snapshot release');
+    expect(idsOnDisk(dir)).toEqual(ids);
+  });
+
   test('still pauses publishing and pruning, and every message says what to do', async () => {
     const { dir, url, ids } = makePublished(3);
     const proxy = await startProxy(dir);

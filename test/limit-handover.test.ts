@@ -350,3 +350,23 @@ test('a key that is unknown at first finds its window when keys come later', asy
   expect(await ask(second, key.key)).toBe('2');
   await second.stop();
 });
+
+test('a run that never reads the keys hands on what it was handed', async () => {
+  const dir = await makeSampleSnapshots();
+  const PORT = String(await freePort());
+  const key = testKey(1, { limit: 5 });
+  writeKeys(dir, [key]);
+  const ask = ({ url }: RunningProxy) =>
+    send(`${url}/api/v1/stats`, { headers: { 'x-api-key': key.key } });
+  const first = await startProxy(dir, { PORT });
+  for (let i = 0; i < 5; i++) expect((await ask(first)).status).toBe(200);
+  await first.stop();
+  rmSync(path.join(dir, 'keys.json'));
+  const second = await startProxy(dir, { PORT });
+  expect((await ask(second)).status).toBe(503);
+  await second.stop();
+  writeKeys(dir, [key]);
+  const third = await startProxy(dir, { PORT });
+  expect((await ask(third)).status).toBe(429);
+  await third.stop();
+});

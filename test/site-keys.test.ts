@@ -76,6 +76,11 @@ describe('SITE_JWT_SECRET', () => {
     ['an address without scheme', 'covers.example/.well-known/keys-of-the-site'],
     ['a JWKS', '{"keys":[{"kty":"oct","k":"AAAAAAAAAAAAAAAAAAAAAAAA"}]}'],
     ['a key in PEM', '-----BEGIN PUBLIC KEY----- MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQ'],
+    ['a key without its PEM lines', 'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA0Z3VS5JJcds3'],
+    ['a key of SSH', 'ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC7 user'],
+    ['a JWK in base64', 'eyJrdHkiOiJSU0EiLCJuIjoiYWJjIiwiZSI6IkFRQUIifQ'],
+    ['a variable that was not replaced', '${SITE_JWT_SECRET_OF_THE_CATALOGUE}'],
+    ['a few characters repeated', 'ab'.repeat(20)],
   ])('is not %s, and the fault names SITE_JWKS', (_name, text) => {
     const fault = faultOf({ SITE_JWT_SECRET: text });
     expect(fault).toMatch(/^SITE_JWT_SECRET looks like .*Set SITE_JWKS/);

@@ -42,8 +42,13 @@ function letterOf(character: string): number {
     : codePoint - FIRST_BEYOND_16_BITS + FIRST_SURROGATE;
 }
 
+/**
+ * Works on numbers throughout: as strings, the words of a million games take a hundred megabytes
+ * while a generation is opened.
+ */
 export function makeSpellingIndex(words: Postings): SpellingIndex {
   const count = textCount(words);
+<<<<<<< HEAD
   // True of nearly every catalogue: each code unit is a letter, and the words need no copy.
   const isPlain = words.text.every((unit) => unit < FIRST_SURROGATE);
   const turned = Array.from({ length: count }, (_, place) => turnRound(textAt(words, place)));
@@ -52,22 +57,39 @@ export function makeSpellingIndex(words: Postings): SpellingIndex {
     const right = turned[b] as string;
     return left < right ? -1 : left > right ? 1 : 0;
   });
+=======
+  const letters = spellOut(words);
+  const turned = turnRound(letters);
+  const order = sortWords(turned);
+>>>>>>> memory
   const placeOfBackward = new Uint32Array(new SharedArrayBuffer(count * 4));
   placeOfBackward.set(order);
-  const list = (sorted: readonly string[]) => spellOut(sorted, words.text.length, isPlain);
   return {
-    forward: isPlain ? findShared(words.text, words.textStart) : list(turned.map(turnRound)),
-    backward: list(Array.from(order, (place) => turned[place])),
+    forward: findShared(letters.text, letters.textStart),
+    backward: inOrder(turned, order),
     placeOfBackward,
   };
 }
 
-function turnRound(word: string): string {
-  let turned = '';
-  for (const character of word) turned = character + turned;
-  return turned;
+type Letters = Pick<SortedWords, 'text' | 'textStart'>;
+
+/** The words of the index as letters. */
+function spellOut(words: Postings): Letters {
+  // As nearly every catalogue is: each code unit is a letter, and the index needs no copy.
+  if (words.text.every((unit) => unit < FIRST_SURROGATE)) return words;
+  const count = textCount(words);
+  const text = new Uint32Array(new SharedArrayBuffer(words.text.length * 4));
+  const textStart = new Uint32Array(new SharedArrayBuffer((count + 1) * 4));
+  let end = 0;
+  for (let place = 0; place < count; place++) {
+    textStart[place] = end;
+    for (const character of textAt(words, place)) text[end++] = letterOf(character);
+  }
+  textStart[count] = end;
+  return { text: text.subarray(0, end), textStart };
 }
 
+<<<<<<< HEAD
 /** @param most an upper bound on the number of letters */
 function spellOut(words: readonly string[], most: number, isPlain: boolean): SortedWords {
   const text = isPlain
@@ -78,9 +100,48 @@ function spellOut(words: readonly string[], most: number, isPlain: boolean): Sor
   words.forEach((word, place) => {
     textStart[place] = end;
     for (const character of word) text[end++] = letterOf(character);
+=======
+/** Every word turned round, where it stood. */
+function turnRound({ text, textStart }: Letters): Letters {
+  const turned = text.slice();
+  for (let place = 0; place < textStart.length - 1; place++) {
+    turned.subarray(textStart[place], textStart[place + 1]).reverse();
+  }
+  return { text: turned, textStart };
+}
+
+/** The places of the words in the order of their letters. */
+function sortWords({ text, textStart }: Letters): Uint32Array {
+  const order = Uint32Array.from({ length: textStart.length - 1 }, (_, place) => place);
+  return order.sort((a, b) => {
+    const start = textStart[a] as number;
+    const other = textStart[b] as number;
+    const length = (textStart[a + 1] as number) - start;
+    const otherLength = (textStart[b + 1] as number) - other;
+    const shared = Math.min(length, otherLength);
+    for (let i = 0; i < shared; i++) {
+      const difference = (text[start + i] as number) - (text[other + i] as number);
+      if (difference !== 0) return difference;
+    }
+    return length - otherLength;
+>>>>>>> memory
   });
-  textStart[words.length] = end;
-  return findShared(text, textStart);
+}
+
+/** The words one after another in an order, in memory that threads share. */
+function inOrder({ text, textStart }: Letters, order: Uint32Array): SortedWords {
+  const Text = text.constructor as Uint32ArrayConstructor;
+  const sorted = new Text(new SharedArrayBuffer(text.byteLength));
+  const starts = new Uint32Array(new SharedArrayBuffer(textStart.byteLength));
+  let end = 0;
+  for (let at = 0; at < order.length; at++) {
+    const place = order[at] as number;
+    const word = text.subarray(textStart[place], textStart[place + 1]);
+    sorted.set(word, end);
+    end += word.length;
+    starts[at + 1] = end;
+  }
+  return findShared(sorted, starts);
 }
 
 function findShared(text: SortedWords['text'], textStart: Uint32Array): SortedWords {
