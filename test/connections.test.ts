@@ -2,10 +2,17 @@
  * More connections than the process may have files open: a client that holds unused ones makes room
  * for others, and nothing else that the proxy does fails for lack of a descriptor.
  */
-import type { Socket } from 'node:net';
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../database/open.ts';
 import { shareOut } from '../proxy/connection-limit.ts';
+import {
+  allowConnections,
+  countConnections,
+  makeConnections,
+  newConnectionCells,
+} from '../proxy/http/connections.ts';
 import { sampleCatalogue } from './catalogue/sample.ts';
 import { makeSqlite } from './catalogue/snapshots.ts';
 import {
@@ -185,6 +192,101 @@ test('clients that do not read are given up when others need their connections',
   expect((await send(`${proxy.adminUrl}/readyz`)).status).toBe(200);
   for (const socket of readers) socket.destroy();
   expect(await proxy.stop()).toBe(0);
+});
+
+test('a request that is being answered keeps its connection, however long that takes', async () => {
+  let answer: (() => void) | undefined;
+  const pages = createServer((_, response) => {
+    answer = () => response.end('the page');
+  });
+  await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
+  const { port } = pages.address() as AddressInfo;
+  const proxy = await startProxy(dir, { KEYS_URL: `http://127.0.0.1:${port}` }, withFiles(FILES));
+  const limit = await metric(proxy, 'api_connections_limit');
+  const page = send(`${proxy.url}/account`);
+  await until(() => answer !== undefined);
+  const unused = await openMany(proxy, limit * 2, '');
+  answer?.();
+  expect(await page).toMatchObject({ status: 200, text: 'the page' });
+  for (const socket of unused) socket.destroy();
+  expect(await proxy.stop()).toBe(0);
+  pages.close();
+});
+
+describe('of two connections', () => {
+  /** As much of a socket as is looked at. */
+  function makeSocket(unsent = 0) {
+    const socket = { bytesWritten: 1_000, writableLength: unsent, isClosed: false };
+    const own = { once: () => own, destroy: () => (socket.isClosed = true) };
+    return Object.assign(socket, own) as unknown as Socket & typeof socket;
+  }
+
+  /** Two that are open, and may stay as long as no third one comes. */
+  function openTwo(first = makeSocket(), second = makeSocket()) {
+    const clock = { now: 1e6 };
+    const cells = newConnectionCells();
+    allowConnections(cells, 2, 0);
+    const answering = new Set<Socket>();
+    const connections = makeConnections(
+      cells,
+      (socket) => answering.has(socket),
+      () => clock.now,
+    );
+    const uses = [first, second].map((socket) => connections.take(socket));
+    /** @returns which of the two, and of those that came since, are closed by one more */
+    const takeOneMore = () => {
+      const third = makeSocket();
+      connections.take(third);
+      return [first, second, third].map(({ isClosed }) => isClosed);
+    };
+    return { first, second, clock, cells, answering, connections, uses, takeOneMore };
+  }
+
+  test('the one that was used less recently makes room', () => {
+    expect(openTwo().takeOneMore()).toEqual([true, false, false]);
+    const { uses, takeOneMore, cells } = openTwo();
+    uses[0]?.();
+    expect(takeOneMore()).toEqual([false, true, false]);
+    expect(countConnections([cells, cells])).toEqual({ open: 4, closed: 2, refused: 0 });
+    const other = openTwo();
+    other.connections.noteUse(other.first);
+    expect(other.takeOneMore()).toEqual([false, true, false]);
+  });
+
+  test('the one whose request is being answered stays; if both are, the new one is refused', () => {
+    const { first, second, answering, takeOneMore, cells } = openTwo();
+    answering.add(first);
+    expect(takeOneMore()).toEqual([false, true, false]);
+    const both = openTwo();
+    both.answering.add(both.first).add(both.second);
+    expect(both.takeOneMore()).toEqual([false, false, true]);
+    expect(countConnections([both.cells])).toEqual({ open: 2, closed: 0, refused: 1 });
+    expect([second.isClosed, countConnections([cells]).refused]).toEqual([true, 0]);
+  });
+
+  test('the one whose client still takes its response stays, until it took nothing for 3 s', () => {
+    const { first, second, clock, takeOneMore } = openTwo(makeSocket(100), makeSocket(100));
+    expect(takeOneMore()).toEqual([false, false, true]);
+    for (let i = 0; i < 5; i++) {
+      clock.now += 2_900;
+      for (const socket of [first, second]) socket.writableLength -= 10;
+      expect(takeOneMore()).toEqual([false, false, true]);
+    }
+    clock.now += 2_900;
+    second.writableLength -= 10;
+    expect(takeOneMore()).toEqual([false, false, true]);
+    clock.now += 100;
+    expect(takeOneMore()).toEqual([true, false, false]);
+  });
+
+  test('both go when fewer may be open, one at a time and only as many as have to', () => {
+    const { first, second, cells, connections } = openTwo();
+    connections.trim();
+    expect([first.isClosed, second.isClosed]).toEqual([false, false]);
+    allowConnections(cells, 1, 0);
+    connections.trim();
+    expect([first.isClosed, second.isClosed]).toEqual([true, false]);
+  });
 });
 
 describe('the limit on open files', () => {

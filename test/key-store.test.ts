@@ -36,6 +36,8 @@ test('a key whose limit is raised keeps what was already counted, once and again
   expect(use(key, 12)).toEqual({ admitted: 10, limit: 10, remaining: 0 });
   await replaceKeys([{ ...key, limit: 25 }]);
   expect(store.find(key.key)).toBe(record);
+  // By this the day of its last use is reported, and its owner is told from who guesses keys.
+  expect(record?.window.lastAdmitted()).toBe(1e6 + 9);
   expect(use(key, 20)).toEqual({ admitted: 15, limit: 25, remaining: 0 });
   await replaceKeys([{ ...key, limit: 1_000 }]);
   expect(use(key, 5)).toEqual({ admitted: 5, limit: 1_000, remaining: 970 });
