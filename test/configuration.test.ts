@@ -3,7 +3,7 @@
  * names the variable and the fix. Real programs, folders, ports and files.
  */
 import { spawn } from 'node:child_process';
-import { chmodSync, existsSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -11,8 +11,19 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../database/open.ts';
 import { createKeysTables, createTables } from '../database/schema.ts';
 import { listenAll } from '../program/listen.ts';
+import { sampleCatalogue } from './catalogue/sample.ts';
+import { makeSqlite } from './catalogue/snapshots.ts';
 import { flagsOf } from './processes.ts';
-import { end, type Finished, finish, makeFolder, ROOT, send, startProxy } from './product.ts';
+import {
+  end,
+  type Finished,
+  finish,
+  makeFolder,
+  ROOT,
+  send,
+  startProgram,
+  startProxy,
+} from './product.ts';
 
 const FREE_PORTS = { PORT: '0', ADMIN_PORT: '0', KEYS_PORT: '0' };
 /** An address that no machine has (RFC 5737). */

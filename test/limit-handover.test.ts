@@ -2,7 +2,7 @@
  * A restart of the proxy keeps what was counted against keys and addresses: over real restarts, and
  * over clocks that do what they like.
  */
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { pino } from 'pino';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';

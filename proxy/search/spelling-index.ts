@@ -2,8 +2,8 @@
  * What near spellings are looked for in: the words sorted by their beginnings and by their ends, and
  * how much each shares with its neighbours. It is made while a generation is opened.
  *
- * Here a word is a run of letters. Each is a code point, as a number that sorts letters in the order
- * of their UTF-16 code units, so that the words keep the order of the index.
+ * A word is a run of letters here: a code point each, as a number by which letters are in the order
+ * of UTF-16 code units. So the words stay in the order that the index has them in.
  */
 import { type Postings, textAt, textCount } from '../../format/search-index.ts';
 
@@ -33,7 +33,7 @@ export function lettersOf(word: string): number[] {
   return Array.from(word, letterOf);
 }
 
-// In the order of code units, characters beyond 16 bits (surrogate pairs) precede U+E000 to U+FFFF.
+// Code units put what is beyond 16 bits, which begins with a surrogate, before U+E000 to U+FFFF.
 function letterOf(character: string): number {
   const codePoint = character.codePointAt(0) as number;
   if (codePoint < FIRST_SURROGATE) return codePoint;
@@ -48,20 +48,9 @@ function letterOf(character: string): number {
  */
 export function makeSpellingIndex(words: Postings): SpellingIndex {
   const count = textCount(words);
-<<<<<<< HEAD
-  // True of nearly every catalogue: each code unit is a letter, and the words need no copy.
-  const isPlain = words.text.every((unit) => unit < FIRST_SURROGATE);
-  const turned = Array.from({ length: count }, (_, place) => turnRound(textAt(words, place)));
-  const order = Uint32Array.from(turned.keys()).sort((a, b) => {
-    const left = turned[a] as string;
-    const right = turned[b] as string;
-    return left < right ? -1 : left > right ? 1 : 0;
-  });
-=======
   const letters = spellOut(words);
   const turned = turnRound(letters);
   const order = sortWords(turned);
->>>>>>> memory
   const placeOfBackward = new Uint32Array(new SharedArrayBuffer(count * 4));
   placeOfBackward.set(order);
   return {
@@ -89,18 +78,6 @@ function spellOut(words: Postings): Letters {
   return { text: text.subarray(0, end), textStart };
 }
 
-<<<<<<< HEAD
-/** @param most an upper bound on the number of letters */
-function spellOut(words: readonly string[], most: number, isPlain: boolean): SortedWords {
-  const text = isPlain
-    ? new Uint16Array(new SharedArrayBuffer(most * 2))
-    : new Uint32Array(new SharedArrayBuffer(most * 4));
-  const textStart = new Uint32Array(new SharedArrayBuffer((words.length + 1) * 4));
-  let end = 0;
-  words.forEach((word, place) => {
-    textStart[place] = end;
-    for (const character of word) text[end++] = letterOf(character);
-=======
 /** Every word turned round, where it stood. */
 function turnRound({ text, textStart }: Letters): Letters {
   const turned = text.slice();
@@ -124,7 +101,6 @@ function sortWords({ text, textStart }: Letters): Uint32Array {
       if (difference !== 0) return difference;
     }
     return length - otherLength;
->>>>>>> memory
   });
 }
 
