@@ -86,7 +86,10 @@ export function makeKeyTable(receive: () => void = () => {}): KeyTable {
       }
       // A key that is gone from the database must not live on through the raw keys in memory.
       for (const [hash, record] of records ?? []) {
-        if (next.get(hash) !== record) record.state = 'revoked';
+        if (next.get(hash) === record) continue;
+        record.state = 'revoked';
+        // If the key returns, it has another record, which these would hide.
+        rawKeys.clear();
       }
       records = next;
     },

@@ -85,3 +85,17 @@ test('windows that were handed over count as if they had never been away', async
   expect(use(keys[1], 1)).toMatchObject({ admitted: 1, remaining: 4 });
   expect(store.windows(time + 2 * MINUTE)).toEqual([]);
 });
+
+test('a key that is gone is refused, and is in force again when it returns', async () => {
+  const key = testKey(1, { limit: 10 });
+  await replaceKeys([key]);
+  const before = store.find(key.key);
+  expect(store.recent(key.key)).toBe(before);
+  await replaceKeys([]);
+  expect(before?.state).toBe('revoked');
+  expect(store.find(key.key)).toBeUndefined();
+  await replaceKeys([key]);
+  // As a request does: the cache of raw keys first.
+  const after = store.recent(key.key) ?? store.find(key.key);
+  expect(after?.state).toBe('approved');
+});
