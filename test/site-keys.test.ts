@@ -79,7 +79,7 @@ describe('SITE_JWT_SECRET', () => {
     ['a key without its PEM lines', 'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA0Z3VS5JJcds3'],
     ['a key of SSH', 'ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC7 user'],
     ['a JWK in base64', 'eyJrdHkiOiJSU0EiLCJuIjoiYWJjIiwiZSI6IkFRQUIifQ'],
-    ['a variable that was not replaced', '${SITE_JWT_SECRET_OF_THE_CATALOGUE}'],
+    ['a variable that was not replaced', '$(cat /run/secrets/site-jwt-secret)'],
     ['a few characters repeated', 'ab'.repeat(20)],
   ])('is not %s, and the fault names SITE_JWKS', (_name, text) => {
     const fault = faultOf({ SITE_JWT_SECRET: text });
