@@ -102,6 +102,7 @@ describe('a trusted proxy', () => {
     'x198.51.100.1:80',
     'x[2001:db8::1]',
     '[2001:db8::1]x',
+    '::ffff:198.51.100.1x',
   ])('that forwards %j is itself counted', (forwarded) => {
     expect(clientAddress('10.0.0.1', forwarded, proxies)).toBe('10.0.0.1');
   });

@@ -3,7 +3,7 @@
  * never passed, nothing below it is refused, and what the headers promise comes true.
  */
 import { once } from 'node:events';
-import { setImmediate } from 'node:timers/promises';
+import { setImmediate, setTimeout } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import {
@@ -165,6 +165,30 @@ test('a window that moves to a larger one takes along what it counted, from wher
       if (larger.admit(limit + 5, now)?.admitted) times.push(now);
     }
   }
+});
+
+test('a larger window holds up whoever asks until the smaller one has moved into it', async () => {
+  const window = makeRollingWindow(1);
+  expect(window.admit(1, 1000)?.admitted).toBe(true);
+  const larger = makeLargerWindow(2);
+  const code = `
+    const { workerData, parentPort } = require('node:worker_threads');
+    import(workerData.module).then(({ openRollingWindow }) => {
+      const window = openRollingWindow(workerData.memory);
+      parentPort.postMessage('asks');
+      parentPort.postMessage(window.admit(2, 1001));
+    });`;
+  const module = new URL('../proxy/limits/rolling-window.ts', import.meta.url).href;
+  const worker = new Worker(code, { eval: true, workerData: { module, memory: larger.memory } });
+  const messages: unknown[] = [];
+  worker.on('message', (message) => messages.push(message));
+  await once(worker, 'message');
+  await setTimeout(200);
+  expect(messages).toEqual(['asks']);
+  const answered = once(worker, 'message');
+  window.moveTo(larger);
+  await answered;
+  expect(messages[1]).toMatchObject({ admitted: true, remaining: 0 });
 });
 
 test('rings that share one memory leave each other alone', () => {
