@@ -1,7 +1,7 @@
 /**
  * Rows of mysql2 as views of the packets that they came in, without mysql2 making values of them.
  * It takes the place of one step of mysql2's state machine, which its types do not show;
- * test/row-view.test.ts holds it to what mysql2 itself makes of the same rows.
+ * test/database/row-view.test.ts holds it to what mysql2 itself makes of the same rows.
  */
 import type { FieldPacket, Query } from 'mysql2';
 import type { Row, Value } from './database.ts';

@@ -2,8 +2,9 @@
  * From a path to a resource: the endpoints under the base. The raw path is taken apart and each
  * part looked up in the index; none of it ever becomes a file name.
  */
+
+import { findCover, findGame } from '../../format/index/record-index.ts';
 import { totalPages } from '../../format/pack.ts';
-import { findCover, findGame } from '../../format/record-index.ts';
 import type { Body, Generation } from '../snapshot/generation.ts';
 import { readPaging, readSearch } from './parameters.ts';
 

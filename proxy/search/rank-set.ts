@@ -3,7 +3,7 @@
  * where it is a large union. Both are sorted by title as they are, so that a page of a result is a
  * slice or a run of bits, and a total is a length or a count of bits.
  */
-import type { Run } from '../../format/search-index.ts';
+import type { Run } from '../../format/index/search-index.ts';
 
 export type RankSet =
   | { readonly list: Uint32Array; readonly bits?: undefined }

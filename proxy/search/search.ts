@@ -6,7 +6,7 @@
  * blocks the event loop for tenths of a second, so only its words and its near spellings are used.
  */
 import { LRUCache } from 'lru-cache';
-import type { PlatformEntry, RecordIndex } from '../../format/record-index.ts';
+import type { PlatformEntry, RecordIndex } from '../../format/index/record-index.ts';
 import {
   findPrefix,
   findText,
@@ -16,8 +16,8 @@ import {
   runBetween,
   type SearchIndex,
   textCount,
-} from '../../format/search-index.ts';
-import { foldCase, isJoinedScript, nearSpellingDistance } from '../../format/words.ts';
+} from '../../format/index/search-index.ts';
+import { foldCase, isJoinedScript, nearSpellingDistance } from '../../format/index/words.ts';
 import { nearSpellings } from './near-spellings.ts';
 import {
   atMost,

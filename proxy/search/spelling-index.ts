@@ -5,7 +5,7 @@
  * A word is a run of letters here: a code point each, as a number by which letters are in the order
  * of UTF-16 code units. So the words stay in the order that the index has them in.
  */
-import { type Postings, textAt, textCount } from '../../format/search-index.ts';
+import { type Postings, textAt, textCount } from '../../format/index/search-index.ts';
 
 /** Words in the order of their letters, in memory that threads share. */
 export interface SortedWords {

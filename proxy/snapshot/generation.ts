@@ -7,6 +7,13 @@
 import { readSync } from 'node:fs';
 import { type ContentHash, combineHashes } from '../../format/content-hash.ts';
 import {
+  openRecordIndex,
+  platformOf,
+  type RecordColumns,
+  type RecordIndex,
+} from '../../format/index/record-index.ts';
+import { openSearchIndex, type SearchIndex } from '../../format/index/search-index.ts';
+import {
   COVER_INDEX,
   COVERS_RECENT,
   coversPack,
@@ -19,13 +26,6 @@ import {
 } from '../../format/layout.ts';
 import type { Manifest, ManifestFile } from '../../format/manifest.ts';
 import { listHead, listTail, pageTail, RECORD_SEPARATOR } from '../../format/pack.ts';
-import {
-  openRecordIndex,
-  platformOf,
-  type RecordColumns,
-  type RecordIndex,
-} from '../../format/record-index.ts';
-import { openSearchIndex, type SearchIndex } from '../../format/search-index.ts';
 import { makeSearch, type Search } from '../search/search.ts';
 import type { SpellingIndex } from '../search/spelling-index.ts';
 import type { OpenedFiles } from './open-files.ts';

@@ -15,7 +15,7 @@ import { loadCatalogue } from '../../catalogue/load.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { sharedCatalogue } from '../../catalogue/shared.ts';
-import { type MariaDb, startMariaDb } from '../../mariadb.ts';
+import { type MariaDb, startMariaDb } from '../../support/servers/mariadb.ts';
 
 export const ROOT = path.join(import.meta.dirname, '../../..');
 export const SITE = 'https://covers.example';
@@ -80,7 +80,7 @@ export async function prepare(folder: string, say: (text: string) => void): Prom
 
     say('generating');
     const snapshotsDir = path.join(folder, 'snapshots');
-    await promisify(execFile)(process.execPath, [path.join(ROOT, 'generator/main.ts')], {
+    await promisify(execFile)(process.execPath, [path.join(ROOT, 'generator/cli/main.ts')], {
       cwd: folder,
       env: {
         PATH: process.env.PATH ?? '',

@@ -8,9 +8,9 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { generationDir, pointCurrentTo } from '../../../generator/generations.ts';
-import { verifyGeneration } from '../../../generator/verify.ts';
-import { freePort } from '../../ports.ts';
+import { generationDir, pointCurrentTo } from '../../../store/generations/generations.ts';
+import { verifyGeneration } from '../../../store/generations/verify.ts';
+import { freePort } from '../../support/servers/ports.ts';
 import { type Core, startServer } from '../http/process.ts';
 import { startProduct } from '../http/servers.ts';
 import { clock, type Samples, type SteadyLoad, startLoad, type Taken } from './load-process.ts';

@@ -15,6 +15,7 @@ import path from 'node:path';
 import type { Database } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
 import { hashKey, makeKey } from '../../../format/api-key.ts';
+import { openRecordIndex, platformOf } from '../../../format/index/record-index.ts';
 import { encodeKeys } from '../../../format/keys-file.ts';
 import {
   COVER_INDEX,
@@ -24,9 +25,8 @@ import {
   PLATFORM_INDEX,
 } from '../../../format/layout.ts';
 import type { Counts } from '../../../format/manifest.ts';
-import { openRecordIndex, platformOf } from '../../../format/record-index.ts';
-import { generationDir, idsOnDisk } from '../../../generator/generations.ts';
-import { readManifest } from '../../../generator/verify.ts';
+import { generationDir, idsOnDisk } from '../../../store/generations/generations.ts';
+import { readManifest } from '../../../store/generations/verify.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';

@@ -1,0 +1,105 @@
+/**
+ * Updates in `api_keys` the day on which each key was last used, from the files that proxies write.
+ * Invariant: a day only ever moves forward, whichever proxy reports which day in whatever order.
+ */
+import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import type { Database } from '../../database/database.ts';
+import { LARGEST_KEY_USAGE, parseKeyUsage } from '../../format/key-usage.ts';
+import { isKeyUsageFile, PROXY_FOLDER } from '../../format/layout.ts';
+
+const KEYS_PER_STATEMENT = 500;
+const DAY_MS = 24 * 3600 * 1000;
+// The proxy may run as a user with fewer rights: links and pipes in its folder must not be followed.
+const READ_PLAIN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+/**
+ * @returns a function that imports what is new in the files. Called again, it does nothing until one
+ * changes. A file that cannot be read does not hold up the others: its error is thrown at the end.
+ */
+export function makeKeyUsageImport(
+  snapshotsDir: string,
+): (database: Database, now: Date) => Promise<void> {
+  const folder = path.join(snapshotsDir, PROXY_FOLDER);
+  const importedAt = new Map<string, number>();
+  /** The days that the database is known to have. */
+  const imported = new Map<number, string>();
+
+  async function importFile(database: Database, now: Date, name: string): Promise<void> {
+    const found = readChanged(path.join(folder, name), importedAt.get(name));
+    if (found === undefined) return;
+    const days = parseKeyUsage(found.text, name);
+    // A table made by an older version does not have the column.
+    if (!(await database.columns()).get('api_keys')?.has('last_used_on')) return;
+    // A proxy whose clock is wrong must not set a day in the future for good.
+    const latest = new Date(now.getTime() + DAY_MS).toISOString().slice(0, 10);
+    const idsByDay = new Map<string, number[]>();
+    for (const [id, day] of days) {
+      if (day <= (imported.get(id) ?? '') || day > latest) continue;
+      const ids = idsByDay.get(day);
+      if (ids === undefined) idsByDay.set(day, [id]);
+      else ids.push(id);
+    }
+    for (const [day, ids] of idsByDay) {
+      await moveForward(database, day, ids);
+      for (const id of ids) imported.set(id, day);
+    }
+    importedAt.set(name, found.changedAt);
+  }
+
+  return async function importKeyUsage(database, now) {
+    const faults: Error[] = [];
+    for (const name of namesIn(folder).filter(isKeyUsageFile)) {
+      await importFile(database, now, name).catch((error: Error) => faults.push(error));
+    }
+    if (faults[0] !== undefined) throw faults[0];
+  };
+}
+
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch (error) {
+    // No proxy has written anything yet.
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
+}
+
+/** The content of a file; undefined when it is gone or is the one that was imported. */
+function readChanged(
+  file: string,
+  importedAt: number | undefined,
+): { text: string; changedAt: number } | undefined {
+  let descriptor: number;
+  try {
+    descriptor = openSync(file, READ_PLAIN_FILE);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
+    throw error;
+  }
+  try {
+    const stats = fstatSync(descriptor);
+    const name = path.basename(file);
+    if (!stats.isFile()) throw new Error(`${name} is not a plain file.`);
+    if (stats.mtimeMs === importedAt) return undefined;
+    if (stats.size > LARGEST_KEY_USAGE) {
+      throw new Error(`${name} is larger than ${LARGEST_KEY_USAGE} bytes.`);
+    }
+    return { text: readFileSync(descriptor, 'utf8'), changedAt: stats.mtimeMs };
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+async function moveForward(database: Database, day: string, ids: readonly number[]): Promise<void> {
+  for (let start = 0; start < ids.length; start += KEYS_PER_STATEMENT) {
+    const some = ids.slice(start, start + KEYS_PER_STATEMENT);
+    await database.run(
+      `UPDATE api_keys SET last_used_on = ?
+       WHERE id IN (${some.map(() => '?').join(', ')})
+         AND (last_used_on IS NULL OR last_used_on < ?)`,
+      [day, ...some, day],
+    );
+  }
+}

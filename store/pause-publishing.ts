@@ -1,0 +1,90 @@
+/**
+ * Pauses publishing for operators: holds the current generation, or rolls back to another one and
+ * holds that. Once either has returned, no run publishes until the hold is released, not even one
+ * that was under way.
+ */
+import type { Hold } from '../format/hold-file.ts';
+import type { Manifest } from '../format/manifest.ts';
+import { utcNow } from '../program/utc-now.ts';
+import { currentId, rollbackTo } from './generations/generations.ts';
+import { readIntactHold, removeHold, saveHold, whyHeld } from './hold.ts';
+import { waitForLock } from './lock.ts';
+
+/**
+ * Holds the current generation. Waits for a run that is under way.
+ * @param id the generation that is expected to be current; undefined: any
+ * @param reason undefined: keeps the reason of an existing hold, if there is one
+ * @param onWait called once, if there is a run to wait for
+ * @throws Error when there is no current generation, or `id` is not the current one
+ */
+export async function holdCurrent(
+  snapshotsDir: string,
+  id: string | undefined,
+  reason: string | undefined,
+  onWait: () => void,
+): Promise<Hold> {
+  const current = currentId(snapshotsDir);
+  if (current === undefined) {
+    throw new Error(`There is no generation in ${snapshotsDir} yet, so there is none to hold.`);
+  }
+  if (id !== undefined && id !== current) {
+    throw new Error(
+      `${id} is not the current generation, which is ${current}. To serve and hold ${id}, run "cover-catalogue snapshot rollback ${id}".`,
+    );
+  }
+  // Before the lock is free: the run that has it finds the hold and publishes nothing.
+  moveHold(snapshotsDir, current, reason, 'hold');
+  return waitForLock(
+    snapshotsDir,
+    // A run that looked for a hold just before this one was written may have published since.
+    async () => moveHold(snapshotsDir, currentId(snapshotsDir) ?? current, reason, 'hold'),
+    onWait,
+  );
+}
+
+/**
+ * Verifies another generation, makes it current and holds it.
+ * @param reason undefined: keeps the reason of an existing hold, if there is one
+ * @throws LockedError, or Error naming the id and what is wrong with it; nothing has changed then
+ */
+export async function rollbackAndHold(
+  snapshotsDir: string,
+  id: string,
+  reason: string | undefined,
+): Promise<Manifest> {
+  let undo = () => {};
+  const hold = () => {
+    const before = readIntactHold(snapshotsDir);
+    const wasHeld = whyHeld(snapshotsDir) !== undefined;
+    moveHold(snapshotsDir, id, reason, 'rollback');
+    undo = () => {
+      if (before !== undefined) saveHold(snapshotsDir, before);
+      else if (!wasHeld) removeHold(snapshotsDir);
+    };
+  };
+  try {
+    // Held first: if this process dies in between, nothing is published over the generation.
+    return await rollbackTo(snapshotsDir, id, hold);
+  } catch (error) {
+    undo();
+    throw error;
+  }
+}
+
+/** Holds a generation. An existing hold keeps its time, and its reason unless another is given. */
+function moveHold(
+  snapshotsDir: string,
+  id: string,
+  reason: string | undefined,
+  by: Hold['by'],
+): Hold {
+  const known = readIntactHold(snapshotsDir);
+  const hold: Hold = {
+    id,
+    since: known?.since ?? utcNow(),
+    reason: reason ?? known?.reason ?? null,
+    by: known?.id === id ? known.by : by,
+  };
+  saveHold(snapshotsDir, hold);
+  return hold;
+}
