@@ -6,7 +6,6 @@ import path from 'node:path';
 import {
   findCover,
   findGame,
-  type PlatformEntry,
   platformOf,
   type RecordColumns,
 } from '../format/index/record-index.ts';
@@ -33,7 +32,7 @@ export function showBody(dir: string, apiPath: string): Buffer {
   if (pathname === '/covers/recent') return readFileSync(path.join(dir, COVERS_RECENT));
   const index = openIndex(dir);
   const { platforms, games, covers } = index;
-  const entry = (number: number) => platforms[number] as PlatformEntry;
+  const entry = (number: number) => platforms[number];
 
   if (kind === 'covers' && second === '') {
     const cover = findCover(index, first);
@@ -58,8 +57,8 @@ export function showBody(dir: string, apiPath: string): Buffer {
   if (game === undefined) throw missing();
   if (third === undefined) return readRun(path.join(dir, gamesPack(slug)), games, game, game + 1);
   if (third !== 'covers') throw missing();
-  const from = games.firstCover[game] as number;
-  const to = games.firstCover[game + 1] as number;
+  const from = games.firstCover[game];
+  const to = games.firstCover[game + 1];
   return list(
     readRun(path.join(dir, coversPack(slug)), covers, from, to),
     to - from,
@@ -74,8 +73,8 @@ function list(records: Buffer, count: number, tail: string): Buffer {
 /** The bytes of the records from one number to before another, with what stands between them. */
 function readRun(pack: string, columns: RecordColumns, from: number, to: number): Buffer {
   if (from === to) return Buffer.alloc(0);
-  const start = columns.offset[from] as number;
-  const end = (columns.offset[to - 1] as number) + (columns.length[to - 1] as number);
+  const start = columns.offset[from];
+  const end = columns.offset[to - 1] + columns.length[to - 1];
   const bytes = Buffer.alloc(end - start);
   const descriptor = openSync(pack, 'r');
   try {

@@ -66,7 +66,7 @@ export function viewRows(
     let at = packet.offset;
     first = at;
     for (let column = 0; column < columns; column++) {
-      let length = bytes[at++] as number;
+      let length = bytes[at++];
       if (length === IS_NULL) {
         kind[column] = Kind.NULL;
         continue;
@@ -77,7 +77,7 @@ export function viewRows(
         length = bytes.readUIntLE(at, Math.min(width, 4));
         at += width;
       }
-      kind[column] = kindOfColumn[column] as number;
+      kind[column] = kindOfColumn[column];
       start[column] = at;
       at += length;
       end[column] = at;

@@ -107,7 +107,7 @@ async function main(): Promise<void> {
     addresses,
     trustedProxies: environment.TRUSTED_PROXIES,
     keysUrl: environment.KEYS_URL,
-    counts: makeRequestCounts(counts[0] as Float64Array),
+    counts: makeRequestCounts(counts[0]),
     connections: connections[0],
     log,
   });

@@ -44,7 +44,7 @@ export function* encodeColumns(columns: Columns): Generator<Uint8Array> {
   for (;;) {
     let end = HEAD_BYTES + directoryBytes;
     for (const name of names) {
-      const column = columns[name] as Column;
+      const column = columns[name];
       const start = alignUp(end);
       directory[name] = { type: typeOf(column), start, length: column.length };
       end = start + column.byteLength;
@@ -61,7 +61,7 @@ export function* encodeColumns(columns: Columns): Generator<Uint8Array> {
   yield head;
   let end = head.length;
   for (const name of names) {
-    const column = columns[name] as Column;
+    const column = columns[name];
     const start = alignUp(end);
     if (start > end) yield new Uint8Array(start - end);
     yield new Uint8Array(column.buffer, column.byteOffset, column.byteLength);

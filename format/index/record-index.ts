@@ -115,8 +115,8 @@ export function encodePlatforms(platforms: readonly PlatformEntry[]): string {
 
 /** The slug of a game. */
 export function gameSlug({ games }: RecordIndex, game: number): string {
-  const start = games.slugStart[game] as number;
-  const end = games.slugStart[game + 1] as number;
+  const start = games.slugStart[game];
+  const end = games.slugStart[game + 1];
   return Buffer.from(
     games.slugText.buffer,
     games.slugText.byteOffset + start,
@@ -134,12 +134,12 @@ export function findGame(
   slug: string,
 ): number | undefined {
   const { slots, slugText, slugStart } = games;
-  const { first_game, games: count } = platforms[platform] as PlatformEntry;
+  const { first_game, games: count } = platforms[platform];
   const mask = slots.length - 1;
   let slot = slugHash(platform, slug) & mask;
   // Bounded although a table without an empty slot is refused when it is opened.
   for (let probes = 0; probes < slots.length; probes++, slot = (slot + 1) & mask) {
-    const game = (slots[slot] as number) - 1;
+    const game = slots[slot] - 1;
     if (game < 0) return undefined;
     if (game < first_game || game >= first_game + count) continue;
     const [start, end] = [slugStart[game], slugStart[game + 1]];
@@ -182,7 +182,7 @@ export function findCover({ covers }: RecordIndex, id: string): number | undefin
   let to = coverOfId.length;
   while (from < to) {
     const middle = (from + to) >>> 1;
-    const order = (idHigh[middle] as number) - high || (idLow[middle] as number) - low;
+    const order = idHigh[middle] - high || idLow[middle] - low;
     if (order === 0) return coverOfId[middle];
     if (order < 0) from = middle + 1;
     else to = middle;
@@ -218,7 +218,7 @@ export function platformOf(
   while (from < to) {
     // The last platform that starts at or before the number: empty ones before it start there too.
     const middle = (from + to + 1) >>> 1;
-    if ((platforms[middle] as PlatformEntry)[first] <= number) from = middle;
+    if (platforms[middle][first] <= number) from = middle;
     else to = middle - 1;
   }
   return from;

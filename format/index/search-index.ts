@@ -123,7 +123,7 @@ export function ranksAt({ ranks, ranksStart }: Postings, place: number): Uint32A
 
 /** The ranks of the texts from one place to before another, each text's ascending. */
 export function runBetween({ ranks, ranksStart }: Postings, from: number, to: number): Run {
-  return { ranks, from: ranksStart[from] as number, to: ranksStart[to] as number };
+  return { ranks, from: ranksStart[from], to: ranksStart[to] };
 }
 
 /** The place of a text, or -1. */
@@ -157,11 +157,11 @@ function lowerBound(list: Postings, wanted: string): number {
 }
 
 function compareText({ text, textStart }: Postings, place: number, wanted: string): number {
-  const start = textStart[place] as number;
-  const length = (textStart[place + 1] as number) - start;
+  const start = textStart[place];
+  const length = textStart[place + 1] - start;
   const shared = Math.min(length, wanted.length);
   for (let i = 0; i < shared; i++) {
-    const difference = (text[start + i] as number) - wanted.charCodeAt(i);
+    const difference = text[start + i] - wanted.charCodeAt(i);
     if (difference !== 0) return difference;
   }
   return length - wanted.length;
@@ -186,8 +186,8 @@ export function compareTexts(
 }
 
 function hasPrefix({ text, textStart }: Postings, place: number, prefix: string): boolean {
-  const start = textStart[place] as number;
-  if ((textStart[place + 1] as number) - start < prefix.length) return false;
+  const start = textStart[place];
+  if (textStart[place + 1] - start < prefix.length) return false;
   for (let i = 0; i < prefix.length; i++) {
     if (text[start + i] !== prefix.charCodeAt(i)) return false;
   }

@@ -99,7 +99,7 @@ export function readAsciiWords(
   let used = 0;
   let first = 0;
   for (let at = from; at < to; at++) {
-    const folded = ASCII_FOLDED[text[at] as number] as number;
+    const folded = ASCII_FOLDED[text[at]];
     if (folded > IS_LEFT_OUT) bytes[used++] = folded;
     else if (folded === 0) return -1;
     else if (folded === SEPARATES && used > first) {
@@ -151,7 +151,7 @@ function fold(text: string): string {
       .normalize('NFKD')
       .replace(ACCENTS, '')
       .toLowerCase()
-      .replace(LETTERS_PATTERN, (letter) => LETTERS[letter] as string)
+      .replace(LETTERS_PATTERN, (letter) => LETTERS[letter])
       // Puts kana and Hangul back together, which decomposition took apart.
       .normalize('NFC')
   );

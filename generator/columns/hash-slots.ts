@@ -17,7 +17,7 @@ export function freeSlot(slots: HashSlots, hash: number): number {
 export function doubledSlots(slots: HashSlots, hashes: ArrayLike<number>): HashSlots {
   const larger = new Uint32Array(slots.length * 2);
   for (const entry of slots) {
-    if (entry !== 0) larger[freeSlot(larger, hashes[entry - 1] as number)] = entry;
+    if (entry !== 0) larger[freeSlot(larger, hashes[entry - 1])] = entry;
   }
   return larger;
 }

@@ -31,7 +31,7 @@ export function putBytes(
   to = bytes.length,
 ): number {
   let end = at;
-  for (let i = from; i < to; i++) target[end++] = bytes[i] as number;
+  for (let i = from; i < to; i++) target[end++] = bytes[i];
   return end;
 }
 
@@ -112,7 +112,7 @@ export function putPlainText(
   let end = at;
   target[end++] = QUOTE;
   for (let i = from; i < to; i++) {
-    const byte = bytes[i] as number;
+    const byte = bytes[i];
     if (!isPlain(byte)) return -1;
     target[end++] = byte;
   }

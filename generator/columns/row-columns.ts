@@ -39,7 +39,7 @@ export function growingColumns<Types extends ColumnTypes>(types: Types) {
       rows *= 2;
       for (const [name, Type] of Object.entries(types)) {
         const larger = numbers(Type, rows);
-        larger.set(columns[name] as NumberArray);
+        larger.set(columns[name]);
         columns[name] = larger;
       }
     },
@@ -70,7 +70,7 @@ export function compareIds(a: Id, b: Id): number {
 
 /** As {@link compareIds}, of the id at a place. */
 function compareAt({ high, low }: Ids, place: number, id: Id): number {
-  return (high[place] as number) - id[0] || (low[place] as number) - id[1];
+  return high[place] - id[0] || low[place] - id[1];
 }
 
 /**
@@ -95,8 +95,8 @@ export function findId(all: Ids, rows: number, id: Id, guess: number): number {
 
 /** Writes the id at a place in decimal. @returns where it ends */
 export function putId(target: Uint8Array, at: number, { high, low }: Ids, place: number): number {
-  const upper = high[place] as number;
-  const lower = low[place] as number;
+  const upper = high[place];
+  const lower = low[place];
   if (upper === 0) return putInteger(target, at, lower);
   return putAscii(target, at, String(valueOfId([upper, lower])));
 }
@@ -150,9 +150,9 @@ export function openTexts(
 ): (place: number) => string {
   const buffers = chunks.map(({ buffer }) => Buffer.from(buffer));
   return (place) => {
-    const from = start[place] as number;
-    const to = from + (length[place] as number);
-    return (buffers[chunkOf[place] as number] as Buffer).toString(encoding, from, to);
+    const from = start[place];
+    const to = from + length[place];
+    return buffers[chunkOf[place]].toString(encoding, from, to);
   };
 }
 
@@ -169,16 +169,16 @@ export interface TextWriter {
 export function makeTextWriter({ chunks, columns: { chunkOf, start, length } }: Texts): TextWriter {
   const buffers = chunks.map(({ buffer }) => Buffer.from(buffer));
   return {
-    lengthOf: (place) => length[place] as number,
+    lengthOf: (place) => length[place],
     put(target, at, place) {
-      const from = start[place] as number;
-      const bytes = buffers[chunkOf[place] as number] as Buffer;
-      return putBytes(target, at, bytes, from, from + (length[place] as number));
+      const from = start[place];
+      const bytes = buffers[chunkOf[place]];
+      return putBytes(target, at, bytes, from, from + length[place]);
     },
     putJson(target, at, place) {
-      const from = start[place] as number;
-      const bytes = buffers[chunkOf[place] as number] as Buffer;
-      return putTextBytes(target, at, bytes, from, from + (length[place] as number));
+      const from = start[place];
+      const bytes = buffers[chunkOf[place]];
+      return putTextBytes(target, at, bytes, from, from + length[place]);
     },
   };
 }

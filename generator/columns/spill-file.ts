@@ -70,7 +70,7 @@ export function makeSpool(file: string, buckets: number, isTagged: boolean): Spo
   let large: Buffer | undefined;
 
   function write(number: number, bytes: Buffer): void {
-    const bucket = all[number] as Bucket;
+    const bucket = all[number];
     try {
       for (let at = 0; at < bytes.length; ) {
         at += writeSync(descriptor, bytes, at, bytes.length - at, fileEnd + at);
@@ -85,27 +85,27 @@ export function makeSpool(file: string, buckets: number, isTagged: boolean): Spo
   }
 
   function flush(number: number): void {
-    const length = buffered[number] as number;
+    const length = buffered[number];
     const start = number * extentBytes;
     if (length > 0) write(number, slab.subarray(start, start + length));
     buffered[number] = 0;
   }
 
   return {
-    endOf: (number) => (all[number] as Bucket).size + (buffered[number] as number),
+    endOf: (number) => all[number].size + buffered[number],
     get buffer() {
       return large ?? slab;
     },
     begin(number, most) {
       // No piece spans two extents.
-      if (TAG_BYTES + most > extentBytes - (buffered[number] as number)) flush(number);
+      if (TAG_BYTES + most > extentBytes - buffered[number]) flush(number);
       large = TAG_BYTES + most > extentBytes ? Buffer.allocUnsafeSlow(TAG_BYTES + most) : undefined;
-      const start = large ? 0 : number * extentBytes + (buffered[number] as number);
+      const start = large ? 0 : number * extentBytes + buffered[number];
       return isTagged ? start + TAG_BYTES : start;
     },
     end(number, end, tag = 0) {
       const buffer = large ?? slab;
-      const start = large ? 0 : number * extentBytes + (buffered[number] as number);
+      const start = large ? 0 : number * extentBytes + buffered[number];
       if (isTagged) {
         writeNumber(buffer, start, tag);
         writeNumber(buffer, start + 4, end - start - TAG_BYTES);
@@ -131,11 +131,11 @@ let shared = Buffer.alloc(0);
 
 /** The bytes of a whole bucket, until the next is read. */
 function readBucket({ file, descriptor, buckets }: SpoolContent, number: number): Buffer {
-  const { positions, starts, size } = buckets[number] as Bucket;
+  const { positions, starts, size } = buckets[number];
   if (shared.length < size) shared = Buffer.allocUnsafeSlow(Math.ceil(size * 1.25));
   const bytes = shared.subarray(0, size);
   positions.forEach((position, extent) => {
-    const start = starts[extent] as number;
+    const start = starts[extent];
     readFully(file, descriptor, bytes, start, (starts[extent + 1] ?? size) - start, position);
   });
   return bytes;
@@ -154,15 +154,15 @@ export function openSpool(content: SpoolContent): SpoolReader {
   let loaded: { number: number; bytes: Buffer } | undefined;
   return {
     copy(number, start, length, target, at) {
-      const { positions, starts, size } = buckets[number] as Bucket;
+      const { positions, starts, size } = buckets[number];
       if (size <= LARGEST_LOADED) {
         if (loaded?.number !== number) loaded = { number, bytes: readBucket(content, number) };
         loaded.bytes.copy(target, at, start, start + length);
         return;
       }
       const extent = lastAtOrBelow(starts, start);
-      const within = start - (starts[extent] as number);
-      readFully(file, descriptor, target, at, length, (positions[extent] as number) + within);
+      const within = start - starts[extent];
+      readFully(file, descriptor, target, at, length, positions[extent] + within);
     },
   };
 }
@@ -191,11 +191,11 @@ export function readTagged(
   let pieces = 0;
   for (let at = 0; at < bytes.length; pieces++) {
     const next = bytes.readUInt32LE(at) - firstTag + 1;
-    first[next] = (first[next] as number) + 1;
+    first[next] = first[next] + 1;
     at += TAG_BYTES + bytes.readUInt32LE(at + 4);
   }
   for (let tag = 1; tag <= tags; tag++) {
-    first[tag] = (first[tag] as number) + (first[tag - 1] as number);
+    first[tag] = first[tag] + first[tag - 1];
   }
   const next = first.slice();
   const start = new Uint32Array(pieces);
@@ -203,7 +203,7 @@ export function readTagged(
   for (let at = 0; at < bytes.length; ) {
     const tag = bytes.readUInt32LE(at) - firstTag;
     const pieceLength = bytes.readUInt32LE(at + 4);
-    const place = next[tag] as number;
+    const place = next[tag];
     next[tag] = place + 1;
     start[place] = at + TAG_BYTES;
     length[place] = pieceLength;
@@ -217,7 +217,7 @@ function lastAtOrBelow(starts: readonly number[], value: number): number {
   let to = starts.length - 1;
   while (from < to) {
     const middle = (from + to + 1) >>> 1;
-    if ((starts[middle] as number) <= value) from = middle;
+    if (starts[middle] <= value) from = middle;
     else to = middle - 1;
   }
   return from;

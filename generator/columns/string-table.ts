@@ -34,7 +34,7 @@ export function makeTextNumbers(): TextNumbers {
       pool.copy(larger, 0, 0, used);
       pool = larger;
     }
-    for (let at = from; at < to; at++) pool[used++] = bytes[at] as number;
+    for (let at = from; at < to; at++) pool[used++] = bytes[at];
     start.push(used);
     const entry = hashes.push(hash);
     if (entry * 2 > slots.length) slots = doubledSlots(slots, hashes);
@@ -43,8 +43,8 @@ export function makeTextNumbers(): TextNumbers {
   }
 
   function isAt(number: number, bytes: Uint8Array, from: number, to: number): boolean {
-    const first = start[number] as number;
-    if ((start[number + 1] as number) - first !== to - from) return false;
+    const first = start[number];
+    if (start[number + 1] - first !== to - from) return false;
     for (let at = from; at < to; at++) if (pool[first + at - from] !== bytes[at]) return false;
     return true;
   }
@@ -53,7 +53,7 @@ export function makeTextNumbers(): TextNumbers {
     let hash = 0;
     let bits = 0;
     for (let at = from; at < to; at++) {
-      const byte = bytes[at] as number;
+      const byte = bytes[at];
       bits |= byte;
       hash = Math.imul(hash ^ byte, 0x01000193);
     }
@@ -61,7 +61,7 @@ export function makeTextNumbers(): TextNumbers {
     hash ^= hash >>> 15;
     const mask = slots.length - 1;
     for (let slot = hash & mask; slots[slot] !== 0; slot = (slot + 1) & mask) {
-      const number = (slots[slot] as number) - 1;
+      const number = slots[slot] - 1;
       if (hashes[number] === hash && isAt(number, bytes, from, to)) return number;
     }
     return add(hash, bytes, from, to);

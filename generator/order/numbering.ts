@@ -36,14 +36,14 @@ export function orderGames(platforms: readonly Platform[], games: Games): Uint32
     (a, b) => (a < b ? -1 : 1),
   );
   const kept = keptPlaces(platformOf.subarray(0, games.rows));
-  const orderOfPlatform = kept.map((place) => slugOrder[platformOf[place] as number] as number);
+  const orderOfPlatform = kept.map((place) => slugOrder[platformOf[place]]);
   const order = orderTitles(
     Array.from(kept, titleAt),
-    (a, b) => (orderOfPlatform[a] as number) - (orderOfPlatform[b] as number) || a - b,
+    (a, b) => orderOfPlatform[a] - orderOfPlatform[b] || a - b,
   );
   const placeOfRank = numbers(Uint32Array, order.length);
   order.forEach((at, rank) => {
-    placeOfRank[rank] = kept[at] as number;
+    placeOfRank[rank] = kept[at];
   });
   return placeOfRank;
 }
@@ -57,7 +57,7 @@ export function numberRecords(
 ): Numbering {
   const gameCount = placeOfRank.length;
   const firstGame = startsOf(
-    placeOfRank.map((place) => games.platform[place] as number),
+    placeOfRank.map((place) => games.platform[place]),
     platforms.length,
   );
   const next = firstGame.slice();
@@ -65,8 +65,8 @@ export function numberRecords(
   const numberOfGame = numbers(Uint32Array, games.rows);
   const rankOfGame = numbers(Uint32Array, gameCount);
   placeOfRank.forEach((place, rank) => {
-    const platform = games.platform[place] as number;
-    const number = next[platform] as number;
+    const platform = games.platform[place];
+    const number = next[platform];
     next[platform] = number + 1;
     placeOfGame[number] = place;
     numberOfGame[place] = number;
@@ -74,13 +74,13 @@ export function numberRecords(
   });
 
   const published = keptPlaces(covers.game.subarray(0, covers.rows));
-  const gameOf = published.map((place) => numberOfGame[covers.game[place] as number] as number);
+  const gameOf = published.map((place) => numberOfGame[covers.game[place]]);
   const firstCover = startsOf(gameOf, gameCount);
   const nextCover = firstCover.slice();
   const placeOfCover = numbers(Uint32Array, published.length);
   published.forEach((place, i) => {
-    const game = gameOf[i] as number;
-    const number = nextCover[game] as number;
+    const game = gameOf[i];
+    const number = nextCover[game];
     nextCover[game] = number + 1;
     placeOfCover[number] = place;
   });
@@ -109,12 +109,12 @@ function orderCovers(covers: Covers, placeOfCover: Uint32Array, firstCover: Uint
   const typeOrder = orderOfValues(covers.types);
   const { region, type } = covers;
   const compareCovers = (a: number, b: number) =>
-    (regionOrder[region[a] as number] as number) - (regionOrder[region[b] as number] as number) ||
-    (typeOrder[type[a] as number] as number) - (typeOrder[type[b] as number] as number) ||
+    regionOrder[region[a]] - regionOrder[region[b]] ||
+    typeOrder[type[a]] - typeOrder[type[b]] ||
     a - b;
   for (let game = 0; game + 1 < firstCover.length; game++) {
-    const from = firstCover[game] as number;
-    const to = firstCover[game + 1] as number;
+    const from = firstCover[game];
+    const to = firstCover[game + 1];
     if (to - from > FEW) placeOfCover.subarray(from, to).sort(compareCovers);
     else insertionSort(placeOfCover, from, to, compareCovers);
   }
@@ -128,10 +128,10 @@ function insertionSort(
   compare: (a: number, b: number) => number,
 ): void {
   for (let at = from + 1; at < to; at++) {
-    const value = values[at] as number;
+    const value = values[at];
     let before = at - 1;
-    for (; before >= from && compare(values[before] as number, value) > 0; before--) {
-      values[before + 1] = values[before] as number;
+    for (; before >= from && compare(values[before], value) > 0; before--) {
+      values[before + 1] = values[before];
     }
     values[before + 1] = value;
   }
@@ -150,11 +150,11 @@ function keptPlaces(column: Uint32Array): Uint32Array {
 export function startsOf(groupOf: Uint32Array, groups: number): Uint32Array {
   const starts = numbers(Uint32Array, groups + 1);
   for (let i = 0; i < groupOf.length; i++) {
-    const next = (groupOf[i] as number) + 1;
-    starts[next] = (starts[next] as number) + 1;
+    const next = groupOf[i] + 1;
+    starts[next] = starts[next] + 1;
   }
   for (let group = 1; group <= groups; group++) {
-    starts[group] = (starts[group] as number) + (starts[group - 1] as number);
+    starts[group] = starts[group] + starts[group - 1];
   }
   return starts;
 }
@@ -172,7 +172,7 @@ function orderOf<T>(values: readonly T[], compare: (a: T, b: T) => number): Uint
   const order = new Uint32Array(values.length);
   values
     .map((_, place) => place)
-    .sort((a, b) => compare(values[a] as T, values[b] as T))
+    .sort((a, b) => compare(values[a], values[b]))
     .forEach((place, rank) => {
       order[place] = rank;
     });

@@ -39,7 +39,7 @@ export function orderTitles(
     return left < right ? -1 : left > right ? 1 : tieOrder(a, b);
   });
   const compare = (a: number, b: number) =>
-    collator.compare(titles[a] as string, titles[b] as string) || tieOrder(a, b);
+    collator.compare(titles[a], titles[b]) || tieOrder(a, b);
   others.sort(compare);
   return merge(simple, others, compare);
 }
@@ -57,13 +57,13 @@ function merge(
     let high = left.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (compare(left[middle] as number, right[r] as number) < 0) low = middle + 1;
+      if (compare(left[middle], right[r]) < 0) low = middle + 1;
       else high = middle;
     }
-    for (; l < low; l++) merged[l + r] = left[l] as number;
-    merged[l + r] = right[r] as number;
+    for (; l < low; l++) merged[l + r] = left[l];
+    merged[l + r] = right[r];
   }
-  for (; l < left.length; l++) merged[l + right.length] = left[l] as number;
+  for (; l < left.length; l++) merged[l + right.length] = left[l];
   return merged;
 }
 
@@ -73,7 +73,7 @@ function merge(
  */
 function makeKeys(collator: Intl.Collator): (title: string) => string | undefined {
   const weights = weighAscii(collator);
-  const digitWeight = weights[ZERO] as number;
+  const digitWeight = weights[ZERO];
   let key = Buffer.alloc(4096);
   return (title) => {
     if (key.length < title.length * 2) key = Buffer.alloc(title.length * 4);
@@ -82,7 +82,7 @@ function makeKeys(collator: Intl.Collator): (title: string) => string | undefine
       const code = title.charCodeAt(i);
       if (code < FIRST_PRINTABLE || code > LAST_PRINTABLE) return undefined;
       if (code < ZERO || code > NINE) {
-        key[end++] = weights[code] as number;
+        key[end++] = weights[code];
         continue;
       }
       // A number: longer ones are larger once the zeros in front are gone.

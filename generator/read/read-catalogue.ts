@@ -268,7 +268,7 @@ export async function readFiles(
     const cover = findId(covers.ids, covers.rows, coverId, lastCover);
     if (cover < 0) throw new check.RowFault('the cover does not exist', valueAt(row, 1));
     lastCover = cover;
-    const number = numberOfCover[cover] as number;
+    const number = numberOfCover[cover];
     if (number === LEFT_OUT) return;
     const url = oddUrlAt(row, 7, files_url, note);
     const bucket = Math.floor(number / COVERS_PER_BUCKET);

@@ -16,8 +16,8 @@ export function intern(): Interned {
   const numbers = makeTextNumbers();
   return {
     numberAt(row, column, name, note) {
-      const from = row.start[column] as number;
-      const to = row.end[column] as number;
+      const from = row.start[column];
+      const to = row.end[column];
       if (row.kind[column] === Kind.TEXT && from < to) {
         const number = numbers.numberOfBytes(row.bytes, from, to);
         if (number >= 0) return number + 1;

@@ -99,7 +99,7 @@ const days = new Map<number, number>();
 export function checkOptionalTime(row: RowView, column: number, name: string): number {
   if (row.kind[column] === Kind.NULL) return Number.NaN;
   let { bytes } = row;
-  let from = row.start[column] as number;
+  let from = row.start[column];
   if (!isUsualTime(row, column)) {
     const value = valueAt(row, column);
     if (isZeroTime(value)) return Number.NaN;
@@ -121,11 +121,11 @@ function isZeroTime(value: Value): boolean {
 }
 
 function isUsualTime({ bytes, kind, start, end }: RowView, column: number): boolean {
-  const from = start[column] as number;
-  const length = (end[column] as number) - from;
+  const from = start[column];
+  const length = end[column] - from;
   if (kind[column] !== Kind.TEXT || length !== USUAL_TIME.length) return false;
   for (let i = 0; i < length; i++) {
-    const byte = bytes[from + i] as number;
+    const byte = bytes[from + i];
     const isDigit = byte >= ZERO && byte <= ZERO + 9;
     if (USUAL_TIME[i] === ZERO ? !isDigit : byte !== USUAL_TIME[i]) return false;
   }
@@ -134,8 +134,7 @@ function isUsualTime({ bytes, kind, start, end }: RowView, column: number): bool
 
 /** @returns NaN for a time that does not exist */
 function secondsAt(bytes: Buffer, from: number): number {
-  const two = (at: number) =>
-    ((bytes[from + at] as number) - ZERO) * 10 + (bytes[from + at + 1] as number) - ZERO;
+  const two = (at: number) => (bytes[from + at] - ZERO) * 10 + bytes[from + at + 1] - ZERO;
   const date = (two(0) * 100 + two(2)) * 10_000 + two(5) * 100 + two(8);
   let day = days.get(date);
   if (day === undefined) {

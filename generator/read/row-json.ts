@@ -20,7 +20,7 @@ const ZERO = 0x30;
 export function bytesOf({ kind, start, end }: RowView): number {
   let bytes = 0;
   for (let column = 0; column < kind.length; column++) {
-    if (kind[column] !== Kind.NULL) bytes += (end[column] as number) - (start[column] as number);
+    if (kind[column] !== Kind.NULL) bytes += end[column] - start[column];
   }
   return bytes;
 }
@@ -28,7 +28,7 @@ export function bytesOf({ kind, start, end }: RowView): number {
 /** Whether a value is just this text, which is of ASCII. */
 export function isText(row: RowView, column: number, text: string): boolean {
   if (row.kind[column] !== Kind.TEXT) return valueAt(row, column) === text;
-  return equalsAscii(text, row.bytes, row.start[column] as number, row.end[column] as number);
+  return equalsAscii(text, row.bytes, row.start[column], row.end[column]);
 }
 
 /** Writes a text that may be unknown; an empty one is. @returns where it ends */
@@ -40,8 +40,8 @@ export function putTextAt(
   name: string,
   note: Note,
 ): number {
-  const from = row.start[column] as number;
-  const to = row.end[column] as number;
+  const from = row.start[column];
+  const to = row.end[column];
   if (row.kind[column] === Kind.TEXT && from < to) {
     const end = putPlainText(target, at, row.bytes, from, to);
     if (end >= 0) return end;
@@ -62,9 +62,9 @@ export function putCountAt(
   column: number,
   name: string,
 ): number {
-  const from = row.start[column] as number;
+  const from = row.start[column];
   // Neither a sign nor zeros before it.
-  if (row.kind[column] === Kind.INTEGER && (row.bytes[from] as number) > ZERO) {
+  if (row.kind[column] === Kind.INTEGER && row.bytes[from] > ZERO) {
     return putBytes(target, at, row.bytes, from, row.end[column]);
   }
   return putInteger(target, at, checkOptionalCount(valueAt(row, column), name));
@@ -81,8 +81,8 @@ for (const character of './') PLAIN_IN_PATH[character.charCodeAt(0)] = 2;
 function isPlainPath({ bytes, kind, start, end }: RowView, column: number): boolean {
   if (kind[column] !== Kind.TEXT) return false;
   let last = 2;
-  for (let at = start[column] as number; at < (end[column] as number); at++) {
-    const use = PLAIN_IN_PATH[bytes[at] as number] as number;
+  for (let at = start[column]; at < end[column]; at++) {
+    const use = PLAIN_IN_PATH[bytes[at]];
     if (use === 0 || (use === 2 && last === 2)) return false;
     last = use;
   }

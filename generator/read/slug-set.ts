@@ -19,9 +19,9 @@ export function makeSlugSet({ chunks, columns: texts }: Texts): SlugSet {
   let taken = 0;
 
   function isAt(place: number, slug: string): boolean {
-    const chunk = chunks[texts.chunkOf[place] as number] as Uint8Array;
-    const from = texts.start[place] as number;
-    return equalsAscii(slug, chunk, from, from + (texts.length[place] as number));
+    const chunk = chunks[texts.chunkOf[place]];
+    const from = texts.start[place];
+    return equalsAscii(slug, chunk, from, from + texts.length[place]);
   }
 
   return {
@@ -30,7 +30,7 @@ export function makeSlugSet({ chunks, columns: texts }: Texts): SlugSet {
       const mask = slots.length - 1;
       let slot = hash & mask;
       for (; slots[slot] !== 0; slot = (slot + 1) & mask) {
-        const other = (slots[slot] as number) - 1;
+        const other = slots[slot] - 1;
         if (known.platform[other] === platform && isAt(other, slug)) return false;
       }
       reserve(place);

@@ -31,8 +31,8 @@ export function* encodeMiniSearch(
   yield* joined(documents, (rank) => `"${rank}":[${wordCounts[rank]}]`);
   yield `},"averageFieldLength":${JSON.stringify(documents > 0 ? [average] : [])},"storedFields":{},"dirtCount":0,"index":[`;
   yield* joined(textCount(postings), (place) => {
-    const from = postings.ranksStart[place] as number;
-    const to = postings.ranksStart[place + 1] as number;
+    const from = postings.ranksStart[place];
+    const to = postings.ranksStart[place + 1];
     let entry = `\n[${JSON.stringify(textAt(postings, place))},{"0":{`;
     for (let at = from; at < to; at++) {
       entry += `${at > from ? ',' : ''}"${postings.ranks[at]}":${frequencies[at]}`;

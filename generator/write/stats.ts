@@ -24,12 +24,12 @@ export function gatherStatistics(
 ): Statistics {
   let latest = Number.NEGATIVE_INFINITY;
   for (const place of placeOfCover) {
-    const time = covers.approvedAt[place] as number;
+    const time = covers.approvedAt[place];
     if (time > latest) latest = time;
   }
   let gamesWithCovers = 0;
   for (let game = 0; game < placeOfGame.length; game++) {
-    if ((firstCover[game + 1] as number) > (firstCover[game] as number)) gamesWithCovers++;
+    if (firstCover[game + 1] > firstCover[game]) gamesWithCovers++;
   }
   const counts = {
     platforms: platforms.length,
@@ -40,9 +40,9 @@ export function gatherStatistics(
   const latestCoverAt = encodeTime(latest === Number.NEGATIVE_INFINITY ? Number.NaN : latest);
   const top = platforms
     .map(({ slug, name }, platform) => {
-      const first = firstGame[platform] as number;
-      const end = firstGame[platform + 1] as number;
-      const ofPlatform = (firstCover[end] as number) - (firstCover[first] as number);
+      const first = firstGame[platform];
+      const end = firstGame[platform + 1];
+      const ofPlatform = firstCover[end] - firstCover[first];
       return { slug, name, games: end - first, covers: ofPlatform };
     })
     .sort((a, b) => b.covers - a.covers || (a.slug < b.slug ? -1 : 1))
@@ -71,11 +71,11 @@ function countBy(
 ): [value: string | null, count: number][] {
   const counts = new Uint32Array(values.length);
   for (const place of placeOfCover) {
-    const value = column[place] as number;
-    counts[value] = (counts[value] as number) + 1;
+    const value = column[place];
+    counts[value] = counts[value] + 1;
   }
   return values
-    .map((value, number): [string | null, number] => [value, counts[number] as number])
+    .map((value, number): [string | null, number] => [value, counts[number]])
     .filter(([, count]) => count > 0)
     .sort(([a, left], [b, right]) => right - left || ((a ?? '\uffff') < (b ?? '\uffff') ? -1 : 1));
 }

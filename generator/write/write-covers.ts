@@ -52,21 +52,21 @@ export async function writeCoverPacks(
   const files = makeFileCopier(fileSpool, placeOfCover.length);
   const written: ManifestFile[] = [];
   for (const platform of takeFrom(queue, end)) {
-    const { slug, name } = platforms[platform] as Platform;
+    const { slug, name } = platforms[platform];
     const reference = Buffer.from(encodePlatformRef(slug, name));
-    const from = firstCover[firstGame[platform] as number] as number;
-    const to = firstCover[firstGame[platform + 1] as number] as number;
-    let game = (firstGame[platform] as number) - 1;
+    const from = firstCover[firstGame[platform]];
+    const to = firstCover[firstGame[platform + 1]];
+    let game = firstGame[platform] - 1;
     let gameMember: Uint8Array = new Uint8Array();
     const pack = writePack(dir, coversPack(slug), from, to, columns, (writer, number) => {
       // Covers come in the order of their games.
-      if (number >= (firstCover[game + 1] as number)) {
-        while (number >= (firstCover[game + 1] as number)) game++;
-        gameMember = coverGame(placeOfGame[game] as number, reference);
+      if (number >= firstCover[game + 1]) {
+        while (number >= firstCover[game + 1]) game++;
+        gameMember = coverGame(placeOfGame[game], reference);
       }
-      const place = placeOfCover[number] as number;
-      const ofRegion = regions[region[place] as number] as Buffer;
-      const ofType = types[type[place] as number] as Buffer;
+      const place = placeOfCover[number];
+      const ofRegion = regions[region[place]];
+      const ofType = types[type[place]];
       const members = ofRegion.length + ofType.length + gameMember.length;
       writer.reserve(FIXED_BYTES + members + files.seek(number));
       const { buffer } = writer;
@@ -77,7 +77,7 @@ export async function writeCoverPacks(
       end = putAscii(buffer, end, ',"type":');
       end = putBytes(buffer, end, ofType);
       end = putAscii(buffer, end, ',"approved_at":');
-      end = putText(buffer, end, encodeTime(approvedAt[place] as number));
+      end = putText(buffer, end, encodeTime(approvedAt[place]));
       end = putAscii(buffer, end, ',"game":');
       end = putBytes(buffer, end, gameMember);
       end = putAscii(buffer, end, ',"files":[');
@@ -112,10 +112,10 @@ function makeFileCopier(spool: SpoolContent, covers: number): FileCopier {
         loaded = bucket;
       }
       const { first, length } = pieces;
-      from = first[cover - firstCover] as number;
-      to = first[cover - firstCover + 1] as number;
+      from = first[cover - firstCover];
+      to = first[cover - firstCover + 1];
       let most = 0;
-      for (let piece = from; piece < to; piece++) most += (length[piece] as number) + 1;
+      for (let piece = from; piece < to; piece++) most += length[piece] + 1;
       return most;
     },
     copy(target, at) {
@@ -124,8 +124,8 @@ function makeFileCopier(spool: SpoolContent, covers: number): FileCopier {
       let end = at;
       for (let piece = from; piece < to; piece++) {
         if (piece > from) target[end++] = COMMA;
-        const begin = start[piece] as number;
-        end += bytes.copy(target, end, begin, begin + (length[piece] as number));
+        const begin = start[piece];
+        end += bytes.copy(target, end, begin, begin + length[piece]);
       }
       return end;
     },
@@ -165,9 +165,9 @@ export function writeCoverIndex(
   // Places ascend with ids.
   for (let place = 0; place < covers.rows; place++) {
     if (numberOfCover[place] === LEFT_OUT) continue;
-    idHigh[at] = covers.ids.high[place] as number;
-    idLow[at] = covers.ids.low[place] as number;
-    coverOfId[at++] = numberOfCover[place] as number;
+    idHigh[at] = covers.ids.high[place];
+    idLow[at] = covers.ids.low[place];
+    coverOfId[at++] = numberOfCover[place];
   }
   const all: CoverColumns = { ...columns, idHigh, idLow, coverOfId };
   return writeWhole(dir, COVER_INDEX, encodeColumns(all));

@@ -32,15 +32,15 @@ export async function writeGames(
   for (const [platform, { slug, name }] of platforms.entries()) {
     const reference = encodePlatformRef(slug, name);
     const tail = Buffer.from(encodeGameTail(reference, platformUrl(settings, slug)));
-    const from = firstGame[platform] as number;
-    const to = firstGame[platform + 1] as number;
+    const from = firstGame[platform];
+    const to = firstGame[platform + 1];
     const pack = writePack(dir, gamesPack(slug), from, to, columns, (writer, number) => {
-      const place = placeOfGame[number] as number;
-      const covers = (firstCover[number + 1] as number) - (firstCover[number] as number);
-      const head = headLength[place] as number;
+      const place = placeOfGame[number];
+      const covers = firstCover[number + 1] - firstCover[number];
+      const head = headLength[place];
       writer.reserve(head + FIXED_BYTES + tail.length + slugs.lengthOf(place));
       const { buffer } = writer;
-      spool.copy(platform, headStart[place] as number, head, buffer, writer.at);
+      spool.copy(platform, headStart[place], head, buffer, writer.at);
       let end = putAscii(buffer, writer.at + head, ',"cover_count":');
       end = putInteger(buffer, end, covers);
       end = putBytes(buffer, end, tail);
@@ -65,22 +65,22 @@ function writeIndex(
   const slugStart = new Uint32Array(count + 1);
   for (let number = 0; number < count; number++) {
     // Slugs are ASCII: bytes and characters are the same.
-    const length = slugs.lengthOf(placeOfGame[number] as number);
-    slugStart[number + 1] = (slugStart[number] as number) + length;
+    const length = slugs.lengthOf(placeOfGame[number]);
+    slugStart[number + 1] = slugStart[number] + length;
   }
-  const slugText = new Uint8Array(slugStart[count] as number);
+  const slugText = new Uint8Array(slugStart[count]);
   for (let number = 0; number < count; number++) {
-    slugs.put(slugText, slugStart[number] as number, placeOfGame[number] as number);
+    slugs.put(slugText, slugStart[number], placeOfGame[number]);
   }
-  const platformOf = (number: number) => games.platform[placeOfGame[number] as number] as number;
+  const platformOf = (number: number) => games.platform[placeOfGame[number]];
   const all: GameColumns = {
     ...columns,
     rank: rankOfGame,
-    gameOfRank: placeOfRank.map((place) => numberOfGame[place] as number),
+    gameOfRank: placeOfRank.map((place) => numberOfGame[place]),
     firstCover,
     slugStart,
     slugText,
-    slots: makeSlots(count, platformOf, (number) => slugAt(placeOfGame[number] as number)),
+    slots: makeSlots(count, platformOf, (number) => slugAt(placeOfGame[number])),
   };
   return writeWhole(dir, GAME_INDEX, encodeColumns(all));
 }

@@ -30,10 +30,10 @@ export async function writePlatforms(
   const writer = writeFile(dir, PLATFORMS);
   writer.add(listHead(platforms.length));
   platforms.forEach(({ slug, name }, platform) => {
-    const first_game = firstGame[platform] as number;
-    const games = (firstGame[platform + 1] as number) - first_game;
-    const first_cover = firstCover[first_game] as number;
-    const covers = (firstCover[first_game + games] as number) - first_cover;
+    const first_game = firstGame[platform];
+    const games = firstGame[platform + 1] - first_game;
+    const first_cover = firstCover[first_game];
+    const covers = firstCover[first_game + games] - first_cover;
     const record = encodePlatform(slug, name, games, covers, platformUrl(settings, slug));
     if (platform > 0) writer.add(RECORD_SEPARATOR);
     const offset = writer.end();
@@ -63,10 +63,10 @@ export async function writeRecentCovers(
   writer.add(listHead(recent.length));
   recent.forEach((number, at) => {
     if (at > 0) writer.add(RECORD_SEPARATOR);
-    const game = covers.game[placeOfCover[number] as number] as number;
-    const { slug } = platforms[games.platform[game] as number] as Platform;
-    const offset = columns.offset[number] as number;
-    writer.add(readPiece(dir, coversPack(slug), offset, columns.length[number] as number));
+    const game = covers.game[placeOfCover[number]];
+    const { slug } = platforms[games.platform[game]];
+    const offset = columns.offset[number];
+    writer.add(readPiece(dir, coversPack(slug), offset, columns.length[number]));
   });
   writer.add(listTail(recent.length));
   return writer.finish();
@@ -74,10 +74,9 @@ export async function writeRecentCovers(
 
 /** The numbers of the covers of the list, in its order. */
 function findRecent({ approvedAt }: Covers, placeOfCover: Uint32Array): number[] {
-  const timeOf = (number: number) => approvedAt[placeOfCover[number] as number] as number;
+  const timeOf = (number: number) => approvedAt[placeOfCover[number]];
   const isNewer = (a: number, b: number) =>
-    timeOf(a) > timeOf(b) ||
-    (timeOf(a) === timeOf(b) && (placeOfCover[a] as number) > (placeOfCover[b] as number));
+    timeOf(a) > timeOf(b) || (timeOf(a) === timeOf(b) && placeOfCover[a] > placeOfCover[b]);
   const recent: number[] = [];
   for (let number = 0; number < placeOfCover.length; number++) {
     const time = timeOf(number);

@@ -41,14 +41,14 @@ export async function writeSearch(
   // As MiniSearch counts: the number of different words of each title.
   const wordCounts = new Uint16Array(ranks);
   for (let rank = 0; rank < ranks; rank++) {
-    const place = placeOfRank[rank] as number;
+    const place = placeOfRank[rank];
     let different = 0;
-    const title = chunks[titles.chunkOf[place] as number] as Uint8Array;
-    const from = titles.start[place] as number;
-    const count = readAsciiWords(title, from, from + (titles.length[place] as number), ascii);
+    const title = chunks[titles.chunkOf[place]];
+    const from = titles.start[place];
+    const count = readAsciiWords(title, from, from + titles.length[place], ascii);
     let start = 0;
     for (let word = 0; word < count; word++) {
-      const end = ascii.end[word] as number;
+      const end = ascii.end[word];
       if (words.add(words.numbers.numberOfBytes(ascii.bytes, start, end), rank)) different++;
       start = end;
     }
@@ -60,14 +60,14 @@ export async function writeSearch(
       }
     }
     wordCounts[rank] = different;
-    const genre = games.genresOf[place] as number;
+    const genre = games.genresOf[place];
     if (games.genres[genre] !== null) genres.add(genreNumber(genre), rank);
   }
   const { years, yearOfRank, ranksByYear, yearStart } = orderByYear(games, placeOfRank);
   const builtWords = words.build();
   const pathOf = (rank: number) => {
-    const place = placeOfRank[rank] as number;
-    return `${platforms[games.platform[place] as number]?.slug}/${slugAt(place)}`;
+    const place = placeOfRank[rank];
+    return `${platforms[games.platform[place]]?.slug}/${slugAt(place)}`;
   };
   const columns = searchColumns({
     games: ranks,
@@ -142,27 +142,25 @@ function postingsBuilder(): PostingsBuilder {
     },
     build() {
       const texts = numbers.texts();
-      const inOrder = [...texts.keys()].sort((a, b) =>
-        (texts[a] as string) < (texts[b] as string) ? -1 : 1,
-      );
+      const inOrder = [...texts.keys()].sort((a, b) => (texts[a] < texts[b] ? -1 : 1));
       const orderOf = new Uint32Array(texts.length);
       inOrder.forEach((number, order) => {
         orderOf[number] = order;
       });
-      const orders = textOf.subarray(0, pairs).map((number) => orderOf[number] as number);
+      const orders = textOf.subarray(0, pairs).map((number) => orderOf[number]);
       const ranksStart = startsOf(orders, texts.length);
       const next = ranksStart.slice();
       const ranks = new Uint32Array(pairs);
       const frequencies = new Uint8Array(pairs).fill(1);
       for (let pair = 0; pair < pairs; pair++) {
-        const order = orders[pair] as number;
-        const at = next[order] as number;
+        const order = orders[pair];
+        const at = next[order];
         next[order] = at + 1;
-        ranks[at] = rankOf[pair] as number;
+        ranks[at] = rankOf[pair];
         const frequency = frequent.get(pair);
         if (frequency !== undefined) frequencies[at] = frequency;
       }
-      const ordered = inOrder.map((number) => texts[number] as string);
+      const ordered = inOrder.map((number) => texts[number]);
       return { postings: { ...encodeTexts(ordered), ranks, ranksStart }, frequencies };
     },
   };
@@ -177,11 +175,11 @@ function doubled(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
 function encodeTexts(texts: readonly string[]): Pick<Postings, 'text' | 'textStart'> {
   const textStart = new Uint32Array(texts.length + 1);
   texts.forEach((text, i) => {
-    textStart[i + 1] = (textStart[i] as number) + text.length;
+    textStart[i + 1] = textStart[i] + text.length;
   });
-  const text = new Uint16Array(textStart[texts.length] as number);
+  const text = new Uint16Array(textStart[texts.length]);
   texts.forEach((value, i) => {
-    const start = textStart[i] as number;
+    const start = textStart[i];
     for (let at = 0; at < value.length; at++) text[start + at] = value.charCodeAt(at);
   });
   return { text, textStart };
@@ -205,13 +203,9 @@ function coverPostings(
   const builder = postingsBuilder();
   const numberOf = foldedNumbers(builder, values);
   for (let rank = 0; rank < placeOfRank.length; rank++) {
-    const game = numberOfGame[placeOfRank[rank] as number] as number;
-    for (
-      let cover = firstCover[game] as number;
-      cover < (firstCover[game + 1] as number);
-      cover++
-    ) {
-      const value = column[placeOfCover[cover] as number] as number;
+    const game = numberOfGame[placeOfRank[rank]];
+    for (let cover = firstCover[game]; cover < firstCover[game + 1]; cover++) {
+      const value = column[placeOfCover[cover]];
       if (values[value] !== null) builder.add(numberOf(value), rank);
     }
   }
@@ -219,7 +213,7 @@ function coverPostings(
 }
 
 function orderByYear({ year: yearOf }: Games, placeOfRank: Uint32Array) {
-  const yearAt = (place: number) => yearOf[place] as number;
+  const yearAt = (place: number) => yearOf[place];
   const known = new Set<number>();
   for (const place of placeOfRank) if (yearAt(place) !== NO_YEAR) known.add(yearAt(place));
   const years = Int32Array.from(known).sort();
@@ -232,7 +226,7 @@ function orderByYear({ year: yearOf }: Games, placeOfRank: Uint32Array) {
   const next = yearStart.slice();
   const ranksByYear = new Uint32Array(placeOfRank.length);
   yearOfRank.forEach((year, rank) => {
-    const at = next[year] as number;
+    const at = next[year];
     next[year] = at + 1;
     ranksByYear[at] = rank;
   });

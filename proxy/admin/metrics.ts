@@ -44,7 +44,7 @@ export function newCounts(): Float64Array {
 export function makeRequestCounts(counts: Float64Array): RequestCounts {
   const startOf = new Map(LABELS.map((label, place) => [label, place * LARGEST_STATUS]));
   const increment = (place: number) => {
-    counts[place] = (counts[place] as number) + 1;
+    counts[place] = counts[place] + 1;
   };
   return {
     count: (route, status) => increment((startOf.get(route) as number) + status),
@@ -64,8 +64,7 @@ export interface Metrics {
 export function makeMetrics(threads: readonly Float64Array[]): Metrics {
   const registry = new Registry();
   const registers = [registry];
-  const sumAt = (place: number) =>
-    threads.reduce((sum, counts) => sum + (counts[place] as number), 0);
+  const sumAt = (place: number) => threads.reduce((sum, counts) => sum + counts[place], 0);
   let readings: Readings | undefined;
 
   collectDefaultMetrics({ register: registry });
@@ -78,7 +77,7 @@ export function makeMetrics(threads: readonly Float64Array[]): Metrics {
       this.reset();
       for (let place = 0; place < HOT; place++) {
         const count = sumAt(place);
-        const route = LABELS[Math.floor(place / LARGEST_STATUS)] as RouteLabel;
+        const route = LABELS[Math.floor(place / LARGEST_STATUS)];
         if (count > 0) this.inc({ route, status: place % LARGEST_STATUS }, count);
       }
     },

@@ -26,7 +26,7 @@ export function checkPackFiles(
   queue: SharedQueue,
   end: QueueEnd,
 ): void {
-  for (const number of takeFrom(queue, end)) checkPack(dir, packs[number] as Pack, false);
+  for (const number of takeFrom(queue, end)) checkPack(dir, packs[number], false);
 }
 
 /**
@@ -56,8 +56,8 @@ export function checkPack(
 
   const rest = hashFile(dir, file, (bytes, from) => {
     for (; number < first + count && fault === undefined; number++) {
-      const offset = columns.offset[number] as number;
-      const next = offset + (columns.length[number] as number);
+      const offset = columns.offset[number];
+      const next = offset + columns.length[number];
       if (next - from > bytes.length) break;
       if (!isRight(bytes, from, offset, next)) {
         fault = `${file.path} does not hold record ${number} at byte ${offset}.`;

@@ -66,7 +66,7 @@ function gamePaths(index: RecordIndex): Numbers {
 function coverPaths({ covers: { idHigh, idLow, coverOfId } }: RecordIndex): Numbers {
   const numbers = new Map<string, number>();
   coverOfId.forEach((cover, place) => {
-    const id = (BigInt(idHigh[place] as number) << 32n) | BigInt(idLow[place] as number);
+    const id = (BigInt(idHigh[place]) << 32n) | BigInt(idLow[place]);
     numbers.set(`/covers/${id}`, cover);
   });
   return numbers;

@@ -52,7 +52,7 @@ describe('a key', () => {
   test.each(['', 'cck_', ' KEY', 'KEY ', 'KEY\n', 'KEYKEY', 'CCK_KEY', '\u{1f511}', '__proto__'])(
     'is not %j',
     (text) => {
-      expect(isWellFormedKey(text.replaceAll('KEY', keys[0] as string))).toBe(false);
+      expect(isWellFormedKey(text.replaceAll('KEY', keys[0]))).toBe(false);
     },
   );
 

@@ -56,7 +56,7 @@ function changedPlatforms(change: (list: PlatformEntry[]) => void): PlatformEntr
 
 const set = (entry: PlatformEntry | undefined, values: Partial<PlatformEntry>) =>
   Object.assign(entry as object, values);
-const largest = () => platforms.toSorted((a, b) => b.games - a.games)[0] as PlatformEntry;
+const largest = () => platforms.toSorted((a, b) => b.games - a.games)[0];
 const empty = () => platforms.find(({ games }) => games === 0) as PlatformEntry;
 /** Adds to an entry of a column. */
 const add = (column: Column | undefined, at: number, value: number) => {
@@ -245,7 +245,7 @@ test.each<[string, RegExp, SearchChange]>([
     /the texts of "words" do not ascend/,
     (of) => {
       // An empty text can only be the first.
-      const starts = of['words.textStart'] as Column;
+      const starts = of['words.textStart'];
       starts[2] = starts[1];
     },
   ],

@@ -27,7 +27,7 @@ function* damaged(file: Uint8Array): Generator<[isCut: boolean, file: Uint8Array
   const head = 16 + new DataView(file.buffer).getUint32(12, true);
   for (let bit = 0; bit < head * 8; bit++) {
     const flipped = file.slice();
-    flipped[bit >>> 3] = (flipped[bit >>> 3] as number) ^ (1 << (bit & 7));
+    flipped[bit >>> 3] = flipped[bit >>> 3] ^ (1 << (bit & 7));
     yield [false, flipped];
   }
 }

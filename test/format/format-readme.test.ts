@@ -46,7 +46,7 @@ const readme = readFileSync(path.join(ROOT, 'format/README.md'), 'utf8');
 function tablesOf(heading: string): string[][][] {
   const start = readme.indexOf(`\n${heading}\n`);
   if (start < 0) throw new Error(`format/README.md has no heading "${heading}".`);
-  const section = readme.slice(start + heading.length + 2).split(/^#/m, 1)[0] as string;
+  const section = readme.slice(start + heading.length + 2).split(/^#/m, 1)[0];
   return [...section.matchAll(/(?:^\|.*\n)+/gm)].map(([table]) => {
     const rows = table.trimEnd().split('\n').slice(2);
     return rows.map((row) =>
@@ -208,13 +208,13 @@ describe('its columns are', () => {
   ): [string, string, number][] {
     const own = new Map(columnsOf(file).map(([name, , length]) => [name, length]));
     return rows.map(([name, type, entries = '']) => {
-      const column = codesOf(name)[0] as string;
+      const column = codesOf(name)[0];
       const parts = /^(?:(\d) )?([A-Z])(?: \+ (\d))?$/.exec(entries);
       const length =
         parts === null
           ? (own.get(column) as number)
-          : Number(parts[1] ?? 1) * (counts[parts[2] as string] as number) + Number(parts[3] ?? 0);
-      return [column, codesOf(type)[0] as string, length];
+          : Number(parts[1] ?? 1) * counts[parts[2]] + Number(parts[3] ?? 0);
+      return [column, codesOf(type)[0], length];
     });
   }
 
@@ -240,7 +240,7 @@ describe('its columns are', () => {
         name.replace('L.', `${list}.`),
         ...rest,
       ]);
-      const texts = (found[`${list}.textStart`] as Column).length - 1;
+      const texts = found[`${list}.textStart`].length - 1;
       return columnsSaid(named, SEARCH_INDEX, { T: texts });
     });
     const years = (found.years as Column).length;
@@ -348,7 +348,7 @@ describe('its worked example', () => {
 
   test('prints what it says, in the folder that it names', () => {
     expect(textOf('sh')).toHaveLength(3);
-    const [, folder = ''] = /^cd (\S+)/.exec(textOf('sh')[0] as string) ?? [];
+    const [, folder = ''] = /^cd (\S+)/.exec(textOf('sh')[0]) ?? [];
     expect(runExample(folder)).toEqual(textOf('text'));
   });
 
@@ -361,7 +361,7 @@ describe('its worked example', () => {
     });
     const found = runExample(path.join(sample, CURRENT)).at(-1)?.trimEnd().split('\n') ?? [];
     expect(found[0]).toBe(shown.stdout);
-    expect(JSON.parse(found[0] as string).title).toBe('Chrono Trigger');
+    expect(JSON.parse(found[0]).title).toBe('Chrono Trigger');
     const [, taken = '', stored = ''] = found;
     expect(stored.replaceAll(' ', '')).toBe(taken);
     expect(hash('sha256', shown.stdout).slice(0, 16)).toBe(taken);

@@ -10,7 +10,7 @@ export function encodeFile(columns: NamedColumns): Uint8Array {
 /** Where texts of these lengths start, one behind another; one entry more than lengths. */
 export function startsOf(lengths: readonly number[]): Uint32Array {
   const starts = new Uint32Array(lengths.length + 1);
-  for (const [i, length] of lengths.entries()) starts[i + 1] = (starts[i] as number) + length;
+  for (const [i, length] of lengths.entries()) starts[i + 1] = starts[i] + length;
   return starts;
 }
 

@@ -38,7 +38,7 @@ describe('the index of records', () => {
   const coverIds = shuffled.sort((a, b) => a.key - b.key).map(({ id }) => id);
   const order = coverIds.map((_, i) => i).sort((a, b) => (at(a) < at(b) ? -1 : 1));
   function at(cover: number): bigint {
-    return coverIds[cover] as bigint;
+    return coverIds[cover];
   }
   const places = () => ({
     offset: new Float64Array(count),
@@ -55,7 +55,7 @@ describe('the index of records', () => {
     slots: makeSlots(
       count,
       (game) => platformOf(platforms, 'first_game', game),
-      (game) => slugs[game] as string,
+      (game) => slugs[game],
     ),
   };
   const covers: NamedColumns = {

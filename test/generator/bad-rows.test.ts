@@ -112,7 +112,7 @@ describe.each(KINDS)('from %s', (kind) => {
         [2, 'toString', '😀\u0000"'],
       ],
       games: [
-        ...titles.map((title, place) => game(place + 1, 2, slugs[place] as string, title)),
+        ...titles.map((title, place) => game(place + 1, 2, slugs[place], title)),
         game(BEYOND_DOUBLES, 1, 'same', 'Beyond', [
           -44,
           megabyte,

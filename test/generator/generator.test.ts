@@ -216,7 +216,7 @@ describe('the same rows', () => {
     for (const [name, content] of left ?? []) {
       expect(right?.get(name) === content, name).toBe(true);
     }
-    expect(currentId(folders[0] as string)).toBe(currentId(folders[1] as string));
+    expect(currentId(folders[0])).toBe(currentId(folders[1]));
   });
 
   test('publish nothing new', async () => {

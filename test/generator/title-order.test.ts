@@ -13,7 +13,7 @@ const collator = makeCollator();
 const byPlace = (a: number, b: number) => a - b;
 
 function titlesInOrder(titles: readonly string[]): string[] {
-  return [...orderTitles(titles, byPlace)].map((place) => titles[place] as string);
+  return [...orderTitles(titles, byPlace)].map((place) => titles[place]);
 }
 
 /**
@@ -25,10 +25,10 @@ function expectCollated(titles: readonly string[]): void {
   expect(new Set(order).size).toBe(titles.length);
   const wrong: [string, string][] = [];
   for (let rank = 1; rank < order.length; rank++) {
-    const before = order[rank - 1] as number;
-    const after = order[rank] as number;
-    const left = titles[before] as string;
-    const right = titles[after] as string;
+    const before = order[rank - 1];
+    const after = order[rank];
+    const left = titles[before];
+    const right = titles[after];
     if ((collator.compare(left, right) || before - after) > 0) wrong.push([left, right]);
   }
   expect(wrong).toEqual([]);

@@ -196,7 +196,7 @@ async function get(target: string): Promise<any> {
 async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
   let next = 0;
   const worker = async () => {
-    while (next < items.length) await work(items[next++] as T);
+    while (next < items.length) await work(items[next++]);
   };
   await Promise.all(Array.from({ length: CONNECTIONS }, worker));
 }

@@ -45,7 +45,7 @@ function faultOf(name: string, args: readonly unknown[]): Error | undefined {
   const isLater = FAULT_FOR === 'good' && count > FAULT_CALL && isWriting;
   if (count !== FAULT_CALL && !isLater) return undefined;
   appendFileSync(FAULT_LOG, `${name} ${String(args[0])}\n`);
-  const errno = -(NUMBERS[FAULT_CODE] as number);
+  const errno = -NUMBERS[FAULT_CODE];
   const message = `${FAULT_CODE}: made to fail, ${name} '${String(args[0])}'`;
   return Object.assign(new Error(message), { code: FAULT_CODE, errno, syscall: name });
 }
@@ -53,7 +53,7 @@ function faultOf(name: string, args: readonly unknown[]): Error | undefined {
 for (const name of [...WRITES]
   .filter((each) => each.endsWith('Sync'))
   .concat(READS.map((each) => `${each}Sync`))) {
-  const call = calls[name] as Call;
+  const call = calls[name];
   calls[name] = (...args) => {
     const fault = faultOf(name, args);
     if (fault === undefined) return call(...args);
@@ -78,7 +78,7 @@ calls.existsSync = (
 )(calls.existsSync as Call);
 
 for (const name of ['fsync', 'close', 'readdir', 'stat', 'lstat']) {
-  const call = calls[name] as Call;
+  const call = calls[name];
   calls[name] = (...args) => {
     const fault = faultOf(name, args);
     if (fault === undefined) return call(...args);

@@ -86,7 +86,7 @@ function changeValues(column: Column, random: Random): void {
 
 const changeColumnValues: Change = (file, random) => {
   const columns = openColumns(file, 'columns');
-  changeValues(columns[random.pick(Object.keys(columns))] as Column, random);
+  changeValues(columns[random.pick(Object.keys(columns))], random);
   return file;
 };
 
@@ -102,7 +102,7 @@ const fillSlots: Change = (file, random) => {
 const changeColumnLength: Change = (file, random) => {
   const columns = { ...openColumns(file, 'columns') };
   const name = random.pick(Object.keys(columns));
-  const column = columns[name] as Column;
+  const column = columns[name];
   const length = Math.max(
     0,
     column.length + random.pick([-2, -1, 1, 2, -column.length, column.length]),

@@ -86,7 +86,7 @@ async function readKnown(): Promise<{ known: Known; targets: string[] }> {
     const { data } = await read(`/games/${platform.slug}/${slug}/covers`);
     for (const { id } of data) await read(`/covers/${id}`);
   }
-  const snapshot = (await ask('/stats')).headers['x-snapshot'] as string;
+  const snapshot = (await ask('/stats')).headers['x-snapshot'];
   const pages = new Set(openSite().keys());
   return {
     known: { key: key.key, snapshot, bodies, games, pages },

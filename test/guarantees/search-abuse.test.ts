@@ -133,7 +133,7 @@ function scan(word: string): { cpu: number; delay: number } {
 }
 
 const quantile = (numbers: readonly number[], share: number) =>
-  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length * share)] as number;
+  numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length * share)];
 
 test(`of ${Object.keys(KINDS).length} kinds of costly queries none holds the event loop longer than a pass over the titles`, {
   timeout: rounds(120_000, 900_000),
@@ -145,7 +145,7 @@ test(`of ${Object.keys(KINDS).length} kinds of costly queries none holds the eve
   for (let round = 0; round < ROUNDS; round++) {
     for (const [kind, makeQuery] of Object.entries(KINDS)) {
       costs.set(kind, [...(costs.get(kind) ?? []), await measure(makeQuery)]);
-      scans.push(scan(LETTERS[round] as string));
+      scans.push(scan(LETTERS[round]));
     }
   }
   const yardstick = {

@@ -86,8 +86,8 @@ test(`${ROUNDS} meetings of two: one waits or refuses, and nothing is lost`, {
     const later = pause(random.next() ** 2 * wholeRun).then(() =>
       start(deeds[order[1] as 0 | 1], target),
     );
-    ended[order[0] as number] = await start(deeds[order[0] as 0 | 1], target);
-    ended[order[1] as number] = await later;
+    ended[order[0]] = await start(deeds[order[0] as 0 | 1], target);
+    ended[order[1]] = await later;
     const what = deeds
       .map((deed, i) => `${deed}: ${ended[i]?.code} ${ended[i]?.stderr}`)
       .join('\n');

@@ -236,7 +236,7 @@ describe.each(KINDS)('a key in a %s database', (kind) => {
           reveal.status === 'fulfilled' ? [reveal.value.key] : [],
         );
         expect(keys).toHaveLength(1);
-        expect(await hashOf(id)).toBe(hashKey(keys[0] as string));
+        expect(await hashOf(id)).toBe(hashKey(keys[0]));
         expect((await eventsOf(database, id)).map(({ action }) => action)).toEqual([
           'requested',
           'approved',

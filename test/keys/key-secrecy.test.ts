@@ -74,10 +74,10 @@ describe.each(KINDS)('with a %s database', (kind) => {
       said: said.join('\n'),
     };
     // What these places are to hold is there: they were looked into.
-    expect(places.database).toContain(hashKey(raw[2] as string));
+    expect(places.database).toContain(hashKey(raw[2]));
     expect(places.mails).toContain('is approved');
     expect(places.mails).toContain('is revoked');
-    expect(places.keysFile).toContain(hashKey(raw[0] as string));
+    expect(places.keysFile).toContain(hashKey(raw[0]));
     for (const [place, content] of Object.entries(places)) {
       for (const key of raw) {
         expect([place, content.includes(key)]).toEqual([place, false]);

@@ -72,9 +72,9 @@ describe('the mail about a key', () => {
       await database.keyIn('approved', owner.id),
     ];
     await arriving(owner);
-    await rejectRequest(database, ids[0] as number, { reason: 'Too vague: why?', ...REVIEW });
-    await revokeKey(database, ids[1] as number, { reason: 'It leaked.', ...REVIEW });
-    const own = { id: ids[2] as number, accountId: owner.id, at: AT, publicUrl: PUBLIC_URL };
+    await rejectRequest(database, ids[0], { reason: 'Too vague: why?', ...REVIEW });
+    await revokeKey(database, ids[1], { reason: 'It leaked.', ...REVIEW });
+    const own = { id: ids[2], accountId: owner.id, at: AT, publicUrl: PUBLIC_URL };
     await revokeOwnKey(database, own);
     const texts = (await arriving(owner)).map(({ text }) => text);
     expect(texts).toEqual([

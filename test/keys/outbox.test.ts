@@ -32,8 +32,7 @@ describe.each(KINDS)('the outbox in a %s database', (kind) => {
   const send = (seconds = 0) => sendDueMails(database, mailer(), later(seconds));
   const enqueue = (recipient: string, subject = 'News', seconds = 0) =>
     enqueueMail(database, { recipient, subject, body: 'Text.\n', at: later(seconds) });
-  const subjects = () =>
-    server.mails.map(({ source }) => /^Subject: (.*)$/m.exec(source)?.[1] as string);
+  const subjects = () => server.mails.map(({ source }) => /^Subject: (.*)$/m.exec(source)?.[1]);
   /** Rounds until nothing is due at that time. */
   const sendAll = async (seconds: number) => {
     for (let rounds = 0; rounds < 100; rounds++) {

@@ -51,7 +51,7 @@ function importsOf(text: string): string[] {
 }
 
 function folderOf(file: string): string {
-  return file.includes('/') ? (file.split('/', 1)[0] as string) : '';
+  return file.includes('/') ? file.split('/', 1)[0] : '';
 }
 
 /** Why a source may not import something; undefined when it may. */

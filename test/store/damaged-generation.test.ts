@@ -82,7 +82,7 @@ const DAMAGE: Readonly<Record<string, Damage>> = {
   emptied: edit(() => Buffer.alloc(0)),
   'flipped in a bit': edit((bytes, random) => {
     const at = random.below(bytes.length);
-    bytes[at] = (bytes[at] as number) ^ (1 << random.below(8));
+    bytes[at] = bytes[at] ^ (1 << random.below(8));
     return bytes;
   }),
   'overwritten with zeros': edit((bytes, random) => bytes.fill(0, random.below(bytes.length))),
@@ -156,12 +156,7 @@ const futureVersion: Damage = (file) => {
 
 test.each<[string, string, Damage, RegExp]>([
   ['a truncated pack', 'games', DAMAGE.truncated as Damage, /damaged/],
-  [
-    'a flipped bit in an index',
-    'index/search.bin',
-    DAMAGE['flipped in a bit'] as Damage,
-    /SHA-256/,
-  ],
+  ['a flipped bit in an index', 'index/search.bin', DAMAGE['flipped in a bit'], /SHA-256/],
   ['a missing index', 'index/covers.bin', DAMAGE.missing as Damage, /ENOENT/],
   ['a future version', MANIFEST, futureVersion, /format version 2; this program reads version 1/],
   [

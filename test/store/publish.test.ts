@@ -340,6 +340,6 @@ describe('verification finds', () => {
 
 function flip(file: string, at: number): void {
   const bytes = readFileSync(file);
-  bytes[at] = (bytes[at] as number) ^ 1;
+  bytes[at] = bytes[at] ^ 1;
   writeFileSync(file, bytes);
 }

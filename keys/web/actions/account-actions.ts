@@ -100,7 +100,7 @@ export function doneNotice(
   texts: Readonly<Record<string, string>>,
 ): Notice | undefined {
   const done = query.get('done') ?? '';
-  return Object.hasOwn(texts, done) ? { kind: 'done', text: texts[done] as string } : undefined;
+  return Object.hasOwn(texts, done) ? { kind: 'done', text: texts[done] } : undefined;
 }
 
 /** The status that says why a move was refused. */

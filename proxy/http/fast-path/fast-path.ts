@@ -64,7 +64,7 @@ export function makePlainReader(): (bytes: Buffer, at: number) => PlainRequest |
     if (!standsAt(bytes, at, BEFORE_TARGET)) return undefined;
     const longest = Math.min(bytes.length, at + LONGEST_HEAD);
     let targetEnd = at + BEFORE_TARGET.length;
-    while (targetEnd < longest && IN_TARGET[bytes[targetEnd] as number] === 1) targetEnd++;
+    while (targetEnd < longest && IN_TARGET[bytes[targetEnd]] === 1) targetEnd++;
     if (!standsAt(bytes, targetEnd, VERSION)) return undefined;
     const fieldsAt = targetEnd + VERSION.length - 2;
     if (last === undefined || !standsAt(bytes, fieldsAt, last.fields)) {

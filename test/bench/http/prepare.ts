@@ -198,7 +198,7 @@ function writeSearches(folder: string, games: readonly Game[]) {
 
 function writeList(file: string, list: readonly string[]): AddressList {
   writeFileSync(file, `${list.join('\n')}\n`);
-  return { file, length: list.length, first: list[0] as string };
+  return { file, length: list.length, first: list[0] };
 }
 
 /** Writes what is more than a record, plain and compressed, just as the product sends it. */

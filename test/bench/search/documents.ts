@@ -102,10 +102,10 @@ function writeLines(folder: string): void {
   const target = openSync(path.join(folder, 'unfinished.jsonl'), 'w');
   let lines = '';
   for (let rank = 0; rank < index.games; rank++) {
-    const number = games.gameOfRank[rank] as number;
+    const number = games.gameOfRank[rank];
     const platform = platformOf(platforms, 'first_game', number);
-    const bytes = Buffer.allocUnsafe(games.length[number] as number);
-    readSync(packs[platform] as number, bytes, 0, bytes.length, games.offset[number] as number);
+    const bytes = Buffer.allocUnsafe(games.length[number]);
+    readSync(packs[platform], bytes, 0, bytes.length, games.offset[number]);
     const record = JSON.parse(bytes.toString('utf8'));
     const document: SearchDocument = {
       path: `${record.platform.slug}/${record.slug}`,

@@ -89,7 +89,7 @@ export function readFacts(folder: string): Facts {
         return { total: ranks.length, ranks: [...byTitle.subarray(start, start + PER_PAGE)] };
       }
       const byYear = [...byTitle].sort((a, b) => {
-        const [left, right] = [years[a] as number, years[b] as number];
+        const [left, right] = [years[a], years[b]];
         return left === right ? a - b : right - left;
       });
       return { total: ranks.length, ranks: byYear.slice(start, start + PER_PAGE) };

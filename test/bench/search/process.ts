@@ -165,13 +165,13 @@ async function askAgain(
 ): Promise<Map<number, number>> {
   const again = new Map<number, number>();
   const started = performance.now();
-  const slowest = [...times.keys()].sort((a, b) => (times[b] as number) - (times[a] as number));
+  const slowest = [...times.keys()].sort((a, b) => times[b] - times[a]);
   for (const place of slowest.slice(0, ASKED_AGAIN)) {
     let least = Number.POSITIVE_INFINITY;
     for (let time = 0; time < 5 && performance.now() - started < SET_MS; time++) {
       await nextTurn();
       const asked = performance.now();
-      const answer = engine.find(queries[place] as TitleQuery);
+      const answer = engine.find(queries[place]);
       if (answer instanceof Promise) await answer;
       least = Math.min(least, performance.now() - asked);
     }

@@ -140,7 +140,7 @@ function misspell({ random, beginnings }: Sample, word: string): string {
   for (;;) {
     const letters = [...word];
     for (let change = word.length < 8 ? 1 : 1 + random.below(2); change > 0; change--) {
-      letters[random.below(letters.length)] = LETTERS[random.below(LETTERS.length)] as string;
+      letters[random.below(letters.length)] = LETTERS[random.below(LETTERS.length)];
     }
     const misspelt = letters.join('');
     if (!beginnings.has(misspelt)) return misspelt;
@@ -175,7 +175,7 @@ function filter(sample: Sample, place: number): TitleQuery {
 }
 
 function deepPage({ random, frequency, common }: Sample): TitleQuery {
-  const q = common[random.below(30)] as string;
+  const q = common[random.below(30)];
   // As a prefix it finds more, never less.
   const pages = Math.ceil((frequency.get(q) as number) / PER_PAGE);
   return { q, page: Math.max(1, Math.ceil(pages * (0.2 + 0.8 * random.next()))) };
@@ -196,14 +196,14 @@ function hostileWords(sample: Sample, place: number): string {
 }
 
 function hostileLetters({ random }: Sample, place: number): string {
-  const letter = () => LETTERS[random.below(LETTERS.length)] as string;
+  const letter = () => LETTERS[random.below(LETTERS.length)];
   const one = letter();
   if (place % 2 === 0) return Array(50).fill(one).join(' ');
   return Array.from({ length: 50 }, letter).join(' ');
 }
 
 function hostileRun({ random, common }: Sample, place: number): string {
-  const letter = LETTERS[random.below(LETTERS.length)] as string;
+  const letter = LETTERS[random.below(LETTERS.length)];
   if (place % 4 === 0) return letter.repeat(LONGEST);
   if (place % 4 === 1) return Array(WORDS).fill(letter.repeat(11)).join(' ');
   // A character that stands for eighteen once it is folded.

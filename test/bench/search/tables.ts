@@ -50,7 +50,7 @@ function summaryOf(rounds: readonly Round[]): Summary | undefined {
   if (rounds.length === 0) return undefined;
   const sorted = rounds.map(({ timed }) => timed.times.toSorted((a, b) => a - b));
   const at = (share: number) =>
-    median(sorted.map((times) => times[Math.ceil(times.length * share) - 1] as number));
+    median(sorted.map((times) => times[Math.ceil(times.length * share) - 1]));
   return {
     p50: at(0.5),
     p99: at(0.99),

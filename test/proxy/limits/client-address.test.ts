@@ -53,7 +53,7 @@ describe('the address of the connection', () => {
       );
       const front = groups.slice(0, 4).map((group) => group.toString(16));
       expect(new Set(counted), short).toEqual(new Set([`${front.join(':')}::/64`]));
-      groups[3] = (groups[3] as number) ^ 1;
+      groups[3] = groups[3] ^ 1;
       const next = groups.map((group) => group.toString(16)).join(':');
       expect(clientAddress(next, undefined, nobody)).not.toBe(counted[0]);
     }

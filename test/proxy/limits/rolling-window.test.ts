@@ -133,9 +133,9 @@ test('a clock that steps back and forth opens no gap and locks nobody out for go
       if (window.admit(limit, now).admitted) admitted.push(step);
     }
     for (let i = limit; i < admitted.length; i++) {
-      const [first, last] = [admitted[i - limit] as number, admitted[i] as number];
+      const [first, last] = [admitted[i - limit], admitted[i]];
       const latest = Math.max(...readings.slice(first, last + 1));
-      if (latest - (readings[first] as number) < MINUTE) expect.unreachable('too many at once');
+      if (latest - readings[first] < MINUTE) expect.unreachable('too many at once');
     }
     const later = Math.max(...readings) + MINUTE + 1;
     expect(window.peek(limit, later)).toMatchObject({ remaining: limit, resetSeconds: 0 });

@@ -23,7 +23,7 @@ function makeIndex(words: Iterable<string>) {
     }).join('');
   const textStart = new Uint32Array(sorted.length + 1);
   sorted.forEach((word, i) => {
-    textStart[i + 1] = (textStart[i] as number) + word.length;
+    textStart[i + 1] = textStart[i] + word.length;
   });
   const text = Uint16Array.from(sorted.join('').split(''), (unit) => unit.charCodeAt(0));
   const none = new Uint32Array(0);

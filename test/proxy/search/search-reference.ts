@@ -123,12 +123,12 @@ function editDistance(left: string, right: string): number {
   for (let i = 1; i <= a.length; i++) {
     const next = [i];
     for (let j = 1; j <= b.length; j++) {
-      const changed = (row[j - 1] as number) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(changed, (row[j] as number) + 1, (next[j - 1] as number) + 1));
+      const changed = row[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(changed, row[j] + 1, next[j - 1] + 1));
     }
     row = next;
   }
-  const distance = row[b.length] as number;
+  const distance = row[b.length];
   if (distances.size > 2_000_000) distances.clear();
   distances.set(pair, distance);
   return distance;

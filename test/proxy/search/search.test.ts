@@ -80,7 +80,7 @@ function randomQueries(count: number): Paged[] {
   const letters = 'abcdefghijklmnopqrstuvwxyz0123456789';
   const misspell = (word: string) => {
     const at = below(word.length);
-    const letter = letters[below(letters.length)] as string;
+    const letter = letters[below(letters.length)];
     return pick([
       word.slice(0, at) + letter + word.slice(at),
       word.slice(0, at) + word.slice(at + 1),
@@ -97,7 +97,7 @@ function randomQueries(count: number): Paged[] {
       () => title.slice(0, 100),
       () => some.join(' '),
       () => last.slice(0, 1 + below(last.length)),
-      () => letters[below(letters.length)] as string,
+      () => letters[below(letters.length)],
       () => `${letters[below(26)]}${letters[below(26)]}`,
       () => misspell(pick(words)),
       () => misspell(misspell(pick(words))),

@@ -253,7 +253,7 @@ describe('with room for two besides the current one', () => {
     const manifest = parseManifest(readFileSync(path.join(from, MANIFEST), 'utf8'));
     const smallBytes = manifest.files.reduce((sum, { size }) => sum + size, 0);
     const events = { swapped: () => {}, refused: () => {} };
-    const room = (indexBytes(ids[0] as string) + smallBytes) * 1.1;
+    const room = (indexBytes(ids[0]) + smallBytes) * 1.1;
     const several = openSnapshots(folder, room, events, () => now++);
     const [current, named] = large as [string, string];
     pointTo(folder, current);

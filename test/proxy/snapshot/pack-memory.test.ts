@@ -74,7 +74,7 @@ function bodiesOf(generation: Generation): string[] {
     generation.gamePage(from, from, { page: 2, perPage: 100, total }),
   ]);
   for (let game = 0; game < games.rank.length; game++) {
-    const [from, to] = [games.firstCover[game] as number, games.firstCover[game + 1] as number];
+    const [from, to] = [games.firstCover[game], games.firstCover[game + 1]];
     bodies.push(generation.game(game), generation.coverList(from, to));
   }
   for (let cover = 0; cover < covers.coverOfId.length; cover++)

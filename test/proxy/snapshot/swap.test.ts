@@ -36,12 +36,10 @@ test(`${SWAPS} swaps under load fail no request and mix no response`, {
   const { dir, ids } = await makeGenerations(GAMES, ['first', 'second'], key);
   const expected = new Map<string, ReadonlyMap<string, string>>();
   for (const id of ids) expected.set(id, await readAll(dir, id));
-  const targets = [...(expected.get(ids[0] as string)?.keys() ?? [])];
+  const targets = [...(expected.get(ids[0])?.keys() ?? [])];
   for (const target of targets) {
     // Else a mixed answer would not be seen.
-    expect(expected.get(ids[0] as string)?.get(target)).not.toBe(
-      expected.get(ids[1] as string)?.get(target),
-    );
+    expect(expected.get(ids[0])?.get(target)).not.toBe(expected.get(ids[1])?.get(target));
   }
   const proxy = await startProxy(dir);
   const pool = new Pool(proxy.url, { connections: CLIENTS + CRAWLERS });
@@ -72,7 +70,7 @@ test(`${SWAPS} swaps under load fail no request and mix no response`, {
   // A crawl names the snapshot of its first page, and has to end on it.
   const crawler = async () => {
     for (; !isDone; crawls++) {
-      const snapshot = await ask(SEARCH_PAGES[0] as string);
+      const snapshot = await ask(SEARCH_PAGES[0]);
       for (const page of SEARCH_PAGES.slice(1)) {
         const found = await ask(page, { 'x-snapshot': snapshot });
         if (found !== snapshot) throw new Error(`A crawl of ${snapshot} was given ${found}.`);
@@ -86,7 +84,7 @@ test(`${SWAPS} swaps under load fail no request and mix no response`, {
   ];
   const swapping = (async () => {
     for (let swap = 0; swap < SWAPS; swap++) {
-      const id = ids[swap % 2] as string;
+      const id = ids[swap % 2];
       pointTo(dir, id);
       await until(async () => (await ask('/stats')) === id);
     }

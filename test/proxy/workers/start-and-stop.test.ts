@@ -44,7 +44,7 @@ beforeAll(async () => {
     await generate(await makeSqlite(seededCatalogue({ games, seed: 4, platforms: 6 })), dir);
   }
   writeKeys(dir, [key]);
-  older = readdirSync(path.join(dir, GENERATIONS)).sort()[0] as string;
+  older = readdirSync(path.join(dir, GENERATIONS)).sort()[0];
 });
 
 const isReady = async ({ adminUrl }: RunningProxy) =>

@@ -55,7 +55,7 @@ export async function startFrontClients(
   async function run(first: number, ask: (one: Asked) => Promise<Taken>): Promise<void> {
     for (let i = first; !isOver; i++) {
       const which = i % requests.length;
-      const one = requests[which] as Asked;
+      const one = requests[which];
       const got = await ask(one).then(resultOf, (error) => `${error.code} ${error.message}`);
       if (got === expected[which]) count++;
       else {
