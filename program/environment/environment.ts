@@ -39,6 +39,11 @@ export const VARIABLES = {
     'serving threads of the proxy, on one port and with one set of limits',
     parseThreads,
   ),
+  HTTP_FAST_PATH: variable(
+    'on',
+    "`on`: the proxy reads usual requests itself, at less processor time; `off`: Node's HTTP parser reads all",
+    parseSwitch,
+  ),
   SNAPSHOT_MEMORY_MB: variable(
     '160',
     'megabytes of the current generation that the proxy keeps in memory (its index always, packs as far as they fit), and as much again for all others',
@@ -227,6 +232,13 @@ function parseThreads(text: string): number {
     throw new Error(`must be a whole number from 1 to 64, not ${JSON.stringify(text)}.`);
   }
   return threads;
+}
+
+function parseSwitch(text: string): boolean {
+  if (text !== 'on' && text !== 'off') {
+    throw new Error(`must be on or off, not ${JSON.stringify(text)}.`);
+  }
+  return text === 'on';
 }
 
 /** @returns bytes */

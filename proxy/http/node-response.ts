@@ -3,7 +3,7 @@
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Responder } from './responder.ts';
+import type { Responder } from './message/responder.ts';
 
 /** A response that no client has taken after this is given up, so that slow readers hold nothing. */
 export const LONGEST_DRAIN_MS = 30_000;

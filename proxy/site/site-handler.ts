@@ -3,11 +3,11 @@
  * made at start and looked up by their exact path. No key is needed.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { chooseCoding, matchesEtag } from '../http/negotiation.ts';
+import type { SiteHandler } from '../http/dispatch.ts';
+import { sendPlainError } from '../http/message/errors.ts';
+import { chooseCoding, matchesEtag } from '../http/message/negotiation.ts';
+import { readHead } from '../http/message/request-head.ts';
 import { end, toResponder } from '../http/node-response.ts';
-import { readHead } from '../http/request-head.ts';
-import { sendSiteError } from '../http/send.ts';
-import type { SiteHandler } from '../http/server.ts';
 import { openSite } from './site.ts';
 
 export function makeSiteHandler(): SiteHandler {
@@ -20,16 +20,16 @@ export function makeSiteHandler(): SiteHandler {
   ): void {
     const { fault, ifNoneMatch, acceptEncoding } = readHead(request);
     if (fault !== undefined) {
-      sendSiteError(toResponder(response), 400, fault, '', true);
+      sendPlainError(toResponder(response), 400, fault, '', true);
       return;
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      sendSiteError(toResponder(response), 405, 'Method not allowed', 'Allow: GET, HEAD\r\n');
+      sendPlainError(toResponder(response), 405, 'Method not allowed', 'Allow: GET, HEAD\r\n');
       return;
     }
     const page = pages.get(path);
     if (page === undefined) {
-      sendSiteError(toResponder(response), 404, 'Not found');
+      sendPlainError(toResponder(response), 404, 'Not found');
       return;
     }
     const wanted = chooseCoding(acceptEncoding);

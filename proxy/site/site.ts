@@ -8,7 +8,7 @@ import { createRequire } from 'node:module';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { parse } from 'yaml';
 import { hashBytes, hexOf } from '../../format/content-hash.ts';
-import type { Coding } from '../http/negotiation.ts';
+import type { Coding } from '../http/message/negotiation.ts';
 
 /** A page in one content coding. */
 export interface PageBody {

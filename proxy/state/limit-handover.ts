@@ -7,8 +7,8 @@ import { readFileSync } from 'node:fs';
 import { readFile, rm, stat } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { limitWindowsFile } from '../../format/layout.ts';
-import type { InstanceFiles } from '../instance-files.ts';
-import { decodeWindows, encodeWindows, type Moment, type Windows } from './handover.ts';
+import { decodeWindows, encodeWindows, type Moment, type Windows } from '../limits/handover.ts';
+import type { InstanceFiles } from './instance-files.ts';
 
 /** In bytes: over 30 million requests in a minute. */
 const LARGEST_FILE = 64 * 1024 * 1024;

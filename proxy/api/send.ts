@@ -2,8 +2,11 @@
  * Writes responses: header fields as text that goes out as it stands, together with the body where
  * that is small. What is the same in all of them, or in all of one resource, is put together once.
  */
+
+import { JSON_TYPE, sendPlainError } from '../http/message/errors.ts';
+import { type Coding, matchesEtag } from '../http/message/negotiation.ts';
+import type { Responder } from '../http/message/responder.ts';
 import type { Quota } from '../limits/rolling-window.ts';
-import { type Coding, matchesEtag } from './negotiation.ts';
 import {
   etagOf,
   fieldsOf,
@@ -11,9 +14,7 @@ import {
   type Resource,
   representationOf,
 } from './resource.ts';
-import type { Responder } from './responder.ts';
 
-const JSON_TYPE = 'application/json; charset=utf-8';
 const CORS =
   'Access-Control-Allow-Origin: *\r\n' +
   'Access-Control-Expose-Headers: ETag, Link, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Snapshot\r\n';
@@ -70,7 +71,7 @@ export function sendError(
   extra = '',
   isLast = false,
 ): number {
-  sendSiteError(response, status, text, CORS + quotaFields(quota) + extra, isLast);
+  sendPlainError(response, status, text, CORS + quotaFields(quota) + extra, isLast);
   return status;
 }
 
@@ -78,28 +79,6 @@ export function sendError(
 export function sendPreflight({ response, quota }: Reply): number {
   response.send(204, PREFLIGHT + quotaFields(quota), '');
   return 204;
-}
-
-/** Sends an error outside the base, where no limit counts; otherwise as `sendError`. */
-export function sendSiteError(
-  response: Responder,
-  status: number,
-  text: string,
-  extra = '',
-  isLast = false,
-): void {
-  const body = errorBody(text);
-  response.send(status, errorFields(body) + extra, body, isLast);
-}
-
-/** The header fields that every error has, as lines. */
-export function errorFields(body: string): string {
-  return `Content-Type: ${JSON_TYPE}\r\nContent-Length: ${body.length}\r\nCache-Control: no-store\r\n`;
-}
-
-/** The body of an error, one character a byte. */
-export function errorBody(text: string): string {
-  return Buffer.from(JSON.stringify({ error: text })).toString('latin1');
 }
 
 function sendBody(

@@ -1,9 +1,8 @@
 /**
- * What the API asks of whichever way a request came in: how to see it and how to answer it.
+ * What the API needs of a request, whichever path it came in by: how to see it and how to answer it.
  */
 import type { Socket } from 'node:net';
 import type { RequestHead } from './request-head.ts';
-import type { Payload } from './resource.ts';
 
 export interface ApiRequest {
   readonly method: string;
@@ -21,7 +20,7 @@ export interface Responder {
    * @param payload a string has one byte a character
    * @param isLast whether the connection ends with this response
    */
-  send(status: number, fields: string, payload: Payload, isLast?: boolean): void;
+  send(status: number, fields: string, payload: string | Buffer, isLast?: boolean): void;
   /** Gives the connection up. */
   destroy(): void;
 }

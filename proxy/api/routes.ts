@@ -5,10 +5,10 @@
 
 import { findCover, findGame } from '../../format/index/record-index.ts';
 import { totalPages } from '../../format/pack.ts';
+import { BASE } from '../http/message/target.ts';
 import type { Body, Generation } from '../snapshot/generation.ts';
 import { readPaging, readSearch } from './parameters.ts';
 
-export const BASE = '/api/v1';
 /** Of the path of an endpoint. */
 const MOST_PARTS = 4;
 
@@ -41,12 +41,6 @@ export type Finder = (generation: Generation) => Answer | undefined;
 export interface Answer {
   readonly body: Body;
   readonly link?: string;
-}
-
-/** A target's path, and its query without "?": '' where there is none. */
-export function splitTarget(target: string): readonly [path: string, queryString: string] {
-  const question = target.indexOf('?');
-  return question < 0 ? [target, ''] : [target.slice(0, question), target.slice(question + 1)];
 }
 
 /**

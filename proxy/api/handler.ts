@@ -5,7 +5,10 @@
 import type { BlockList } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { RequestCounts } from '../admin/metrics.ts';
+import { chooseCoding } from '../http/message/negotiation.ts';
+import type { RequestHead } from '../http/message/request-head.ts';
+import type { ApiHandler } from '../http/message/responder.ts';
+import { splitTarget } from '../http/message/target.ts';
 import type { KeyRecord, Keys } from '../keys/key-table.ts';
 import type { AddressLimits } from '../limits/address-limits.ts';
 import { clientAddress } from '../limits/client-address.ts';
@@ -14,12 +17,10 @@ import type { Generation } from '../snapshot/generation.ts';
 import { PackGoneError } from '../snapshot/pack-files.ts';
 import type { ThreadGenerations } from '../snapshot/thread-generations.ts';
 import { makeDoorkeeper } from './admission-filter.ts';
-import { chooseCoding } from './negotiation.ts';
 import { ParameterError } from './parameters.ts';
-import type { RequestHead } from './request-head.ts';
+import type { RequestCounts, RouteLabel } from './request-counts.ts';
 import { makeResource, type Resource } from './resource.ts';
-import type { ApiHandler } from './responder.ts';
-import { type Finder, matchRoute, type RouteName, splitTarget } from './routes.ts';
+import { type Finder, matchRoute, type RouteName } from './routes.ts';
 import { ALLOWED_METHODS, type Reply, sendError, sendPreflight, sendResource } from './send.ts';
 
 /** A key admitted within this is in use: guessing from its address does not touch it. */
@@ -52,9 +53,6 @@ interface HotResource {
 type Admission =
   | { readonly record: KeyRecord; readonly quota: Quota }
   | { readonly record?: undefined; readonly quota: Quota; readonly refusal: string };
-
-/** What metrics call a request that ended before its route was known. */
-export type RouteLabel = RouteName | 'none';
 
 /** @returns the handler of requests under the base */
 export function makeApi(parts: ApiParts): ApiHandler {
@@ -129,7 +127,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
       isAgain = target.length <= LONGEST_HOT_TARGET && doorkeeper.isKnown(target);
       const known = isAgain ? hot.get(target) : undefined;
       if (known !== undefined) {
-        counts.countHot();
+        counts.countCached();
         finish(reply, head, known.route, known.resource, current.id);
         return;
       }

@@ -7,7 +7,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { allowConnections, countConnections } from './http/connections.ts';
+import { allowConnections, countConnections } from './connections.ts';
 
 /** Assumed on systems that do not say, which are all but Linux. */
 const ASSUMED_LIMIT = 1_024;

@@ -5,8 +5,8 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { hexOf } from '../../format/content-hash.ts';
+import type { Coding } from '../http/message/negotiation.ts';
 import type { Body } from '../snapshot/generation.ts';
-import type { Coding } from './negotiation.ts';
 
 const gzipAsync = promisify(gzip);
 const brotliAsync = promisify(brotliCompress);

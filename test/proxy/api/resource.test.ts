@@ -6,7 +6,7 @@ import {
   makeResource,
   type Representation,
   representationOf,
-} from '../../../proxy/http/resource.ts';
+} from '../../../proxy/api/resource.ts';
 
 const bytesOf = ({ payload }: Representation) =>
   typeof payload === 'string' ? Buffer.from(payload, 'latin1') : payload;

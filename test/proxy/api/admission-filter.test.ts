@@ -1,6 +1,6 @@
 /** Which targets are worth a place among the hot ones. */
 import { expect, test } from 'vitest';
-import { makeDoorkeeper } from '../../../proxy/http/admission-filter.ts';
+import { makeDoorkeeper } from '../../../proxy/api/admission-filter.ts';
 
 test('a target is known from its second time on', () => {
   const { isKnown } = makeDoorkeeper();
