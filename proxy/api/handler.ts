@@ -1,141 +1,88 @@
 /**
  * One request under the base, in the order of checks of the contract: well-formed, method, key,
- * limit, route, parameters, resource, condition. Each check answers or hands on.
+ * limit, route, parameters, resource, condition. Each check answers or goes on to the next.
  */
-import type { BlockList } from 'node:net';
-import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
 import { chooseCoding } from '../http/message/negotiation.ts';
 import type { RequestHead } from '../http/message/request-head.ts';
-import type { ApiHandler } from '../http/message/responder.ts';
+import type { ApiHandler, ApiRequest } from '../http/message/responder.ts';
 import { splitTarget } from '../http/message/target.ts';
-import type { KeyRecord, Keys } from '../keys/key-table.ts';
-import type { AddressLimits } from '../limits/address-limits.ts';
-import { clientAddress } from '../limits/client-address.ts';
-import type { Quota } from '../limits/rolling-window.ts';
 import type { Generation } from '../snapshot/generation.ts';
 import { PackGoneError } from '../snapshot/pack-files.ts';
 import type { ThreadGenerations } from '../snapshot/thread-generations.ts';
-import { makeDoorkeeper } from './admission-filter.ts';
+import { type AdmissionParts, makeAdmissions } from './admission.ts';
 import { ParameterError } from './parameters.ts';
 import type { RequestCounts, RouteLabel } from './request-counts.ts';
-import { makeResource, type Resource } from './resource.ts';
+import type { Resource } from './resource.ts';
+import { type CachedResource, makeResourceCache } from './resource-cache.ts';
 import { type Finder, matchRoute, type RouteName } from './routes.ts';
-import { ALLOWED_METHODS, type Reply, sendError, sendPreflight, sendResource } from './send.ts';
+import {
+  ERRORS,
+  type Reply,
+  sendBadRequest,
+  sendError,
+  sendOverLimit,
+  sendPreflight,
+  sendResource,
+} from './send.ts';
 
-/** A key admitted within this is in use: guessing from its address does not touch it. */
-const IN_USE_MS = 10 * 60_000;
-/** Room for bodies that were sent lately, in bytes. */
-const HOT_BYTES = 24 * 1024 * 1024;
-/** About what an entry costs besides its body. */
-const ENTRY_BYTES = 400;
-/** Longer targets are hardly asked for twice. */
-const LONGEST_HOT_TARGET = 512;
-const NO_SNAPSHOT = 'No snapshot yet';
-const NO_KEYS = 'No API keys yet';
-
-export interface ApiParts {
+export interface ApiParts extends AdmissionParts {
   readonly snapshots: ThreadGenerations;
-  readonly keys: Keys;
-  readonly addresses: AddressLimits;
-  readonly trustedProxies: BlockList;
   readonly counts: RequestCounts;
   readonly log: Logger;
-  /** A monotonic clock in milliseconds. */
-  readonly now: () => number;
 }
-
-interface HotResource {
-  readonly route: RouteName;
-  readonly resource: Resource;
-}
-
-type Admission =
-  | { readonly record: KeyRecord; readonly quota: Quota }
-  | { readonly record?: undefined; readonly quota: Quota; readonly refusal: string };
 
 /** @returns the handler of requests under the base */
 export function makeApi(parts: ApiParts): ApiHandler {
-  const { snapshots, keys, addresses, counts, log, now } = parts;
-  // The id only: a reference to the generation would keep it in memory.
-  let hotOf: string | undefined;
-  let hot = makeHot();
-  const doorkeeper = makeDoorkeeper();
+  const { snapshots, keys, counts, log } = parts;
+  const { admit, peek } = makeAdmissions(parts);
+  const cache = makeResourceCache();
 
-  return function handleApi({ method, socket, head, target }, response): void {
-    const address = () =>
-      clientAddress(socket.remoteAddress, head.forwardedFor, parts.trustedProxies);
-    const early = () => ({ response, quota: addresses.peek(address(), now()) });
-    if (head.fault !== undefined) {
-      counts.count('none', sendError(early(), 400, head.fault, '', true));
+  return function handleApi(request, response): void {
+    const early = refuseEarly(request);
+    if (early !== undefined) {
+      counts.count('none', early({ response, quota: peek(request) }));
       return;
     }
-    if (method !== 'GET' && method !== 'HEAD') {
-      const isPreflight = method === 'OPTIONS';
-      counts.count('none', isPreflight ? sendPreflight(early()) : refuseMethod(early()));
-      return;
-    }
-    if (head.key !== undefined && !head.hasSeveralKeys && keys.size() === undefined) {
-      const isMissing = snapshots.current() === undefined;
-      counts.count('none', refuseUnready(early(), isMissing ? NO_SNAPSHOT : NO_KEYS));
-      return;
-    }
-    const admission = admit(head, address);
-    const reply: Reply = { response, quota: admission.quota };
-    if (admission.record === undefined) {
-      counts.count('none', refuseUnauthorized(reply, admission.refusal));
-    } else if (!admission.quota.admitted) {
-      counts.count('none', refuseOverLimit(reply));
-    } else {
+    const { quota, refusal } = admit(request);
+    const reply: Reply = { response, quota };
+    if (!quota.admitted) counts.count('none', sendOverLimit(reply));
+    else if (refusal !== undefined) counts.count('none', sendError(reply, refusal));
+    else {
       try {
-        answer(reply, head, target);
+        answer(reply, request.head, request.target);
       } catch (error) {
         fail(reply, 'none', error);
       }
     }
   };
 
-  function admit(head: RequestHead, address: () => string): Admission {
-    const time = now();
-    const refuse = (refusal: string): Admission => ({
-      quota: addresses.admit(address(), time),
-      refusal,
-    });
-    if (head.hasSeveralKeys) return refuse('Send the API key in exactly one header');
-    if (head.key === undefined) return refuse('Missing API key');
-    let record = keys.recent(head.key);
-    const isInUse = record?.state === 'approved' && time - record.window.lastAdmitted() < IN_USE_MS;
-    if (!isInUse) {
-      // Guessing must be cheap to refuse: past the limit no key is looked up.
-      const quota = addresses.peek(address(), time);
-      if (!quota.admitted) return { quota, refusal: '' };
-      record ??= keys.find(head.key);
+  /** What answers a request that no limit counts; undefined for one that is counted. */
+  function refuseEarly({ head, method }: ApiRequest): ((reply: Reply) => number) | undefined {
+    const { fault } = head;
+    if (fault !== undefined) return (reply) => sendBadRequest(reply, fault, true);
+    if (method === 'OPTIONS') return sendPreflight;
+    if (method !== 'GET' && method !== 'HEAD') return (reply) => sendError(reply, ERRORS.method);
+    if (head.key !== undefined && !head.hasSeveralKeys && keys.size() === undefined) {
+      const error = snapshots.current() === undefined ? ERRORS.noSnapshot : ERRORS.noKeys;
+      return (reply) => sendError(reply, error);
     }
-    if (record?.state !== 'approved') return refuse('Invalid API key');
-    return { record, quota: keys.admit(record, time) };
+    return undefined;
   }
 
   function answer(reply: Reply, head: RequestHead, target: string): void {
     const current = snapshots.current();
-    let isAgain = false;
-    if (head.snapshot === undefined && current !== undefined) {
-      if (current.id !== hotOf) {
-        hot = makeHot();
-        hotOf = current.id;
-      }
-      // A look-up that must fail costs more than all else about a small resource.
-      isAgain = target.length <= LONGEST_HOT_TARGET && doorkeeper.isKnown(target);
-      const known = isAgain ? hot.get(target) : undefined;
-      if (known !== undefined) {
-        counts.countCached();
-        finish(reply, head, known.route, known.resource, current.id);
-        return;
-      }
+    const isCurrent = head.snapshot === undefined && current !== undefined;
+    const cached = isCurrent ? cache.find(current.id, target) : 'new';
+    if (typeof cached !== 'string') {
+      counts.countCached();
+      finish(reply, head, cached);
+      return;
     }
     const [path, queryString] = splitTarget(target);
     const route = matchRoute(path);
     if (route === undefined) {
-      counts.count('none', sendError(reply, 404, 'Not found'));
+      counts.count('none', sendError(reply, ERRORS.notFound));
       return;
     }
     let find: Finder;
@@ -143,61 +90,55 @@ export function makeApi(parts: ApiParts): ApiHandler {
       find = route.prepare(queryString);
     } catch (error) {
       if (!(error instanceof ParameterError)) throw error;
-      counts.count(route.name, sendError(reply, 400, error.message));
+      counts.count(route.name, sendBadRequest(reply, error.message));
       return;
     }
     if (current === undefined) {
-      counts.count(route.name, refuseUnready(reply, NO_SNAPSHOT));
-      return;
-    }
-    if (head.snapshot === undefined) {
-      answerFrom(current, reply, head, route.name, find, isAgain ? target : undefined);
-      return;
-    }
-    snapshots.pinned(head.snapshot, (generation) => {
+      counts.count(route.name, sendError(reply, ERRORS.noSnapshot));
+    } else if (head.snapshot === undefined) {
+      const resource = answerFrom(current, reply, head, route.name, find);
+      if (resource !== undefined && cached === 'repeated') {
+        cache.add(current.id, target, { route: route.name, resource });
+      }
+    } else answerPinned(head.snapshot, reply, head, route.name, find);
+  }
+
+  function answerPinned(
+    id: string,
+    reply: Reply,
+    head: RequestHead,
+    route: RouteName,
+    find: Finder,
+  ): void {
+    snapshots.pinned(id, (generation) => {
       try {
-        if (generation === 'busy') counts.count(route.name, refuseBusy(reply));
-        else if (generation === 'gone') counts.count(route.name, refuseGone(reply));
-        else answerFrom(generation, reply, head, route.name, find, undefined);
+        if (generation === 'busy') counts.count(route, sendError(reply, ERRORS.busy));
+        else if (generation === 'gone') counts.count(route, sendError(reply, ERRORS.gone));
+        else answerFrom(generation, reply, head, route, find);
       } catch (error) {
-        if (error instanceof PackGoneError) counts.count(route.name, refuseGone(reply));
-        else fail(reply, route.name, error);
+        if (error instanceof PackGoneError) counts.count(route, sendError(reply, ERRORS.gone));
+        else fail(reply, route, error);
       }
     });
   }
 
+  /** @returns what it sent; undefined where there is no such resource */
   function answerFrom(
     generation: Generation,
     reply: Reply,
     head: RequestHead,
     route: RouteName,
     find: Finder,
-    hotTarget: string | undefined,
-  ): void {
-    const found = find(generation);
-    if (found === undefined) {
-      counts.count(route, sendError(reply, 404, 'Not found'));
-      return;
-    }
-    const resource = makeResource(found.body, found.link);
-    if (hotTarget !== undefined) {
-      // Compressed bodies join it later: together about as large as the plain one.
-      const bodies = resource.isCompressible ? 2 : 1;
-      const size = ENTRY_BYTES + hotTarget.length + resource.identity.payload.length * bodies;
-      hot.set(hotTarget, { route, resource }, { size });
-    }
-    finish(reply, head, route, resource, generation.id);
+  ): Resource | undefined {
+    const resource = find(generation);
+    if (resource === undefined) counts.count(route, sendError(reply, ERRORS.notFound));
+    else finish(reply, head, { route, resource });
+    return resource;
   }
 
-  function finish(
-    reply: Reply,
-    head: RequestHead,
-    route: RouteName,
-    resource: Resource,
-    snapshot: string,
-  ): void {
+  function finish(reply: Reply, head: RequestHead, { route, resource }: CachedResource): void {
     const coding = chooseCoding(head.acceptEncoding);
-    const status = sendResource(reply, resource, snapshot, coding, head.ifNoneMatch);
+    const status = sendResource(reply, resource, coding, head.ifNoneMatch);
     if (typeof status === 'number') counts.count(route, status);
     else {
       status.then((sent) => counts.count(route, sent)).catch((error) => fail(reply, route, error));
@@ -207,36 +148,6 @@ export function makeApi(parts: ApiParts): ApiHandler {
   function fail(reply: Reply, route: RouteLabel, error: unknown): void {
     log.error({ err: error, route }, 'a request failed');
     if (reply.response.isSent()) reply.response.destroy();
-    else counts.count(route, sendError(reply, 500, 'Internal error'));
+    else counts.count(route, sendError(reply, ERRORS.internal));
   }
-}
-
-function makeHot(): LRUCache<string, HotResource> {
-  return new LRUCache<string, HotResource>({ maxSize: HOT_BYTES });
-}
-
-function refuseMethod(reply: Reply): number {
-  return sendError(reply, 405, 'Method not allowed', `Allow: ${ALLOWED_METHODS}\r\n`);
-}
-
-function refuseUnready(reply: Reply, text: string): number {
-  return sendError(reply, 503, text, 'Retry-After: 5\r\n');
-}
-
-function refuseGone(reply: Reply): number {
-  return sendError(reply, 410, 'Snapshot gone');
-}
-
-function refuseBusy(reply: Reply): number {
-  return sendError(reply, 503, 'Snapshot busy', 'Retry-After: 5\r\n');
-}
-
-function refuseUnauthorized(reply: Reply, text: string): number {
-  if (!reply.quota.admitted) return refuseOverLimit(reply);
-  return sendError(reply, 401, text, 'WWW-Authenticate: Bearer\r\n');
-}
-
-function refuseOverLimit(reply: Reply): number {
-  const retry = `Retry-After: ${reply.quota.retrySeconds}\r\n`;
-  return sendError(reply, 429, 'Rate limit exceeded', retry);
 }

@@ -1,11 +1,18 @@
 /**
- * A resource ready to be sent: its body in each coding that was asked for so far, and the ETag of
- * each. Made once, kept while it is hot; nothing about it is computed again per request.
+ * A resource of the API with everything about its responses that no request changes: body, ETag and
+ * header fields in each coding that was asked for so far. A coding is made once.
  */
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { hexOf } from '../../format/content-hash.ts';
 import type { Coding } from '../http/message/negotiation.ts';
+import {
+  type HeaderList,
+  JSON_TYPE,
+  NO_BODY,
+  type PreparedResponse,
+  type SharedHead,
+} from '../http/message/response.ts';
 import type { Body } from '../snapshot/generation.ts';
 
 const gzipAsync = promisify(gzip);
@@ -13,68 +20,73 @@ const brotliAsync = promisify(brotliCompress);
 
 /** Smaller bodies gain nothing from compression. */
 const SMALLEST_COMPRESSED = 1024;
-/**
- * Up to this size a body is kept as a latin1 string, one character a byte, and sent as one text with
- * the head. A larger one is cheaper as bytes.
- */
-const LARGEST_STRING_BODY = 2 * 1024;
 // Level 5 is about as small as gzip's best at a fraction of brotli's default time.
 const BROTLI_QUALITY = 5;
 
-export type Payload = string | Buffer;
+/** That browsers may read the response from any site, and which header fields of it. */
+export const CORS: HeaderList = [
+  ...['Access-Control-Allow-Origin', '*'],
+  'Access-Control-Expose-Headers',
+  'ETag, Link, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Snapshot',
+];
+const CACHING: HeaderList = [
+  ...['Cache-Control', 'private, no-cache'],
+  ...['Vary', 'Accept-Encoding', ...CORS],
+];
+const OK: SharedHead = { status: 200, headers: [...CACHING, 'Content-Type', JSON_TYPE] };
+const NOT_MODIFIED: SharedHead = { status: 304, headers: CACHING };
 
-export interface Representation {
-  readonly payload: Payload;
-  /** The header fields that are its own, as lines. */
-  readonly fields: string;
-}
-
-export interface Resource {
-  readonly identity: Representation;
+interface Identity {
+  /** Of the content, in hex. */
+  readonly hash: string;
+  /** The id of the generation. */
+  readonly snapshot: string;
   /** The Link header, on paginated lists: ASCII without control characters. */
   readonly link: string | undefined;
-  /** Whether gzip and br are worth their while. */
-  readonly isCompressible: boolean;
-  readonly hash: string;
-  gzip: Representation | Promise<Representation> | undefined;
-  br: Representation | Promise<Representation> | undefined;
 }
 
-export function makeResource({ bytes, hash }: Body, link?: string): Resource {
-  const hex = hexOf(hash);
-  const resource = { link, hash: hex };
+export interface Resource extends Identity {
+  /** Whether it is large enough for gzip and br. */
+  readonly isCompressible: boolean;
+  readonly identity: PreparedResponse;
+  gzip: PreparedResponse | Promise<PreparedResponse> | undefined;
+  br: PreparedResponse | Promise<PreparedResponse> | undefined;
+}
+
+export function makeResource({ bytes, hash }: Body, snapshot: string, link?: string): Resource {
+  const resource = { hash: hexOf(hash), snapshot, link };
   return {
     ...resource,
-    identity: represent(resource, 'identity', bytes),
     isCompressible: bytes.length >= SMALLEST_COMPRESSED,
+    identity: prepare(resource, 'identity', bytes),
     gzip: undefined,
     br: undefined,
   };
 }
 
 /** The ETag of a resource in a coding; known before it is compressed. */
-export function etagOf({ hash }: Pick<Resource, 'hash'>, coding: Coding): string {
+export function etagOf({ hash }: Identity, coding: Coding): string {
   return coding === 'identity' ? `"${hash}"` : `"${hash}-${coding}"`;
 }
 
-/** The header fields that are a resource's own in a coding, with or without its body, as lines. */
-export function fieldsOf(resource: Pick<Resource, 'hash' | 'link'>, coding: Coding): string {
-  const link = resource.link === undefined ? '' : `Link: ${resource.link}\r\n`;
-  return `ETag: ${etagOf(resource, coding)}\r\n${link}`;
+/** The 304 to a client that has the resource in a coding. */
+export function notModified(resource: Resource, coding: Coding): PreparedResponse {
+  return { head: NOT_MODIFIED, headers: ownHeaders(resource, coding), body: NO_BODY };
 }
 
-/** The body in a coding: compressed off the serving thread, once however many ask. */
-export function representationOf(
+/** The 200 in a coding: compressed off the serving thread, once however many ask for it. */
+export function responseOf(
   resource: Resource,
   coding: Coding,
-): Representation | Promise<Representation> {
+): PreparedResponse | Promise<PreparedResponse> {
   if (coding === 'identity') return resource.identity;
-  const made = resource[coding];
-  if (made !== undefined) return made;
-  const making = compress(resource, coding).then(
-    (representation) => {
-      resource[coding] = representation;
-      return representation;
+  const known = resource[coding];
+  if (known !== undefined) return known;
+  const making = compress(resource.identity.body, coding).then(
+    (bytes) => {
+      const response = prepare(resource, coding, bytes);
+      resource[coding] = response;
+      return response;
     },
     (error) => {
       resource[coding] = undefined;
@@ -85,30 +97,25 @@ export function representationOf(
   return making;
 }
 
-async function compress(resource: Resource, coding: 'gzip' | 'br'): Promise<Representation> {
-  const { payload } = resource.identity;
-  const plain = typeof payload === 'string' ? Buffer.from(payload, 'latin1') : payload;
-  const bytes =
-    coding === 'gzip'
-      ? await gzipAsync(plain)
-      : await brotliAsync(plain, {
-          params: {
-            [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
-            [constants.BROTLI_PARAM_SIZE_HINT]: plain.length,
-          },
-        });
-  return represent(resource, coding, bytes);
+function compress(body: Buffer, coding: 'gzip' | 'br'): Promise<Buffer> {
+  if (coding === 'gzip') return gzipAsync(body);
+  return brotliAsync(body, {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
+      [constants.BROTLI_PARAM_SIZE_HINT]: body.length,
+    },
+  });
 }
 
-function represent(
-  resource: Pick<Resource, 'hash' | 'link'>,
-  coding: Coding,
-  bytes: Buffer,
-): Representation {
-  const payload = bytes.length <= LARGEST_STRING_BODY ? bytes.toString('latin1') : bytes;
-  const encoding = coding === 'identity' ? '' : `Content-Encoding: ${coding}\r\n`;
-  return {
-    payload,
-    fields: `${fieldsOf(resource, coding)}Content-Length: ${bytes.length}\r\n${encoding}`,
-  };
+function prepare(resource: Identity, coding: Coding, body: Buffer): PreparedResponse {
+  const headers = ownHeaders(resource, coding);
+  headers.push('Content-Length', String(body.length));
+  if (coding !== 'identity') headers.push('Content-Encoding', coding);
+  return { head: OK, headers, body };
+}
+
+function ownHeaders(resource: Identity, coding: Coding): string[] {
+  const headers = ['ETag', etagOf(resource, coding), 'X-Snapshot', resource.snapshot];
+  if (resource.link !== undefined) headers.push('Link', resource.link);
+  return headers;
 }

@@ -1,34 +1,50 @@
 /**
- * Writes responses: header fields as text that goes out as it stands, together with the body where
- * that is small. What is the same in all of them, or in all of one resource, is put together once.
+ * Sends the responses of the API, each with what its caller has left. What is the same in all of
+ * one kind is made once.
  */
-
-import { JSON_TYPE, sendPlainError } from '../http/message/errors.ts';
 import { type Coding, matchesEtag } from '../http/message/negotiation.ts';
 import type { Responder } from '../http/message/responder.ts';
-import type { Quota } from '../limits/rolling-window.ts';
 import {
-  etagOf,
-  fieldsOf,
-  type Representation,
-  type Resource,
-  representationOf,
-} from './resource.ts';
+  type HeaderList,
+  NO_BODY,
+  type PreparedResponse,
+  prepareError,
+} from '../http/message/response.ts';
+import type { Quota } from '../limits/rolling-window.ts';
+import { CORS, etagOf, notModified, type Resource, responseOf } from './resource.ts';
 
-const CORS =
-  'Access-Control-Allow-Origin: *\r\n' +
-  'Access-Control-Expose-Headers: ETag, Link, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Snapshot\r\n';
-const PREFLIGHT =
-  CORS +
-  'Access-Control-Allow-Methods: GET, HEAD, OPTIONS\r\n' +
-  'Access-Control-Allow-Headers: Authorization, X-Api-Key, If-None-Match, X-Snapshot\r\n' +
-  'Access-Control-Max-Age: 86400\r\n' +
-  'Cache-Control: no-store\r\n';
-const RESOURCE = `Cache-Control: private, no-cache\r\nVary: Accept-Encoding\r\n${CORS}`;
-const RESOURCE_BODY = `${RESOURCE}Content-Type: ${JSON_TYPE}\r\n`;
-export const ALLOWED_METHODS = 'GET, HEAD, OPTIONS';
+const ALLOWED_METHODS = 'GET, HEAD, OPTIONS';
+const PREFLIGHT: PreparedResponse = {
+  head: {
+    status: 204,
+    headers: [
+      ...CORS,
+      ...['Access-Control-Allow-Methods', ALLOWED_METHODS],
+      ...['Access-Control-Allow-Headers', 'Authorization, X-Api-Key, If-None-Match, X-Snapshot'],
+      ...['Access-Control-Max-Age', '86400', 'Cache-Control', 'no-store'],
+    ],
+  },
+  headers: [],
+  body: NO_BODY,
+};
+const RETRY_SOON = ['Retry-After', '5'];
+const OVER_LIMIT = apiError(429, 'Rate limit exceeded');
 
-/** What every response under the base needs to know. */
+/** Errors of the API whose text is always the same. */
+export const ERRORS = {
+  notFound: apiError(404, 'Not found'),
+  method: apiError(405, 'Method not allowed', ['Allow', ALLOWED_METHODS]),
+  gone: apiError(410, 'Snapshot gone'),
+  busy: apiError(503, 'Snapshot busy', RETRY_SOON),
+  noSnapshot: apiError(503, 'No snapshot yet', RETRY_SOON),
+  noKeys: apiError(503, 'No API keys yet', RETRY_SOON),
+  internal: apiError(500, 'Internal error'),
+  severalKeys: unauthorized('Send the API key in exactly one header'),
+  missingKey: unauthorized('Missing API key'),
+  invalidKey: unauthorized('Invalid API key'),
+} as const;
+
+/** Where a response goes, and what its caller has left. */
 export interface Reply {
   readonly response: Responder;
   readonly quota: Quota;
@@ -36,61 +52,69 @@ export interface Reply {
 
 /**
  * Sends a resource, or 304 where the client has it.
- * @param snapshot the id of the generation it came from
  * @returns the status, at once or when the body was compressed
  */
 export function sendResource(
-  reply: Reply,
+  { response, quota }: Reply,
   resource: Resource,
-  snapshot: string,
   wanted: Coding,
   ifNoneMatch: string | undefined,
 ): number | Promise<number> {
   const coding = resource.isCompressible ? wanted : 'identity';
   if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etagOf(resource, coding))) {
-    const own = `${fieldsOf(resource, coding)}X-Snapshot: ${snapshot}\r\n`;
-    reply.response.send(304, RESOURCE + own + quotaFields(reply.quota), '');
+    response.send(notModified(resource, coding), quotaHeaders(quota));
     return 304;
   }
-  const representation = representationOf(resource, coding);
-  if (representation instanceof Promise) {
-    return representation.then((made) => sendBody(reply, made, snapshot));
+  const found = responseOf(resource, coding);
+  if (!(found instanceof Promise)) {
+    response.send(found, quotaHeaders(quota));
+    return 200;
   }
-  return sendBody(reply, representation, snapshot);
+  return found.then((made) => {
+    response.send(made, quotaHeaders(quota));
+    return 200;
+  });
 }
 
-/**
- * Sends an error of the one shape.
- * @param extra further header fields as lines, each with CR LF behind it
- * @param isLast whether the connection ends with it
- */
-export function sendError(
-  { response, quota }: Reply,
-  status: number,
-  text: string,
-  extra = '',
-  isLast = false,
-): number {
-  sendPlainError(response, status, text, CORS + quotaFields(quota) + extra, isLast);
-  return status;
+/** Sends one of {@link ERRORS}. @returns its status */
+export function sendError({ response, quota }: Reply, error: PreparedResponse): number {
+  response.send(error, quotaHeaders(quota));
+  return error.head.status;
+}
+
+/** Sends 400. @param isLast whether the connection ends with it */
+export function sendBadRequest({ response, quota }: Reply, text: string, isLast = false): number {
+  response.send(apiError(400, text), quotaHeaders(quota), isLast);
+  return 400;
+}
+
+export function sendOverLimit({ response, quota }: Reply): number {
+  const retry = ['Retry-After', String(quota.retrySeconds)];
+  response.send(OVER_LIMIT, [...quotaHeaders(quota), ...retry]);
+  return OVER_LIMIT.head.status;
 }
 
 /** Answers a CORS preflight. */
 export function sendPreflight({ response, quota }: Reply): number {
-  response.send(204, PREFLIGHT + quotaFields(quota), '');
-  return 204;
+  response.send(PREFLIGHT, quotaHeaders(quota));
+  return PREFLIGHT.head.status;
 }
 
-function sendBody(
-  { response, quota }: Reply,
-  { fields, payload }: Representation,
-  snapshot: string,
-): number {
-  const own = `${fields}X-Snapshot: ${snapshot}\r\n`;
-  response.send(200, RESOURCE_BODY + own + quotaFields(quota), payload);
-  return 200;
+function apiError(status: number, text: string, headers: HeaderList = []): PreparedResponse {
+  return prepareError(status, text, [...CORS, ...headers]);
 }
 
-function quotaFields({ limit, remaining, resetSeconds }: Quota): string {
-  return `X-RateLimit-Limit: ${limit}\r\nX-RateLimit-Remaining: ${remaining}\r\nX-RateLimit-Reset: ${resetSeconds}\r\n`;
+function unauthorized(text: string): PreparedResponse {
+  return apiError(401, text, ['WWW-Authenticate', 'Bearer']);
+}
+
+function quotaHeaders({ limit, remaining, resetSeconds }: Quota): HeaderList {
+  return [
+    'X-RateLimit-Limit',
+    String(limit),
+    'X-RateLimit-Remaining',
+    String(remaining),
+    'X-RateLimit-Reset',
+    String(resetSeconds),
+  ];
 }

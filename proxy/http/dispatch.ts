@@ -4,12 +4,14 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
-import { sendPlainError } from './message/errors.ts';
 import { readHead } from './message/request-head.ts';
 import type { ApiHandler, Responder } from './message/responder.ts';
+import { prepareError } from './message/response.ts';
 import { BASE, splitTarget } from './message/target.ts';
 import { toResponder } from './node-response.ts';
 
+const BAD_TARGET = prepareError(400, 'The request target must be a path');
+const INTERNAL_ERROR = prepareError(500, 'Internal error');
 const UNDER_BASE = new RegExp(`^${BASE}(?=[/?]|$)`);
 
 /** Answers a path outside the base. */
@@ -27,7 +29,7 @@ export function dispatch(
 ): void {
   const target = originForm(request.url ?? '');
   if (target === undefined) {
-    sendPlainError(toResponder(response), 400, 'The request target must be a path', '', true);
+    toResponder(response).send(BAD_TARGET, [], true);
   } else if (UNDER_BASE.test(target)) {
     const { method = '', socket } = request;
     const head = readHead(request);
@@ -44,7 +46,7 @@ export function dispatch(
 export function answerFailure(error: unknown, response: Responder, log: Logger): void {
   log.error({ err: error }, 'a request failed');
   if (response.isSent()) response.destroy();
-  else sendPlainError(response, 500, 'Internal error', '', true);
+  else response.send(INTERNAL_ERROR, [], true);
 }
 
 /**

@@ -2,7 +2,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { HttpSocket } from '../connections/connections.ts';
-import { errorBody, errorFields } from './message/errors.ts';
+import { prepareError, serializeHeaders } from './message/response.ts';
 import { LONGEST_DRAIN_MS } from './node-response.ts';
 
 /** Answers a "clientError" of Node's HTTP server. */
@@ -17,9 +17,9 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: HttpSock
 
 /** Sends an error and closes the connection. */
 export function endWithError(socket: Socket, status: number, text: string): void {
-  const body = errorBody(text);
-  const head = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${errorFields(body)}Connection: close\r\n\r\n`;
-  socket.end(head + body, 'latin1', () => socket.destroy());
+  const { head, body } = prepareError(status, text, ['Connection', 'close']);
+  const lines = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${serializeHeaders(head.headers)}\r\n`;
+  socket.end(Buffer.concat([Buffer.from(lines), body]), () => socket.destroy());
   // Behind responses that the client does not read, this one is never sent.
   const timer = setTimeout(() => socket.destroy(), LONGEST_DRAIN_MS);
   timer.unref();

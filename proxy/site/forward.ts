@@ -127,7 +127,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
 
 /** The texts hold nothing from the request. */
 function refuse(response: ServerResponse, status: number, title: string, text: string): void {
-  const body = `<!doctype html>
+  const body = Buffer.from(`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -137,9 +137,9 @@ function refuse(response: ServerResponse, status: number, title: string, text: s
 <link rel="stylesheet" href="/start.css">
 <main><h1>${title}</h1><p>${text}</p></main>
 </html>
-`;
+`);
   response.writeHead(status, [
-    ...['Content-Type', 'text/html; charset=utf-8', 'Content-Length', `${Buffer.byteLength(body)}`],
+    ...['Content-Type', 'text/html; charset=utf-8', 'Content-Length', String(body.length)],
     ...[
       'Content-Security-Policy',
       "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -148,5 +148,5 @@ function refuse(response: ServerResponse, status: number, title: string, text: s
     ...['Cache-Control', 'no-store', 'Connection', 'close'],
     ...(status === 502 ? ['Retry-After', '5'] : []),
   ]);
-  end(response, body, 'utf8');
+  end(response, body);
 }

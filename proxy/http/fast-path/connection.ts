@@ -103,12 +103,12 @@ export function openConnection(socket: Socket, options: ConnectionOptions): Fast
     let isSent = false;
     return {
       isSent: () => isSent,
-      send(status, fields, payload, isLast = false) {
+      send(response, headers = [], isLast = false) {
         if (isSent) return;
         isSent = true;
         const isClosing = isLast || isEnding() || isOver;
         const ofConnection = isClosing ? 'Connection: close\r\n' : keepAlive;
-        writeResponse(socket, status, fields, ofConnection, payload);
+        writeResponse(socket, response, headers, ofConnection);
         finish(isClosing);
       },
       destroy() {

@@ -3,6 +3,7 @@
  */
 import type { Socket } from 'node:net';
 import type { RequestHead } from './request-head.ts';
+import type { HeaderList, PreparedResponse } from './response.ts';
 
 export interface ApiRequest {
   readonly method: string;
@@ -16,11 +17,10 @@ export interface ApiRequest {
 export interface Responder {
   readonly isSent: () => boolean;
   /**
-   * @param fields header lines, each with CR LF behind it
-   * @param payload a string has one byte a character
-   * @param isLast whether the connection ends with this response
+   * @param headers of this response alone
+   * @param isLast whether the connection ends with it
    */
-  send(status: number, fields: string, payload: string | Buffer, isLast?: boolean): void;
+  send(response: PreparedResponse, headers?: HeaderList, isLast?: boolean): void;
   /** Gives the connection up. */
   destroy(): void;
 }

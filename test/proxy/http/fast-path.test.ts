@@ -180,7 +180,12 @@ test.each([
   [true, 0],
   [false, 2],
 ])('with hasFastPath %s Node reads %i of two usual requests', async (hasFastPath, expected) => {
-  const answer: ApiHandler = (_, response) => response.send(200, 'Content-Length: 2\r\n', '{}');
+  const answer: ApiHandler = (_, response) =>
+    response.send({
+      head: { status: 200, headers: ['Content-Length', '2'] },
+      headers: [],
+      body: Buffer.from('{}'),
+    });
   const http = makeServer(answer, () => {}, pino({ level: 'silent' }), { hasFastPath });
   let readByNode = 0;
   http.server.on('request', () => readByNode++);

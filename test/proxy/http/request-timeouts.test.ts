@@ -44,8 +44,13 @@ const TIMED_OUT = [
 ].join('\r\n');
 
 const log = pino({ level: 'silent' });
-const answerAll: ApiHandler = ({ method, target }, response) => {
-  const answer = () => response.send(200, 'Content-Length: 2\r\n', method === 'HEAD' ? '' : '{}');
+const OK = {
+  head: { status: 200, headers: ['Content-Length', '2'] },
+  headers: [],
+  body: Buffer.from('{}'),
+};
+const answerAll: ApiHandler = ({ target }, response) => {
+  const answer = () => response.send(OK);
   if (target.startsWith('/late')) setTimeout(answer, LATE_ANSWER);
   else answer();
 };
