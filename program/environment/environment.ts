@@ -4,7 +4,8 @@
  * lists every fault at once.
  */
 
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
+import { parseAddresses } from './addresses.ts';
 import { applyEnvironmentFile } from './environment-file.ts';
 import { parseJwtSecret, parseSiteKeySource } from './site-keys.ts';
 import { parseSmtpUrl } from './smtp-url.ts';
@@ -288,23 +289,4 @@ function parseLevel(text: string): string {
     throw new Error(`must be one of ${levels.join(', ')}, not ${JSON.stringify(text)}.`);
   }
   return text;
-}
-
-function parseAddresses(text: string): BlockList {
-  const list = new BlockList();
-  for (const entry of text.split(',').map((part) => part.trim())) {
-    if (entry === '') continue;
-    const [address = '', bits, ...rest] = entry.split('/');
-    const version = isIP(address);
-    const family = version === 6 ? 'ipv6' : 'ipv4';
-    const longest = version === 6 ? 128 : 32;
-    const length = bits === undefined ? longest : parseInteger(bits);
-    if (version === 0 || rest.length > 0 || length === undefined || length > longest) {
-      throw new Error(
-        `must list addresses or CIDR ranges such as 10.0.0.0/8, not ${JSON.stringify(entry)}.`,
-      );
-    }
-    list.addSubnet(address, length, family);
-  }
-  return list;
 }

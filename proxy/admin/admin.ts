@@ -48,7 +48,7 @@ export function makeAdminServer(parts: AdminParts): Server {
     };
   }
 
-  /** Ready to answer: a generation and the keys are in memory, and the end has not been asked for. */
+  /** Ready to answer: a generation and the keys are in memory, and the proxy is not stopping. */
   async function readiness() {
     const { snapshot, held, keys: known, dataAge, keysAge } = await read();
     const refusal = snapshots.refusal();

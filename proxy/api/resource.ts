@@ -1,6 +1,6 @@
 /**
  * A resource of the API with everything about its responses that no request changes: body, ETag and
- * header fields in each coding that was asked for so far. A coding is made once.
+ * header fields in each coding that a client has wanted so far. A coding is made once.
  */
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';

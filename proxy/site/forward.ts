@@ -1,5 +1,5 @@
 /**
- * The one place where the proxy hands requests on: /account and /moderation go to the pages of API
+ * The only requests that the proxy forwards: /account and /moderation go to the pages of API
  * keys, which run as a process of their own. A request is read whole, within bounds, before it is
  * sent on, each on a connection of its own: none can be smuggled behind another.
  */
@@ -77,7 +77,7 @@ function makeForwarder({ keysUrl, trustedProxies: trusted, connections, log }: F
 
   async function handOn(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { headers, httpVersion, rawHeaders } = request;
-    const hosts = rawHeaders.filter((name, place) => place % 2 === 0 && /^host$/i.test(name));
+    const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name));
     if (hosts.length !== 1 || (httpVersion !== '1.1' && httpVersion !== '1.0')) {
       refuse(response, 400, 'Bad request', 'A request must be HTTP/1.1 with exactly one Host.');
       return;

@@ -1,6 +1,6 @@
 /**
  * Every page outside the base that needs no key, made once at start: the start page, the API
- * reference and the contract. What can be asked for is what stands in the map; a request's path is
+ * reference and the contract. Only the paths in the map exist; a request's path is
  * looked up and never becomes a file name.
  */
 import { readFileSync } from 'node:fs';
@@ -36,7 +36,7 @@ const SCRIPT = 'text/javascript; charset=utf-8';
 const SVG = 'image/svg+xml';
 const TEXT = 'text/plain; charset=utf-8';
 
-/** Nothing but what the page is made of, nothing inline, and no other site may frame it. */
+/** Only files of this host, nothing inline, and no other site may frame the page. */
 const CLOSED = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const START_POLICY = `${CLOSED}; script-src 'self'; style-src 'self'; img-src 'self'`;
 // "Try it out" asks this host alone; Swagger UI's stylesheet has its icons as data.
