@@ -17,19 +17,14 @@ import {
 } from '../program/environment/environment.ts';
 import { checkReadableFolder, checkWritableFolder } from '../program/folders.ts';
 import { findDifferences } from '../store/generations/differences.ts';
-import {
-  currentId,
-  generationDir,
-  idsOnDisk,
-  KEPT_GENERATIONS,
-  prune,
-  rollbackTo,
-} from '../store/generations/generations.ts';
-import { asLines, readList } from '../store/generations/list-generations.ts';
+import { currentId, generationDir, idsOnDisk } from '../store/generations/generations.ts';
 import { verifyGeneration } from '../store/generations/verify.ts';
 import { readHold, removeHold, whyHeld } from '../store/hold.ts';
+import { asLines, readList } from '../store/list-generations.ts';
 import { LockedError } from '../store/lock.ts';
 import { holdCurrent, rollbackAndHold } from '../store/pause-publishing.ts';
+import { KEPT_GENERATIONS, prune } from '../store/prune.ts';
+import { rollbackTo } from '../store/rollback.ts';
 import { showBody } from './show.ts';
 
 interface Verb {

@@ -4,7 +4,7 @@
 import { closeSync, fsyncSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { HOLD_FILE, KEYS_FILE, RUN_REPORT, STATUS_FILE } from '../../format/layout.ts';
-import { syncFolder } from '../generations/generations.ts';
+import { syncFolder } from '../files/sync-folder.ts';
 import { openForWriting } from './file-modes.ts';
 
 /** @param mode the permissions of the new file; by default those that its folder gives to files */

@@ -5,7 +5,6 @@ import { hashBytes } from '../../format/content-hash.ts';
 import type { RecordColumns } from '../../format/index/record-index.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../../format/pack.ts';
-import { type QueueEnd, type SharedQueue, takeFrom } from '../../generator/worker/shared-queue.ts';
 import { hashFile } from '../files/checked-files.ts';
 
 const OPENING_BRACE = 0x7b;
@@ -17,16 +16,6 @@ export interface Pack {
   readonly columns: RecordColumns;
   readonly first: number;
   readonly count: number;
-}
-
-/** Checks the files of the packs that fall to this thread, and none of the hashes of records. */
-export function checkPackFiles(
-  dir: string,
-  packs: readonly Pack[],
-  queue: SharedQueue,
-  end: QueueEnd,
-): void {
-  for (const number of takeFrom(queue, end)) checkPack(dir, packs[number], false);
 }
 
 /**

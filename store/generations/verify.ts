@@ -27,43 +27,33 @@ import {
   SEARCH_INDEX,
 } from '../../format/layout.ts';
 import { LARGEST_MANIFEST, type Manifest, parseManifest } from '../../format/manifest.ts';
-import { makeSharedQueue } from '../../generator/worker/shared-queue.ts';
-import { both, type SecondThread } from '../../generator/worker/worker.ts';
 import { hashFile, readChecked } from '../files/checked-files.ts';
-import { checkPack, checkPackFiles, type Pack } from './check-packs.ts';
+import { checkPack, type Pack } from './check-packs.ts';
+
+/**
+ * Checks every pack, on its own schedule.
+ * @param checkOthers checks everything else; called once
+ */
+export type PackChecker = (
+  dir: string,
+  packs: readonly Pack[],
+  checkOthers: () => void,
+) => Promise<void>;
+
+const checkOneByOne: PackChecker = async (dir, packs, checkOthers) => {
+  checkOthers();
+  for (const pack of packs) checkPack(dir, pack, true);
+};
 
 /**
  * @param dir the generation's folder
+ * @param checkPacks by default one pack after another, with the hash of every record
  * @returns its manifest
  * @throws Error saying what is wrong, with the file's name
  */
-export async function verifyGeneration(dir: string): Promise<Manifest> {
-  return verify(dir, async (packs, checkOthers) => {
-    checkOthers();
-    for (const pack of packs) checkPack(dir, pack, true);
-  });
-}
-
-/**
- * Verifies a generation that this process just wrote, on two threads. Records are not hashed again:
- * their hashes were taken of the very bytes that the SHA-256 of each file speaks of.
- */
-export async function verifyWritten(dir: string, second: SecondThread): Promise<Manifest> {
-  return verify(dir, async (packs, checkOthers) => {
-    const queue = makeSharedQueue(packs.length);
-    const theirs = second.run('checkPackFiles', dir, packs, queue, 'back');
-    const ours = (async () => {
-      checkOthers();
-      checkPackFiles(dir, packs, queue, 'front');
-    })();
-    await both(theirs, ours);
-  });
-}
-
-/** @param checkPacks is handed what checks everything else, too */
-async function verify(
+export async function verifyGeneration(
   dir: string,
-  checkPacks: (packs: readonly Pack[], checkOthers: () => void) => Promise<void>,
+  checkPacks: PackChecker = checkOneByOne,
 ): Promise<Manifest> {
   const manifest = readManifest(dir);
   await checkFileList(dir, manifest);
@@ -84,7 +74,7 @@ async function verify(
   );
   checkCounts(manifest, index);
   const isPack = new Set(packs.map(({ file }) => file.path));
-  await checkPacks(packs, () => {
+  await checkPacks(dir, packs, () => {
     checkPlatforms(read(PLATFORMS), index);
     checkSearch(read(SEARCH_INDEX), manifest);
     for (const file of manifest.files) {
