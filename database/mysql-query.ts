@@ -4,9 +4,8 @@
  */
 import type { Socket } from 'node:net';
 import type { FieldPacket, PoolConnection, ResultSetHeader } from 'mysql2';
-import type { Value } from './database.ts';
-import { viewRows } from './mysql-row-view.ts';
-import type { RowView } from './row-view.ts';
+import type { Row, Value } from './database.ts';
+import { fixerOf } from './mysql-fields.ts';
 
 export interface Outcome {
   readonly rows: number;
@@ -27,7 +26,7 @@ export function execute(
   connection: PoolConnection,
   sql: string,
   parameters: readonly Value[],
-  onRow: (row: RowView) => void,
+  onRow: (row: Row) => void,
   stallSeconds: number,
 ): Promise<Outcome> {
   const socket = socketOf(connection);
@@ -66,11 +65,13 @@ export function execute(
       (stallSeconds * 1000) / STALL_TICKS,
     );
 
-    const take = (row: RowView) => {
-      // What had come before the statement was broken off still runs through.
+    let fix: ((row: Value[]) => void) | undefined;
+    const take = (row: Value[]) => {
+      // Rows that had already arrived still come after the statement was broken off.
       if (isOver) return;
       try {
         rows++;
+        fix?.(row);
         onRow(row);
       } catch (error) {
         breakOff(error);
@@ -83,11 +84,12 @@ export function execute(
     query
       .on('error', fail)
       .on('fields', (fields: FieldPacket[] | undefined) => {
-        if (fields) viewRows(query, fields, take);
+        if (fields) fix = fixerOf(fields);
       })
-      .on('result', (header: ResultSetHeader | null) => {
-        changes = header?.affectedRows ?? 0;
-        insertId = Number(header?.insertId ?? 0);
+      .on('result', (result: Value[] | ResultSetHeader | null) => {
+        if (Array.isArray(result)) return take(result);
+        changes = result?.affectedRows ?? 0;
+        insertId = Number(result?.insertId ?? 0);
       })
       .on('end', () => end(() => resolve({ rows, changes, insertId })));
   });

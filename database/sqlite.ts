@@ -18,7 +18,6 @@ import { dirname } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { Database, Reader, Row, Value, Writer } from './database.ts';
-import { type RowView, viewOf } from './row-view.ts';
 
 const LOCK_SECONDS = 10;
 const ROWS_PER_TURN = 4096;
@@ -107,7 +106,7 @@ function checkFile(path: string, create: boolean): boolean {
   }
   if (stats === undefined && !create) {
     throw new Error(
-      `There is no database file ${path}: mend the path in DATABASE_URL (it is relative to the working directory) or make the file first.`,
+      `There is no database file ${path}: fix the path in DATABASE_URL (it is relative to the working directory) or make the file first.`,
     );
   }
   if (stats !== undefined && !stats.isFile()) throw new Error(`${path} is not a file.`);
@@ -169,7 +168,6 @@ function writerOn(connection: DatabaseSync, path: string): Writer {
         (statement) => statement.iterate() as unknown as IterableIterator<unknown[]>,
       );
       let count = 0;
-      let view: ((row: Row) => RowView) | undefined;
       const stepError = (cause: unknown) =>
         new Error(`query of ${path}: ${messageOf(cause)}`, { cause });
       try {
@@ -181,9 +179,7 @@ function writerOn(connection: DatabaseSync, path: string): Writer {
             throw stepError(cause);
           }
           if (next.done) return count;
-          const row = toRow(next.value);
-          view ??= viewOf(row.length);
-          onRow(view(row));
+          onRow(toRow(next.value));
           if (++count % ROWS_PER_TURN === 0) await nextTurn();
         }
       } finally {
