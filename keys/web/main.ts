@@ -5,7 +5,7 @@
 import '../../program/environment/node-version.ts';
 import type { AddressInfo } from 'node:net';
 import { openDatabase } from '../../database/open.ts';
-import { checkSchema, createKeysTables } from '../../database/schema.ts';
+import { checkTables } from '../../database/tables.ts';
 import { readArguments } from '../../program/arguments.ts';
 import {
   ConfigurationError,
@@ -16,6 +16,7 @@ import { checkWritableFolder } from '../../program/folders.ts';
 import { listenAll } from '../../program/listen.ts';
 import { makeLog } from '../../program/log.ts';
 import { parseSender } from '../mail/mailer.ts';
+import { ACCOUNTS_TABLE, createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
 import { makeApplication } from './application.ts';
 import { makeAssertionCheck } from './assertion.ts';
 import { makeCookies } from './cookies.ts';
@@ -64,7 +65,7 @@ async function main(): Promise<void> {
   const checkAssertion = siteKeys && makeAssertionCheck(siteKeys, log);
   const database = await openDatabase(environment.DATABASE_URL);
   await createKeysTables(database);
-  await checkSchema(database, ['accounts', 'api_keys']);
+  await checkTables(database, { ...ACCOUNTS_TABLE, api_keys: KEYS_TABLES.api_keys });
 
   const mails = await startMailThread(
     {
