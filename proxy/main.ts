@@ -60,7 +60,7 @@ async function main(): Promise<void> {
       'ADMIN_PORT',
       'ADDRESS_RATE_LIMIT',
       'TRUSTED_PROXIES',
-      'KEYS_URL',
+      'ACCOUNT_URL',
       'LOG_LEVEL',
     ],
     process.env,
@@ -86,7 +86,7 @@ async function main(): Promise<void> {
   const connections = Array.from({ length: threads }, newConnectionCells);
   const limit = makeConnectionLimit(
     connections,
-    environment.KEYS_URL !== '',
+    environment.ACCOUNT_URL !== '',
     metrics.registry,
     log,
   );
@@ -106,7 +106,7 @@ async function main(): Promise<void> {
     keys,
     addresses,
     trustedProxies: environment.TRUSTED_PROXIES,
-    keysUrl: environment.KEYS_URL,
+    accountUrl: environment.ACCOUNT_URL,
     counts: makeRequestCounts(counts[0]),
     connections: connections[0],
     log,

@@ -1,5 +1,5 @@
 /**
- * Runs the pages of API keys as the site does, and visits them as browsers do without scripts: a
+ * Runs the account pages as the site does, and visits them as browsers do without scripts: a
  * visitor keeps cookies and sends the forms that the pages hold.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
@@ -34,14 +34,14 @@ export interface RunningPages extends RunningServer {
   readonly url: string;
 }
 
-/** Starts `keys/web/main.ts` on a free port. */
+/** Starts `keys/account/main.ts` on a free port. */
 export async function startPages(
   databaseUrl: string,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<RunningPages> {
-  const server = await startServing('keys/web/main.ts', {
+  const server = await startServing('keys/account/main.ts', {
     DATABASE_URL: databaseUrl,
-    KEYS_PORT: '0',
+    ACCOUNT_PORT: '0',
     ...environment,
   });
   return { ...server, url: `http://${server.listening.account}` };

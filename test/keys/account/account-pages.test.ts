@@ -1,4 +1,4 @@
-/** The pages of API keys over HTTP, as owners and moderators use them, on both databases. */
+/** The account pages over HTTP, as owners and moderators use them, on both databases. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
 import { ACCOUNTS, linkOf, mailsIn, tokenOf } from '../../support/account.ts';

@@ -1,5 +1,5 @@
 /**
- * `cover-catalogue account`: the pages of API keys on KEYS_HOST:KEYS_PORT, and the e-mails of their outbox,
+ * `cover-catalogue account`: the account pages on ACCOUNT_HOST:ACCOUNT_PORT, and the e-mails of their outbox,
  * until SIGTERM or SIGINT. It shares the database with the generator and nothing with the proxy.
  */
 import '../../program/environment/node-version.ts';
@@ -25,7 +25,7 @@ import { makeAccountServer } from './server.ts';
 
 const USAGE = `cover-catalogue account
 
-Serves the account pages on KEYS_HOST:KEYS_PORT and sends the e-mails of the
+Serves the account pages on ACCOUNT_HOST:ACCOUNT_PORT and sends the e-mails of the
 outbox, until SIGTERM or SIGINT.
 
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
@@ -39,8 +39,8 @@ async function main(): Promise<void> {
   const environment = readEnvironment(
     [
       'DATABASE_URL',
-      'KEYS_HOST',
-      'KEYS_PORT',
+      'ACCOUNT_HOST',
+      'ACCOUNT_PORT',
       'PUBLIC_URL',
       'SITE_URL',
       'SITE_JWT_SECRET',
@@ -94,8 +94,10 @@ async function main(): Promise<void> {
     now: () => new Date(),
   });
   const server = makeAccountServer(answer, log);
-  const { KEYS_HOST: host, KEYS_PORT: keysPort } = environment;
-  await listenAll([{ server, host, port: keysPort, variables: ['KEYS_HOST', 'KEYS_PORT'] }]);
+  const { ACCOUNT_HOST: host, ACCOUNT_PORT: accountPort } = environment;
+  await listenAll([
+    { server, host, port: accountPort, variables: ['ACCOUNT_HOST', 'ACCOUNT_PORT'] },
+  ]);
   const { address, port } = server.address() as AddressInfo;
 
   let isStopping = false;

@@ -84,12 +84,12 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
     schedule.stderr?.resume();
     const port = String(await freePort());
     proxy = await startProxy(snapshotsDir, {
-      KEYS_URL: `http://127.0.0.1:${port}`,
+      ACCOUNT_URL: `http://127.0.0.1:${port}`,
       // Asked again and again with a key that does not work yet, or no longer.
       ADDRESS_RATE_LIMIT: '100000',
     });
     pages = await startPages(databaseUrl, {
-      KEYS_PORT: port,
+      ACCOUNT_PORT: port,
       PUBLIC_URL: proxy.url,
       SMTP_URL: mailbox.url,
     });

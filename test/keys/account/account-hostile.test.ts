@@ -1,5 +1,5 @@
 /**
- * The pages of API keys under attack, on both databases: forged forms, markup in every text, keys of
+ * The account pages under attack, on both databases: forged forms, markup in every text, keys of
  * others, floods, and programs that open every link. The full form sends the whole flood.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
