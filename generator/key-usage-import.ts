@@ -2,16 +2,15 @@
  * Updates in `api_keys` the day on which each key was last used, from the files that proxies write.
  * Invariant: a day only ever moves forward, whichever proxy reports which day in whatever order.
  */
-import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../database/database.ts';
+import { NO_LINK, readBoundedFileSync } from '../files/bounded-file.ts';
 import { LARGEST_KEY_USAGE, parseKeyUsage } from '../format/key-usage.ts';
 import { isKeyUsageFile, PROXY_FOLDER } from '../format/layout.ts';
 
 const KEYS_PER_STATEMENT = 500;
 const DAY_MS = 24 * 3600 * 1000;
-// The proxy may run as a user with fewer rights: links and pipes in its folder must not be followed.
-const READ_PLAIN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
  * @returns a function that imports what is new in the files. Called again, it does nothing until one
@@ -71,25 +70,11 @@ function readChanged(
   file: string,
   importedAt: number | undefined,
 ): { text: string; changedAt: number } | undefined {
-  let descriptor: number;
-  try {
-    descriptor = openSync(file, READ_PLAIN_FILE);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-  try {
-    const stats = fstatSync(descriptor);
-    const name = path.basename(file);
-    if (!stats.isFile()) throw new Error(`${name} is not a plain file.`);
-    if (stats.mtimeMs === importedAt) return undefined;
-    if (stats.size > LARGEST_KEY_USAGE) {
-      throw new Error(`${name} is larger than ${LARGEST_KEY_USAGE} bytes.`);
-    }
-    return { text: readFileSync(descriptor, 'utf8'), changedAt: stats.mtimeMs };
-  } finally {
-    closeSync(descriptor);
-  }
+  const changedAt = lstatSync(file, { throwIfNoEntry: false })?.mtimeMs;
+  if (changedAt === undefined || changedAt === importedAt) return undefined;
+  // The proxy may run as a user with fewer rights: a link in its folder could lead to any file.
+  const text = readBoundedFileSync(file, LARGEST_KEY_USAGE, NO_LINK).toString('utf8');
+  return { text, changedAt };
 }
 
 async function moveForward(database: Database, day: string, ids: readonly number[]): Promise<void> {

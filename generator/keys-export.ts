@@ -2,15 +2,17 @@
  * Hands the keys over: from the table `api_keys` to `keys.json`, the one thing that the proxy reads
  * of them. A file that still holds only gets a new time, which says that it was looked at.
  */
-import { readFileSync, statSync, utimesSync } from 'node:fs';
+import { statSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../database/database.ts';
+import { readBoundedFileSync } from '../files/bounded-file.ts';
 import { hasModes, makeSnapshotsFolder, modesIn } from '../format/file-modes.ts';
 import {
   encodeKeys,
   isKeyEntry,
   type KeyEntry,
   type KeyState,
+  LARGEST_KEYS_FILE,
   LARGEST_LIMIT,
 } from '../format/keys-file.ts';
 import { KEYS_FILE } from '../format/layout.ts';
@@ -57,9 +59,10 @@ function hasRightMode(file: string): boolean {
   return hasModes(statSync(file), modes.file, modes);
 }
 
+/** @returns undefined also for a file that cannot be read: it is then replaced */
 function readIfThere(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8');
+    return readBoundedFileSync(file, LARGEST_KEYS_FILE).toString('utf8');
   } catch {
     return undefined;
   }

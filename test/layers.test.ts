@@ -11,13 +11,14 @@ import { ROOT } from './product.ts';
 
 /** What each folder of the product may import besides itself. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  format: [],
-  environment: [],
+  files: [],
+  format: ['files'],
+  environment: ['files'],
   program: ['environment'],
   database: ['environment'],
-  generator: ['format', 'database', 'environment', 'program'],
+  generator: ['format', 'database', 'environment', 'program', 'files'],
   keys: ['format', 'database', 'environment', 'program'],
-  proxy: ['format', 'environment', 'program'],
+  proxy: ['format', 'environment', 'program', 'files'],
   install: [],
 };
 /** These stand beside the product and may import all of it. */
