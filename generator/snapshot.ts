@@ -28,7 +28,7 @@ import {
 import { readHold, removeHold, whyHeld } from './hold.ts';
 import { asLines, readList } from './list-generations.ts';
 import { LockedError } from './lock.ts';
-import { holdCurrent, rollbackAndHold } from './pause-publishing.ts';
+import { holdCurrent, rollbackAndHold, sayingState } from './pause-publishing.ts';
 import { showBody } from './show.ts';
 import { verifyGeneration } from './verify.ts';
 
@@ -88,14 +88,14 @@ const VERBS: Readonly<Record<string, Verb>> = {
     help: 'verifies a generation, makes it current and holds it; with --no-hold the next run publishes the database again',
     takes: [1, 1],
     writes: true,
-    run: async (dir, [id], options) => rollback(dir, id as string, options),
+    run: async (dir, [id], options) => sayingState(dir, () => rollback(dir, id as string, options)),
   },
   hold: {
     usage: 'hold [ID] [--reason TEXT]',
     help: 'keeps the current generation: no run publishes until "release", while keys are still exported',
     takes: [0, 1],
     writes: true,
-    run: async (dir, [id], options) => hold(dir, id, options),
+    run: async (dir, [id], options) => sayingState(dir, () => hold(dir, id, options)),
   },
   release: {
     usage: 'release',
