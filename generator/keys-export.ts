@@ -24,6 +24,11 @@ const SQL = `SELECT id, key_hash, state, limit_per_minute FROM api_keys
 
 /** @returns whether the content changed */
 export async function exportKeys(database: Database, snapshotsDir: string): Promise<boolean> {
+  return writeKeys(await readKeys(database), snapshotsDir);
+}
+
+/** The keys in the database, as they stand in the file. */
+export async function readKeys(database: Database): Promise<string> {
   const rows = await database.rows(SQL);
   const keys = rows
     .map(
@@ -36,7 +41,14 @@ export async function exportKeys(database: Database, snapshotsDir: string): Prom
     )
     // A row that cannot be a key must not keep the others from the proxy.
     .filter(isKeyEntry);
-  const content = encodeKeys(keys);
+  return encodeKeys(keys);
+}
+
+/**
+ * @param content from {@link readKeys}
+ * @returns whether it changed
+ */
+export function writeKeys(content: string, snapshotsDir: string): boolean {
   const file = path.join(snapshotsDir, KEYS_FILE);
   if (readIfThere(file) === content && hasRightMode(file)) {
     const now = new Date();

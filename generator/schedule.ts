@@ -23,7 +23,7 @@ import { makeLog } from '../program/log.ts';
 import { currentId } from './generations.ts';
 import { whyHeld } from './hold.ts';
 import { makeKeyUsageImport } from './key-usage-import.ts';
-import { exportKeys, hasKeys } from './keys-export.ts';
+import { hasKeys, readKeys, writeKeys } from './keys-export.ts';
 
 const USAGE = `cover-catalogue schedule
 
@@ -158,18 +158,43 @@ function logResult(
 function followKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
   const importKeyUsage = makeKeyUsageImport(snapshotsDir);
   let database: Database | undefined;
+  let isGone = false;
+  let isUnwritten = false;
   let lastFault = '';
   let lastUsageFault = '';
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
 
   async function exportOnce(): Promise<void> {
-    database ??= await openDatabase(databaseUrl);
-    if (!(await hasKeys(database))) return;
-    if (await exportKeys(database, snapshotsDir)) log.info('exported the keys');
-    if (lastFault !== '') log.info('the database is back');
+    const { open, keys } = await read();
+    if (keys !== undefined) write(keys);
     lastFault = '';
-    await importOnce(database);
+    if (keys !== undefined) await importOnce(open);
+  }
+
+  async function read(): Promise<{ open: Database; keys: string | undefined }> {
+    try {
+      database ??= await openDatabase(databaseUrl);
+      const keys = (await hasKeys(database)) ? await readKeys(database) : undefined;
+      if (isGone) log.info('the database is back');
+      isGone = false;
+      return { open: database, keys };
+    } catch (error) {
+      isGone = true;
+      await closeDatabase();
+      throw error;
+    }
+  }
+
+  function write(keys: string): void {
+    try {
+      if (writeKeys(keys, snapshotsDir)) log.info('exported the keys');
+      if (isUnwritten) log.info('the keys can be written again');
+      isUnwritten = false;
+    } catch (error) {
+      isUnwritten = true;
+      throw error;
+    }
   }
 
   // Apart from the export: that a last use is not known must not keep keys from the proxy.
@@ -192,7 +217,6 @@ function followKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
       // Said once, not every two seconds.
       if (message !== lastFault) log.error(`the keys stay as last known: ${message}`);
       lastFault = message;
-      await closeDatabase();
     }
     if (!isStopped) timer = setTimeout(() => (underWay = loop()), KEYS_INTERVAL_MS);
   }
