@@ -14,7 +14,7 @@ import {
 import { isReason, LONGEST_REASON } from '../format/hold-file.ts';
 import { isGenerationId } from '../format/layout.ts';
 import { findOtherCollation } from '../format/manifest.ts';
-import { versionText } from '../program/arguments.ts';
+import { refuseMore, versionText } from '../program/arguments.ts';
 import { checkReadableFolder, checkWritableFolder } from '../program/folders.ts';
 import { findDifferences } from './differences.ts';
 import {
@@ -133,10 +133,12 @@ const VERBS: Readonly<Record<string, Verb>> = {
 async function main([name, ...rest]: readonly string[]): Promise<void> {
   if (name === undefined) throw new ConfigurationError(overview());
   if (name === '--help' || name === '-h' || name === 'help') {
+    refuseMore(rest, overview());
     print(overview());
     return;
   }
   if (name === '--version') {
+    refuseMore(rest, overview());
     process.stdout.write(versionText());
     return;
   }
