@@ -1,13 +1,15 @@
 /**
  * Updates in `api_keys` the day on which each key was last used, from the files that proxies write.
+ * The file of an earlier version, which lay in `SNAPSHOTS_DIR` itself, is imported once and removed.
+ *
  * Invariant: a day only ever moves forward, whichever proxy reports which day in whatever order.
  */
-import { lstatSync, readdirSync } from 'node:fs';
+import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../database/database.ts';
 import { NO_LINK, readBoundedFileSync } from '../files/bounded-file.ts';
 import { LARGEST_KEY_USAGE, parseKeyUsage } from '../format/key-usage.ts';
-import { isKeyUsageFile, PROXY_FOLDER } from '../format/layout.ts';
+import { isKeyUsageFile, OLD_KEY_USAGE_FILE, PROXY_FOLDER } from '../format/layout.ts';
 
 const KEYS_PER_STATEMENT = 500;
 const DAY_MS = 24 * 3600 * 1000;
@@ -24,12 +26,13 @@ export function makeKeyUsageImport(
   /** The days that the database is known to have. */
   const imported = new Map<number, string>();
 
-  async function importFile(database: Database, now: Date, name: string): Promise<void> {
-    const found = readChanged(path.join(folder, name), importedAt.get(name));
-    if (found === undefined) return;
-    const days = parseKeyUsage(found.text, name);
+  /** @returns false when there was nothing new, or the database cannot take it yet */
+  async function importFile(database: Database, now: Date, file: string): Promise<boolean> {
+    const found = readChanged(file, importedAt.get(file));
+    if (found === undefined) return false;
+    const days = parseKeyUsage(found.text, path.basename(file));
     // A table made by an older version does not have the column.
-    if (!(await database.columns()).get('api_keys')?.has('last_used_on')) return;
+    if (!(await database.columns()).get('api_keys')?.has('last_used_on')) return false;
     // A proxy whose clock is wrong must not set a day in the future for good.
     const latest = new Date(now.getTime() + DAY_MS).toISOString().slice(0, 10);
     const idsByDay = new Map<string, number[]>();
@@ -43,14 +46,23 @@ export function makeKeyUsageImport(
       await moveForward(database, day, ids);
       for (const id of ids) imported.set(id, day);
     }
-    importedAt.set(name, found.changedAt);
+    importedAt.set(file, found.changedAt);
+    return true;
+  }
+
+  /** Removes it then: no proxy of this version writes it. */
+  async function importOldFile(database: Database, now: Date): Promise<void> {
+    const file = path.join(snapshotsDir, OLD_KEY_USAGE_FILE);
+    if (await importFile(database, now, file)) rmSync(file, { force: true });
   }
 
   return async function importKeyUsage(database, now) {
     const faults: Error[] = [];
     for (const name of namesIn(folder).filter(isKeyUsageFile)) {
-      await importFile(database, now, name).catch((error: Error) => faults.push(error));
+      const file = path.join(folder, name);
+      await importFile(database, now, file).catch((error: Error) => faults.push(error));
     }
+    await importOldFile(database, now).catch((error: Error) => faults.push(error));
     if (faults[0] !== undefined) throw faults[0];
   };
 }
