@@ -3,19 +3,19 @@
  * one private MariaDB server for all of them. What is measured runs alone, and so does each file of
  * the soak (`SOAK=1`), which are those with a full form.
  */
-import './environment/node-version.ts';
+import './program/environment/node-version.ts';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import fastGlob from 'fast-glob';
 import { defineConfig } from 'vitest/config';
-import { IS_SOAK } from './test/rounds.ts';
+import { IS_SOAK } from './test/support/rounds.ts';
 
 const MEASURED = [
-  'test/whole-catalogue.test.ts',
-  'test/slow-clients.test.ts',
-  'test/search-abuse.test.ts',
+  'test/generator/whole-catalogue.test.ts',
+  'test/guarantees/slow-clients.test.ts',
+  'test/guarantees/search-abuse.test.ts',
   // Keys take effect within five seconds.
-  'test/account-browser.test.ts',
+  'test/keys/web/account-browser.test.ts',
 ];
 
 const projects = [
@@ -56,7 +56,7 @@ function filesWithFullForm(): string[] {
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/global-setup.ts'],
+    globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
     testTimeout: 60_000,
     hookTimeout: 120_000,

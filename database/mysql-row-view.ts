@@ -1,7 +1,7 @@
 /**
  * Rows of mysql2 as views of the packets that they came in, without mysql2 making values of them.
  * It takes the place of one step of mysql2's state machine, which its types do not show;
- * test/row-view.test.ts holds it to what mysql2 itself makes of the same rows.
+ * test/database/row-view.test.ts holds it to what mysql2 itself makes of the same rows.
  */
 import type { FieldPacket, Query } from 'mysql2';
 import type { Row, Value } from './database.ts';
@@ -66,7 +66,7 @@ export function viewRows(
     let at = packet.offset;
     first = at;
     for (let column = 0; column < columns; column++) {
-      let length = bytes[at++] as number;
+      let length = bytes[at++];
       if (length === IS_NULL) {
         kind[column] = Kind.NULL;
         continue;
@@ -77,7 +77,7 @@ export function viewRows(
         length = bytes.readUIntLE(at, Math.min(width, 4));
         at += width;
       }
-      kind[column] = kindOfColumn[column] as number;
+      kind[column] = kindOfColumn[column];
       start[column] = at;
       at += length;
       end[column] = at;

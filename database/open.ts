@@ -2,7 +2,7 @@
  * Opens the database that a `DATABASE_URL` names. A database handed on has been reached: its
  * server let us in, or its file is a SQLite database. No error of this file shows a password.
  */
-import { ConfigurationError } from '../environment/environment.ts';
+import { ConfigurationError } from '../program/environment/environment.ts';
 import type { Database } from './database.ts';
 
 export interface OpenOptions {

@@ -35,8 +35,8 @@ const ZERO = 0x30;
 /** One value of a row as {@link RowView.values} has it. */
 export function valueAt(row: RowView, column: number): Value {
   const { bytes, kind, start, end } = row;
-  const from = start[column] as number;
-  const to = end[column] as number;
+  const from = start[column];
+  const to = end[column];
   switch (kind[column]) {
     case Kind.NULL:
       return null;
@@ -45,7 +45,7 @@ export function valueAt(row: RowView, column: number): Value {
     case Kind.INTEGER: {
       if (bytes[from] === MINUS || to - from > MOST_DIGITS) break;
       let number = 0;
-      for (let at = from; at < to; at++) number = number * 10 + (bytes[at] as number) - ZERO;
+      for (let at = from; at < to; at++) number = number * 10 + bytes[at] - ZERO;
       return number;
     }
   }

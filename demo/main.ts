@@ -3,7 +3,7 @@
  * folder, issues a key, starts the schedule, the proxy and the account pages as operators start
  * them, and ends all of it, the folder included, on SIGTERM or Ctrl-C.
  */
-import '../environment/node-version.ts';
+import '../program/environment/node-version.ts';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -11,9 +11,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openDatabase } from '../database/open.ts';
 import { createKeysTables } from '../database/schema.ts';
-import { ConfigurationError, readEnvironment } from '../environment/environment.ts';
-import { createSignInLink } from '../keys/sign-in.ts';
+import { createSignInLink } from '../keys/lifecycle/sign-in.ts';
 import { readArguments } from '../program/arguments.ts';
+import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
 import { loadCatalogue } from '../test/catalogue/load.ts';
 import { sampleCatalogue } from '../test/catalogue/sample.ts';
 

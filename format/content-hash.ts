@@ -36,7 +36,7 @@ export function combineHashes(hashes: ArrayLike<number>, numbers: readonly numbe
     low = (Math.imul(rotate(low, 17) ^ value, 0x1b873593) + high) | 0;
     high = (high + rotate(low, 5)) | 0;
   };
-  for (let i = 0; i < hashes.length; i++) add(hashes[i] as number);
+  for (let i = 0; i < hashes.length; i++) add(hashes[i]);
   for (const number of numbers) {
     add(Math.floor(number / 2 ** 32) | 0);
     add(number | 0);
@@ -53,7 +53,7 @@ export function hexOf([high, low]: ContentHash): string {
 
 /** From a table: a number's own way to text in base 16 is made for fractions and takes four times as long. */
 function hexOfHalf(half: number): string {
-  const digits = (shift: number) => HEX[(half >>> shift) & 0xff] as string;
+  const digits = (shift: number) => HEX[(half >>> shift) & 0xff];
   return digits(24) + digits(16) + digits(8) + digits(0);
 }
 

@@ -3,9 +3,6 @@
  * published, and the one that it names is never removed. Operators write it through
  * `snapshot hold` and `snapshot rollback`, and remove it through `snapshot release`.
  */
-import { lstatSync } from 'node:fs';
-import path from 'node:path';
-import { readBoundedFileSync } from '../files/bounded-file.ts';
 import { HOLD_FILE, isGenerationId } from './layout.ts';
 
 const VERSION = 1;
@@ -32,36 +29,6 @@ export interface Hold {
 /** The bytes of the file. */
 export function encodeHold({ id, since, reason, by }: Hold): string {
   return `${JSON.stringify({ version: VERSION, id, since, reason, by }, null, 1)}\n`;
-}
-
-/**
- * @returns undefined when publishing is not held
- * @throws Error when the hold cannot be read; publishing is held in this case, too
- */
-export function readHoldFile(snapshotsDir: string): Hold | undefined {
-  const file = path.join(snapshotsDir, HOLD_FILE);
-  if (!isThere(file)) return undefined;
-  let bytes: Buffer;
-  try {
-    bytes = readBoundedFileSync(file, LARGEST_HOLD_FILE);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    // Removed since, or a link.
-    if (!isThere(file)) return undefined;
-    throw new Error(`${HOLD_FILE} is a symbolic link to nothing.`, { cause: error });
-  }
-  return parseHold(bytes.toString('utf8'));
-}
-
-/** Whether there is anything of this name, even a symbolic link to nothing. */
-function isThere(file: string): boolean {
-  try {
-    lstatSync(file);
-    return true;
-  } catch {
-    // Absent; or in a folder that cannot be entered, which takes no generation either.
-    return false;
-  }
 }
 
 /**

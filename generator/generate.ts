@@ -6,26 +6,32 @@ import { rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../database/database.ts';
 import { checkSchema } from '../database/schema.ts';
-import { makeFolder } from '../format/file-modes.ts';
 import { GENERATIONS, RUN_REPORT, UNFINISHED_PREFIX } from '../format/layout.ts';
 import type { Counts, Settings } from '../format/manifest.ts';
-import { removeDeadWrites, replaceFile } from './atomic-file.ts';
-import { makeFolders, removeDebris } from './generations.ts';
-import { HeldError, whyHeld } from './hold.ts';
-import { withLock } from './lock.ts';
-import { correctPermissions } from './permissions.ts';
-import type { Progress } from './progress.ts';
-import { findMissingCovers, findShrinkage, isUnchanged, publish, readPrevious } from './publish.ts';
+import { utcNow } from '../program/utc-now.ts';
+import { correctPermissions } from '../store/correct-permissions.ts';
+import { makeFolder } from '../store/files/file-modes.ts';
+import { removeDeadWrites, replaceFile } from '../store/files/replace-file.ts';
+import { makeFolders, removeDebris } from '../store/generations/generations.ts';
+import { HeldError, whyHeld } from '../store/hold.ts';
+import { withLock } from '../store/lock.ts';
+import {
+  findMissingCovers,
+  findShrinkage,
+  isUnchanged,
+  publish,
+  readPrevious,
+} from '../store/publish.ts';
+import type { Progress } from './cli/progress.ts';
 import {
   encodeReport,
   makeReport,
   type ReportContent,
   type Warning,
   warningText,
-} from './report.ts';
-import { type SecondThread, startSecondThread } from './second-thread.ts';
-import { utcNow } from './utc-now.ts';
-import { writeGeneration } from './write-generation.ts';
+} from './read/report.ts';
+import { type SecondThread, startSecondThread } from './worker/worker.ts';
+import { writeGeneration } from './write/write-generation.ts';
 
 /** What was read should not be published; `--force` publishes it all the same. */
 export class RefusedError extends Error {

@@ -28,7 +28,7 @@ install_npm_packages() {
   fi
   if command -v flock >/dev/null; then exec 9<&-; fi
   # Also in this shell, which npm gave its PATH before the folder was there.
-  PATH="$PWD/node_modules/.bin:$PATH" node environment/node-version.ts 2>/dev/null || {
+  PATH="$PWD/node_modules/.bin:$PATH" node program/environment/node-version.ts 2>/dev/null || {
     echo "Node 24 or newer is needed; the packages bring none for this machine ($(uname -sm)). Install it and try again." >&2
     return 1
   }

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
-import { ConfigurationError } from '../environment/environment.ts';
+import { ConfigurationError } from './environment/environment.ts';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 

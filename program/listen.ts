@@ -3,7 +3,7 @@
  * variable to change, depending on whether the host, the port or another program is the cause.
  */
 import type { Server } from 'node:http';
-import { ConfigurationError, type VariableName } from '../environment/environment.ts';
+import { ConfigurationError, type VariableName } from './environment/environment.ts';
 
 export interface Listener {
   readonly server: Server;

@@ -5,8 +5,8 @@
 import { existsSync } from 'node:fs';
 import { access, constants, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { correctOpenMode, makeFolder, modesIn } from '../format/file-modes.ts';
 import { PROXY_FOLDER, UNFINISHED_PREFIX } from '../format/layout.ts';
+import { correctOpenMode, makeFolder, modesIn } from '../store/files/file-modes.ts';
 
 /** No file takes as long to write: an older one was left by a process that was killed. */
 const ABANDONED_MS = 60_000;

@@ -2,36 +2,36 @@
  * `cover-catalogue proxy`: serves the snapshot on HOST:PORT until SIGTERM or SIGINT. It is handed
  * `SNAPSHOTS_DIR` and no database address; all that it knows comes from files there.
  */
-import '../environment/node-version.ts';
+import '../program/environment/node-version.ts';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { Logger } from 'pino';
+import { MINISEARCH_OPTIONS_HASH } from '../format/index/words.ts';
+import { keyUsageFile } from '../format/layout.ts';
+import { findOtherCollation } from '../format/manifest.ts';
+import { readArguments } from '../program/arguments.ts';
 import {
   ConfigurationError,
   loadEnvironmentFile,
   readEnvironment,
-} from '../environment/environment.ts';
-import { keyUsageFile } from '../format/layout.ts';
-import { findOtherCollation } from '../format/manifest.ts';
-import { MINISEARCH_OPTIONS_HASH } from '../format/words.ts';
-import { readArguments } from '../program/arguments.ts';
+} from '../program/environment/environment.ts';
 import { checkReadableFolder, isMissing } from '../program/folders.ts';
 import { listenAll } from '../program/listen.ts';
 import { makeLog } from '../program/log.ts';
-import { makeAdminServer } from './admin.ts';
+import { follow } from '../program/poll.ts';
+import { makeAdminServer } from './admin/admin.ts';
+import { type Metrics, makeMetrics, makeRequestCounts, newCounts } from './admin/metrics.ts';
 import { type ConnectionLimit, makeConnectionLimit } from './connection-limit.ts';
-import { follow } from './follow.ts';
 import { newConnectionCells } from './http/connections.ts';
 import { makeInstanceFiles } from './instance-files.ts';
-import { makeKeyStore } from './key-store.ts';
-import { makeKeyUsage } from './key-usage.ts';
-import { bootId, makeLimitHandover } from './limit-handover.ts';
+import { makeKeyStore } from './keys/key-store.ts';
+import { makeKeyUsage } from './keys/key-usage.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
-import { type Metrics, makeMetrics, makeRequestCounts, newCounts } from './metrics.ts';
-import { startPeers } from './peers.ts';
-import { makeServing, now } from './serving.ts';
+import { bootId, makeLimitHandover } from './limits/limit-handover.ts';
 import { openSnapshots, type SnapshotEvents } from './snapshot/snapshots.ts';
+import { makeServing, now } from './workers/serving.ts';
+import { startPeers } from './workers/worker-pool.ts';
 
 const SNAPSHOT_POLL_MS = 500;
 const KEYS_POLL_MS = 1_000;
@@ -107,7 +107,7 @@ async function main(): Promise<void> {
     addresses,
     trustedProxies: environment.TRUSTED_PROXIES,
     keysUrl: environment.KEYS_URL,
-    counts: makeRequestCounts(counts[0] as Float64Array),
+    counts: makeRequestCounts(counts[0]),
     connections: connections[0],
     log,
   });

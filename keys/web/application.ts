@@ -3,14 +3,14 @@
  * route's action. Nothing is changed by a GET, nor by a POST that does not bring its visitor's token.
  */
 import type { IncomingMessage } from 'node:http';
-import { accountRoutes } from './account-actions.ts';
+import { accountRoutes } from './actions/account-actions.ts';
+import { moderationRoutes } from './actions/moderation-actions.ts';
+import { signInRoutes } from './actions/sign-in-actions.ts';
 import { readForm } from './form-body.ts';
 import { isForeign, isToken, TOKEN_FIELD } from './form-token.ts';
-import { moderationRoutes } from './moderation-actions.ts';
 import { PATHS } from './pages/layout.ts';
 import { messagePage } from './pages/message-page.ts';
 import { page, type Reply, type Route, redirect, type Site } from './route.ts';
-import { signInRoutes } from './sign-in-actions.ts';
 import { makeVisitors } from './visitors.ts';
 
 /**

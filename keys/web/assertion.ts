@@ -6,7 +6,7 @@ import { createSecretKey } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { createLocalJWKSet, errors, type JWTVerifyOptions, jwtVerify } from 'jose';
 import type { Logger } from 'pino';
-import type { SiteKeySource } from '../../environment/site-keys.ts';
+import type { SiteKeySource } from '../../program/environment/site-keys.ts';
 import { readCookie } from './cookies.ts';
 import { makeRemoteKeys } from './remote-keys.ts';
 

@@ -26,11 +26,11 @@ const ESCAPES: Readonly<Record<string, string>> = {
  * @throws Error where a gap stands as an attribute's value without quotes: no escaping helps there
  */
 export function html(texts: TemplateStringsArray, ...pieces: readonly Piece[]): Html {
-  let markup = texts[0] as string;
+  let markup = texts[0];
   for (const [place, piece] of pieces.entries()) {
-    const before = texts[place] as string;
+    const before = texts[place];
     if (before.endsWith('=')) throw new Error(`A gap stands without quotes after ${before}`);
-    markup += markupOf(piece) + (texts[place + 1] as string);
+    markup += markupOf(piece) + texts[place + 1];
   }
   return { [MARKUP]: markup };
 }
@@ -56,7 +56,5 @@ function isHtml(piece: Html | readonly Piece[]): piece is Html {
 const STEERING = /(?![\t\n\r])\p{Cc}|[\u202a-\u202e\u2066-\u2069]/gu;
 
 function escapeText(text: string): string {
-  return text
-    .replace(/[&<>"']/g, (character) => ESCAPES[character] as string)
-    .replace(STEERING, '\ufffd');
+  return text.replace(/[&<>"']/g, (character) => ESCAPES[character]).replace(STEERING, '\ufffd');
 }

@@ -2,25 +2,25 @@
  * `cover-catalogue account`: the pages of API keys on KEYS_HOST:KEYS_PORT, and the e-mails of their outbox,
  * until SIGTERM or SIGINT. It shares the database with the generator and nothing with the proxy.
  */
-import '../../environment/node-version.ts';
+import '../../program/environment/node-version.ts';
 import type { AddressInfo } from 'node:net';
 import { openDatabase } from '../../database/open.ts';
 import { checkSchema, createKeysTables } from '../../database/schema.ts';
+import { readArguments } from '../../program/arguments.ts';
 import {
   ConfigurationError,
   loadEnvironmentFile,
   readEnvironment,
-} from '../../environment/environment.ts';
-import { readArguments } from '../../program/arguments.ts';
+} from '../../program/environment/environment.ts';
 import { checkWritableFolder } from '../../program/folders.ts';
 import { listenAll } from '../../program/listen.ts';
 import { makeLog } from '../../program/log.ts';
-import { parseSender } from '../mailer.ts';
+import { parseSender } from '../mail/mailer.ts';
 import { makeApplication } from './application.ts';
 import { makeAssertionCheck } from './assertion.ts';
 import { makeCookies } from './cookies.ts';
+import { startMailThread } from './mail/start-mail-worker.ts';
 import { makeAccountServer } from './server.ts';
-import { startMailThread } from './start-mail-thread.ts';
 
 const USAGE = `cover-catalogue account
 

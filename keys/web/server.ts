@@ -58,7 +58,7 @@ export function makeAccountServer(answer: Application, log: Logger): Server {
 
   function handle(request: IncomingMessage, response: ServerResponse): void {
     const target = request.url ?? '';
-    const path = target.split('?', 1)[0] as string;
+    const path = target.split('?', 1)[0];
     const file = files.get(path);
     if (file !== undefined && (request.method === 'GET' || request.method === 'HEAD')) {
       send(request, response, 200, file.type, file.bytes, ['Cache-Control', 'no-cache']);

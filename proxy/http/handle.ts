@@ -5,15 +5,15 @@
 import type { BlockList } from 'node:net';
 import { LRUCache } from 'lru-cache';
 import type { Logger } from 'pino';
-import type { KeyRecord, Keys } from '../key-table.ts';
+import type { RequestCounts } from '../admin/metrics.ts';
+import type { KeyRecord, Keys } from '../keys/key-table.ts';
 import type { AddressLimits } from '../limits/address-limits.ts';
 import { clientAddress } from '../limits/client-address.ts';
 import type { Quota } from '../limits/rolling-window.ts';
-import type { RequestCounts } from '../metrics.ts';
 import type { Generation } from '../snapshot/generation.ts';
 import { PackGoneError } from '../snapshot/pack-files.ts';
 import type { ThreadGenerations } from '../snapshot/thread-generations.ts';
-import { makeDoorkeeper } from './doorkeeper.ts';
+import { makeDoorkeeper } from './admission-filter.ts';
 import { chooseCoding } from './negotiation.ts';
 import { ParameterError } from './parameters.ts';
 import type { RequestHead } from './request-head.ts';

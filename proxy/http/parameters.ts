@@ -1,7 +1,7 @@
 /**
  * Query parameters: read once, held to what is allowed, never more of them than are known.
  */
-import { LONGEST_QUERY, MOST_WORDS, wordsOf } from '../../format/words.ts';
+import { LONGEST_QUERY, MOST_WORDS, wordsOf } from '../../format/index/words.ts';
 import { type Query, SORTS, type Sort } from '../search/search.ts';
 
 const LARGEST_PER_PAGE = 100;

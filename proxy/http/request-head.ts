@@ -38,8 +38,8 @@ export function readHead({
   let snapshot: string | undefined;
   let forwardedFor: string | undefined;
   for (let i = 0; i < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] as string;
-    const value = rawHeaders[i + 1] as string;
+    const name = rawHeaders[i];
+    const value = rawHeaders[i + 1];
     // The length rules out nearly every other field before its name is folded.
     switch (name.length) {
       case 4:

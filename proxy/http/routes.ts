@@ -2,8 +2,9 @@
  * From a path to a resource: the endpoints under the base. The raw path is taken apart and each
  * part looked up in the index; none of it ever becomes a file name.
  */
+
+import { findCover, findGame } from '../../format/index/record-index.ts';
 import { totalPages } from '../../format/pack.ts';
-import { findCover, findGame } from '../../format/record-index.ts';
 import type { Body, Generation } from '../snapshot/generation.ts';
 import { readPaging, readSearch } from './parameters.ts';
 
@@ -138,7 +139,7 @@ function gameCovers(generation: Generation, platformSlug: string, slug: string):
   const number = gameNumber(generation, platformSlug, slug);
   if (number === undefined) return undefined;
   const { firstCover } = generation.records.games;
-  return generation.coverList(firstCover[number] as number, firstCover[number + 1] as number);
+  return generation.coverList(firstCover[number], firstCover[number + 1]);
 }
 
 function cover(generation: Generation, id: string): Body | undefined {
@@ -166,7 +167,7 @@ function search(queryString: string): Finder {
   const { query, kept, page, perPage } = readSearch(queryString);
   return (generation) => {
     const { total, ranks } = generation.search.find(query, (page - 1) * perPage, perPage);
-    const games = ranks.map((rank) => generation.records.games.gameOfRank[rank] as number);
+    const games = ranks.map((rank) => generation.records.games.gameOfRank[rank]);
     return {
       body: generation.gatheredPage(games, { page, perPage, total }),
       link: pageLinks('/search', kept, page, perPage, total),

@@ -17,8 +17,8 @@ import {
   makeConnections,
   newConnectionCells,
 } from './connections.ts';
+import { makePlainConnections } from './fast-path/fast-path.ts';
 import { LONGEST_DRAIN_MS, toResponder } from './node-response.ts';
-import { makePlainConnections } from './plain-requests.ts';
 import { readHead } from './request-head.ts';
 import type { ApiHandler, Responder } from './responder.ts';
 import { BASE, splitTarget } from './routes.ts';

@@ -69,8 +69,8 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
 
   /** The set and the tag of an address. */
   function hashOf(address: string): { set: number; tag: number } {
-    let a = seed[0] as number;
-    let b = seed[1] as number;
+    let a = seed[0];
+    let b = seed[1];
     for (let i = 0; i < address.length; i++) {
       const code = address.charCodeAt(i);
       a = Math.imul(a ^ code, 0x9e3779b1);
@@ -105,7 +105,7 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
 
   function isQuieter(at: number, other: number): boolean {
     if (cells[other + TAG] === 0) return false;
-    return (cells[at + LAST_USED] as number) < (cells[other + LAST_USED] as number);
+    return cells[at + LAST_USED] < cells[other + LAST_USED];
   }
 
   function save(now: number): SavedAddresses {

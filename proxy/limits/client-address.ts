@@ -39,7 +39,7 @@ export function isTrusted(address: string, trusted: BlockList): boolean {
 
 /** "::ffff:192.0.2.1", or "::ffff:c000:201", is how an IPv4 client may be shown in IPv6. */
 export function withoutMapping(address: string): string {
-  const plain = address.split('%', 1)[0] as string;
+  const plain = address.split('%', 1)[0];
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(plain)?.[1];
   if (mapped !== undefined && isIPv4(mapped)) return mapped;
   const halves = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/i.exec(plain);

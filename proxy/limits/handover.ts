@@ -9,7 +9,7 @@
  * start. It counts for at least 60 seconds after it was admitted, unless the system was restarted and
  * the wall clock was set forward.
  */
-import { type Columns, column, encodeColumns, openColumns } from '../../format/columns.ts';
+import { type Columns, column, encodeColumns, openColumns } from '../../format/index/columns.ts';
 import type { SavedAddress, SavedAddresses } from './address-limits.ts';
 import { WINDOW_MS } from './rolling-window.ts';
 

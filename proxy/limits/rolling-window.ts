@@ -101,7 +101,7 @@ export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
     },
     lastAdmitted() {
       const isUsed = cells[COUNT] !== 0 || cells[NEWEST] !== 0;
-      return isUsed ? (cells[NEWEST] as number) : Number.NEGATIVE_INFINITY;
+      return isUsed ? cells[NEWEST] : Number.NEGATIVE_INFINITY;
     },
     times(now) {
       lock(state, LOCK);
@@ -115,12 +115,12 @@ export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
       const target = new Float64Array(larger.memory, STATE_BYTES);
       lock(state, LOCK);
       try {
-        const count = cells[COUNT] as number;
+        const count = cells[COUNT];
         for (let place = 0; place < count; place++) {
           target[RING_HEAD + place] = timeAt(cells, 0, capacity, place);
         }
         target[COUNT] = count;
-        target[NEWEST] = cells[NEWEST] as number;
+        target[NEWEST] = cells[NEWEST];
         state[MOVED] = 1;
       } finally {
         unlock(state, LOCK);
@@ -144,9 +144,9 @@ export function admitIn(
   // Clocks of threads agree but for microseconds: a time before the newest would unsort the ring.
   const time = inOrder(cells, base, now);
   expire(cells, base, capacity, time);
-  const count = cells[base + COUNT] as number;
+  const count = cells[base + COUNT];
   if (count >= limit) return quotaOf(cells, base, capacity, false, limit, time);
-  const place = ((cells[base + HEAD] as number) + count) % capacity;
+  const place = (cells[base + HEAD] + count) % capacity;
   cells[base + RING_HEAD + place] = time;
   cells[base + NEWEST] = time;
   cells[base + COUNT] = count + 1;
@@ -163,7 +163,7 @@ export function peekIn(
 ): Quota {
   const time = inOrder(cells, base, now);
   expire(cells, base, capacity, time);
-  return quotaOf(cells, base, capacity, (cells[base + COUNT] as number) < limit, limit, time);
+  return quotaOf(cells, base, capacity, cells[base + COUNT] < limit, limit, time);
 }
 
 /** The times at which the requests of a ring that still count were admitted, the oldest first. */
@@ -186,18 +186,18 @@ export function fillIn(cells: Float64Array, base: number, times: readonly number
 }
 
 function inOrder(cells: Float64Array, base: number, now: number): number {
-  return cells[base + COUNT] === 0 ? now : Math.max(now, cells[base + NEWEST] as number);
+  return cells[base + COUNT] === 0 ? now : Math.max(now, cells[base + NEWEST]);
 }
 
 function timeAt(cells: Float64Array, base: number, capacity: number, place: number): number {
-  const at = ((cells[base + HEAD] as number) + place) % capacity;
-  return cells[base + RING_HEAD + at] as number;
+  const at = (cells[base + HEAD] + place) % capacity;
+  return cells[base + RING_HEAD + at];
 }
 
 function expire(cells: Float64Array, base: number, capacity: number, now: number): void {
-  let head = cells[base + HEAD] as number;
-  let count = cells[base + COUNT] as number;
-  while (count > 0 && now - (cells[base + RING_HEAD + head] as number) >= WINDOW_MS) {
+  let head = cells[base + HEAD];
+  let count = cells[base + COUNT];
+  while (count > 0 && now - cells[base + RING_HEAD + head] >= WINDOW_MS) {
     head = head + 1 === capacity ? 0 : head + 1;
     count--;
   }
@@ -213,7 +213,7 @@ function quotaOf(
   limit: number,
   now: number,
 ): Quota {
-  const count = cells[base + COUNT] as number;
+  const count = cells[base + COUNT];
   // In this order: `time + WINDOW_MS - now` rounds to a little over a minute, and that up to 61 s.
   const untilFree = (time: number) => Math.ceil((WINDOW_MS - (now - time)) / 1000);
   return {

@@ -69,7 +69,7 @@ export function makeEditAutomaton(distance: number): EditAutomaton {
   function following(row: readonly number[], phase: number, matches: number): number[] {
     const after: number[] = [];
     for (let entry = 0; entry < ENTRIES; entry++) {
-      const changed = (row[entry] as number) + 1 - ((matches >> entry) & 1);
+      const changed = row[entry] + 1 - ((matches >> entry) & 1);
       const added = (after[entry - 1] ?? far) + 1;
       const removed = (row[entry + 1] ?? far) + 1;
       let edits = Math.min(changed, added);

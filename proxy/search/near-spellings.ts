@@ -37,7 +37,7 @@ export function nearSpellings(
   const half = letters.length >>> 1;
   const found = new Set(search(forward, letters, distance, half));
   for (const at of search(backward, letters.toReversed(), distance, letters.length - half)) {
-    found.add(placeOfBackward[at] as number);
+    found.add(placeOfBackward[at]);
   }
   return [...found].sort((a, b) => a - b);
 }
@@ -64,16 +64,16 @@ function search(
   );
   // By how many letters of the list's word were read.
   const states = new Uint8Array(longest + 1);
-  states[0] = start[phases[0] as number] as number;
+  states[0] = start[phases[0]];
   let valid = 0; // rows 0 to `valid` belong to the present word
   const count = textStart.length - 1;
   for (let place = 0; place < count; ) {
     let dead = longest + 1; // the row whose beginning leads nowhere
-    const first = textStart[place] as number;
-    const length = (textStart[place + 1] as number) - first;
+    const first = textStart[place];
+    const length = textStart[place + 1] - first;
     const last = Math.min(length, longest);
-    let row = Math.min(shared[place] as number, valid);
-    let state = states[row] as number;
+    let row = Math.min(shared[place], valid);
+    let state = states[row];
     while (row < last) {
       const letter = text[first + row];
       row++;
@@ -83,7 +83,7 @@ function search(
         (letters[row + 2] === letter ? 4 : 0) |
         (letters[row + 3] === letter ? 8 : 0) |
         (letters[row + 4] === letter ? 16 : 0);
-      state = next[(state * PHASES + (phases[row] as number)) * MATCHES + matches] as number;
+      state = next[(state * PHASES + phases[row]) * MATCHES + matches];
       if (state === HOPELESS) {
         // Letters ascend: after the highest that could match, all further words are hopeless too.
         dead = letter > highestLetter[row] ? row - 1 : row;
@@ -94,12 +94,12 @@ function search(
     valid = row;
     if (row === length) {
       const entry = word.length - row + REACH; // that of the whole word
-      const isNear = entry < ENTRIES && (edits[state * ENTRIES + entry] as number) <= distance;
+      const isNear = entry < ENTRIES && edits[state * ENTRIES + entry] <= distance;
       if (isNear) found.push(place);
     }
     place++;
     // All that begin as this one does up to that row are passed over.
-    while (place < count && (shared[place] as number) >= dead) place = nextShorter[place] as number;
+    while (place < count && shared[place] >= dead) place = nextShorter[place];
   }
   return found;
 }

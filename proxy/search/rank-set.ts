@@ -3,7 +3,7 @@
  * where it is a large union. Both are sorted by title as they are, so that a page of a result is a
  * slice or a run of bits, and a total is a length or a count of bits.
  */
-import type { Run } from '../../format/search-index.ts';
+import type { Run } from '../../format/index/search-index.ts';
 
 export type RankSet =
   | { readonly list: Uint32Array; readonly bits?: undefined }
@@ -58,7 +58,7 @@ export function sizeOf(set: RankSet): number {
 // as slow for good in every other process.
 function countAll(bits: Uint32Array): number {
   let size = 0;
-  for (let i = 0; i < bits.length; i++) size += countBits(bits[i] as number);
+  for (let i = 0; i < bits.length; i++) size += countBits(bits[i]);
   return size;
 }
 
@@ -72,7 +72,7 @@ export function union(runs: readonly Run[], games: number): RankSet {
     const all = new Uint32Array(total);
     let end = 0;
     for (const { ranks, from, to } of runs) {
-      for (let i = from; i < to; i++) all[end++] = ranks[i] as number;
+      for (let i = from; i < to; i++) all[end++] = ranks[i];
     }
     return { list: withoutRepeats(all.sort()) };
   }
@@ -92,8 +92,8 @@ export function join(set: RankSet, runs: readonly Run[], games: number): RankSet
 
 function addToBits({ ranks, from, to }: Run, bits: Uint32Array): void {
   for (let i = from; i < to; i++) {
-    const rank = ranks[i] as number;
-    bits[rank >>> 5] = (bits[rank >>> 5] as number) | (1 << (rank & 31));
+    const rank = ranks[i];
+    bits[rank >>> 5] = bits[rank >>> 5] | (1 << (rank & 31));
   }
 }
 
@@ -124,7 +124,7 @@ export function slice(set: RankSet, start: number, count: number): number[] {
   const found: number[] = [];
   let before = 0;
   for (let word = 0; word < set.bits.length && found.length < count; word++) {
-    let rest = set.bits[word] as number;
+    let rest = set.bits[word];
     const inWord = countBits(rest);
     if (before + inWord <= start) {
       before += inWord;
@@ -150,7 +150,7 @@ function intersectTwo(a: RankSet, b: RankSet, isOwn: boolean): RankSet {
   const left = a.bits as Uint32Array;
   const right = b.bits as Uint32Array;
   const bits = isOwn ? left : new Uint32Array(left.length);
-  for (let i = 0; i < bits.length; i++) bits[i] = (left[i] as number) & (right[i] as number);
+  for (let i = 0; i < bits.length; i++) bits[i] = left[i] & right[i];
   return { bits, atMost: Math.min(atMost(a), atMost(b)) };
 }
 
@@ -159,10 +159,10 @@ function keepInBits(list: Uint32Array, bits: Uint32Array, isOwn: boolean): RankS
   const kept = isOwn ? list : new Uint32Array(list.length);
   let end = 0;
   for (let i = 0; i < list.length; i++) {
-    const rank = list[i] as number;
+    const rank = list[i];
     // Written always and counted only when it is kept: no branch to mispredict.
     kept[end] = rank;
-    end += ((bits[rank >>> 5] as number) >>> (rank & 31)) & 1;
+    end += (bits[rank >>> 5] >>> (rank & 31)) & 1;
   }
   return { list: kept.subarray(0, end) };
 }
@@ -173,9 +173,9 @@ function intersectLists(short: Uint32Array, long: Uint32Array, isOwn: boolean): 
   let end = 0;
   let at = 0;
   for (let i = 0; i < short.length && at < long.length; i++) {
-    const rank = short[i] as number;
+    const rank = short[i];
     if (striding) at = firstAtLeast(long, rank, at);
-    else while (at < long.length && (long[at] as number) < rank) at++;
+    else while (at < long.length && long[at] < rank) at++;
     if (long[at] === rank) kept[end++] = rank;
   }
   return { list: kept.subarray(0, end) };
@@ -184,14 +184,14 @@ function intersectLists(short: Uint32Array, long: Uint32Array, isOwn: boolean): 
 function firstAtLeast(list: Uint32Array, wanted: number, from: number): number {
   let stride = 1;
   let low = from;
-  while (low + stride < list.length && (list[low + stride] as number) < wanted) {
+  while (low + stride < list.length && list[low + stride] < wanted) {
     low += stride;
     stride *= 2;
   }
   let high = Math.min(low + stride, list.length);
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((list[middle] as number) < wanted) low = middle + 1;
+    if (list[middle] < wanted) low = middle + 1;
     else high = middle;
   }
   return low;
@@ -200,7 +200,7 @@ function firstAtLeast(list: Uint32Array, wanted: number, from: number): number {
 function withoutRepeats(sorted: Uint32Array): Uint32Array {
   let end = 0;
   for (let i = 0; i < sorted.length; i++) {
-    if (i === 0 || sorted[i] !== sorted[i - 1]) sorted[end++] = sorted[i] as number;
+    if (i === 0 || sorted[i] !== sorted[i - 1]) sorted[end++] = sorted[i];
   }
   return sorted.subarray(0, end);
 }

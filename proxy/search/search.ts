@@ -6,7 +6,7 @@
  * blocks the event loop for tenths of a second, so only its words and its near spellings are used.
  */
 import { LRUCache } from 'lru-cache';
-import type { PlatformEntry, RecordIndex } from '../../format/record-index.ts';
+import type { RecordIndex } from '../../format/index/record-index.ts';
 import {
   findPrefix,
   findText,
@@ -16,8 +16,8 @@ import {
   runBetween,
   type SearchIndex,
   textCount,
-} from '../../format/search-index.ts';
-import { foldCase, isJoinedScript, nearSpellingDistance } from '../../format/words.ts';
+} from '../../format/index/search-index.ts';
+import { foldCase, isJoinedScript, nearSpellingDistance } from '../../format/index/words.ts';
 import { nearSpellings } from './near-spellings.ts';
 import {
   atMost,
@@ -155,12 +155,10 @@ export function makeSearch(
   function onPlatform(slug: string): RankSet {
     // A platform's games are numbered in title order, so their ranks ascend.
     const lists = (platformsBySlug.get(foldCase(slug)) ?? []).map((number) => {
-      const { first_game, games: count } = records.platforms[number] as PlatformEntry;
+      const { first_game, games: count } = records.platforms[number];
       return records.games.rank.subarray(first_game, first_game + count);
     });
-    return lists.length === 1
-      ? { list: lists[0] as Uint32Array }
-      : union(lists.map(wholeRun), games);
+    return lists.length === 1 ? { list: lists[0] } : union(lists.map(wholeRun), games);
   }
 
   function withValue(list: Postings, value: string): RankSet {
@@ -206,18 +204,14 @@ export function makeSearch(
     if (sort === 'title_desc')
       return { total: games, ranks: ranks.map((place) => games - 1 - place) };
     if (sort === 'title_asc') return { total: games, ranks };
-    const counts = index.yearStart
-      .slice(1)
-      .map((end, year) => end - (index.yearStart[year] as number));
+    const counts = index.yearStart.slice(1).map((end, year) => end - index.yearStart[year]);
     const starts = yearStarts(counts, sort);
     return {
       total: games,
       ranks: ranks.map((place) => {
-        const year = starts.findIndex(
-          (from, i) => place >= from && place < from + (counts[i] as number),
-        );
-        const inYear = place - (starts[year] as number);
-        return index.ranksByYear[(index.yearStart[year] as number) + inYear] as number;
+        const year = starts.findIndex((from, i) => place >= from && place < from + counts[i]);
+        const inYear = place - starts[year];
+        return index.ranksByYear[index.yearStart[year] + inYear];
       }),
     };
   }
@@ -233,15 +227,15 @@ export function makeSearch(
     const counts = new Uint32Array(index.years.length + 1);
     const { yearOfRank } = index;
     for (let i = 0; i < list.length; i++) {
-      const year = yearOfRank[list[i] as number] as number;
-      counts[year] = (counts[year] as number) + 1;
+      const year = yearOfRank[list[i]];
+      counts[year] = counts[year] + 1;
     }
     const next = yearStarts(counts, sort);
     const ranks = new Array<number>(count).fill(0);
     for (let i = 0, missing = count; missing > 0; i++) {
-      const rank = list[i] as number;
-      const year = yearOfRank[rank] as number;
-      const place = next[year] as number;
+      const rank = list[i];
+      const year = yearOfRank[rank];
+      const place = next[year];
       next[year] = place + 1;
       if (place < start || place >= start + count) continue;
       ranks[place - start] = rank;
@@ -256,10 +250,10 @@ export function makeSearch(
     const ranks: number[] = [];
     let before = 0;
     for (const year of yearsInOrder(sort)) {
-      const to = yearStart[year + 1] as number;
-      for (let at = yearStart[year] as number; at < to; at++) {
-        const rank = ranksByYear[at] as number;
-        const isIn = ((bits[rank >>> 5] as number) >>> (rank & 31)) & 1;
+      const to = yearStart[year + 1];
+      for (let at = yearStart[year]; at < to; at++) {
+        const rank = ranksByYear[at];
+        const isIn = (bits[rank >>> 5] >>> (rank & 31)) & 1;
         if (isIn === 1 && before >= start) {
           ranks.push(rank);
           if (ranks.length === count) return ranks;
@@ -276,7 +270,7 @@ export function makeSearch(
     let place = 0;
     for (const year of yearsInOrder(sort)) {
       starts[year] = place;
-      place += counts[year] as number;
+      place += counts[year];
     }
     return starts;
   }
@@ -305,11 +299,11 @@ function textsWith(list: Postings, all: string, part: string): [number, number][
   const count = textCount(list);
   let at = 0;
   for (let place = 0; place < count; place++) {
-    if (at < (textStart[place] as number)) at = textStart[place] as number;
+    if (at < textStart[place]) at = textStart[place];
     const found = all.indexOf(part, at);
     if (found < 0) break;
-    while ((textStart[place + 1] as number) <= found) place++;
-    if (found + part.length <= (textStart[place + 1] as number)) {
+    while (textStart[place + 1] <= found) place++;
+    if (found + part.length <= textStart[place + 1]) {
       const last = ranges.at(-1);
       // Neighbours become one range, so that the ranks of many are one run.
       if (last !== undefined && last[1] === place) last[1] = place + 1;

@@ -5,7 +5,7 @@
  * A word is a run of letters here: a code point each, as a number by which letters are in the order
  * of UTF-16 code units. So the words stay in the order that the index has them in.
  */
-import { type Postings, textAt, textCount } from '../../format/search-index.ts';
+import { type Postings, textAt, textCount } from '../../format/index/search-index.ts';
 
 /** Words in the order of their letters, in memory that threads share. */
 export interface SortedWords {
@@ -91,13 +91,13 @@ function turnRound({ text, textStart }: Letters): Letters {
 function sortWords({ text, textStart }: Letters): Uint32Array {
   const order = Uint32Array.from({ length: textStart.length - 1 }, (_, place) => place);
   return order.sort((a, b) => {
-    const start = textStart[a] as number;
-    const other = textStart[b] as number;
-    const length = (textStart[a + 1] as number) - start;
-    const otherLength = (textStart[b + 1] as number) - other;
+    const start = textStart[a];
+    const other = textStart[b];
+    const length = textStart[a + 1] - start;
+    const otherLength = textStart[b + 1] - other;
     const shared = Math.min(length, otherLength);
     for (let i = 0; i < shared; i++) {
-      const difference = (text[start + i] as number) - (text[other + i] as number);
+      const difference = text[start + i] - text[other + i];
       if (difference !== 0) return difference;
     }
     return length - otherLength;
@@ -111,7 +111,7 @@ function inOrder({ text, textStart }: Letters, order: Uint32Array): SortedWords 
   const starts = new Uint32Array(new SharedArrayBuffer(textStart.byteLength));
   let end = 0;
   for (let at = 0; at < order.length; at++) {
-    const place = order[at] as number;
+    const place = order[at];
     const word = text.subarray(textStart[place], textStart[place + 1]);
     sorted.set(word, end);
     end += word.length;
@@ -124,9 +124,9 @@ function findShared(text: SortedWords['text'], textStart: Uint32Array): SortedWo
   const count = textStart.length - 1;
   const shared = new Uint8Array(new SharedArrayBuffer(count));
   for (let place = 1; place < count; place++) {
-    const before = textStart[place - 1] as number;
-    const start = textStart[place] as number;
-    const most = Math.min(start - before, (textStart[place + 1] as number) - start, 255);
+    const before = textStart[place - 1];
+    const start = textStart[place];
+    const most = Math.min(start - before, textStart[place + 1] - start, 255);
     let length = 0;
     while (length < most && text[before + length] === text[start + length]) length++;
     shared[place] = length;
@@ -134,8 +134,8 @@ function findShared(text: SortedWords['text'], textStart: Uint32Array): SortedWo
   const nextShorter = new Uint32Array(new SharedArrayBuffer(count * 4));
   for (let place = count - 1; place >= 0; place--) {
     let next = place + 1;
-    while (next < count && (shared[next] as number) >= (shared[place] as number)) {
-      next = nextShorter[next] as number;
+    while (next < count && shared[next] >= shared[place]) {
+      next = nextShorter[next];
     }
     nextShorter[place] = next;
   }

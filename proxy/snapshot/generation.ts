@@ -7,6 +7,13 @@
 import { readSync } from 'node:fs';
 import { type ContentHash, combineHashes } from '../../format/content-hash.ts';
 import {
+  openRecordIndex,
+  platformOf,
+  type RecordColumns,
+  type RecordIndex,
+} from '../../format/index/record-index.ts';
+import { openSearchIndex, type SearchIndex } from '../../format/index/search-index.ts';
+import {
   COVER_INDEX,
   COVERS_RECENT,
   coversPack,
@@ -19,13 +26,6 @@ import {
 } from '../../format/layout.ts';
 import type { Manifest, ManifestFile } from '../../format/manifest.ts';
 import { listHead, listTail, pageTail, RECORD_SEPARATOR } from '../../format/pack.ts';
-import {
-  openRecordIndex,
-  platformOf,
-  type RecordColumns,
-  type RecordIndex,
-} from '../../format/record-index.ts';
-import { openSearchIndex, type SearchIndex } from '../../format/search-index.ts';
 import { makeSearch, type Search } from '../search/search.ts';
 import type { SpellingIndex } from '../search/spelling-index.ts';
 import type { OpenedFiles } from './open-files.ts';
@@ -94,9 +94,8 @@ export function makeGeneration(files: OpenedFiles, index = openIndex(files)): Ge
   const packOf = makePackFinder(files, packFiles.open);
   const gamePacks = platforms.map(({ slug }) => packOf(gamesPack(slug)));
   const coverPacks = platforms.map(({ slug }) => packOf(coversPack(slug)));
-  const gamePackOf = (game: number) => gamePacks[platformOf(platforms, 'first_game', game)] as Pack;
-  const coverPackOf = (cover: number) =>
-    coverPacks[platformOf(platforms, 'first_cover', cover)] as Pack;
+  const gamePackOf = (game: number) => gamePacks[platformOf(platforms, 'first_game', game)];
+  const coverPackOf = (cover: number) => coverPacks[platformOf(platforms, 'first_cover', cover)];
   const fileHashes = new Map(manifest.files.map(({ path: name, sha256 }) => [name, sha256]));
   // A Buffer of its own: a response must not hold shared memory that a socket writes from.
   const wholeFile = (name: string): Body => ({
@@ -106,8 +105,8 @@ export function makeGeneration(files: OpenedFiles, index = openIndex(files)): Ge
   const platformsBody = wholeFile(PLATFORMS);
 
   function record(columns: RecordColumns, pack: Pack, number: number): Body {
-    const bytes = Buffer.allocUnsafe(columns.length[number] as number);
-    readExactly(pack, bytes, 0, bytes.length, columns.offset[number] as number);
+    const bytes = Buffer.allocUnsafe(columns.length[number]);
+    readExactly(pack, bytes, 0, bytes.length, columns.offset[number]);
     return { bytes, hash: hashOf(columns, number) };
   }
 
@@ -120,8 +119,8 @@ export function makeGeneration(files: OpenedFiles, index = openIndex(files)): Ge
   ): Buffer {
     const head = listHead(to - from);
     if (pack === undefined) return Buffer.from(head + tail, 'latin1');
-    const start = columns.offset[from] as number;
-    const end = (columns.offset[to - 1] as number) + (columns.length[to - 1] as number);
+    const start = columns.offset[from];
+    const end = columns.offset[to - 1] + columns.length[to - 1];
     const bytes = Buffer.allocUnsafe(head.length + (end - start) + tail.length);
     bytes.write(head, 0, 'latin1');
     readExactly(pack, bytes, head.length, end - start, start);
@@ -138,7 +137,7 @@ export function makeGeneration(files: OpenedFiles, index = openIndex(files)): Ge
     stats: wholeFile(STATS),
     recentCovers: wholeFile(COVERS_RECENT),
     platform(number) {
-      const { offset, length, hash } = platforms[number] as (typeof platforms)[0];
+      const { offset, length, hash } = platforms[number];
       return { bytes: platformsBody.bytes.subarray(offset, offset + length), hash };
     },
     game: (number) => record(games, gamePackOf(number), number),
@@ -161,14 +160,14 @@ export function makeGeneration(files: OpenedFiles, index = openIndex(files)): Ge
       const head = listHead(numbers.length);
       const tail = pageTail(numbers.length, page, perPage, total);
       const separators = Math.max(0, numbers.length - 1) * RECORD_SEPARATOR.length;
-      const size = numbers.reduce((sum, game) => sum + (games.length[game] as number), 0);
+      const size = numbers.reduce((sum, game) => sum + games.length[game], 0);
       const bytes = Buffer.allocUnsafe(head.length + size + separators + tail.length);
       const hashes: number[] = [];
       let at = bytes.write(head, 0, 'latin1');
       for (const [place, game] of numbers.entries()) {
         if (place > 0) at += bytes.write(RECORD_SEPARATOR, at, 'latin1');
-        const length = games.length[game] as number;
-        readExactly(gamePackOf(game), bytes, at, length, games.offset[game] as number);
+        const length = games.length[game];
+        readExactly(gamePackOf(game), bytes, at, length, games.offset[game]);
         at += length;
         hashes.push(...hashOf(games, game));
       }
@@ -194,7 +193,7 @@ function makePackFinder(
 }
 
 function hashOf({ hash }: RecordColumns, number: number): ContentHash {
-  return [hash[number * 2] as number, hash[number * 2 + 1] as number];
+  return [hash[number * 2], hash[number * 2 + 1]];
 }
 
 function hashOfHex(sha256: string): ContentHash {

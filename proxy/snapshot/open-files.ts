@@ -6,9 +6,10 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, readSync } from 'node:fs';
 import path from 'node:path';
-import { openRegularFile, readBoundedFileSync } from '../../files/bounded-file.ts';
-import { checkRecordIndex } from '../../format/check-record-index.ts';
-import { checkSearchIndex } from '../../format/check-search-index.ts';
+import { checkRecordIndex } from '../../format/index/check-record-index.ts';
+import { checkSearchIndex } from '../../format/index/check-search-index.ts';
+import { openRecordIndex } from '../../format/index/record-index.ts';
+import { openSearchIndex } from '../../format/index/search-index.ts';
 import {
   COVER_INDEX,
   COVERS_RECENT,
@@ -25,8 +26,7 @@ import {
   type ManifestFile,
   parseManifest,
 } from '../../format/manifest.ts';
-import { openRecordIndex } from '../../format/record-index.ts';
-import { openSearchIndex } from '../../format/search-index.ts';
+import { openRegularFile, readBoundedFileSync } from '../../program/bounded-file.ts';
 import { makeSpellingIndex, type SpellingIndex } from '../search/spelling-index.ts';
 import { identityOf } from './pack-files.ts';
 

@@ -6,8 +6,8 @@
 import { closeSync, fstatSync } from 'node:fs';
 import path from 'node:path';
 import { LRUCache } from 'lru-cache';
-import { openRegularFile, UnfitFileError } from '../../files/bounded-file.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
+import { openRegularFile, UnfitFileError } from '../../program/bounded-file.ts';
 
 /** How many packs of one generation a thread has open at most. */
 export const MOST_OPEN_PACKS = 16;

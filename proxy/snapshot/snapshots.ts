@@ -8,7 +8,7 @@
 import { readlink } from 'node:fs/promises';
 import path from 'node:path';
 import { CURRENT, isGenerationId } from '../../format/layout.ts';
-import { explainDenied } from '../unreadable.ts';
+import { explainDenied } from '../../program/unreadable.ts';
 import type { Generation } from './generation.ts';
 import { type GenerationStore, makeGenerationStore, RETRY_MS } from './generation-store.ts';
 import { makeThreadGenerations, type ThreadGenerations } from './thread-generations.ts';

@@ -12,8 +12,8 @@ import type { Catalogue } from '../catalogue/catalogue.ts';
 import { loadCatalogue } from '../catalogue/load.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { sharedCatalogue } from '../catalogue/shared.ts';
-import { type MariaDb, startMariaDb } from '../mariadb.ts';
-import { timeOf } from '../processes.ts';
+import { timeOf } from '../support/processes.ts';
+import { type MariaDb, startMariaDb } from '../support/servers/mariadb.ts';
 import { median, type PartOptions, table } from './part.ts';
 import { runGenerator } from './run-generator.ts';
 

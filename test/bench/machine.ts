@@ -14,7 +14,7 @@ const PROGRAMS: readonly (readonly [name: string, command: string, argument: str
 /** @returns Markdown: a list of three lines */
 export function describeMachine(): string {
   const [cpu] = os.cpus();
-  const load = (os.loadavg()[0] as number).toFixed(1);
+  const load = os.loadavg()[0].toFixed(1);
   const memory = Math.round(os.totalmem() / 2 ** 30);
   const versions = [
     `Node ${process.versions.node}`,

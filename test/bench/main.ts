@@ -2,7 +2,7 @@
  * `npm run bench -- [PART …] [--rounds N] [--seconds N]`: runs the parts that are named, or all, and
  * puts each one's section into RESULTS.md. The sections of parts that did not run stay.
  */
-import '../../environment/node-version.ts';
+import '../../program/environment/node-version.ts';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';

@@ -3,7 +3,7 @@
  * consistent read, and drops them: what every generation costs before anything is made of it.
  */
 import { openDatabase } from '../../database/open.ts';
-import { readEnvironment } from '../../environment/environment.ts';
+import { readEnvironment } from '../../program/environment/environment.ts';
 
 const database = await openDatabase(readEnvironment(['DATABASE_URL']).DATABASE_URL);
 await database.snapshot(async (reader) => {

@@ -3,9 +3,9 @@ import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Counts } from '../../format/manifest.ts';
-import { flagsOf } from '../processes.ts';
+import { flagsOf } from '../support/processes.ts';
 
-const PROGRAM = 'generator/main.ts';
+const PROGRAM = 'generator/cli/main.ts';
 const ROOT = path.join(import.meta.dirname, '../..');
 const run = promisify(execFile);
 

@@ -7,11 +7,11 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import type { PartOptions } from './part.ts';
-import { prepareDocuments, REAL_GAMES, readDocuments } from './search-documents.ts';
-import { ENGINE_IDS, ENGINES, type EngineId } from './search-engines.ts';
-import { type EngineProcess, type Opened, startEngine, type Timed } from './search-process.ts';
-import { type Demand, makeQuerySets, type QuerySet } from './search-queries.ts';
-import { describeAlone, describeSize } from './search-tables.ts';
+import { prepareDocuments, REAL_GAMES, readDocuments } from './search/documents.ts';
+import { ENGINE_IDS, ENGINES, type EngineId } from './search/engines.ts';
+import { type EngineProcess, type Opened, startEngine, type Timed } from './search/process.ts';
+import { type Demand, makeQuerySets, type QuerySet } from './search/queries.ts';
+import { describeAlone, describeSize } from './search/tables.ts';
 
 export interface SearchOptions extends Partial<Omit<PartOptions, 'rounds'>> {
   readonly rounds: number;

@@ -47,7 +47,7 @@ export const FIXTURE_SETTINGS = {
 };
 
 const HUGE = '9223372036854775807';
-const GENERATOR = path.join(import.meta.dirname, '../../generator/main.ts');
+const GENERATOR = path.join(import.meta.dirname, '../../generator/cli/main.ts');
 
 /** Every row of the fixtures' catalogue but its keys. */
 export function fixtureCatalogue(): Catalogue {

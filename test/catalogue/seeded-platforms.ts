@@ -49,7 +49,7 @@ export function makePlatforms(count: number, games: number, seed: number): Seede
   // What rounding left over belongs to the largest, not to the smallest.
   const last = sizes.pop() ?? 0;
   const kept = sizes.length === 0 ? last : Math.min(last, 1);
-  if (sizes.length > 0) sizes[0] = (sizes[0] as number) + last - kept;
+  if (sizes.length > 0) sizes[0] = sizes[0] + last - kept;
   sizes.push(kept);
   if (special > 0) sizes.push(1, 0);
 

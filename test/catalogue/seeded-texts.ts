@@ -53,7 +53,7 @@ export function makeGenres(random: Random): string | null {
   if (random.happens(0.5)) return null;
   const genres: string[] = [];
   while (genres.length === 0 || (genres.length < 4 && random.happens(0.4))) {
-    const genre = GENRES[genrePlace(random)] as string;
+    const genre = GENRES[genrePlace(random)];
     if (!genres.includes(genre)) genres.push(genre);
   }
   return genres.join(', ');

@@ -123,7 +123,7 @@ function makeOdd(random: Random, title: string): string {
 }
 
 function withAccent(random: Random, title: string): string {
-  const accented = title.replace(/[aeioucn]/, (letter) => ACCENTED[letter] as string);
+  const accented = title.replace(/[aeioucn]/, (letter) => ACCENTED[letter]);
   // Some sources hand the accent on as a character of its own.
   return random.happens(0.1) ? accented.normalize('NFD') : accented;
 }
@@ -156,7 +156,7 @@ function joined(random: Random, make: Make, most: number): string {
 
 // Letters and digits as wide as kanji.
 function widened(random: Random, title: string): string {
-  const whole = random.happens(0.5) ? title : (title.split(' ', 1)[0] as string);
+  const whole = random.happens(0.5) ? title : title.split(' ', 1)[0];
   return whole.replace(/[!-~]/g, (character) =>
     String.fromCharCode(character.charCodeAt(0) + 0xfee0),
   );

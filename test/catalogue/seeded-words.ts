@@ -104,10 +104,10 @@ export function nameOf(number: number): string {
   for (let left = syllables; left > 0; left--) {
     const syllable = rest % SYLLABLES;
     rest = Math.floor(rest / SYLLABLES);
-    name += ONSETS[syllable % ONSETS.length] as string;
-    name += RHYMES[Math.floor(syllable / ONSETS.length)] as string;
+    name += ONSETS[syllable % ONSETS.length];
+    name += RHYMES[Math.floor(syllable / ONSETS.length)];
   }
-  return (name[0] as string).toUpperCase() + name.slice(1);
+  return name[0].toUpperCase() + name.slice(1);
 }
 
 const commonPlace = makeSkew(COMMON.length, 20);
@@ -116,12 +116,12 @@ const namePlace = makeSkew(NAMES, 60);
 
 /** A word of a title: one of the common ones or a name. */
 export function pickWord(random: Random): string {
-  if (random.happens(0.6)) return COMMON[commonPlace(random)] as string;
+  if (random.happens(0.6)) return COMMON[commonPlace(random)];
   return nameOf(namePlace(random));
 }
 
 export function pickJoiner(random: Random): string {
-  return JOINERS[joinerPlace(random)] as string;
+  return JOINERS[joinerPlace(random)];
 }
 
 export function pickArticle(random: Random): string {

@@ -193,7 +193,7 @@ function makeSlug(random: Random, title: string, place: number): string {
 
 function makeRegion(random: Random): string | null {
   if (random.happens(0.02)) return null;
-  const region = REGIONS[regionPlace(random)] as string;
+  const region = REGIONS[regionPlace(random)];
   return random.happens(0.005) ? region.toLowerCase() : region;
 }
 

@@ -74,7 +74,7 @@ export function sharedCatalogue(): Catalogue | undefined {
   ) => ({
     *[Symbol.iterator]() {
       for (let place = 0; place < list.length; place++) {
-        yield* toRows(JSON.parse(list[place] as string) as T, place);
+        yield* toRows(JSON.parse(list[place]) as T, place);
       }
     },
   });
@@ -103,7 +103,7 @@ export function sharedCatalogue(): Catalogue | undefined {
         cover.region,
         cover.type,
         cover.status,
-        approvedAt(cover.status, crc32(coverLines[place] as string)),
+        approvedAt(cover.status, crc32(coverLines[place])),
       ],
     ]),
     coverFiles: rows<Cover>(coverLines, (cover, place) =>

@@ -1,7 +1,7 @@
 /** Snapshots folders made from a catalogue by the real generator, through SQLite. */
 import path from 'node:path';
 import { openDatabase } from '../../database/open.ts';
-import { generate, makeFolder } from '../product.ts';
+import { generate, makeFolder } from '../support/product.ts';
 import type { Catalogue } from './catalogue.ts';
 import { loadCatalogue } from './load.ts';
 import { sampleCatalogue } from './sample.ts';

@@ -1,6 +1,6 @@
 /** One key as moderators see it: all that is known of it, what can be done to it, and its history. */
-import type { KeyEvent } from '../../history.ts';
-import type { KeyWithAccount } from '../../key-lists.ts';
+import type { KeyEvent } from '../../lifecycle/history.ts';
+import type { KeyWithAccount } from '../../lifecycle/key-lists.ts';
 import { type Html, html } from '../html.ts';
 import { nameOf, stateBadge } from './account-page.ts';
 import { day, makePage, moment, type Notice, PATHS, tokenField, type Viewer } from './layout.ts';

@@ -1,7 +1,7 @@
 /** The pages of moderators: the queue of requests, the list of all keys, and one key with its history. */
 import { LARGEST_LIMIT } from '../../../format/keys-file.ts';
-import type { KeyWithAccount } from '../../key-lists.ts';
-import { LONGEST_TEXT } from '../../requests.ts';
+import type { KeyWithAccount } from '../../lifecycle/key-lists.ts';
+import { LONGEST_TEXT } from '../../lifecycle/requests.ts';
 import { type Html, html } from '../html.ts';
 import { nameOf, STATE_NAMES, stateBadge } from './account-page.ts';
 import {

@@ -15,7 +15,7 @@ import { loadCatalogue } from '../../catalogue/load.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { sharedCatalogue } from '../../catalogue/shared.ts';
-import { type MariaDb, startMariaDb } from '../../mariadb.ts';
+import { type MariaDb, startMariaDb } from '../../support/servers/mariadb.ts';
 
 export const ROOT = path.join(import.meta.dirname, '../../..');
 export const SITE = 'https://covers.example';
@@ -80,7 +80,7 @@ export async function prepare(folder: string, say: (text: string) => void): Prom
 
     say('generating');
     const snapshotsDir = path.join(folder, 'snapshots');
-    await promisify(execFile)(process.execPath, [path.join(ROOT, 'generator/main.ts')], {
+    await promisify(execFile)(process.execPath, [path.join(ROOT, 'generator/cli/main.ts')], {
       cwd: folder,
       env: {
         PATH: process.env.PATH ?? '',
@@ -198,7 +198,7 @@ function writeSearches(folder: string, games: readonly Game[]) {
 
 function writeList(file: string, list: readonly string[]): AddressList {
   writeFileSync(file, `${list.join('\n')}\n`);
-  return { file, length: list.length, first: list[0] as string };
+  return { file, length: list.length, first: list[0] };
 }
 
 /** Writes what is more than a record, plain and compressed, just as the product sends it. */

@@ -4,8 +4,8 @@
  */
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { listens } from '../../ports.ts';
-import { isAlive, startTied, type TiedServer } from '../../processes.ts';
+import { isAlive, startTied, type TiedServer } from '../../support/processes.ts';
+import { listens } from '../../support/servers/ports.ts';
 
 const START_SECONDS = 60;
 /** Of /proc/…/stat; the kernel's USER_HZ, 100 on every Linux that Node runs on. */

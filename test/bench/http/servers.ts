@@ -1,8 +1,8 @@
 /** The product and what it is measured against, each started on the server's core. */
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
-import { freePort } from '../../ports.ts';
-import { flagsOf } from '../../processes.ts';
+import { flagsOf } from '../../support/processes.ts';
+import { freePort } from '../../support/servers/ports.ts';
 import { nginxCommand } from './nginx.ts';
 import { FILES, type Prepared, ROOT, SITE } from './prepare.ts';
 import { type Core, startServer } from './process.ts';

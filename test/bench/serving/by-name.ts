@@ -7,7 +7,7 @@ import { mkdirSync, readdirSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client } from 'undici';
-import { pointCurrentTo } from '../../../generator/generations.ts';
+import { pointCurrentTo } from '../../../store/generations/generations.ts';
 import type { Core } from '../http/process.ts';
 import { startProduct } from '../http/servers.ts';
 import { clock, startLoad } from './load-process.ts';

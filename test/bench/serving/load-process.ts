@@ -137,9 +137,9 @@ function runLoad({ product, control, key, list, perSecond, connections }: LoadOp
   setInterval(() => {
     for (const now = clock(); dueAt(number) <= now; number++) {
       const place = number % connections;
-      const path = paths[number % paths.length] as string;
-      send(products[place] as Client, path, dueAt(number), true);
-      send(controls[place] as Client, '/', dueAt(number), false);
+      const path = paths[number % paths.length];
+      send(products[place], path, dueAt(number), true);
+      send(controls[place], '/', dueAt(number), false);
     }
   }, 1);
 
@@ -165,4 +165,4 @@ function makeTimes() {
   };
 }
 
-if (import.meta.main) runLoad(JSON.parse(process.argv[2] as string));
+if (import.meta.main) runLoad(JSON.parse(process.argv[2]));

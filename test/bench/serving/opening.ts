@@ -8,9 +8,9 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { generationDir, pointCurrentTo } from '../../../generator/generations.ts';
-import { verifyGeneration } from '../../../generator/verify.ts';
-import { freePort } from '../../ports.ts';
+import { generationDir, pointCurrentTo } from '../../../store/generations/generations.ts';
+import { verifyGeneration } from '../../../store/generations/verify.ts';
+import { freePort } from '../../support/servers/ports.ts';
 import { type Core, startServer } from '../http/process.ts';
 import { startProduct } from '../http/servers.ts';
 import { clock, type Samples, type SteadyLoad, startLoad, type Taken } from './load-process.ts';
@@ -97,7 +97,7 @@ export async function measureOpenings(
     const control = await startControl(own, core);
     ends.push(control.stop);
     const load = startLoad({
-      ...{ product: url, control: control.url, key: prepared.keys[0] as string },
+      ...{ product: url, control: control.url, key: prepared.keys[0] },
       ...{ list: prepared.mixed, perSecond: REQUESTS_PER_SECOND, connections: CONNECTIONS },
     });
     ends.push(load.stop);
@@ -182,10 +182,10 @@ function windowOf({ product, control }: Taken, from: number, to: number): Window
 
 export function delaysOf({ due, ended }: Samples, from: number, to: number): Delays {
   const delays = ended
-    .map((end, i) => (isWithin(due[i] as number, from, to) ? end - (due[i] as number) : -1))
+    .map((end, i) => (isWithin(due[i], from, to) ? end - due[i] : -1))
     .filter((delay) => delay >= 0)
     .sort();
-  const at = (share: number) => delays[Math.floor(share * (delays.length - 1))] as number;
+  const at = (share: number) => delays[Math.floor(share * (delays.length - 1))];
   if (delays.length === 0) throw new Error('Nothing was asked meanwhile.');
   return { requests: delays.length, p50: at(0.5), p99: at(0.99), longest: at(1) };
 }
@@ -195,7 +195,7 @@ function isWithin(value: number, from: number, to: number): boolean {
 }
 
 function middleOf(samples: readonly Memory[]): Memory {
-  return samples.toSorted((a, b) => a.resident - b.resident)[samples.length >> 1] as Memory;
+  return samples.toSorted((a, b) => a.resident - b.resident)[samples.length >> 1];
 }
 
 function highestOf(samples: readonly Memory[]): Memory {

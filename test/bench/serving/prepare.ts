@@ -15,6 +15,7 @@ import path from 'node:path';
 import type { Database } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
 import { hashKey, makeKey } from '../../../format/api-key.ts';
+import { openRecordIndex, platformOf } from '../../../format/index/record-index.ts';
 import { encodeKeys } from '../../../format/keys-file.ts';
 import {
   COVER_INDEX,
@@ -24,9 +25,8 @@ import {
   PLATFORM_INDEX,
 } from '../../../format/layout.ts';
 import type { Counts } from '../../../format/manifest.ts';
-import { openRecordIndex, platformOf } from '../../../format/record-index.ts';
-import { generationDir, idsOnDisk } from '../../../generator/generations.ts';
-import { readManifest } from '../../../generator/verify.ts';
+import { generationDir, idsOnDisk } from '../../../store/generations/generations.ts';
+import { readManifest } from '../../../store/generations/verify.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
@@ -129,7 +129,7 @@ function writeLists(folder: string, generation: string) {
   const sample = sampleGames(generation);
   const targets = sample.map(({ target }) => target);
   const searches = [...new Set(sample.flatMap(({ title }, i) => searchFor(title, i % 2 === 0)))];
-  const at = (list: readonly string[], i: number) => list[i % list.length] as string;
+  const at = (list: readonly string[], i: number) => list[i % list.length];
   const game = at(targets, 0);
   const half = Math.ceil(sample.length / 2);
   const mixed = sample
@@ -169,9 +169,9 @@ function sampleGames(generation: string): SampledGame[] {
   const sample = Array.from({ length: Math.min(total, DIFFERENT_GAMES) }, () => {
     const number = random.below(total);
     const place = platformOf(platforms, 'first_game', number);
-    const { slug, first_game } = platforms[place] as (typeof platforms)[0];
-    const bytes = Buffer.allocUnsafe(games.length[number] as number);
-    readSync(packs[place] as number, bytes, 0, bytes.length, games.offset[number] as number);
+    const { slug, first_game } = platforms[place];
+    const bytes = Buffer.allocUnsafe(games.length[number]);
+    readSync(packs[place], bytes, 0, bytes.length, games.offset[number]);
     const game = JSON.parse(bytes.toString());
     const page = 1 + Math.floor((number - first_game) / PAGE);
     return {

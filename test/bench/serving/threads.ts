@@ -63,7 +63,7 @@ export async function measureThreads(
     const servers = { 1: await start(1), 2: await start(2) };
     const measures = works.map(({ target, list }, place) => {
       // A key each: together they would reach the limit.
-      const headers = { 'X-Api-Key': prepared.keys[place] as string };
+      const headers = { 'X-Api-Key': prepared.keys[place] };
       // A list goes on where it was, so that no address comes back too soon.
       const starts = { 1: 0, 2: 0 };
       return async (threads: Threads, lasting: number): Promise<Run> => {

@@ -1,0 +1,149 @@
+/**
+ * Checks all values of the record index that a reader relies on: every number refers to something
+ * that exists, and every record lies inside its pack. A valid SHA-256 says only that a file is the
+ * one in the manifest, not that a generator made it. Takes one pass over each column.
+ */
+import {
+  COVER_INDEX,
+  coversPack,
+  GAME_INDEX,
+  gamesPack,
+  isSlug,
+  PLATFORM_INDEX,
+  PLATFORMS,
+} from '../layout.ts';
+import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../pack.ts';
+import type { PlatformEntry, RecordColumns, RecordIndex } from './record-index.ts';
+
+/**
+ * @param sizeOf the size of a file of the generation in bytes, undefined where there is none
+ * @throws Error naming the file and its first fault
+ */
+export function checkRecordIndex(
+  index: RecordIndex,
+  sizeOf: (path: string) => number | undefined,
+): void {
+  checkPlatforms(index.platforms, sizeOf(PLATFORMS) ?? 0);
+  for (const { slug, first_game, games, first_cover, covers } of index.platforms) {
+    checkPack(index.games, GAME_INDEX, gamesPack(slug), first_game, games, sizeOf);
+    checkPack(index.covers, COVER_INDEX, coversPack(slug), first_cover, covers, sizeOf);
+  }
+  checkStarts(index.games.slugStart, index.games.slugText.length, `${GAME_INDEX}: "slugStart"`);
+  checkRanks(index);
+  checkFirstCovers(index);
+  checkSlots(index.games.slots, index.games.length.length);
+  checkCoverIds(index);
+}
+
+/**
+ * Checks that starts begin at 0, never fall, and end where the entries do.
+ * @param name of the file and the column, for the error
+ */
+export function checkStarts(starts: Uint32Array, end: number, name: string): void {
+  let before = 0;
+  let isRight = starts[0] === 0 && starts[starts.length - 1] === end;
+  for (let i = 0; i < starts.length && isRight; i++) {
+    const start = starts[i];
+    isRight = start >= before;
+    before = start;
+  }
+  if (!isRight) throw damaged(name, `does not ascend from 0 to ${end}`);
+}
+
+/** The error of a file whose values cannot be right. */
+export function damaged(name: string, fault: string): Error {
+  const [file, ...part] = name.split(': ');
+  return new Error(`${file} is damaged: ${[...part, fault].join(' ')}.`);
+}
+
+function checkPlatforms(platforms: readonly PlatformEntry[], size: number): void {
+  const slugs = new Set<string>();
+  let game = 0;
+  let cover = 0;
+  for (const { slug, first_game, games, first_cover, covers, offset, length } of platforms) {
+    const fault = (text: string) => damaged(PLATFORM_INDEX, `${JSON.stringify(slug)} ${text}`);
+    // A slug becomes part of a header and, in the name of a pack, of a path.
+    if (!isSlug(slug)) throw fault('is not a slug');
+    if (slugs.has(slug)) throw fault('is there twice');
+    slugs.add(slug);
+    if (first_game !== game) throw fault(`has ${first_game} as its first game, not ${game}`);
+    if (first_cover !== cover) throw fault(`has ${first_cover} as its first cover, not ${cover}`);
+    if (offset + length > size) throw fault(`lies outside ${PLATFORMS}`);
+    game += games;
+    cover += covers;
+  }
+}
+
+/** Records follow one another in a pack, so the offset of each follows from the lengths before it. */
+function checkPack(
+  { offset, length }: RecordColumns,
+  indexFile: string,
+  pack: string,
+  first: number,
+  count: number,
+  sizeOf: (path: string) => number | undefined,
+): void {
+  const size = sizeOf(pack);
+  if (size === undefined) throw damaged(PLATFORM_INDEX, `there is no ${pack}`);
+  let at = PACK_HEAD.length;
+  for (let number = first; number < first + count; number++) {
+    if (offset[number] !== at) {
+      throw damaged(indexFile, `record ${number} is not at byte ${at} of ${pack}`);
+    }
+    at += length[number] + RECORD_SEPARATOR.length;
+  }
+  const end = count === 0 ? EMPTY_PACK.length : at - RECORD_SEPARATOR.length + PACK_TAIL.length;
+  if (end !== size) {
+    throw damaged(indexFile, `its records take ${end} bytes of ${pack}, which has ${size}`);
+  }
+}
+
+function checkRanks({ platforms, games: { rank, gameOfRank } }: RecordIndex): void {
+  for (let game = 0; game < rank.length; game++) {
+    if (gameOfRank[rank[game]] !== game) {
+      throw damaged(GAME_INDEX, `"gameOfRank" does not lead back to game ${game}`);
+    }
+  }
+  for (const { slug, first_game, games } of platforms) {
+    for (let game = first_game + 1; game < first_game + games; game++) {
+      if (rank[game] < rank[game - 1]) {
+        throw damaged(GAME_INDEX, `the games of ${slug} are not in title order`);
+      }
+    }
+  }
+}
+
+function checkFirstCovers({ platforms, games, covers }: RecordIndex): void {
+  checkStarts(games.firstCover, covers.length.length, `${GAME_INDEX}: "firstCover"`);
+  for (const { slug, first_game, first_cover } of platforms) {
+    if (games.firstCover[first_game] !== first_cover) {
+      throw damaged(GAME_INDEX, `the covers of ${slug} do not begin with cover ${first_cover}`);
+    }
+  }
+}
+
+/** A look-up ends at an empty slot: at least half of the slots must be empty. */
+function checkSlots(slots: Uint32Array, games: number): void {
+  let taken = 0;
+  let highest = 0;
+  for (let slot = 0; slot < slots.length; slot++) {
+    const entry = slots[slot];
+    if (entry !== 0) taken++;
+    if (entry > highest) highest = entry;
+  }
+  if (slots.length < games * 2 || taken !== games) {
+    throw damaged(GAME_INDEX, `${taken} of ${slots.length} slots are taken, by ${games} games`);
+  }
+  if (highest > games) throw damaged(GAME_INDEX, `a slot names game ${highest - 1} of ${games}`);
+}
+
+function checkCoverIds({ covers: { idHigh, idLow, coverOfId } }: RecordIndex): void {
+  for (let i = 0; i < coverOfId.length; i++) {
+    if (coverOfId[i] >= coverOfId.length) {
+      throw damaged(COVER_INDEX, `"coverOfId" names cover ${coverOfId[i]} of ${coverOfId.length}`);
+    }
+    if (i === 0) continue;
+    const order = idHigh[i] - idHigh[i - 1] || idLow[i] - idLow[i - 1];
+    if (order <= 0) throw damaged(COVER_INDEX, 'the ids of its covers do not ascend');
+  }
+}

@@ -1,0 +1,150 @@
+/**
+ * The binary container of an index file: named columns of numbers, laid out so that opening one is
+ * reading it; views are put over the bytes and nothing is parsed.
+ *
+ *   8 bytes   magic "CCCOLUMN"
+ *   4 bytes   format version, little-endian
+ *   4 bytes   length of the directory in bytes, little-endian
+ *   directory JSON: {"name": {"type": "u32", "start": <byte>, "length": <entries>}, …}
+ *   data      each column at the next multiple of 8; "start" counts from the start of the file
+ */
+import { FORMAT_VERSION } from '../layout.ts';
+
+const MAGIC = 'CCCOLUMN';
+const HEAD_BYTES = 16;
+const LONGEST_DIRECTORY = 65_536;
+
+export type Column = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Array;
+export type Columns = Readonly<Record<string, Column>>;
+
+const TYPES = {
+  u8: Uint8Array,
+  u16: Uint16Array,
+  u32: Uint32Array,
+  i32: Int32Array,
+  f64: Float64Array,
+} as const;
+type TypeName = keyof typeof TYPES;
+type DirectoryEntry = { type: TypeName; start: number; length: number };
+
+// Views are laid over the bytes as they are; every platform that Node supports is little-endian.
+if (new Uint8Array(new Uint32Array([1]).buffer)[0] !== 1) {
+  throw new Error('Index files are little-endian and this machine is not.');
+}
+
+/**
+ * The pieces of a columns file, to be written one after another.
+ * @param columns the columns by name; their order is the order in the file
+ */
+export function* encodeColumns(columns: Columns): Generator<Uint8Array> {
+  const directory: Record<string, DirectoryEntry> = {};
+  const names = Object.keys(columns);
+  // The directory holds absolute starts, whose digits change its own length: grow until it is stable.
+  let directoryBytes = 0;
+  for (;;) {
+    let end = HEAD_BYTES + directoryBytes;
+    for (const name of names) {
+      const column = columns[name];
+      const start = alignUp(end);
+      directory[name] = { type: typeOf(column), start, length: column.length };
+      end = start + column.byteLength;
+    }
+    const needed = Buffer.byteLength(JSON.stringify(directory));
+    if (needed === directoryBytes) break;
+    directoryBytes = needed;
+  }
+  const head = Buffer.alloc(HEAD_BYTES + directoryBytes);
+  head.write(MAGIC, 0, 'latin1');
+  head.writeUInt32LE(FORMAT_VERSION, 8);
+  head.writeUInt32LE(directoryBytes, 12);
+  head.write(JSON.stringify(directory), HEAD_BYTES);
+  yield head;
+  let end = head.length;
+  for (const name of names) {
+    const column = columns[name];
+    const start = alignUp(end);
+    if (start > end) yield new Uint8Array(start - end);
+    yield new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
+    end = start + column.byteLength;
+  }
+}
+
+/**
+ * Views over the columns of a file's bytes.
+ * @param file its whole content; starts at a multiple of 8 of its buffer
+ * @param name used in errors
+ * @throws Error naming the file and what is wrong with it
+ */
+export function openColumns(file: Uint8Array, name: string): Columns {
+  const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
+  if (bytes.length < HEAD_BYTES || bytes.toString('latin1', 0, 8) !== MAGIC) {
+    throw new Error(`${name} is not an index file: it does not begin with "${MAGIC}".`);
+  }
+  const version = bytes.readUInt32LE(8);
+  if (version !== FORMAT_VERSION) {
+    throw new Error(
+      `${name} has format version ${version}; this program reads version ${FORMAT_VERSION}.`,
+    );
+  }
+  const directoryBytes = bytes.readUInt32LE(12);
+  if (directoryBytes > LONGEST_DIRECTORY || HEAD_BYTES + directoryBytes > bytes.length) {
+    throw new Error(`${name} is damaged: its directory of ${directoryBytes} bytes does not fit.`);
+  }
+  const directory = parseDirectory(
+    bytes.toString('utf8', HEAD_BYTES, HEAD_BYTES + directoryBytes),
+    name,
+  );
+  const columns: Record<string, Column> = {};
+  for (const [column, entry] of directory) {
+    // Of a damaged directory an entry may be null.
+    const { type, start, length } = Object(entry) as DirectoryEntry;
+    const View = TYPES[type];
+    const fits =
+      View !== undefined &&
+      Number.isSafeInteger(start) &&
+      start % 8 === 0 &&
+      Number.isSafeInteger(length) &&
+      length >= 0 &&
+      start >= HEAD_BYTES &&
+      start + length * View.BYTES_PER_ELEMENT <= bytes.length;
+    if (!fits) throw new Error(`${name} is damaged: its column "${column}" does not fit the file.`);
+    columns[column] = new View(file.buffer as ArrayBuffer, file.byteOffset + start, length);
+  }
+  return columns;
+}
+
+/**
+ * A column that must be there with a type.
+ * @throws Error naming the file and the column
+ */
+export function column<T extends Column>(
+  columns: Columns,
+  name: string,
+  Type: new (length: number) => T,
+  file: string,
+): T {
+  const found = Object.hasOwn(columns, name) ? columns[name] : undefined;
+  if (!(found instanceof Type)) {
+    throw new Error(`${file} is damaged: it has no ${Type.name} column "${name}".`);
+  }
+  return found;
+}
+
+function parseDirectory(text: string, name: string): [string, DirectoryEntry][] {
+  try {
+    return Object.entries(JSON.parse(text) as Record<string, DirectoryEntry>);
+  } catch (cause) {
+    throw new Error(`${name} is damaged: its directory is not JSON.`, { cause });
+  }
+}
+
+function typeOf(column: Column): TypeName {
+  for (const [name, Type] of Object.entries(TYPES)) {
+    if (column instanceof Type) return name as TypeName;
+  }
+  throw new TypeError(`A column of ${column} cannot be stored.`);
+}
+
+function alignUp(bytes: number): number {
+  return Math.ceil(bytes / 8) * 8;
+}

@@ -1,0 +1,300 @@
+/**
+ * The index of games and covers: which bytes of which pack a path or an id stands for.
+ *
+ * Games are numbered platform by platform, inside one in title order; covers in the order of their
+ * games, then as `/games/…/covers` lists them. So every list is a run of numbers, and a run of
+ * numbers of one platform is a run of bytes of its pack.
+ */
+
+import type { ContentHash } from '../content-hash.ts';
+import { COVER_INDEX, GAME_INDEX, PLATFORM_INDEX } from '../layout.ts';
+import { type Column, type Columns, column, openColumns } from './columns.ts';
+
+/** A line of `index/platforms.json`; the platform's number is its place in that list. */
+export interface PlatformEntry {
+  readonly slug: string;
+  readonly name: string;
+  /** The number of its first game and how many it has. */
+  readonly first_game: number;
+  readonly games: number;
+  /** The number of its first cover and how many it has. */
+  readonly first_cover: number;
+  readonly covers: number;
+  /** Where its record stands in `platforms.json`, in bytes, and the record's content hash. */
+  readonly offset: number;
+  readonly length: number;
+  readonly hash: ContentHash;
+}
+
+/** Where each record of one kind stands, by number. */
+export interface RecordColumns extends Columns {
+  /** Of the first byte, in its pack. */
+  readonly offset: Float64Array;
+  /** In bytes, without the separator. */
+  readonly length: Uint32Array;
+  /** Two entries a record: its content hash. */
+  readonly hash: Uint32Array;
+}
+
+export interface GameColumns extends RecordColumns {
+  /** The game's place in title order over all platforms. */
+  readonly rank: Uint32Array;
+  /** The game at each place of title order. */
+  readonly gameOfRank: Uint32Array;
+  /** The number of the game's first cover; one entry more than games. */
+  readonly firstCover: Uint32Array;
+  /** Where each game's slug starts in `slugText`; one entry more than games. */
+  readonly slugStart: Uint32Array;
+  /** Slugs in ASCII, one after another. */
+  readonly slugText: Uint8Array;
+  /** Hash table from path to game: game number plus 1, or 0. A power of two long. */
+  readonly slots: Uint32Array;
+}
+
+export interface CoverColumns extends RecordColumns {
+  /** Upper and lower 32 bits of the cover ids in ascending order, and the cover that has each. */
+  readonly idHigh: Uint32Array;
+  readonly idLow: Uint32Array;
+  readonly coverOfId: Uint32Array;
+}
+
+export interface RecordIndex {
+  readonly platforms: readonly PlatformEntry[];
+  readonly platformBySlug: ReadonlyMap<string, number>;
+  readonly games: GameColumns;
+  readonly covers: CoverColumns;
+}
+
+/**
+ * Puts the index together from the content of its three files.
+ * @throws Error naming the file that is damaged
+ */
+export function openRecordIndex(
+  platformsFile: Uint8Array,
+  gamesFile: Uint8Array,
+  coversFile: Uint8Array,
+): RecordIndex {
+  const platforms = parsePlatforms(platformsFile);
+  const gameColumns = openColumns(gamesFile, GAME_INDEX);
+  const coverColumns = openColumns(coversFile, COVER_INDEX);
+  const ofGames = <T extends Column>(name: string, Type: new (length: number) => T) =>
+    column(gameColumns, name, Type, GAME_INDEX);
+  const ofCovers = <T extends Column>(name: string, Type: new (length: number) => T) =>
+    column(coverColumns, name, Type, COVER_INDEX);
+  const index: RecordIndex = {
+    platforms,
+    platformBySlug: new Map(platforms.map(({ slug }, number) => [slug, number])),
+    games: {
+      offset: ofGames('offset', Float64Array),
+      length: ofGames('length', Uint32Array),
+      hash: ofGames('hash', Uint32Array),
+      rank: ofGames('rank', Uint32Array),
+      gameOfRank: ofGames('gameOfRank', Uint32Array),
+      firstCover: ofGames('firstCover', Uint32Array),
+      slugStart: ofGames('slugStart', Uint32Array),
+      slugText: ofGames('slugText', Uint8Array),
+      slots: ofGames('slots', Uint32Array),
+    },
+    covers: {
+      offset: ofCovers('offset', Float64Array),
+      length: ofCovers('length', Uint32Array),
+      hash: ofCovers('hash', Uint32Array),
+      idHigh: ofCovers('idHigh', Uint32Array),
+      idLow: ofCovers('idLow', Uint32Array),
+      coverOfId: ofCovers('coverOfId', Uint32Array),
+    },
+  };
+  checkLengths(index);
+  return index;
+}
+
+/** The bytes of `index/platforms.json`: a JSON array, one platform a line. */
+export function encodePlatforms(platforms: readonly PlatformEntry[]): string {
+  return `[\n${platforms.map((platform) => JSON.stringify(platform)).join(',\n')}\n]\n`;
+}
+
+/** The slug of a game. */
+export function gameSlug({ games }: RecordIndex, game: number): string {
+  const start = games.slugStart[game];
+  const end = games.slugStart[game + 1];
+  return Buffer.from(
+    games.slugText.buffer,
+    games.slugText.byteOffset + start,
+    end - start,
+  ).toString('latin1');
+}
+
+/**
+ * The game of a platform by its slug.
+ * @returns its number, or undefined
+ */
+export function findGame(
+  { games, platforms }: RecordIndex,
+  platform: number,
+  slug: string,
+): number | undefined {
+  const { slots, slugText, slugStart } = games;
+  const { first_game, games: count } = platforms[platform];
+  const mask = slots.length - 1;
+  let slot = slugHash(platform, slug) & mask;
+  // Bounded although a table without an empty slot is refused when it is opened.
+  for (let probes = 0; probes < slots.length; probes++, slot = (slot + 1) & mask) {
+    const game = slots[slot] - 1;
+    if (game < 0) return undefined;
+    if (game < first_game || game >= first_game + count) continue;
+    const [start, end] = [slugStart[game], slugStart[game + 1]];
+    if (equalsAscii(slug, slugText, start, end)) return game;
+  }
+  return undefined;
+}
+
+/**
+ * The hash table of {@link findGame}.
+ * @param platformOf the platform's number of each game, @param slugOf the game's slug
+ */
+export function makeSlots(
+  games: number,
+  platformOf: (game: number) => number,
+  slugOf: (game: number) => string,
+): Uint32Array {
+  // At most half full, so that a look-up that fails ends after a step or two.
+  const slots = new Uint32Array(2 ** Math.ceil(Math.log2(Math.max(games, 1) * 2)));
+  const mask = slots.length - 1;
+  for (let game = 0; game < games; game++) {
+    let slot = slugHash(platformOf(game), slugOf(game)) & mask;
+    while (slots[slot] !== 0) slot = (slot + 1) & mask;
+    slots[slot] = game + 1;
+  }
+  return slots;
+}
+
+/**
+ * The cover with an id.
+ * @param id a plain decimal integer without leading zeros; anything else finds nothing
+ * @returns its number, or undefined
+ */
+export function findCover({ covers }: RecordIndex, id: string): number | undefined {
+  const halves = splitId(id);
+  if (halves === undefined) return undefined;
+  const [high, low] = halves;
+  const { idHigh, idLow, coverOfId } = covers;
+  let from = 0;
+  let to = coverOfId.length;
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    const order = idHigh[middle] - high || idLow[middle] - low;
+    if (order === 0) return coverOfId[middle];
+    if (order < 0) from = middle + 1;
+    else to = middle;
+  }
+  return undefined;
+}
+
+const ID = /^(?:0|[1-9]\d{0,19})$/;
+
+/**
+ * Splits an unsigned 64-bit decimal into its upper and lower 32 bits.
+ * @returns undefined for anything else
+ */
+export function splitId(id: string): [high: number, low: number] | undefined {
+  if (!ID.test(id)) return undefined;
+  if (id.length <= 15) {
+    const number = Number(id);
+    return [Math.floor(number / 2 ** 32), number >>> 0];
+  }
+  const exact = BigInt(id);
+  if (exact >= 2n ** 64n) return undefined;
+  return [Number(exact >> 32n), Number(exact & 0xffff_ffffn)];
+}
+
+/** The platform whose games (or covers) include a number. */
+export function platformOf(
+  platforms: readonly PlatformEntry[],
+  first: 'first_game' | 'first_cover',
+  number: number,
+): number {
+  let from = 0;
+  let to = platforms.length - 1;
+  while (from < to) {
+    // The last platform that starts at or before the number: empty ones before it start there too.
+    const middle = (from + to + 1) >>> 1;
+    if (platforms[middle][first] <= number) from = middle;
+    else to = middle - 1;
+  }
+  return from;
+}
+
+/** Spreads paths over a hash table. */
+export function slugHash(platform: number, slug: string): number {
+  let hash = 0x811c9dc5 ^ platform;
+  for (let i = 0; i < slug.length; i++) hash = Math.imul(hash ^ slug.charCodeAt(i), 0x01000193);
+  hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  return (hash ^ (hash >>> 13)) >>> 0;
+}
+
+/** Whether a text of ASCII stands from one place to before another. */
+export function equalsAscii(text: string, bytes: Uint8Array, start: number, end: number): boolean {
+  if (text.length !== end - start) return false;
+  for (let i = 0; i < text.length; i++) {
+    if (text.charCodeAt(i) !== bytes[start + i]) return false;
+  }
+  return true;
+}
+
+function parsePlatforms(file: Uint8Array): PlatformEntry[] {
+  let found: unknown;
+  try {
+    found = JSON.parse(Buffer.from(file.buffer, file.byteOffset, file.byteLength).toString('utf8'));
+  } catch (cause) {
+    throw new Error(`${PLATFORM_INDEX} is damaged: it is not JSON.`, { cause });
+  }
+  if (!Array.isArray(found) || !found.every(isPlatform)) {
+    throw new Error(`${PLATFORM_INDEX} is damaged: it is not a list of platforms.`);
+  }
+  return found;
+}
+
+function isPlatform(entry: PlatformEntry | null): boolean {
+  const { first_game, games, first_cover, covers, offset, length, hash } = Object(entry);
+  return (
+    typeof entry?.slug === 'string' &&
+    typeof entry.name === 'string' &&
+    Array.isArray(hash) &&
+    hash.length === 2 &&
+    [first_game, games, first_cover, covers, offset, length, ...hash].every(
+      (number) => Number.isSafeInteger(number) && number >= 0,
+    )
+  );
+}
+
+function checkLengths({ platforms, games, covers }: RecordIndex): void {
+  const gameCount = games.offset.length;
+  const coverCount = covers.offset.length;
+  const last = platforms.at(-1);
+  const fits = {
+    [GAME_INDEX]:
+      games.length.length === gameCount &&
+      games.hash.length === gameCount * 2 &&
+      games.rank.length === gameCount &&
+      games.gameOfRank.length === gameCount &&
+      games.firstCover.length === gameCount + 1 &&
+      games.slugStart.length === gameCount + 1 &&
+      games.slugStart[gameCount] === games.slugText.length &&
+      games.slots.length > gameCount &&
+      (games.slots.length & (games.slots.length - 1)) === 0,
+    [COVER_INDEX]:
+      games.firstCover[gameCount] === coverCount &&
+      covers.length.length === coverCount &&
+      covers.hash.length === coverCount * 2 &&
+      covers.idHigh.length === coverCount &&
+      covers.idLow.length === coverCount &&
+      covers.coverOfId.length === coverCount,
+    [PLATFORM_INDEX]:
+      (last?.first_game ?? 0) + (last?.games ?? 0) === gameCount &&
+      (last?.first_cover ?? 0) + (last?.covers ?? 0) === coverCount,
+  };
+  for (const [file, isFit] of Object.entries(fits)) {
+    if (!isFit)
+      throw new Error(`${file} is damaged: its lengths do not fit the rest of the index.`);
+  }
+}

@@ -1,0 +1,211 @@
+/**
+ * The search index: what answers a query without touching a record. Games stand in it by *rank*,
+ * their place in title order, so every list of ranks is sorted by title as it is.
+ *
+ * Texts of a list are stored one after another in UTF-16 code units with their starts beside them;
+ * the lists of ranks likewise.
+ */
+
+import { SEARCH_INDEX } from '../layout.ts';
+import { type Column, column, openColumns } from './columns.ts';
+
+/** Texts in ascending order of their code units, each with the ascending ranks of its games. */
+export interface Postings {
+  readonly text: Uint16Array;
+  /** Where each text starts; one entry more than texts. */
+  readonly textStart: Uint32Array;
+  readonly ranks: Uint32Array;
+  /** Where each text's ranks start; one entry more than texts. */
+  readonly ranksStart: Uint32Array;
+}
+
+export interface SearchIndex {
+  readonly games: number;
+  /** Every word of the titles. */
+  readonly words: Postings;
+  /** Every ending, from two characters on, of the words of scripts without spaces: their parts. */
+  readonly endings: Postings;
+  /** Case-folded values of the approved covers' regions and types, and of the genres strings. */
+  readonly regions: Postings;
+  readonly types: Postings;
+  readonly genres: Postings;
+  /** The distinct release years, ascending. */
+  readonly years: Int32Array;
+  /** By rank: which of `years`, or `years.length` for none. */
+  readonly yearOfRank: Uint16Array;
+  /** Every rank by year, then rank; those without a year last. */
+  readonly ranksByYear: Uint32Array;
+  /** Where each year's ranks start in `ranksByYear`; years, then "none", then the end. */
+  readonly yearStart: Uint32Array;
+}
+
+/** The lists of postings, by their names in the file. */
+export const POSTINGS = ['words', 'endings', 'regions', 'types', 'genres'] as const;
+
+/** The columns of `index/search.bin`, for {@link encodeColumns}. */
+export function searchColumns(index: SearchIndex): Record<string, Column> {
+  const columns: Record<string, Column> = {};
+  for (const name of POSTINGS) {
+    const { text, textStart, ranks, ranksStart } = index[name];
+    columns[`${name}.text`] = text;
+    columns[`${name}.textStart`] = textStart;
+    columns[`${name}.ranks`] = ranks;
+    columns[`${name}.ranksStart`] = ranksStart;
+  }
+  columns.years = index.years;
+  columns.yearOfRank = index.yearOfRank;
+  columns.ranksByYear = index.ranksByYear;
+  columns.yearStart = index.yearStart;
+  return columns;
+}
+
+/**
+ * Opens the content of `index/search.bin`.
+ * @throws Error naming what is damaged
+ */
+export function openSearchIndex(file: Uint8Array): SearchIndex {
+  const columns = openColumns(file, SEARCH_INDEX);
+  const of = <T extends Column>(name: string, Type: new (length: number) => T) =>
+    column(columns, name, Type, SEARCH_INDEX);
+  const postings = (name: (typeof POSTINGS)[number]): Postings => ({
+    text: of(`${name}.text`, Uint16Array),
+    textStart: of(`${name}.textStart`, Uint32Array),
+    ranks: of(`${name}.ranks`, Uint32Array),
+    ranksStart: of(`${name}.ranksStart`, Uint32Array),
+  });
+  const yearOfRank = of('yearOfRank', Uint16Array);
+  const index: SearchIndex = {
+    games: yearOfRank.length,
+    words: postings('words'),
+    endings: postings('endings'),
+    regions: postings('regions'),
+    types: postings('types'),
+    genres: postings('genres'),
+    years: of('years', Int32Array),
+    yearOfRank,
+    ranksByYear: of('ranksByYear', Uint32Array),
+    yearStart: of('yearStart', Uint32Array),
+  };
+  checkLengths(index);
+  return index;
+}
+
+/**
+ * Ranks that stand behind one another: one ascending list or several. To take thousands of them as
+ * views of their own would take longer than to read them.
+ */
+export interface Run {
+  readonly ranks: Uint32Array;
+  readonly from: number;
+  readonly to: number;
+}
+
+/** How many code units are passed to one call of `String.fromCharCode`. */
+const MOST_ARGUMENTS = 1_000;
+
+/** How many texts a list has. */
+export function textCount({ textStart }: Postings): number {
+  return textStart.length - 1;
+}
+
+/** The text at a place of a list. */
+export function textAt({ text, textStart }: Postings, place: number): string {
+  const codes = text.subarray(textStart[place], textStart[place + 1]);
+  // Arguments lie on the stack, which a long text would overflow.
+  if (codes.length <= MOST_ARGUMENTS) return String.fromCharCode(...codes);
+  return Buffer.from(codes.buffer, codes.byteOffset, codes.byteLength).toString('utf16le');
+}
+
+/** The ascending ranks of the text at a place; a view, not a copy. */
+export function ranksAt({ ranks, ranksStart }: Postings, place: number): Uint32Array {
+  return ranks.subarray(ranksStart[place], ranksStart[place + 1]);
+}
+
+/** The ranks of the texts from one place to before another, each text's ascending. */
+export function runBetween({ ranks, ranksStart }: Postings, from: number, to: number): Run {
+  return { ranks, from: ranksStart[from], to: ranksStart[to] };
+}
+
+/** The place of a text, or -1. */
+export function findText(list: Postings, wanted: string): number {
+  const place = lowerBound(list, wanted);
+  return place < textCount(list) && compareText(list, place, wanted) === 0 ? place : -1;
+}
+
+/** The places of the texts that begin with a prefix: from the first to before the second. */
+export function findPrefix(list: Postings, prefix: string): [from: number, to: number] {
+  const from = lowerBound(list, prefix);
+  let low = from;
+  let high = textCount(list);
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (hasPrefix(list, middle, prefix)) low = middle + 1;
+    else high = middle;
+  }
+  return [from, low];
+}
+
+function lowerBound(list: Postings, wanted: string): number {
+  let from = 0;
+  let to = textCount(list);
+  while (from < to) {
+    const middle = (from + to) >>> 1;
+    if (compareText(list, middle, wanted) < 0) from = middle + 1;
+    else to = middle;
+  }
+  return from;
+}
+
+function compareText({ text, textStart }: Postings, place: number, wanted: string): number {
+  const start = textStart[place];
+  const length = textStart[place + 1] - start;
+  const shared = Math.min(length, wanted.length);
+  for (let i = 0; i < shared; i++) {
+    const difference = text[start + i] - wanted.charCodeAt(i);
+    if (difference !== 0) return difference;
+  }
+  return length - wanted.length;
+}
+
+/** Negative, zero or positive: how two texts of a list are ordered by their code units. */
+export function compareTexts(
+  { text, textStart }: Postings,
+  place: number,
+  otherPlace: number,
+): number {
+  const start = textStart[place];
+  const other = textStart[otherPlace];
+  const length = textStart[place + 1] - start;
+  const otherLength = textStart[otherPlace + 1] - other;
+  const shared = Math.min(length, otherLength);
+  for (let i = 0; i < shared; i++) {
+    const difference = text[start + i] - text[other + i];
+    if (difference !== 0) return difference;
+  }
+  return length - otherLength;
+}
+
+function hasPrefix({ text, textStart }: Postings, place: number, prefix: string): boolean {
+  const start = textStart[place];
+  if (textStart[place + 1] - start < prefix.length) return false;
+  for (let i = 0; i < prefix.length; i++) {
+    if (text[start + i] !== prefix.charCodeAt(i)) return false;
+  }
+  return true;
+}
+
+function checkLengths(index: SearchIndex): void {
+  for (const name of POSTINGS) {
+    const { text, textStart, ranks, ranksStart } = index[name];
+    const ok =
+      textStart.length > 0 &&
+      textStart.length === ranksStart.length &&
+      textStart.at(-1) === text.length &&
+      ranksStart.at(-1) === ranks.length;
+    if (!ok) throw new Error(`${SEARCH_INDEX} is damaged: "${name}" has columns that do not fit.`);
+  }
+  const { games, years, ranksByYear, yearStart } = index;
+  if (ranksByYear.length !== games || yearStart.length !== years.length + 2) {
+    throw new Error(`${SEARCH_INDEX} is damaged: its years do not fit.`);
+  }
+}

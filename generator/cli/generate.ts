@@ -1,0 +1,202 @@
+/**
+ * `cover-catalogue generate`: one generation from the database of DATABASE_URL into SNAPSHOTS_DIR, and the
+ * keys file with it. Progress goes to stderr, the result to stdout.
+ */
+import '../../program/standard-output.ts';
+import { readFileSync } from 'node:fs';
+import type { Database } from '../../database/database.ts';
+import { openDatabase } from '../../database/open.ts';
+import { readArguments } from '../../program/arguments.ts';
+import {
+  ConfigurationError,
+  loadEnvironmentFile,
+  readEnvironment,
+} from '../../program/environment/environment.ts';
+import { checkWritableFolder } from '../../program/folders.ts';
+import { HeldError } from '../../store/hold.ts';
+import { LockedError } from '../../store/lock.ts';
+import { saveStatus } from '../../store/run-status.ts';
+import { generate, RefusedError, type RunResult } from '../generate.ts';
+import { exportKeys, hasKeys } from '../keys/export-keys.ts';
+import { warningText } from '../read/report.ts';
+import { printableJson } from '../read/shown-value.ts';
+import { findLocalAddresses } from '../read/warnings.ts';
+import { makeProgress, type Progress } from './progress.ts';
+
+const USAGE = `cover-catalogue generate [--dry-run] [--force] [--json]
+
+Exports the catalogue of DATABASE_URL into one generation in SNAPSHOTS_DIR and
+publishes it. The same data publishes nothing new.
+
+  --dry-run  do everything but publish, and say what would change
+  --force    publish although too many rows break the contract, although the
+             catalogue shrank by more than 20 %, or although a first generation
+             has games and no covers
+  --json     print the result as one JSON object, also when the run is refused
+
+What was left out, and why, is in report.json in SNAPSHOTS_DIR.
+
+While publishing is held, only a dry run reads the catalogue. Any other run
+hands the keys over and ends with 3, even with --force.
+
+Exit codes: 0 published or nothing new, 1 failed, 2 wrong usage or
+configuration, 3 refused to publish or held, 4 another run is under way.
+`;
+
+async function main(progress: Progress): Promise<number> {
+  const values = readArguments(USAGE, {
+    'dry-run': { type: 'boolean' },
+    force: { type: 'boolean' },
+    json: { type: 'boolean' },
+  });
+  loadEnvironmentFile();
+  const environment = readEnvironment(
+    ['DATABASE_URL', 'SNAPSHOTS_DIR', 'SITE_URL', 'SITE_LANGUAGE', 'FILES_URL', 'PUBLIC_URL'],
+    process.env,
+    { SNAPSHOTS_DIR: checkWritableFolder },
+  );
+  const { SNAPSHOTS_DIR: snapshotsDir, SITE_URL, FILES_URL, PUBLIC_URL } = environment;
+  const started = performance.now();
+  let result: RunResult;
+  const database = await openDatabase(environment.DATABASE_URL).catch((error: Error) => {
+    saveStatus(snapshotsDir, { outcome: 'failed', error: error.message });
+    throw error;
+  });
+  try {
+    result = await generate(
+      database,
+      {
+        snapshotsDir,
+        settings: {
+          site_url: SITE_URL,
+          site_language: environment.SITE_LANGUAGE,
+          files_url: FILES_URL,
+        },
+        warnings: findLocalAddresses({ SITE_URL, FILES_URL, PUBLIC_URL }, (name) =>
+          Boolean(process.env[name]?.trim()),
+        ),
+        isDryRun: values['dry-run'] ?? false,
+        isForced: values.force ?? false,
+      },
+      progress,
+    );
+    const { outcome, id } = result;
+    if ((outcome === 'published' || outcome === 'unchanged') && id !== undefined) {
+      saveStatus(snapshotsDir, { outcome, id });
+    }
+    try {
+      if (await hasKeys(database)) await exportKeys(database, snapshotsDir);
+    } catch (cause) {
+      const { message } = cause as Error;
+      throw new Error(`export the keys (${result.id ?? 'no generation'} is current): ${message}`, {
+        cause,
+      });
+    }
+  } catch (error) {
+    await endRefused(error as Error, database, snapshotsDir, progress);
+    if (error instanceof RefusedError && values.json) {
+      process.stdout.write(asJson(error.result, secondsSince(started), error.message));
+    }
+    throw error;
+  } finally {
+    await database.close();
+  }
+  progress.end();
+  const seconds = secondsSince(started);
+  process.stdout.write(values.json ? asJson(result, seconds, null) : asText(result, seconds));
+  return 0;
+}
+
+function secondsSince(started: number): number {
+  return (performance.now() - started) / 1000;
+}
+
+/** Ends a run that did not publish: saves the status and, unless the run failed, exports the keys. */
+async function endRefused(
+  error: Error,
+  database: Database,
+  snapshotsDir: string,
+  progress: Progress,
+): Promise<void> {
+  // The run that holds the lock does both.
+  if (error instanceof LockedError) return;
+  const outcome =
+    error instanceof HeldError ? 'held' : error instanceof RefusedError ? 'refused' : 'failed';
+  saveStatus(snapshotsDir, { outcome, error: error.message });
+  if (outcome === 'failed') return;
+  try {
+    // A catalogue that is held or refused must not keep a revoked key in force.
+    if (await hasKeys(database)) await exportKeys(database, snapshotsDir);
+  } catch (cause) {
+    progress.warn(`The keys stay as they were: ${(cause as Error).message}`);
+  }
+}
+
+function peakMemoryMb(): number {
+  return Math.round((peakMemoryKib() * 1024) / 1e6);
+}
+
+function peakMemoryKib(): number {
+  try {
+    // Of this program alone: maxRSS counts whatever the process was before it became this program.
+    const [, peak] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
+    if (peak !== undefined) return Number(peak);
+  } catch {
+    // Not Linux.
+  }
+  return process.resourceUsage().maxRSS;
+}
+
+function asJson(result: RunResult, seconds: number, error: string | null): string {
+  const { outcome, id, counts, previousCounts, leftOut, report } = result;
+  return `${printableJson({
+    outcome,
+    error,
+    id: id ?? null,
+    counts,
+    previous_counts: previousCounts ?? null,
+    left_out: leftOut,
+    warnings: report.warnings.map(warningText),
+    report,
+    seconds: Math.round(seconds * 1000) / 1000,
+    peak_memory_mb: peakMemoryMb(),
+  })}\n`;
+}
+
+function asText({ outcome, id, counts, previousCounts }: RunResult, seconds: number): string {
+  const change = (name: 'platforms' | 'games' | 'covers') => {
+    const before = previousCounts?.[name];
+    const difference = before === undefined ? 0 : counts[name] - before;
+    const sign = difference > 0 ? '+' : '';
+    return `${counts[name]} ${name}${difference === 0 ? '' : ` (${sign}${difference})`}`;
+  };
+  const what = {
+    published: `Published ${id}`,
+    unchanged: `Nothing new, ${id} stays`,
+    dry_run: 'Would publish',
+    refused: 'Refused',
+  }[outcome];
+  return `${what}: ${change('platforms')}, ${change('games')}, ${change('covers')}, ${counts.left_out} rows left out; ${seconds.toFixed(1)} s, ${peakMemoryMb()} MB at most.\n`;
+}
+
+const progress = makeProgress(process.stderr);
+// The listener of the run removes what it wrote when the process exits.
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const) {
+  process.on(signal, () => process.exit(code));
+}
+main(progress).then(
+  (code) => {
+    process.exitCode = code;
+  },
+  (error: Error) => {
+    progress.end();
+    process.stderr.write(`${error.message.trimEnd()}\n`);
+    if (error instanceof ConfigurationError) process.exitCode = 2;
+    else if (error instanceof RefusedError || error instanceof HeldError) process.exitCode = 3;
+    else if (error instanceof LockedError) process.exitCode = 4;
+    else process.exitCode = 1;
+  },
+);

@@ -1,0 +1,244 @@
+/**
+ * `cover-catalogue schedule`: a generation whenever GENERATE_CRON says so, never two at once and none
+ * while publishing is held, and the keys file every two seconds, held or not. Each generation runs in
+ * a process of its own, which gives its memory back and cannot take the schedule down.
+ */
+import '../../program/environment/node-version.ts';
+import { type ChildProcess, spawn } from 'node:child_process';
+import path from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
+import { schedule, validate } from 'node-cron';
+import type { Logger } from 'pino';
+import type { Database } from '../../database/database.ts';
+import { openDatabase } from '../../database/open.ts';
+import { readArguments } from '../../program/arguments.ts';
+import {
+  ConfigurationError,
+  loadEnvironmentFile,
+  readEnvironment,
+} from '../../program/environment/environment.ts';
+import { checkWritableFolder } from '../../program/folders.ts';
+import { makeLog } from '../../program/log.ts';
+import { currentId } from '../../store/generations/generations.ts';
+import { whyHeld } from '../../store/hold.ts';
+import { hasKeys, readKeys, writeKeys } from '../keys/export-keys.ts';
+import { makeKeyUsageImport } from '../keys/import-key-usage.ts';
+
+const USAGE = `cover-catalogue schedule
+
+Publishes a generation whenever GENERATE_CRON says so, and exports the API keys
+every two seconds, until SIGTERM or SIGINT.
+
+Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
+`;
+const GENERATOR = path.join(import.meta.dirname, 'main.ts');
+/** Young objects of rows die at once: more room for them would only cost memory. */
+const FRUGAL = ['--max-semi-space-size=8'];
+const KEYS_INTERVAL_MS = 2_000;
+const LONGEST_GOODBYE_MS = 2_000;
+
+async function main(): Promise<void> {
+  readArguments(USAGE, {});
+  loadEnvironmentFile();
+  const environment = readEnvironment(
+    [
+      'DATABASE_URL',
+      'SNAPSHOTS_DIR',
+      'SITE_URL',
+      'SITE_LANGUAGE',
+      'FILES_URL',
+      'PUBLIC_URL',
+      'GENERATE_CRON',
+      'LOG_LEVEL',
+    ],
+    process.env,
+    { SNAPSHOTS_DIR: checkWritableFolder },
+  );
+  const { GENERATE_CRON: cron, SNAPSHOTS_DIR: snapshotsDir } = environment;
+  if (!validate(cron)) {
+    throw new ConfigurationError(
+      `GENERATE_CRON must be a cron expression such as */15 * * * *, not ${JSON.stringify(cron)}.`,
+    );
+  }
+  const log = makeLog(environment.LOG_LEVEL);
+  const isHeld = makeHoldWatch(snapshotsDir, log);
+  const runs = makeRuns(isHeld, log);
+  const task = schedule(cron, runs.start, { noOverlap: true, timezone: 'UTC' });
+  const keys = followKeys(environment.DATABASE_URL, snapshotsDir, log);
+  let isStopping = false;
+  const stop = async (signal: string) => {
+    if (isStopping) return;
+    isStopping = true;
+    log.info({ signal }, 'stopping');
+    await task.stop();
+    await Promise.all([runs.stop(), keys.stop()]);
+    process.exit(0);
+  };
+  process.on('SIGTERM', stop);
+  process.on('SIGINT', stop);
+  log.info({ cron, snapshotsDir }, 'scheduled');
+  if (currentId(snapshotsDir) === undefined) void runs.start();
+  else isHeld();
+}
+
+/** @returns a function that says whether publishing is held, and logs when that changes */
+function makeHoldWatch(snapshotsDir: string, log: Logger): () => boolean {
+  let known: string | undefined;
+  return () => {
+    const why = whyHeld(snapshotsDir);
+    if (why !== undefined && why !== known) {
+      log.warn(`${why} Until then, runs are skipped and keys are still exported.`);
+    } else if (why === undefined && known !== undefined) log.info('publishing was released');
+    known = why;
+    return why !== undefined;
+  };
+}
+
+/** Runs of the generator, one at a time. They are skipped while `isHeld` returns true. */
+function makeRuns(isHeld: () => boolean, log: Logger) {
+  let running: ChildProcess | undefined;
+
+  /** @returns when the run has ended, so that none overlaps */
+  async function start(): Promise<void> {
+    // A run would find the hold, too, but only after it has opened the database.
+    if (running !== undefined || isHeld()) return;
+    const child = spawn(process.execPath, [...FRUGAL, GENERATOR, '--json'], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    running = child;
+    let lastLine = '';
+    createInterface({ input: child.stderr }).on('line', (line) => {
+      lastLine = line;
+      log.debug({ run: child.pid }, line);
+    });
+    let result = '';
+    child.stdout.setEncoding('utf8').on('data', (text) => {
+      result += text;
+    });
+    const code = await new Promise<number | string>((resolve) => {
+      child.once('error', (error) => resolve(error.message));
+      child.once('close', (exit, signal) => resolve(exit ?? signal ?? 'nothing'));
+    });
+    running = undefined;
+    if (code === 0) logResult(JSON.parse(result), log);
+    else if (code === 4) log.warn(lastLine);
+    else if (code === 3 && isHeld()) log.info('the run that was under way published nothing');
+    else log.error({ code }, `the generator failed: ${lastLine}`);
+  }
+
+  async function stop(): Promise<void> {
+    const child = running;
+    if (child === undefined) return;
+    const gone = new Promise((resolve) => child.once('exit', resolve));
+    child.kill('SIGTERM');
+    await gone;
+  }
+
+  return { start, stop };
+}
+
+interface LoggedResult {
+  readonly left_out: readonly string[];
+  readonly warnings: readonly string[];
+  readonly report: unknown;
+}
+
+/** @param result what `--json` prints; its report is not logged, as it is in a file */
+function logResult(
+  { left_out: leftOut, warnings, report: _, ...result }: LoggedResult,
+  log: Logger,
+) {
+  for (const line of leftOut) log.warn(`Left out: ${line}.`);
+  for (const line of warnings) log.warn(`${line}.`);
+  log.info(result, 'generated');
+}
+
+/** Exports the keys again and again; a database that is gone leaves the last file as it is. */
+function followKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
+  const importKeyUsage = makeKeyUsageImport(snapshotsDir);
+  let database: Database | undefined;
+  let isGone = false;
+  let isUnwritten = false;
+  let lastFault = '';
+  let lastUsageFault = '';
+  let isStopped = false;
+  let timer: NodeJS.Timeout | undefined;
+
+  async function exportOnce(): Promise<void> {
+    const { open, keys } = await read();
+    if (keys !== undefined) write(keys);
+    lastFault = '';
+    if (keys !== undefined) await importOnce(open);
+  }
+
+  async function read(): Promise<{ open: Database; keys: string | undefined }> {
+    try {
+      database ??= await openDatabase(databaseUrl);
+      const keys = (await hasKeys(database)) ? await readKeys(database) : undefined;
+      if (isGone) log.info('the database is back');
+      isGone = false;
+      return { open: database, keys };
+    } catch (error) {
+      isGone = true;
+      await closeDatabase();
+      throw error;
+    }
+  }
+
+  function write(keys: string): void {
+    try {
+      if (writeKeys(keys, snapshotsDir)) log.info('exported the keys');
+      if (isUnwritten) log.info('the keys can be written again');
+      isUnwritten = false;
+    } catch (error) {
+      isUnwritten = true;
+      throw error;
+    }
+  }
+
+  // Apart from the export: that a last use is not known must not keep keys from the proxy.
+  async function importOnce(open: Database): Promise<void> {
+    try {
+      await importKeyUsage(open, new Date());
+      lastUsageFault = '';
+    } catch (error) {
+      const { message } = error as Error;
+      if (message !== lastUsageFault) log.warn(`the last use of keys is not noted: ${message}`);
+      lastUsageFault = message;
+    }
+  }
+
+  async function loop(): Promise<void> {
+    try {
+      await exportOnce();
+    } catch (error) {
+      const { message } = error as Error;
+      // Said once, not every two seconds.
+      if (message !== lastFault) log.error(`the keys stay as last known: ${message}`);
+      lastFault = message;
+    }
+    if (!isStopped) timer = setTimeout(() => (underWay = loop()), KEYS_INTERVAL_MS);
+  }
+
+  async function closeDatabase(): Promise<void> {
+    const old = database;
+    database = undefined;
+    await old?.close().catch(() => {});
+  }
+
+  let underWay = loop();
+  return {
+    async stop() {
+      isStopped = true;
+      clearTimeout(timer);
+      // A database that says nothing must not hold up the end.
+      await Promise.race([underWay.then(closeDatabase), pause(LONGEST_GOODBYE_MS)]);
+    },
+  };
+}
+
+main().catch((error: Error) => {
+  process.stderr.write(`${error.message}\n`);
+  process.exit(error instanceof ConfigurationError ? 2 : 1);
+});

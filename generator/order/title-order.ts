@@ -1,0 +1,120 @@
+/**
+ * Title order: Unicode root collation without case and accents, digits by value.
+ *
+ * Asking the collator at every comparison of a sort is the slowest part of a generation, so titles
+ * of printable ASCII (nearly all) are sorted by keys that are made to agree with it; the others are
+ * sorted by the collator itself and the two are merged.
+ */
+
+/** A digit run that is longer than this is left to the collator. */
+const LONGEST_DIGIT_RUN = 60;
+const FIRST_PRINTABLE = 0x20;
+const LAST_PRINTABLE = 0x7e;
+const ZERO = 0x30;
+const NINE = 0x39;
+
+/** The root collation ("en" has no rules of its own), base letters only, digits by value. */
+export function makeCollator(): Intl.Collator {
+  return new Intl.Collator('en-u-kn', { sensitivity: 'base' });
+}
+
+/**
+ * Numbers the titles in title order.
+ * @param tieOrder what orders two equal titles: negative, zero or positive, by their places
+ * @returns the places of `titles`, in order
+ */
+export function orderTitles(
+  titles: readonly string[],
+  tieOrder: (a: number, b: number) => number,
+): Uint32Array {
+  const collator = makeCollator();
+  const makeKey = makeKeys(collator);
+  const keys: (string | undefined)[] = titles.map(makeKey);
+  const simple: number[] = [];
+  const others: number[] = [];
+  for (const [place, key] of keys.entries()) (key === undefined ? others : simple).push(place);
+  simple.sort((a, b) => {
+    const left = keys[a] as string;
+    const right = keys[b] as string;
+    return left < right ? -1 : left > right ? 1 : tieOrder(a, b);
+  });
+  const compare = (a: number, b: number) =>
+    collator.compare(titles[a], titles[b]) || tieOrder(a, b);
+  others.sort(compare);
+  return merge(simple, others, compare);
+}
+
+function merge(
+  left: readonly number[],
+  right: readonly number[],
+  compare: (a: number, b: number) => number,
+): Uint32Array {
+  const merged = new Uint32Array(left.length + right.length);
+  let l = 0;
+  for (let r = 0; r < right.length; r++) {
+    // Where the next of the few falls among the many is found by bisection.
+    let low = l;
+    let high = left.length;
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (compare(left[middle], right[r]) < 0) low = middle + 1;
+      else high = middle;
+    }
+    for (; l < low; l++) merged[l + r] = left[l];
+    merged[l + r] = right[r];
+  }
+  for (; l < left.length; l++) merged[l + right.length] = left[l];
+  return merged;
+}
+
+/**
+ * Keys that compare by code unit as the collator compares the titles.
+ * @returns undefined for a title that has no such key
+ */
+function makeKeys(collator: Intl.Collator): (title: string) => string | undefined {
+  const weights = weighAscii(collator);
+  const digitWeight = weights[ZERO];
+  let key = Buffer.alloc(4096);
+  return (title) => {
+    if (key.length < title.length * 2) key = Buffer.alloc(title.length * 4);
+    let end = 0;
+    for (let i = 0; i < title.length; i++) {
+      const code = title.charCodeAt(i);
+      if (code < FIRST_PRINTABLE || code > LAST_PRINTABLE) return undefined;
+      if (code < ZERO || code > NINE) {
+        key[end++] = weights[code];
+        continue;
+      }
+      // A number: longer ones are larger once the zeros in front are gone.
+      let from = i;
+      while (i + 1 < title.length && isDigit(title.charCodeAt(i + 1))) i++;
+      if (i + 1 - from > LONGEST_DIGIT_RUN) return undefined;
+      while (from < i && title.charCodeAt(from) === ZERO) from++;
+      key[end++] = digitWeight;
+      key[end++] = i + 1 - from;
+      for (; from <= i; from++) key[end++] = title.charCodeAt(from);
+    }
+    return key.toString('latin1', 0, end);
+  };
+}
+
+/** The rank of each printable ASCII character; equal for those that the collator holds equal. */
+function weighAscii(collator: Intl.Collator): Uint8Array {
+  const characters: string[] = [];
+  for (let code = FIRST_PRINTABLE; code <= LAST_PRINTABLE; code++) {
+    if (code <= ZERO || code > NINE) characters.push(String.fromCharCode(code));
+  }
+  characters.sort(collator.compare);
+  const weights = new Uint8Array(LAST_PRINTABLE + 1);
+  let weight = 0;
+  characters.forEach((character, place) => {
+    const before = characters[place - 1];
+    if (before === undefined || collator.compare(before, character) !== 0) weight++;
+    weights[character.charCodeAt(0)] = weight;
+  });
+  return weights;
+}
+
+function isDigit(code: number): boolean {
+  return code >= ZERO && code <= NINE;
+}

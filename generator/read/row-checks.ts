@@ -1,0 +1,192 @@
+/**
+ * Holds single values of rows to the contract. Each check hands on the value as it is published or
+ * throws a {@link RowFault}, whose message is the reason in `report.json`.
+ */
+import type { Value } from '../../database/database.ts';
+import { Kind, type RowView, valueAt } from '../../database/row-view.ts';
+import { isSlug } from '../../format/layout.ts';
+import { type Id, readId } from '../columns/row-columns.ts';
+
+const ZERO = 0x30;
+
+/** The row breaks the contract and is left out. */
+export class RowFault extends Error {
+  override readonly name = 'RowFault';
+  /** The value that is wrong. */
+  readonly value: Value;
+  /** The row itself is right: it is left out only because another one is. */
+  readonly isConsequence: boolean;
+
+  constructor(reason: string, value: Value, isConsequence = false) {
+    super(reason);
+    this.value = value;
+    this.isConsequence = isConsequence;
+  }
+}
+
+/** Notes why an operator should look at a row that is published. */
+export type Note = (reason: string, value: Value) => void;
+
+/** What decoding leaves where bytes are not UTF-8. */
+const REPLACEMENT = '\ufffd';
+
+/**
+ * Notes a text with bytes that could not be decoded. Text that was damaged before it was stored looks
+ * the same, since not every database tells whether the bytes were valid.
+ */
+export function noteDamage(text: string | null, column: string, note: Note): void {
+  if (text?.includes(REPLACEMENT)) {
+    note(`${column} has bytes that are not UTF-8, or holds U+FFFD: served with U+FFFD`, text);
+  }
+}
+
+export function checkId(value: Value, column = 'id'): Id {
+  const id = readId(value);
+  if (id === undefined) throw new RowFault(`${column} is not an unsigned whole number`, value);
+  return id;
+}
+
+export function checkSlug(value: Value): string {
+  if (value === '' || value === null) throw new RowFault('slug is empty', value);
+  if (typeof value !== 'string' || !isSlug(value)) {
+    throw new RowFault('slug does not fit a path', value);
+  }
+  return value;
+}
+
+/** Text that must be there: not empty, not blank. */
+export function checkText(value: Value, column: string): string {
+  if (typeof value !== 'string') throw new RowFault(`${column} is not text`, value);
+  if (value.trim() === '') throw new RowFault(`${column} is empty`, value);
+  return value;
+}
+
+/** Text that may be unknown; an empty one is. */
+export function checkOptionalText(value: Value, column: string): string | null {
+  if (value === null || value === '') return null;
+  if (typeof value !== 'string') throw new RowFault(`${column} is not text`, value);
+  return value;
+}
+
+/** A whole number that may be unknown; beyond 2^53 its decimal digits. */
+export function checkOptionalCount(value: Value, column: string): Value {
+  if (value !== null && readId(value) === undefined) {
+    throw new RowFault(`${column} is not an unsigned whole number`, value);
+  }
+  return value;
+}
+
+export function checkOptionalYear(value: Value): number | null {
+  if (value === null) return null;
+  if (typeof value !== 'number' || !Number.isInteger(value) || Math.abs(value) > 9999) {
+    throw new RowFault('release_year is not a year', value);
+  }
+  return value;
+}
+
+const TIME = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?Z?$/;
+/** How MySQL writes a time that is not known; PHP and others write an empty one. */
+const ZERO_TIME = /^0000-00-00(?:[ T]00:00:00(?:\.0+)?Z?)?$/;
+/** The form of nearly every time; zeros are digits. */
+const USUAL_TIME = Buffer.from('0000-00-00 00:00:00');
+/**
+ * The start of each day that was met, in seconds since 1970, by its date as a number (20260131);
+ * NaN for one that does not exist.
+ */
+const days = new Map<number, number>();
+
+/** @returns seconds since 1970 in UTC, or NaN for null and for a zero or empty time */
+export function checkOptionalTime(row: RowView, column: number, name: string): number {
+  if (row.kind[column] === Kind.NULL) return Number.NaN;
+  let { bytes } = row;
+  let from = row.start[column];
+  if (!isUsualTime(row, column)) {
+    const value = valueAt(row, column);
+    if (isZeroTime(value)) return Number.NaN;
+    if (typeof value !== 'string' || !TIME.test(value)) {
+      throw new RowFault(`${name} is not a time`, value);
+    }
+    bytes = Buffer.from(value);
+    from = 0;
+  }
+  const seconds = secondsAt(bytes, from);
+  if (!Number.isNaN(seconds)) return seconds;
+  const value = valueAt(row, column);
+  if (isZeroTime(value)) return Number.NaN;
+  throw new RowFault(`${name} is not a time that exists`, value);
+}
+
+function isZeroTime(value: Value): boolean {
+  return value === '' || value === 0 || (typeof value === 'string' && ZERO_TIME.test(value));
+}
+
+function isUsualTime({ bytes, kind, start, end }: RowView, column: number): boolean {
+  const from = start[column];
+  const length = end[column] - from;
+  if (kind[column] !== Kind.TEXT || length !== USUAL_TIME.length) return false;
+  for (let i = 0; i < length; i++) {
+    const byte = bytes[from + i];
+    const isDigit = byte >= ZERO && byte <= ZERO + 9;
+    if (USUAL_TIME[i] === ZERO ? !isDigit : byte !== USUAL_TIME[i]) return false;
+  }
+  return true;
+}
+
+/** @returns NaN for a time that does not exist */
+function secondsAt(bytes: Buffer, from: number): number {
+  const two = (at: number) => (bytes[from + at] - ZERO) * 10 + bytes[from + at + 1] - ZERO;
+  const date = (two(0) * 100 + two(2)) * 10_000 + two(5) * 100 + two(8);
+  let day = days.get(date);
+  if (day === undefined) {
+    day = startOfDay(bytes.toString('latin1', from, from + 'YYYY-MM-DD'.length));
+    days.set(date, day);
+  }
+  const [hour, minute, second] = [two(11), two(14), two(17)];
+  if (hour > 23 || minute > 59 || second > 59) return Number.NaN;
+  return day + hour * 3600 + minute * 60 + second;
+}
+
+function startOfDay(date: string): number {
+  const time = Date.parse(`${date}T00:00:00Z`);
+  // The parser takes 31 February for 3 March.
+  const exists = !Number.isNaN(time) && new Date(time).toISOString().startsWith(date);
+  return exists && !date.startsWith('0000') ? time / 1000 : Number.NaN;
+}
+
+const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
+
+/**
+ * The address of a cover file.
+ * @param filesUrl what a relative path is joined to, without a slash at its end
+ */
+export function checkFileUrl(value: Value, filesUrl: string): string {
+  if (typeof value !== 'string' || value.trim() === '') throw new RowFault('path is empty', value);
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
+  if (/[\u0000-\u001f\u007f]/.test(value)) {
+    throw new RowFault('path has control characters', value);
+  }
+  if (SCHEME.test(value)) {
+    if (!/^https?:\/\//i.test(value) || !URL.canParse(value)) {
+      throw new RowFault('path is neither relative nor an http or https address', value);
+    }
+    return encodeRest(new URL(value).href);
+  }
+  const path = value.replace(/^\/+/, '');
+  if (path === '') throw new RowFault('path is empty', value);
+  if (path.split('/').includes('..')) throw new RowFault('path leaves its folder', value);
+  return `${filesUrl}/${path.toWellFormed().split('/').map(encodeURIComponent).join('/')}`;
+}
+
+// What the URL standard leaves as it is after the host and RFC 3986 does not allow there.
+const NOT_IN_URI = /[^A-Za-z0-9._~:/?@!$&'()*+,;=%-]|%(?![0-9A-Fa-f]{2})/g;
+
+/** Makes the address of an http resource, as URL gives it, one that RFC 3986 allows. */
+function encodeRest(href: string): string {
+  const start = href.indexOf('/', href.indexOf('//') + 2);
+  const fragment = href.indexOf('#') - start;
+  const rest = href.slice(start).replace(NOT_IN_URI, (character, at: number) => {
+    if (at === fragment) return character;
+    return `%${character.charCodeAt(0).toString(16).toUpperCase()}`;
+  });
+  return href.slice(0, start) + rest;
+}

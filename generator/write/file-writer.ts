@@ -1,0 +1,123 @@
+/**
+ * Writes one file of a generation through a large buffer and hashes it on the way. Writing is
+ * synchronous, as promises take twice as long for the same bytes; what is written is synced to disk
+ * in the background, while the next files are made.
+ */
+import { createHash, type Hash } from 'node:crypto';
+import { close, fsync, writeSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import type { ManifestFile } from '../../format/manifest.ts';
+import { openForWriting } from '../../store/files/file-modes.ts';
+
+const BUFFER_BYTES = 1024 * 1024;
+
+export interface FileWriter {
+  /** What is written next goes to `buffer` from `at` on; whoever puts it there moves `at` on. */
+  buffer: Buffer;
+  at: number;
+  /** Makes room for so many bytes in one piece; `buffer` and `at` may be others afterwards. */
+  reserve(bytes: number): void;
+  /** How many bytes the file has so far. */
+  end(): number;
+  add(piece: string | Uint8Array): void;
+  /** Ends the file; {@link allSynced} says when it is on disk. @returns what the manifest says of it */
+  finish(): Promise<ManifestFile>;
+}
+
+// One buffer serves all files in turn: only one is written at a time.
+let shared = Buffer.allocUnsafeSlow(BUFFER_BYTES);
+
+/**
+ * @param dir the generation's folder
+ * @param name relative to it; its folder exists
+ */
+export function writeFile(dir: string, name: string): FileWriter {
+  const descriptor = openForWriting(path.join(dir, name), 'wx');
+  const sha256: Hash = createHash('sha256');
+  let flushed = 0;
+
+  function put(bytes: Uint8Array): void {
+    sha256.update(bytes);
+    for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at, bytes.length - at);
+    flushed += bytes.length;
+  }
+
+  function flush(): void {
+    put(writer.buffer.subarray(0, writer.at));
+    writer.at = 0;
+  }
+
+  const writer: FileWriter = {
+    buffer: shared,
+    at: 0,
+    reserve(bytes) {
+      if (writer.at + bytes <= writer.buffer.length) return;
+      flush();
+      if (bytes <= writer.buffer.length) return;
+      shared = Buffer.allocUnsafeSlow(bytes);
+      writer.buffer = shared;
+    },
+    end: () => flushed + writer.at,
+    add(piece) {
+      if (typeof piece === 'string') {
+        // Three bytes a code unit is the most that UTF-8 takes.
+        writer.reserve(piece.length * 3);
+        writer.at += writer.buffer.write(piece, writer.at);
+      } else {
+        flush();
+        put(piece);
+      }
+    },
+    async finish() {
+      const size = writer.end();
+      try {
+        flush();
+      } catch (cause) {
+        close(descriptor);
+        throw new Error(`write ${name}: ${(cause as Error).message}`, { cause });
+      }
+      await syncInBackground(descriptor, name);
+      return { path: name, size, sha256: sha256.digest('hex') };
+    },
+  };
+  return writer;
+}
+
+const MOST_UNSYNCED = 16;
+const unsynced = new Set<Promise<void>>();
+
+/** @returns when there is room for the next */
+async function syncInBackground(descriptor: number, name: string): Promise<void> {
+  const sync = promisify(fsync)(descriptor)
+    .finally(() => promisify(close)(descriptor))
+    .catch((cause: Error) => {
+      throw new Error(`sync ${name}: ${cause.message}`, { cause });
+    });
+  unsynced.add(sync);
+  // One that fails stays, for allSynced to find.
+  sync.then(
+    () => unsynced.delete(sync),
+    () => {},
+  );
+  if (unsynced.size > MOST_UNSYNCED) await Promise.race(unsynced);
+}
+
+/**
+ * Waits until every file that this thread has ended is on disk.
+ * @throws Error naming a file that could not be synced
+ */
+export async function allSynced(): Promise<void> {
+  await Promise.all(unsynced);
+}
+
+/** Writes a file that is at hand as a whole. */
+export function writeWhole(
+  dir: string,
+  name: string,
+  pieces: Iterable<string | Uint8Array>,
+): Promise<ManifestFile> {
+  const writer = writeFile(dir, name);
+  for (const piece of pieces) writer.add(piece);
+  return writer.finish();
+}

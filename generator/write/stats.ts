@@ -1,0 +1,81 @@
+/**
+ * Counts what a generation holds: the body of `/stats` and the manifest's counts.
+ */
+import type { Counts } from '../../format/manifest.ts';
+import type { Numbering } from '../order/numbering.ts';
+import type { Covers, Platform } from '../read/read-catalogue.ts';
+import { encodeTime } from '../read/records.ts';
+
+const TOP_PLATFORMS = 10;
+
+export interface Statistics {
+  readonly counts: Omit<Counts, 'left_out'>;
+  readonly latestCoverAt: string | null;
+  /** The body of `/stats`. */
+  readonly body: string;
+}
+
+/** @param coverFiles how many files the published covers have */
+export function gatherStatistics(
+  platforms: readonly Platform[],
+  covers: Covers,
+  { placeOfGame, placeOfCover, firstGame, firstCover }: Numbering,
+  coverFiles: number,
+): Statistics {
+  let latest = Number.NEGATIVE_INFINITY;
+  for (const place of placeOfCover) {
+    const time = covers.approvedAt[place];
+    if (time > latest) latest = time;
+  }
+  let gamesWithCovers = 0;
+  for (let game = 0; game < placeOfGame.length; game++) {
+    if (firstCover[game + 1] > firstCover[game]) gamesWithCovers++;
+  }
+  const counts = {
+    platforms: platforms.length,
+    games: placeOfGame.length,
+    covers: placeOfCover.length,
+    cover_files: coverFiles,
+  };
+  const latestCoverAt = encodeTime(latest === Number.NEGATIVE_INFINITY ? Number.NaN : latest);
+  const top = platforms
+    .map(({ slug, name }, platform) => {
+      const first = firstGame[platform];
+      const end = firstGame[platform + 1];
+      const ofPlatform = firstCover[end] - firstCover[first];
+      return { slug, name, games: end - first, covers: ofPlatform };
+    })
+    .sort((a, b) => b.covers - a.covers || (a.slug < b.slug ? -1 : 1))
+    .slice(0, TOP_PLATFORMS);
+  const body = JSON.stringify({
+    ...counts,
+    games_with_covers: gamesWithCovers,
+    covers_by_region: countBy(covers.regions, covers.region, placeOfCover).map(
+      ([region, count]) => ({ region, covers: count }),
+    ),
+    covers_by_type: countBy(covers.types, covers.type, placeOfCover).map(([type, count]) => ({
+      type,
+      covers: count,
+    })),
+    top_platforms: top,
+    latest_cover_at: latestCoverAt,
+  });
+  return { counts, latestCoverAt, body };
+}
+
+/** How often each value stands, the most frequent first; covers without a value count under null. */
+function countBy(
+  values: readonly (string | null)[],
+  column: Uint32Array,
+  placeOfCover: Uint32Array,
+): [value: string | null, count: number][] {
+  const counts = new Uint32Array(values.length);
+  for (const place of placeOfCover) {
+    const value = column[place];
+    counts[value] = counts[value] + 1;
+  }
+  return values
+    .map((value, number): [string | null, number] => [value, counts[number]])
+    .filter(([, count]) => count > 0)
+    .sort(([a, left], [b, right]) => right - left || ((a ?? '\uffff') < (b ?? '\uffff') ? -1 : 1));
+}

@@ -1,0 +1,174 @@
+/**
+ * Writes the packs of covers and the index of their ids.
+ */
+import { encodeColumns } from '../../format/index/columns.ts';
+import type { CoverColumns, RecordColumns } from '../../format/index/record-index.ts';
+import { COVER_INDEX, coversPack } from '../../format/layout.ts';
+import type { ManifestFile } from '../../format/manifest.ts';
+import { mostBytes, putAscii, putBytes, putText } from '../columns/json-bytes.ts';
+import { makeTextWriter, putId } from '../columns/row-columns.ts';
+import { readTagged, type SpoolContent, type TaggedPieces } from '../columns/spill-file.ts';
+import type { Numbering } from '../order/numbering.ts';
+import {
+  COVERS_PER_BUCKET,
+  type Covers,
+  type Games,
+  LEFT_OUT,
+  type Platform,
+} from '../read/read-catalogue.ts';
+import { encodePlatformRef, encodeText, encodeTime, FIXED_BYTES } from '../read/records.ts';
+import { type QueueEnd, type SharedQueue, takeFrom } from '../worker/shared-queue.ts';
+import { writeWhole } from './file-writer.ts';
+import { writePack } from './packs.ts';
+
+const COMMA = 0x2c;
+
+/** What the packs of covers are made from. */
+export interface CoverSource {
+  readonly platforms: readonly Platform[];
+  readonly games: Games;
+  readonly covers: Covers;
+  readonly numbering: Numbering;
+  /** The JSON of each file, tagged with its cover's number. */
+  readonly fileSpool: SpoolContent;
+}
+
+/**
+ * Writes the packs of the platforms that it takes from the queue.
+ * @param columns take where each cover stands, @param queue of platforms
+ */
+export async function writeCoverPacks(
+  dir: string,
+  { platforms, games, covers, numbering, fileSpool }: CoverSource,
+  columns: RecordColumns,
+  queue: SharedQueue,
+  end: QueueEnd,
+): Promise<ManifestFile[]> {
+  const { placeOfGame, firstGame, placeOfCover, firstCover } = numbering;
+  const { ids, region, type, approvedAt } = covers;
+  const coverGame = makeCoverGames(games);
+  const regions = covers.regions.map((value) => Buffer.from(encodeText(value)));
+  const types = covers.types.map((value) => Buffer.from(encodeText(value)));
+  const files = makeFileCopier(fileSpool, placeOfCover.length);
+  const written: ManifestFile[] = [];
+  for (const platform of takeFrom(queue, end)) {
+    const { slug, name } = platforms[platform];
+    const reference = Buffer.from(encodePlatformRef(slug, name));
+    const from = firstCover[firstGame[platform]];
+    const to = firstCover[firstGame[platform + 1]];
+    let game = firstGame[platform] - 1;
+    let gameMember: Uint8Array = new Uint8Array();
+    const pack = writePack(dir, coversPack(slug), from, to, columns, (writer, number) => {
+      // Covers come in the order of their games.
+      if (number >= firstCover[game + 1]) {
+        while (number >= firstCover[game + 1]) game++;
+        gameMember = coverGame(placeOfGame[game], reference);
+      }
+      const place = placeOfCover[number];
+      const ofRegion = regions[region[place]];
+      const ofType = types[type[place]];
+      const members = ofRegion.length + ofType.length + gameMember.length;
+      writer.reserve(FIXED_BYTES + members + files.seek(number));
+      const { buffer } = writer;
+      let end = putAscii(buffer, writer.at, '{"id":');
+      end = putId(buffer, end, ids, place);
+      end = putAscii(buffer, end, ',"region":');
+      end = putBytes(buffer, end, ofRegion);
+      end = putAscii(buffer, end, ',"type":');
+      end = putBytes(buffer, end, ofType);
+      end = putAscii(buffer, end, ',"approved_at":');
+      end = putText(buffer, end, encodeTime(approvedAt[place]));
+      end = putAscii(buffer, end, ',"game":');
+      end = putBytes(buffer, end, gameMember);
+      end = putAscii(buffer, end, ',"files":[');
+      end = files.copy(buffer, end);
+      writer.at = putAscii(buffer, end, ']}');
+    });
+    written.push(await pack);
+  }
+  return written;
+}
+
+/** Writes the files of one cover after another. */
+interface FileCopier {
+  /** Turns to the files of a cover. @returns how many bytes {@link copy} will write at most */
+  seek(cover: number): number;
+  /** Writes the files with commas between them. @returns where they end */
+  copy(target: Buffer, at: number): number;
+}
+
+function makeFileCopier(spool: SpoolContent, covers: number): FileCopier {
+  let loaded = -1;
+  let pieces: TaggedPieces | undefined;
+  let from = 0;
+  let to = 0;
+  return {
+    seek(cover) {
+      const bucket = Math.floor(cover / COVERS_PER_BUCKET);
+      const firstCover = bucket * COVERS_PER_BUCKET;
+      if (bucket !== loaded || pieces === undefined) {
+        const count = Math.min(COVERS_PER_BUCKET, covers - firstCover);
+        pieces = readTagged(spool, bucket, firstCover, count);
+        loaded = bucket;
+      }
+      const { first, length } = pieces;
+      from = first[cover - firstCover];
+      to = first[cover - firstCover + 1];
+      let most = 0;
+      for (let piece = from; piece < to; piece++) most += length[piece] + 1;
+      return most;
+    },
+    copy(target, at) {
+      if (pieces === undefined) return at;
+      const { bytes, start, length } = pieces;
+      let end = at;
+      for (let piece = from; piece < to; piece++) {
+        if (piece > from) target[end++] = COMMA;
+        const begin = start[piece];
+        end += bytes.copy(target, end, begin, begin + length[piece]);
+      }
+      return end;
+    },
+  };
+}
+
+/** @returns what gives a game, by its place, as it stands inside covers; good until the next */
+function makeCoverGames({ slugs, titles }: Games) {
+  const slug = makeTextWriter(slugs);
+  const title = makeTextWriter(titles);
+  let scratch = Buffer.alloc(0);
+  return (place: number, platform: Uint8Array): Uint8Array => {
+    const texts = slug.lengthOf(place) + mostBytes(title.lengthOf(place));
+    const most = FIXED_BYTES + texts + platform.length;
+    if (scratch.length < most) scratch = Buffer.allocUnsafeSlow(most * 2);
+    let end = putAscii(scratch, 0, '{"slug":"');
+    end = slug.put(scratch, end, place);
+    end = putAscii(scratch, end, '","title":');
+    end = title.putJson(scratch, end, place);
+    end = putAscii(scratch, end, ',"platform":');
+    end = putBytes(scratch, end, platform);
+    return scratch.subarray(0, putAscii(scratch, end, '}'));
+  };
+}
+
+export function writeCoverIndex(
+  dir: string,
+  covers: Covers,
+  { numberOfCover, placeOfCover }: Numbering,
+  columns: RecordColumns,
+): Promise<ManifestFile> {
+  const count = placeOfCover.length;
+  const idHigh = new Uint32Array(count);
+  const idLow = new Uint32Array(count);
+  const coverOfId = new Uint32Array(count);
+  let at = 0;
+  // Places ascend with ids.
+  for (let place = 0; place < covers.rows; place++) {
+    if (numberOfCover[place] === LEFT_OUT) continue;
+    idHigh[at] = covers.ids.high[place];
+    idLow[at] = covers.ids.low[place];
+    coverOfId[at++] = numberOfCover[place];
+  }
+  const all: CoverColumns = { ...columns, idHigh, idLow, coverOfId };
+  return writeWhole(dir, COVER_INDEX, encodeColumns(all));
+}

@@ -1,0 +1,105 @@
+/**
+ * Writes the bodies that stand alone, `platforms.json` and `covers-recent.json`, and the index of
+ * platforms.
+ */
+import { closeSync, openSync, readSync } from 'node:fs';
+import path from 'node:path';
+import { hashBytes } from '../../format/content-hash.ts';
+import {
+  encodePlatforms,
+  type PlatformEntry,
+  type RecordColumns,
+} from '../../format/index/record-index.ts';
+import { COVERS_RECENT, coversPack, PLATFORM_INDEX, PLATFORMS } from '../../format/layout.ts';
+import type { ManifestFile, Settings } from '../../format/manifest.ts';
+import { listHead, listTail, RECORD_SEPARATOR } from '../../format/pack.ts';
+import type { Numbering } from '../order/numbering.ts';
+import type { Covers, Games, Platform } from '../read/read-catalogue.ts';
+import { encodePlatform, platformUrl } from '../read/records.ts';
+import { writeFile, writeWhole } from './file-writer.ts';
+
+const MOST_RECENT_COVERS = 100;
+
+export async function writePlatforms(
+  dir: string,
+  platforms: readonly Platform[],
+  { firstGame, firstCover }: Numbering,
+  settings: Settings,
+): Promise<ManifestFile[]> {
+  const entries: PlatformEntry[] = [];
+  const writer = writeFile(dir, PLATFORMS);
+  writer.add(listHead(platforms.length));
+  platforms.forEach(({ slug, name }, platform) => {
+    const first_game = firstGame[platform];
+    const games = firstGame[platform + 1] - first_game;
+    const first_cover = firstCover[first_game];
+    const covers = firstCover[first_game + games] - first_cover;
+    const record = encodePlatform(slug, name, games, covers, platformUrl(settings, slug));
+    if (platform > 0) writer.add(RECORD_SEPARATOR);
+    const offset = writer.end();
+    const length = Buffer.byteLength(record);
+    const hash = hashBytes(record);
+    entries.push({ slug, name, first_game, games, first_cover, covers, offset, length, hash });
+    writer.add(record);
+  });
+  writer.add(listTail(platforms.length));
+  return [await writer.finish(), await writeWhole(dir, PLATFORM_INDEX, [encodePlatforms(entries)])];
+}
+
+/**
+ * The newest first, ties by the higher id first; those without a time never appear.
+ * @param columns where each cover stands in the packs, which are written
+ */
+export async function writeRecentCovers(
+  dir: string,
+  platforms: readonly Platform[],
+  games: Games,
+  covers: Covers,
+  { placeOfCover }: Numbering,
+  columns: RecordColumns,
+): Promise<ManifestFile> {
+  const recent = findRecent(covers, placeOfCover);
+  const writer = writeFile(dir, COVERS_RECENT);
+  writer.add(listHead(recent.length));
+  recent.forEach((number, at) => {
+    if (at > 0) writer.add(RECORD_SEPARATOR);
+    const game = covers.game[placeOfCover[number]];
+    const { slug } = platforms[games.platform[game]];
+    const offset = columns.offset[number];
+    writer.add(readPiece(dir, coversPack(slug), offset, columns.length[number]));
+  });
+  writer.add(listTail(recent.length));
+  return writer.finish();
+}
+
+/** The numbers of the covers of the list, in its order. */
+function findRecent({ approvedAt }: Covers, placeOfCover: Uint32Array): number[] {
+  const timeOf = (number: number) => approvedAt[placeOfCover[number]];
+  const isNewer = (a: number, b: number) =>
+    timeOf(a) > timeOf(b) || (timeOf(a) === timeOf(b) && placeOfCover[a] > placeOfCover[b]);
+  const recent: number[] = [];
+  for (let number = 0; number < placeOfCover.length; number++) {
+    const time = timeOf(number);
+    if (Number.isNaN(time)) continue;
+    if (recent.length === MOST_RECENT_COVERS && !isNewer(number, recent.at(-1) as number)) continue;
+    const at = recent.findIndex((other) => isNewer(number, other));
+    recent.splice(at < 0 ? recent.length : at, 0, number);
+    if (recent.length > MOST_RECENT_COVERS) recent.pop();
+  }
+  return recent;
+}
+
+function readPiece(dir: string, name: string, offset: number, length: number): Buffer {
+  const descriptor = openSync(path.join(dir, name), 'r');
+  try {
+    const bytes = Buffer.alloc(length);
+    for (let done = 0; done < length; ) {
+      const read = readSync(descriptor, bytes, done, length - done, offset + done);
+      if (read === 0) throw new Error(`${name} ends early.`);
+      done += read;
+    }
+    return bytes;
+  } finally {
+    closeSync(descriptor);
+  }
+}

@@ -1,0 +1,116 @@
+/** The verbs about accounts: who there is, who moderates, and a way in for who cannot sign in. */
+import type { Database } from '../../database/database.ts';
+import { ConfigurationError } from '../../program/environment/environment.ts';
+import {
+  type Account,
+  findAccountByEmail,
+  hasAccounts,
+  listAccounts,
+} from '../accounts/accounts.ts';
+import { LINK_MINUTES, MOST_LINKS } from '../accounts/sign-in-links.ts';
+import { addAccount, changeRole, ROLES, removeAccount } from '../lifecycle/account-changes.ts';
+import { RefusedMove } from '../lifecycle/requests.ts';
+import { createSignInLink } from '../lifecycle/sign-in.ts';
+import { SIGN_IN_PAGE } from '../mail/mail-texts.ts';
+import { parseAccountId, textOf, type Verb } from './arguments.ts';
+import { accountsAsTable, asJson } from './listing.ts';
+
+export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
+  accounts: {
+    usage: 'accounts [--json]',
+    help: 'Lists the accounts.',
+    options: { json: { type: 'boolean' } },
+    positionals: [],
+    prepare:
+      ({ options: { json } }) =>
+      async (database) => {
+        const accounts = await listAccounts(database);
+        return { data: json ? asJson(accounts) : accountsAsTable(accounts) };
+      },
+  },
+  'add-account': {
+    usage: 'add-account EMAIL --name NAME [--role ROLE]',
+    help: `Adds an account, and prints its id. ROLE is ${ROLES.join(' or ')}. Only where the accounts are not a view of the site's.`,
+    options: { name: { type: 'string' }, role: { type: 'string' } },
+    positionals: ['EMAIL'],
+    prepare(args) {
+      const email = args.positionals[0] ?? '';
+      const name = textOf(args, 'name', 'mails and pages call the account by it');
+      const role = parseRole('--role', String(args.options.role ?? 'user'));
+      return async (database) => {
+        const { id } = await addAccount(database, { email, name, role });
+        return {
+          said: `Account ${id} is added, with the role ${role}.`,
+          data: `${id}\n`,
+        };
+      };
+    },
+  },
+  'set-role': {
+    usage: 'set-role ID ROLE',
+    help: `Gives an account a role: ${ROLES.join(' or ')}. Moderators decide on requests.`,
+    options: {},
+    positionals: ['ID', 'ROLE'],
+    prepare({ positionals: [account = '', text = ''] }) {
+      const id = parseAccountId(account);
+      const role = parseRole('ROLE', text);
+      return async (database) => {
+        await changeRole(database, id, role);
+        return { said: `Account ${id} has the role ${role} now.` };
+      };
+    },
+  },
+  'remove-account': {
+    usage: 'remove-account ID',
+    help: 'Removes an account that has no keys in force. Its old keys and their history stay.',
+    options: {},
+    positionals: ['ID'],
+    prepare({ positionals: [account = ''] }) {
+      const id = parseAccountId(account);
+      return async (database) => {
+        await removeAccount(database, id);
+        return { said: `Account ${id} is removed.` };
+      };
+    },
+  },
+  'sign-in': {
+    usage: 'sign-in EMAIL',
+    help: `Prints a link that signs an account in, once, within ${LINK_MINUTES} minutes, and mails the account a second one. Anybody who has a link can sign in as that account.`,
+    options: {},
+    positionals: ['EMAIL'],
+    prepare(args) {
+      const email = args.positionals[0] ?? '';
+      return async (database) => {
+        await mustHaveAccount(database, email);
+        const { publicUrl } = args;
+        const token = await createSignInLink(database, email, { at: new Date(), publicUrl });
+        if (token === undefined) {
+          throw new RefusedMove(
+            `${MOST_LINKS} links to sign in are on their way to ${email} already; wait ${LINK_MINUTES} minutes.`,
+            'conflict',
+          );
+        }
+        return {
+          said: `This link signs ${email} in once, within ${LINK_MINUTES} minutes:`,
+          data: `${publicUrl}${SIGN_IN_PAGE}?token=${token}\n`,
+        };
+      };
+    },
+  },
+};
+
+async function mustHaveAccount(database: Database, email: string): Promise<void> {
+  if ((await hasAccounts(database)) && (await findAccountByEmail(database, email))) return;
+  throw new RefusedMove(
+    `No account, or more than one, has the address ${JSON.stringify(email)}; "accounts" lists them all.`,
+    'missing',
+  );
+}
+
+function parseRole(name: string, text: string): Account['role'] {
+  const role = ROLES.find((known) => known === text);
+  if (role !== undefined) return role;
+  throw new ConfigurationError(
+    `${name} must be ${ROLES.join(' or ')}, not ${JSON.stringify(text)}.`,
+  );
+}

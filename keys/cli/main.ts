@@ -1,0 +1,55 @@
+/**
+ * `cover-catalogue keys VERB …`: operators issue, review and revoke API keys in the catalogue's
+ * database. Exit codes: 0 done, 1 failed or refused, 2 wrong arguments or environment.
+ */
+import '../../program/environment/node-version.ts';
+import '../../program/standard-output.ts';
+import { openDatabase } from '../../database/open.ts';
+import { checkSchema, createKeysTables, KEYS_TABLES } from '../../database/schema.ts';
+import {
+  ConfigurationError,
+  loadEnvironmentFile,
+  readEnvironment,
+} from '../../program/environment/environment.ts';
+import { readCommand } from './command-line.ts';
+
+async function main(words: readonly string[]): Promise<void> {
+  const command = readCommand(words);
+  if (command.text !== undefined) {
+    process.stdout.write(command.text);
+    return;
+  }
+  loadEnvironmentFile();
+  const environment = readEnvironment([
+    'DATABASE_URL',
+    'DEFAULT_RATE_LIMIT',
+    'PUBLIC_URL',
+    'SMTP_URL',
+    'MAIL_FROM',
+    'MAIL_FOLDER',
+  ]);
+  const run = command.prepare({
+    defaultLimit: environment.DEFAULT_RATE_LIMIT,
+    publicUrl: environment.PUBLIC_URL,
+    mail: {
+      smtpUrl: environment.SMTP_URL,
+      folder: environment.MAIL_FOLDER,
+      from: environment.MAIL_FROM,
+    },
+  });
+  const database = await openDatabase(environment.DATABASE_URL);
+  try {
+    await createKeysTables(database);
+    await checkSchema(database, KEYS_TABLES);
+    const { data = '', said } = await run(database);
+    if (said !== undefined) process.stderr.write(`${said}\n`);
+    process.stdout.write(data);
+  } finally {
+    await database.close();
+  }
+}
+
+main(process.argv.slice(2)).catch((error: Error) => {
+  process.stderr.write(`${error.message.trimEnd()}\n`);
+  process.exitCode = error instanceof ConfigurationError ? 2 : 1;
+});

@@ -1,0 +1,122 @@
+/**
+ * Accounts added, given a role and removed by operators, where the table `accounts` is this
+ * project's own and not the site's. The id of an account that is gone is never given again: the
+ * next one would own its keys.
+ */
+import type { Database, Reader } from '../../database/database.ts';
+import { checkSchema, createTables } from '../../database/schema.ts';
+import { takeTurn } from '../accounts/account-lock.ts';
+import { type Account, findAccount, hasAccounts } from '../accounts/accounts.ts';
+import { isMailAddress } from '../mail/mailer.ts';
+import { noSuchAccount, RefusedMove } from './requests.ts';
+
+export const ROLES = ['user', 'moderator'] as const satisfies readonly Account['role'][];
+
+const LONGEST_NAME = 255;
+const LONGEST_EMAIL = 320;
+const MOST_ATTEMPTS = 20;
+
+/**
+ * Adds an account, and makes the table where there is none.
+ * @throws RefusedMove where the address is none or has an account already
+ */
+export async function addAccount(
+  database: Database,
+  { email, name, role }: Omit<Account, 'id'>,
+): Promise<{ id: number }> {
+  if (!isMailAddress(email) || email.length > LONGEST_EMAIL) {
+    throw new RefusedMove(
+      `${JSON.stringify(email)} is no e-mail address; it must be one such as name@example.org.`,
+      'invalid',
+    );
+  }
+  if (name.trim() === '' || name.length > LONGEST_NAME || /\p{C}/u.test(name)) {
+    throw new RefusedMove(
+      `The name must have 1 to ${LONGEST_NAME} characters, none of them invisible.`,
+      'invalid',
+    );
+  }
+  if (!(await hasAccounts(database))) {
+    await createTables(database, ['accounts']);
+    await checkSchema(database, ['accounts']);
+  }
+  for (let attempt = 1; ; attempt++) {
+    const id = await unusedId(database);
+    // Looked for after the id is: who took the address in between took the id as well.
+    const [taken] = await database.rows('SELECT id FROM accounts WHERE LOWER(email) = LOWER(?)', [
+      email,
+    ]);
+    if (taken !== undefined) {
+      throw new RefusedMove(`${email} is the address of account ${taken[0]} already.`, 'conflict');
+    }
+    try {
+      await database.run('INSERT INTO accounts (id, email, name, role) VALUES (?, ?, ?, ?)', [
+        id,
+        email,
+        name.trim(),
+        role,
+      ]);
+      return { id };
+    } catch (error) {
+      const isTaken = (await findAccount(database, id)) !== undefined;
+      if (!isTaken || attempt === MOST_ATTEMPTS) throw error;
+    }
+  }
+}
+
+/** Gives an account another role. */
+export async function changeRole(
+  database: Database,
+  id: number,
+  role: Account['role'],
+): Promise<void> {
+  await database.transaction(async (writer) => {
+    await mustExist(writer, id, await hasAccounts(database));
+    await writer.run('UPDATE accounts SET role = ? WHERE id = ?', [role, id]);
+  });
+}
+
+/**
+ * Removes an account, its sessions and its links to sign in; its old keys and their history stay.
+ * @throws RefusedMove while it has requests under review or keys that work
+ */
+export async function removeAccount(database: Database, id: number): Promise<void> {
+  const isThere = await hasAccounts(database);
+  await database.transaction(async (writer) => {
+    await mustExist(writer, id, isThere);
+    await takeTurn(writer, id);
+    const open = await writer.rows(
+      `SELECT id FROM api_keys WHERE account_id = ? AND state IN ('pending', 'approved')
+       ORDER BY id`,
+      [id],
+    );
+    if (open.length > 0) {
+      throw new RefusedMove(
+        `Account ${id} has requests or keys in force: ${open.join(', ')}. Reject or revoke them first.`,
+        'conflict',
+      );
+    }
+    for (const table of ['sessions', 'sign_in_links']) {
+      await writer.run(`DELETE FROM ${table} WHERE account_id = ?`, [id]);
+    }
+    await writer.run('DELETE FROM accounts WHERE id = ?', [id]);
+  });
+}
+
+async function mustExist(reader: Reader, id: number, hasTable: boolean): Promise<void> {
+  if (hasTable && (await findAccount(reader, id)) !== undefined) return;
+  throw noSuchAccount(id);
+}
+
+async function unusedId(reader: Reader): Promise<number> {
+  const [row] = await reader.rows(
+    `SELECT MAX(id) FROM (
+       SELECT MAX(id) AS id FROM accounts
+       UNION ALL SELECT MAX(account_id) FROM api_keys
+       UNION ALL SELECT MAX(reviewed_by) FROM api_keys
+       UNION ALL SELECT MAX(actor_id) FROM key_events
+       UNION ALL SELECT MAX(account_id) FROM request_turns
+     ) ids`,
+  );
+  return Number(row?.[0] ?? 0) + 1;
+}

@@ -1,0 +1,104 @@
+/**
+ * The e-mails: what each says. No mail ever holds an API key. What people typed stands in bodies
+ * alone, never in a subject.
+ */
+import type { Account } from '../accounts/accounts.ts';
+
+export interface MailText {
+  /** One line. */
+  readonly subject: string;
+  /** Plain text, lines ended by \n. */
+  readonly body: string;
+}
+
+/** Where the pages are below the public address. */
+export const ACCOUNT_PAGE = '/account/api-keys';
+export const SIGN_IN_PAGE = '/account/sign-in/link';
+
+/** What a mail about a key is made from. */
+export interface KeyNews {
+  readonly keyId: number;
+  readonly owner: Account;
+  /** Where the pages are reached, without a slash at the end. */
+  readonly publicUrl: string;
+}
+
+/** @param limit in requests a minute */
+export function approvedMail({ keyId, owner, publicUrl }: KeyNews, limit: number): MailText {
+  return {
+    subject: `Your request ${keyId} for an API key is approved`,
+    body: letter(owner, [
+      `your request ${keyId} for an API key is approved, with ${limit} requests a minute. Reveal the key on your account page:`,
+      `${publicUrl}${ACCOUNT_PAGE}`,
+      'It is shown once: have a safe place for it ready.',
+    ]),
+  };
+}
+
+export function rejectedMail({ keyId, owner, publicUrl }: KeyNews, reason: string): MailText {
+  return {
+    subject: `Your request ${keyId} for an API key is rejected`,
+    body: letter(owner, [
+      `your request ${keyId} for an API key is rejected. The moderator's reason:`,
+      quoted(reason),
+      'You can ask again on your account page:',
+      `${publicUrl}${ACCOUNT_PAGE}`,
+    ]),
+  };
+}
+
+/** @param reason undefined: the owner did it */
+export function revokedMail(
+  { keyId, owner, publicUrl }: KeyNews,
+  reason: string | undefined,
+): MailText {
+  return {
+    subject: `Your API key ${keyId} is revoked`,
+    body: letter(owner, [
+      ...(reason === undefined
+        ? [
+            `your API key ${keyId} was revoked on your account page and has stopped working. If that was not you, tell us.`,
+          ]
+        : [
+            `your API key ${keyId} is revoked and has stopped working. The moderator's reason:`,
+            quoted(reason),
+          ]),
+      'Your keys and requests are on your account page:',
+      `${publicUrl}${ACCOUNT_PAGE}`,
+    ]),
+  };
+}
+
+export const SIGN_IN_SUBJECT = 'Your link to sign in';
+
+/** @param token of a link that holds for so many minutes */
+export function signInMail(
+  owner: Account,
+  { token, minutes, publicUrl }: { token: string; minutes: number; publicUrl: string },
+): MailText {
+  return {
+    subject: SIGN_IN_SUBJECT,
+    body: letter(owner, [
+      'this link signs you in:',
+      `${publicUrl}${SIGN_IN_PAGE}?token=${token}`,
+      `It works once, within ${minutes} minutes. If you did not ask for it, do nothing.`,
+    ]),
+  };
+}
+
+function letter(owner: Account, paragraphs: readonly string[]): string {
+  return `${[`Hello ${oneLine(owner.name)},`, ...paragraphs].join('\n\n')}\n`;
+}
+
+// Marked on every line, so that no reason passes for words of the mail itself.
+function quoted(text: string): string {
+  return text
+    .trim()
+    .split(/\r\n|[\r\n\u2028\u2029\v\f\u0085]/)
+    .map((line) => `> ${line.replace(/\p{Cc}/gu, ' ')}`.trimEnd())
+    .join('\n');
+}
+
+function oneLine(text: string): string {
+  return text.replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ').trim();
+}

@@ -1,0 +1,79 @@
+/**
+ * Writes the mail of an outbox row when it is sent. Most rows hold the text of their mail; a mail with
+ * a link to sign in is written here, with a token that no database ever holds.
+ */
+import type { Database } from '../../database/database.ts';
+import { findAccount } from '../accounts/accounts.ts';
+import { fromDatabaseTime } from '../accounts/database-time.ts';
+import {
+  addMailedLink,
+  LINK_MINUTES,
+  type LinkNote,
+  linkNoteText,
+  readLinkNote,
+} from '../accounts/sign-in-links.ts';
+import { signInMail } from './mail-texts.ts';
+import type { Mail } from './mailer.ts';
+
+/** The columns of `mail_outbox` that a mail is written from. */
+export interface DueMail {
+  readonly id: number;
+  /** How many attempts were made before this one. */
+  readonly attempts: number;
+  readonly recipient: string;
+  readonly subject: string;
+  readonly body: string;
+  readonly createdAt: string;
+}
+
+/** A mail to send, and the part of it that must not be stored or logged. */
+export interface WrittenMail {
+  readonly mail: Mail;
+  readonly secret?: string;
+}
+
+/**
+ * @param at when it is sent
+ * @returns undefined when there is nothing to send any more: the link was used, or its account is gone
+ * or has another address
+ */
+export async function writeMail(
+  database: Database,
+  due: DueMail,
+  at: Date,
+): Promise<WrittenMail | undefined> {
+  const { id, recipient, subject, body, createdAt, attempts } = due;
+  const time = createdAt.replace(/\D/g, '');
+  const mail = { to: recipient, subject, date: fromDatabaseTime(createdAt) };
+  const note = readLinkNote(body);
+  // Each attempt sends the same mail, so that a client that gets it twice can show it once.
+  if (note === undefined) return { mail: { ...mail, id: `${id}.${time}`, text: body } };
+  const link = await makeLink(database, due, note, at);
+  if (link === undefined) return undefined;
+  // Each attempt has a token of its own, and so is a different mail.
+  return {
+    mail: { ...mail, id: `${id}.${time}.${attempts}`, text: link.text },
+    secret: link.token,
+  };
+}
+
+async function makeLink(
+  database: Database,
+  { id, recipient }: DueMail,
+  note: LinkNote,
+  at: Date,
+): Promise<{ token: string; text: string } | undefined> {
+  const owner = await findAccount(database, note.accountId);
+  if (owner?.email !== recipient) return undefined;
+  const link = await database.transaction(async (writer) => {
+    const added = await addMailedLink(writer, note, at);
+    if (added === undefined) return undefined;
+    const body = linkNoteText({ ...note, replaces: added.tokenHash });
+    await writer.run('UPDATE mail_outbox SET body = ? WHERE id = ?', [body, id]);
+    return added;
+  });
+  if (link === undefined) return undefined;
+  const { token } = link;
+  const { body } = signInMail(owner, { token, minutes: LINK_MINUTES, publicUrl: note.publicUrl });
+  return { token, text: body };
+}

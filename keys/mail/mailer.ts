@@ -1,0 +1,162 @@
+/**
+ * Hands one mail to the mail server of `SMTP_URL`, or, without one, writes it to a file of its own.
+ * An address is only ever one address: nothing in it makes a second recipient or a header field.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdir, open, rename, rm } from 'node:fs/promises';
+import path from 'node:path';
+import type Nodemailer from 'nodemailer';
+import { ConfigurationError } from '../../program/environment/environment.ts';
+
+export interface Mail {
+  /** The same for each attempt to send the same mail; letters, digits and dots. */
+  readonly id: string;
+  readonly to: string;
+  readonly subject: string;
+  /** Plain text. */
+  readonly text: string;
+  readonly date: Date;
+}
+
+export interface Mailer {
+  /**
+   * @throws Error why the mail was not taken; `isRefusal` tells whether the fault is the mail's
+   */
+  send(mail: Mail): Promise<void>;
+}
+
+const CONNECT_MS = 10_000;
+const SILENCE_MS = 30_000;
+// Without display name, comment, list or quoted part.
+const ADDRESS = /^[^\s@<>()[\]\\,;:"\p{C}]{1,64}@[^\s@<>()[\]\\,;:"\p{C}]{1,255}$/u;
+
+/** Whether a text is one e-mail address and nothing else. */
+export function isMailAddress(text: string): boolean {
+  return ADDRESS.test(text);
+}
+
+/**
+ * Whether a mail server refused this one mail, so that others may fare better. Otherwise it is not
+ * reached, lets nobody in or takes nothing at present, or the folder cannot be written.
+ * @param error of `send`
+ */
+export function isRefusal(error: unknown): boolean {
+  const { code = '', responseCode } = error as { code?: string; responseCode?: number };
+  if (responseCode === undefined) return code === 'EENVELOPE' || code === 'EMESSAGE';
+  // 421: the server closes the connection (RFC 5321, 3.8).
+  return responseCode !== 421 && code !== 'EAUTH';
+}
+
+/**
+ * @param smtpUrl `smtp://user:password@host:587` or `smtps://…`; empty: mails become files
+ * @param folder where those go, one `.eml` a mail, made when the first is written
+ * @param from such as "Cover Catalogue <no-reply@example.org>"
+ */
+export function makeMailer({
+  smtpUrl,
+  folder,
+  from,
+}: {
+  smtpUrl: string;
+  folder: string;
+  from: string;
+}): Mailer {
+  const sender = senderOf(from);
+  const domain = sender.address.slice(sender.address.lastIndexOf('@') + 1);
+  const compose = ({ id, to, subject, text, date }: Mail) => {
+    if (!isMailAddress(to)) {
+      throw Object.assign(new Error(`${JSON.stringify(to)} is no e-mail address.`), {
+        code: 'EENVELOPE',
+      });
+    }
+    return {
+      from: sender,
+      to: { name: '', address: to },
+      envelope: { from: sender.address, to: [to] },
+      messageId: `<${id}@${domain}>`,
+      subject: subject.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' '),
+      text,
+      date,
+      // Neither bounces of holidays nor other programs need answer.
+      headers: { 'Auto-Submitted': 'auto-generated' },
+      disableFileAccess: true,
+      disableUrlAccess: true,
+    };
+  };
+
+  if (smtpUrl !== '') {
+    const transport = whenNeeded(({ createTransport }) =>
+      createTransport({
+        url: smtpUrl,
+        connectionTimeout: CONNECT_MS,
+        greetingTimeout: CONNECT_MS,
+        dnsTimeout: CONNECT_MS,
+        socketTimeout: SILENCE_MS,
+      }),
+    );
+    return {
+      async send(mail) {
+        await (await transport()).sendMail(compose(mail));
+      },
+    };
+  }
+  const transport = whenNeeded(({ createTransport }) =>
+    createTransport({ streamTransport: true, buffer: true }),
+  );
+  return {
+    async send(mail) {
+      const { message } = await (await transport()).sendMail(compose(mail));
+      await writeWhole(path.join(folder, `${mail.id}.eml`), message as Buffer);
+    },
+  };
+}
+
+// Loading nodemailer takes as long as all else that a verb does, and most verbs send nothing.
+function whenNeeded<T>(make: (nodemailer: typeof Nodemailer) => T): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= import('nodemailer').then(make);
+    return made;
+  };
+}
+
+function senderOf(from: string): { name: string; address: string } {
+  try {
+    return parseSender(from);
+  } catch (cause) {
+    throw new ConfigurationError(`MAIL_FROM ${(cause as Error).message}`, { cause });
+  }
+}
+
+/**
+ * Reads MAIL_FROM, before any mail is lost to it.
+ * @throws Error saying what is allowed, as the end of "MAIL_FROM …"
+ */
+export function parseSender(text: string): { name: string; address: string } {
+  const [, name = '', bracketed] = /^(?:"?([^"<>]*?)"?\s*<([^<>]*)>)$/.exec(text.trim()) ?? [];
+  const address = bracketed ?? text.trim();
+  if (isMailAddress(address) && !/\p{Cc}/u.test(name)) return { name, address };
+  throw new Error(
+    `must be an address such as Cover Catalogue <no-reply@example.org>, not ${JSON.stringify(text)}.`,
+  );
+}
+
+// Readable for the owner alone: a mail may hold a link to sign in with. It appears whole or not at all.
+async function writeWhole(file: string, content: Buffer): Promise<void> {
+  await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
+  const unfinished = `${file}.${randomBytes(4).toString('hex')}.tmp`;
+  const handle = await open(unfinished, 'wx', 0o600);
+  try {
+    try {
+      await handle.writeFile(content);
+      await handle.sync();
+    } finally {
+      await handle.close();
+    }
+    await rename(unfinished, file);
+  } catch (error) {
+    // After a full disk, for example: the part that was written may hold the link.
+    await rm(unfinished, { force: true });
+    throw error;
+  }
+}

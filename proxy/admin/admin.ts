@@ -1,0 +1,117 @@
+/**
+ * Health, readiness and metrics, on an address of their own: none of it is a client's business.
+ */
+import { createServer, type Server } from 'node:http';
+import { ADMIN_CONNECTIONS } from '../connection-limit.ts';
+import {
+  allowConnections,
+  isResponding,
+  makeConnections,
+  newConnectionCells,
+} from '../http/connections.ts';
+import type { KeyStore } from '../keys/key-store.ts';
+import type { Snapshots } from '../snapshot/snapshots.ts';
+import type { Metrics, Readings } from './metrics.ts';
+import { readDataTime, readHeld } from './publishing-state.ts';
+
+export interface AdminParts {
+  readonly snapshotsDir: string;
+  readonly snapshots: Snapshots;
+  readonly keys: KeyStore;
+  readonly metrics: Metrics;
+  readonly isStopping: () => boolean;
+  /** What the proxy cannot read or write at the moment, and why. */
+  readonly faults: () => readonly string[];
+}
+
+export function makeAdminServer(parts: AdminParts): Server {
+  const { snapshots, keys, metrics } = parts;
+
+  async function read(): Promise<Readings> {
+    const current = snapshots.current();
+    const dataTime = current && (await readDataTime(parts.snapshotsDir, current.id));
+    const agreedAt = keys.agreedAt();
+    return {
+      snapshot:
+        current === undefined
+          ? undefined
+          : {
+              id: current.id,
+              games: current.manifest.counts.games,
+              covers: current.manifest.counts.covers,
+            },
+      isRefusing: snapshots.refusal() !== undefined,
+      held: await readHeld(parts.snapshotsDir),
+      dataAge: dataTime === undefined ? undefined : secondsSince(dataTime),
+      keys: keys.size(),
+      keysAge: agreedAt === undefined ? undefined : secondsSince(agreedAt),
+    };
+  }
+
+  /** Ready to answer: a generation and the keys are in memory, and the end has not been asked for. */
+  async function readiness() {
+    const { snapshot, held, keys: known, dataAge, keysAge } = await read();
+    const refusal = snapshots.refusal();
+    const isReady = snapshot !== undefined && known !== undefined && !parts.isStopping();
+    return {
+      ready: isReady,
+      stopping: parts.isStopping(),
+      snapshot: snapshot?.id ?? null,
+      snapshot_age_seconds: dataAge ?? null,
+      refused: refusal === undefined ? null : { id: refusal.id, error: refusal.error.message },
+      held: held ?? null,
+      keys: known ?? null,
+      keys_error: keys.fault() ?? null,
+      keys_age_seconds: keysAge ?? null,
+      faults: parts.faults(),
+    };
+  }
+
+  async function respond(target: string): Promise<{ status: number; type: string; body: string }> {
+    const json = (status: number, value: unknown) => ({
+      status,
+      type: 'application/json; charset=utf-8',
+      body: `${JSON.stringify(value)}\n`,
+    });
+    switch (target.split('?', 1)[0]) {
+      case '/healthz':
+        return json(200, { healthy: true });
+      case '/readyz': {
+        const state = await readiness();
+        return json(state.ready ? 200 : 503, state);
+      }
+      case '/metrics': {
+        const { body, contentType } = await metrics.expose(read);
+        return { status: 200, type: contentType, body };
+      }
+      default:
+        return json(404, { error: 'Not found' });
+    }
+  }
+
+  const cells = newConnectionCells();
+  allowConnections(cells, ADMIN_CONNECTIONS, 0);
+  const connections = makeConnections(cells, isResponding, () => performance.now());
+  const times = { headersTimeout: 10_000, requestTimeout: 15_000 };
+  const server = createServer(times, (request, response) => {
+    connections.noteUse(request.socket);
+    request.resume();
+    respond(request.url ?? '')
+      .catch((error: Error) => ({ status: 500, type: 'text/plain', body: `${error.message}\n` }))
+      .then(({ status, type, body }) => {
+        response.writeHead(status, {
+          'Content-Type': type,
+          'Content-Length': Buffer.byteLength(body),
+          'Cache-Control': 'no-store',
+        });
+        response.end(body);
+      });
+  });
+  // Connections that are not used, or that never finish a request, make room for others.
+  server.on('connection', (socket) => connections.take(socket));
+  return server;
+}
+
+function secondsSince(time: number): number {
+  return Math.max(0, Math.round((Date.now() - time) / 1000));
+}

@@ -1,0 +1,48 @@
+/**
+ * Corrects the permissions of earlier generations to those that they would get now: an operator may
+ * have shared the snapshots folder since, or an older version may have left files that everybody can
+ * read. The content of a generation does not change.
+ */
+import { chmodSync, chownSync, lstatSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { GENERATIONS } from '../format/layout.ts';
+import { hasModes, type Modes, modesIn } from './files/file-modes.ts';
+
+/** @returns a warning when something could not be changed, with what to do */
+export function correctPermissions(snapshotsDir: string): string | undefined {
+  const modes = modesIn(snapshotsDir);
+  const unchanged: string[] = [];
+  correct(path.join(snapshotsDir, GENERATIONS), modes, unchanged);
+  if (unchanged.length === 0) return undefined;
+  const group =
+    modes.group === undefined ? '' : `, which has to be a member of group ${modes.group}`;
+  return `${unchanged.length} files and folders, such as ${unchanged[0]}, keep the permissions of an earlier run. Run as root: chown -R USER ${path.join(snapshotsDir, GENERATIONS)}, where USER runs the generator${group}.`;
+}
+
+function correct(file: string, modes: Modes, unchanged: string[]): void {
+  const stats = lstatSync(file);
+  if (stats.isSymbolicLink()) return;
+  const isFolder = stats.isDirectory();
+  const wanted = isFolder ? modes.folder : modes.file;
+  if (!hasModes(stats, wanted, modes)) {
+    try {
+      if (modes.group !== undefined) chownSync(file, -1, modes.group);
+      chmodSync(file, wanted);
+    } catch {
+      // Its owner can set these modes, except on a file system that has none.
+      const isOwn = stats.uid === process.getuid?.();
+      if (!isOwn || modes.group !== undefined) unchanged.push(file);
+    }
+  }
+  if (!isFolder) return;
+  for (const name of readNames(file)) correct(path.join(file, name), modes, unchanged);
+}
+
+function readNames(folder: string): string[] {
+  try {
+    return readdirSync(folder);
+  } catch {
+    // Another user's, which the caller has noted.
+    return [];
+  }
+}

@@ -1,0 +1,79 @@
+/**
+ * Holds packs to the index: every record stands where it says, with the bytes that it says.
+ */
+import { hashBytes } from '../../format/content-hash.ts';
+import type { RecordColumns } from '../../format/index/record-index.ts';
+import type { ManifestFile } from '../../format/manifest.ts';
+import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../../format/pack.ts';
+import { type QueueEnd, type SharedQueue, takeFrom } from '../../generator/worker/shared-queue.ts';
+import { hashFile } from '../files/checked-files.ts';
+
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
+
+/** A pack and which records, by number, it must hold. */
+export interface Pack {
+  readonly file: ManifestFile;
+  readonly columns: RecordColumns;
+  readonly first: number;
+  readonly count: number;
+}
+
+/** Checks the files of the packs that fall to this thread, and none of the hashes of records. */
+export function checkPackFiles(
+  dir: string,
+  packs: readonly Pack[],
+  queue: SharedQueue,
+  end: QueueEnd,
+): void {
+  for (const number of takeFrom(queue, end)) checkPack(dir, packs[number], false);
+}
+
+/**
+ * Walks a pack record by record, as the index says they stand.
+ * @param hashRecords whether each record is hashed too, and not only the file
+ */
+export function checkPack(
+  dir: string,
+  { file, columns, first, count }: Pack,
+  hashRecords: boolean,
+): void {
+  let number = first;
+  // Where the record before ends.
+  let end = 0;
+  // What is wrong with the file as a whole is said first.
+  let fault: string | undefined;
+
+  function isRight(bytes: Buffer, from: number, offset: number, next: number): boolean {
+    const separator = number === first ? PACK_HEAD : RECORD_SEPARATOR;
+    if (offset - end !== separator.length || !holds(bytes, separator, end - from)) return false;
+    const record = bytes.subarray(offset - from, next - from);
+    if (record[0] !== OPENING_BRACE || record.at(-1) !== CLOSING_BRACE) return false;
+    if (!hashRecords) return true;
+    const [high, low] = hashBytes(record);
+    return high === columns.hash[number * 2] && low === columns.hash[number * 2 + 1];
+  }
+
+  const rest = hashFile(dir, file, (bytes, from) => {
+    for (; number < first + count && fault === undefined; number++) {
+      const offset = columns.offset[number];
+      const next = offset + columns.length[number];
+      if (next - from > bytes.length) break;
+      if (!isRight(bytes, from, offset, next)) {
+        fault = `${file.path} does not hold record ${number} at byte ${offset}.`;
+      }
+      end = next;
+    }
+    return fault === undefined ? end : from + bytes.length;
+  });
+  if (fault !== undefined) throw new Error(fault);
+  const tail = count === 0 ? EMPTY_PACK : PACK_TAIL;
+  if (number < first + count || rest.length !== tail.length || !holds(rest, tail, 0)) {
+    throw new Error(`${file.path} is not a list of the records that the index names.`);
+  }
+}
+
+function holds(bytes: Buffer, text: string, at: number): boolean {
+  for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text.charCodeAt(i)) return false;
+  return true;
+}

@@ -1,0 +1,73 @@
+/**
+ * What changed from one generation to another, by paths and ids: a record counts as changed when
+ * its bytes did. Only the indexes are read, since they hold every record's content hash.
+ */
+import { gameSlug, type RecordColumns, type RecordIndex } from '../../format/index/record-index.ts';
+import { openIndex } from './open-index.ts';
+
+export interface Changes {
+  readonly added: readonly string[];
+  readonly changed: readonly string[];
+  readonly removed: readonly string[];
+}
+
+export interface Differences {
+  /** As API paths: "/games/snes/chrono-trigger". */
+  readonly games: Changes;
+  /** As API paths: "/covers/123". */
+  readonly covers: Changes;
+}
+
+/** @param from the folder of one generation, @param to of the other */
+export function findDifferences(from: string, to: string): Differences {
+  const before = openIndex(from);
+  const after = openIndex(to);
+  return {
+    games: compare(gamePaths(before), before.games, gamePaths(after), after.games),
+    covers: compare(coverPaths(before), before.covers, coverPaths(after), after.covers),
+  };
+}
+
+/** The number of each record by its path. */
+type Numbers = ReadonlyMap<string, number>;
+
+function compare(
+  before: Numbers,
+  { hash: oldHash }: RecordColumns,
+  after: Numbers,
+  { hash: newHash }: RecordColumns,
+): Changes {
+  const added: string[] = [];
+  const changed: string[] = [];
+  for (const [path, number] of after) {
+    const old = before.get(path);
+    if (old === undefined) added.push(path);
+    else if (
+      oldHash[old * 2] !== newHash[number * 2] ||
+      oldHash[old * 2 + 1] !== newHash[number * 2 + 1]
+    ) {
+      changed.push(path);
+    }
+  }
+  const removed = [...before.keys()].filter((path) => !after.has(path));
+  return { added, changed, removed };
+}
+
+function gamePaths(index: RecordIndex): Numbers {
+  const numbers = new Map<string, number>();
+  for (const { slug, first_game, games } of index.platforms) {
+    for (let game = first_game; game < first_game + games; game++) {
+      numbers.set(`/games/${slug}/${gameSlug(index, game)}`, game);
+    }
+  }
+  return numbers;
+}
+
+function coverPaths({ covers: { idHigh, idLow, coverOfId } }: RecordIndex): Numbers {
+  const numbers = new Map<string, number>();
+  coverOfId.forEach((cover, place) => {
+    const id = (BigInt(idHigh[place]) << 32n) | BigInt(idLow[place]);
+    numbers.set(`/covers/${id}`, cover);
+  });
+  return numbers;
+}

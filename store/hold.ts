@@ -1,0 +1,79 @@
+/**
+ * Reads, writes and removes `hold.json` for the generator's programs. A hold that cannot be read still
+ * counts, so that nothing is published because of a damaged file.
+ */
+import { rmSync } from 'node:fs';
+import path from 'node:path';
+import { encodeHold, type Hold } from '../format/hold-file.ts';
+import { HOLD_FILE } from '../format/layout.ts';
+import { replaceFile } from './files/replace-file.ts';
+import { syncFolder } from './generations/generations.ts';
+import { readHoldFile } from './read-hold.ts';
+
+const RELEASE = 'cover-catalogue snapshot release';
+
+/** Nothing was published because an operator has paused publishing. */
+export class HeldError extends Error {
+  override readonly name = 'HeldError';
+
+  /** @param why from {@link whyHeld} */
+  constructor(why: string) {
+    super(`Nothing is published. ${why}`);
+  }
+}
+
+/**
+ * @returns undefined when publishing is not held
+ * @throws Error saying what is wrong with the file and what to do; publishing is held in this case, too
+ */
+export function readHold(snapshotsDir: string): Hold | undefined {
+  try {
+    return readHoldFile(snapshotsDir);
+  } catch (cause) {
+    const message = (cause as Error).message.replace(/\.?$/, '.');
+    throw new Error(
+      `${message} Publishing in ${snapshotsDir} stays paused until you remove this file with "${RELEASE}" or replace it with "cover-catalogue snapshot hold".`,
+      { cause },
+    );
+  }
+}
+
+/** As {@link readHold}, but undefined for a hold that cannot be read: for a caller that replaces it. */
+export function readIntactHold(snapshotsDir: string): Hold | undefined {
+  try {
+    return readHold(snapshotsDir);
+  } catch {
+    return undefined;
+  }
+}
+
+export function saveHold(snapshotsDir: string, hold: Hold): void {
+  replaceFile(path.join(snapshotsDir, HOLD_FILE), encodeHold(hold));
+}
+
+/** @returns whether there was a hold */
+export function removeHold(snapshotsDir: string): boolean {
+  try {
+    rmSync(path.join(snapshotsDir, HOLD_FILE), { recursive: true });
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw new Error(`remove ${HOLD_FILE}: ${(cause as Error).message}`, { cause });
+  }
+  syncFolder(snapshotsDir);
+  return true;
+}
+
+/** Why nothing may be published now, and what to do; undefined when publishing is not held. */
+export function whyHeld(snapshotsDir: string): string | undefined {
+  let hold: Hold | undefined;
+  try {
+    hold = readHold(snapshotsDir);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  if (hold === undefined) return undefined;
+  const { id, since, reason, by } = hold;
+  const cause = by === 'rollback' ? ' by a rollback' : '';
+  const given = reason === null ? '' : ` (${reason})`;
+  return `Publishing is held at ${id} since ${since}${cause}${given}. To publish again, run "${RELEASE}".`;
+}

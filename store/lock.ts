@@ -1,0 +1,112 @@
+/**
+ * One writer at a time in a snapshots folder: a generator, a rollback, a hold or a prune.
+ *
+ * The lock is a lock of the kernel on a file, taken through SQLite since Node has no call for it:
+ * it goes with the process however that dies, so it is never left behind, and no number of a
+ * process has to be believed.
+ */
+import { closeSync, existsSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as pause } from 'node:timers/promises';
+import { LOCK_FILE } from '../format/layout.ts';
+import { readBoundedFileSync } from '../program/bounded-file.ts';
+import { correctMode, makeSnapshotsFolder, openForWriting } from './files/file-modes.ts';
+
+/** In bytes; a process id takes a few. */
+const LARGEST_HOLDER_FILE = 64;
+
+/** Another process is writing into the snapshots folder. */
+export class LockedError extends Error {
+  override readonly name = 'LockedError';
+}
+
+/**
+ * Holds the lock while `work` runs.
+ * @throws LockedError at once when another process holds it
+ */
+export async function withLock<T>(snapshotsDir: string, work: () => Promise<T>): Promise<T> {
+  makeSnapshotsFolder(snapshotsDir);
+  const file = path.join(snapshotsDir, LOCK_FILE);
+  const holderFile = `${file}.holder`;
+  const lock = openLock(file);
+  try {
+    try {
+      // A journal in memory: one on disk would stay behind a run that is killed. OFF is refused by
+      // node:sqlite, which opens files defensively, and without a word.
+      lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
+    } catch (cause) {
+      if (!/locked|busy/i.test((cause as Error).message)) throw lockError(file, cause);
+      throw new LockedError(
+        `Another run (process ${readHolder(holderFile)}) works in ${snapshotsDir}. Wait for it to end.`,
+        { cause },
+      );
+    }
+    writeHolder(holderFile);
+    return await work();
+  } finally {
+    lock.close();
+  }
+}
+
+const WAITING_MS = 100;
+
+/**
+ * As {@link withLock}, but waits for as long as another process holds the lock.
+ * @param onWait called once, if there is something to wait for
+ */
+export async function waitForLock<T>(
+  snapshotsDir: string,
+  work: () => Promise<T>,
+  onWait: (error: LockedError) => void,
+): Promise<T> {
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      return await withLock(snapshotsDir, work);
+    } catch (error) {
+      if (!(error instanceof LockedError)) throw error;
+      if (isFirst) onWait(error);
+      await pause(WAITING_MS);
+    }
+  }
+}
+
+function openLock(file: string): DatabaseSync {
+  try {
+    createLockFile(file);
+    return new DatabaseSync(file, { timeout: 0 });
+  } catch (cause) {
+    throw lockError(file, cause);
+  }
+}
+
+/**
+ * Creates the file because SQLite would apply the umask to its permissions. An existing file is not
+ * even opened: closing it would release a lock that this process holds on it.
+ */
+function createLockFile(file: string): void {
+  if (existsSync(file)) correctMode(file);
+  else closeSync(openForWriting(file, 'a'));
+}
+
+function writeHolder(file: string): void {
+  const descriptor = openForWriting(file, 'w');
+  try {
+    writeFileSync(descriptor, `${process.pid}\n`);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+function lockError(file: string, cause: unknown): Error {
+  return new Error(`lock ${file}: ${(cause as Error).message}`, { cause });
+}
+
+function readHolder(file: string): string {
+  try {
+    // Empty while the holder writes it.
+    return readBoundedFileSync(file, LARGEST_HOLDER_FILE).toString('utf8').trim() || 'unknown';
+  } catch {
+    return 'unknown';
+  }
+}

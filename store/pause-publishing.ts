@@ -1,0 +1,132 @@
+/**
+ * Pauses publishing for operators: holds the current generation, or rolls back to another one and
+ * holds that. Once either has returned, no run publishes until the hold is released, not even one
+ * that was under way.
+ */
+import path from 'node:path';
+import type { Hold } from '../format/hold-file.ts';
+import type { Manifest } from '../format/manifest.ts';
+import { utcNow } from '../program/utc-now.ts';
+import { currentId, rollbackTo } from './generations/generations.ts';
+import { readIntactHold, removeHold, saveHold, whyHeld } from './hold.ts';
+import { LockedError, waitForLock } from './lock.ts';
+
+/**
+ * Holds the current generation. Waits for a run that is under way.
+ * @param id the generation that is expected to be current; undefined: any
+ * @param reason undefined: keeps the reason of an existing hold, if there is one
+ * @param onWait called once, if there is a run to wait for
+ * @throws Error when there is no current generation, or `id` is not the current one
+ */
+export async function holdCurrent(
+  snapshotsDir: string,
+  id: string | undefined,
+  reason: string | undefined,
+  onWait: () => void,
+): Promise<Hold> {
+  const current = currentId(snapshotsDir);
+  if (current === undefined) {
+    throw new Error(`There is no generation in ${snapshotsDir} yet, so there is none to hold.`);
+  }
+  if (id !== undefined && id !== current) {
+    throw new Error(
+      `${id} is not the current generation, which is ${current}. To serve and hold ${id}, run "cover-catalogue snapshot rollback ${id}".`,
+    );
+  }
+  // Before the lock is free: the run that has it finds the hold and publishes nothing.
+  moveHold(snapshotsDir, current, reason, 'hold');
+  return waitForLock(
+    snapshotsDir,
+    // A run that looked for a hold just before this one was written may have published since.
+    async () => moveHold(snapshotsDir, currentId(snapshotsDir) ?? current, reason, 'hold'),
+    onWait,
+  );
+}
+
+/**
+ * Verifies another generation, makes it current and holds it.
+ * @param reason undefined: keeps the reason of an existing hold, if there is one
+ * @throws LockedError, or Error naming the id and what is wrong with it; nothing has changed then
+ */
+export async function rollbackAndHold(
+  snapshotsDir: string,
+  id: string,
+  reason: string | undefined,
+): Promise<Manifest> {
+  let undo = () => {};
+  const hold = () => {
+    const before = readIntactHold(snapshotsDir);
+    const wasHeld = whyHeld(snapshotsDir) !== undefined;
+    moveHold(snapshotsDir, id, reason, 'rollback');
+    undo = () => {
+      if (before !== undefined) saveHold(snapshotsDir, before);
+      else if (!wasHeld) removeHold(snapshotsDir);
+    };
+  };
+  try {
+    // Held first: if this process dies in between, nothing is published over the generation.
+    return await rollbackTo(snapshotsDir, id, hold);
+  } catch (error) {
+    try {
+      undo();
+    } catch {
+      // The disk may be full: the command says what state is left.
+    }
+    throw error;
+  }
+}
+
+/**
+ * Does what an operator asked for. When the disk refuses it, the error also says which generation is
+ * current, whether publishing is held, and how to go on.
+ */
+export async function sayingState<T>(snapshotsDir: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const code = systemCodeOf(error);
+    if (code === undefined || error instanceof LockedError) throw error;
+    const message = (error as Error).message.replace(/\.?$/, '.');
+    const held = whyHeld(snapshotsDir) ?? 'Publishing is not held.';
+    const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+    const next = isFull
+      ? ` Free space on the disk of ${path.resolve(snapshotsDir)}, then run this command again.`
+      : '';
+    throw new Error(`${message} ${sayCurrent(snapshotsDir)} ${held}${next}`, { cause: error });
+  }
+}
+
+/** The code of the system's error that caused another one; undefined when none did. */
+function systemCodeOf(error: unknown): string | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code !== undefined) return code;
+  }
+  return undefined;
+}
+
+function sayCurrent(snapshotsDir: string): string {
+  try {
+    return `The current generation is ${currentId(snapshotsDir) ?? 'none'}.`;
+  } catch (error) {
+    return `Which generation is current cannot be read (${(error as Error).message}).`;
+  }
+}
+
+/** Holds a generation. An existing hold keeps its time, and its reason unless another is given. */
+function moveHold(
+  snapshotsDir: string,
+  id: string,
+  reason: string | undefined,
+  by: Hold['by'],
+): Hold {
+  const known = readIntactHold(snapshotsDir);
+  const hold: Hold = {
+    id,
+    since: known?.since ?? utcNow(),
+    reason: reason ?? known?.reason ?? null,
+    by: known?.id === id ? known.by : by,
+  };
+  saveHold(snapshotsDir, hold);
+  return hold;
+}

@@ -1,0 +1,178 @@
+/**
+ * Turns a finished folder into the current generation, or into nothing: linked to what has not
+ * changed, manifest last, read back and verified, renamed into place, and only then named by
+ * `current`. Whatever fails before that leaves the old generation as it was.
+ */
+import {
+  closeSync,
+  existsSync,
+  fsyncSync,
+  linkSync,
+  renameSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { GENERATIONS, MANIFEST } from '../format/layout.ts';
+import {
+  contentHash,
+  encodeManifest,
+  findOtherCollation,
+  type Manifest,
+  type ManifestContent,
+  makeManifest,
+} from '../format/manifest.ts';
+import type { SecondThread } from '../generator/worker/worker.ts';
+import { isIntact } from './files/checked-files.ts';
+import { openForWriting } from './files/file-modes.ts';
+import {
+  currentId,
+  generationDir,
+  idsOnDisk,
+  KEPT_GENERATIONS,
+  pointCurrentTo,
+  pruneLocked,
+  sequenceOf,
+  syncFolder,
+} from './generations/generations.ts';
+import { readManifest, verifyWritten } from './generations/verify.ts';
+import { HeldError, whyHeld } from './hold.ts';
+
+/** A generation must keep this share of the games, covers and files of the one before. */
+const SMALLEST_SHARE_KEPT = 0.8;
+
+/** What the last generation was, as far as it can be read. */
+export interface Previous {
+  readonly id: string | undefined;
+  readonly manifest: Manifest | undefined;
+}
+
+export function readPrevious(snapshotsDir: string): Previous {
+  const id = currentId(snapshotsDir);
+  if (id === undefined) return { id, manifest: undefined };
+  try {
+    return { id, manifest: readManifest(generationDir(snapshotsDir, id)) };
+  } catch {
+    // A damaged or foreign one is replaced, not built upon.
+    return { id, manifest: undefined };
+  }
+}
+
+/**
+ * Whether the current generation holds just this content, and still whole: one that was damaged on
+ * disk since is replaced, not relied on.
+ */
+export function isUnchanged(
+  snapshotsDir: string,
+  { id, manifest }: Previous,
+  content: ManifestContent,
+): boolean {
+  if (id === undefined || manifest === undefined) return false;
+  if (contentHash(manifest) !== contentHash(content)) return false;
+  // The content is the same, but the manifest names the collation of another Node.
+  if (findOtherCollation(manifest) !== undefined) return false;
+  const dir = generationDir(snapshotsDir, id);
+  return manifest.files.every((file) => isIntact(dir, file));
+}
+
+/** Why so small a generation should not replace the current one, as sentences. */
+export function findShrinkage({ manifest }: Previous, content: ManifestContent): string[] {
+  if (manifest === undefined) return [];
+  return (['games', 'covers', 'cover_files'] as const)
+    .filter((name) => content.counts[name] < manifest.counts[name] * SMALLEST_SHARE_KEPT)
+    .map((name) => {
+      const percent = Math.round((1 - SMALLEST_SHARE_KEPT) * 100);
+      return `${name} fall from ${manifest.counts[name]} to ${content.counts[name]}, by more than ${percent} %`;
+    });
+}
+
+/** Why a generation should not be published as the first one with games, as sentences. */
+export function findMissingCovers({ manifest }: Previous, { counts }: ManifestContent): string[] {
+  const isFirst = manifest === undefined || manifest.counts.games === 0;
+  if (!isFirst || counts.games === 0 || counts.covers > 0) return [];
+  return [`not one of ${counts.games} games has an approved cover`];
+}
+
+/**
+ * Publishes a folder in which every file but the manifest is written. The caller holds the lock.
+ * @param dir a folder in `generations/` under another name than an id
+ * @returns the manifest of the generation that is now current
+ * @throws HeldError when publishing is held
+ */
+export async function publish(
+  snapshotsDir: string,
+  dir: string,
+  content: ManifestContent,
+  previous: Previous,
+  second: SecondThread,
+): Promise<Manifest> {
+  const last = idsOnDisk(snapshotsDir).at(-1);
+  const manifest = makeManifest(content, last === undefined ? 1 : sequenceOf(last) + 1);
+  const target = generationDir(snapshotsDir, manifest.id);
+  if (existsSync(target)) throw new Error(`publish: ${target} is there already.`);
+  writeManifest(dir, manifest);
+  try {
+    await verifyWritten(dir, second);
+  } catch (cause) {
+    throw new Error(`verify the new generation: ${(cause as Error).message}`, { cause });
+  }
+  linkUnchanged(snapshotsDir, dir, content, previous);
+  for (const folder of ['games', 'covers', 'index', '.']) syncFolder(path.join(dir, folder));
+  // As late as possible: an operator may have held publishing while this run was under way.
+  const held = whyHeld(snapshotsDir);
+  if (held !== undefined) throw new HeldError(held);
+  renameSync(dir, target);
+  syncFolder(path.join(snapshotsDir, GENERATIONS));
+  pointCurrentTo(snapshotsDir, manifest.id);
+  // The generation that was current may be an old one that was rolled back to: it stays once more,
+  // so that it can be returned to if this one is bad.
+  pruneLocked(snapshotsDir, KEPT_GENERATIONS, previous.id);
+  return manifest;
+}
+
+/** Files that the previous generation has too, and whole, share its bytes on disk. */
+function linkUnchanged(
+  snapshotsDir: string,
+  dir: string,
+  content: ManifestContent,
+  { id, manifest }: Previous,
+): void {
+  if (id === undefined || manifest === undefined) return;
+  const previousDir = generationDir(snapshotsDir, id);
+  const before = new Map(manifest.files.map((file) => [file.path, file]));
+  for (const { path: name, sha256 } of content.files) {
+    const old = before.get(name);
+    if (old?.sha256 !== sha256 || !isIntact(previousDir, old)) continue;
+    const written = path.join(dir, name);
+    const link = `${written}.link`;
+    // A link has the permissions of the old file, which may not be right for this generation.
+    if (!haveSamePermissions(path.join(previousDir, name), written)) continue;
+    try {
+      linkSync(path.join(previousDir, name), link);
+    } catch {
+      // Saving room is not worth a failure: the file's own copy is whole.
+      continue;
+    }
+    renameSync(link, written);
+  }
+}
+
+function haveSamePermissions(file: string, other: string): boolean {
+  const [a, b] = [statSync(file), statSync(other)];
+  return a.mode === b.mode && a.gid === b.gid;
+}
+
+function writeManifest(dir: string, manifest: Manifest): void {
+  const file = path.join(dir, MANIFEST);
+  try {
+    const descriptor = openForWriting(file, 'wx');
+    try {
+      writeFileSync(descriptor, encodeManifest(manifest));
+      fsyncSync(descriptor);
+    } finally {
+      closeSync(descriptor);
+    }
+  } catch (cause) {
+    throw new Error(`write ${MANIFEST}: ${(cause as Error).message}`, { cause });
+  }
+}

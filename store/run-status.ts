@@ -1,0 +1,63 @@
+/**
+ * Writes `status.json` at the end of a run: how it ended, and when each generation was last found
+ * to agree with the database.
+ */
+import path from 'node:path';
+import { STATUS_FILE } from '../format/layout.ts';
+import {
+  type Agreement,
+  encodeStatus,
+  LARGEST_STATUS_FILE,
+  parseStatus,
+  type RunStatus,
+} from '../format/status-file.ts';
+import { readBoundedFileSync } from '../program/bounded-file.ts';
+import { utcNow } from '../program/utc-now.ts';
+import { makeSnapshotsFolder } from './files/file-modes.ts';
+import { replaceFile } from './files/replace-file.ts';
+import { idsOnDisk } from './generations/generations.ts';
+
+/** How a run ended, and the generation that agrees with the database now, if there is one. */
+type Ending =
+  | { readonly outcome: 'published' | 'unchanged'; readonly id: string }
+  | { readonly outcome: 'held' | 'refused' | 'failed'; readonly error: string };
+
+/** @throws Error when the status of a run that published or found nothing new cannot be written */
+export function saveStatus(snapshotsDir: string, end: Ending): void {
+  const file = path.join(snapshotsDir, STATUS_FILE);
+  const now = utcNow();
+  try {
+    const known = readStatus(file);
+    makeSnapshotsFolder(snapshotsDir);
+    const status: RunStatus = {
+      finished_at: now,
+      outcome: end.outcome,
+      current_as_of: 'id' in end ? now : (known?.current_as_of ?? null),
+      error: 'id' in end ? null : end.error,
+      agreed: agreementsOf(snapshotsDir, known, 'id' in end ? { id: end.id, at: now } : undefined),
+    };
+    replaceFile(file, encodeStatus(status));
+  } catch (cause) {
+    // A folder that cannot be written to must not hide why the run failed.
+    if ('id' in end) throw cause;
+  }
+}
+
+/** What was known of the generations that are still there, and what this run found. */
+function agreementsOf(
+  snapshotsDir: string,
+  known: RunStatus | undefined,
+  found: Agreement | undefined,
+): Agreement[] {
+  const ids = idsOnDisk(snapshotsDir);
+  const earlier = known?.agreed.filter(({ id }) => id !== found?.id && ids.includes(id)) ?? [];
+  return found === undefined ? earlier : [found, ...earlier];
+}
+
+function readStatus(file: string): RunStatus | undefined {
+  try {
+    return parseStatus(readBoundedFileSync(file, LARGEST_STATUS_FILE).toString('utf8'));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,159 @@
+/**
+ * What the search benchmark searches: a catalogue, really generated, and its games as lines in
+ * title order (a game's place is its rank) for the engines that make an index of their own.
+ */
+import {
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  readlinkSync,
+  readSync,
+  renameSync,
+  writeSync,
+} from 'node:fs';
+import path from 'node:path';
+import { openDatabase } from '../../../database/open.ts';
+import { openRecordIndex, platformOf } from '../../../format/index/record-index.ts';
+import {
+  openSearchIndex,
+  type Postings,
+  ranksAt,
+  textAt,
+} from '../../../format/index/search-index.ts';
+import {
+  COVER_INDEX,
+  CURRENT,
+  GAME_INDEX,
+  gamesPack,
+  PLATFORM_INDEX,
+  SEARCH_INDEX,
+} from '../../../format/layout.ts';
+import type { Catalogue } from '../../catalogue/catalogue.ts';
+import { loadCatalogue } from '../../catalogue/load.ts';
+import { seededCatalogue } from '../../catalogue/seeded.ts';
+import { sharedCatalogue } from '../../catalogue/shared.ts';
+import { runGenerator } from '../run-generator.ts';
+
+export interface SearchDocument {
+  /** The id in `search.json`. */
+  readonly path: string;
+  readonly title: string;
+  readonly platform: string;
+  readonly year: number | null;
+  readonly genres: string | null;
+  /** Case-folded, of the approved covers. */
+  readonly regions: readonly string[];
+  readonly types: readonly string[];
+}
+
+/** So many games has the real catalogue: where it is at hand, this size is the real one. */
+export const REAL_GAMES = 148_454;
+const SEED = 3;
+const CHUNK_BYTES = 1024 * 1024;
+
+export function snapshotsIn(folder: string): string {
+  return path.join(folder, 'snapshots');
+}
+
+/** The folder of the generation in a folder of {@link prepareDocuments}. */
+export function generationIn(folder: string): string {
+  const snapshots = snapshotsIn(folder);
+  return path.join(snapshots, readlinkSync(path.join(snapshots, CURRENT)));
+}
+
+/**
+ * Generates a catalogue in a folder, unless that was done before, and writes its games as lines.
+ * @returns what the catalogue is, in words
+ */
+export async function prepareDocuments(folder: string, games: number): Promise<string> {
+  const real = games === REAL_GAMES ? sharedCatalogue() : undefined;
+  const name = real === undefined ? 'seeded titles' : 'real titles';
+  if (existsSync(path.join(folder, 'games.jsonl'))) return name;
+  const catalogue = real ?? seededCatalogue({ games, seed: SEED, filesPerCover: 1 });
+  await generateIn(folder, catalogue);
+  writeLines(folder);
+  return name;
+}
+
+async function generateIn(folder: string, catalogue: Catalogue): Promise<void> {
+  const url = `sqlite:${path.join(folder, 'catalogue.db')}`;
+  const database = await openDatabase(url, { create: true });
+  try {
+    await loadCatalogue(database, catalogue);
+  } finally {
+    await database.close();
+  }
+  await runGenerator(url, snapshotsIn(folder));
+}
+
+function writeLines(folder: string): void {
+  const generation = generationIn(folder);
+  const content = (name: string) => readFileSync(path.join(generation, name));
+  const { platforms, games } = openRecordIndex(
+    content(PLATFORM_INDEX),
+    content(GAME_INDEX),
+    content(COVER_INDEX),
+  );
+  const index = openSearchIndex(content(SEARCH_INDEX));
+  const regions = valuesByRank(index.regions, index.games);
+  const types = valuesByRank(index.types, index.games);
+  const packs = platforms.map(({ slug }) => openSync(path.join(generation, gamesPack(slug)), 'r'));
+  const target = openSync(path.join(folder, 'unfinished.jsonl'), 'w');
+  let lines = '';
+  for (let rank = 0; rank < index.games; rank++) {
+    const number = games.gameOfRank[rank];
+    const platform = platformOf(platforms, 'first_game', number);
+    const bytes = Buffer.allocUnsafe(games.length[number]);
+    readSync(packs[platform], bytes, 0, bytes.length, games.offset[number]);
+    const record = JSON.parse(bytes.toString('utf8'));
+    const document: SearchDocument = {
+      path: `${record.platform.slug}/${record.slug}`,
+      title: record.title,
+      platform: record.platform.slug,
+      year: record.release_year,
+      genres: record.genres,
+      regions: regions[rank] ?? [],
+      types: types[rank] ?? [],
+    };
+    lines += `${JSON.stringify(document)}\n`;
+    if (lines.length < CHUNK_BYTES && rank < index.games - 1) continue;
+    writeSync(target, lines);
+    lines = '';
+  }
+  for (const descriptor of [...packs, target]) closeSync(descriptor);
+  // The name says that all before it was done.
+  renameSync(path.join(folder, 'unfinished.jsonl'), path.join(folder, 'games.jsonl'));
+}
+
+function valuesByRank(list: Postings, games: number): string[][] {
+  const values: string[][] = new Array(games);
+  for (let place = 0; place < list.textStart.length - 1; place++) {
+    const text = textAt(list, place);
+    for (const rank of ranksAt(list, place)) {
+      const known = values[rank];
+      if (known === undefined) values[rank] = [text];
+      else known.push(text);
+    }
+  }
+  return values;
+}
+
+/** The games of a folder in title order, read as they are asked for. */
+export function* readDocuments(folder: string): Generator<SearchDocument> {
+  const descriptor = openSync(path.join(folder, 'games.jsonl'), 'r');
+  const decoder = new TextDecoder();
+  const chunk = Buffer.allocUnsafe(CHUNK_BYTES);
+  let rest = '';
+  try {
+    for (;;) {
+      const read = readSync(descriptor, chunk);
+      if (read === 0) return;
+      const lines = (rest + decoder.decode(chunk.subarray(0, read), { stream: true })).split('\n');
+      rest = lines.pop() as string;
+      for (const line of lines) yield JSON.parse(line);
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+}

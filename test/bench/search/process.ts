@@ -1,0 +1,216 @@
+/**
+ * The process of one engine: opens it, then answers query sets one query after another, as it is
+ * told. Nothing else runs in it, so that its memory and the pauses of its event loop are its own.
+ */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { type Answer, type Engine, residentBytes } from './engine.ts';
+import { ENGINES, type EngineId } from './engines.ts';
+import type { QuerySet, TitleQuery } from './queries.ts';
+
+export interface Opened {
+  readonly openSeconds: number;
+  readonly buildSeconds: number | undefined;
+  readonly memoryMb: number;
+}
+
+export interface Timed {
+  /** In milliseconds, one entry a query that was asked. */
+  readonly times: readonly number[];
+  /**
+   * By place of the slowest queries: the fastest of five more times, which tells a query that is
+   * slow from one that was held up. What an engine remembers of a query it does not do again.
+   */
+  readonly again: ReadonlyMap<number, number>;
+  /** One entry a query: total and page, as a text to compare. */
+  readonly answers: readonly string[];
+  /** The longest interval of a timer of 1 ms meanwhile. */
+  readonly pause: number;
+  /** The longest collection of garbage meanwhile. */
+  readonly collection: number;
+}
+
+/** Slow engines get fewer queries: at least so many, then until the time is over. */
+const LEAST_QUERIES = 10;
+const SET_MS = 1000;
+/** However few were asked by then. */
+const MOST_SET_MS = 5000;
+const ASKED_AGAIN = 5;
+
+export interface EngineProcess {
+  ask(set: QuerySet): Promise<Timed>;
+  /** What the index takes now: the resident memory above that before opening, in MB. */
+  memory(): Promise<number>;
+  close(): Promise<void>;
+}
+
+/**
+ * Starts the process of an engine.
+ * @param heapMb what its JavaScript may take
+ * @throws Error when it cannot open the folder within the seconds given and the memory
+ */
+export async function startEngine(
+  id: EngineId,
+  folder: string,
+  heapMb: number,
+  seconds: number,
+): Promise<EngineProcess & { opened: Opened }> {
+  const child = fork(import.meta.filename, [id, folder], {
+    // For Maps.
+    serialization: 'advanced',
+    execArgv: ['--expose-gc', `--max-old-space-size=${heapMb}`],
+    // What it leaves when it must be killed goes with the folder.
+    env: { ...process.env, TMPDIR: folder },
+    stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+  });
+  let errors = '';
+  child.stderr?.on('data', (text) => {
+    errors = `${errors}${text}`.slice(-4000);
+  });
+  const exited = once(child, 'exit').then(([code, signal]) => {
+    const isMemory = /heap out of memory|heap limit/.test(errors);
+    const line = /^\w*Error: .*$/m.exec(errors)?.[0];
+    throw new Error(
+      isMemory ? `needs more than ${heapMb} MB` : (line ?? `ended: ${signal ?? code}`),
+    );
+  });
+  exited.catch(() => {});
+  const answer = async <T>(request: object, limitSeconds: number): Promise<T> => {
+    const timeout = new AbortController();
+    try {
+      child.send(request);
+      return await Promise.race([
+        once(child, 'message').then(([message]) => message as T),
+        exited,
+        sleep(limitSeconds * 1000, undefined, { signal: timeout.signal, ref: true }).then(() => {
+          child.kill('SIGKILL');
+          throw new Error(`takes more than ${limitSeconds} s`);
+        }),
+      ]);
+    } finally {
+      timeout.abort();
+    }
+  };
+  const opened = await answer<Opened>({ open: true }, seconds);
+  return {
+    opened,
+    ask: (set) => answer<Timed>({ set }, 300),
+    memory: () => answer<number>({ memory: true }, 60),
+    async close() {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      child.send({ close: true });
+      await exited.catch(() => {});
+    },
+  };
+}
+
+async function openHere(
+  id: EngineId,
+  folder: string,
+): Promise<[engine: Engine, opened: Opened, memory: () => number]> {
+  collectGarbage();
+  const before = process.memoryUsage.rss();
+  const started = performance.now();
+  const engine: Engine = await ENGINES[id].open(folder);
+  const openSeconds = (performance.now() - started) / 1000;
+  await sleep(100);
+  const memory = () => {
+    collectGarbage();
+    const { pid, memoryBefore = 0 } = engine;
+    const bytes =
+      pid === undefined ? process.memoryUsage.rss() - before : residentBytes(pid) - memoryBefore;
+    return bytes / 1e6;
+  };
+  const { buildSeconds } = engine;
+  return [engine, { openSeconds, buildSeconds, memoryMb: memory() }, memory];
+}
+
+async function answerSet(engine: Engine, { queries }: QuerySet): Promise<Timed> {
+  const times: number[] = [];
+  const answers: string[] = [];
+  let collection = 0;
+  const observer = new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) collection = Math.max(collection, duration);
+  });
+  observer.observe({ entryTypes: ['gc'] });
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  await sleep(5);
+  delay.reset();
+  const started = performance.now();
+  for (const query of queries) {
+    await nextTurn();
+    const asked = performance.now();
+    let answer: Answer | Promise<Answer> = engine.find(query);
+    if (answer instanceof Promise) answer = await answer;
+    const ended = performance.now();
+    times.push(ended - asked);
+    answers.push(`${answer.total} ${answer.ranks.join()}`);
+    const spent = ended - started;
+    if (spent > MOST_SET_MS || (spent > SET_MS && times.length >= LEAST_QUERIES)) break;
+  }
+  await sleep(5);
+  delay.disable();
+  observer.disconnect();
+  const again = await askAgain(engine, queries, times);
+  return { times, again, answers, pause: delay.max / 1e6, collection };
+}
+
+async function askAgain(
+  engine: Engine,
+  queries: readonly TitleQuery[],
+  times: readonly number[],
+): Promise<Map<number, number>> {
+  const again = new Map<number, number>();
+  const started = performance.now();
+  const slowest = [...times.keys()].sort((a, b) => times[b] - times[a]);
+  for (const place of slowest.slice(0, ASKED_AGAIN)) {
+    let least = Number.POSITIVE_INFINITY;
+    for (let time = 0; time < 5 && performance.now() - started < SET_MS; time++) {
+      await nextTurn();
+      const asked = performance.now();
+      const answer = engine.find(queries[place]);
+      if (answer instanceof Promise) await answer;
+      least = Math.min(least, performance.now() - asked);
+    }
+    if (Number.isFinite(least)) again.set(place, least);
+  }
+  return again;
+}
+
+function collectGarbage(): void {
+  // There with --expose-gc.
+  const collect = globalThis.gc as (() => void) | undefined;
+  collect?.();
+  collect?.();
+}
+
+if (import.meta.main) {
+  const [id, folder] = process.argv.slice(2) as [EngineId, string];
+  let engine: Engine | undefined;
+  let memory = () => 0;
+  const handle = async (request: { open?: true; memory?: true; set?: QuerySet; close?: true }) => {
+    if (request.open) {
+      const [found, opened, measure] = await openHere(id, folder);
+      engine = found;
+      memory = measure;
+      process.send?.(opened);
+    } else if (request.memory) {
+      process.send?.(memory());
+    } else if (request.set !== undefined) {
+      process.send?.(await answerSet(engine as Engine, request.set));
+    } else {
+      await engine?.close();
+      process.disconnect?.();
+    }
+  };
+  process.on('message', (request) => {
+    handle(request as object).catch((error: Error) => {
+      process.stderr.write(`Error: ${error.message}\n${error.stack}\n`, () => process.exit(1));
+    });
+  });
+  // Whoever started this is gone.
+  process.on('disconnect', () => process.exit());
+}

@@ -1,0 +1,72 @@
+/** The product's search as the proxy runs it, and MiniSearch over the same generation. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import MiniSearch, { type Query, type SearchOptions } from 'minisearch';
+import { MINISEARCH_OPTIONS, nearSpellingDistance } from '../../../format/index/words.ts';
+import { readSearch } from '../../../proxy/http/parameters.ts';
+import { makeGeneration } from '../../../proxy/snapshot/generation.ts';
+import { openFiles, planOpening } from '../../../proxy/snapshot/open-files.ts';
+import { generationIn } from './documents.ts';
+import { type Engine, readFacts } from './engine.ts';
+import type { TitleQuery } from './queries.ts';
+
+/** The query string of a request; what a client does, so no part of what is measured. */
+export function queryStringOf({ page, ...values }: TitleQuery): string {
+  const parameters = new URLSearchParams(values as Record<string, string>);
+  if (page !== undefined) parameters.set('page', String(page));
+  return String(parameters);
+}
+
+/** From the raw query string to the numbers of the games of the page. */
+export async function openProduct(folder: string): Promise<Engine & { ask: typeof queryStringOf }> {
+  const dir = generationIn(folder);
+  const order = { dir, id: path.basename(dir), mostMemory: 160 * 2 ** 20, known: undefined };
+  const generation = makeGeneration(openFiles(planOpening(order)));
+  const { gameOfRank } = generation.records.games;
+  const texts = new WeakMap<TitleQuery, string>();
+  const ask = (query: TitleQuery) => {
+    const text = texts.get(query) ?? queryStringOf(query);
+    texts.set(query, text);
+    return text;
+  };
+  return {
+    ask,
+    find(query) {
+      const { query: parsed, page, perPage } = readSearch(ask(query));
+      const hits = generation.search.find(parsed, (page - 1) * perPage, perPage);
+      for (const rank of hits.ranks) if (gameOfRank[rank] === undefined) throw new Error('no game');
+      return hits;
+    },
+    close: () => generation.close(),
+  };
+}
+
+export function openMiniSearch(folder: string): Engine {
+  const text = readFileSync(path.join(generationIn(folder), 'search.json'), 'utf8');
+  const index = MiniSearch.loadJSON<{ path: string; title: string }>(text, MINISEARCH_OPTIONS);
+  const facts = readFacts(folder);
+  const exact: SearchOptions = {
+    combineWith: 'AND',
+    prefix: (_, place, terms) => place === terms.length - 1,
+  };
+  const near: SearchOptions = { ...exact, fuzzy: (term) => nearSpellingDistance(term) };
+  return {
+    find(query) {
+      const passes = facts.passes(query);
+      const kept: SearchOptions =
+        passes === undefined
+          ? {}
+          : { filter: ({ id }) => passes(facts.rankOfPath.get(id) as number) };
+      const q: Query = query.q ?? MiniSearch.wildcard;
+      let found = index.search(q, { ...exact, ...kept });
+      if (found.length === 0 && query.q !== undefined) {
+        // A filter must not make near spellings count: they do only where no title matches.
+        const isFound = passes !== undefined && index.search(q, exact).length > 0;
+        if (!isFound) found = index.search(q, { ...near, ...kept });
+      }
+      const ranks = found.map(({ id }) => facts.rankOfPath.get(id) as number);
+      return facts.pageOf(query, ranks);
+    },
+    close: () => {},
+  };
+}

@@ -1,0 +1,228 @@
+/**
+ * The query sets of the search benchmark, made from the titles that are searched: the same seed and
+ * the same catalogue give the same queries. Every engine is handed the same ones.
+ */
+import { wordsOf } from '../../../format/index/words.ts';
+import { makeRandom, type Random } from '../../catalogue/random.ts';
+import type { SearchDocument } from './documents.ts';
+
+/** A request as `/search` takes it; 50 a page. */
+export interface TitleQuery {
+  readonly q?: string;
+  readonly platform?: string;
+  readonly region?: string;
+  readonly type?: string;
+  readonly genre?: string;
+  readonly sort?: 'year_desc';
+  readonly page?: number;
+}
+
+/** What a set asks of an engine beyond words, the last of them as a prefix. */
+export type Demand = 'near' | 'joined' | 'genre' | 'no words';
+
+export interface QuerySet {
+  readonly name: string;
+  readonly demands: readonly Demand[];
+  readonly queries: readonly TitleQuery[];
+}
+
+export const PER_PAGE = 50;
+const QUERIES = 200;
+const LONGEST = 100;
+const WORDS = 8;
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
+
+interface Sample {
+  readonly random: Random;
+  readonly documents: readonly SearchDocument[];
+  readonly frequency: ReadonlyMap<string, number>;
+  /** Every beginning of every word: what a misspelling must not be. */
+  readonly beginnings: ReadonlySet<string>;
+  readonly rare: readonly string[];
+  /** By frequency, the commonest first. */
+  readonly common: readonly string[];
+  readonly joined: readonly string[];
+}
+
+type Make = (sample: Sample, place: number) => TitleQuery;
+
+const SETS: readonly (readonly [name: string, demands: readonly Demand[], make: Make])[] = [
+  ['full title', [], (sample) => ({ q: cut(document(sample).title) })],
+  ['rare word', [], ({ random, rare }) => ({ q: random.pick(rare) })],
+  ['"the"', [], ({ random }) => ({ q: 'the', page: 1 + random.below(10) })],
+  ['one letter', [], (sample) => ({ q: latinWord(sample).slice(0, 1) })],
+  ['two letters', [], (sample) => ({ q: latinWord(sample, 2).slice(0, 2) })],
+  ['two words', [], (sample) => ({ q: words(sample, 2).slice(0, 2).join(' ') })],
+  ['near spelling', ['near'], (sample) => ({ q: misspell(sample, latinWord(sample, 5, 10)) })],
+  ['word and filter', [], (sample) => ({ q: latinWord(sample), ...plainFilter(sample) })],
+  ['filter only', ['genre', 'no words'], (sample, place) => filter(sample, place)],
+  ['year_desc, one word', [], (sample) => ({ q: latinWord(sample, 3), sort: 'year_desc' })],
+  [
+    'year_desc, no word',
+    ['no words'],
+    ({ random, documents }) => ({
+      sort: 'year_desc',
+      page: 1 + random.below(Math.ceil(documents.length / PER_PAGE)),
+    }),
+  ],
+  [
+    'year_desc, filter',
+    ['genre', 'no words'],
+    (sample, place) => ({ ...filter(sample, place), sort: 'year_desc' }),
+  ],
+  ['deep page', [], deepPage],
+  ['hostile: misspelt', ['near'], (sample, place) => ({ q: hostileWords(sample, place) })],
+  ['hostile: letters', [], (sample, place) => ({ q: hostileLetters(sample, place) })],
+  ['hostile: runs', ['near'], (sample, place) => ({ q: hostileRun(sample, place) })],
+  ['hostile: CJK', ['near', 'joined'], (sample, place) => ({ q: hostileJoined(sample, place) })],
+];
+
+/** For each seed the query sets, in the same order. */
+export function makeQuerySets(
+  documents: readonly SearchDocument[],
+  seeds: readonly number[],
+): QuerySet[][] {
+  const frequency = new Map<string, number>();
+  for (const { title } of documents) {
+    for (const word of new Set(wordsOf(title))) frequency.set(word, (frequency.get(word) ?? 0) + 1);
+  }
+  const beginnings = new Set<string>();
+  const common = [...frequency.keys()].sort(
+    (a, b) => (frequency.get(b) as number) - (frequency.get(a) as number),
+  );
+  for (const word of common) {
+    for (let end = 1; end <= word.length; end++) beginnings.add(word.slice(0, end));
+  }
+  const joined = common.filter((word) => /^[\u3040-\u9fff\uac00-\ud7af]{2,}$/.test(word));
+  const shared = {
+    documents,
+    frequency,
+    beginnings,
+    common: common.filter((word) => /^[a-z]+$/.test(word)),
+    rare: common.filter((word) => (frequency.get(word) as number) <= 3),
+    // A catalogue without such titles is asked for words that it lacks.
+    joined: joined.length > 0 ? joined : ['ドラゴン', '勇者', '전설'],
+  };
+  return seeds.map((seed) =>
+    SETS.map(([name, demands, make], number) => {
+      const random = makeRandom();
+      random.start(seed, number, 0);
+      const sample = { ...shared, random };
+      const queries = Array.from({ length: QUERIES }, (_, place) => make(sample, place));
+      return { name, demands, queries };
+    }),
+  );
+}
+
+function document({ random, documents }: Sample): SearchDocument {
+  return random.pick(documents);
+}
+
+/** The words of a title that has at least so many different ones. */
+function words(sample: Sample, least: number): string[] {
+  for (;;) {
+    const found = [...new Set(wordsOf(document(sample).title))];
+    if (found.length >= least) return found;
+  }
+}
+
+function latinWord(sample: Sample, shortest = 1, longest = 40): string {
+  for (;;) {
+    const fit = words(sample, 1).filter(
+      (word) => /^[a-z]+$/.test(word) && word.length >= shortest && word.length <= longest,
+    );
+    if (fit.length > 0) return sample.random.pick(fit);
+  }
+}
+
+/** One letter changed, two from eight letters on, so that no word begins so. */
+function misspell({ random, beginnings }: Sample, word: string): string {
+  for (;;) {
+    const letters = [...word];
+    for (let change = word.length < 8 ? 1 : 1 + random.below(2); change > 0; change--) {
+      letters[random.below(letters.length)] = LETTERS[random.below(LETTERS.length)];
+    }
+    const misspelt = letters.join('');
+    if (!beginnings.has(misspelt)) return misspelt;
+  }
+}
+
+function plainFilter(sample: Sample): TitleQuery {
+  for (;;) {
+    const { platform, regions, types } = document(sample);
+    const [region] = regions;
+    const [type] = types;
+    const kind = sample.random.below(3);
+    if (kind === 0) return { platform };
+    if (kind === 1 && region !== undefined) return { region };
+    if (kind === 2 && type !== undefined) return { type };
+  }
+}
+
+function filter(sample: Sample, place: number): TitleQuery {
+  for (;;) {
+    const { platform, regions, types, genres } = document(sample);
+    const [region] = regions;
+    const [type] = types;
+    const genre = genres === null ? undefined : sample.random.pick(genres.split(/\s*[,;/|]\s*/));
+    const kind = place % 5;
+    if (kind === 0) return { platform };
+    if (kind === 1 && region !== undefined) return { region };
+    if (kind === 2 && type !== undefined) return { type };
+    if (kind === 3 && genre) return { genre };
+    if (kind === 4 && region !== undefined && type !== undefined) return { region, type };
+  }
+}
+
+function deepPage({ random, frequency, common }: Sample): TitleQuery {
+  const q = common[random.below(30)];
+  // As a prefix it finds more, never less.
+  const pages = Math.ceil((frequency.get(q) as number) / PER_PAGE);
+  return { q, page: Math.max(1, Math.ceil(pages * (0.2 + 0.8 * random.next()))) };
+}
+
+// Eight words of which each begins as many do. In one half each is near a word that exists, so that
+// none of them ends the work early; in the other hardly any is.
+function hostileWords(sample: Sample, place: number): string {
+  const { random, common } = sample;
+  const long = common.filter((word) => word.length >= 8 && word.length <= 11).slice(0, 1500);
+  const picked = Array.from({ length: WORDS }, () => {
+    const word = random.pick(long);
+    if (place % 2 === 0) return misspell(sample, word);
+    const tail = Array.from({ length: 7 }, () => LETTERS[random.below(LETTERS.length)]);
+    return word.slice(0, 4) + tail.join('');
+  });
+  return cut(picked.join(' '));
+}
+
+function hostileLetters({ random }: Sample, place: number): string {
+  const letter = () => LETTERS[random.below(LETTERS.length)];
+  const one = letter();
+  if (place % 2 === 0) return Array(50).fill(one).join(' ');
+  return Array.from({ length: 50 }, letter).join(' ');
+}
+
+function hostileRun({ random, common }: Sample, place: number): string {
+  const letter = LETTERS[random.below(LETTERS.length)];
+  if (place % 4 === 0) return letter.repeat(LONGEST);
+  if (place % 4 === 1) return Array(WORDS).fill(letter.repeat(11)).join(' ');
+  // A character that stands for eighteen once it is folded.
+  if (place % 4 === 2) return 'ﷺ'.repeat(1 + random.below(LONGEST));
+  return `${(random.pick(common.slice(0, 50)) as string).repeat(LONGEST)}`.slice(0, LONGEST);
+}
+
+function hostileJoined({ random, joined }: Sample, place: number): string {
+  const word = () => random.pick(joined);
+  if (place % 3 === 0) return cut(Array.from({ length: LONGEST }, word).join(''));
+  const parts = Array.from({ length: WORDS }, () => {
+    const letters = [...word()];
+    const from = random.below(letters.length - 1);
+    return letters.slice(from, from + 2).join('');
+  });
+  // The same part again and again ends nothing early either.
+  return (place % 3 === 1 ? Array(WORDS).fill(parts[0]) : parts).join(' ');
+}
+
+function cut(text: string): string {
+  return [...text].slice(0, LONGEST).join('').trim();
+}

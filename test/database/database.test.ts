@@ -1,0 +1,497 @@
+import { writeFileSync } from 'node:fs';
+import { connect, createServer, type Server, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../database/database.ts';
+import { type OpenOptions, openDatabase } from '../../database/open.ts';
+import { KINDS, makeDatabase, sharedMariaDb } from '../support/databases.ts';
+import { makeFolder } from '../support/product.ts';
+import { type MariaDb, startMariaDb } from '../support/servers/mariadb.ts';
+
+const LARGEST = '9223372036854775807';
+
+describe.each(KINDS)('a %s database', (kind) => {
+  let url: string;
+  let database: Database;
+  beforeEach(async () => {
+    url = await makeDatabase(kind);
+    database = await openDatabase(url);
+  });
+  afterEach(() => database.close());
+
+  it('gives back what was written: large integers, nulls, quotes, characters of four bytes', async () => {
+    await database.run('CREATE TABLE t (id BIGINT PRIMARY KEY, text VARCHAR(200) NULL)');
+    const rows = [
+      [1, `it's a "quoted" \\ back\\'slash; -- ? %`],
+      [2, '😀 ポケモン é \u0301\n\t'],
+      [3, null],
+      [4, ''],
+      [2 ** 53 - 1, 'largest exact'],
+      ['9007199254740993', 'beyond it'],
+      [LARGEST, 'largest'],
+    ];
+    for (const row of rows) await database.run('INSERT INTO t VALUES (?, ?)', row);
+    await database.run('INSERT INTO t VALUES (?, ?)', ['-9007199254740993', 'below']);
+    expect(await database.rows('SELECT id, text FROM t WHERE id > 0 ORDER BY id')).toEqual(rows);
+    expect(await database.rows('SELECT id FROM t WHERE id = ?', [LARGEST])).toEqual([[LARGEST]]);
+    expect(await database.rows('SELECT id FROM t WHERE id < 0')).toEqual([['-9007199254740993']]);
+  });
+
+  it('gives times as text and leaves zero dates as they are', async () => {
+    await database.run('CREATE TABLE t (id INT PRIMARY KEY, at DATETIME NULL)');
+    await database.run(
+      "INSERT INTO t VALUES (1, '2026-03-29 02:30:00'), (2, '0000-00-00 00:00:00'), (3, NULL)",
+    );
+    expect(await database.rows('SELECT at FROM t ORDER BY id')).toEqual([
+      ['2026-03-29 02:30:00'],
+      ['0000-00-00 00:00:00'],
+      [null],
+    ]);
+  });
+
+  it('gives sums, counts and averages as numbers', async () => {
+    await database.run('CREATE TABLE t (id INT PRIMARY KEY)');
+    await database.run('INSERT INTO t VALUES (1), (2)');
+    expect(await database.rows('SELECT COUNT(*), SUM(id), AVG(id) FROM t')).toEqual([[2, 3, 1.5]]);
+  });
+
+  it('reads quotes and || alike', async () => {
+    await database.run('CREATE TABLE "order" ("key" INT)');
+    expect(await database.rows(`SELECT 'a' || 'b' FROM "order"`)).toEqual([]);
+    expect(await database.rows(`SELECT 'a' || 'b'`)).toEqual([['ab']]);
+  });
+
+  it('says how many rows a statement met, and the id that it made', async () => {
+    const increment = kind === 'mysql' ? 'BIGINT AUTO_INCREMENT' : 'INTEGER';
+    await database.run(`CREATE TABLE t (id ${increment} PRIMARY KEY, n INT)`);
+    expect(await database.run('INSERT INTO t (n) VALUES (?)', [5])).toEqual({
+      changes: 1,
+      insertId: 1,
+    });
+    expect((await database.run('INSERT INTO t (n) VALUES (5), (6)')).changes).toBe(2);
+    // A row that is set to what it was counts too.
+    expect((await database.run('UPDATE t SET n = 5 WHERE n = 5')).changes).toBe(2);
+    expect((await database.run('DELETE FROM t WHERE n = 7')).changes).toBe(0);
+  });
+
+  it('streams rows in order and counts them', async () => {
+    await fill(database, 20_000);
+    const ids: unknown[] = [];
+    const count = await database.snapshot((reader) =>
+      reader.each('SELECT id FROM t ORDER BY id', (row) => ids.push(row.values()[0])),
+    );
+    expect(count).toBe(20_000);
+    expect(ids).toEqual(Array.from({ length: 20_000 }, (_, i) => i));
+  });
+
+  it('ends a stream with what onRow throws, and works on', async () => {
+    await fill(database, 20_000);
+    const mine = new Error('mine');
+    let seen = 0;
+    const stream = database.each('SELECT id FROM t', () => {
+      if (++seen === 5000) throw mine;
+    });
+    await expect(stream).rejects.toBe(mine);
+    await sleep(50);
+    expect(seen).toBe(5000);
+    expect(await database.rows('SELECT COUNT(*) FROM t')).toEqual([[20_000]]);
+  });
+
+  it('shows one moment in a snapshot, whatever others write meanwhile', async () => {
+    await fill(database, 10);
+    const other = await openDatabase(url);
+    const counts = await database.snapshot(async (reader) => {
+      const before = await reader.rows('SELECT COUNT(*) FROM t');
+      await other.run('DELETE FROM t WHERE id < 5');
+      return [before, await reader.rows('SELECT COUNT(*) FROM t')];
+    });
+    await other.close();
+    expect(counts).toEqual([[[10]], [[10]]]);
+    expect(await database.rows('SELECT COUNT(*) FROM t')).toEqual([[5]]);
+  });
+
+  it('fixes the moment of a snapshot before the first read', async () => {
+    await fill(database, 10);
+    const count = await database.snapshot(async (reader) => {
+      await database.run('DELETE FROM t');
+      return reader.rows('SELECT COUNT(*) FROM t');
+    });
+    expect(count).toEqual([[10]]);
+  });
+
+  it('undoes a transaction whose work fails', async () => {
+    await fill(database, 10);
+    const mine = new Error('mine');
+    const work = database.transaction(async (writer) => {
+      await writer.run('DELETE FROM t');
+      throw mine;
+    });
+    await expect(work).rejects.toBe(mine);
+    expect(await database.rows('SELECT COUNT(*) FROM t')).toEqual([[10]]);
+  });
+
+  it('loses no update when many transactions change one row at once', async () => {
+    await fill(database, 1);
+    const other = await openDatabase(url);
+    const add = (on: Database) =>
+      on.transaction(async (writer) => {
+        // A reader that becomes a writer must not find that others wrote meanwhile.
+        await writer.rows('SELECT COUNT(*) FROM t');
+        await writer.run('UPDATE t SET text = text WHERE id = 0');
+        const [[text]] = (await writer.rows('SELECT text FROM t WHERE id = 0')) as [[string]];
+        await sleep(1);
+        await writer.run('UPDATE t SET text = ? WHERE id = 0', [`${text}+`]);
+      });
+    await Promise.all(Array.from({ length: 20 }, (_, i) => add(i % 2 === 0 ? database : other)));
+    await other.close();
+    expect(await database.rows('SELECT text FROM t')).toEqual([[`0${'+'.repeat(20)}`]]);
+  });
+
+  it('keeps statements of others out of a transaction', async () => {
+    await fill(database, 2);
+    await database
+      .transaction(async (writer) => {
+        await writer.run("UPDATE t SET text = 'inside' WHERE id = 0");
+        // It waits for SQLite's one writer, or goes through at once; it is undone in neither case.
+        void database.run("UPDATE t SET text = 'outside' WHERE id = 1");
+        await sleep(20);
+        throw new Error('undo');
+      })
+      .catch(() => {});
+    await expect
+      .poll(() => database.rows('SELECT text FROM t ORDER BY id'))
+      .toEqual([['0'], ['outside']]);
+  });
+
+  it('names what is wrong with a statement', async () => {
+    await expect(database.rows('SELECT id FROM nowhere')).rejects.toThrow(/query of .*nowhere/);
+    await expect(database.each('SELEC', () => {})).rejects.toThrow(/query of .*SELEC/i);
+  });
+
+  it('lists columns of tables and views in lower case', async () => {
+    await database.run('CREATE TABLE t (ID INT, Text INT)');
+    await database.run('CREATE VIEW v AS SELECT id AS Game_Id FROM t');
+    const columns = await database.columns();
+    expect(columns.get('t')).toEqual(new Set(['id', 'text']));
+    expect(columns.get('v')).toEqual(new Set(['game_id']));
+  });
+});
+
+describe('a mysql database', () => {
+  it('reads unsigned integers beyond every signed one', async () => {
+    const database = await openDatabase(await makeDatabase('mysql'));
+    await database.run('CREATE TABLE t (id BIGINT UNSIGNED PRIMARY KEY)');
+    await database.run('INSERT INTO t VALUES (?)', ['18446744073709551615']);
+    expect(await database.rows('SELECT id FROM t')).toEqual([['18446744073709551615']]);
+    await database.close();
+  });
+
+  it('gives whole seconds and UTC whatever the server is set to', async () => {
+    const database = await openDatabase(await makeDatabase('mysql'));
+    await database.run('CREATE TABLE t (a DATETIME(6), b TIMESTAMP(3) NULL)');
+    await database.run("INSERT INTO t VALUES ('2026-01-02 03:04:05.678901', FROM_UNIXTIME(0.5))");
+    expect(await database.rows('SELECT a, b FROM t')).toEqual([
+      ['2026-01-02 03:04:05', '1970-01-01 00:00:00'],
+    ]);
+    await database.close();
+  });
+
+  it('refuses a value that does not fit instead of cutting it', async () => {
+    const database = await openDatabase(await makeDatabase('mysql'));
+    await database.run('CREATE TABLE t (a VARCHAR(3))');
+    await expect(database.run("INSERT INTO t VALUES ('four')")).rejects.toThrow(/too long/);
+    await database.close();
+  });
+
+  it('makes a statement again that lost a deadlock', async () => {
+    const database = await openDatabase(await makeDatabase('mysql'));
+    await database.run('CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)');
+    const ids = Array.from({ length: 50 }, (_, place) => `(${place + 1}, 0)`);
+    await database.run(`INSERT INTO t VALUES ${ids.join(', ')}`);
+    let other: ReturnType<typeof database.run> | undefined;
+    await database.transaction(async (writer) => {
+      // It has done more than the other and is therefore not the one that the server gives up.
+      await writer.run('UPDATE t SET n = n + 1 WHERE id <> 50');
+      other = database.run('UPDATE t SET n = n + 10 WHERE id IN (1, 50) ORDER BY id DESC');
+      other.catch(() => {});
+      await sleep(300);
+      await writer.run('UPDATE t SET n = n + 1 WHERE id = 50');
+    });
+    expect(await other).toMatchObject({ changes: 2 });
+    expect(await database.rows('SELECT n FROM t WHERE id IN (1, 2, 50) ORDER BY id')).toEqual([
+      [11],
+      [1],
+      [11],
+    ]);
+    await database.close();
+  });
+
+  it('does a transaction anew that lost a deadlock', async () => {
+    const database = await openDatabase(await makeDatabase('mysql'));
+    await database.run('CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)');
+    await database.run('INSERT INTO t VALUES (1, 0), (2, 0)');
+    let begun = 0;
+    const addInOrder = (ids: readonly [number, number], amount: number) =>
+      database.transaction(async (writer) => {
+        begun++;
+        await writer.run('UPDATE t SET n = n + ? WHERE id = ?', [amount, ids[0]]);
+        await sleep(300);
+        await writer.run('UPDATE t SET n = n + ? WHERE id = ?', [amount, ids[1]]);
+      });
+    await Promise.all([addInOrder([1, 2], 1), addInOrder([2, 1], 10)]);
+    expect(begun).toBe(3);
+    expect(await database.rows('SELECT n FROM t ORDER BY id')).toEqual([[11], [11]]);
+    await database.close();
+  });
+
+  it('cannot write within a snapshot', async () => {
+    const database = await openDatabase(await makeDatabase('mysql'));
+    await fill(database, 1);
+    const write = database.snapshot((reader) => reader.rows('DELETE FROM t'));
+    await expect(write).rejects.toThrow(/READ ONLY/);
+    await database.close();
+  });
+});
+
+describe('a stream that is cut', () => {
+  const ENDLESS = 'SELECT seq FROM seq_1_to_1000000000';
+  let database: Database;
+  const open = async (options?: OpenOptions) => {
+    database = await openDatabase(await makeDatabase('mysql'), options);
+  };
+  afterEach(() => database.close());
+
+  it.each(['CONNECTION', 'QUERY'])('ends with an error on KILL %s', async (what) => {
+    await open();
+    const stream = database.snapshot(async (reader) => {
+      const [[id]] = (await reader.rows('SELECT CONNECTION_ID()')) as [[number]];
+      let seen = 0;
+      await reader.each(ENDLESS, () => {
+        if (++seen === 1000) void database.run(`KILL ${what} ${id}`);
+      });
+    });
+    await expect(stream).rejects.toThrow(/query of .*(?:interrupted|lost|killed)/i);
+    expect(await database.rows('SELECT 1')).toEqual([[1]]);
+  });
+
+  it.each(['destroy', 'end'] as const)(
+    'ends with an error when the socket is cut (%s)',
+    async (way) => {
+      await open();
+      const relay = await startRelay(sharedMariaDb().port);
+      const remote = await openDatabase(throughPort(sharedMariaDb().url('mysql'), relay.port));
+      let seen = 0;
+      const stream = remote.each(ENDLESS, () => {
+        if (++seen === 1000) relay.cut(way);
+      });
+      await expect(stream).rejects.toThrow(/query of .*(?:lost|closed|reset)/i);
+      expect(await remote.rows('SELECT 1')).toEqual([[1]]);
+      await remote.close();
+      await relay.stop();
+    },
+  );
+
+  it('ends with an error when nothing more comes', async () => {
+    await open();
+    const relay = await startRelay(sharedMariaDb().port);
+    const remote = await openDatabase(throughPort(sharedMariaDb().url('mysql'), relay.port), {
+      stallSeconds: 0.5,
+      connectSeconds: 2,
+    });
+    let seen = 0;
+    const stream = remote.each(ENDLESS, () => {
+      if (++seen === 1000) relay.hold();
+    });
+    await expect(stream).rejects.toThrow(/sent nothing for 0.5 s/);
+    await expect(remote.rows('SELECT 1')).rejects.toThrow(/does not answer/);
+    await remote.close();
+    await relay.stop();
+  });
+
+  it('takes a slow onRow for no stall', async () => {
+    await open({ stallSeconds: 1 });
+    let seen = 0;
+    const count = await database.each("SELECT REPEAT('x', 100) FROM seq_1_to_200000", () => {
+      if (++seen % 100_000 === 1) blockFor(1500);
+    });
+    expect(count).toBe(200_000);
+  });
+});
+
+describe('a server that goes away', () => {
+  let server: MariaDb;
+  beforeAll(async () => {
+    server = await startMariaDb();
+  });
+  afterAll(() => server.stop());
+
+  it('fails what is under way, then what follows, and is back after its return', async () => {
+    const database = await openDatabase(await server.createDatabase('catalogue'));
+    await fill(database, 10);
+    let seen = 0;
+    let killed: Promise<void> | undefined;
+    const stream = database.each('SELECT seq FROM seq_1_to_1000000000', () => {
+      if (++seen === 1000) killed = server.kill();
+    });
+    await expect(stream).rejects.toThrow(/query of catalogue on 127\.0\.0\.1:\d+: /);
+    await killed;
+    await expect(database.rows('SELECT 1')).rejects.toThrow(
+      `No database server listens at 127.0.0.1:${server.port}`,
+    );
+    await server.restart();
+    expect(await database.rows('SELECT COUNT(*) FROM t')).toEqual([[10]]);
+    await database.close();
+  });
+
+  it('is not opened while it is silent, and lets a database close', async () => {
+    const database = await openDatabase(server.url('mysql'), { stallSeconds: 0.5 });
+    server.freeze();
+    const opening = openDatabase(server.url('mysql'), { connectSeconds: 0.5 });
+    await expect(opening).rejects.toThrow(/does not answer/);
+    await expect(database.rows('SELECT 1')).rejects.toThrow(/sent nothing for 0.5 s/);
+    await database.close();
+    server.thaw();
+  });
+});
+
+describe('an address that is wrong', () => {
+  const refusal = async (url: string): Promise<string> => {
+    const error = await openDatabase(url).then(
+      async (database) => {
+        await database.close();
+        return new Error('it opened');
+      },
+      (cause: Error) => cause,
+    );
+    expect(error.message).not.toContain('\n');
+    return error.message;
+  };
+
+  it('is told by one line that names the value and never the password', async () => {
+    const right = new URL(sharedMariaDb().url('mysql'));
+    const change = (
+      part: 'username' | 'password' | 'hostname' | 'port' | 'pathname',
+      to: string,
+    ) => {
+      const wrong = new URL(right);
+      wrong[part] = to;
+      return refusal(wrong.href);
+    };
+    const messages = {
+      password: await change('password', 'tell-nobody'),
+      user: await change('username', 'stranger'),
+      database: await change('pathname', '/missing'),
+      host: await change('hostname', 'nowhere.invalid'),
+      port: await change('port', '1'),
+      parameter: await refusal(`${right.href}?pool=5`),
+      ssl: await refusal(`${right.href}?ssl=perhaps`),
+      encoding: await refusal('mysql://me:tell%nobody@localhost/catalogue'),
+      nameless: await refusal('mysql://me:tell-nobody@localhost'),
+      scheme: await refusal('postgres://me:tell-nobody@localhost/catalogue'),
+      text: await refusal('tell-nobody'),
+    };
+    expect(messages.password).toMatch(/refuses the user "catalogue" or its password/);
+    expect(messages.user).toMatch(/refuses the user "stranger"/);
+    expect(messages.database).toMatch(/no database "missing" at 127\.0\.0\.1:\d+/);
+    expect(messages.host).toMatch(/nowhere\.invalid:\d+, cannot be found/);
+    expect(messages.port).toMatch(/No database server listens at 127\.0\.0\.1:1/);
+    expect(messages.parameter).toMatch(/parameter "pool"/);
+    expect(messages.ssl).toMatch(/not "perhaps"/);
+    expect(messages.encoding).toMatch(/password .* not percent-encoded/);
+    expect(messages.nameless).toMatch(/no database name/);
+    expect(messages.scheme).toMatch(/"postgres:"/);
+    expect(messages.text).toMatch(/no scheme/);
+    const secrets = [
+      right.password,
+      decodeURIComponent(right.password),
+      'tell-nobody',
+      'tell%nobody',
+    ];
+    for (const message of Object.values(messages)) {
+      for (const secret of secrets) expect(message).not.toContain(secret);
+    }
+  });
+
+  it('of a SQLite file names the path, and makes no file', async () => {
+    const folder = makeFolder();
+    const text = join(folder, 'text');
+    writeFileSync(
+      text,
+      'This is no database, though it is long enough to be looked at. '.repeat(20),
+    );
+    const missing = join(folder, 'missing.db');
+    expect(await refusal(`sqlite:${missing}`)).toContain(`no database file ${missing}`);
+    expect(await refusal(`sqlite:${missing}`)).toContain(`no database file ${missing}`);
+    expect(await refusal(`sqlite:${folder}`)).toContain(`${folder} is not a file`);
+    expect(await refusal(`sqlite:${text}`)).toContain(`${text} cannot be used`);
+    expect(await refusal('sqlite::memory:')).toContain('names no file');
+  });
+
+  it('may name a socket, user and password being percent-encoded', async () => {
+    const { socketPath } = sharedMariaDb();
+    const database = await openDatabase(`${sharedMariaDb().url('mysql')}?socketPath=${socketPath}`);
+    expect(await database.rows('SELECT 1')).toEqual([[1]]);
+    await database.close();
+  });
+});
+
+/** Rows 0 to `count - 1`, each with its number as text. */
+async function fill(database: Database, count: number): Promise<void> {
+  await database.run('CREATE TABLE t (id INT PRIMARY KEY, text VARCHAR(100))');
+  await database.transaction(async ({ run }) => {
+    for (let first = 0; first < count; first += 1000) {
+      const values = Array.from({ length: Math.min(1000, count - first) }, (_, i) => first + i);
+      await run(`INSERT INTO t VALUES ${values.map((id) => `(${id}, '${id}')`).join(',')}`);
+    }
+  });
+}
+
+function blockFor(milliseconds: number): void {
+  const end = performance.now() + milliseconds;
+  while (performance.now() < end);
+}
+
+function throughPort(url: string, port: number): string {
+  const address = new URL(url);
+  address.port = String(port);
+  return address.href;
+}
+
+/** Passes bytes on to a port, until it is told to cut every connection or to hold all bytes back. */
+async function startRelay(target: number) {
+  const sockets = new Set<Socket>();
+  let isHolding = false;
+  const relay: Server = createServer({ allowHalfOpen: false }, (near) => {
+    sockets.add(near);
+    near.on('error', () => {});
+    if (isHolding) return;
+    const far = connect(target, '127.0.0.1');
+    sockets.add(far);
+    far.on('error', () => near.destroy());
+    near.pipe(far).pipe(near);
+  });
+  await new Promise<void>((resolve) => relay.listen(0, '127.0.0.1', resolve));
+  return {
+    port: (relay.address() as { port: number }).port,
+    cut(way: 'destroy' | 'end') {
+      for (const socket of sockets) {
+        socket.unpipe();
+        socket[way]();
+      }
+      sockets.clear();
+    },
+    hold() {
+      isHolding = true;
+      for (const socket of sockets) {
+        socket.unpipe();
+        socket.pause();
+      }
+    },
+    async stop() {
+      const closed = new Promise((resolve) => relay.close(resolve));
+      for (const socket of sockets) socket.destroy();
+      await closed;
+    },
+  };
+}

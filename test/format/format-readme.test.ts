@@ -1,0 +1,369 @@
+/**
+ * Holds `format/README.md` to the code: its tables to a really generated folder, its numbers to
+ * the constants, and its worked example to what a shell makes of it.
+ */
+import { spawnSync } from 'node:child_process';
+import { hash } from 'node:crypto';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { LARGEST_HOLD_FILE, LONGEST_REASON } from '../../format/hold-file.ts';
+import { type Column, openColumns } from '../../format/index/columns.ts';
+import { slugHash } from '../../format/index/record-index.ts';
+import { LONGEST_QUERY, wordsOf } from '../../format/index/words.ts';
+import { LARGEST_KEYS_FILE } from '../../format/keys-file.ts';
+import {
+  COVER_INDEX,
+  CURRENT,
+  FIXED_FILES,
+  FORMAT_VERSION,
+  GAME_INDEX,
+  HOLD_FILE,
+  isGenerationId,
+  isSlug,
+  MANIFEST,
+  SEARCH_INDEX,
+  UNFINISHED_PREFIX,
+} from '../../format/layout.ts';
+import { LARGEST_MANIFEST } from '../../format/manifest.ts';
+import {
+  EMPTY_PACK,
+  listHead,
+  listTail,
+  PACK_HEAD,
+  PACK_TAIL,
+  pageTail,
+  RECORD_SEPARATOR,
+} from '../../format/pack.ts';
+import { KEPT_GENERATIONS } from '../../store/generations/generations.ts';
+import { fixtureCatalogue, makeFixture } from '../catalogue/fixture.ts';
+import { makeSampleSnapshots, makeSqlite } from '../catalogue/snapshots.ts';
+import { generate, makeFolder, ROOT, runProgram } from '../support/product.ts';
+
+const readme = readFileSync(path.join(ROOT, 'format/README.md'), 'utf8');
+
+/** The tables of the README below a heading, each as rows of cells without the header. */
+function tablesOf(heading: string): string[][][] {
+  const start = readme.indexOf(`\n${heading}\n`);
+  if (start < 0) throw new Error(`format/README.md has no heading "${heading}".`);
+  const section = readme.slice(start + heading.length + 2).split(/^#/m, 1)[0];
+  return [...section.matchAll(/(?:^\|.*\n)+/gm)].map(([table]) => {
+    const rows = table.trimEnd().split('\n').slice(2);
+    return rows.map((row) =>
+      row
+        .slice(1, -1)
+        .split('|')
+        .map((cell) => cell.trim()),
+    );
+  });
+}
+
+const codesOf = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, code]) => code as string);
+const namesOf = (rows: string[][] = []) => rows.flatMap(([first]) => codesOf(first));
+
+/** The members of a JSON value by their paths: "a", "a.b", "a[].b". */
+function membersOf(value: unknown, prefix = ''): string[] {
+  if (Array.isArray(value)) return [...new Set(value.flatMap((one) => membersOf(one, prefix)))];
+  if (typeof value !== 'object' || value === null) return [prefix];
+  return Object.entries(value).flatMap(([name, member]) => {
+    const at = prefix === '' ? name : `${prefix}.${name}`;
+    if (!Array.isArray(member)) return membersOf(member, at);
+    return typeof member[0] === 'object' ? membersOf(member, `${at}[]`) : [at];
+  });
+}
+
+let dir: string;
+let generation: string;
+const read = (name: string) => readFileSync(path.join(generation, name), 'utf8');
+const bytesOf = (name: string) => new Uint8Array(readFileSync(path.join(generation, name)));
+
+beforeAll(async () => {
+  dir = path.join(makeFolder(), 'snapshots');
+  await makeFixture(dir);
+  generation = path.join(dir, CURRENT);
+});
+
+/** The report of a run and that of its generation, both with a row left out and a warning. */
+async function makeReports() {
+  const catalogue = fixtureCatalogue();
+  const odd = [509, 11, null, null, 'approved', '0000-00-00 00:00:00'];
+  const snapshotsDir = path.join(makeFolder(), 'snapshots');
+  const url = await makeSqlite({ ...catalogue, covers: [...catalogue.covers, odd] });
+  await generate(url, snapshotsDir);
+  return ['report.json', `${CURRENT}/report.json`].map((name) =>
+    JSON.parse(readFileSync(path.join(snapshotsDir, name), 'utf8')),
+  );
+}
+
+describe('its tables name', () => {
+  test('everything in a snapshots folder and in a generation, and nothing else', () => {
+    const [folder, files] = tablesOf('## The snapshots folder').map(namesOf);
+    expect(folder).toEqual([
+      'current',
+      'generations/<id>/',
+      'keys.json',
+      'status.json',
+      'report.json',
+      'hold.json',
+      'lock',
+      'lock.holder',
+      'proxy/key-usage-<PORT>.json',
+      'proxy/limit-windows-<PORT>.bin',
+    ]);
+    const packs = files?.filter((name) => name.includes('<platform slug>'));
+    expect(packs).toEqual(['games/<platform slug>.json', 'covers/<platform slug>.json']);
+    const fixed = files?.filter((name) => !packs?.includes(name));
+    expect(fixed?.toSorted()).toEqual([MANIFEST, ...FIXED_FILES].toSorted());
+    const found = readdirSync(generation, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => path.relative(generation, path.join(entry.parentPath, entry.name)))
+      .map((name) => name.replace(/^(games|covers)\/[^/]+\.json$/, '$1/<platform slug>.json'));
+    expect([...new Set(found)].toSorted()).toEqual(files?.toSorted());
+  });
+
+  test('every entry of a folder that a run has just written', async () => {
+    const sample = path.dirname(await makeSampleSnapshots());
+    const names = readdirSync(path.join(sample, 'snapshots'));
+    const [folder] = tablesOf('## The snapshots folder').map(namesOf);
+    const known = folder?.map((name) => name.split('/')[0]);
+    expect(names.filter((name) => !known?.includes(name))).toEqual([]);
+    expect(names).toContain('lock.holder');
+  });
+
+  test('every member of a manifest, in order', async () => {
+    const [members] = tablesOf('## `manifest.json`');
+    // The fixture lacks the optional members, which speak of Node.
+    const file = path.join(await makeSampleSnapshots(), CURRENT, MANIFEST);
+    const sample = JSON.parse(readFileSync(file, 'utf8'));
+    expect(namesOf(members)).toEqual(membersOf(sample));
+    const required = members?.filter(([, type]) => type !== 'string, optional');
+    expect(namesOf(required)).toEqual(membersOf(JSON.parse(read(MANIFEST))));
+  });
+
+  test('every member of the index of platforms, in order', () => {
+    const [members] = tablesOf('## `index/platforms.json`');
+    expect(namesOf(members)).toEqual(membersOf(JSON.parse(read('index/platforms.json'))));
+  });
+
+  test('every member of report, keys and status, in order', async () => {
+    const [rows = []] = tablesOf('## `report.json`, `keys.json`, `status.json`');
+    const named: Record<string, string[]> = {};
+    let file = '';
+    for (const [first, member] of rows) {
+      file = codesOf(first)[0] ?? file;
+      named[file] = [...(named[file] ?? []), ...codesOf(member)];
+    }
+    const [ofRun = [], ofGeneration] = (await makeReports()).map((report) => {
+      // The reasons are members too, but by any text.
+      const tables = Object.values(report.tables).map((table) =>
+        Object.keys(table as object).map((name) => `tables.<table>.${name}`),
+      );
+      for (const members of tables) expect(members).toEqual(tables[0]);
+      return membersOf({ ...report, tables: 0 }).flatMap((name) =>
+        name === 'tables' ? (tables[0] ?? []) : [name],
+      );
+    });
+    expect(ofRun.slice(0, 3)).toEqual(['finished_at', 'outcome', 'error']);
+    expect(ofGeneration).toEqual(ofRun.slice(3));
+    const json = (name: string) => JSON.parse(readFileSync(path.join(dir, name), 'utf8'));
+    expect(named).toEqual({
+      'report.json': ofRun,
+      'keys.json': membersOf(json('keys.json')),
+      'status.json': membersOf(json('status.json')),
+    });
+  });
+
+  test('every member of a hold, in order', async () => {
+    const { code } = await runProgram('commands/snapshot.ts', ['hold'], { SNAPSHOTS_DIR: dir });
+    expect(code).toBe(0);
+    const file = path.join(dir, HOLD_FILE);
+    const [members] = tablesOf('## `hold.json`');
+    expect(namesOf(members)).toEqual(membersOf(JSON.parse(readFileSync(file, 'utf8'))));
+    rmSync(file);
+  });
+});
+
+describe('its columns are', () => {
+  const TYPES: [string, new (length: number) => Column][] = [
+    ['u8', Uint8Array],
+    ['u16', Uint16Array],
+    ['u32', Uint32Array],
+    ['i32', Int32Array],
+    ['f64', Float64Array],
+  ];
+
+  /** Names, types and lengths as the file has them. */
+  function columnsOf(file: string): [string, string, number][] {
+    return Object.entries(openColumns(bytesOf(file), file)).map(([name, column]) => {
+      const type = TYPES.find(([, Type]) => column instanceof Type)?.[0] ?? '';
+      return [name, type, column.length];
+    });
+  }
+
+  /** The same of a table; counts by their letters. A length that is not said is the file's own. */
+  function columnsSaid(
+    rows: string[][] = [],
+    file: string,
+    counts: Record<string, number>,
+  ): [string, string, number][] {
+    const own = new Map(columnsOf(file).map(([name, , length]) => [name, length]));
+    return rows.map(([name, type, entries = '']) => {
+      const column = codesOf(name)[0];
+      const parts = /^(?:(\d) )?([A-Z])(?: \+ (\d))?$/.exec(entries);
+      const length =
+        parts === null
+          ? (own.get(column) as number)
+          : Number(parts[1] ?? 1) * counts[parts[2]] + Number(parts[3] ?? 0);
+      return [column, codesOf(type)[0], length];
+    });
+  }
+
+  test.each([GAME_INDEX, COVER_INDEX])('those of %s, in order, type and length', (file) => {
+    const { counts } = JSON.parse(read(MANIFEST));
+    const [rows] = tablesOf(`### \`${file}\``);
+    const said = columnsSaid(rows, file, { G: counts.games, C: counts.covers });
+    expect(said).toEqual(columnsOf(file));
+    if (file === COVER_INDEX) return;
+    // The one length that is no sum.
+    expect(rows?.at(-1)?.[2]).toBe('2 to the power ⌈log₂ 2·max(G, 1)⌉');
+    expect(said.at(-1)).toEqual(['slots', 'u32', 2 ** Math.ceil(Math.log2(2 * counts.games))]);
+  });
+
+  test(`those of ${SEARCH_INDEX}, in order, type and length`, () => {
+    const [lists, rows = []] = tablesOf(`### \`${SEARCH_INDEX}\``);
+    const ofLists = rows.filter(([name]) => name?.includes('L.'));
+    const others = rows.filter(([name]) => !name?.includes('L.'));
+    const found = openColumns(bytesOf(SEARCH_INDEX), SEARCH_INDEX);
+    const { counts } = JSON.parse(read(MANIFEST));
+    const said = namesOf(lists).flatMap((list) => {
+      const named = ofLists.map(([name = '', ...rest]) => [
+        name.replace('L.', `${list}.`),
+        ...rest,
+      ]);
+      const texts = found[`${list}.textStart`].length - 1;
+      return columnsSaid(named, SEARCH_INDEX, { T: texts });
+    });
+    const years = (found.years as Column).length;
+    said.push(...columnsSaid(others, SEARCH_INDEX, { G: counts.games, Y: years }));
+    expect(said).toEqual(columnsOf(SEARCH_INDEX));
+  });
+
+  test('in the container that it draws', () => {
+    const bytes = Buffer.from(bytesOf(GAME_INDEX));
+    const [rows = []] = tablesOf('## Columns: the container of `.bin` files');
+    expect(rows.map(([at]) => at)).toEqual(['0', '8', '12', '16', '`start`']);
+    expect(bytes.toString('latin1', 0, 8)).toBe(codesOf(rows[0]?.[2])[0]);
+    expect(bytes.readUInt32LE(8)).toBe(FORMAT_VERSION);
+    const directory = JSON.parse(bytes.toString('utf8', 16, 16 + bytes.readUInt32LE(12)));
+    for (const { start } of Object.values(directory) as { start: number }[]) {
+      expect(start % 8).toBe(0);
+    }
+  });
+});
+
+describe('its numbers are the code’s', () => {
+  test('the format version', () => {
+    expect(readme).toMatch(new RegExp(`^# The snapshot format, version ${FORMAT_VERSION}\n`));
+    expect(readme).toContain(`everything in the generation: ${FORMAT_VERSION} |`);
+    expect(JSON.parse(read(MANIFEST)).format_version).toBe(FORMAT_VERSION);
+    expect(readme).toContain(
+      `version of this file alone: ${JSON.parse(readFileSync(path.join(dir, 'keys.json'), 'utf8')).version} |`,
+    );
+  });
+
+  test('the limits and counts', () => {
+    expect(LARGEST_MANIFEST).toBe(LARGEST_KEYS_FILE);
+    expect(readme).toContain(`\`keys.json\`: ${LARGEST_MANIFEST / 2 ** 20} MiB each`);
+    expect(readme).toContain(`larger than ${LARGEST_HOLD_FILE / 2 ** 10} KiB`);
+    expect(readme).toContain(`at most ${LONGEST_REASON} characters`);
+    expect(readme).toContain(`remove all but the last ${KEPT_GENERATIONS} and the current one`);
+    expect(readme).toContain(`cut to ${LONGEST_QUERY} characters`);
+    expect(readme).toContain(`Names that begin with \`${UNFINISHED_PREFIX}\``);
+    expect(readme).toContain('1 to 191 of `A–Z a–z 0–9 . _ ~ -`');
+    expect([isSlug('x'.repeat(191)), isSlug('x'.repeat(192)), isSlug('.x')]).toEqual([
+      true,
+      false,
+      false,
+    ]);
+  });
+
+  test('the shape of an id and the content hash that it ends in', () => {
+    const manifest = JSON.parse(read(MANIFEST));
+    const [, pattern = ''] = /It matches `([^`]+)`/.exec(readme) ?? [];
+    for (const id of [manifest.id, '00001-0123456789ab', `${'1'.repeat(15)}-0123456789ab`, '..']) {
+      expect(new RegExp(pattern).test(id), id).toBe(isGenerationId(id));
+    }
+    const [, array = ''] = /^ {4}\[(format_version, .*)\]$/m.exec(readme) ?? [];
+    const content = JSON.stringify(array.split(', ').map((name) => manifest[name]));
+    expect(manifest.id).toBe(`000001-${hash('sha256', content).slice(0, 12)}`);
+  });
+
+  test('what stands between records', () => {
+    const lines = (text: string) => text.replaceAll('\n', '␊');
+    const [rows = []] = tablesOf('## Records and packs');
+    expect(rows.map(([, bytes]) => codesOf(bytes))).toEqual([
+      [PACK_HEAD, RECORD_SEPARATOR, PACK_TAIL, EMPTY_PACK].map(lines),
+      [listHead(1), RECORD_SEPARATOR, listTail(1), listHead(0) + listTail(0)].map(lines),
+      [pageTail(1, 1, 50, 123), ']', '␊]'].map(lines),
+    ]);
+    expect(pageTail(0, 9, 50, 123)).toMatch(/^\],"page":9/);
+  });
+
+  test('the hash of paths', () => {
+    const said = [...readme.matchAll(/`slugHash\((\d+), "(.+?)"\)` is (\d+)/g)];
+    expect(said).toHaveLength(2);
+    for (const [, platform, slug = '', value] of said) {
+      expect(slugHash(Number(platform), slug)).toBe(Number(value));
+    }
+  });
+
+  test('what becomes of letters, apostrophes and signs in words', () => {
+    const [, from = '', to = ''] = /`((?:\S ){10}\S)` to `([^`]+)`/.exec(readme) ?? [];
+    const letters = from.split(' ').map((letter) => wordsOf(`x${letter}y`)[0]?.slice(1, -1));
+    expect(letters).toEqual(to.split(' '));
+    const [, apostrophes = ''] = /apostrophes \(`` (.+?) ``\)/.exec(readme) ?? [];
+    expect(apostrophes).toHaveLength(10);
+    for (const sign of `${apostrophes}™℠`) expect(wordsOf(`a${sign}b`), sign).toEqual(['ab']);
+    for (const sign of '¼¾⅐⅞↉') expect(wordsOf(`a${sign}b`)[0], sign).toBe('a');
+  });
+});
+
+describe('its worked example', () => {
+  const example = readme.slice(readme.indexOf('\n## Reading one game by hand\n'));
+  const blocks = [...example.matchAll(/^```(sh|text)\n(.*?)^```$/gms)];
+  const textOf = (kind: string) =>
+    blocks.filter(([, found]) => found === kind).map(([, , text]) => text as string);
+
+  function runExample(folder: string): string[] {
+    const script = textOf('sh')
+      .join("printf '\\f'\n")
+      .replace(/^cd \S+/, `cd '${folder}'`);
+    const { status, stdout, stderr } = spawnSync('sh', ['-eu', '-c', script], {
+      cwd: ROOT,
+      encoding: 'utf8',
+    });
+    expect([status, stderr]).toEqual([0, '']);
+    return stdout.split('\f');
+  }
+
+  test('prints what it says, in the folder that it names', () => {
+    expect(textOf('sh')).toHaveLength(3);
+    const [, folder = ''] = /^cd (\S+)/.exec(textOf('sh')[0]) ?? [];
+    expect(runExample(folder)).toEqual(textOf('text'));
+  });
+
+  test('finds the record of another catalogue, and its hash', async () => {
+    const sample = await makeSampleSnapshots();
+    const target = '/games/snes/chrono-trigger';
+    expect(example).toContain(`\`${target}\``);
+    const shown = await runProgram('commands/snapshot.ts', ['show', target], {
+      SNAPSHOTS_DIR: sample,
+    });
+    const found = runExample(path.join(sample, CURRENT)).at(-1)?.trimEnd().split('\n') ?? [];
+    expect(found[0]).toBe(shown.stdout);
+    expect(JSON.parse(found[0]).title).toBe('Chrono Trigger');
+    const [, taken = '', stored = ''] = found;
+    expect(stored.replaceAll(' ', '')).toBe(taken);
+    expect(hash('sha256', shown.stdout).slice(0, 16)).toBe(taken);
+  });
+});

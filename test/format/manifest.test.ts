@@ -1,0 +1,169 @@
+/** The manifest holds to its own contract, and no name in it leaves the generation's folder. */
+import { describe, expect, test } from 'vitest';
+import * as layout from '../../format/layout.ts';
+import {
+  COLLATION_VERSIONS,
+  contentHash,
+  encodeManifest,
+  findOtherCollation,
+  makeManifest,
+  parseManifest,
+} from '../../format/manifest.ts';
+
+const sha256 = 'ab'.repeat(32);
+const packs = [layout.gamesPack('snes'), layout.coversPack('~x_1.b-')];
+const content = {
+  latest_cover_at: '2026-11-20T14:03:00Z',
+  counts: { platforms: 1, games: 2, covers: 3, cover_files: 4, left_out: 0 },
+  settings: { site_url: 'https://a.org', site_language: 'en', files_url: 'https://a.org/f' },
+  minisearch_options: sha256,
+  files: [...layout.FIXED_FILES, ...packs].map((path) => ({ path, size: path.length, sha256 })),
+};
+const manifest = makeManifest(content, 7);
+
+/** The text of the manifest with a change, and with the id that fits it. */
+function change(members: object): string {
+  const changed = { ...manifest, ...members };
+  const id = layout.generationId(changed.sequence, contentHash(changed));
+  return JSON.stringify({ ...changed, id });
+}
+
+function expectRefused(text: string, fault: string): void {
+  expect(() => parseManifest(text), text).toThrow(`manifest.json is damaged: ${fault}`);
+}
+
+test('a manifest is read as it was made, whatever the order of its files', () => {
+  expect(parseManifest(encodeManifest(manifest))).toEqual(manifest);
+  expect(makeManifest({ ...content, files: [...content.files].reverse() }, 7)).toEqual(manifest);
+  expect(manifest.files.map(({ path }) => path)).toEqual(
+    content.files.map(({ path }) => path).toSorted(),
+  );
+  const withoutCovers = makeManifest({ ...content, latest_cover_at: null }, 1);
+  expect(parseManifest(encodeManifest(withoutCovers))).toEqual(withoutCovers);
+});
+
+test('everything but the sequence shapes the hash, and its beginning stands in the id', () => {
+  const hash = contentHash(content);
+  expect(manifest.id).toBe(`000007-${hash.slice(0, 12)}`);
+  expect(contentHash(makeManifest(content, 8))).toBe(hash);
+  const others = [
+    { ...content, latest_cover_at: null },
+    { ...content, counts: { ...content.counts, left_out: 1 } },
+    { ...content, settings: { ...content.settings, site_language: 'fr' } },
+    { ...content, minisearch_options: 'cd'.repeat(32) },
+    { ...content, files: content.files.slice(1) },
+    { ...content, files: content.files.map((file) => ({ ...file, size: file.size + 1 })) },
+  ];
+  expect(new Set([hash, ...others.map(contentHash)]).size).toBe(others.length + 1);
+});
+
+describe('the versions of the collation', () => {
+  const versions = { icu_version: '1.2', unicode_version: '3.4' };
+  const dated = makeManifest({ ...content, ...versions }, 7);
+
+  test('are kept, and are no part of the hash, so that older manifests stay readable', () => {
+    expect(parseManifest(encodeManifest(dated))).toEqual({ ...manifest, ...versions });
+    expect(dated.id).toBe(manifest.id);
+    expect(Object.keys(manifest)).not.toContain('icu_version');
+  });
+
+  test('are compared with those of this Node where the manifest has them', () => {
+    const { icu, unicode } = process.versions;
+    const own = { icu_version: icu as string, unicode_version: unicode as string };
+    expect(COLLATION_VERSIONS).toEqual(own);
+    expect(findOtherCollation(manifest)).toBeUndefined();
+    expect(findOtherCollation({ ...content, ...own })).toBeUndefined();
+    for (const other of [versions, { ...own, icu_version: '1.2' }, { unicode_version: '3.4' }]) {
+      expect(findOtherCollation({ ...content, ...other })).toContain(`this Node has ICU ${icu}`);
+    }
+  });
+
+  test.each(Object.keys(versions))('%s is refused where it is not a string', (name) => {
+    for (const value of [null, 1, true, {}, []]) {
+      expectRefused(JSON.stringify({ ...manifest, [name]: value }), `"${name}" is not a string`);
+    }
+  });
+});
+
+describe('a manifest is refused', () => {
+  test('that is cut short anywhere, or is no object', () => {
+    const text = encodeManifest(manifest).trimEnd();
+    for (let end = 0; end < text.length; end++) {
+      expectRefused(text.slice(0, end), 'it is not JSON.');
+    }
+    for (const other of ['null', '[]', '1', '"x"']) expectRefused(other, 'it is not an object.');
+  });
+
+  test.each([2, 0, '1', null, undefined])('of format version %j, naming both', (version) => {
+    const other = JSON.stringify({ ...manifest, format_version: version });
+    expect(() => parseManifest(other)).toThrow(
+      `manifest.json has format version ${JSON.stringify(version)}; this program reads version 1. ` +
+        'Generate again with this program, or serve with the one that wrote it.',
+    );
+  });
+
+  test.each(Object.keys(manifest).filter((name) => name !== 'format_version'))(
+    'without %s, or with one of another type',
+    (name) => {
+      for (const value of [undefined, true, -1, 1.5, [1], {}]) {
+        expectRefused(JSON.stringify({ ...manifest, [name]: value }), `"${name}`);
+      }
+    },
+  );
+
+  test('with a wrong count or setting', () => {
+    for (const group of ['counts', 'settings'] as const) {
+      for (const name of Object.keys(manifest[group])) {
+        for (const value of [-1, 0.5, null, undefined, {}, group === 'counts' ? '1' : 1]) {
+          const text = change({ [group]: { ...manifest[group], [name]: value } });
+          expectRefused(text, `"${group}.${name}" is not a`);
+        }
+      }
+    }
+  });
+
+  test('whose content is not the one that its id was made for', () => {
+    expectRefused(JSON.stringify({ ...manifest, sequence: 8 }), '"id" does not fit the content');
+    const counts = { ...manifest.counts, games: 3 };
+    expectRefused(JSON.stringify({ ...manifest, counts }), '"id" does not fit the content');
+    expect(parseManifest(change({ sequence: 8, counts })).counts).toEqual(counts);
+    for (const id of ['', '../x', manifest.id.slice(1), `${manifest.id}0`]) {
+      expectRefused(JSON.stringify({ ...manifest, id }), '"id" is not an id of a generation');
+    }
+    const fixed = [layout.PLATFORMS, layout.STATS];
+    expectRefused(
+      change({ files: manifest.files.filter(({ path }) => !fixed.includes(path)) }),
+      '"files" does not hold platforms.json, stats.json.',
+    );
+  });
+
+  const file = { path: 'games/nes.json', size: 1, sha256 };
+  test.each([
+    ...['', '.', '..', '../x', '/etc/passwd', 'games/../../x', 'games/', 'games//x', 'games/.x'],
+    ...['games\\x', 'games/x\n', 'games/x\0', 'games/a/b', './x', '%2e%2e/x', 'index/..', 'é'],
+    ...['C:x', 'x/y', 'x y'],
+    ...[null, 1, ['a'], `games/${'a'.repeat(201)}`],
+  ])('that names the file %j', (path) => {
+    const text = change({ files: [...manifest.files, { ...file, path }] });
+    expectRefused(text, '"files" holds {');
+  });
+
+  test('with a file twice, or one that is none', () => {
+    const twice = manifest.files[3];
+    expectRefused(
+      change({ files: [...manifest.files, twice] }),
+      `"files" holds ${twice?.path} twice`,
+    );
+    const hashes = [
+      ...[sha256.slice(1), `x${sha256}`, `${sha256}0`, sha256.toUpperCase(), [sha256], null],
+    ].map((sha256) => ({ sha256 }));
+    for (const wrong of [{ size: -1 }, { size: '1' }, { size: 0.5 }, ...hashes]) {
+      expectRefused(
+        change({ files: [...manifest.files, { ...file, ...wrong }] }),
+        '"files" holds {',
+      );
+    }
+    expectRefused(JSON.stringify({ ...manifest, files: [null] }), '"files" holds null');
+    expect(parseManifest(change({ files: [...manifest.files, file] })).files).toContainEqual(file);
+  });
+});

@@ -1,0 +1,72 @@
+/**
+ * A generation whose titles were put in order by another collation than this Node has: it is served,
+ * the proxy and `snapshot verify` warn, and the next run names the collation that holds now.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { CURRENT, MANIFEST } from '../../format/layout.ts';
+import { encodeManifest, parseManifest } from '../../format/manifest.ts';
+import { currentId } from '../../store/generations/generations.ts';
+import { sampleCatalogue } from '../catalogue/sample.ts';
+import { makeSqlite } from '../catalogue/snapshots.ts';
+import {
+  generate,
+  makeFolder,
+  runProgram,
+  send,
+  startProxy,
+  testKey,
+  until,
+  writeKeys,
+} from '../support/product.ts';
+
+test('another ICU is warned of by the proxy and by verify until a run publishes again', async () => {
+  const url = await makeSqlite(sampleCatalogue());
+  const dir = path.join(makeFolder(), 'snapshots');
+  await generate(url, dir);
+  const file = () => path.join(dir, CURRENT, MANIFEST);
+  const read = () => parseManifest(readFileSync(file(), 'utf8'));
+  const { icu, unicode } = process.versions;
+  expect(read()).toMatchObject({ icu_version: icu, unicode_version: unicode });
+  const warning =
+    `Titles were put in order with ICU 1.2 (Unicode ${unicode}), and this Node has ICU ${icu} (Unicode ${unicode}): ` +
+    'run the generator and the proxy on the same Node, and generate again.';
+  const verify = async () => {
+    const { code, stderr } = await runProgram('commands/snapshot.ts', ['verify'], {
+      SNAPSHOTS_DIR: dir,
+    });
+    return [code, stderr];
+  };
+  expect(await verify()).toEqual([0, '']);
+
+  const first = currentId(dir) as string;
+  writeFileSync(file(), encodeManifest({ ...read(), icu_version: '1.2' }));
+  expect(await verify()).toEqual([0, `Warning: ${warning}\n`]);
+  const key = testKey(1);
+  writeKeys(dir, [key]);
+  const proxy = await startProxy(dir);
+  const served = () => send(`${proxy.url}/api/v1/stats`, { headers: { 'x-api-key': key.key } });
+  expect((await served()).headers['x-snapshot']).toBe(first);
+  const warnings = () =>
+    proxy
+      .log()
+      .split('\n')
+      .filter((line) => line.includes(warning));
+  expect(warnings().map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({ level: 40, snapshot: first, msg: warning }),
+  ]);
+
+  // The same rows: nothing differs but the collation that the manifest names.
+  await generate(url, dir);
+  const second = currentId(dir) as string;
+  expect(second).toBe(first.replace('000001', '000002'));
+  expect(read().icu_version).toBe(icu);
+  writeKeys(dir, [key]);
+  await until(async () => (await served()).headers['x-snapshot'] === second);
+  expect(warnings()).toHaveLength(1);
+  expect(await verify()).toEqual([0, '']);
+  await generate(url, dir);
+  expect(currentId(dir)).toBe(second);
+  await proxy.stop();
+});

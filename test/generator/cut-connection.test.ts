@@ -1,0 +1,233 @@
+/**
+ * No torn or cut export: the connection to the database is cut at any byte, its query killed, a
+ * table altered in mid-read. A run that ends well has published every row, a run that does not has
+ * published nothing and said why, and none hangs.
+ */
+import { readdirSync, rmSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Database } from '../../database/database.ts';
+import { openDatabase } from '../../database/open.ts';
+import { CATALOGUE_TABLES } from '../../database/schema.ts';
+import { currentId, idsOnDisk } from '../../store/generations/generations.ts';
+import { loadCatalogue } from '../catalogue/load.ts';
+import { makeRandom, type Random } from '../catalogue/random.ts';
+import { seededCatalogue } from '../catalogue/seeded.ts';
+import { makeDatabase, sharedMariaDb } from '../support/databases.ts';
+import { type Finished, generate } from '../support/product.ts';
+import { rounds, sayFigure } from '../support/rounds.ts';
+import { type Cut, startTcpProxy, type TcpProxy } from '../support/servers/tcp-proxy.ts';
+import {
+  expectCurrentVerifies,
+  expectNoDebris,
+  expectOneClearLine,
+  finishInTime,
+  newSnapshots,
+  startGenerator,
+} from '../support/wholeness.ts';
+
+interface Source {
+  readonly url: string;
+  /** The id of the first generation of the whole catalogue. */
+  readonly wholeId: string;
+  /** How many bytes a whole run exchanges with the server. */
+  readonly bytes: number;
+}
+
+/** Through the proxy; a server that says nothing is given up after a second. */
+function urlThrough(url: string, { port }: TcpProxy): string {
+  const through = new URL(url);
+  through.port = String(port);
+  return `${through.href}?timeout=1`;
+}
+
+/** @param descriptions how long each is, beyond what servers and sockets buffer in all */
+async function makeSource(games: number, descriptions?: number): Promise<Source> {
+  const url = await makeDatabase('mysql');
+  const database = await openDatabase(url);
+  await loadCatalogue(database, seededCatalogue({ games, seed: 12, platforms: 8 }));
+  if (descriptions !== undefined) {
+    await database.run("UPDATE games SET description = REPEAT('x', ?)", [descriptions]);
+  }
+  await database.close();
+  const proxy = await startTcpProxy(sharedMariaDb().port);
+  const dir = newSnapshots();
+  await generate(urlThrough(url, proxy), dir);
+  await proxy.stop();
+  return { url, wholeId: currentId(dir) as string, bytes: proxy.bytes() };
+}
+
+/**
+ * Runs the generator into an empty folder and holds the line at a byte for `meddle`.
+ * @returns whether it published, and what it said when it did not end well
+ */
+async function runWith(
+  { url, wholeId }: Source,
+  limit: number,
+  meddle: (proxy: TcpProxy) => Promise<void> | void,
+): Promise<{ ended: Finished; isPublished: boolean; fault: string; seconds: number }> {
+  const proxy = await startTcpProxy(sharedMariaDb().port, limit);
+  const dir = newSnapshots();
+  const began = performance.now();
+  const child = startGenerator(urlThrough(url, proxy), dir);
+  const [ended] = await Promise.all([
+    finishInTime(child),
+    Promise.race([
+      proxy.reached.then(() => meddle(proxy)),
+      new Promise((resolve) => child.once('exit', resolve)),
+    ]),
+  ]);
+  await proxy.stop();
+  const seconds = (performance.now() - began) / 1000;
+  const isPublished = currentId(dir) !== undefined;
+  // Anything but the whole catalogue would have another id.
+  expect(idsOnDisk(dir), ended.stderr).toEqual(isPublished ? [wholeId] : []);
+  if (isPublished) await expectCurrentVerifies(dir);
+  if (readdirSync(dir).includes('generations')) expectNoDebris(dir);
+  let fault = '';
+  if (ended.code === 0) expect(isPublished).toBe(true);
+  else {
+    fault = expectOneClearLine(ended);
+    expect(fault.length, fault).toBeGreaterThan(30);
+  }
+  rmSync(dir, { recursive: true });
+  return { ended, isPublished, fault, seconds };
+}
+
+/** Any byte of a run, and often one of the first, where sessions begin, or of the last. */
+function pickByte(random: Random, bytes: number): number {
+  const share = random.next();
+  if (share < 0.25) return 1 + random.below(6_000);
+  if (share < 0.35) return bytes - random.below(1_000);
+  return 1 + random.below(bytes);
+}
+
+const CUTS = rounds(8, 200);
+
+test(`${CUTS} cuts at random bytes: nothing partial is published, nothing hangs, each says why`, {
+  timeout: 3_600_000,
+}, async () => {
+  const source = await makeSource(400);
+  const random = makeRandom(21);
+  const figures = { failed: 0, late: 0, whole: 0, slowest: 0 };
+  for (let run = 0; run < CUTS; run++) {
+    const how = random.pick<Cut>(['end', 'reset', 'silence']);
+    const isForGood = random.happens(0.5);
+    const byte = pickByte(random, source.bytes);
+    const what = `${how}${isForGood ? ' for good' : ''} at byte ${byte}`;
+    const { ended, isPublished, fault, seconds } = await runWith(source, byte, (proxy) =>
+      proxy.cut(how, isForGood),
+    ).catch((cause) => {
+      throw new Error(`${what}: ${(cause as Error).message}`, { cause });
+    });
+    figures.slowest = Math.max(figures.slowest, seconds);
+    if (ended.code === 0) figures.whole++;
+    else {
+      // Which server it was.
+      expect(fault, what).toMatch(/127\.0\.0\.1:\d+/);
+      if (isPublished) figures.late++;
+      else figures.failed++;
+    }
+  }
+  expect(figures.failed).toBeGreaterThan(CUTS / 2);
+  sayFigure(
+    'No torn or cut export (cuts)',
+    `${CUTS} cuts over ${source.bytes} bytes: ${figures.failed} runs failed and published nothing, ${figures.late} failed after all was published, ${figures.whole} had all they needed; 0 partial, 0 hangs, the slowest ended after ${figures.slowest.toFixed(1)} s`,
+  );
+});
+
+/** A byte of the games, of which the server still has more to send than fits any buffer. */
+function pickMidRead(random: Random, { bytes }: Source): number {
+  return Math.floor(bytes * (0.05 + 0.45 * random.next()));
+}
+
+const TIMES = rounds(3, 60);
+const backup = (table: string) => `whole_${table}`;
+const DDL = [
+  'ALTER TABLE % ADD COLUMN extra INT NULL',
+  'ALTER TABLE % ADD COLUMN extra INT NULL FIRST, ALGORITHM = COPY',
+  'ALTER TABLE % FORCE',
+  'ALTER TABLE % CHANGE COLUMN id identity BIGINT UNSIGNED',
+  'ALTER TABLE % ENGINE = Aria',
+  'TRUNCATE TABLE %',
+  'DROP TABLE %',
+] as const;
+
+describe('in mid-read', () => {
+  let source: Source;
+  let other: Database;
+
+  beforeAll(async () => {
+    source = await makeSource(2_000, 8_000);
+    other = await openDatabase(source.url);
+    for (const table of CATALOGUE_TABLES) {
+      await other.run(`CREATE TABLE ${backup(table)} LIKE ${table}`);
+      await other.run(`INSERT INTO ${backup(table)} SELECT * FROM ${table}`);
+    }
+    return () => other.close();
+  });
+
+  /** The session of the run: it is the one that holds a transaction, or the only other one. */
+  async function findSession(): Promise<number> {
+    const [[id] = []] = await other.rows(
+      `SELECT id FROM information_schema.processlist
+       WHERE db = DATABASE() AND id <> CONNECTION_ID() ORDER BY command = 'Query' DESC LIMIT 1`,
+    );
+    return Number(id);
+  }
+
+  test.each(['KILL CONNECTION', 'KILL QUERY'])(
+    `${TIMES} times %s`,
+    {
+      timeout: 3_600_000,
+    },
+    async (kill) => {
+      const random = makeRandom(kill.length);
+      const figures = { failed: 0, whole: 0 };
+      for (let run = 0; run < TIMES; run++) {
+        const { ended } = await runWith(source, pickMidRead(random, source), async (proxy) => {
+          await other.run(`${kill} ${await findSession()}`);
+          proxy.resume();
+        });
+        if (ended.code === 0) figures.whole++;
+        else figures.failed++;
+      }
+      expect(figures.failed).toBeGreaterThan(0);
+      sayFigure(
+        `No torn or cut export (${kill})`,
+        `${TIMES} times: ${figures.failed} runs failed and published nothing, ${figures.whole} had all they needed; 0 partial, 0 hangs`,
+      );
+    },
+  );
+
+  test(`${TIMES * 2} times a table is altered, truncated or dropped`, {
+    timeout: 3_600_000,
+  }, async () => {
+    const random = makeRandom(5);
+    const figures = { failed: 0, whole: 0 };
+    const faults = new Set<string>();
+    for (let run = 0; run < TIMES * 2; run++) {
+      const table = random.pick(CATALOGUE_TABLES);
+      const ddl = random.pick(DDL).replace('%', table);
+      let altered: Promise<unknown> = Promise.resolve();
+      const { ended, fault } = await runWith(source, pickMidRead(random, source), async (proxy) => {
+        // It may have to wait for the run.
+        altered = other.run(ddl).catch((error: Error) => error);
+        await Promise.race([altered, pause(100)]);
+        proxy.resume();
+      });
+      expect(await altered, ddl).not.toBeInstanceOf(Error);
+      if (ended.code === 0) figures.whole++;
+      else figures.failed++;
+      if (fault !== '') faults.add(fault.replace(/^query of \S+ on \S+: /, ''));
+      await other.run(`DROP TABLE IF EXISTS ${table}`);
+      await other.run(`CREATE TABLE ${table} LIKE ${backup(table)}`);
+      await other.run(`INSERT INTO ${table} SELECT * FROM ${backup(table)}`);
+    }
+    expect(figures.failed).toBeGreaterThan(0);
+    sayFigure(
+      'No torn or cut export (ALTER, TRUNCATE and DROP TABLE)',
+      `${TIMES * 2} times: ${figures.failed} runs failed and published nothing, ${figures.whole} read all there was at their start; 0 partial, 0 hangs. They said: ${[...faults].join(' | ')}`,
+    );
+  });
+});

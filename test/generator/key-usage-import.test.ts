@@ -1,0 +1,176 @@
+/** The day of a key's last use, from the files of proxies into the database. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { openDatabase } from '../../database/open.ts';
+import { createKeysTables } from '../../database/schema.ts';
+import { hashKey } from '../../format/api-key.ts';
+import { encodeKeyUsage } from '../../format/key-usage.ts';
+import { keyUsageFile, PROXY_FOLDER } from '../../format/layout.ts';
+import { makeKeyUsageImport } from '../../generator/keys/import-key-usage.ts';
+import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
+import { KINDS, makeDatabase } from '../support/databases.ts';
+import {
+  end,
+  makeFolder,
+  type RunningProxy,
+  send,
+  startProgram,
+  startProxy,
+  testKey,
+  until,
+  writeKeys,
+} from '../support/product.ts';
+import { freePort } from '../support/servers/ports.ts';
+
+const NAME = keyUsageFile(8080);
+const NOON = Date.parse('2026-03-01T12:00:00Z');
+
+describe.each(KINDS)('on %s', async (kind) => {
+  const databaseUrl = await makeDatabase(kind);
+  const days = async () => {
+    const database = await openDatabase(databaseUrl);
+    const rows = await database.rows('SELECT id, last_used_on FROM api_keys ORDER BY id');
+    await database.close();
+    return Object.fromEntries(rows);
+  };
+
+  test('the import moves days on, never back, and believes no future', async () => {
+    const folder = makeFolder();
+    const file = path.join(folder, PROXY_FOLDER, NAME);
+    const importKeyUsage = makeKeyUsageImport(folder);
+    const now = new Date(NOON);
+    const database = await openDatabase(databaseUrl);
+    await importKeyUsage(database, now);
+    mkdirSync(path.dirname(file));
+    await createKeysTables(database);
+    for (const id of [1, 2, 3, 4]) {
+      await database.run(
+        `INSERT INTO api_keys (id, purpose, website_url, state, requested_at, last_used_on)
+         VALUES (?, '', '', 'approved', '2026-01-01 00:00:00', ?)`,
+        [id, id === 2 ? '2026-02-10' : null],
+      );
+    }
+    const take = async (entries: [number, string][]) => {
+      writeFileSync(file, encodeKeyUsage(new Map(entries)));
+      await importKeyUsage(database, now);
+      return days();
+    };
+    const first: [number, string][] = [
+      [1, '2026-03-01'],
+      [2, '2026-02-09'],
+      [3, '2026-03-05'],
+      [99, '2026-03-01'],
+    ];
+    expect(await take(first)).toEqual({ 1: '2026-03-01', 2: '2026-02-10', 3: null, 4: null });
+    const many = Array.from({ length: 1_200 }, (_, place): [number, string] => [
+      place + 1000,
+      '2026-03-02',
+    ]);
+    expect(await take([[1, '2026-02-01'], [2, '2026-03-02'], ...many, [4, '2026-03-02']])).toEqual({
+      1: '2026-03-01',
+      2: '2026-03-02',
+      3: null,
+      4: '2026-03-02',
+    });
+    writeFileSync(file, 'damaged');
+    await expect(importKeyUsage(database, now)).rejects.toThrow('damaged');
+    await database.close();
+  });
+
+  test('every proxy’s file is imported, and one that cannot be read does not hold up the others', async () => {
+    const dir = makeFolder();
+    const importKeyUsage = makeKeyUsageImport(dir);
+    const now = new Date(NOON);
+    const database = await openDatabase(databaseUrl);
+    await database.run('UPDATE api_keys SET last_used_on = NULL');
+    const folder = path.join(dir, PROXY_FOLDER);
+    mkdirSync(folder);
+    const write = (name: string, entries: [number, string][]) =>
+      writeFileSync(path.join(folder, name), encodeKeyUsage(new Map(entries)));
+    write(keyUsageFile(8080), [
+      [1, '2026-02-20'],
+      [2, '2026-02-25'],
+    ]);
+    write(keyUsageFile(8082), [
+      [1, '2026-02-21'],
+      [2, '2026-02-24'],
+      [3, '2026-02-22'],
+    ]);
+    await importKeyUsage(database, now);
+    const first = { 1: '2026-02-21', 2: '2026-02-25', 3: '2026-02-22', 4: null };
+    expect(await days()).toEqual(first);
+    // Names and kinds of files that no proxy makes; a pipe must not stop the schedule.
+    write('key-usage-08080.json', [[4, '2026-02-25']]);
+    write('key-usage-8080.json.1', [[4, '2026-02-25']]);
+    const elsewhere = path.join(dir, 'elsewhere.json');
+    writeFileSync(elsewhere, encodeKeyUsage(new Map([[4, '2026-02-25']])));
+    symlinkSync(elsewhere, path.join(folder, keyUsageFile(1)));
+    mkdirSync(path.join(folder, keyUsageFile(2)));
+    execFileSync('mkfifo', [path.join(folder, keyUsageFile(3))]);
+    write(keyUsageFile(8082), [[3, '2026-02-26']]);
+    await expect(importKeyUsage(database, now)).rejects.toThrow();
+    expect(await days()).toEqual({ ...first, 3: '2026-02-26' });
+    await database.close();
+  });
+
+  test('the file of an earlier version is imported once and removed', async () => {
+    const dir = makeFolder();
+    const importKeyUsage = makeKeyUsageImport(dir);
+    const now = new Date(NOON);
+    const database = await openDatabase(databaseUrl);
+    await database.run('UPDATE api_keys SET last_used_on = NULL');
+    const old = path.join(dir, 'key-usage.json');
+    writeFileSync(old, 'damaged');
+    await expect(importKeyUsage(database, now)).rejects.toThrow('key-usage.json is damaged');
+    expect(existsSync(old)).toBe(true);
+    writeFileSync(old, encodeKeyUsage(new Map([[2, '2026-02-20']])));
+    await importKeyUsage(database, now);
+    expect(await days()).toMatchObject({ 1: null, 2: '2026-02-20' });
+    expect(existsSync(old)).toBe(false);
+    await importKeyUsage(database, now);
+    await database.close();
+  });
+
+  test('requests to two proxies of one folder are seen in the database', async () => {
+    const snapshotsDir = await makeSampleSnapshots();
+    const keys = [3, 4].map((id) => testKey(id));
+    const database = await openDatabase(databaseUrl);
+    for (const { id, key } of keys) {
+      await database.run('UPDATE api_keys SET key_hash = ?, last_used_on = NULL WHERE id = ?', [
+        hashKey(key),
+        id,
+      ]);
+    }
+    await database.close();
+    writeKeys(snapshotsDir, keys);
+    const proxies: RunningProxy[] = [];
+    for (const threads of ['1', '2']) {
+      const PORT = String(await freePort());
+      proxies.push(await startProxy(snapshotsDir, { PORT, PROXY_THREADS: threads }));
+    }
+    for (const [place, { key }] of keys.entries()) {
+      const url = `${proxies[place]?.url}/api/v1/stats`;
+      await until(async () => (await send(url, { headers: { 'x-api-key': key } })).status === 200);
+    }
+    const day = new Date().toISOString().slice(0, 10);
+    expect(await Promise.all(proxies.map((proxy) => proxy.stop()))).toEqual([0, 0]);
+    const schedule = startProgram('generator/cli/schedule.ts', [], {
+      DATABASE_URL: databaseUrl,
+      SNAPSHOTS_DIR: snapshotsDir,
+    });
+    schedule.stdout?.resume();
+    schedule.stderr?.resume();
+    await until(async () => {
+      const found = await days();
+      return found[3] !== null && found[4] !== null;
+    });
+    // A test that ran across midnight has seen both.
+    const found = await days();
+    for (const id of [3, 4]) {
+      expect([day, new Date().toISOString().slice(0, 10)]).toContain(found[id]);
+    }
+    await end(schedule, 'SIGTERM');
+  });
+});

@@ -1,0 +1,122 @@
+/**
+ * `search.json` is written without MiniSearch; anyone may load it with MiniSearch. So it must be
+ * what MiniSearch itself would have written.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import MiniSearch, { type SearchResult } from 'minisearch';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Row } from '../../database/database.ts';
+import { MINISEARCH_OPTIONS, MINISEARCH_OPTIONS_HASH } from '../../format/index/words.ts';
+import { makeCollator } from '../../generator/order/title-order.ts';
+import type { Catalogue } from '../catalogue/catalogue.ts';
+import { sampleCatalogue } from '../catalogue/sample.ts';
+import { seededCatalogue } from '../catalogue/seeded.ts';
+import { makeSnapshots } from '../catalogue/snapshots.ts';
+
+interface Document {
+  readonly id: number;
+  readonly path: string;
+  readonly platform: string;
+  readonly title: string;
+}
+
+/** The games of a generation as its packs hold them, put in title order by the collator. */
+function documentsOf(generation: string): Document[] {
+  const collator = makeCollator();
+  return readdirSync(path.join(generation, 'games'))
+    .flatMap((name) => JSON.parse(readFileSync(path.join(generation, 'games', name), 'utf8')))
+    .map(({ id, slug, title, platform }) => ({
+      id,
+      path: `${platform.slug}/${slug}`,
+      platform: platform.slug as string,
+      title,
+    }))
+    .sort(
+      (a, b) =>
+        collator.compare(a.title, b.title) ||
+        (a.platform < b.platform ? -1 : a.platform > b.platform ? 1 : a.id - b.id),
+    );
+}
+
+function catalogueOf(titles: readonly string[]): Catalogue {
+  return {
+    platforms: [[1, 'one', 'One']],
+    games: titles.map((title, i): Row => {
+      return [i + 1, 1, `g${i}`, title, null, null, null, null, null];
+    }),
+    // A first generation without any cover is refused.
+    covers: titles.slice(0, 1).map((): Row => [1, 1, null, null, 'approved', null]),
+    coverFiles: [],
+    accounts: [],
+  };
+}
+
+const byTerm = (a: [string, unknown], b: [string, unknown]) => (a[0] < b[0] ? -1 : 1);
+
+describe.each([
+  ['the sample catalogue', sampleCatalogue()],
+  ['a seeded catalogue', seededCatalogue({ games: 5_000, seed: 11 })],
+  [
+    'titles that are hard on it',
+    catalogueOf([
+      '!!!',
+      '…',
+      'go go go GO gó',
+      `${'na '.repeat(160)}batman`,
+      '__proto__ constructor toString',
+      'ドラゴンクエスト ドラゴンクエスト',
+      'アタックNo.1 アタック',
+      '\u{20000}\u{20001}𠮷野家',
+      '3½ 007 7 ７',
+      "Assassin's Creed™ Ⅲ",
+      'Ærøskøbing ß ẞ İı',
+      '🎮 game 🎮',
+    ]),
+  ],
+  ['no game at all', catalogueOf([])],
+])('of %s', (_, catalogue) => {
+  let generation: string;
+  let text: string;
+  let built: MiniSearch<Document>;
+  let documents: Document[];
+
+  beforeAll(async () => {
+    generation = path.join(await makeSnapshots(catalogue), 'current');
+    text = readFileSync(path.join(generation, 'search.json'), 'utf8');
+    documents = documentsOf(generation);
+    built = new MiniSearch<Document>(MINISEARCH_OPTIONS);
+    built.addAll(documents);
+  });
+
+  test('it is what MiniSearch writes after addAll in title order', () => {
+    const written = JSON.parse(text);
+    const expected = JSON.parse(JSON.stringify(built));
+    written.index.sort(byTerm);
+    expected.index.sort(byTerm);
+    expect(written).toEqual(expected);
+  });
+
+  test('MiniSearch loads it and finds the same with the same scores', () => {
+    const loaded = MiniSearch.loadJSON<Document>(text, MINISEARCH_OPTIONS);
+    expect(loaded.documentCount).toBe(documents.length);
+    const queries = documents.slice(0, 40).map(({ title }) => title);
+    for (const query of [...queries, 'dragon', 'go', 'ドラゴン', 'constructor']) {
+      const found = byId(loaded.search(query, { prefix: true }));
+      const expected = byId(built.search(query, { prefix: true }));
+      expect([...found.keys()], query).toEqual([...expected.keys()]);
+      // Terms stand in another order, so that sums of scores may differ in their last digit.
+      for (const [id, score] of expected) expect(found.get(id), id).toBeCloseTo(score, 6);
+    }
+  });
+
+  test('the manifest names the options that it must be loaded with', () => {
+    const manifest = JSON.parse(readFileSync(path.join(generation, 'manifest.json'), 'utf8'));
+    expect(manifest.minisearch_options).toBe(MINISEARCH_OPTIONS_HASH);
+  });
+});
+
+function byId(results: readonly SearchResult[]): Map<string, number> {
+  const scores = results.map(({ id, score }): [string, number] => [id, score]);
+  return new Map(scores.sort(([a], [b]) => (a < b ? -1 : 1)));
+}

@@ -1,0 +1,195 @@
+/**
+ * What an operator learns of rows that are left out: which runs are refused, and the report with
+ * ids, values and reasons, as a file and on stdout.
+ */
+import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { openDatabase } from '../../database/open.ts';
+import { currentId, listGenerations } from '../../store/generations/generations.ts';
+import { game, plainCatalogue } from '../catalogue/plain.ts';
+import { makeSqlite } from '../catalogue/snapshots.ts';
+import { finish, generate } from '../support/product.ts';
+import { newSnapshots, startGenerator, statusOf } from '../support/wholeness.ts';
+
+/** Runs statements on a database. */
+async function change(url: string, ...statements: string[]): Promise<void> {
+  const database = await openDatabase(url);
+  for (const sql of statements) await database.run(sql);
+  await database.close();
+}
+
+const run = (url: string, dir: string, ...args: string[]) => finish(startGenerator(url, dir, args));
+const json = (file: string) => JSON.parse(readFileSync(file, 'utf8'));
+const reportOf = (dir: string) => json(path.join(dir, 'report.json'));
+const published = (dir: string, name: string) => json(path.join(dir, 'current', name));
+
+describe('a first generation', () => {
+  test('with games and no approved cover needs --force, and the next one does not', async () => {
+    const url = await makeSqlite(plainCatalogue(20));
+    await change(url, "UPDATE covers SET status = 'pending'");
+    const dir = newSnapshots();
+    const { code, stderr } = await run(url, dir);
+    expect([code, currentId(dir)]).toEqual([3, undefined]);
+    expect(stderr).toContain('not one of 20 games has an approved cover');
+    expect(stderr).toContain('--force');
+    expect(statusOf(dir)).toMatchObject({ outcome: 'refused' });
+    expect((await run(url, dir, '--force')).code).toBe(0);
+    await change(url, "UPDATE games SET title = 'Another' WHERE id = 1");
+    expect((await run(url, dir)).code).toBe(0);
+    expect(listGenerations(dir)).toHaveLength(2);
+  });
+
+  test('of an empty catalogue counts as none', async () => {
+    const empty = { platforms: [], games: [], covers: [], coverFiles: [], accounts: [] };
+    const dir = newSnapshots();
+    expect((await run(await makeSqlite(empty), dir)).code).toBe(0);
+    const catalogue = plainCatalogue(20);
+    const url = await makeSqlite({ ...catalogue, covers: [] });
+    expect((await run(url, dir)).code).toBe(3);
+  });
+});
+
+describe('covers of unknown statuses', () => {
+  test('that are few stop nothing, and are reported', async () => {
+    const url = await makeSqlite(plainCatalogue(1000));
+    await change(url, "UPDATE covers SET status = 'deleted' WHERE id <= 10");
+    const dir = newSnapshots();
+    const { stderr } = await generate(url, dir);
+    const reason = 'the status is "deleted", not approved, pending or rejected';
+    expect(stderr).toContain(`Left out: 10 of covers: ${reason}.\n`);
+    expect(reportOf(dir).tables.covers.reasons).toEqual({ [reason]: 10 });
+    expect(published(dir, 'manifest.json').counts).toMatchObject({ covers: 990, left_out: 10 });
+  });
+
+  test('of which every one is different are counted together in the end', async () => {
+    const url = await makeSqlite(plainCatalogue(100));
+    await change(url, "UPDATE covers SET status = 'status ' || id || hex(zeroblob(50))");
+    const dir = newSnapshots();
+    expect((await run(url, dir)).code).toBe(3);
+    const { reasons, left_out: leftOut } = reportOf(dir).tables.covers;
+    expect(leftOut).toBe(100);
+    expect(Object.keys(reasons)).toHaveLength(21);
+    expect(Object.values(reasons).at(-1)).toBe(80);
+    expect(Math.max(...Object.keys(reasons).map(({ length }) => length))).toBeLessThan(150);
+  });
+});
+
+describe('bad rows of a small table', () => {
+  const withBadPlatforms = async (count: number) => {
+    const url = await makeSqlite(plainCatalogue(160));
+    await change(url, `UPDATE platforms SET slug = 'no/slug-' || id WHERE id <= ${count}`);
+    return url;
+  };
+
+  test('one platform of eight is left out with its games, and the others are published', async () => {
+    const dir = newSnapshots();
+    await generate(await withBadPlatforms(1), dir);
+    expect(published(dir, 'manifest.json').counts).toMatchObject({ platforms: 7, games: 140 });
+    expect(reportOf(dir).tables).toMatchObject({
+      platforms: { left_out: 1 },
+      games: { left_out: 20, reasons: { 'its platform is left out': 20 } },
+    });
+  });
+
+  test.each([5, 8])('%i platforms of eight are refused', async (count) => {
+    const { code, stderr } = await run(await withBadPlatforms(count), newSnapshots());
+    expect(code).toBe(3);
+    expect(stderr).toContain(`${count} of 8 rows of platforms are left out, more than half`);
+  });
+});
+
+describe('the report of a run', () => {
+  /** 150 orphans, and a game of each kind of value that is hard to show. */
+  async function makeBad() {
+    const catalogue = plainCatalogue(200);
+    const orphans = Array.from({ length: 150 }, (_, i) => game(1001 + i, 99));
+    const url = await makeSqlite({ ...catalogue, games: [...catalogue.games, ...orphans] });
+    await change(
+      url,
+      "UPDATE games SET slug = 'esc' || char(27) || '[31m' || char(155) || 'x' WHERE id = 1",
+      "UPDATE games SET slug = 'right to left ' || char(8238) || char(917505) WHERE id = 2",
+      "UPDATE games SET slug = replace(hex(zeroblob(5000000)), '0', 'x') WHERE id = 3",
+      "UPDATE games SET slug = CAST(X'61FF62' AS TEXT) WHERE id = 4",
+    );
+    return url;
+  }
+
+  test('that is refused has ids, values and reasons, the first 100 of each kind', async () => {
+    const url = await makeBad();
+    const dir = newSnapshots();
+    const { code, stdout, stderr } = await run(url, dir, '--json');
+    expect(code).toBe(3);
+    const file = path.join(dir, 'report.json');
+    expect(stderr).toContain(`The rows are listed in ${file}.`);
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    const report = reportOf(dir);
+    expect(report).toMatchObject({ outcome: 'refused', error: expect.stringContaining('games') });
+    expect(report.finished_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
+    const { finished_at, outcome, error, ...content } = report;
+    const printed = JSON.parse(stdout);
+    expect(printed).toMatchObject({ outcome, id: null, error: expect.stringContaining(error) });
+    expect(printed.report).toEqual(content);
+
+    expect(report.tables.games.reasons['the platform does not exist']).toBe(150);
+    const orphans = report.rows.filter(
+      ({ reason }: { reason: string }) => reason === 'the platform does not exist',
+    );
+    expect(orphans).toHaveLength(100);
+    expect(orphans[99]).toEqual({
+      table: 'games',
+      id: 1100,
+      reason: 'the platform does not exist',
+      value: 99,
+    });
+  });
+
+  test('is safe to print and small, whatever the values are', async () => {
+    const dir = newSnapshots();
+    const { stdout, stderr } = await run(await makeBad(), dir, '--json');
+    const file = readFileSync(path.join(dir, 'report.json'), 'utf8');
+    for (const text of [file, stdout, stderr]) {
+      expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
+    }
+    expect(file.length).toBeLessThan(50_000);
+    const values = reportOf(dir)
+      .rows.filter(({ reason }: { reason: string }) => reason === 'slug does not fit a path')
+      .map(({ value }: { value: unknown }) => value);
+    expect(values).toEqual([
+      'esc\u001b[31m\u009bx',
+      'right to left \u202e\u{e0001}',
+      `${'x'.repeat(200)}… (10000000 characters)`,
+      'a\ufffdb',
+    ]);
+  });
+
+  test('that cannot be written hides neither a refusal nor a success', async () => {
+    const dir = newSnapshots();
+    mkdirSync(path.join(dir, 'report.json'), { recursive: true });
+    const bad = await run(await makeBad(), dir);
+    expect(bad.code).toBe(3);
+    expect(bad.stderr.trimEnd().split('\n').at(-1)).toMatch(/^Nothing is published: .*--force/);
+    expect(bad.stderr).toContain('The report of this run could not be written');
+    expect(bad.stderr).not.toContain('The rows are listed');
+    expect(statusOf(dir)).toMatchObject({ outcome: 'refused' });
+    expect((await run(await makeSqlite(plainCatalogue(20)), dir)).code).toBe(0);
+    expect(currentId(dir)).toBeDefined();
+  });
+
+  test('that is dry and would be refused is written and printed too', async () => {
+    const dir = newSnapshots();
+    const { code, stdout } = await run(await makeBad(), dir, '--dry-run', '--json');
+    expect([code, currentId(dir)]).toEqual([3, undefined]);
+    expect(JSON.parse(stdout).report.rows).toEqual(reportOf(dir).rows);
+    expect(reportOf(dir).rows.length).toBeGreaterThan(100);
+  });
+
+  test('of a dry run, of one that publishes and of one without news say so', async () => {
+    const url = await makeSqlite(plainCatalogue(20));
+    const dir = newSnapshots();
+    for (const [outcome, ...args] of [['dry_run', '--dry-run'], ['published'], ['unchanged']]) {
+      await generate(url, dir, args);
+      expect(reportOf(dir)).toMatchObject({ outcome, error: null, rows: [], warnings: [] });
+    }
+  });
+});

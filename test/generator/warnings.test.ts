@@ -1,0 +1,176 @@
+/**
+ * Warnings about probable mistakes: which catalogues and settings get one, where it is shown, and
+ * that none of it refuses a run or makes a generation of its own.
+ */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { Row } from '../../database/database.ts';
+import { LEFT_OUT } from '../../generator/read/read-catalogue.ts';
+import {
+  findFutureApprovals,
+  findGenreWarnings,
+  findLocalAddresses,
+} from '../../generator/read/warnings.ts';
+import { currentId } from '../../store/generations/generations.ts';
+import type { Catalogue } from '../catalogue/catalogue.ts';
+import { sampleCatalogue } from '../catalogue/sample.ts';
+import { makeSqlite } from '../catalogue/snapshots.ts';
+import { finish } from '../support/product.ts';
+import { newSnapshots, startGenerator } from '../support/wholeness.ts';
+
+/** Games with these genres, as the reader hands them on. */
+function gamesWith(genres: readonly (string | null)[]) {
+  const distinct = [...new Set(genres)];
+  const numbers = genres.map((_, place) => place);
+  return {
+    rows: genres.length,
+    ids: { high: new Uint32Array(genres.length), low: Uint32Array.from(numbers) },
+    platform: new Uint32Array(genres.length),
+    genres: distinct,
+    genresOf: Uint32Array.from(genres, (text) => distinct.indexOf(text)),
+  } as unknown as Parameters<typeof findGenreWarnings>[0];
+}
+
+const times = (count: number, text: string | null) => Array<string | null>(count).fill(text);
+
+describe('genres', () => {
+  test.each([
+    ['joined by ";"', [...times(99, 'RPG'), 'RPG; Action'], ['";"', 1]],
+    ['joined by "|"', times(5, 'RPG|Action'), ['"|"', 5]],
+    ['joined by "/"', [...times(40, 'RPG'), ...times(5, 'RPG/Action')], ['"/"', 5]],
+    [
+      'joined by "," alone',
+      [...times(50, 'RPG, Action'), 'RPG,Action'],
+      ['"," without a space', 1],
+    ],
+  ])('%s are warned about', (_, genres, [name, count]) => {
+    const found = findGenreWarnings(gamesWith(genres));
+    expect(found).toMatchObject([
+      { table: 'games', count, reason: `genres seem to be joined by ${name} instead of ", "` },
+    ]);
+    expect(found[0]?.rows).toHaveLength(count as number);
+    expect(found[0]?.rows.at(-1)).toEqual({ id: genres.length - 1, value: genres.at(-1) });
+  });
+
+  test.each([
+    ['joined as promised', times(50, 'RPG, Action')],
+    ['of one word', times(50, 'RPG')],
+    ['that are unknown', times(50, null)],
+    ['with a ";" in one of many', [...times(200, 'RPG'), 'RPG; Action']],
+    ['with a "/" in names', [...times(20, 'RPG, Puzzle'), ...times(15, 'Action/Adventure')]],
+    ['with a "/" in few', [...times(95, 'RPG'), ...times(5, 'Action/Adventure')]],
+    ['with a comma at their end', times(50, 'RPG,')],
+  ])('%s are not', (_, genres) => {
+    expect(findGenreWarnings(gamesWith(genres))).toEqual([]);
+  });
+
+  test('of games that are left out do not count', () => {
+    const games = gamesWith(times(5, 'RPG;Action'));
+    games.platform.fill(LEFT_OUT);
+    expect(findGenreWarnings(games)).toEqual([]);
+  });
+});
+
+test('approvals more than a minute ahead are in the future', () => {
+  const now = Date.UTC(2026, 0, 2, 3, 4, 5) / 1000;
+  const offsets = [-86_400, 0, 60, 61, 3600, Number.NaN, 7200];
+  const covers = {
+    rows: offsets.length,
+    ids: { high: new Uint32Array(offsets.length), low: Uint32Array.from(offsets.keys()) },
+    // The last one goes with its game.
+    game: Uint32Array.from(offsets, (offset) => (offset === 7200 ? LEFT_OUT : 0)),
+    approvedAt: Float64Array.from(offsets, (offset) => now + offset),
+  } as unknown as Parameters<typeof findFutureApprovals>[0];
+  expect(findFutureApprovals(covers, now)).toMatchObject([
+    {
+      table: 'covers',
+      count: 2,
+      rows: [
+        { id: 3, value: '2026-01-02T03:05:06Z' },
+        { id: 4, value: '2026-01-02T04:04:05Z' },
+      ],
+    },
+  ]);
+  expect(findFutureApprovals(covers, now + 3600)).toEqual([]);
+});
+
+test('addresses of the machine itself', () => {
+  const isWarned = (address: string) =>
+    findLocalAddresses({ SITE_URL: address }, () => true).length === 1;
+  const local = [
+    ...['http://localhost:8080', 'http://LOCALHOST', 'https://app.localhost/x', 'http://127.0.0.1'],
+    ...['http://127.1:81', 'http://[::1]:8080', 'http://0.0.0.0', 'http://[::ffff:127.0.0.1]'],
+    ...['http://localhost.', 'http://localhost.localdomain'],
+  ];
+  const others = [
+    ...[
+      'https://covers.example',
+      'http://10.0.0.1',
+      'http://127.0.0.1.nip.io',
+      'https://[2001:db8::1]',
+    ],
+    ...['https://localhost.example', 'https://mylocalhost', 'http://covers'],
+  ];
+  expect(local.filter((address) => !isWarned(address))).toEqual([]);
+  expect(others.filter(isWarned)).toEqual([]);
+});
+
+describe('a run', () => {
+  const inAnHour = () =>
+    new Date(Date.now() + 3_600_000).toISOString().slice(0, 19).replace('T', ' ');
+  const oddCatalogue = (): Catalogue => ({
+    platforms: [[1, 'one', 'One']],
+    games: [1, 2].map((id): Row => [id, 1, `g${id}`, 'Game', null, null, 'RPG;Action', null, null]),
+    covers: [[1, 1, null, null, 'approved', inAnHour()]],
+    coverFiles: [],
+    accounts: [],
+  });
+
+  /** @returns what the run showed in each place: stderr, stdout, its report, its generation's */
+  async function look(url: string, dir: string, environment: Record<string, string>) {
+    const ended = await finish(startGenerator(url, dir, ['--json'], environment));
+    expect(ended.code).toBe(0);
+    const json = (name: string) => JSON.parse(readFileSync(path.join(dir, name), 'utf8'));
+    const reasons = (warnings: { reason: string }[] = []) => warnings.map(({ reason }) => reason);
+    return {
+      stderr: ended.stderr,
+      printed: JSON.parse(ended.stdout),
+      ofRun: reasons(json('report.json').warnings),
+      ofGeneration: reasons(json('current/report.json').warnings),
+    };
+  }
+
+  test('shows them in its report, on stderr and with --json, and publishes', async () => {
+    const url = await makeSqlite(oddCatalogue());
+    const dir = newSnapshots();
+    const { stderr, printed, ofRun, ofGeneration } = await look(url, dir, {
+      PUBLIC_URL: '',
+      FILES_URL: 'http://127.0.0.1/files',
+    });
+    expect(printed.outcome).toBe('published');
+    const genres = 'genres seem to be joined by ";" instead of ", "';
+    const future = 'approved_at is in the future: is it UTC?';
+    const files = 'FILES_URL is http://127.0.0.1/files, which only this machine can reach';
+    const pages =
+      'PUBLIC_URL is not set and therefore http://localhost:8080, which only this machine can reach';
+    expect(ofRun).toEqual([genres, future, files, pages]);
+    const sentences = [`2 of games: ${genres}`, `1 of covers: ${future}`, files, pages];
+    expect(printed.warnings).toEqual(sentences);
+    for (const sentence of sentences) expect(stderr).toContain(`Warning: ${sentence}.\n`);
+    // What depends on the day or the configuration would make a generation out of the same rows.
+    expect(ofGeneration).toEqual([genres]);
+    const before = currentId(dir);
+    const again = await look(url, dir, { FILES_URL: 'http://127.0.0.1/files' });
+    expect(again.printed.outcome).toBe('unchanged');
+    expect(again.ofRun).toEqual([genres, future, files]);
+    expect(currentId(dir)).toBe(before);
+  });
+
+  test('of the sample catalogue has none', async () => {
+    const dir = newSnapshots();
+    const { stderr, ofRun } = await look(await makeSqlite(sampleCatalogue()), dir, {});
+    expect(ofRun).toEqual([]);
+    expect(stderr).not.toContain('Warning');
+  });
+});

@@ -1,0 +1,202 @@
+/**
+ * A whole catalogue, end to end: loaded into a real MariaDB, generated, served and walked, every
+ * platform page by page and every game's covers. The real catalogue where it is at hand, the seeded
+ * one elsewhere.
+ */
+import path from 'node:path';
+import { Pool } from 'undici';
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
+import { openDatabase } from '../../database/open.ts';
+import { median } from '../bench/part.ts';
+import type { Catalogue } from '../catalogue/catalogue.ts';
+import { loadCatalogue } from '../catalogue/load.ts';
+import { seededCatalogue } from '../catalogue/seeded.ts';
+import { sharedCatalogue } from '../catalogue/shared.ts';
+import {
+  compareTitles,
+  type ReferenceGame,
+  referenceGames,
+} from '../proxy/search/search-reference.ts';
+import { timeOf } from '../support/processes.ts';
+import {
+  generate,
+  makeFolder,
+  type RunningProxy,
+  startProxy,
+  testKey,
+  writeKeys,
+} from '../support/product.ts';
+import { mariaDbAt } from '../support/servers/mariadb.ts';
+
+const DATABASE = 'whole_catalogue';
+const PAGE_SIZES = [100, 50, 17];
+const CONNECTIONS = 8;
+const MOST_MEMORY_MB = 400;
+const ROUNDS = 3;
+
+const key = testKey(1);
+let catalogue: Catalogue;
+let snapshotsDir: string;
+let databaseUrl: string;
+let proxy: RunningProxy;
+let pool: Pool;
+let byPlatform: Map<string, ReferenceGame[]>;
+
+beforeAll(async () => {
+  catalogue = sharedCatalogue() ?? seededCatalogue({ games: 150_000, seed: 1 });
+  const mariaDb = mariaDbAt(inject('mariaDb'));
+  databaseUrl = await mariaDb.createDatabase(DATABASE);
+  const database = await openDatabase(databaseUrl);
+  await loadCatalogue(database, catalogue);
+  await database.close();
+  snapshotsDir = path.join(makeFolder(), 'snapshots');
+
+  byPlatform = new Map([...catalogue.platforms].map(([, slug]) => [String(slug), []]));
+  for (const game of referenceGames(catalogue)) byPlatform.get(game.platform)?.push(game);
+}, 600_000);
+
+afterAll(async () => {
+  await pool?.close();
+  await proxy?.stop();
+});
+
+// Times are printed and not judged here: a neighbour on the machine moves them. The benchmark judges.
+test('is generated in 400 MB, in a time that is said beside that of mariadb-dump', {
+  timeout: 600_000,
+}, async () => {
+  const [command, args] = mariaDbAt(inject('mariaDb')).dumpCommand(DATABASE);
+  const folder = makeFolder();
+  const rounds: { dump: number; seconds: number; memory: number }[] = [];
+  for (let round = 1; round <= ROUNDS; round++) {
+    const dump = await timeOf(command, [...args, `--result-file=${path.join(folder, 'dump.sql')}`]);
+    // Each into a folder of its own: an unchanged catalogue would be published but once.
+    const target = round < ROUNDS ? path.join(folder, String(round)) : snapshotsDir;
+    const started = performance.now();
+    const { stdout } = await generate(databaseUrl, target, ['--json']);
+    const seconds = (performance.now() - started) / 1000;
+    const memory: number = JSON.parse(stdout).peak_memory_mb;
+    rounds.push({ dump, seconds, memory });
+    console.log(
+      `generate ${seconds.toFixed(1)} s, ${memory} MB; mariadb-dump ${dump.toFixed(1)} s; ratio ${(seconds / dump).toFixed(2)}`,
+    );
+  }
+  const ratio =
+    median(rounds.map(({ seconds }) => seconds)) / median(rounds.map(({ dump }) => dump));
+  console.log(`generate ÷ mariadb-dump, medians of ${ROUNDS} rounds: ${ratio.toFixed(2)}`);
+  expect(Math.max(...rounds.map(({ memory }) => memory))).toBeLessThanOrEqual(MOST_MEMORY_MB);
+});
+
+describe('served', () => {
+  beforeAll(async () => {
+    writeKeys(snapshotsDir, [key]);
+    proxy = await startProxy(snapshotsDir);
+    pool = new Pool(proxy.url, { connections: CONNECTIONS });
+  }, 120_000);
+
+  test.each(PAGE_SIZES)(
+    'has every game of every platform exactly once, in title order, %i to a page',
+    { timeout: 300_000 },
+    async (perPage) => {
+      await inParallel([...byPlatform], async ([platform, games]) => {
+        const found: string[] = [];
+        for (let page = 1; ; page++) {
+          const list = await get(`/platforms/${platform}/games?page=${page}&per_page=${perPage}`);
+          expect(list.total).toBe(games.length);
+          found.push(...list.data.map((game: { id: number }) => String(game.id)));
+          if (page >= list.total_pages) break;
+        }
+        // Ids alone: a whole page of a mismatch would bury what differs.
+        expect(found.length, platform).toBe(games.length);
+        const wrong = games.findIndex(({ id }, place) => found[place] !== id);
+        expect(wrong, `${platform}: the game at this place`).toBe(-1);
+      });
+    },
+  );
+
+  test('has every approved cover with its files and none other', { timeout: 600_000 }, async () => {
+    const gameOf = new Map<unknown, ReferenceGame>();
+    for (const games of byPlatform.values()) for (const game of games) gameOf.set(game.id, game);
+    const slugOf = new Map([...catalogue.games].map(([id, , slug]) => [String(id), String(slug)]));
+    const approved = new Map<string, Set<string>>();
+    const filesOf = new Map<string, number>();
+    for (const [id, game, , , status] of catalogue.covers) {
+      if (status !== 'approved') continue;
+      filesOf.set(String(id), 0);
+      const covers = approved.get(String(game)) ?? new Set();
+      approved.set(String(game), covers.add(String(id)));
+    }
+    for (const [, cover] of catalogue.coverFiles) {
+      const files = filesOf.get(String(cover));
+      if (files !== undefined) filesOf.set(String(cover), files + 1);
+    }
+    let covers = 0;
+    await inParallel([...gameOf.values()], async ({ id, platform }) => {
+      const { data } = await get(`/games/${platform}/${slugOf.get(id)}/covers`);
+      const ids: string[] = data.map((cover: { id: number }) => String(cover.id));
+      const wanted = approved.get(id) ?? new Set<string>();
+      const isRight =
+        ids.length === wanted.size &&
+        ids.every((cover) => wanted.has(cover)) &&
+        data.every(
+          (cover: { id: number; files: unknown[] }) =>
+            cover.files.length === filesOf.get(String(cover.id)),
+        );
+      if (!isRight) throw new Error(`The covers of game ${id} are ${ids}, not ${[...wanted]}.`);
+      covers += ids.length;
+    });
+    expect(covers).toBe(filesOf.size);
+    expect((await get('/stats')).covers).toBe(filesOf.size);
+  });
+
+  test('has no cover that is pending or rejected', { timeout: 300_000 }, async () => {
+    const hidden = [...catalogue.covers].filter(([, , , , status]) => status !== 'approved');
+    const shown: string[] = [];
+    await inParallel(hidden, async ([id]) => {
+      const { statusCode, body } = await pool.request({
+        method: 'GET',
+        path: `/api/v1/covers/${id}`,
+        headers: { 'x-api-key': key.key },
+      });
+      await body.dump();
+      if (statusCode !== 404) shown.push(`${id}: ${statusCode}`);
+    });
+    expect(hidden.length).toBeGreaterThan(0);
+    expect(shown).toEqual([]);
+  });
+
+  test('lists all games in title order through /search', { timeout: 300_000 }, async () => {
+    const games = [...byPlatform.values()].flat().sort(compareTitles);
+    const pages = Math.ceil(games.length / 100);
+    const found: string[] = [];
+    await inParallel(
+      Array.from({ length: pages }, (_, i) => i + 1),
+      async (page) => {
+        const { data } = await get(`/search?per_page=100&page=${page}`);
+        for (const [i, game] of data.entries()) found[(page - 1) * 100 + i] = String(game.id);
+      },
+    );
+    const wrong = games.findIndex(({ id }, place) => found[place] !== id);
+    expect(wrong, 'the game at this place').toBe(-1);
+    expect(found.length).toBe(games.length);
+  });
+});
+
+// biome-ignore lint/suspicious/noExplicitAny: bodies of several shapes
+async function get(target: string): Promise<any> {
+  const { statusCode, body } = await pool.request({
+    method: 'GET',
+    path: `/api/v1${target}`,
+    headers: { 'x-api-key': key.key },
+  });
+  const text = await body.text();
+  if (statusCode !== 200) throw new Error(`${target} was answered with ${statusCode}: ${text}`);
+  return JSON.parse(text);
+}
+
+async function inParallel<T>(items: readonly T[], work: (item: T) => Promise<void>): Promise<void> {
+  let next = 0;
+  const worker = async () => {
+    while (next < items.length) await work(items[next++]);
+  };
+  await Promise.all(Array.from({ length: CONNECTIONS }, worker));
+}

@@ -1,0 +1,184 @@
+/**
+ * The database is gone for the whole run: the proxy answers every read, keys stay as last known, a
+ * proxy can even be started, and readiness and metrics say how old data and keys are.
+ */
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Pool } from 'undici';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { openDatabase } from '../../database/open.ts';
+import { makeKey } from '../../format/api-key.ts';
+import { loadCatalogue } from '../catalogue/load.ts';
+import { sampleCatalogue } from '../catalogue/sample.ts';
+import {
+  end,
+  makeFolder,
+  type RunningProxy,
+  runProgram,
+  send,
+  startProgram,
+  startProxy,
+  until,
+} from '../support/product.ts';
+import { rounds, sayFigure } from '../support/rounds.ts';
+import { type MariaDb, startMariaDb } from '../support/servers/mariadb.ts';
+
+const PROMISE = 'Database gone';
+const GONE_MS = rounds(5_000, 120_000);
+const CLIENTS = 6;
+/** Between the moment of a state and the one that it is read at, in seconds. */
+const TOLERANCE = 3;
+
+let server: MariaDb;
+
+beforeAll(async () => {
+  server = await startMariaDb();
+});
+afterAll(async () => {
+  await server.stop();
+});
+
+/** The ages that readiness and metrics speak of, which have to agree. */
+async function readAges(proxy: RunningProxy): Promise<{ data: number; keys: number }> {
+  for (let attempt = 1; ; attempt++) {
+    const ages = await readBothAges(proxy);
+    const isSame = ages.differences.every((difference) => difference === 0 || difference === 1);
+    if (isSame) return ages;
+    // One of them was renewed between the two answers, or the machine paused.
+    expect(attempt, `ages differ by ${ages.differences}`).toBeLessThan(20);
+  }
+}
+
+async function readBothAges({ adminUrl }: RunningProxy) {
+  const ready = await send(`${adminUrl}/readyz`);
+  const { text } = await send(`${adminUrl}/metrics`);
+  expect([ready.status, ready.json.ready]).toEqual([200, true]);
+  const inMetrics = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
+  const data: number = ready.json.snapshot_age_seconds;
+  const keys: number = ready.json.keys_age_seconds;
+  const differences = [
+    inMetrics('snapshot_age_seconds') - data,
+    inMetrics('api_keys_age_seconds') - keys,
+  ];
+  return { data, keys, differences };
+}
+
+test('no read fails, keys stay, and the ages grow until it is back', {
+  timeout: GONE_MS + 120_000,
+}, async () => {
+  const DATABASE_URL = await server.createDatabase('catalogue');
+  const database = await openDatabase(DATABASE_URL);
+  await loadCatalogue(database, sampleCatalogue());
+  await database.close();
+  const snapshotsDir = path.join(makeFolder(), 'snapshots');
+  const environment = { DATABASE_URL, SNAPSHOTS_DIR: snapshotsDir };
+  const keys = async (...args: string[]) => {
+    const { code, stdout, stderr } = await runProgram('keys/cli/main.ts', args, environment);
+    if (code !== 0) throw new Error(`keys ${args.join(' ')} ended with ${code}: ${stderr}`);
+    return stdout.trim();
+  };
+  const approved = await keys('issue', '--limit', '1000000');
+  const limited = await keys('issue', '--limit', '3');
+  const revoked = await keys('issue');
+  await keys('revoke', '3', '--reason', 'a test');
+  const schedule = startProgram('generator/cli/schedule.ts', [], {
+    ...environment,
+    GENERATE_CRON: '*/3 * * * * *',
+  });
+  let said = '';
+  schedule.stdout?.resume();
+  schedule.stderr?.setEncoding('utf8').on('data', (text) => {
+    said += text;
+  });
+  const proxy = await startProxy(snapshotsDir);
+  const ask = (key: string, { url } = proxy) =>
+    send(`${url}/api/v1/stats`, { headers: { 'x-api-key': key } });
+  await until(async () => (await ask(approved)).status === 200);
+  const { headers } = await ask(approved);
+
+  const bodies = new Map<string, string>();
+  const known = async (target: string) => {
+    const reply = await send(`${proxy.url}/api/v1${target}`, {
+      headers: { 'x-api-key': approved },
+    });
+    expect([target, reply.status]).toEqual([target, 200]);
+    bodies.set(target, reply.text);
+    return reply.json;
+  };
+  for (const target of ['/stats', '/platforms', '/covers/recent', '/search?q=mario']) {
+    await known(target);
+  }
+  for (const game of (await known('/search?per_page=100')).data) {
+    const { data: covers } = await known(`/games/${game.platform.slug}/${game.slug}/covers`);
+    for (const { id } of covers) await known(`/covers/${id}`);
+  }
+  const targets = [...bodies.keys()];
+
+  await server.kill();
+  const gone = performance.now();
+  const secondsGone = () => (performance.now() - gone) / 1000;
+  const pool = new Pool(proxy.url, { connections: CLIENTS });
+  let reads = 0;
+  const client = async (number: number) => {
+    for (let i = number * 17; secondsGone() * 1000 < GONE_MS; i++, reads++) {
+      const target = targets[i % targets.length] ?? '';
+      const reply = await pool.request({
+        method: 'GET',
+        // Every second one from outside the memory of bodies.
+        path: `/api/v1${target}${i % 2 ? '' : `${target.includes('?') ? '&' : '?'}n=${i}`}`,
+        headers: { 'x-api-key': approved },
+      });
+      const text = await reply.body.text();
+      if (reply.statusCode !== 200 || text !== bodies.get(target)) {
+        throw new Error(`${target} was answered with ${reply.statusCode}: ${text}`);
+      }
+      if (i % 50 === 0) await pause(1);
+    }
+  };
+  const clients = Array.from({ length: CLIENTS }, (_, number) => client(number));
+  const watching = (async () => {
+    const before = await readAges(proxy);
+    while (secondsGone() * 1000 < GONE_MS) await pause(100);
+    return { before, after: await readAges(proxy) };
+  })();
+  const [{ before, after }] = await Promise.all([watching, ...clients]);
+  await pool.close();
+  const least = Math.floor(GONE_MS / 1000) - 1;
+  for (const kind of ['data', 'keys'] as const) {
+    expect(after[kind] - before[kind]).toBeGreaterThanOrEqual(least);
+    expect(after[kind]).toBeGreaterThanOrEqual(least);
+  }
+  expect(after.keys).toBeLessThan(secondsGone() + 2 * TOLERANCE);
+  expect(reads).toBeGreaterThan(100);
+  expect(said).toContain('the keys stay as last known');
+
+  const expectKeysAsKnown = async (from: RunningProxy) => {
+    expect((await ask(approved, from)).status).toBe(200);
+    expect((await ask(revoked, from)).status).toBe(401);
+    expect((await ask(makeKey(), from)).status).toBe(401);
+    const statuses: number[] = [];
+    for (let i = 0; i < 4; i++) statuses.push((await ask(limited, from)).status);
+    expect(statuses).toEqual([200, 200, 200, 429]);
+  };
+  await expectKeysAsKnown(proxy);
+  // One that never saw the database there.
+  const second = await startProxy(snapshotsDir);
+  await expectKeysAsKnown(second);
+  expect((await ask(approved, second)).headers['x-snapshot']).toBe(headers['x-snapshot']);
+  expect((await readAges(second)).keys).toBeGreaterThanOrEqual(least);
+  await second.stop();
+
+  await server.restart();
+  await until(async () => {
+    const ages = await readAges(proxy);
+    return ages.data < least && ages.keys < least;
+  });
+  await keys('revoke', '1', '--reason', 'a test');
+  await until(async () => (await ask(approved)).status === 401);
+  expect(await end(schedule, 'SIGTERM')).toBe(0);
+  await proxy.stop();
+  sayFigure(
+    PROMISE,
+    `${Math.round(GONE_MS / 1000)} s without it: ${reads} reads, 0 failed; the data ${after.data} s old, the keys ${after.keys} s; both 0 to ${TOLERANCE} s when it was back`,
+  );
+});

@@ -1,0 +1,109 @@
+/**
+ * Opens one forged generation after another as the proxy does, and asks those that open for
+ * everything. It runs in a worker, which can be ended while it hangs: what it is at stands in memory
+ * that both threads see.
+ */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { parentPort, workerData } from 'node:worker_threads';
+import { hexOf } from '../../format/content-hash.ts';
+import { gameSlug } from '../../format/index/record-index.ts';
+import { matchRoute, splitTarget } from '../../proxy/http/routes.ts';
+import { type Generation, makeGeneration, openIndex } from '../../proxy/snapshot/generation.ts';
+import { openFiles, planOpening } from '../../proxy/snapshot/open-files.ts';
+import { strictly } from '../format/strict-columns.ts';
+import { type Files, forge } from './forged-files.ts';
+
+export interface ForgedOrder {
+  /** A folder that holds the base, to be written over. */
+  readonly dir: string;
+  readonly base: Files;
+  /** Below the base of the API. */
+  readonly targets: readonly string[];
+  readonly seeds: { readonly from: number; readonly to: number };
+  /** The seed that is being tried. */
+  readonly at: Int32Array;
+}
+
+export interface ForgedResult {
+  readonly refused: number;
+  readonly served: number;
+  /** In milliseconds of processor time. */
+  readonly longest: number;
+  readonly faults: readonly string[];
+}
+
+const MOST_SECONDS = 1;
+/** Games of a forged index that are asked for by the names that it gives them. */
+const OWN_NAMES = 20;
+
+const { dir, base, targets, seeds, at } = workerData as ForgedOrder;
+const faults: string[] = [];
+let refused = 0;
+let served = 0;
+let longest = 0;
+let onDisk: readonly string[] = [];
+
+function writeFiles(files: Files): void {
+  const changed = [...files].filter(([name, bytes]) => bytes !== base.get(name));
+  for (const name of onDisk) writeFileSync(path.join(dir, name), base.get(name) as Uint8Array);
+  for (const [name, bytes] of changed) writeFileSync(path.join(dir, name), bytes);
+  onDisk = changed.map(([name]) => name);
+}
+
+function tryToOpen(id: string, mostMemory: number | undefined): Generation | Error {
+  try {
+    const files = openFiles(planOpening({ dir, id, mostMemory, known: undefined }));
+    return makeGeneration(files, strictly(openIndex(files)));
+  } catch (error) {
+    return error as Error;
+  }
+}
+
+function ask(generation: Generation, target: string): void {
+  const [route, query] = splitTarget(target);
+  const answer = matchRoute(route)?.prepare(query)(generation);
+  if (answer === undefined) return;
+  if (!/^[0-9a-f]{16}$/.test(hexOf(answer.body.hash))) throw new Error(`${target} has no hash`);
+  if (/[^\x20-\x7e]/.test(answer.link ?? ''))
+    throw new Error(`${target} has the link ${answer.link}`);
+}
+
+function askForAll(generation: Generation): void {
+  const { records } = generation;
+  for (const target of targets) ask(generation, target);
+  for (const [platform, { slug, first_game, games }] of records.platforms.entries()) {
+    generation.platform(platform);
+    for (let game = first_game; game < first_game + Math.min(games, OWN_NAMES); game++) {
+      ask(generation, `/games/${slug}/${encodeURIComponent(gameSlug(records, game))}/covers`);
+    }
+  }
+  for (let cover = 0; cover < records.covers.length.length; cover++) generation.cover(cover);
+}
+
+for (let seed = seeds.from; seed < seeds.to; seed++) {
+  Atomics.store(at, 0, seed);
+  const { files, id, changes } = forge(base, seed);
+  writeFiles(files);
+  const started = process.threadCpuUsage();
+  const generation = tryToOpen(id, seed % 2 === 0 ? 2 ** 20 : undefined);
+  const name = `seed ${seed} (${changes.join(', ')})`;
+  if (generation instanceof Error) {
+    refused++;
+    const isNamed = [...base.keys()].some((file) => generation.message.includes(file));
+    if (!isNamed) faults.push(`${name} is refused without the name of a file: ${generation.stack}`);
+  } else {
+    served++;
+    try {
+      askForAll(generation);
+    } catch (error) {
+      faults.push(`${name} was opened, and then: ${(error as Error).stack}`);
+    }
+    generation.close();
+  }
+  const { user, system } = process.threadCpuUsage(started);
+  longest = Math.max(longest, (user + system) / 1000);
+  if (user + system > MOST_SECONDS * 1e6) faults.push(`${name} took ${user + system} µs`);
+  if (faults.length > 5) break;
+}
+parentPort?.postMessage({ refused, served, longest, faults } satisfies ForgedResult);

@@ -1,0 +1,184 @@
+/**
+ * Guessing is slow: however a client guesses keys and whatever address it claims, directly and
+ * through the real nginx, few of its guesses are looked up, and who uses a key beside it is unharmed.
+ */
+import { Pool } from 'undici';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makeKey } from '../../format/api-key.ts';
+import { makeRandom, type Random } from '../catalogue/random.ts';
+import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
+import { send, startProxy, testKey, writeKeys } from '../support/product.ts';
+import { rounds, sayFigure } from '../support/rounds.ts';
+import { SERVER_NAME, startNginx } from '../support/servers/nginx.ts';
+
+const PROMISE = 'Guessing is slow';
+/** Guesses in any minute that get a look-up. */
+const LIMIT = 60;
+const WINDOW_MS = 60_000;
+const GUESSING_MS = rounds(2_000, 150_000);
+const GUESSERS = 8;
+/** A guesser without end would only measure how fast it can be refused. */
+const PAUSE_MS = 4;
+/** Between the moment that the proxy counts and the one that the guesser sees. */
+const LATENESS_MS = 1_000;
+
+const inUse = testKey(1);
+const unused = testKey(2);
+const revoked = testKey(3, { state: 'revoked' });
+let snapshotsDir: string;
+
+beforeAll(async () => {
+  snapshotsDir = await makeSampleSnapshots();
+  writeKeys(snapshotsDir, [inUse, unused, revoked]);
+});
+
+const closing: (() => Promise<unknown>)[] = [];
+afterAll(async () => {
+  for (const close of closing.reverse()) await close();
+});
+
+interface Way {
+  readonly pool: Pool;
+  readonly adminUrl: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+async function openWay(trusted: string, isFront: boolean): Promise<Way> {
+  const proxy = await startProxy(snapshotsDir, { TRUSTED_PROXIES: trusted });
+  closing.push(() => proxy.stop());
+  const nginx = isFront ? await startNginx(proxy.port) : undefined;
+  if (nginx !== undefined) closing.push(() => nginx.stop());
+  const pool =
+    nginx === undefined
+      ? new Pool(proxy.url, { connections: GUESSERS + 1 })
+      : new Pool(`https://127.0.0.1:${nginx.httpsPort}`, {
+          connections: GUESSERS + 1,
+          connect: { ca: nginx.ca, servername: SERVER_NAME },
+        });
+  closing.push(() => pool.close());
+  return { pool, adminUrl: proxy.adminUrl, headers: { host: SERVER_NAME } };
+}
+
+/** A guess, well-formed or not, with a lie about where it comes from. */
+function makeGuess(random: Random): Record<string, string> {
+  const guess = random.pick([
+    () => makeKey(),
+    () => makeKey(),
+    () => revoked.key,
+    () => `${inUse.key.slice(0, -1)}~`,
+    () => 'cck_',
+  ])();
+  const forged = `${1 + random.below(200)}.${random.below(256)}.${random.below(256)}.9`;
+  const lie = random.pick<Record<string, string>>([
+    {},
+    { 'x-forwarded-for': forged },
+    { 'x-forwarded-for': `${forged}, 127.0.0.1` },
+    { 'x-forwarded-for': `${forged}, ${forged}, x` },
+    { 'x-forwarded-for': `2001:db8:${random.below(9999)}::1` },
+    { forwarded: `for=${forged}`, 'x-real-ip': forged, 'client-ip': forged },
+  ]);
+  const field: Record<string, string> = random.happens(0.5)
+    ? { 'x-api-key': guess }
+    : { authorization: `Bearer ${guess}` };
+  return random.happens(0.1) ? lie : { ...field, ...lie };
+}
+
+test.concurrent.for([
+  ['direct, no proxy trusted', '', false],
+  ['direct, a proxy at another address trusted', '127.0.0.77, 10.0.0.0/8', false],
+  ['through nginx', '127.0.0.1', true],
+] as const)(
+  `at most ${LIMIT} guesses a minute are looked up: %s`,
+  {
+    timeout: GUESSING_MS + 60_000,
+  },
+  // Concurrent tests count their assertions only through an `expect` of their own.
+  async ([name, trusted, isFront], { expect }) => {
+    const { pool, adminUrl, headers } = await openWay(trusted, isFront);
+    const ask = async (extra: Record<string, string>) => {
+      const reply = await pool.request({
+        method: 'GET',
+        path: '/api/v1/stats',
+        headers: { ...headers, ...extra },
+      });
+      const retry = Number(reply.headers['retry-after'] ?? 0);
+      return { status: reply.statusCode, retry, text: await reply.body.text() };
+    };
+    const useKey = async () => (await ask({ 'x-api-key': inUse.key })).status;
+    expect(await useKey()).toBe(200);
+
+    const started = performance.now();
+    const isOver = () => performance.now() - started > GUESSING_MS;
+    /** When guesses were looked up: asked and answered. */
+    const lookedUp: { readonly asked: number; readonly answered: number }[] = [];
+    let refused = 0;
+    let used = 0;
+    const guesser = async (number: number) => {
+      const random = makeRandom(number);
+      while (!isOver()) {
+        const asked = performance.now();
+        const { status, retry, text } = await ask(makeGuess(random));
+        if (status === 401) lookedUp.push({ asked, answered: performance.now() });
+        else {
+          expect([status, text]).toEqual([429, '{"error":"Rate limit exceeded"}']);
+          expect(retry).toBeGreaterThanOrEqual(1);
+          refused++;
+        }
+        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      }
+    };
+    const user = async () => {
+      for (; !isOver(); used++) {
+        expect(await useKey()).toBe(200);
+        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+      }
+    };
+    await Promise.all([user(), ...Array.from({ length: GUESSERS }, (_, i) => guesser(i + 1))]);
+
+    // Those that were answered after the start of a minute and asked before its end.
+    const times = lookedUp.toSorted((a, b) => a.answered - b.answered);
+    for (const [place, { answered }] of times.entries()) {
+      const inMinute = times
+        .slice(place)
+        .filter(({ asked, answered: end }) => asked >= answered && end < answered + WINDOW_MS);
+      expect(inMinute.length).toBeLessThanOrEqual(LIMIT);
+    }
+    const most = LIMIT * Math.ceil((GUESSING_MS + LATENESS_MS) / WINDOW_MS);
+    expect(times.length).toBeGreaterThanOrEqual(LIMIT);
+    expect(times.length).toBeLessThanOrEqual(most);
+    expect(refused).toBeGreaterThan(LIMIT);
+    expect(used).toBeGreaterThan(10);
+    // A right key that nobody uses is no easier to find: past the limit it is not looked up either.
+    expect((await ask({ 'x-api-key': unused.key })).status).toBe(429);
+    expect(await useKey()).toBe(200);
+    const counted = (await send(`${adminUrl}/metrics`)).text;
+    expect(counted).toContain(`api_requests_total{route="none",status="401"} ${times.length}`);
+    sayFigure(
+      PROMISE,
+      `${name}: of ${times.length + refused} guesses in ${Math.round(GUESSING_MS / 1000)} s ${times.length} looked up, ${refused} refused; ${used} requests with the key in use beside them, all answered`,
+    );
+  },
+);
+
+test('behind a trusted proxy each client has a limit of its own, and cannot take that of another', async () => {
+  const proxy = await startProxy(snapshotsDir, {
+    TRUSTED_PROXIES: '127.0.0.1',
+    ADDRESS_RATE_LIMIT: '3',
+  });
+  const guess = async (forwardedFor: string) => {
+    const headers = { 'x-api-key': makeKey(), 'x-forwarded-for': forwardedFor };
+    return (await send(`${proxy.url}/api/v1/stats`, { headers })).status;
+  };
+  // The last hop is the one that the trusted proxy saw; what stands before it is what was claimed.
+  const statuses: number[] = [];
+  for (let i = 0; i < 5; i++) statuses.push(await guess(`203.0.113.${i}, 198.51.100.1`));
+  expect(statuses).toEqual([401, 401, 401, 429, 429]);
+  expect(await guess('198.51.100.2')).toBe(401);
+  expect(await guess('203.0.113.0')).toBe(401);
+  // One client holds a whole /64.
+  const many: number[] = [];
+  for (let i = 0; i < 5; i++) many.push(await guess(`2001:db8:1:2:${i}::${i}`));
+  expect(many).toEqual([401, 401, 401, 429, 429]);
+  expect(await guess('2001:db8:1:3::1')).toBe(401);
+  await proxy.stop();
+});

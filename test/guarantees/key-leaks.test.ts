@@ -1,0 +1,290 @@
+/**
+ * Keys leak nowhere: canary keys go through every path, as they should and as they should not, and
+ * then no trace of them is in any log, metric, answer, snapshot file or database dump.
+ */
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { openDatabase } from '../../database/open.ts';
+import { hashKey, makeKey } from '../../format/api-key.ts';
+import { CURRENT } from '../../format/layout.ts';
+import { loadCatalogue } from '../catalogue/load.ts';
+import { makeRandom } from '../catalogue/random.ts';
+import { sampleCatalogue } from '../catalogue/sample.ts';
+import { KINDS, makeDatabase, sharedMariaDb } from '../support/databases.ts';
+import { makeHostile } from '../support/hostile/hostile.ts';
+import { exchange } from '../support/hostile/hostile-wire.ts';
+import { makeTraceFinder } from '../support/key-traces.ts';
+import {
+  end,
+  makeFolder,
+  runProgram,
+  send,
+  startProgram,
+  startProxy,
+  until,
+} from '../support/product.ts';
+import { rounds, sayFigure } from '../support/rounds.ts';
+import { openTls, SERVER_NAME, startNginx } from '../support/servers/nginx.ts';
+import { openSocket } from '../support/servers/sockets.ts';
+
+const PROMISE = 'Keys leak nowhere';
+const FUZZED = rounds(400, 20_000);
+const AT_ONCE = 24;
+
+/** Requests that hold a key wherever a confused client, or a hostile one, may put it. */
+function misplace(key: string): string[] {
+  const request = (target: string, fields: string, method = 'GET') =>
+    `${method} ${target} HTTP/1.1\r\nHost: ${SERVER_NAME}\r\nConnection: close\r\n${fields}\r\n`;
+  const stats = '/api/v1/stats';
+  const keyed = `X-Api-Key: ${key}\r\n`;
+  const basic = Buffer.from(`user:${key}`).toString('base64');
+  const targets = [
+    `${stats}?key=${key}`,
+    `${stats}?api_key=${key}&X-Api-Key=${key}`,
+    `/api/v1/search?api_key=${key}&per_page=1`,
+    `/api/v1/search?sort=${key}`,
+    `/api/v1/search?page=${key}`,
+    `/api/v1/search?per_page=${key}&page=${key}`,
+    `/api/v1/search?q=${key}${key}${key}`,
+    `/api/v1/${key}`,
+    `/api/v1/platforms/${key}`,
+    `/api/v1/games/snes/${key}`,
+    `/api/v1/covers/${key}`,
+    `/${key}`,
+    `/docs?${key}`,
+    `/api/v1/%63${key.slice(1)}`,
+    `http://user:${key}@${SERVER_NAME}${stats}`,
+    `//${key}@x/`,
+    key,
+    `/api/v1/stats#${key}`,
+  ];
+  return [
+    ...targets.map((target) => request(target, keyed)),
+    ...targets.map((target) => request(target, '')),
+    request(stats, `Authorization: Bearer ${key}\r\n`),
+    request(stats, `Authorization: Basic ${basic}\r\n`),
+    request(stats, `Authorization: ${key}\r\n`),
+    request(stats, `Authorization: Digest username="${key}"\r\n`),
+    request(stats, `${keyed}Authorization: Bearer ${key}\r\n`),
+    request(stats, keyed.repeat(2)),
+    request(stats, `X-Api-Key: ${key}, ${key}\r\n`),
+    request(stats, `X-Api-Key: ${key}${'z'.repeat(20_000)}\r\n`),
+    request(stats, `${keyed}X-Snapshot: ${key}\r\n`),
+    request(stats, `${keyed}If-None-Match: "${key}"\r\n`),
+    request(stats, `${keyed}Accept-Encoding: ${key}\r\n`),
+    request(stats, `${keyed}X-Forwarded-For: ${key}\r\n`),
+    request(
+      stats,
+      `${keyed}Cookie: key=${key}\r\nReferer: https://x/?${key}\r\nUser-Agent: ${key}\r\n`,
+    ),
+    request(stats, `${keyed}${key}: x\r\n`),
+    request(stats, `${keyed}X ${key}\r\n`),
+    request(stats, `${keyed}X-\0${key}: x\r\n`),
+    request(stats, `${keyed}Content-Length: 45\r\n`, 'POST') + key,
+    request(stats, `${keyed}Transfer-Encoding: chunked\r\n`, 'POST') + key,
+    request(stats, `${keyed}Content-Length: ${key}\r\n`),
+    request(stats, `${keyed}Expect: ${key}\r\n`),
+    request(stats, keyed, 'OPTIONS'),
+    request(stats, keyed, 'DELETE'),
+    request(stats, keyed, key),
+    request(stats, keyed, 'HEAD'),
+    `GET ${stats} ${key}\r\n\r\n`,
+    `${key}\r\n\r\n`,
+    `GET ${stats} HTTP/1.1\r\nHost: ${key}\r\n${keyed}\r\n`,
+    `GET ${stats} HTTP/1.1\r\n${keyed}`,
+    `\x16\x03\x01${key}`,
+  ];
+}
+
+/** Runs a program of the product beside others, keeping all that it prints. */
+function startAndListen(program: string, environment: Readonly<Record<string, string>>) {
+  const child = startProgram(program, [], environment);
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text) => {
+      said += text;
+    });
+  }
+  return { said: () => said, stop: () => end(child, 'SIGTERM') };
+}
+
+/** Every file under a folder by its path. */
+function readFolder(folder: string): [string, Buffer][] {
+  return readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .map((name) => path.join(folder, name))
+    .filter((file) => statSync(file).isFile())
+    .map((file) => [file, readFileSync(file)]);
+}
+
+test('through proxy, nginx, schedule, command line and database', {
+  timeout: rounds(120_000, 1_800_000),
+}, async () => {
+  const database = `test_leaks_${process.pid}`;
+  const DATABASE_URL = await sharedMariaDb().createDatabase(database);
+  const opened = await openDatabase(DATABASE_URL);
+  await loadCatalogue(opened, sampleCatalogue());
+  const snapshotsDir = path.join(makeFolder(), 'snapshots');
+  const environment = { DATABASE_URL, SNAPSHOTS_DIR: snapshotsDir, LOG_LEVEL: 'debug' };
+  const said: [string, Buffer | string][] = [];
+  const keys = async (...args: string[]) => {
+    const finished = await runProgram('keys/cli/main.ts', args, environment);
+    expect([args, finished.code]).toEqual([args, 0]);
+    return finished;
+  };
+  const issue = async () => {
+    const { stdout, stderr } = await keys('issue', '--limit', '1000000');
+    said.push(['stderr of issue', stderr]);
+    // It is printed here and nowhere else, and the finder would find it.
+    expect(makeTraceFinder(stdout.trim())(stdout)).toBeDefined();
+    return stdout.trim();
+  };
+  const approved = await issue();
+  const revoked = await issue();
+  const unknown = makeKey();
+  const malformed = `${makeKey().slice(0, -1)}~`;
+  const canaries = [approved, revoked, unknown, malformed];
+  const finders = canaries.map(makeTraceFinder);
+  const expectNoTrace = (name: string, bytes: Buffer | string) => {
+    for (const [place, find] of finders.entries()) {
+      const form = find(bytes);
+      if (form !== undefined) throw new Error(`Key ${place} is in ${name} (${form}).`);
+    }
+  };
+
+  const schedule = startAndListen('generator/cli/schedule.ts', {
+    ...environment,
+    GENERATE_CRON: '*/5 * * * * *',
+  });
+  await keys('revoke', '2', '--reason', 'a test');
+  await until(
+    () => statSync(path.join(snapshotsDir, CURRENT), { throwIfNoEntry: false }) !== undefined,
+  );
+  const proxy = await startProxy(snapshotsDir, {
+    LOG_LEVEL: 'debug',
+    PROXY_THREADS: '2',
+    // Packs are read while it serves: that can be made to fail.
+    SNAPSHOT_MEMORY_MB: '0',
+    ADDRESS_RATE_LIMIT: '100000',
+    TRUSTED_PROXIES: '127.0.0.1',
+  });
+  const stats = (key: string) =>
+    send(`${proxy.url}/api/v1/stats`, { headers: { 'x-api-key': key } });
+  await until(async () => (await stats(approved)).status === 200);
+  await until(async () => (await stats(revoked)).status === 401);
+  const nginx = await startNginx(proxy.port);
+  const ways: (() => Promise<Socket>)[] = [() => openTls(nginx), () => openSocket(proxy.port)];
+
+  const statuses = new Map<number, number>();
+  let sent = 0;
+  const sendAll = async (makeBytes: readonly (() => string)[]) => {
+    const waiting = ways.flatMap((open) => makeBytes.map((make) => [open, make] as const));
+    const client = async () => {
+      for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
+        const [open, make] = next;
+        const bytes = make();
+        const socket = (await open()).on('error', () => {});
+        const { replies, rest } = await exchange(
+          socket,
+          bytes,
+          [bytes.split(' ', 1)[0] ?? ''],
+          false,
+        );
+        socket.destroy();
+        sent++;
+        expectNoTrace('what is no answer', rest);
+        for (const { status, headers, body } of replies) {
+          statuses.set(status, (statuses.get(status) ?? 0) + 1);
+          expectNoTrace(`a body of ${status}`, body);
+          for (const [name, value] of headers) expectNoTrace(`${name} of ${status}`, value);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, client));
+  };
+
+  await sendAll(canaries.flatMap(misplace).map((bytes) => () => bytes));
+  const random = makeRandom(11);
+  const targets = ['/api/v1/stats', '/api/v1/search', '/api/v1/games/snes/chrono-trigger', '/docs'];
+  const fuzzers = canaries.map((key) =>
+    makeHostile(random, { key, host: SERVER_NAME, targets, snapshot: '000001-0123456789ab' }),
+  );
+  await sendAll(
+    Array.from({ length: FUZZED / 2 }, (_, i) => () => fuzzers[i % fuzzers.length]?.().bytes ?? ''),
+  );
+  // A failure of the proxy's own: the files under it are damaged while it serves.
+  const packs = path.join(snapshotsDir, CURRENT, 'games');
+  for (const pack of readdirSync(packs)) truncateSync(path.join(packs, pack), 1);
+  await sendAll([
+    () =>
+      `GET /api/v1/search?q=m&${approved} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nX-Api-Key: ${approved}\r\n\r\n`,
+  ]);
+  for (const status of [200, 204, 400, 401, 404, 405, 410, 431, 500]) {
+    expect(statuses.get(status), `${status}`).toBeGreaterThan(0);
+  }
+  expect(proxy.log()).toContain('a request failed');
+
+  for (const place of ['metrics', 'readyz', 'healthz', approved]) {
+    const { text, status } = await send(`${proxy.adminUrl}/${place}`);
+    said.push([`${place} (${status})`, text]);
+  }
+  const { stdout: table } = await keys('list');
+  const { stdout: json } = await keys('list', '--json');
+  // Something that can tell the two apart is displayed.
+  expect(json).toContain(approved.slice(0, 8));
+  said.push(['list', table], ['list --json', json]);
+  expect(await proxy.stop()).toBe(0);
+  expect(await schedule.stop()).toBe(0);
+  await nginx.stop();
+  said.push(['the proxy', proxy.log()], ['the schedule', schedule.said()]);
+  for (const [name, text] of Object.entries(nginx.logs())) said.push([`nginx ${name}`, text]);
+  const files = readFolder(snapshotsDir);
+  expect(files.length).toBeGreaterThan(10);
+  const keysFile = files.find(([name]) => name.endsWith('keys.json'))?.[1].toString() ?? '';
+  expect(keysFile).toContain(hashKey(approved));
+  const [command, args] = sharedMariaDb().dumpCommand(database);
+  const { stdout: dump } = await promisify(execFile)(command, args, { maxBuffer: 2 ** 28 });
+  expect(dump).toContain(hashKey(approved));
+  said.push(...files, ['the dump', dump]);
+  for (const [name, bytes] of said) expectNoTrace(name, bytes);
+  await opened.run(`DROP DATABASE ${database}`);
+  await opened.close();
+
+  const bytes = said.reduce((sum, [, text]) => sum + text.length, 0);
+  sayFigure(
+    PROMISE,
+    `${canaries.length} canaries in ${sent} requests, ${said.length} files, logs and dumps (${(bytes / 2 ** 20).toFixed(1)} MiB): 0 finds`,
+  );
+});
+
+describe.each(KINDS)('in a database of %s', (kind) => {
+  test('a key is not, whatever is done to it', async () => {
+    const DATABASE_URL = await makeDatabase(kind);
+    const keys = (...args: string[]) => runProgram('keys/cli/main.ts', args, { DATABASE_URL });
+    const key = (await keys('issue', '--note', 'a test')).stdout.trim();
+    const find = makeTraceFinder(key);
+    expect(find(key)).toBeDefined();
+    for (const args of [
+      ['limit', '1', '7'],
+      ['revoke', '1', '--reason', 'a test'],
+      ['revoke', '1', '--reason', 'again'],
+      ['list'],
+    ]) {
+      const { stdout, stderr } = await keys(...args);
+      expect(find(stdout + stderr)).toBeUndefined();
+    }
+    const database = await openDatabase(DATABASE_URL);
+    const rows = await database.rows('SELECT * FROM api_keys');
+    await database.close();
+    expect(rows).toHaveLength(1);
+    expect(find(JSON.stringify(rows))).toBeUndefined();
+    if (kind === 'sqlite') {
+      for (const [, bytes] of readFolder(path.dirname(DATABASE_URL.slice('sqlite:'.length)))) {
+        expect(find(bytes)).toBeUndefined();
+      }
+    }
+  });
+});

@@ -1,0 +1,81 @@
+/**
+ * A generation is whole or not there, also when the generator is killed: SIGKILL at random moments
+ * leaves a current generation that verifies, and the next run heals.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { idsOnDisk, KEPT_GENERATIONS } from '../../store/generations/generations.ts';
+import { makeRandom } from '../catalogue/random.ts';
+import { finish, generate } from '../support/product.ts';
+import { rounds, sayFigure } from '../support/rounds.ts';
+import {
+  expectCurrentVerifies,
+  expectNoDebris,
+  makeChanging,
+  newSnapshots,
+  startGenerator,
+} from '../support/wholeness.ts';
+
+const KILLS = rounds(30, 1_000);
+const AT_ONCE = 2;
+/** After so many kills a run is let end, and must leave nothing of the killed ones. */
+const KILLS_BEFORE_HEALING = 5;
+
+test(`${KILLS} times SIGKILL at a random moment leave a current generation that verifies`, {
+  timeout: 3_600_000,
+}, async () => {
+  const random = makeRandom(100);
+  const figures = { killed: 0, published: 0, ended: 0, healed: 0 };
+
+  async function killRepeatedly(times: number): Promise<void> {
+    const dir = newSnapshots();
+    const database = await makeChanging();
+    const heal = async () => {
+      const before = await expectCurrentVerifies(dir);
+      await database.change();
+      await generate(database.url, dir);
+      expect(await expectCurrentVerifies(dir)).not.toBe(before);
+      expectNoDebris(dir);
+      expect(idsOnDisk(dir).length).toBeLessThanOrEqual(KEPT_GENERATIONS);
+      figures.healed++;
+    };
+    await generate(database.url, dir);
+    const began = performance.now();
+    await heal();
+    const wholeRun = performance.now() - began;
+    for (let kill = 1; kill <= times; kill++) {
+      const before = await expectCurrentVerifies(dir);
+      await database.change();
+      const child = startGenerator(database.url, dir);
+      const ended = finish(child);
+      // Half of them in the last steps, where files are renamed.
+      if (random.happens(0.5)) {
+        const step = random.pick(['writing packs', 'publishing']);
+        await new Promise<void>((resolve) => {
+          child.once('exit', () => resolve());
+          child.stderr?.on('data', (text) => String(text).includes(step) && resolve());
+        });
+        await pause(random.next() * 90);
+      } else {
+        await pause(random.next() * wholeRun);
+      }
+      child.kill('SIGKILL');
+      const { signal } = await ended;
+      if (signal === 'SIGKILL') figures.killed++;
+      else figures.ended++;
+      if ((await expectCurrentVerifies(dir)) !== before && signal === 'SIGKILL') {
+        figures.published++;
+      }
+      if (kill % KILLS_BEFORE_HEALING === 0) await heal();
+    }
+    await heal();
+  }
+
+  await Promise.all(Array.from({ length: AT_ONCE }, () => killRepeatedly(KILLS / AT_ONCE)));
+  // Moments after the end of a run prove nothing.
+  expect(figures.killed).toBeGreaterThan(KILLS / 2);
+  sayFigure(
+    'A generation is whole or not there (SIGKILL)',
+    `${KILLS} SIGKILLs: ${figures.killed} met a run (${figures.published} of them after the swap), ${figures.ended} its end; ${figures.healed} runs healed, 0 torn, no debris`,
+  );
+});

@@ -1,0 +1,131 @@
+/**
+ * Two processes: generators, rollbacks, holds and prunes that meet in one snapshots folder take
+ * turns or refuse, whatever the moment, and nothing that one of them said is done is lost.
+ */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { parseHold } from '../../format/hold-file.ts';
+import { HOLD_FILE } from '../../format/layout.ts';
+import { currentId, idsOnDisk, KEPT_GENERATIONS } from '../../store/generations/generations.ts';
+import { removeHold } from '../../store/hold.ts';
+import { makeRandom } from '../catalogue/random.ts';
+import { seededCatalogue } from '../catalogue/seeded.ts';
+import { type Finished, generate, startProgram } from '../support/product.ts';
+import { rounds, sayFigure } from '../support/rounds.ts';
+import {
+  expectCurrentVerifies,
+  expectNoDebris,
+  finishInTime,
+  makeChanging,
+  newSnapshots,
+  startGenerator,
+} from '../support/wholeness.ts';
+
+type Deed = 'generate' | 'rollback' | 'prune' | 'hold';
+const MEETINGS: readonly (readonly [Deed, Deed])[] = [
+  ['generate', 'generate'],
+  ['generate', 'prune'],
+  ['generate', 'rollback'],
+  ['rollback', 'prune'],
+  ['generate', 'hold'],
+];
+const KEPT_BY_PRUNE = 2;
+const ROUNDS = rounds(10, 200);
+const HELD = 3;
+const LOCKED = 4;
+
+test(`${ROUNDS} meetings of two: one waits or refuses, and nothing is lost`, {
+  timeout: 3_600_000,
+}, async () => {
+  const random = makeRandom(77);
+  const database = await makeChanging(seededCatalogue({ games: 30, seed: 8, platforms: 3 }));
+  const dir = newSnapshots();
+  const figures = { refused: 0, both: 0 };
+  const publish = async () => {
+    await database.change();
+    await generate(database.url, dir);
+  };
+
+  /** @param target what a rollback makes current */
+  function start(deed: Deed, target: string): Promise<Finished> {
+    if (deed === 'generate') return finishInTime(startGenerator(database.url, dir, ['--json']));
+    const args = {
+      rollback: ['rollback', target, '--no-hold'],
+      hold: ['hold'],
+      prune: ['prune', '--keep', String(KEPT_BY_PRUNE)],
+    }[deed];
+    return finishInTime(startProgram('commands/snapshot.ts', args, { SNAPSHOTS_DIR: dir }));
+  }
+
+  /** Once a hold has said that it is there, nothing is published until it is released. */
+  async function expectHeld(id: string, what: string): Promise<void> {
+    expect(parseHold(readFileSync(path.join(dir, HOLD_FILE), 'utf8')).id, what).toBe(id);
+    expect((await start('generate', id)).code, what).toBe(HELD);
+    expect(currentId(dir), what).toBe(id);
+    removeHold(dir);
+  }
+
+  let wholeRun = 0;
+  for (let run = 0; run < KEPT_GENERATIONS; run++) {
+    const began = performance.now();
+    await publish();
+    wholeRun = performance.now() - began;
+  }
+
+  for (let round = 0; round < ROUNDS; round++) {
+    const deeds = MEETINGS[round % MEETINGS.length] as readonly [Deed, Deed];
+    const before = idsOnDisk(dir);
+    const target = before.at(-2) as string;
+    const current = currentId(dir);
+    await database.change();
+    // Either may be the first, by anything up to a whole run.
+    const order = random.happens(0.5) ? [0, 1] : [1, 0];
+    const ended: Finished[] = [];
+    const later = pause(random.next() ** 2 * wholeRun).then(() =>
+      start(deeds[order[1] as 0 | 1], target),
+    );
+    ended[order[0]] = await start(deeds[order[0] as 0 | 1], target);
+    ended[order[1]] = await later;
+    const what = deeds
+      .map((deed, i) => `${deed}: ${ended[i]?.code} ${ended[i]?.stderr}`)
+      .join('\n');
+
+    // Whoever did not do it refused, and at least one did.
+    const done = deeds.filter((_, i) => ended[i]?.code === 0);
+    for (const { code, stdout, stderr } of ended) {
+      expect(deeds.includes('hold') ? [0, LOCKED, HELD] : [0, LOCKED], what).toContain(code);
+      if (code === LOCKED) {
+        expect(stdout, what).toBe('');
+        expect(stderr, what).toMatch(/Another run \(process (?:\d+|unknown)\) works in/);
+      }
+    }
+    expect(done.length, what).toBeGreaterThan(0);
+    // A hold waits for the lock.
+    if (deeds.includes('hold')) expect(done, what).toContain('hold');
+    if (done.length === 1) figures.refused++;
+    else figures.both++;
+
+    const after = await expectCurrentVerifies(dir);
+    if (deeds.includes('hold')) await expectHeld(after, what);
+    const made = deeds.flatMap((deed, i) =>
+      deed === 'generate' && ended[i]?.code === 0 ? [JSON.parse(ended[i].stdout).id as string] : [],
+    );
+    const claims = [...made, ...(done.includes('rollback') ? [target] : [])];
+    expect(claims.length > 0 ? claims : [current], what).toContain(after);
+    // What was published is there, and what was there is gone only by a prune.
+    const ids = idsOnDisk(dir);
+    for (const id of made) expect(ids, what).toContain(id);
+    const kept = done.includes('prune') ? KEPT_BY_PRUNE : KEPT_GENERATIONS;
+    const all = [...new Set([...before, ...made])];
+    for (const id of all.slice(-kept)) expect(ids, what).toContain(id);
+    expectNoDebris(dir);
+    while (idsOnDisk(dir).length < KEPT_GENERATIONS) await publish();
+  }
+  expect(figures.refused).toBeGreaterThan(0);
+  sayFigure(
+    'Two processes',
+    `${ROUNDS} meetings: ${figures.refused} times one refused with exit ${LOCKED}, or ${HELD} where it met a hold, ${figures.both} times they took turns; 0 lost, no debris`,
+  );
+});

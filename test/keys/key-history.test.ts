@@ -1,0 +1,133 @@
+/** The history of keys: what it tells, and that nobody can make it tell something else. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openDatabase } from '../../database/open.ts';
+import { createKeysTables } from '../../database/schema.ts';
+import { eventsOf } from '../../keys/lifecycle/history.ts';
+import { revealKey, revokeOwnKey, rotateKey } from '../../keys/lifecycle/own-keys.ts';
+import { approveRequest, changeLimit, issueKey, revokeKey } from '../../keys/lifecycle/requests.ts';
+import { KINDS } from '../support/databases.ts';
+import { AT, type KeysDatabase, MODERATOR, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
+
+const REFUSAL = 'The history of keys cannot be rewritten.';
+
+describe.each(KINDS)('the history of keys in a %s database', (kind) => {
+  let database: KeysDatabase;
+  beforeAll(async () => {
+    database = await openKeysDatabase(kind);
+  });
+  afterAll(() => database.close());
+
+  it('tells who did what, when, why and with what limit', async () => {
+    const { id: accountId } = await database.addOwner();
+    const id = await database.keyIn('pending', accountId);
+    const later = (seconds: number) => new Date(AT.getTime() + seconds * 1000);
+    const by = MODERATOR;
+    await approveRequest(database, id, { limit: 60, by, at: later(1), publicUrl: PUBLIC_URL });
+    await revealKey(database, { id, accountId, at: later(2) });
+    await changeLimit(database, id, { limit: 90, by: null, at: later(3) });
+    await rotateKey(database, { id, accountId, at: later(4) });
+    await rotateKey(database, { id, accountId: 'operator', at: later(5) });
+    await revokeKey(database, id, { reason: 'a\r\nb', by, at: later(6), publicUrl: PUBLIC_URL });
+    const none = { reason: null, limit_per_minute: null };
+    const events = await eventsOf(database, id);
+    expect(events.map(({ id: _, key_id, ...event }) => event)).toEqual([
+      { at: '2026-03-04 05:06:07', actor_id: accountId, action: 'requested', ...none },
+      {
+        at: '2026-03-04 05:06:08',
+        actor_id: by,
+        action: 'approved',
+        ...none,
+        limit_per_minute: 60,
+      },
+      { at: '2026-03-04 05:06:09', actor_id: accountId, action: 'revealed', ...none },
+      {
+        at: '2026-03-04 05:06:10',
+        actor_id: null,
+        action: 'limit_changed',
+        ...none,
+        limit_per_minute: 90,
+      },
+      { at: '2026-03-04 05:06:11', actor_id: accountId, action: 'rotated', ...none },
+      { at: '2026-03-04 05:06:12', actor_id: null, action: 'rotated', ...none },
+      { at: '2026-03-04 05:06:13', actor_id: by, action: 'revoked', ...none, reason: 'a\nb' },
+    ]);
+  });
+
+  it('tells of keys that were issued or revoked by their owner', async () => {
+    const issued = await issueKey(database, { limit: 5, purpose: 'x', at: AT });
+    expect(await eventsOf(database, issued.id)).toEqual([
+      expect.objectContaining({ action: 'issued', actor_id: null, limit_per_minute: 5 }),
+    ]);
+    const { id: accountId } = await database.addOwner();
+    const id = await database.keyIn('approved', accountId);
+    await revokeOwnKey(database, { id, accountId, at: AT, publicUrl: PUBLIC_URL });
+    expect((await eventsOf(database, id)).at(-1)).toMatchObject({
+      action: 'revoked',
+      actor_id: accountId,
+      reason: null,
+    });
+  });
+
+  it.each([
+    "UPDATE key_events SET reason = 'nothing happened'",
+    'UPDATE key_events SET at = at WHERE id = 1',
+    'UPDATE key_events SET id = id + 1000000',
+    'DELETE FROM key_events',
+    'DELETE FROM key_events WHERE id = 1',
+    `REPLACE INTO key_events (id, key_id, at, action) VALUES (1, 1, '2026-01-01 00:00:00', 'x')`,
+    ...(kind === 'sqlite'
+      ? [
+          `INSERT OR REPLACE INTO key_events (id, key_id, at, action) VALUES (1, 1, '', 'x')`,
+          'UPDATE OR REPLACE key_events SET id = 1 WHERE id = 2',
+          "UPDATE OR IGNORE key_events SET reason = 'x'",
+          `INSERT INTO key_events (id, key_id, at, action) VALUES (1, 1, '', 'x')
+             ON CONFLICT (id) DO UPDATE SET reason = 'x'`,
+        ]
+      : [
+          `INSERT INTO key_events (id, key_id, at, action) VALUES (1, 1, '2026-01-01 00:00:00', 'x')
+             ON DUPLICATE KEY UPDATE reason = 'x'`,
+          'DELETE k, e FROM api_keys k JOIN key_events e ON e.key_id = k.id',
+        ]),
+  ])('is not rewritten by %s', async (sql) => {
+    await issueKey(database, { limit: 5, purpose: 'x', at: AT });
+    await issueKey(database, { limit: 5, purpose: 'x', at: AT });
+    const before = await database.rows('SELECT * FROM key_events ORDER BY id');
+    const keys = await database.rows('SELECT COUNT(*) FROM api_keys');
+    await expect(database.run(sql)).rejects.toThrow(REFUSAL);
+    expect(await database.rows('SELECT * FROM key_events ORDER BY id')).toEqual(before);
+    expect(await database.rows('SELECT COUNT(*) FROM api_keys')).toEqual(keys);
+  });
+
+  it('outlives its key', async () => {
+    const { id } = await issueKey(database, { limit: 5, purpose: 'x', at: AT });
+    await database.run('DELETE FROM api_keys WHERE id = ?', [id]);
+    expect(await eventsOf(database, id)).toHaveLength(1);
+  });
+
+  it('is there or not together with its move: without the one there is not the other', async () => {
+    const { id: accountId } = await database.addOwner();
+    const id = await database.keyIn('approved', accountId);
+    await database.run('ALTER TABLE key_events RENAME TO events_elsewhere');
+    try {
+      await expect(revealKey(database, { id, accountId, at: AT })).rejects.toThrow(/key_events/);
+    } finally {
+      await database.run('ALTER TABLE events_elsewhere RENAME TO key_events');
+    }
+    const [row] = await database.rows('SELECT key_hash FROM api_keys WHERE id = ?', [id]);
+    expect(row).toEqual([null]);
+    await revealKey(database, { id, accountId, at: AT });
+    await expect(database.run('DELETE FROM key_events')).rejects.toThrow(REFUSAL);
+  });
+
+  it('is protected by whichever program comes first, or several at once', async () => {
+    const names = ['key_events_update', 'key_events_delete'];
+    for (const name of names) await database.run(`DROP TRIGGER ${name}`);
+    const others = await Promise.all([1, 2, 3].map(() => openDatabase(database.url)));
+    await Promise.all(others.map((other) => createKeysTables(other)));
+    await Promise.all(others.map((other) => other.close()));
+    await issueKey(database, { limit: 5, purpose: 'x', at: AT });
+    for (const sql of ['DELETE FROM key_events', 'UPDATE key_events SET at = at']) {
+      await expect(database.run(sql)).rejects.toThrow(REFUSAL);
+    }
+  });
+});

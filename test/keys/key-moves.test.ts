@@ -1,0 +1,345 @@
+/** The states of a key and the moves between them: which succeed, what they leave behind, who may. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
+import type { Account } from '../../keys/accounts/accounts.ts';
+import { eventsOf } from '../../keys/lifecycle/history.ts';
+import { findKeyWithAccount } from '../../keys/lifecycle/key-lists.ts';
+import { revealKey, revokeOwnKey, rotateKey } from '../../keys/lifecycle/own-keys.ts';
+import {
+  approveRequest,
+  changeLimit,
+  issueKey,
+  type RefusedMove,
+  rejectRequest,
+  revokeKey,
+} from '../../keys/lifecycle/requests.ts';
+import { KINDS } from '../support/databases.ts';
+import {
+  AT,
+  type KeysDatabase,
+  MODERATOR,
+  openKeysDatabase,
+  PUBLIC_URL,
+  STATES,
+  type TestState,
+} from './keys-database.ts';
+
+const REVIEW = { by: MODERATOR, at: AT, publicUrl: PUBLIC_URL };
+
+interface Action {
+  /** The states in which it succeeds. */
+  readonly from: readonly TestState[];
+  readonly to: string;
+  readonly event: string;
+  readonly isMailed: boolean;
+  /** What a refusal says after the state. */
+  readonly rule: string;
+  /** What it says of an approved key, where that is not the point. */
+  readonly otherwise?: string;
+  act(database: KeysDatabase, id: number, accountId: number): Promise<unknown>;
+}
+
+const ACTIONS: Readonly<Record<string, Action>> = {
+  approve: {
+    from: ['pending'],
+    to: 'approved',
+    event: 'approved',
+    isMailed: true,
+    rule: 'only a pending request can be approved',
+    act: (database, id) => approveRequest(database, id, { limit: 90, ...REVIEW }),
+  },
+  reject: {
+    from: ['pending'],
+    to: 'rejected',
+    event: 'rejected',
+    isMailed: true,
+    rule: 'only a pending request can be rejected',
+    act: (database, id) => rejectRequest(database, id, { reason: 'no', ...REVIEW }),
+  },
+  reveal: {
+    from: ['approved'],
+    to: 'approved',
+    event: 'revealed',
+    isMailed: false,
+    rule: 'only an approved key can be revealed',
+    otherwise: 'was revealed before, and is shown only once; rotate it if it is lost',
+    act: (database, id, accountId) => revealKey(database, { id, accountId, at: AT }),
+  },
+  rotate: {
+    from: ['revealed'],
+    to: 'approved',
+    event: 'rotated',
+    isMailed: false,
+    rule: 'only an approved key can be rotated',
+    otherwise: 'was not revealed yet, so there is nothing to rotate',
+    act: (database, id, accountId) => rotateKey(database, { id, accountId, at: AT }),
+  },
+  'change the limit': {
+    from: ['approved', 'revealed'],
+    to: 'approved',
+    event: 'limit_changed',
+    isMailed: false,
+    rule: 'only an approved key can get another limit',
+    act: (database, id) => changeLimit(database, id, { limit: 91, by: MODERATOR, at: AT }),
+  },
+  revoke: {
+    from: ['approved', 'revealed'],
+    to: 'revoked',
+    event: 'revoked',
+    isMailed: true,
+    rule: 'only an approved key can be revoked',
+    act: (database, id) => revokeKey(database, id, { reason: 'abuse', ...REVIEW }),
+  },
+  'revoke as its owner': {
+    from: ['approved', 'revealed'],
+    to: 'revoked',
+    event: 'revoked',
+    isMailed: true,
+    rule: 'only an approved key can be revoked',
+    act: (database, id, accountId) =>
+      revokeOwnKey(database, { id, accountId, at: AT, publicUrl: PUBLIC_URL }),
+  },
+};
+const PAIRS = STATES.flatMap((state) =>
+  Object.entries(ACTIONS).map(([name, action]) => ({ state, name, action })),
+);
+const ALLOWED = PAIRS.filter(({ state, action }) => action.from.includes(state));
+const REFUSED = PAIRS.filter(({ state, action }) => !action.from.includes(state));
+
+describe.each(KINDS)('a key in a %s database', (kind) => {
+  let database: KeysDatabase;
+  beforeAll(async () => {
+    database = await openKeysDatabase(kind);
+  });
+  afterAll(() => database.close());
+
+  const rowOf = async (id: number) =>
+    (await database.rows('SELECT * FROM api_keys WHERE id = ?', [id]))[0];
+  const hashOf = async (id: number) =>
+    (await database.rows('SELECT key_hash FROM api_keys WHERE id = ?', [id]))[0]?.[0];
+  const mailsAbout = (id: number) =>
+    database.rows('SELECT recipient, subject FROM mail_outbox WHERE key_id = ? ORDER BY id', [id]);
+  /** Everything that a move writes about a key. */
+  const all = async (id: number) => [
+    await rowOf(id),
+    await eventsOf(database, id),
+    await mailsAbout(id),
+  ];
+
+  it.each(ALLOWED)('that is $state: $name succeeds', async ({ state, action }) => {
+    const owner = await database.addOwner();
+    const id = await database.keyIn(state, owner.id);
+    const events = await eventsOf(database, id);
+    const mails = await mailsAbout(id);
+    await action.act(database, id, owner.id);
+    expect((await findKeyWithAccount(database, id))?.state).toBe(action.to);
+    expect((await eventsOf(database, id)).slice(events.length)).toEqual([
+      expect.objectContaining({ action: action.event, at: '2026-03-04 05:06:07' }),
+    ]);
+    expect((await mailsAbout(id)).slice(mails.length)).toEqual(
+      action.isMailed ? [[owner.email, expect.stringContaining(String(id))]] : [],
+    );
+  });
+
+  it.each(REFUSED)(
+    'that is $state: $name is refused and leaves nothing behind',
+    async ({ state, action }) => {
+      const owner = await database.addOwner();
+      const id = await database.keyIn(state, owner.id);
+      const before = await all(id);
+      const refusal = await refusalOf(action.act(database, id, owner.id));
+      const stored = state === 'revealed' ? 'approved' : state;
+      expect([refusal.kind, refusal.state, refusal.message]).toEqual([
+        'conflict',
+        stored,
+        `Key ${id} ${(stored === 'approved' && action.otherwise) || `is ${stored}: ${action.rule}`}.`,
+      ]);
+      expect(await all(id)).toEqual(before);
+    },
+  );
+
+  it.each(Object.entries(ACTIONS))('that is not there: %s is refused', async (_, { act }) => {
+    const refusal = await refusalOf(act(database, 999_999, 1));
+    expect([refusal.kind, refusal.message]).toEqual(['missing', 'There is no key 999999.']);
+  });
+
+  it.each(Object.entries(ACTIONS).filter(([name]) => /reveal|rotate|owner/.test(name)))(
+    'of somebody else is not there: %s',
+    async (_, { act, from }) => {
+      const owner = await database.addOwner();
+      const stranger = await database.addOwner();
+      for (const state of STATES) {
+        const id = await database.keyIn(state, owner.id);
+        const before = await all(id);
+        const refusal = await refusalOf(act(database, id, stranger.id));
+        expect([refusal.kind, refusal.message]).toEqual(['missing', `There is no key ${id}.`]);
+        expect(refusal.state).toBeUndefined();
+        expect(await all(id)).toEqual(before);
+        if (state === 'pending') await rejectRequest(database, id, { reason: 'done', ...REVIEW });
+      }
+      expect(from.length).toBeGreaterThan(0);
+    },
+  );
+
+  it('gets the first of many decisions at once; the others are told what it is', async () => {
+    const owner = await database.addOwner();
+    for (let round = 0; round < 5; round++) {
+      const id = await database.keyIn('pending', owner.id);
+      const decisions = await Promise.allSettled(
+        [1, 2, 3, 4].map((number) =>
+          number % 2 === 0
+            ? approveRequest(database, id, { limit: number, ...REVIEW })
+            : rejectRequest(database, id, { reason: `no ${number}`, ...REVIEW }),
+        ),
+      );
+      const refusals = decisions.flatMap((decision) =>
+        decision.status === 'rejected' ? [String(decision.reason.message)] : [],
+      );
+      const state = (await findKeyWithAccount(database, id))?.state;
+      expect(refusals).toHaveLength(3);
+      for (const text of refusals) expect(text).toMatch(`Key ${id} is ${state}: only a pending`);
+      expect((await eventsOf(database, id)).map(({ action }) => action)).toEqual([
+        'requested',
+        state,
+      ]);
+      expect(await mailsAbout(id)).toHaveLength(1);
+    }
+  });
+
+  describe('handed out', () => {
+    let owner: Account;
+    beforeAll(async () => {
+      owner = await database.addOwner();
+    });
+    const own = (id: number) => ({ id, accountId: owner.id, at: AT });
+
+    it('is revealed once, and stored as hash and first characters alone', async () => {
+      const id = await database.keyIn('approved', owner.id);
+      const { key } = await revealKey(database, own(id));
+      expect(isWellFormedKey(key)).toBe(true);
+      expect(await hashOf(id)).toBe(hashKey(key));
+      expect((await findKeyWithAccount(database, id))?.key_prefix).toBe(key.slice(0, 8));
+      const refusal = await refusalOf(revealKey(database, own(id)));
+      expect(refusal.message).toBe(
+        `Key ${id} was revealed before, and is shown only once; rotate it if it is lost.`,
+      );
+      expect(await hashOf(id)).toBe(hashKey(key));
+    });
+
+    it('is one key, however many reveal it at once', async () => {
+      for (let round = 0; round < 5; round++) {
+        const id = await database.keyIn('approved', owner.id);
+        const reveals = await Promise.allSettled(
+          [1, 2, 3, 4].map(() => revealKey(database, own(id))),
+        );
+        const keys = reveals.flatMap((reveal) =>
+          reveal.status === 'fulfilled' ? [reveal.value.key] : [],
+        );
+        expect(keys).toHaveLength(1);
+        expect(await hashOf(id)).toBe(hashKey(keys[0]));
+        expect((await eventsOf(database, id)).map(({ action }) => action)).toEqual([
+          'requested',
+          'approved',
+          'revealed',
+        ]);
+      }
+    });
+
+    it('is another one after each rotation, with limit and history kept', async () => {
+      const id = await database.keyIn('approved', owner.id);
+      const keys = [await revealKey(database, own(id))];
+      for (let i = 0; i < 3; i++) keys.push(await rotateKey(database, own(id)));
+      expect(new Set(keys.map(({ key }) => key)).size).toBe(4);
+      expect(await hashOf(id)).toBe(hashKey(keys[3]?.key as string));
+      expect((await findKeyWithAccount(database, id))?.limit_per_minute).toBe(60);
+      expect(
+        (await eventsOf(database, id)).filter(({ action }) => action === 'rotated').length,
+      ).toBe(3);
+    });
+
+    it('is rotated once by a form that names the key it replaces, sent again and again', async () => {
+      const id = await database.keyIn('approved', owner.id);
+      const { key } = await revealKey(database, own(id));
+      const prefix = key.slice(0, 8);
+      const rotations = await Promise.allSettled(
+        [1, 2, 3].map(() => rotateKey(database, { ...own(id), prefix })),
+      );
+      expect(rotations.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+      const refusal = await refusalOf(rotateKey(database, { ...own(id), prefix }));
+      expect(refusal.message).toMatch('was rotated in the meantime');
+    });
+
+    it('stops for good when it is revoked, with its hash kept for the proxy to refuse', async () => {
+      const id = await database.keyIn('revealed', owner.id);
+      const hash = await hashOf(id);
+      await revokeOwnKey(database, { ...own(id), publicUrl: PUBLIC_URL });
+      expect(await findKeyWithAccount(database, id)).toMatchObject({
+        state: 'revoked',
+        reason: null,
+        revoked_at: '2026-03-04 05:06:07',
+      });
+      expect(await hashOf(id)).toBe(hash);
+    });
+  });
+
+  it.each([0, -1, 1.5, 1_000_001, Number.NaN])('cannot get the limit %d', async (limit) => {
+    const owner = await database.addOwner();
+    const id = await database.keyIn('pending', owner.id);
+    for (const refused of [
+      approveRequest(database, id, { limit, ...REVIEW }),
+      changeLimit(database, id, { limit, by: MODERATOR, at: AT }),
+      issueKey(database, { limit, purpose: '', at: AT }),
+    ]) {
+      const { kind, message } = await refusalOf(refused);
+      expect([kind, message]).toEqual([
+        'invalid',
+        expect.stringContaining('a whole number from 1 to 1000000'),
+      ]);
+    }
+    expect((await findKeyWithAccount(database, id))?.state).toBe('pending');
+  });
+
+  it('may get every limit from 1 to 1,000,000', async () => {
+    const owner = await database.addOwner();
+    for (const limit of [1, 1_000_000]) {
+      const id = await database.keyIn('pending', owner.id);
+      await approveRequest(database, id, { limit, ...REVIEW });
+      expect(await findKeyWithAccount(database, id)).toMatchObject({ limit_per_minute: limit });
+      const issued = await issueKey(database, { limit, purpose: '', at: AT });
+      await changeLimit(database, issued.id, { limit: 1_000_001 - limit, by: null, at: AT });
+      expect(await findKeyWithAccount(database, issued.id)).toMatchObject({
+        limit_per_minute: 1_000_001 - limit,
+      });
+    }
+  });
+
+  it.each([
+    ['', 'must not be empty'],
+    [' \r\n\t\u0000 ', 'must not be empty'],
+    ['x'.repeat(5001), '5001 characters; at most 5000'],
+  ])('is not rejected or revoked for the reason %j', async (reason, message) => {
+    const owner = await database.addOwner();
+    const pending = await database.keyIn('pending', owner.id);
+    const approved = await database.keyIn('approved', owner.id);
+    for (const refused of [
+      rejectRequest(database, pending, { reason, ...REVIEW }),
+      revokeKey(database, approved, { reason, ...REVIEW }),
+    ]) {
+      const refusal = await refusalOf(refused);
+      expect([refusal.kind, refusal.message]).toEqual([
+        'invalid',
+        expect.stringContaining(message),
+      ]);
+    }
+    expect(await eventsOf(database, pending)).toHaveLength(1);
+  });
+});
+
+async function refusalOf(move: Promise<unknown>): Promise<RefusedMove> {
+  const error = await move.then(
+    () => new Error('The move was not refused.'),
+    (cause) => cause,
+  );
+  if (error.name !== 'RefusedMove') throw error;
+  return error;
+}

@@ -1,0 +1,212 @@
+/** Asking for a key: what is taken, what is turned away and how a flood of requests ends. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Account } from '../../keys/accounts/accounts.ts';
+import {
+  findKeyWithAccount,
+  listKeys,
+  listKeysOf,
+  listKeysWithAccounts,
+  pendingRequests,
+} from '../../keys/lifecycle/key-lists.ts';
+import { MOST_PENDING, requestKey } from '../../keys/lifecycle/own-keys.ts';
+import { rejectRequest } from '../../keys/lifecycle/requests.ts';
+import { KINDS } from '../support/databases.ts';
+import { runProgram } from '../support/product.ts';
+import { AT, type KeysDatabase, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
+
+const TOO_MANY = '3 requests are under review already; ask again when one of them is decided.';
+
+describe.each(KINDS)('a request for a key in a %s database', (kind) => {
+  let database: KeysDatabase;
+  beforeAll(async () => {
+    database = await openKeysDatabase(kind);
+  });
+  afterAll(() => database.close());
+
+  const ask = (owner: Account, changes: { purpose?: string; websiteUrl?: string } = {}) =>
+    requestKey(database, {
+      accountId: owner.id,
+      purpose: 'a tool',
+      websiteUrl: 'https://tool.example',
+      at: AT,
+      ...changes,
+    });
+  const pendingOf = async (owner: Account) =>
+    (await listKeysOf(database, owner.id)).filter(({ state }) => state === 'pending').length;
+
+  it('waits for review with what was asked, without a key', async () => {
+    const owner = await database.addOwner();
+    const { id } = await ask(owner, {
+      purpose: '  A mirror,\r\nwith 600 a minute: 😀  ',
+      websiteUrl: ' HTTPS://Tool.Example/über?q=1#x ',
+    });
+    expect(await findKeyWithAccount(database, id)).toMatchObject({
+      state: 'pending',
+      account_id: owner.id,
+      account_email: owner.email,
+      purpose: 'A mirror,\nwith 600 a minute: 😀',
+      website_url: 'https://tool.example/%C3%BCber?q=1#x',
+      key_prefix: null,
+      requested_at: '2026-03-04 05:06:07',
+      reviewed_at: null,
+    });
+    expect((await pendingRequests(database)).at(-1)?.id).toBe(id);
+    // Nobody is mailed before somebody has decided.
+    expect(await database.rows('SELECT id FROM mail_outbox WHERE key_id = ?', [id])).toEqual([]);
+  });
+
+  it('loses control characters and broken halves of characters, and nothing else', async () => {
+    const owner = await database.addOwner();
+    const markup = `<script>alert(1)</script> '; DROP TABLE api_keys; -- "\\`;
+    const { id } = await ask(owner, {
+      purpose: `a\u0000b\u001b[2Jc\u0085d\ttab \ud800${markup}\u202e`,
+    });
+    expect((await findKeyWithAccount(database, id))?.purpose).toBe(
+      `a b [2Jc d\ttab \ufffd${markup}\u202e`,
+    );
+  });
+
+  it.each([
+    ['', 'Say what the key is for.'],
+    [' \r\n\u0000\t', 'Say what the key is for.'],
+    ['x'.repeat(5001), 'The purpose has 5001 characters; at most 5000 are allowed.'],
+  ])('is turned away for the purpose %j', async (purpose, message) => {
+    const owner = await database.addOwner();
+    await expect(ask(owner, { purpose })).rejects.toMatchObject({ kind: 'invalid', message });
+    expect(await pendingOf(owner)).toBe(0);
+  });
+
+  it('takes a purpose and an address of the greatest length', async () => {
+    const owner = await database.addOwner();
+    const purpose = '😀'.repeat(2500);
+    const websiteUrl = `https://tool.example/${'x'.repeat(2000 - 21)}`;
+    const { id } = await ask(owner, { purpose, websiteUrl });
+    expect(await findKeyWithAccount(database, id)).toMatchObject({
+      purpose,
+      website_url: websiteUrl,
+    });
+  });
+
+  it.each([
+    ['', 'http or https'],
+    ['tool.example', 'http or https'],
+    ['//tool.example', 'http or https'],
+    ['javascript:alert(1)', 'http or https'],
+    ['JaVaScRiPt:alert(1)', 'http or https'],
+    ['java\nscript:alert(1)', 'http or https'],
+    ['\u0001javascript:alert(1)', 'http or https'],
+    ['data:text/html,<script>alert(1)</script>', 'http or https'],
+    ['file:///etc/passwd', 'http or https'],
+    ['ftp://tool.example', 'http or https'],
+    ['https://', 'http or https'],
+    ['https://user:secret@tool.example', 'a user or a password'],
+    ['https://user@tool.example', 'a user or a password'],
+    ['https://:secret@tool.example', 'a user or a password'],
+    [`https://tool.example/${'x'.repeat(1980)}`, '2001 characters; at most 2000'],
+    [`https://tool.example/${'ü'.repeat(400)}`, '2421 characters; at most 2000'],
+  ])('is turned away for the website %j', async (websiteUrl, message) => {
+    const owner = await database.addOwner();
+    await expect(ask(owner, { websiteUrl })).rejects.toMatchObject({
+      kind: 'invalid',
+      message: expect.stringContaining(message),
+    });
+    expect(await pendingOf(owner)).toBe(0);
+  });
+
+  it('stores no address that would break out of a line or an attribute', async () => {
+    const owner = await database.addOwner();
+    const { id } = await ask(owner, {
+      websiteUrl: 'https://tool.example/\r\nBcc: x" onclick=\'<b>',
+    });
+    const address = (await findKeyWithAccount(database, id))?.website_url;
+    expect(address).toMatch(/^https:\/\/tool\.example\/Bcc:%20x%22%20onclick=/);
+    expect(address).not.toMatch(/[\s"<>]/);
+  });
+
+  it('belongs to an account that is there', async () => {
+    await expect(ask({ id: 77_777 } as Account)).rejects.toMatchObject({
+      kind: 'missing',
+      message: 'There is no account 77777.',
+    });
+    expect(await listKeysOf(database, 77_777)).toEqual([]);
+  });
+
+  it('is the fourth only when one of three is decided', async () => {
+    const owner = await database.addOwner();
+    const first = await ask(owner);
+    for (let i = 1; i < MOST_PENDING; i++) await ask(owner);
+    await expect(ask(owner)).rejects.toMatchObject({ kind: 'conflict', message: TOO_MANY });
+    await rejectRequest(database, first.id, {
+      reason: 'no',
+      by: null,
+      at: AT,
+      publicUrl: PUBLIC_URL,
+    });
+    await ask(owner);
+    await expect(ask(owner)).rejects.toThrow(TOO_MANY);
+    await ask(await database.addOwner());
+  });
+
+  it('is one of three under review after 10,000, many of them at once', async () => {
+    const owner = await database.addOwner();
+    let taken = 0;
+    const refusals = new Map<string, number>();
+    const askOn = async (count: number) => {
+      for (let i = 0; i < count; i++) {
+        await ask(owner, { purpose: `flood ${i}` }).then(
+          () => taken++,
+          ({ message }) => refusals.set(message, (refusals.get(message) ?? 0) + 1),
+        );
+      }
+    };
+    await Promise.all(Array.from({ length: 20 }, () => askOn(500)));
+    expect([taken, [...refusals]]).toEqual([3, [[TOO_MANY, 9_997]]]);
+    expect(await pendingOf(owner)).toBe(3);
+    expect(
+      await database.rows(
+        'SELECT COUNT(*) FROM key_events WHERE key_id IN (SELECT id FROM api_keys WHERE account_id = ?)',
+        [owner.id],
+      ),
+    ).toEqual([[3]]);
+  }, 60_000);
+
+  it('is one of three when several programs ask at once', async () => {
+    const owner = await database.addOwner();
+    const args = [
+      'request',
+      '--account',
+      String(owner.id),
+      '--purpose',
+      'x',
+      '--url',
+      'http://a.b',
+    ];
+    const all = await Promise.all(
+      Array.from({ length: 6 }, () =>
+        runProgram('keys/cli/main.ts', args, { DATABASE_URL: database.url }),
+      ),
+    );
+    expect(all.map(({ code }) => code).toSorted()).toEqual([0, 0, 0, 1, 1, 1]);
+    for (const { code, stderr } of all) if (code === 1) expect(stderr).toBe(`${TOO_MANY}\n`);
+    expect(await pendingOf(owner)).toBe(3);
+  });
+
+  it('is found by state and by any text of it, its owner included, and paged', async () => {
+    const owner = await database.addOwner({ name: 'Zoë % Quux_ ', email: 'ZOE@covers.example' });
+    const id = await database.keyIn('revealed', owner.id);
+    const other = await database.keyIn('pending', owner.id);
+    const found = async (text: string, state?: 'approved' | 'pending') =>
+      (await listKeysWithAccounts(database, { text, state, limit: 10, offset: 0 })).map(
+        (key) => key.id,
+      );
+    expect(await found('quux_')).toEqual([other, id]);
+    expect(await found('zoe@COVERS')).toEqual([other, id]);
+    expect(await found('quux_', 'approved')).toEqual([id]);
+    expect(await found('quux%')).toEqual([]);
+    const prefix = (await findKeyWithAccount(database, id))?.key_prefix as string;
+    expect(await found(prefix)).toEqual([id]);
+    expect((await listKeys(database, { text: 'quux_' })).map((key) => key.id)).toEqual([id, other]);
+    const page = await listKeysWithAccounts(database, { text: 'quux_', limit: 1, offset: 1 });
+    expect(page.map((key) => [key.id, key.account_name])).toEqual([[id, owner.name]]);
+  });
+});

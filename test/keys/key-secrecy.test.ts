@@ -1,0 +1,127 @@
+/**
+ * Where keys are after a whole life: each raw key was handed out once and is nowhere else, and the
+ * keys file holds what can be sent and no more.
+ */
+import { execFile } from 'node:child_process';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
+import { parseKeys } from '../../format/keys-file.ts';
+import { exportKeys } from '../../generator/keys/export-keys.ts';
+import { KINDS, type Kind, sharedMariaDb } from '../support/databases.ts';
+import { type Finished, makeFolder, runProgram } from '../support/product.ts';
+import { type KeysDatabase, openKeysDatabase, STATES } from './keys-database.ts';
+
+const run = promisify(execFile);
+
+describe.each(KINDS)('with a %s database', (kind) => {
+  let database: KeysDatabase;
+  const folder = makeFolder();
+  const snapshotsDir = path.join(folder, 'snapshots');
+  const mailFolder = path.join(folder, 'mail');
+  beforeAll(async () => {
+    database = await openKeysDatabase(kind);
+  });
+  afterAll(() => database.close());
+
+  const keys = (...args: string[]): Promise<Finished> =>
+    runProgram('keys/cli/main.ts', args, { DATABASE_URL: database.url, MAIL_FOLDER: mailFolder });
+  const exported = async () => {
+    await exportKeys(database, snapshotsDir);
+    return parseKeys(readFileSync(path.join(snapshotsDir, 'keys.json'), 'utf8'));
+  };
+
+  it('a raw key is found in the one answer and nowhere else', async () => {
+    const owner = await database.addOwner();
+    const said: string[] = [];
+    const raw: string[] = [];
+    const done = async (...args: string[]) => {
+      const { code, stdout, stderr } = await keys(...args);
+      expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
+      said.push(stderr);
+      return stdout.trimEnd();
+    };
+    const handedOut = async (...args: string[]) => {
+      raw.push(await done(...args));
+      expect(isWellFormedKey(raw.at(-1) as string)).toBe(true);
+    };
+    const asked = ['--account', String(owner.id), '--purpose', 'x', '--url', 'https://x.example'];
+    await handedOut('issue', '--note', 'mine');
+    await done('request', ...asked);
+    await done('approve', '2');
+    await handedOut('reveal', '2');
+    await handedOut('rotate', '2');
+    const inUse = await exported();
+    await done('limit', '2', '7');
+    for (const verb of ['list', 'history', 'outbox']) {
+      said.push(await done(verb, ...(verb === 'history' ? ['2'] : []), '--json'));
+    }
+    await done('outbox', '--send');
+    await done('revoke', '2', '--reason', 'a test');
+    said.push(await done('outbox', '--send', '--all'));
+    await exported();
+
+    expect(new Set(raw).size).toBe(3);
+    expect(inUse.map(({ hash }) => hash)).toEqual(
+      [raw[0], raw[2]].map((key) => hashKey(key ?? '')),
+    );
+    const places = {
+      database: await dumpOf(kind, database.url),
+      mails: contentOf(mailFolder),
+      keysFile: contentOf(snapshotsDir),
+      said: said.join('\n'),
+    };
+    // What these places are to hold is there: they were looked into.
+    expect(places.database).toContain(hashKey(raw[2]));
+    expect(places.mails).toContain('is approved');
+    expect(places.mails).toContain('is revoked');
+    expect(places.keysFile).toContain(hashKey(raw[0]));
+    for (const [place, content] of Object.entries(places)) {
+      for (const key of raw) {
+        expect([place, content.includes(key)]).toEqual([place, false]);
+        // Nor the half of it that is not shown, in hexadecimal or base64.
+        const tail = Buffer.from(key.slice(8));
+        for (const form of [
+          String(tail),
+          tail.toString('hex'),
+          tail.toString('base64').slice(0, 36),
+        ]) {
+          expect([place, content.includes(form)]).toEqual([place, false]);
+        }
+      }
+    }
+  });
+
+  it('the keys file holds revealed keys alone, and those revoked to be refused by name', async () => {
+    const owner = await database.addOwner();
+    const ids = new Map<string, number>();
+    for (const state of STATES) ids.set(state, await database.keyIn(state, owner.id));
+    const mine = new Set(ids.values());
+    const entries = (await exported()).filter(({ id }) => mine.has(id));
+    expect(entries).toEqual([
+      {
+        id: ids.get('revealed'),
+        state: 'approved',
+        limit: 60,
+        hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      },
+      { id: ids.get('revoked'), state: 'revoked', limit: 60, hash: expect.any(String) },
+    ]);
+    expect(statSync(path.join(snapshotsDir, 'keys.json')).mode & 0o777).toBe(0o600);
+  });
+});
+
+/** Every byte that a database keeps. */
+async function dumpOf(kind: Kind, url: string): Promise<string> {
+  if (kind === 'sqlite') return contentOf(path.dirname(url.slice('sqlite:'.length)));
+  const [command, args] = sharedMariaDb().dumpCommand(new URL(url).pathname.slice(1));
+  return (await run(command, args, { maxBuffer: 1 << 26 })).stdout;
+}
+
+function contentOf(folder: string): string {
+  return readdirSync(folder)
+    .map((name) => readFileSync(path.join(folder, name), 'latin1'))
+    .join('\n');
+}

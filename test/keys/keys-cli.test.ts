@@ -1,0 +1,301 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../database/database.ts';
+import { openDatabase } from '../../database/open.ts';
+import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
+import { VERBS } from '../../keys/cli/verbs.ts';
+import { KINDS, makeDatabase } from '../support/databases.ts';
+import { type Finished, ROOT, runProgram } from '../support/product.ts';
+import { openKeyTables, runKeys } from './keys-command.ts';
+
+const STATES = ['pending', 'approved', 'rejected', 'revoked'];
+
+describe.each(KINDS)('the keys command on a %s database', (kind) => {
+  let database: Awaited<ReturnType<typeof openKeyTables>>;
+  /** Without a process of its own; with one: `program`. */
+  const keys = (...words: string[]) => runKeys(database, words);
+  const program = (...words: string[]): Promise<Finished> =>
+    runProgram('keys/cli/main.ts', words, { DATABASE_URL: database.url });
+  const rowOf = async (id: number) => {
+    const names = 'state, reason, limit_per_minute, key_hash, key_prefix, reviewed_at, revoked_at';
+    const [row] = await database.rows(`SELECT ${names} FROM api_keys WHERE id = ?`, [id]);
+    return Object.fromEntries(names.split(', ').map((name, place) => [name, row?.[place]]));
+  };
+  const request = async (state: string, purpose = 'a tool'): Promise<number> => {
+    const { insertId } = await database.run(
+      `INSERT INTO api_keys (account_id, purpose, website_url, state, requested_at)
+       VALUES (7, ?, 'https://example.org', ?, '2026-01-02 03:04:05')`,
+      [purpose, state],
+    );
+    return insertId;
+  };
+  beforeEach(async () => {
+    database = await openKeyTables(kind);
+  });
+  afterEach(() => database.close());
+
+  it('issues a key: alone on stdout, only its hash and first characters stored', async () => {
+    const { code, stdout, stderr } = await program('issue', '--limit', '600', '--note', 'a mirror');
+    expect(code).toBe(0);
+    const key = stdout.trimEnd();
+    expect(stdout).toBe(`${key}\n`);
+    expect(isWellFormedKey(key)).toBe(true);
+    expect(stderr).not.toContain(key);
+    const rows = await database.rows('SELECT * FROM api_keys');
+    expect(JSON.stringify(rows)).not.toContain(key);
+    expect(await rowOf(1)).toMatchObject({
+      state: 'approved',
+      limit_per_minute: 600,
+      key_hash: hashKey(key),
+      key_prefix: key.slice(0, 8),
+    });
+    expect(await database.rows('SELECT account_id, purpose, website_url FROM api_keys')).toEqual([
+      [null, 'a mirror', ''],
+    ]);
+  });
+
+  it('issues with the default limit of the environment', async () => {
+    const environment = { DATABASE_URL: database.url, DEFAULT_RATE_LIMIT: '77' };
+    expect((await runProgram('keys/cli/main.ts', ['issue'], environment)).code).toBe(0);
+    expect(await rowOf(1)).toMatchObject({ limit_per_minute: 77 });
+  });
+
+  it('issues different keys to many at once, on a database without the table', async () => {
+    const url = await makeDatabase(kind);
+    const all = await Promise.all(
+      [1, 2, 3, 4].map(() => runProgram('keys/cli/main.ts', ['issue'], { DATABASE_URL: url })),
+    );
+    expect(all.map(({ code, stderr }) => (code === 0 ? '' : stderr))).toEqual(['', '', '', '']);
+    expect(new Set(all.map(({ stdout }) => stdout)).size).toBe(4);
+    const made = await openDatabase(url);
+    expect(await made.rows('SELECT COUNT(*) FROM api_keys')).toEqual([[4]]);
+    await made.close();
+  });
+
+  it('approves a pending request; there is no key until its owner reveals it', async () => {
+    const id = await request('pending');
+    const { code, stdout } = await keys('approve', String(id), '--limit', '300');
+    expect([code, stdout]).toEqual([0, '']);
+    expect(await rowOf(id)).toMatchObject({
+      state: 'approved',
+      limit_per_minute: 300,
+      key_hash: null,
+      reviewed_at: expect.stringMatching(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/),
+    });
+  });
+
+  it('rejects a pending request with a reason', async () => {
+    const id = await request('pending');
+    expect((await keys('reject', String(id), '--reason', `it's "spam"; 😀`)).code).toBe(0);
+    expect(await rowOf(id)).toMatchObject({ state: 'rejected', reason: `it's "spam"; 😀` });
+  });
+
+  it('revokes an approved key with a reason', async () => {
+    await keys('issue');
+    expect((await keys('revoke', '1', '--reason', 'leaked')).code).toBe(0);
+    expect(await rowOf(1)).toMatchObject({
+      state: 'revoked',
+      reason: 'leaked',
+      revoked_at: expect.stringMatching(/^\d{4}-/),
+    });
+  });
+
+  it('gives an approved key another limit', async () => {
+    await keys('issue');
+    expect((await keys('limit', '1', '5000')).code).toBe(0);
+    expect(await rowOf(1)).toMatchObject({ state: 'approved', limit_per_minute: 5000 });
+  });
+
+  it.each([
+    { verb: 'approve', rest: ['--limit', '5'], from: 'pending', rule: 'a pending request' },
+    { verb: 'reject', rest: ['--reason', 'no'], from: 'pending', rule: 'a pending request' },
+    { verb: 'revoke', rest: ['--reason', 'no'], from: 'approved', rule: 'an approved key' },
+    { verb: 'limit', rest: ['5'], from: 'approved', rule: 'an approved key' },
+  ])(
+    'refuses to $verb in any state but $from, and says the state',
+    async ({ verb, rest, from, rule }) => {
+      for (const state of STATES.filter((other) => other !== from)) {
+        const id = await request(state);
+        const before = await rowOf(id);
+        const { code, stderr } = await keys(verb, String(id), ...rest);
+        expect([code, stderr]).toEqual([
+          1,
+          expect.stringContaining(`Key ${id} is ${state}: only ${rule} can`),
+        ]);
+        expect(await rowOf(id)).toEqual(before);
+      }
+      const unknown = await keys(verb, '99', ...rest);
+      expect([unknown.code, unknown.stderr]).toEqual([1, 'There is no key 99.\n']);
+    },
+  );
+
+  it('lets the first of two decisions at once stand', async () => {
+    const id = await request('pending');
+    const all = await Promise.all([
+      program('approve', String(id), '--limit', '300'),
+      program('reject', String(id), '--reason', 'no'),
+    ]);
+    expect(all.map(({ code }) => code).sort()).toEqual([0, 1]);
+    const { state, reason } = await rowOf(id);
+    expect([state, reason]).toEqual(all[0].code === 0 ? ['approved', null] : ['rejected', 'no']);
+  });
+
+  it('lists keys as a table, by state when asked', async () => {
+    await request('pending', 'first');
+    await request('rejected', 'second');
+    await keys('issue', '--note', 'third');
+    const lines = (await keys('list')).stdout.trimEnd().split('\n');
+    expect(lines).toEqual([
+      expect.stringMatching(/^ID +STATE +ACCOUNT +LIMIT +PREFIX +REQUESTED +WEBSITE +PURPOSE$/),
+      expect.stringMatching(
+        /^1 +pending +7 +120 +- +2026-01-02 03:04:05Z +https:\/\/example\.org +first$/,
+      ),
+      expect.stringMatching(/^2 +rejected .* second$/),
+      expect.stringMatching(/^3 +approved +- +120 +cck_\w{4} .* third$/),
+    ]);
+    const pending = (await keys('list', '--state', 'pending')).stdout;
+    expect(pending).toContain('first');
+    expect(pending).not.toContain('second');
+    const found = (await keys('list', '--text', 'SEC')).stdout;
+    expect(found).toContain('second');
+    expect(found).not.toContain('first');
+  });
+
+  it('lists nothing that steers a terminal, in the table and in JSON', async () => {
+    const purpose = '\u001b[2J\u009b1m\r\n\u202eevil\u2028\u0007 ok';
+    await request('pending', purpose);
+    const table = (await keys('list')).stdout;
+    const json = (await keys('list', '--json')).stdout;
+    for (const text of [table, json]) {
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+      expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u202e]/);
+      expect(text).toContain('evil');
+    }
+    expect(table.trimEnd().split('\n')).toHaveLength(2);
+    expect(JSON.parse(json)[0].purpose).toBe(purpose);
+  });
+
+  it('cuts what is longer than 60 characters in the table, and leaves it whole in JSON', async () => {
+    const whole = '😀'.repeat(60);
+    const long = 'x'.repeat(61);
+    await request('pending', whole);
+    await request('pending', long);
+    const [, first = '', second = ''] = (await keys('list')).stdout.split('\n');
+    expect(first).toMatch(new RegExp(` ${whole}$`));
+    expect(second).toMatch(/ x{59}…$/);
+    const json = JSON.parse((await keys('list', '--json')).stdout);
+    expect(json.map(({ purpose }: { purpose: string }) => purpose)).toEqual([whole, long]);
+  });
+
+  it('lists as JSON every column but the hash', async () => {
+    expect(JSON.parse((await keys('list', '--json')).stdout)).toEqual([]);
+    const key = (await keys('issue', '--note', 'x')).stdout.trimEnd();
+    const { stdout } = await keys('list', '--json');
+    expect(JSON.parse(stdout)).toEqual([
+      expect.objectContaining({
+        id: 1,
+        state: 'approved',
+        limit_per_minute: 120,
+        account_id: null,
+      }),
+    ]);
+    expect(stdout).not.toContain(hashKey(key));
+  });
+});
+
+describe('the keys command', () => {
+  const SOMEWHERE = { DATABASE_URL: 'sqlite:/nowhere/catalogue.db' };
+
+  it.each([
+    [[], 'cover-catalogue keys'],
+    [['frob'], 'There is no verb "frob"'],
+    [['constructor'], 'There is no verb "constructor"'],
+    [['issue', '--limit', '0'], '--limit must be a whole number from 1 to 1000000, not "0"'],
+    [['issue', '--limit', '1e3'], 'not "1e3"'],
+    [['issue', '--limit', '1000001'], 'not "1000001"'],
+    [['issue', 'extra'], 'an argument too many: "extra"'],
+    [['issue', '--frob'], '--frob'],
+    [['list', '--state', 'lost'], '--state must be one of pending, approved, rejected, revoked'],
+    [['approve'], 'ID is missing'],
+    [['approve', 'one'], 'not "one"'],
+    [['reject', '1'], '--reason is missing'],
+    [['revoke', '1', '--reason', ' '], '--reason is missing'],
+    [['limit', '1'], 'N is missing'],
+    [['limit', '1', '1.5'], 'N must be a whole number from 1 to 1000000, not "1.5"'],
+    [['reveal'], 'ID is missing'],
+    [['reveal', '0'], 'not "0"'],
+    [['rotate', '-1'], "'-1'"],
+    [['history', '1e3'], 'as "list" shows it, not "1e3"'],
+    [['request', '--purpose', 'x', '--url', 'https://x.example'], '--account is missing'],
+    [
+      ['request', '--account', 'x', '--purpose', 'x', '--url', 'y'],
+      'as "accounts" shows it, not "x"',
+    ],
+    [['request', '--account', '1', '--url', 'https://x.example'], '--purpose is missing'],
+    [['request', '--account', '1', '--purpose', 'x'], '--url is missing'],
+    [['outbox', '1'], 'an argument too many: "1"'],
+    [['add-account'], 'EMAIL is missing'],
+    [['add-account', 'a@b.example'], '--name is missing'],
+    [
+      ['add-account', 'a@b.example', '--name', 'A', '--role', 'king'],
+      'user or moderator, not "king"',
+    ],
+    [['set-role', '1'], 'ROLE is missing'],
+    [['set-role', '1', 'king'], 'ROLE must be user or moderator, not "king"'],
+    [['set-role', 'a@b.example', 'user'], 'not "a@b.example"'],
+    [['remove-account'], 'ID is missing'],
+    [['sign-in'], 'EMAIL is missing'],
+  ])('refuses, before any database is opened, %j', async (words, message) => {
+    const noDatabase = {} as Database;
+    const { code, stdout, stderr } = await runKeys(noDatabase, words);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(message);
+  });
+
+  it.each([
+    [['frob'], 'There is no verb "frob"'],
+    [['limit', '1', '0'], 'N must be'],
+  ] as const)('exits 2 and says why: %j', async (args, message) => {
+    const { code, stdout, stderr } = await runProgram('keys/cli/main.ts', args, SOMEWHERE);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toContain(message);
+  });
+
+  it('exits 2 without a DATABASE_URL', async () => {
+    const { code, stderr } = await runProgram('keys/cli/main.ts', ['list'], {});
+    expect(code).toBe(2);
+    expect(stderr).toContain('DATABASE_URL is not set');
+  });
+
+  it('exits 1 when the database cannot be opened, and makes none', async () => {
+    const { code, stderr } = await runProgram('keys/cli/main.ts', ['issue'], SOMEWHERE);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^There is no database file \/nowhere\/catalogue\.db: .*\n$/);
+  });
+
+  it('explains itself and each verb without a database', async () => {
+    const overview = await runProgram('keys/cli/main.ts', ['--help'], {});
+    expect(overview.code).toBe(0);
+    for (const [verb, { usage, help }] of Object.entries(VERBS)) {
+      expect(usage.split(' ')[0]).toBe(verb);
+      expect(overview.stdout).toContain(`\n  ${usage}\n      ${help}\n`);
+    }
+    const one = await runProgram('keys/cli/main.ts', ['approve', '--help'], {});
+    expect([one.code, one.stdout]).toEqual([
+      0,
+      expect.stringContaining('cover-catalogue keys approve ID [--limit N]'),
+    ]);
+  });
+
+  it('has the verbs that README.md tells of, each used so', () => {
+    const readme = readFileSync(path.join(ROOT, 'README.md'), 'utf8');
+    const [section = ''] = (readme.split('### Keys from the command line')[1] ?? '').split('\n## ');
+    const told = [...section.matchAll(/^\| `([^`]+)` \|/gm)].map(([, usage]) => usage);
+    expect(told.toSorted()).toEqual(
+      Object.values(VERBS)
+        .map(({ usage }) => usage)
+        .toSorted(),
+    );
+  });
+});

@@ -1,0 +1,86 @@
+/** A database with the tables of keys and accounts, and keys in any state, for tests of their life. */
+import type { Database, Value } from '../../database/database.ts';
+import { openDatabase } from '../../database/open.ts';
+import { createKeysTables, createTables } from '../../database/schema.ts';
+import type { Account } from '../../keys/accounts/accounts.ts';
+import { requestKey, revealKey } from '../../keys/lifecycle/own-keys.ts';
+import { approveRequest, rejectRequest, revokeKey } from '../../keys/lifecycle/requests.ts';
+import { type Kind, makeDatabase } from '../support/databases.ts';
+
+export const PUBLIC_URL = 'https://covers.example';
+export const AT = new Date('2026-03-04T05:06:07Z');
+/** The account that moderates. */
+export const MODERATOR = 900;
+
+/** States as tests tell them apart: an approved key is revealed or not yet. */
+export const STATES = ['pending', 'approved', 'revealed', 'rejected', 'revoked'] as const;
+export type TestState = (typeof STATES)[number];
+
+export interface KeysDatabase extends Database {
+  readonly url: string;
+  /** Adds an account. */
+  addOwner(changes?: Partial<Account>): Promise<Account>;
+  /** A key of an account, moved into a state by the moves themselves. */
+  keyIn(state: TestState, accountId: number): Promise<number>;
+  /** The rows of a statement, as objects of the columns in it. */
+  objects(
+    columns: string,
+    rest: string,
+    parameters?: readonly Value[],
+  ): Promise<Record<string, Value>[]>;
+}
+
+export async function openKeysDatabase(kind: Kind): Promise<KeysDatabase> {
+  const url = await makeDatabase(kind);
+  const database = await openDatabase(url);
+  await createKeysTables(database);
+  await createTables(database, ['accounts']);
+  let lastId = 0;
+
+  async function addOwner(changes: Partial<Account> = {}): Promise<Account> {
+    const id = changes.id ?? ++lastId;
+    const owner: Account = {
+      id,
+      email: `owner-${id}@covers.example`,
+      name: `Owner ${id}`,
+      role: 'user',
+      ...changes,
+    };
+    await database.run('INSERT INTO accounts (id, email, name, role) VALUES (?, ?, ?, ?)', [
+      owner.id,
+      owner.email,
+      owner.name,
+      owner.role,
+    ]);
+    return owner;
+  }
+  await addOwner({ id: MODERATOR, email: 'mod@covers.example', name: 'Mo', role: 'moderator' });
+
+  async function keyIn(state: TestState, accountId: number): Promise<number> {
+    const { id } = await requestKey(database, {
+      accountId,
+      purpose: 'a tool',
+      websiteUrl: 'https://tool.example',
+      at: AT,
+    });
+    const review = { by: MODERATOR, at: AT, publicUrl: PUBLIC_URL };
+    if (state === 'rejected') await rejectRequest(database, id, { reason: 'spam', ...review });
+    if (state === 'pending' || state === 'rejected') return id;
+    await approveRequest(database, id, { limit: 60, ...review });
+    if (state !== 'approved') await revealKey(database, { id, accountId, at: AT });
+    if (state === 'revoked') await revokeKey(database, id, { reason: 'leaked', ...review });
+    return id;
+  }
+
+  return {
+    ...database,
+    url,
+    addOwner,
+    keyIn,
+    async objects(columns, rest, parameters = []) {
+      const rows = await database.rows(`SELECT ${columns} ${rest}`, parameters);
+      const names = columns.split(', ');
+      return rows.map((row) => Object.fromEntries(names.map((name, place) => [name, row[place]])));
+    },
+  };
+}

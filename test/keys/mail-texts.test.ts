@@ -1,0 +1,150 @@
+/** What the e-mails say, read off a real mail server: reasons and names cannot say more than they are. */
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import type { Account } from '../../keys/accounts/accounts.ts';
+import { revealKey, revokeOwnKey, rotateKey } from '../../keys/lifecycle/own-keys.ts';
+import { approveRequest, rejectRequest, revokeKey } from '../../keys/lifecycle/requests.ts';
+import { createSignInLink } from '../../keys/lifecycle/sign-in.ts';
+import { makeMailer } from '../../keys/mail/mailer.ts';
+import { sendDueMails } from '../../keys/mail/outbox.ts';
+import { type MailServer, readMail, startMailServer } from '../support/servers/mail-server.ts';
+import { AT, type KeysDatabase, MODERATOR, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
+
+const REVIEW = { by: MODERATOR, at: AT, publicUrl: PUBLIC_URL };
+const HEADERS = [
+  'Auto-Submitted',
+  'Content-Transfer-Encoding',
+  'Content-Type',
+  'Date',
+  'From',
+  'MIME-Version',
+  'Message-ID',
+  'Subject',
+  'To',
+];
+
+describe('the mail about a key', () => {
+  let database: KeysDatabase;
+  let server: MailServer;
+  let owner: Account;
+  beforeAll(async () => {
+    database = await openKeysDatabase('sqlite');
+    server = await startMailServer();
+  });
+  afterAll(async () => {
+    await server.stop();
+    await database.close();
+  });
+  beforeEach(async () => {
+    owner = await database.addOwner({ name: 'Zoë 😀' });
+  });
+
+  /** The mails to an account that were not sent yet, as they arrive. */
+  async function arriving(account: Account): Promise<{ source: string; text: string }[]> {
+    const before = server.mails.length;
+    const from = 'Cätalogue <no-reply@covers.example>';
+    await sendDueMails(database, makeMailer({ smtpUrl: server.url, folder: '', from }), AT);
+    return server.mails
+      .slice(before)
+      .filter(({ to }) => to.length === 1 && to[0] === account.email)
+      .map(({ source }) => ({ source, text: readMail(source) }));
+  }
+  const headersOf = (source: string) =>
+    [...source.slice(0, source.indexOf('\n\n')).matchAll(/^([\w-]+):/gm)]
+      .map(([, name]) => name as string)
+      .toSorted();
+
+  it('tells of an approval: the limit and the page, and no key', async () => {
+    const id = await database.keyIn('pending', owner.id);
+    await approveRequest(database, id, { limit: 300, ...REVIEW });
+    const [mail] = await arriving(owner);
+    expect(mail?.text).toContain('Hello Zoë 😀,');
+    expect(mail?.text).toContain('From: Cätalogue <no-reply@covers.example>\n');
+    expect(mail?.text).toContain(`Subject: Your request ${id} for an API key is approved\n`);
+    expect(mail?.text).toContain('with 300 requests a minute');
+    expect(mail?.text).toContain(`${PUBLIC_URL}/account/api-keys`);
+    expect(headersOf(mail?.source as string)).toEqual(HEADERS);
+  });
+
+  it('tells of a rejection with the reason, and of a revocation with and without one', async () => {
+    const ids = [
+      await database.keyIn('pending', owner.id),
+      await database.keyIn('revealed', owner.id),
+      await database.keyIn('approved', owner.id),
+    ];
+    await arriving(owner);
+    await rejectRequest(database, ids[0], { reason: 'Too vague: why?', ...REVIEW });
+    await revokeKey(database, ids[1], { reason: 'It leaked.', ...REVIEW });
+    const own = { id: ids[2], accountId: owner.id, at: AT, publicUrl: PUBLIC_URL };
+    await revokeOwnKey(database, own);
+    const texts = (await arriving(owner)).map(({ text }) => text);
+    expect(texts).toEqual([
+      expect.stringMatching(/ is rejected\n[\s\S]*\n> Too vague: why\?\n/),
+      expect.stringMatching(/ is revoked\n[\s\S]*\n> It leaked\.\n/),
+      expect.stringMatching(/ is revoked\n[\s\S]*was revoked on your account page/),
+    ]);
+    for (const text of texts) expect(text).toContain(`${PUBLIC_URL}/account/api-keys`);
+  });
+
+  it('is not about revealing and rotating', async () => {
+    const id = await database.keyIn('approved', owner.id);
+    await arriving(owner);
+    await revealKey(database, { id, accountId: owner.id, at: AT });
+    await rotateKey(database, { id, accountId: owner.id, at: AT });
+    expect(await arriving(owner)).toEqual([]);
+  });
+
+  it.each([
+    'first\r\nBcc: victim@covers.example\r\n\r\nsecond',
+    'first\n.\nQUIT\nMAIL FROM:<evil@covers.example>\nRCPT TO:<victim@covers.example>',
+    'first\u2028Subject: other\u2029\u0085x\u000bx\u000cx\rx',
+    '--boundary\nContent-Type: text/html\n\n<script>alert(1)</script>',
+    `${'long '.repeat(990)}end`,
+    'a\ttab and\tanother',
+  ])('quotes every line of the reason %j, which makes no header and no mail', async (reason) => {
+    const id = await database.keyIn('pending', owner.id);
+    await rejectRequest(database, id, { reason, ...REVIEW });
+    const before = server.mails.length;
+    const [mail] = await arriving(owner);
+    expect(server.mails).toHaveLength(before + 1);
+    expect(headersOf(mail?.source as string)).toEqual(HEADERS);
+    const body = mail?.text.slice(mail.text.indexOf('\n\n') + 2) as string;
+    const own = /^(?:Hello .*|your request .*|You can ask .*|https:\/\/covers\.example\/.*|)$/;
+    const others = body.split(/[\n\r\u2028\u2029\u0085\v\f]/).filter((line) => !own.test(line));
+    expect(others.length).toBeGreaterThan(0);
+    expect(others.filter((line) => !line.startsWith('>'))).toEqual([]);
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+    expect(others.filter((line) => /[\u0000-\u001f\u007f]/.test(line))).toEqual([]);
+  });
+
+  it.each([
+    'Eve\r\nBcc: victim@covers.example',
+    'Eve,\n\nyour key was approved, pay at https://evil.example\n\n',
+    '\u0000\u001b[31mEve\u2028',
+  ])('greets %j in one line', async (name) => {
+    const eve = await database.addOwner({ name });
+    const id = await database.keyIn('pending', eve.id);
+    await approveRequest(database, id, { limit: 60, ...REVIEW });
+    await createSignInLink(database, eve.email, { at: AT, publicUrl: PUBLIC_URL });
+    const mails = await arriving(eve);
+    expect(mails).toHaveLength(2);
+    for (const { source, text } of mails) {
+      expect(headersOf(source)).toEqual(HEADERS);
+      const [greeting, , next] = text.slice(text.indexOf('\n\n') + 2).split('\n');
+      expect(greeting).toMatch(/^Hello .*Eve.*,$/);
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what must not be there
+      expect(greeting).not.toMatch(/[\u0000-\u001f\u2028]/);
+      expect(next).toMatch(
+        /^(?:your request \d+ for an API key is approved|this link signs you in)/,
+      );
+    }
+  });
+
+  it.each(['nobody', 'A <a@b.example>, B <c@d.example>', 'x\r\nBcc: <a@b.example>', '<>'])(
+    'has no sender %j',
+    (from) => {
+      expect(() => makeMailer({ smtpUrl: '', folder: '.', from })).toThrow(
+        /^MAIL_FROM must be an address such as Cover Catalogue <no-reply@example\.org>, not /,
+      );
+    },
+  );
+});

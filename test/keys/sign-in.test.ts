@@ -1,0 +1,170 @@
+/** Links to sign in and the sessions they open: once, for a while, and from the mail alone. */
+import { hash } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openLink } from '../../keys/accounts/sign-in-links.ts';
+import {
+  createSession,
+  createSignInLink,
+  endSession,
+  findSession,
+  mailSignInLink,
+  SESSION_SECONDS,
+} from '../../keys/lifecycle/sign-in.ts';
+import { KINDS } from '../support/databases.ts';
+import { AT, type KeysDatabase, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
+
+const MINUTE = 60;
+const later = (seconds: number) => new Date(AT.getTime() + seconds * 1000);
+
+describe.each(KINDS)('signing in with a %s database', (kind) => {
+  let database: KeysDatabase;
+  beforeAll(async () => {
+    database = await openKeysDatabase(kind);
+  });
+  afterAll(() => database.close());
+
+  const linkFor = (email: string, at = AT) =>
+    createSignInLink(database, email, { at, publicUrl: PUBLIC_URL });
+  const mailsTo = async (email: string) =>
+    (
+      await database.rows('SELECT body FROM mail_outbox WHERE recipient = ? ORDER BY id', [email])
+    ).map(([body]) => String(body));
+  const mailLink = (email: string, at = AT) =>
+    mailSignInLink(database, email, { at, publicUrl: PUBLIC_URL });
+  const newLink = async () => {
+    const owner = await database.addOwner();
+    return { owner, token: (await linkFor(owner.email)) as string };
+  };
+
+  it('makes an operator a link, of which the database keeps a hash', async () => {
+    const { owner, token } = await newLink();
+    expect(token).toMatch(/^[\w-]{43}$/);
+    expect(
+      await database.rows('SELECT token_hash, expires_at FROM sign_in_links WHERE account_id = ?', [
+        owner.id,
+      ]),
+    ).toEqual([[hash('sha256', token), '2026-03-04 05:21:07']]);
+  });
+
+  it('opens a link once, however many open it at the same time', async () => {
+    const { owner, token } = await newLink();
+    const opened = await Promise.all([1, 2, 3, 4].map(() => openLink(database, token, AT)));
+    expect(opened.filter((result) => result !== undefined)).toEqual([{ accountId: owner.id }]);
+    expect(await openLink(database, token, AT)).toBeUndefined();
+  });
+
+  it('opens a link for 15 minutes and not a second longer', async () => {
+    const first = await newLink();
+    const second = await newLink();
+    expect(await openLink(database, first.token, later(15 * MINUTE - 1))).toEqual({
+      accountId: first.owner.id,
+    });
+    expect(await openLink(database, second.token, later(15 * MINUTE))).toBeUndefined();
+  });
+
+  it('opens nothing for a token that never was, or for the hash of one', async () => {
+    const { token } = await newLink();
+    for (const forged of ['', 'x', hash('sha256', token), `${token} `, token.toUpperCase()]) {
+      expect(await openLink(database, forged, AT)).toBeUndefined();
+    }
+    expect(await openLink(database, token, AT)).toBeDefined();
+  });
+
+  it('mails the address of the account, not what was typed', async () => {
+    const owner = await database.addOwner({ email: 'Mixed.Case@covers.example' });
+    expect(await mailLink('mixed.CASE@covers.example')).toBe(true);
+    expect(await mailsTo(owner.email)).toHaveLength(1);
+  });
+
+  it.each([
+    'nobody@covers.example',
+    '',
+    '%@covers.example',
+    "' OR 1=1 --",
+    'owner-1@covers.example\r\nBcc: x@covers.example',
+  ])('mails nothing for the address %j', async (email) => {
+    await newLink();
+    const before = await database.rows('SELECT COUNT(*) FROM mail_outbox');
+    expect(await mailLink(email)).toBe(false);
+    expect(await database.rows('SELECT COUNT(*) FROM mail_outbox')).toEqual(before);
+  });
+
+  it('makes no link for another request while the account has five, without its lock', async () => {
+    const owner = await database.addOwner();
+    for (let i = 0; i < 5; i++) expect(await mailLink(owner.email)).toBe(true);
+    // Somebody else has the lock of the account, and on SQLite that of the whole database.
+    const held = Promise.withResolvers<void>();
+    const isHeld = Promise.withResolvers<void>();
+    const other = database.transaction(async (writer) => {
+      await writer.run('UPDATE request_turns SET turns = turns + 1 WHERE account_id = ?', [
+        owner.id,
+      ]);
+      isHeld.resolve();
+      await held.promise;
+    });
+    await isHeld.promise;
+    const late = pause(3_000, 'it waited for the lock' as const, { ref: false });
+    const answers = Promise.all([mailLink(owner.email), mailLink('nobody@covers.example')]);
+    expect(await Promise.race([answers, late])).toEqual([false, false]);
+    held.resolve();
+    await other;
+  });
+
+  it('tells two accounts apart whose addresses differ in case alone', async () => {
+    const upper = await database.addOwner({ email: 'SAME@covers.example' });
+    await database.addOwner({ email: 'same@covers.example' });
+    expect(await linkFor('Same@covers.example')).toBeUndefined();
+    const token = (await linkFor('SAME@covers.example')) as string;
+    expect(await openLink(database, token, AT)).toEqual({ accountId: upper.id });
+  });
+
+  it('mails an account five links in 15 minutes, however often it is asked', async () => {
+    const owner = await database.addOwner();
+    await Promise.all(Array.from({ length: 30 }, () => mailLink(owner.email)));
+    expect(await mailsTo(owner.email)).toHaveLength(5);
+    expect(await mailLink(owner.email, later(15 * MINUTE - 1))).toBe(false);
+    expect(await mailLink(owner.email, later(15 * MINUTE))).toBe(true);
+  });
+
+  it('knows a session until it ends, by a token of which it keeps a hash', async () => {
+    const { owner } = await newLink();
+    const token = await createSession(database, owner.id, AT);
+    const found = await findSession(database, token, later(SESSION_SECONDS - 1));
+    expect(found?.accountId).toBe(owner.id);
+    expect(found?.csrfSecret).toMatch(/^[\w-]{43}$/);
+    expect(found?.csrfSecret).not.toBe(token);
+    expect(await findSession(database, token, later(SESSION_SECONDS))).toBeUndefined();
+    const stored = JSON.stringify(await database.rows('SELECT * FROM sessions'));
+    expect(stored).toContain(hash('sha256', token));
+    expect(stored).not.toContain(token);
+    expect(await findSession(database, hash('sha256', token), AT)).toBeUndefined();
+    const other = await createSession(database, owner.id, AT);
+    await endSession(database, token);
+    expect(await findSession(database, token, AT)).toBeUndefined();
+    expect(await findSession(database, other, AT)).toBeDefined();
+  });
+
+  it('signs many accounts in at once', async () => {
+    const owners = [];
+    for (let i = 0; i < 30; i++) owners.push(await database.addOwner());
+    const signedIn = await Promise.all(
+      owners.map(async ({ id, email }) => {
+        const token = (await linkFor(email)) as string;
+        const opened = await openLink(database, token, AT);
+        return (await createSession(database, id, AT)) !== '' && opened?.accountId === id;
+      }),
+    );
+    expect(signedIn).toEqual(owners.map(() => true));
+  });
+
+  it('forgets links and sessions that are over', async () => {
+    const { owner } = await newLink();
+    await createSession(database, owner.id, AT);
+    const muchLater = later(SESSION_SECONDS + 1);
+    await linkFor(owner.email, muchLater);
+    await createSession(database, owner.id, muchLater);
+    expect(await database.rows('SELECT COUNT(*) FROM sign_in_links')).toEqual([[1]]);
+    expect(await database.rows('SELECT COUNT(*) FROM sessions')).toEqual([[1]]);
+  });
+});

@@ -1,0 +1,105 @@
+/**
+ * What holds for nginx.conf alone: it has the whole nginx, so its limits begin with the TLS
+ * handshake and every host name is the API's. Its text is that of the files in operations/nginx/.
+ */
+import { readFileSync } from 'node:fs';
+import { connect, type Socket } from 'node:net';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ROOT } from '../support/product.ts';
+import { openTls, type RunningNginx, SERVER_NAME, startNginx } from '../support/servers/nginx.ts';
+import { freePort } from '../support/servers/ports.ts';
+import { readToEnd } from '../support/servers/sockets.ts';
+
+const HEAD = `GET /api/v1/stats HTTP/1.1\r\nHost: ${SERVER_NAME}\r\n`;
+let nginx: RunningNginx;
+
+beforeAll(async () => {
+  // The API is not running here.
+  nginx = await startNginx(await freePort());
+});
+
+afterAll(async () => {
+  await nginx?.stop();
+});
+
+function readConfiguration(file: string): string {
+  return readFileSync(path.join(ROOT, file), 'utf8');
+}
+
+/** A file of operations/nginx/ without the comment at its beginning, further in by some tabs. */
+function part(name: string, tabs: number): string {
+  const text = readConfiguration(`operations/nginx/cover-catalogue-${name}.conf`);
+  return text
+    .replace(/^(?:#.*\n)+\n/, '')
+    .trimEnd()
+    .replaceAll(/^(?=.)/gm, '\t'.repeat(tabs));
+}
+
+test('nginx.conf says what the files for other sites say, once', () => {
+  const site = part('site', 1)
+    // The complete file has them for all its server blocks together.
+    .replaceAll('\t\tinclude snippets/cover-catalogue-settings.conf;\n', '')
+    .replace('\t\tinclude snippets/cover-catalogue-locations.conf;', () => part('locations', 2))
+    // Here no other site shares the port.
+    .replaceAll(/ ssl;$/gm, ' ssl http2;');
+  const blocks = [part('upstream', 1), part('settings', 1), site].join('\n\n');
+  const [, http] = readConfiguration('nginx.conf').split('\nhttp {\n');
+  expect(http).toBe(`${blocks}\n}\n`);
+});
+
+test('HTTP on the port of HTTPS gets a JSON error', async () => {
+  const socket = connect(nginx.httpsPort, '127.0.0.1');
+  socket.write(`${HEAD}\r\n`);
+  expect(await readToEnd(socket)).toMatch(
+    /^HTTP\/1\.1 400 Bad Request\r\n[\s\S]*\r\n\r\n\{"error":"Use https"\}$/,
+  );
+});
+
+test('a request without a host gets a JSON error', async () => {
+  const socket = await openTls(nginx);
+  socket.write('GET /api/v1/stats HTTP/1.1\r\n\r\n');
+  expect(await readToEnd(socket)).toMatch(
+    /^HTTP\/1\.1 400 Bad Request\r\n[\s\S]*\r\n\r\n\{"error":"Bad request"\}$/,
+  );
+});
+
+test('the port of HTTP leads to the name of the API, whatever host was asked for', async () => {
+  const socket = connect(nginx.httpPort, '127.0.0.1');
+  socket.write('GET /docs HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n');
+  const received = await readToEnd(socket);
+  expect(received).toMatch(/^HTTP\/1\.1 308 /);
+  expect(received).toContain(`\r\nLocation: https://${SERVER_NAME}/docs\r\n`);
+});
+
+test('connections speak TLS 1.2 and 1.3 and nothing older', async () => {
+  for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
+    const socket = await openTls(nginx, { minVersion: version, maxVersion: version });
+    expect(socket.getProtocol()).toBe(version);
+    socket.destroy();
+  }
+  const old = openTls(nginx, {
+    ...{ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' },
+  });
+  await expect(old).rejects.toMatchObject({ code: 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION' });
+});
+
+test('a client that takes more than ten seconds for its head is cut off', async () => {
+  const start = performance.now();
+  const closing = async (socket: Socket) => {
+    const received = await readToEnd(socket);
+    return { received, seconds: (performance.now() - start) / 1000 };
+  };
+  const dripping = await openTls(nginx);
+  dripping.write(`${HEAD}X-Slow: `);
+  const drip = setInterval(() => dripping.write('a'), 500);
+  const mute = connect(nginx.httpsPort, '127.0.0.1');
+  const muteInTls = await openTls(nginx);
+  const ends = await Promise.all([dripping, mute, muteInTls].map(closing));
+  clearInterval(drip);
+  for (const { received, seconds } of ends) {
+    expect(received).toBe('');
+    expect(seconds).toBeGreaterThan(8);
+    expect(seconds).toBeLessThan(20);
+  }
+});

@@ -1,0 +1,172 @@
+/** Every environment variable: its default, what it may be, and the error that names the cure. */
+import { execFileSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import {
+  ConfigurationError,
+  readEnvironment,
+  VARIABLES,
+  type VariableName,
+} from '../../program/environment/environment.ts';
+import { makeFolder } from '../support/product.ts';
+
+const NAMES = Object.keys(VARIABLES) as VariableName[];
+const read = (name: VariableName, value?: string) =>
+  readEnvironment([name], { [name]: value })[name];
+
+function faultOf(names: readonly VariableName[], environment: Record<string, string>): string {
+  try {
+    readEnvironment(names, environment);
+  } catch (error) {
+    expect(error).toBeInstanceOf(ConfigurationError);
+    return (error as Error).message;
+  }
+  return expect.unreachable(`${JSON.stringify(environment)} was taken`);
+}
+
+interface Values {
+  readonly default: unknown;
+  /** Texts and what they become. */
+  readonly good: Readonly<Record<string, unknown>>;
+  readonly bad: string;
+}
+
+const port = { good: { 0: 0, 65535: 65_535, ' 80 ': 80 }, bad: '65536 -1 8e3 1.5 http 1234567890' };
+const rate = { good: { 1: 1, 1000000: 1_000_000 }, bad: '0 1000001 -5 1.5 many 1e3' };
+const host = {
+  good: { '0.0.0.0': '0.0.0.0', '::1': '::1', 'a-b.example': 'a-b.example' },
+  bad: `a,b [::1] http://localhost localhost:80 ${'a'.repeat(254)}`,
+};
+const address = {
+  good: {
+    'http://localhost:8080': 'http://localhost:8080',
+    'https://Example.org//': 'https://example.org',
+    'https://example.org/a/b/': 'https://example.org/a/b',
+  },
+  bad:
+    'a.org ftp://a.org https:// https://a.org/?x=1 https://a.org/#x https://a.org? https://a.org# ' +
+    'https://me@a.org https://:pw@a.org javascript:1',
+};
+const any = { good: { 'any text': 'any text' }, bad: '' };
+const same = (...texts: string[]) => Object.fromEntries(texts.map((text) => [text, text]));
+
+/** What the site's assertions are checked with has tests of its own, in site-keys.test.ts. */
+type Elsewhere = 'TRUSTED_PROXIES' | 'SITE_JWT_SECRET' | 'SITE_JWKS';
+
+const EXPECTED: Record<Exclude<VariableName, Elsewhere>, Values> = {
+  DATABASE_URL: {
+    default: undefined,
+    good: same('sqlite:a.db', 'sqlite::memory:', 'mysql://u:p@h:3306/n', 'mariadb://h/n'),
+    bad: 'sqlite: mysql:// mysql://h mysql://h/ mysql:///n http://h/n u:secret@h/n mysql://u:se#cret@h/n',
+  },
+  SNAPSHOTS_DIR: { default: './snapshots', ...any },
+  HOST: { default: '127.0.0.1', ...host },
+  PORT: { default: 8080, ...port },
+  ADMIN_HOST: { default: '127.0.0.1', ...host },
+  PROXY_THREADS: { default: 1, good: { 1: 1, 64: 64 }, bad: '0 65 -1 1.5 two' },
+  SNAPSHOT_MEMORY_MB: {
+    default: 160 * 2 ** 20,
+    good: { 0: 0, 1: 2 ** 20, 1000000: 1_000_000 * 2 ** 20 },
+    bad: '-1 1000001 1.5 1GB',
+  },
+  ADMIN_PORT: { default: 9090, ...port },
+  SITE_URL: { default: 'http://localhost:8080', ...address },
+  SITE_LANGUAGE: {
+    default: 'en',
+    good: same('de', 'pt-BR', 'zh-Hant-TW'),
+    bad: 'e en_US en/.. en- -en é',
+  },
+  FILES_URL: { default: 'http://localhost:8080/files', ...address },
+  // Whether it is a cron expression is for the schedule to say.
+  GENERATE_CRON: { default: '*/15 * * * *', ...any },
+  DEFAULT_RATE_LIMIT: { default: 120, ...rate },
+  ADDRESS_RATE_LIMIT: { default: 60, ...rate },
+  KEYS_HOST: { default: '127.0.0.1', ...host },
+  KEYS_PORT: { default: 8081, ...port },
+  KEYS_URL: { default: '', ...address },
+  PUBLIC_URL: { default: 'http://localhost:8080', ...address },
+  SMTP_URL: {
+    default: '',
+    good: same(
+      'smtp://localhost',
+      'smtp://user:p%40ss@mail.example.org:587',
+      'smtps://[::1]:465/',
+      'smtp://h?pool=true',
+    ),
+    // An encoded password is not cut off at a character that ends the host.
+    bad:
+      'mail.example.org smtp: smtp:// smtp:///h smtp:h http://u:secret@h smtps//h smtp://u:se#cret@h ' +
+      'smtp://u:1#secret@h smtp://u:1/secret@h smtp://u:secret%@h smtp://u:secret@h:99999',
+  },
+  MAIL_FROM: { default: 'Cover Catalogue <no-reply@localhost>', ...any },
+  MAIL_FOLDER: { default: './mail', ...any },
+  LOG_LEVEL: { default: 'info', good: same('silent', 'fatal'), bad: 'INFO trace all' },
+};
+
+describe.each(Object.entries(EXPECTED) as [VariableName, Values][])('%s', (name, values) => {
+  test('has its default where it is unset, empty or blank', () => {
+    for (const value of [undefined, '', '  ']) {
+      if (values.default !== undefined) expect(read(name, value)).toBe(values.default);
+      else
+        expect(faultOf([name], { [name]: value ?? '' })).toMatch(`${name} is not set. It is the`);
+    }
+  });
+
+  test('is taken or refused by its value, and the error says what is allowed', () => {
+    for (const [text, value] of Object.entries(values.good)) expect(read(name, text)).toBe(value);
+    for (const text of values.bad.split(' ').filter((word) => word !== '')) {
+      const fault = faultOf([name], { [name]: text });
+      expect(fault).toMatch(new RegExp(`^${name} must be .+\\.$`));
+      // These may hold a password.
+      if (name === 'DATABASE_URL' || name === 'SMTP_URL') expect(fault).not.toContain('cret');
+      else expect(fault).toContain(`, not ${JSON.stringify(text)}.`);
+    }
+  });
+});
+
+test('TRUSTED_PROXIES is a list of addresses and ranges, by default of none', () => {
+  expect(read('TRUSTED_PROXIES')).toMatchObject({ rules: [] });
+  const list = readEnvironment(['TRUSTED_PROXIES'], {
+    TRUSTED_PROXIES: ' 10.0.0.0/8,192.0.2.1 , 2001:db8::/32,, ::1',
+  }).TRUSTED_PROXIES;
+  for (const address of ['10.255.0.1', '192.0.2.1']) expect(list.check(address)).toBe(true);
+  for (const address of ['11.0.0.1', '192.0.2.2']) expect(list.check(address)).toBe(false);
+  for (const address of ['2001:db8:ffff::', '::1']) expect(list.check(address, 'ipv6')).toBe(true);
+  for (const address of ['2001:db9::', '::2']) expect(list.check(address, 'ipv6')).toBe(false);
+  const wrong = 'nginx 10.0.0.0/33 ::/129 10.0.0.0/ /8 10.0.0.0/-1 10.0.0.1/8/9 10.0.0';
+  for (const entry of wrong.split(' ')) {
+    const fault = faultOf(['TRUSTED_PROXIES'], { TRUSTED_PROXIES: `10.0.0.1, ${entry}` });
+    expect(fault).toMatch(/^TRUSTED_PROXIES must list addresses or CIDR ranges such as 10/);
+    expect(fault).toContain(`, not ${JSON.stringify(entry)}.`);
+  }
+});
+
+test('all faults are told at once, and only of the variables that were asked for', () => {
+  const environment = { PORT: 'x', LOG_LEVEL: 'y', HOST: '127.0.0.1' };
+  const faults = faultOf(NAMES, environment).split('\n');
+  expect(faults.map((fault) => fault.split(' ')[0])).toEqual(['DATABASE_URL', 'PORT', 'LOG_LEVEL']);
+  expect(readEnvironment(['HOST', 'ADMIN_PORT'], environment)).toEqual({
+    HOST: '127.0.0.1',
+    ADMIN_PORT: 9090,
+  });
+});
+
+test('.env of the working directory is read where there is one, and the environment wins over it', () => {
+  const folder = makeFolder();
+  const module = path.join(import.meta.dirname, '../../program/environment/environment.ts');
+  const program = `
+    const { loadEnvironmentFile, readEnvironment } = await import(${JSON.stringify(module)});
+    loadEnvironmentFile();
+    console.log(JSON.stringify(readEnvironment(['HOST', 'PORT', 'LOG_LEVEL'])));`;
+  const run = () => {
+    const options = { cwd: folder, env: { PORT: '7000' } };
+    const flags = ['--input-type=module', '-e', program];
+    return JSON.parse(String(execFileSync(process.execPath, flags, options)));
+  };
+  const unset = { HOST: '127.0.0.1', PORT: 7000, LOG_LEVEL: 'info' };
+  expect(run()).toEqual(unset);
+  const lines = '# a comment\nHOST=0.0.0.0\nPORT=9\nLOG_LEVEL="debug" # so\n';
+  writeFileSync(path.join(folder, '.env'), lines);
+  expect(run()).toEqual({ HOST: '0.0.0.0', PORT: 7000, LOG_LEVEL: 'debug' });
+});

@@ -1,0 +1,236 @@
+/** Public keys of the site from a real https server: cached, rotated, gone for a while, never trusted blindly. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import path from 'node:path';
+import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
+import { pino } from 'pino';
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { makeAssertionCheck } from '../../keys/web/assertion.ts';
+import { ACCOUNTS, makeAccounts, makeVisitor, startPages } from '../support/account.ts';
+import { makeDatabase } from '../support/databases.ts';
+import { makeFolder, until } from '../support/product.ts';
+import { freePort } from '../support/servers/ports.ts';
+
+const COOLDOWN_MS = 30_000;
+const CACHE_MS = 600_000;
+const folder = makeFolder();
+const keyFile = path.join(folder, 'key.pem');
+const certificateFile = path.join(folder, 'certificate.pem');
+const trusted = getCACertificates();
+
+interface SiteKey {
+  readonly jwk: object;
+  sign(accountId: number, now?: number): Promise<string>;
+}
+
+async function makeSiteKey(kid: string, alg = 'ES256'): Promise<SiteKey> {
+  const { publicKey, privateKey } = await generateKeyPair(alg, { extractable: true });
+  return {
+    jwk: { ...(await exportJWK(publicKey)), kid, alg },
+    sign: (accountId, now = Date.now()) =>
+      new SignJWT({ aud: 'cover-catalogue-api' })
+        .setSubject(String(accountId))
+        .setExpirationTime(new Date(now + 60_000))
+        .setProtectedHeader({ alg, kid })
+        .sign(privateKey),
+  };
+}
+
+/** What the address answers with. */
+let answer: (response: ServerResponse) => void;
+let fetches = 0;
+let server: Server;
+let port: number;
+const address = () => new URL(`https://127.0.0.1:${port}/.well-known/jwks.json?secret=query`);
+const publish = (...keys: SiteKey[]) => {
+  answer = (response) => response.end(JSON.stringify({ keys: keys.map(({ jwk }) => jwk) }));
+};
+
+async function startServer(): Promise<void> {
+  const tls = { key: readFileSync(keyFile), cert: readFileSync(certificateFile) };
+  server = createServer(tls, (request, response) => {
+    if (request.url?.startsWith('/.well-known/jwks.json') !== true) return response.end('no');
+    fetches++;
+    answer(response);
+  });
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+}
+
+async function stopServer(): Promise<void> {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+}
+
+beforeAll(async () => {
+  const subject = ['-subj', '/CN=site', '-addext', 'subjectAltName=IP:127.0.0.1'];
+  const files = ['-keyout', keyFile, '-out', certificateFile];
+  const kind = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2'];
+  execFileSync('openssl', ['req', '-x509', ...kind, ...subject, ...files], { stdio: 'ignore' });
+  port = await freePort();
+});
+
+beforeEach(async () => {
+  fetches = 0;
+  await startServer();
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  if (server.listening) await stopServer();
+});
+
+describe('assertions checked with keys from an address', () => {
+  let log: { level: number; msg: string }[];
+  let now: number;
+  /** Time goes by for what keeps keys for a while. */
+  const pass = (milliseconds: number) => {
+    now += milliseconds;
+    vi.setSystemTime(now);
+    vi.advanceTimersByTime(milliseconds);
+  };
+
+  beforeEach(() => {
+    log = [];
+    now = Date.now();
+    // Connections and their timeouts go on as they are.
+    vi.useFakeTimers({ toFake: ['Date', 'performance'], now });
+    setDefaultCACertificates([...trusted, readFileSync(certificateFile, 'utf8')]);
+  });
+
+  function makeCheck() {
+    const logger = pino({}, { write: (line: string) => log.push(JSON.parse(line)) });
+    const check = makeAssertionCheck({ url: address() }, logger);
+    return async (assertion: string) =>
+      check(
+        { headers: { authorization: `Bearer ${assertion}` } } as unknown as IncomingMessage,
+        new Date(now),
+      );
+  }
+
+  test('fetch them once for many, and know each algorithm', async () => {
+    const keys = [
+      await makeSiteKey('one'),
+      await makeSiteKey('two', 'RS256'),
+      await makeSiteKey('three', 'EdDSA'),
+    ];
+    publish(...keys);
+    const check = makeCheck();
+    for (let round = 0; round < 5; round++) {
+      for (const key of keys) expect(await check(await key.sign(7, now))).toBe(7);
+    }
+    expect([fetches, log]).toEqual([1, []]);
+  });
+
+  test('follow a rotation, without a fetch for each unknown key', async () => {
+    const [first, second] = [await makeSiteKey('one'), await makeSiteKey('two')];
+    const stranger = await makeSiteKey('of a stranger');
+    publish(first);
+    const check = makeCheck();
+    expect(await check(await first.sign(7, now))).toBe(7);
+    publish(first, second);
+    for (let i = 0; i < 20; i++) {
+      expect(await check(await stranger.sign(9, now))).toBeUndefined();
+    }
+    expect(fetches).toBe(1);
+    pass(COOLDOWN_MS);
+    expect(await check(await second.sign(8, now))).toBe(8);
+    expect(await check(await first.sign(7, now))).toBe(7);
+    expect(await check(await stranger.sign(9, now))).toBeUndefined();
+    expect(fetches).toBe(2);
+    // A key that is withdrawn opens nothing once the cache is over.
+    publish(second);
+    pass(CACHE_MS);
+    expect(await check(await first.sign(7, now))).toBeUndefined();
+    expect(await check(await second.sign(8, now))).toBe(8);
+    expect(log).toEqual([]);
+  });
+
+  test('sign nobody in while the keys cannot be had, which is logged once, and its end once', async () => {
+    const key = await makeSiteKey('one');
+    publish(key);
+    const check = makeCheck();
+    expect(await check(await key.sign(7, now))).toBe(7);
+    await stopServer();
+    pass(COOLDOWN_MS);
+    // What is known goes on for as long as it is kept.
+    expect(await check(await key.sign(7, now))).toBe(7);
+    pass(CACHE_MS);
+    for (let i = 0; i < 5; i++) {
+      await expect(check(await key.sign(7, now))).rejects.toThrow(/cannot be fetched from https:/);
+      pass(10_000);
+    }
+    await startServer();
+    expect(await check(await key.sign(7, now))).toBe(7);
+    expect(log.map(({ level, msg }) => [level, msg])).toEqual([
+      [
+        50,
+        expect.stringMatching(/^The keys of the site cannot be fetched from https.*ECONNREFUSED/),
+      ],
+      [30, 'the keys of the site can be fetched again'],
+    ]);
+    expect(JSON.stringify(log)).not.toContain('secret=query');
+  });
+
+  test('ask a server that fails only every few seconds', async () => {
+    const key = await makeSiteKey('one');
+    answer = (response) => response.writeHead(500).end();
+    const check = makeCheck();
+    for (let i = 0; i < 20; i++) await expect(check(await key.sign(7, now))).rejects.toThrow('500');
+    expect(fetches).toBe(1);
+    pass(5_000);
+    publish(key);
+    expect(await check(await key.sign(7, now))).toBe(7);
+  });
+
+  test.each([
+    [
+      'a redirect',
+      (r: ServerResponse) => r.writeHead(302, { location: '/elsewhere' }).end(),
+      '302',
+    ],
+    ['a page', (r: ServerResponse) => r.end('<!doctype html>'), 'the answer is not JSON'],
+    ['no keys', (r: ServerResponse) => r.end('{"keys":[]}'), 'has no key to check signatures with'],
+    ['a secret', (r: ServerResponse) => r.end('{"keys":[{"kty":"oct","k":"AAAA"}]}'), 'has no key'],
+  ])('take no keys from %s', async (_name, give, why) => {
+    answer = give;
+    const key = await makeSiteKey('one');
+    await expect(makeCheck()(await key.sign(7, now))).rejects.toThrow(why);
+  });
+
+  test('take no keys from a server whose certificate nobody vouches for', async () => {
+    setDefaultCACertificates([...trusted]);
+    const key = await makeSiteKey('one');
+    publish(key);
+    await expect(makeCheck()(await key.sign(7, now))).rejects.toThrow(/SELF_SIGNED_CERT/);
+    expect(fetches).toBe(0);
+  });
+});
+
+test('the pages start without the server of the keys, say so, and sign in when it is there', async () => {
+  await stopServer();
+  const key = await makeSiteKey('one');
+  publish(key);
+  const databaseUrl = await makeDatabase('sqlite');
+  await makeAccounts(databaseUrl);
+  const pages = await startPages(databaseUrl, {
+    SITE_JWKS: address().href,
+    NODE_EXTRA_CA_CERTS: certificateFile,
+    MAIL_FOLDER: folder,
+  });
+  const ask = async () => {
+    const authorization = `Bearer ${await key.sign(ACCOUNTS.owner.id)}`;
+    return makeVisitor(pages.url).get('/account/api-keys', { authorization });
+  };
+  const early = await ask();
+  expect([early.status, early.text]).toEqual([503, expect.stringContaining('Try again')]);
+  expect((await makeVisitor(pages.url).get('/account/api-keys')).status).toBe(303);
+  await until(() => pages.log().includes('cannot be fetched'));
+  await startServer();
+  await until(async () => (await ask()).status === 200);
+  expect((await ask()).text).toContain(ACCOUNTS.owner.name);
+  expect(pages.log().match(/cannot be fetched/g)).toHaveLength(1);
+  expect(pages.log().match(/can be fetched again/g)).toHaveLength(1);
+  expect(await pages.stop()).toBe(0);
+});

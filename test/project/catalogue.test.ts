@@ -1,0 +1,139 @@
+/** The catalogues that tests, benchmarks and the demo run on are what they say they are. */
+import { describe, expect, test } from 'vitest';
+import { isSlug } from '../../format/layout.ts';
+import type { Catalogue } from '../catalogue/catalogue.ts';
+import { sampleCatalogue, slugOf } from '../catalogue/sample.ts';
+
+type Column = readonly unknown[];
+
+function column(rows: Iterable<readonly unknown[]>, place: number): Column {
+  return [...rows].map((row) => row[place]);
+}
+
+function countsOf(values: Column): Map<unknown, number> {
+  const counts = new Map<unknown, number>();
+  for (const value of values) counts.set(value, (counts.get(value) ?? 0) + 1);
+  return counts;
+}
+
+/** Fails unless ids and slugs are unique, slugs fit a path and every reference leads somewhere. */
+function expectSound(catalogue: Catalogue): void {
+  for (const name of ['platforms', 'games', 'covers', 'coverFiles', 'accounts'] as const) {
+    const ids = column(catalogue[name], 0);
+    expect(new Set(ids).size, name).toBe(ids.length);
+  }
+  const slugs = [...column(catalogue.platforms, 1), ...column(catalogue.games, 2)];
+  expect(slugs.filter((slug) => !isSlug(String(slug)))).toEqual([]);
+  expect(new Set(column(catalogue.platforms, 1)).size).toBe([...catalogue.platforms].length);
+  const paths = [...catalogue.games].map(([, platform, slug]) => `${platform}/${slug}`);
+  expect(new Set(paths).size).toBe(paths.length);
+  for (const [children, place, parents] of [
+    ['games', 1, 'platforms'],
+    ['covers', 1, 'games'],
+    ['coverFiles', 1, 'covers'],
+  ] as const) {
+    const known = new Set(column(catalogue[parents], 0));
+    const orphans = column(catalogue[children], place).filter((id) => !known.has(id));
+    expect(orphans, children).toEqual([]);
+  }
+}
+
+describe('the sample catalogue', () => {
+  const catalogue = sampleCatalogue();
+  const games = [...catalogue.games];
+  const covers = [...catalogue.covers];
+
+  test('is sound', () => {
+    expectSound(catalogue);
+  });
+
+  test('is of the size that a reader can take in', () => {
+    expect([...catalogue.platforms].length).toBeGreaterThanOrEqual(12);
+    expect(games.length).toBeGreaterThanOrEqual(200);
+    expect(games.length).toBeLessThanOrEqual(250);
+    const perPlatform = countsOf(column(games, 1));
+    const sizes = column(catalogue.platforms, 0).map((id) => perPlatform.get(id) ?? 0);
+    expect(sizes.filter((size) => size >= 12).length).toBeGreaterThanOrEqual(12);
+    // One platform is known and has nothing yet.
+    expect(sizes.filter((size) => size === 0).length).toBe(1);
+  });
+
+  test('is the same at each call', () => {
+    expect(sampleCatalogue()).toEqual(catalogue);
+  });
+
+  test('has the titles that are hard to find, sort and print', () => {
+    const titles = column(games, 3).map(String);
+    for (const pattern of [
+      /é/,
+      /'s /,
+      /!!/,
+      /\.\.\.$/,
+      /^\d+$/,
+      /[ぁ-ゖ]/,
+      /[ァ-ヺ]{5}/,
+      /[一-鿿]/,
+      /\p{Ll}³$/u,
+      / VI$/,
+      / – /,
+      /&/,
+      /^\./,
+    ]) {
+      expect(titles.filter((title) => pattern.test(title)).length, String(pattern)).toBeGreaterThan(
+        0,
+      );
+    }
+    expect(titles.filter((title) => title === 'Doom').length).toBeGreaterThanOrEqual(5);
+  });
+
+  test('leaves unknown what is not known', () => {
+    for (const place of [4, 5, 6, 7, 8]) expect(column(games, place)).toContain(null);
+    const years = column(games, 4).filter((year) => year !== null) as number[];
+    expect(Math.min(...years)).toBeGreaterThan(1980);
+    expect(Math.max(...years)).toBeLessThan(2015);
+  });
+
+  test('has covers in every state and games without any', () => {
+    const states = countsOf(column(covers, 4));
+    expect([...states.keys()].sort()).toEqual(['approved', 'pending', 'rejected']);
+    const withCovers = new Set(column(covers, 1));
+    expect(games.some(([id]) => !withCovers.has(id))).toBe(true);
+    const approved = covers.filter(([, , , , status]) => status === 'approved');
+    const times = countsOf(column(approved, 5));
+    expect(times.get(null)).toBeGreaterThan(5);
+    expect([...times.values()].filter((count) => count > 1).length).toBeGreaterThan(5);
+    // More than the newest hundred that are listed.
+    expect(approved.length - (times.get(null) ?? 0)).toBeGreaterThan(200);
+    for (const [time] of times) {
+      if (time !== null) expect(time).toMatch(/^20\d\d-[01]\d-[0-3]\d [0-2]\d:[0-5]\d:[0-5]\d$/);
+    }
+    expect(new Set(countsOf(column(catalogue.coverFiles, 1)).values())).toEqual(new Set([1, 2, 3]));
+  });
+
+  test('has the game of the examples with covers of each kind', () => {
+    const game = games.find(([, , slug]) => slug === 'chrono-trigger');
+    expect(game?.slice(3, 5)).toEqual(['Chrono Trigger', 1995]);
+    const own = covers.filter(([, id]) => id === game?.[0]);
+    const approved = own.filter(([, , , , status]) => status === 'approved');
+    expect(approved.length).toBeGreaterThan(4);
+    expect(column(approved, 2)).toContain(null);
+    expect(column(approved, 3)).toContain(null);
+    expect(column(own, 4)).toEqual(expect.arrayContaining(['pending', 'rejected']));
+  });
+
+  test('has a user and a moderator', () => {
+    expect([...catalogue.accounts]).toEqual([
+      [1, 'demo@example.org', 'Demo', 'user'],
+      [2, 'moderator@example.org', 'Moderator', 'moderator'],
+    ]);
+  });
+
+  test.each([
+    ["Assassin's Creed: Altaïr's Chronicles", 'assassins-creed-altairs-chronicles'],
+    ['.hack//Infection', 'hack-infection'],
+    ['Ōkami', 'okami'],
+    ['NiGHTS into Dreams...', 'nights-into-dreams'],
+  ])('makes of "%s" the slug %s', (title, slug) => {
+    expect(slugOf(title)).toBe(slug);
+  });
+});

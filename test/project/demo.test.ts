@@ -1,0 +1,71 @@
+/** `npm run demo` as a newcomer meets it, but for the installation, which has a test of its own. */
+import { existsSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { expect, test } from 'vitest';
+import { makeVisitor, tokenOf } from '../support/account.ts';
+import { end, send, startProgram, until } from '../support/product.ts';
+import { freePort } from '../support/servers/ports.ts';
+
+test('prints a key and a curl line that works, and ends all that it started', async () => {
+  const port = await freePort();
+  const adminPort = await freePort();
+  const demo = startProgram('demo/main.ts', [], {
+    PORT: String(port),
+    ADMIN_PORT: String(adminPort),
+  });
+  let stdout = '';
+  let stderr = '';
+  demo.stderr?.setEncoding('utf8').on('data', (text) => {
+    stderr += text;
+  });
+  demo.stdout?.setEncoding('utf8').on('data', (text) => {
+    stdout += text;
+  });
+  await until(() => stdout.includes('curl'));
+  const key = /^API key: (cck_\w+)$/m.exec(stdout)?.[1];
+  const [, field, sent, url] = /^curl -H '(.+): (.+)' (\S+)$/m.exec(stdout) ?? [];
+  expect(sent).toBe(key);
+  const reply = await send(url as string, { headers: { [field as string]: sent as string } });
+  expect(reply.status).toBe(200);
+  expect(reply.json.title).toBe('Chrono Trigger');
+  expect(reply.headers['x-ratelimit-limit']).toBe('6000');
+  expect(url).toContain(`:${port}/`);
+
+  // Each of the two links signs its account in, through the port of the API.
+  for (const [who, page] of [
+    ['user', '/account/api-keys'],
+    ['moderator', '/moderation/api-keys'],
+  ] as const) {
+    const link = new RegExp(`as a ${who},.* (http\\S+)$`, 'm').exec(stdout)?.[1] as string;
+    expect(new URL(link).port).toBe(String(port));
+    const visitor = makeVisitor(`http://127.0.0.1:${port}`);
+    await visitor.get(link.slice(link.indexOf('/account')));
+    const signedIn = await visitor.post('/account/sign-in/link', { link: tokenOf(link) });
+    expect([signedIn.status, signedIn.headers.get('location')]).toEqual([303, page]);
+    expect((await visitor.get(page)).status).toBe(200);
+  }
+
+  expect(stderr).not.toMatch(/warning|Left out|only this machine/i);
+  const folder = /files are in (\S+)/.exec(stdout)?.[1] as string;
+  expect(existsSync(folder)).toBe(true);
+  expect(await end(demo, 'SIGTERM')).toBe(0);
+  expect(existsSync(folder)).toBe(false);
+  await expect(send(`http://127.0.0.1:${port}/`)).rejects.toThrow();
+  await expect(send(`http://127.0.0.1:${adminPort}/healthz`)).rejects.toThrow();
+});
+
+test('a port that is taken is named, and nothing stays', async () => {
+  const port = await freePort();
+  const taken = createServer();
+  await new Promise<void>((resolve) => taken.listen(port, '127.0.0.1', resolve));
+  const demo = startProgram('demo/main.ts', [], { PORT: String(port), ADMIN_PORT: '0' });
+  let stderr = '';
+  demo.stdout?.resume();
+  demo.stderr?.setEncoding('utf8').on('data', (text) => {
+    stderr += text;
+  });
+  const code = await new Promise((resolve) => demo.once('close', resolve));
+  expect(code).toBe(2);
+  expect(stderr).toContain(`Cannot listen on 127.0.0.1:${port}`);
+  taken.close();
+});

@@ -1,0 +1,272 @@
+/**
+ * The layout of the sources, read off the imports: folders import in one direction, no files import
+ * each other in a circle, folders and files stay small, and packages and names are known ones.
+ */
+import { readFileSync } from 'node:fs';
+import { isBuiltin } from 'node:module';
+import path from 'node:path';
+import fastGlob from 'fast-glob';
+import { describe, expect, test } from 'vitest';
+import { ROOT } from '../support/product.ts';
+
+/** Each top-level folder of the product, and the others that it may import. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  format: [],
+  program: [],
+  database: ['program'],
+  store: ['format', 'program'],
+  generator: ['format', 'store', 'database', 'program'],
+  keys: ['format', 'database', 'program'],
+  proxy: ['format', 'store', 'program'],
+  commands: ['format', 'store', 'proxy', 'program'],
+  install: [],
+};
+/** These stand beside the product and may import all of it. */
+const FREE = ['demo', 'test'];
+/** The only source at the top. */
+const TEST_CONFIGURATION = 'vitest.config.ts';
+const MOST_FILES = 16;
+const MOST_LINES = 300;
+const VAGUE = /^(?:utils?|common|libs?|helpers?|types?)$/i;
+
+const SPECIFIERS = [
+  /\b(?:from|import)\s*['"]([^'"]+)['"]/g,
+  /\b(?:import|require|import\.meta\.resolve)\s*\(\s*['"]([^'"]+)['"]/g,
+  // A worker thread is started from its file.
+  /\bnew URL\(\s*['"](\.[^'"]+\.(?:ts|js|mjs|cjs))['"]/g,
+];
+
+const { dependencies } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
+const files = fastGlob.sync('**', {
+  cwd: ROOT,
+  dot: true,
+  ignore: ['**/node_modules/**', '.git/**', 'snapshots/**', '.demo/**', 'test/output/**'],
+});
+const sources = files.filter((file) => /\.(?:ts|js|mjs|cjs)$/.test(file) && !runsInBrowsers(file));
+const texts = new Map(sources.map((file) => [file, readFileSync(path.join(ROOT, file), 'utf8')]));
+const productSources = sources.filter((file) => isProduct(file));
+
+function runsInBrowsers(file: string): boolean {
+  return /\/files\/[^/]+\.js$/.test(file);
+}
+
+function isProduct(file: string): boolean {
+  return roomOf(file) in MAY_IMPORT;
+}
+
+function importsOf(text: string): string[] {
+  return SPECIFIERS.flatMap((pattern) =>
+    [...text.matchAll(pattern)].map(([, specifier]) => specifier as string),
+  );
+}
+
+/** The files that a source imports, from the root of the project. */
+function filesImportedBy(file: string, text: string): string[] {
+  return importsOf(text)
+    .filter((specifier) => specifier.startsWith('.'))
+    .map((specifier) => path.posix.join(folderOf(file), specifier));
+}
+
+/** The top-level folder of a file; '' at the top itself. */
+function roomOf(file: string): string {
+  return file.includes('/') ? (file.split('/', 1)[0] as string) : '';
+}
+
+function folderOf(file: string): string {
+  return path.posix.dirname(file);
+}
+
+/** Why a source may not import something; undefined when it may. */
+function faultOf(file: string, specifier: string): string | undefined {
+  const from = roomOf(file);
+  if (from === 'test' || file === TEST_CONFIGURATION) return undefined;
+  if (!specifier.startsWith('.')) {
+    const isKnown =
+      isBuiltin(specifier) ||
+      Object.keys(dependencies).some(
+        (name) => specifier === name || specifier.startsWith(`${name}/`),
+      );
+    return isKnown ? undefined : `${file} imports ${specifier}, which is not a dependency`;
+  }
+  const to = roomOf(path.posix.join(folderOf(file), specifier));
+  if (FREE.includes(from) || to === from) return undefined;
+  return MAY_IMPORT[from]?.includes(to) ? undefined : `${file} imports ${specifier}`;
+}
+
+function faultsOf(file: string, text: string): string[] {
+  return importsOf(text).flatMap((specifier) => faultOf(file, specifier) ?? []);
+}
+
+function vagueNames(paths: readonly string[]): string[] {
+  return paths.filter(
+    (file) =>
+      roomOf(file) !== 'test' &&
+      file.split('/').some((part) => VAGUE.test(part.replace(/(?<=.)\..*$/, ''))),
+  );
+}
+
+/** What each file imports, and each folder through its files. */
+function importGraph(
+  paths: readonly string[],
+  textOf: (file: string) => string,
+  nodeOf: (file: string) => string,
+): Map<string, Set<string>> {
+  const graph = new Map<string, Set<string>>();
+  for (const file of paths) {
+    const node = nodeOf(file);
+    const targets = graph.get(node) ?? new Set<string>();
+    graph.set(node, targets);
+    for (const imported of filesImportedBy(file, textOf(file))) {
+      if (nodeOf(imported) !== node) targets.add(nodeOf(imported));
+    }
+  }
+  return graph;
+}
+
+/** The nodes of each cycle that a walk meets, in order: "a → b → a". */
+function cyclesOf(graph: ReadonlyMap<string, ReadonlySet<string>>): string[] {
+  const cycles: string[] = [];
+  const finished = new Set<string>();
+  const walk = (node: string, trail: readonly string[]): void => {
+    const start = trail.indexOf(node);
+    if (start >= 0) {
+      cycles.push([...trail.slice(start), node].join(' → '));
+      return;
+    }
+    if (finished.has(node)) return;
+    for (const target of graph.get(node) ?? []) walk(target, [...trail, node]);
+    finished.add(node);
+  };
+  for (const node of graph.keys()) walk(node, []);
+  return cycles;
+}
+
+const textOf = (file: string) => texts.get(file) ?? '';
+
+describe('the sources', () => {
+  test('import in one direction, and only packages that are dependencies', () => {
+    expect(sources.flatMap((file) => faultsOf(file, textOf(file)))).toEqual([]);
+  });
+
+  test('import each other in no circle: neither files', () => {
+    expect(cyclesOf(importGraph(productSources, textOf, (file) => file))).toEqual([]);
+  });
+
+  test('nor folders', () => {
+    expect(cyclesOf(importGraph(productSources, textOf, folderOf))).toEqual([]);
+  });
+
+  test(`have at most ${MOST_FILES} files in a folder`, () => {
+    const counts = new Map<string, number>();
+    for (const file of sources) counts.set(folderOf(file), (counts.get(folderOf(file)) ?? 0) + 1);
+    expect([...counts].filter(([, count]) => count > MOST_FILES)).toEqual([]);
+  });
+
+  test(`of the product have at most ${MOST_LINES} lines`, () => {
+    const tooLong = productSources
+      .map((file) => [file, textOf(file).split('\n').length - 1] as const)
+      .filter(([, lines]) => lines > MOST_LINES);
+    expect(tooLong).toEqual([]);
+  });
+
+  test('stand in known folders', () => {
+    const folders = new Set(sources.map(roomOf));
+    for (const known of ['', ...Object.keys(MAY_IMPORT), ...FREE]) folders.delete(known);
+    expect([...folders]).toEqual([]);
+    expect(sources.filter((file) => roomOf(file) === '')).toEqual([TEST_CONFIGURATION]);
+  });
+
+  test('bear no vague names', () => {
+    expect(vagueNames(files)).toEqual([]);
+  });
+
+  test('are all read: every folder imports what it is known to', () => {
+    expect(importsOf(textOf('generator/generate.ts'))).toEqual(
+      expect.arrayContaining(['node:fs', '../database/schema.ts', './write/write-generation.ts']),
+    );
+    const counts = Object.keys(MAY_IMPORT).map(
+      (folder) => sources.filter((file) => roomOf(file) === folder).length,
+    );
+    expect(Math.min(...counts)).toBeGreaterThan(0);
+  });
+});
+
+describe('a test file', () => {
+  const folders = new Set(productSources.flatMap((file) => ancestorsOf(folderOf(file))));
+  const BESIDE_THE_PRODUCT = [
+    'project',
+    'guarantees',
+    'operations',
+    'support',
+    'bench',
+    'catalogue',
+  ];
+
+  function ancestorsOf(folder: string): string[] {
+    return folder === '.' ? [] : [folder, ...ancestorsOf(path.posix.dirname(folder))];
+  }
+
+  test('stands in a folder named like the one that it tests, or in one beside the product', () => {
+    const lost = sources.filter((file) => {
+      if (!file.endsWith('.test.ts')) return false;
+      const folder = folderOf(file).slice('test/'.length);
+      return (
+        !folders.has(folder) && !BESIDE_THE_PRODUCT.includes(folder.split('/', 1)[0] as string)
+      );
+    });
+    expect(lost).toEqual([]);
+  });
+});
+
+describe('the rules catch', () => {
+  test.each([
+    ['format/pack.ts', "import { x } from '../program/environment/environment.ts';"],
+    ['format/pack.ts', "import type { Database } from '../database/database.ts';"],
+    ['program/environment/environment.ts', "export { x } from '../../format/layout.ts';"],
+    ['database/open.ts', "const { x } = await import('../format/layout.ts');"],
+    ['store/publish.ts', "import { x } from '../generator/worker/worker.ts';"],
+    ['generator/cli/main.ts', "import '../../proxy/main.ts';"],
+    ['keys/cli/main.ts', "import { exportKeys } from '../../generator/keys/export-keys.ts';"],
+    ['proxy/http/routes.ts', "import {\n  openDatabase,\n} from '../../database/open.ts';"],
+    ['proxy/snapshot/x.ts', "new Worker(new URL('../../generator/x.ts', import.meta.url))"],
+    ['proxy/main.ts', "import { send } from '../test/support/product.ts';"],
+    ['proxy/main.ts', "import config from '../vitest.config.ts';"],
+    ['proxy/main.ts', "import { request } from 'undici';"],
+    ['demo/main.ts', "import { test } from 'vitest';"],
+    ['generator/cli/main.ts', "const { x } = await import('yaml-other');"],
+  ])('%s with %s', (file, text) => {
+    expect(faultsOf(file, text)).toHaveLength(1);
+  });
+
+  test.each([
+    ['proxy/http/routes.ts', "import { x } from '../../format/layout.ts';"],
+    ['proxy/http/routes.ts', "import { x } from '../snapshot/snapshots.ts';"],
+    ['commands/show.ts', "import { x } from '../proxy/http/routes.ts';"],
+    ['generator/cli/main.ts', "import fs from 'node:fs';\nimport mysql from 'mysql2/promise';"],
+    ['demo/main.ts', "import { sampleCatalogue } from '../test/catalogue/sample.ts';"],
+  ])('nothing in %s with %s', (file, text) => {
+    expect(faultsOf(file, text)).toEqual([]);
+  });
+
+  test('cycles of files and of folders', () => {
+    const made: Readonly<Record<string, string>> = {
+      'store/a.ts': "import './x/b.ts';",
+      'store/x/b.ts': "import './c.ts';",
+      'store/x/c.ts': "new URL('../d.ts', import.meta.url)",
+      'store/d.ts': "import type { A } from './a.ts';",
+      'store/e.ts': "import './a.ts';",
+    };
+    const read = (file: string) => made[file] ?? '';
+    const graph = importGraph(Object.keys(made), read, (file) => file);
+    expect(cyclesOf(graph)).toEqual([
+      'store/a.ts → store/x/b.ts → store/x/c.ts → store/d.ts → store/a.ts',
+    ]);
+    const folders = importGraph(Object.keys(made), read, folderOf);
+    expect(cyclesOf(folders)).toEqual(['store → store/x → store']);
+  });
+
+  test('vague names of folders and files', () => {
+    const vague = ['proxy/utils/a.ts', 'format/types.ts', 'keys/helpers.test.ts', 'lib/x.js'];
+    expect(vagueNames([...vague, 'test/helpers.ts', 'format/record-index.ts'])).toEqual(vague);
+  });
+});

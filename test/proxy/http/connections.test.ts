@@ -1,0 +1,245 @@
+/**
+ * More connections than the process may have files open: a client that holds unused ones makes room
+ * for others, and nothing else that the proxy does fails for lack of a descriptor.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo, Socket } from 'node:net';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../../database/open.ts';
+import { shareOut } from '../../../proxy/connection-limit.ts';
+import { sampleCatalogue } from '../../catalogue/sample.ts';
+import { makeSqlite } from '../../catalogue/snapshots.ts';
+import {
+  generate,
+  makeFolder,
+  type RunningProxy,
+  send,
+  startProxy,
+  testKey,
+  until,
+  writeKeys,
+} from '../../support/product.ts';
+import { openSocket } from '../../support/servers/sockets.ts';
+
+const FILES = 150;
+const ATTACKERS = 400;
+const DROPPED = 'api_connections_dropped_total{which="unused"}';
+const withFiles = (limit: number) => ['sh', '-c', `ulimit -n ${limit}; exec "$@"`, 'sh'];
+
+const key = testKey(1);
+let databaseUrl: string;
+let dir: string;
+
+beforeAll(async () => {
+  databaseUrl = await makeSqlite(sampleCatalogue());
+  dir = `${makeFolder()}/snapshots`;
+  await generate(databaseUrl, dir);
+  writeKeys(dir, [key]);
+});
+
+/** A new connection for each request. */
+const ask = ({ url }: RunningProxy, target = '/stats', sent = key) =>
+  send(`${url}/api/v1${target}`, { headers: { 'x-api-key': sent.key, connection: 'close' } });
+
+async function metric({ adminUrl }: RunningProxy, name: string): Promise<number> {
+  const { text } = await send(`${adminUrl}/metrics`, {});
+  const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `));
+  return Number(line?.split(' ')[1]);
+}
+
+const logged = (proxy: RunningProxy, text: string) =>
+  proxy
+    .log()
+    .split('\n')
+    .filter((line) => line.includes(text)).length;
+
+/** Connections that are opened and then left alone, after what is sent on each. */
+async function openMany(proxy: RunningProxy, count: number, first: string): Promise<Socket[]> {
+  const sockets: Socket[] = [];
+  for (let i = 0; i < count; i++) {
+    const socket = await openSocket(proxy.port);
+    socket.on('error', () => {}).resume();
+    if (first !== '') socket.write(first);
+    sockets.push(socket);
+  }
+  return sockets;
+}
+
+const stats = (fields = '') =>
+  `GET /api/v1/stats HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${key.key}\r\n${fields}\r\n`;
+
+const ATTACKS: readonly (readonly [string, string])[] = [
+  ['send nothing', ''],
+  ['stay after a response', stats()],
+  ['stay after a response of Node’s own parser', stats('TE: x\r\n')],
+  ['send half a head', stats().slice(0, 40)],
+];
+
+describe.each([1, 3])(`with ${FILES} open files and %i serving threads`, (threads) => {
+  test(`${ATTACKERS} connections that are not used keep nobody out`, {
+    timeout: 60_000,
+  }, async () => {
+    const proxy = await startProxy(
+      dir,
+      { PROXY_THREADS: String(threads), SNAPSHOT_MEMORY_MB: '0', ADDRESS_RATE_LIMIT: '100000' },
+      withFiles(FILES),
+    );
+    await until(async () => (await ask(proxy)).status === 200);
+    const limit = await metric(proxy, 'api_connections_limit');
+    expect(limit).toBeGreaterThanOrEqual(16);
+    expect(limit).toBeLessThan(FILES - 50);
+    const sockets: Socket[] = [];
+    for (const [, first] of ATTACKS) {
+      sockets.push(...(await openMany(proxy, ATTACKERS / ATTACKS.length, first)));
+      expect((await ask(proxy)).status).toBe(200);
+      expect((await send(`${proxy.adminUrl}/readyz`)).status).toBe(200);
+    }
+    // A thread may have yet to accept what the kernel has accepted for it.
+    await until(async () => (await metric(proxy, DROPPED)) > ATTACKERS - (FILES - 50));
+    const held = await metric(proxy, 'api_connections');
+    expect(held).toBeLessThanOrEqual(await metric(proxy, 'api_connections_limit'));
+
+    // What needs files goes on meanwhile: a new generation, whose packs stay open, and new keys.
+    const before = (await ask(proxy)).headers['x-snapshot'];
+    const database = await openDatabase(databaseUrl);
+    await database.run('UPDATE games SET title = ? WHERE id = (SELECT MIN(id) FROM games)', [
+      `Title ${threads}`,
+    ]);
+    await database.close();
+    await generate(databaseUrl, dir);
+    const another = testKey(2);
+    writeKeys(dir, [key, another]);
+    await until(async () => {
+      sockets.push(...(await openMany(proxy, 10, '')));
+      const { status, headers } = await ask(proxy, '/stats', another);
+      return status === 200 && headers['x-snapshot'] !== before;
+    });
+    const pinned = await send(`${proxy.url}/api/v1/stats`, {
+      headers: { 'x-api-key': key.key, 'x-snapshot': String(before) },
+    });
+    expect(pinned.status).toBe(200);
+
+    for (const socket of sockets) socket.destroy();
+    await until(async () => (await metric(proxy, 'api_connections')) < 5);
+    const replies = await Promise.all(Array.from({ length: 10 }, () => ask(proxy, '/platforms')));
+    expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
+    expect(logged(proxy, 'too many connections')).toBe(1);
+    await until(() => logged(proxy, 'connections are within the limit again') === 1);
+    expect(logged(proxy, 'EMFILE')).toBe(0);
+    expect(await proxy.stop()).toBe(0);
+  });
+});
+
+test('requests to the admin address that never end keep no other out', async () => {
+  const proxy = await startProxy(dir);
+  const port = Number(new URL(proxy.adminUrl).port);
+  const sockets: Socket[] = [];
+  for (let i = 0; i < 40; i++) {
+    const socket = await openSocket(port);
+    socket.on('error', () => {}).resume();
+    socket.write('GET /healthz HTTP/1.1\r\nHost: x\r\n');
+    sockets.push(socket);
+  }
+  const headers = { connection: 'close' };
+  expect((await send(`${proxy.adminUrl}/healthz`, { headers })).status).toBe(200);
+  expect((await send(`${proxy.adminUrl}/readyz`, { headers })).status).toBe(200);
+  for (const socket of sockets) socket.destroy();
+  expect(await proxy.stop()).toBe(0);
+});
+
+test('clients that use their connections keep them while others come and go', async () => {
+  const proxy = await startProxy(dir, {}, withFiles(FILES));
+  const limit = await metric(proxy, 'api_connections_limit');
+  const used = await openMany(proxy, 6, '');
+  let answers = 0;
+  for (const socket of used) {
+    socket.setEncoding('latin1').on('data', (text: string) => {
+      answers += text.split('HTTP/1.1 200 OK').length - 1;
+    });
+  }
+  const unused: Socket[] = [];
+  for (let round = 1; unused.length < limit * 4; round++) {
+    // Half of them through Node's own parser.
+    for (const [place, socket] of used.entries()) socket.write(stats(place % 2 ? 'TE: x\r\n' : ''));
+    await until(() => answers === used.length * round);
+    unused.push(...(await openMany(proxy, Math.floor(limit / 4), stats())));
+  }
+  expect(used.filter((socket) => socket.closed)).toEqual([]);
+  expect(await metric(proxy, DROPPED)).toBeGreaterThan(limit * 2);
+  for (const socket of [...used, ...unused]) socket.destroy();
+  expect(await proxy.stop()).toBe(0);
+});
+
+test('clients that do not read are given up when others need their connections', async () => {
+  const proxy = await startProxy(dir, {}, withFiles(FILES));
+  const limit = await metric(proxy, 'api_connections_limit');
+  const page = stats().replace('/stats', '/search?per_page=100').repeat(200);
+  const readers: Socket[] = [];
+  for (let i = 0; i < limit; i++) {
+    const socket = await openSocket(proxy.port);
+    socket.on('error', () => {}).pause();
+    socket.write(page);
+    readers.push(socket);
+  }
+  await until(async () => {
+    const reply = await ask(proxy).catch(() => undefined);
+    return reply?.status === 200;
+  });
+  expect((await send(`${proxy.adminUrl}/readyz`)).status).toBe(200);
+  for (const socket of readers) socket.destroy();
+  expect(await proxy.stop()).toBe(0);
+});
+
+test('a request that is being answered keeps its connection, however long that takes', async () => {
+  let answer: (() => void) | undefined;
+  const pages = createServer((_, response) => {
+    answer = () => response.end('the page');
+  });
+  await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
+  const { port } = pages.address() as AddressInfo;
+  const proxy = await startProxy(dir, { KEYS_URL: `http://127.0.0.1:${port}` }, withFiles(FILES));
+  const limit = await metric(proxy, 'api_connections_limit');
+  const page = send(`${proxy.url}/account`);
+  await until(() => answer !== undefined);
+  const unused = await openMany(proxy, limit * 2, '');
+  answer?.();
+  expect(await page).toMatchObject({ status: 200, text: 'the page' });
+  for (const socket of unused) socket.destroy();
+  expect(await proxy.stop()).toBe(0);
+  pages.close();
+});
+
+describe('the limit on open files', () => {
+  test('is shared out so that nothing is promised twice', () => {
+    for (const limit of [200, 1_024, 4_096, 20_000]) {
+      for (const isForwarding of [false, true]) {
+        const inUse = 30;
+        const platforms = 20;
+        const { connections, forwards } = shareOut({ limit, inUse }, platforms, isForwarding);
+        expect(forwards > 0).toBe(isForwarding);
+        expect(inUse + 2 * platforms + connections + forwards).toBeLessThan(limit - 40);
+      }
+    }
+  });
+
+  test('leaves connections even where it is too low, and says so', async () => {
+    expect(shareOut({ limit: 100, inUse: 30 }, 20, true)).toEqual({
+      connections: 16,
+      forwards: 4,
+      isTooLow: true,
+    });
+    const proxy = await startProxy(dir, {}, withFiles(90));
+    await until(async () => (await ask(proxy)).status === 200);
+    expect(logged(proxy, 'the limit on open files is too low')).toBe(1);
+    expect(await proxy.stop()).toBe(0);
+  });
+
+  test('does not make connections unlimited where it is', () => {
+    const files = { limit: Number.POSITIVE_INFINITY, inUse: 30 };
+    expect(shareOut(files, 20, true)).toEqual({
+      connections: 16_384,
+      forwards: 64,
+      isTooLow: false,
+    });
+  });
+});

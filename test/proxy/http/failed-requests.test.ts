@@ -1,0 +1,272 @@
+/**
+ * A request that fails inside the proxy: before its head is sent it gets 500 and nothing of the
+ * cause, after that its connection is cut, so that no half body looks whole. Each is one log line.
+ */
+import { once } from 'node:events';
+import { cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, BlockList } from 'node:net';
+import path from 'node:path';
+import { pino } from 'pino';
+import { afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { CURRENT, GENERATIONS } from '../../../format/layout.ts';
+import { type ApiParts, makeApi } from '../../../proxy/http/handle.ts';
+import { makeServer } from '../../../proxy/http/server.ts';
+import { makeKeyStore } from '../../../proxy/keys/key-store.ts';
+import { makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
+import { openSnapshots } from '../../../proxy/snapshot/snapshots.ts';
+import { seededCatalogue } from '../../catalogue/seeded.ts';
+import { makeSqlite } from '../../catalogue/snapshots.ts';
+import {
+  end,
+  generate,
+  makeFolder,
+  type RunningProxy,
+  send,
+  startProxy,
+  testKey,
+  until,
+  writeKeys,
+} from '../../support/product.ts';
+import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
+
+const key = testKey(1);
+const headers = { 'x-api-key': key.key };
+/** What makes Node's HTTP server read a request in place of the proxy itself. */
+const UNUSUAL = { ...headers, 'content-length': '0' };
+const PATHS = [
+  ['read by the proxy itself', headers],
+  ["read by Node's HTTP server", UNUSUAL],
+] as const;
+const INTERNAL_ERROR = '{"error":"Internal error"}';
+let dir: string;
+let older: string;
+let targets: string[];
+
+beforeAll(async () => {
+  dir = path.join(makeFolder(), 'snapshots');
+  for (const games of [300, 310]) {
+    await generate(await makeSqlite(seededCatalogue({ games, seed: 2, platforms: 1 })), dir);
+  }
+  writeKeys(dir, [key]);
+  [older = ''] = readdirSync(path.join(dir, GENERATIONS)).sort();
+  const [pack = ''] = readdirSync(path.join(dir, CURRENT, 'covers'));
+  const covers = JSON.parse(readFileSync(path.join(dir, CURRENT, 'covers', pack), 'utf8'));
+  const { id, game } = covers.at(-1);
+  const gamePath = `/games/${game.platform.slug}/${game.slug}`;
+  targets = [
+    gamePath,
+    `${gamePath}/covers`,
+    `/covers/${id}`,
+    `/platforms/${game.platform.slug}/games?page=2`,
+    '/search?sort=title_desc',
+  ];
+});
+
+interface LogLine {
+  readonly level: number;
+  readonly msg: string;
+  readonly route?: string;
+  readonly err?: { readonly message: string };
+}
+
+const failuresIn = (log: string): LogLine[] =>
+  log
+    .split('\n')
+    .filter((line) => line.includes('"a request failed"'))
+    .map((line) => JSON.parse(line));
+
+/** Cuts every pack of the current generation in place. @returns what puts them back */
+function cutPacks(snapshotsDir: string): () => void {
+  const contents = new Map<string, Buffer>();
+  for (const folder of ['games', 'covers']) {
+    for (const name of readdirSync(path.join(snapshotsDir, CURRENT, folder))) {
+      const file = path.join(snapshotsDir, CURRENT, folder, name);
+      contents.set(file, readFileSync(file));
+      truncateSync(file, 10);
+    }
+  }
+  return () => {
+    for (const [file, content] of contents) writeFileSync(file, content);
+  };
+}
+
+describe('a read that fails', () => {
+  let proxy: RunningProxy;
+  afterEach(() => end(proxy.child, 'SIGKILL'));
+
+  test.each(PATHS)('at a pack that was cut: 500 and one line each, %s', async (_, fields) => {
+    const copy = path.join(makeFolder(), 'snapshots');
+    cpSync(dir, copy, { recursive: true, verbatimSymlinks: true });
+    // Packs are read from their files, whose sizes were checked when they were opened.
+    proxy = await startProxy(copy, { SNAPSHOT_MEMORY_MB: '0' });
+    const get = (target: string) =>
+      send(`${proxy.url}/api/v1${target}`, { headers: { ...fields, 'accept-encoding': 'gzip' } });
+    expect((await get('/stats')).status).toBe(200);
+    const restore = cutPacks(copy);
+    for (const [place, target] of targets.entries()) {
+      const reply = await get(target);
+      expect([reply.status, reply.text], target).toEqual([500, INTERNAL_ERROR]);
+      expect(reply.headers).toMatchObject({
+        'content-type': 'application/json; charset=utf-8',
+        'cache-control': 'no-store',
+        'x-ratelimit-limit': '1000000',
+      });
+      for (const name of ['etag', 'x-snapshot', 'content-encoding']) {
+        expect(reply.headers[name]).toBeUndefined();
+      }
+      await until(() => failuresIn(proxy.log()).length > place);
+      expect(failuresIn(proxy.log()).slice(place)).toEqual([
+        expect.objectContaining({
+          level: 50,
+          err: expect.objectContaining({
+            message: expect.stringMatching(/^A pack ends before byte \d+\.$/),
+          }),
+        }),
+      ]);
+    }
+    const metrics = (await send(`${proxy.adminUrl}/metrics`)).text;
+    const counted = [...metrics.matchAll(/^api_requests_total\{.*status="500"\} (\d+)$/gm)];
+    expect(counted.map(([, count]) => Number(count))).toEqual([targets.length]);
+    // What is not read goes on, and so does the rest once it can be read again.
+    expect((await get('/stats')).status).toBe(200);
+    restore();
+    for (const target of targets) expect((await get(target)).status).toBe(200);
+    expect(failuresIn(proxy.log())).toHaveLength(targets.length);
+  });
+
+  test.each<[string, string, Readonly<Record<string, string>>]>([
+    ['openSync', '1', headers],
+    ['readSync', '2', UNUSUAL],
+  ])(
+    'by an error of the disk at %s, in a generation asked for by name',
+    async (call, number, fields) => {
+      const log = path.join(makeFolder(), 'faults');
+      proxy = await startProxy(dir, {
+        SNAPSHOT_MEMORY_MB: '0',
+        NODE_OPTIONS: `--import ${path.join(import.meta.dirname, 'faulty-disk.ts')}`,
+        FAULT_DIR: path.join(dir, GENERATIONS, older),
+        FAULT_LOG: log,
+        FAULT_THREAD: 'main',
+        FAULT_CALL: number,
+      });
+      const get = () =>
+        send(`${proxy.url}/api/v1${targets[0]}`, { headers: { ...fields, 'x-snapshot': older } });
+      const failed = await get();
+      expect([failed.status, failed.text]).toEqual([500, INTERNAL_ERROR]);
+      expect(readFileSync(log, 'utf8')).toMatch(new RegExp(`^${call} .*\n$`));
+      await until(() => failuresIn(proxy.log()).length > 0);
+      const again = await get();
+      expect([again.status, again.headers['x-snapshot']]).toEqual([200, older]);
+      expect(failuresIn(proxy.log())).toEqual([
+        expect.objectContaining({
+          level: 50,
+          route: 'game',
+          err: expect.objectContaining({ code: 'EIO' }),
+        }),
+      ]);
+    },
+  );
+});
+
+/**
+ * Serves `dir` in this process with parts that fail. Bodies are complete before a head is sent, so
+ * nothing that is read can fail after it: only what the proxy does with its own numbers can.
+ */
+async function serve(broken: Partial<ApiParts>) {
+  let text = '';
+  const log = pino(
+    {},
+    {
+      write(line: string) {
+        text += line;
+      },
+    },
+  );
+  const clock = () => performance.now();
+  const snapshots = openSnapshots(dir, 0, { swapped() {}, refused() {} }, clock);
+  const keys = makeKeyStore(dir, () => {});
+  await Promise.all([snapshots.refresh(), keys.refresh()]);
+  const api = makeApi({
+    snapshots,
+    keys,
+    addresses: makeAddressLimits(60),
+    trustedProxies: new BlockList(),
+    counts: { count() {}, countHot() {} },
+    log,
+    now: clock,
+    ...broken,
+  });
+  const http = makeServer(api, () => {}, log);
+  http.server.listen(0, '127.0.0.1');
+  await once(http.server, 'listening');
+  const { port } = http.server.address() as AddressInfo;
+  return {
+    failures: () => failuresIn(text),
+    /** Everything until the connection ends, although its client would keep it. */
+    async get(target: string, fields: Readonly<Record<string, string>>, times = 1) {
+      const socket = await openSocket(port);
+      const received = readToEnd(socket);
+      const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);
+      const request = `GET /api/v1${target} HTTP/1.1\r\nHost: x\r\n${lines.join('')}\r\n`;
+      socket.write(request.repeat(times));
+      return received;
+    },
+    async close() {
+      http.closeAllConnections();
+      await new Promise((resolve) => http.server.close(resolve));
+      snapshots.close();
+    },
+  };
+}
+
+describe('what fails', () => {
+  const fault = () => {
+    throw new Error('the count is broken');
+  };
+  const keyless = (fields: Readonly<Record<string, string>>) => {
+    const { 'x-api-key': _, ...others } = fields;
+    return others;
+  };
+
+  test.each(PATHS)('after the head is sent cuts the connection, %s', async (_, fields) => {
+    const server = await serve({ counts: { count: fault, countHot() {} } });
+    for (const [place, coding] of ['identity', 'gzip', 'br'].entries()) {
+      // The proxy itself looks at no request behind one that failed at once.
+      const times = fields === headers && coding === 'identity' ? 3 : 1;
+      const accepting = { ...fields, 'accept-encoding': coding };
+      const received = await server.get(targets.at(-1) as string, accepting, times);
+      expect(received.split('HTTP/1.1 ')).toHaveLength(2);
+      expect(received).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+      expect(server.failures().slice(place)).toEqual([
+        expect.objectContaining({
+          level: 50,
+          err: expect.objectContaining({ message: 'the count is broken' }),
+        }),
+      ]);
+    }
+    await server.close();
+  });
+
+  test.each(PATHS)('after a refusal is sent cuts the connection, too, %s', async (_, fields) => {
+    const server = await serve({ counts: { count: fault, countHot() {} } });
+    const received = await server.get('/stats', keyless(fields));
+    expect(received.split('HTTP/1.1 ')).toHaveLength(2);
+    expect(received).toMatch(/^HTTP\/1\.1 401 Unauthorized\r\n/);
+    expect(server.failures()).toHaveLength(1);
+    await server.close();
+  });
+
+  test.each(PATHS)(
+    'before a limit is known ends the connection with 500, %s',
+    async (_, fields) => {
+      const server = await serve({ addresses: { ...makeAddressLimits(60), admit: fault } });
+      const received = await server.get('/stats', keyless(fields));
+      expect(received.split('HTTP/1.1 ')).toHaveLength(2);
+      expect(received).toMatch(/^HTTP\/1\.1 500 Internal Server Error\r\n/);
+      expect(received).toMatch(/\r\nConnection: close\r\n/i);
+      expect(received.endsWith(`\r\n\r\n${INTERNAL_ERROR}`)).toBe(true);
+      expect(server.failures()).toHaveLength(1);
+      await server.close();
+    },
+  );
+});

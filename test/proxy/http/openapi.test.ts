@@ -1,0 +1,370 @@
+/** The contract itself: sound, complete, its examples true; and a checker that does refuse. */
+import { join } from 'node:path';
+import { createConfig, lint } from '@redocly/openapi-core';
+import { describe, expect, test } from 'vitest';
+import {
+  type JsonObject,
+  makeContractChecker,
+  makeValidator,
+  readContract,
+  resolve,
+} from '../../support/openapi.ts';
+
+const contract = readContract();
+const paths = Object.entries(contract.paths as Record<string, JsonObject>);
+const components = contract.components as Record<string, Record<string, JsonObject>>;
+
+interface DocumentedResponse {
+  readonly name: string;
+  /** Of a request that could be answered so. */
+  readonly path: string;
+  readonly status: number;
+  readonly headers: Record<string, string>;
+  readonly schema: JsonObject | undefined;
+  readonly examples: readonly unknown[];
+}
+
+/** Every response that the contract describes, with what its examples say. */
+function documentedResponses(): DocumentedResponse[] {
+  return paths.flatMap(([path, { get }]) =>
+    Object.entries((get as JsonObject).responses as JsonObject).map(([status, value]) => {
+      const response = resolve(contract, value);
+      const headers: Record<string, string> = {};
+      for (const [name, entry] of Object.entries(response.headers as JsonObject)) {
+        const { example } = resolve(contract, entry);
+        if (example !== undefined) headers[name] = String(example);
+      }
+      const media = (response.content as Record<string, JsonObject>)?.['application/json'];
+      if (media !== undefined) headers['Content-Type'] = 'application/json; charset=utf-8';
+      const examples = Object.values((media?.examples ?? {}) as JsonObject);
+      return {
+        name: `${path} ${status}`,
+        path: `/api/v1${path.replaceAll(/\{\w+\}/g, '1')}`,
+        status: Number(status),
+        headers,
+        schema: media?.schema as JsonObject | undefined,
+        examples: examples.map((example) => resolve(contract, example).value),
+      };
+    }),
+  );
+}
+
+describe('the contract', () => {
+  test('is clean by the recommended rules, warnings included', async () => {
+    const config = await createConfig({ extends: ['recommended'] });
+    const problems = await lint({
+      ref: join(import.meta.dirname, '../../../openapi.yaml'),
+      config,
+    });
+    expect(problems.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([]);
+  });
+
+  test('describes the nine endpoints and GET alone', () => {
+    expect(paths.map(([path]) => path).sort()).toEqual([
+      '/covers/recent',
+      '/covers/{coverId}',
+      '/games/{platformSlug}/{gameSlug}',
+      '/games/{platformSlug}/{gameSlug}/covers',
+      '/platforms',
+      '/platforms/{slug}',
+      '/platforms/{slug}/games',
+      '/search',
+      '/stats',
+    ]);
+    for (const [, item] of paths) {
+      expect(Object.keys(item)).toEqual(['get']);
+    }
+  });
+
+  test.each(paths)('names every status of %s', (path, { get }) => {
+    const statuses = Object.keys((get as JsonObject).responses as JsonObject);
+    const missing = path.includes('{') ? ['404'] : [];
+    expect(statuses.sort()).toEqual(
+      ['200', '304', '400', '401', '405', '410', '429', '500', '503', ...missing].sort(),
+    );
+  });
+
+  test('takes page and per_page exactly where a list has pages', () => {
+    for (const [path, item] of paths) {
+      const names = ((item.get as JsonObject).parameters as JsonObject[]).map(
+        (entry) => resolve(contract, entry).name,
+      );
+      const isPaged = path.endsWith('/games') || path === '/search';
+      expect([path, names.includes('page'), names.includes('per_page')]).toEqual([
+        path,
+        isPaged,
+        isPaged,
+      ]);
+      expect(names).toContain('X-Snapshot');
+    }
+  });
+
+  test('requires every member of every object and allows no other', () => {
+    let objects = 0;
+    const visit = (schema: JsonObject, at: string): void => {
+      if (schema.type === 'object') {
+        objects++;
+        expect([at, schema.additionalProperties]).toEqual([at, false]);
+        expect([at, schema.required]).toEqual([at, Object.keys(schema.properties as JsonObject)]);
+      }
+      for (const [name, member] of Object.entries((schema.properties ?? {}) as JsonObject)) {
+        visit(member as JsonObject, `${at}/${name}`);
+      }
+      if (schema.items !== undefined) visit(schema.items as JsonObject, `${at}/items`);
+    };
+    for (const [name, schema] of Object.entries(components.schemas ?? {})) visit(schema, name);
+    expect(objects).toBeGreaterThan(10);
+  });
+});
+
+describe('its examples', () => {
+  const responses = documentedResponses();
+
+  test.each(responses.filter(({ schema }) => schema !== undefined))(
+    'fit the schema: $name',
+    ({ schema, examples }) => {
+      const validate = makeValidator(contract)(schema as JsonObject);
+      expect(examples.length).toBeGreaterThan(0);
+      for (const example of examples) {
+        validate(example);
+        expect(validate.errors).toBeNull();
+      }
+    },
+  );
+
+  test('of parameters fit their schemas', () => {
+    const compile = makeValidator(contract);
+    const parameters = paths.flatMap(
+      ([, item]) => (item.get as JsonObject).parameters as JsonObject[],
+    );
+    const found = parameters
+      .map((entry) => resolve(contract, entry))
+      .filter(({ example }) => example !== undefined);
+    expect(found.length).toBeGreaterThan(5);
+    for (const { schema, example } of found) {
+      const validate = compile(schema as JsonObject);
+      validate(example);
+      expect(validate.errors).toBeNull();
+    }
+  });
+
+  test('pass the checker with the example headers, but for the 405 that no GET gets', () => {
+    const { check } = makeContractChecker();
+    for (const { name, path, status, headers, examples } of responses) {
+      for (const example of examples.length > 0 ? examples : [undefined]) {
+        const attempt = () =>
+          check(
+            'GET',
+            path,
+            status,
+            headers,
+            example === undefined ? undefined : JSON.stringify(example),
+          );
+        if (status === 405) expect(attempt, name).toThrow('no such status');
+        else expect(attempt, name).not.toThrow();
+      }
+    }
+  });
+
+  test('describe one catalogue', () => {
+    // biome-ignore lint/suspicious/noExplicitAny: bodies of many shapes
+    const value = (name: string) => components.examples?.[name]?.value as any;
+    const stats = value('Stats');
+    const platforms = value('Platforms').data;
+    const covers = value('RecentCovers').data;
+    // biome-ignore lint/suspicious/noExplicitAny: as above
+    const sum = (list: any[], member: string) =>
+      list.reduce((total, item) => total + item[member], 0);
+    expect(stats.platforms).toBe(platforms.length);
+    expect(stats.games).toBe(sum(platforms, 'game_count'));
+    expect(stats.covers).toBe(sum(platforms, 'cover_count'));
+    expect(stats.covers).toBe(covers.length);
+    expect(stats.covers).toBe(sum(stats.covers_by_region, 'covers'));
+    expect(stats.covers).toBe(sum(stats.covers_by_type, 'covers'));
+    expect(stats.cover_files).toBe(covers.flatMap(({ files }: { files: [] }) => files).length);
+    expect(stats.latest_cover_at).toBe(covers[0].approved_at);
+    const snes = value('Platform');
+    expect(value('PlatformGames').total).toBe(snes.game_count);
+    expect(sum(value('PlatformGames').data, 'cover_count')).toBe(snes.cover_count);
+    expect(value('GameCovers').data).toHaveLength(value('Game').cover_count);
+    for (const name of [
+      'PlatformGames',
+      'SecondPage',
+      'PageAfterTheLast',
+      'Found',
+      'NothingFound',
+    ]) {
+      const { data, page, per_page, total, total_pages } = value(name);
+      expect(total_pages).toBe(Math.ceil(total / per_page));
+      expect(data).toHaveLength(Math.max(0, Math.min(per_page, total - (page - 1) * per_page)));
+    }
+  });
+});
+
+describe('the checker', () => {
+  const { check } = makeContractChecker();
+  const responses = documentedResponses();
+  const find = (name: string) => {
+    const found = responses.find((response) => response.name === name);
+    if (found === undefined) throw new Error(`The contract has no ${name}.`);
+    return { headers: { ...found.headers }, text: JSON.stringify(found.examples[0]) };
+  };
+
+  test('takes headers of any case, from fetch and from undici, and ids beyond 2^53', () => {
+    const { headers, text } = find('/covers/{coverId} 200');
+    const big = text.replace('"id":88214', '"id":18446744073709551615');
+    expect(big).not.toBe(text);
+    check('GET', '/api/v1/covers/18446744073709551615?x=1', 200, new Headers(headers), big);
+    const lower = Object.fromEntries(
+      Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),
+    );
+    check('GET', '/api/v1/covers/1', 200, lower, big);
+    check('HEAD', '/api/v1/covers/1', 200, lower, undefined);
+  });
+
+  test('tells covers/recent from a cover', () => {
+    const list = find('/covers/recent 200');
+    const one = find('/covers/{coverId} 200');
+    check('GET', '/api/v1/covers/recent', 200, list.headers, list.text);
+    check('GET', '/api/v1/covers/1', 200, one.headers, one.text);
+    expect(() => check('GET', '/api/v1/covers/recent', 200, one.headers, one.text)).toThrow('body');
+    expect(() => check('GET', '/api/v1/covers/1', 200, list.headers, list.text)).toThrow('body');
+  });
+
+  test('holds paths without an operation, other methods and preflights to their rules', () => {
+    const notFound = find('/platforms/{slug} 404');
+    for (const path of ['', '/', '/nothing', '/platforms/', '/platforms/a/b', '/Platforms']) {
+      check('GET', `/api/v1${path}`, 404, notFound.headers, notFound.text);
+      expect(() => check('GET', `/api/v1${path}`, 200, notFound.headers, '{}')).toThrow('status');
+    }
+    const refused = find('/platforms 405');
+    check('POST', '/api/v1/platforms', 405, refused.headers, refused.text);
+    expect(() => check('GET', '/api/v1/platforms', 405, refused.headers, refused.text)).toThrow(
+      'status',
+    );
+    const preflight = {
+      ...notFound.headers,
+      'Access-Control-Allow-Methods': 'GET, HEAD, OPTIONS',
+      'Access-Control-Allow-Headers': 'Authorization, X-Api-Key, If-None-Match, X-Snapshot',
+    };
+    check('OPTIONS', '/api/v1/anything', 204, preflight, undefined);
+    expect(() => check('OPTIONS', '/api/v1/anything', 204, notFound.headers, '')).toThrow(
+      'Access-Control-Allow-Methods is missing',
+    );
+  });
+
+  const wrong: [string, string, (headers: Record<string, string | string[]>) => void, string?][] = [
+    ['a missing header', 'X-Snapshot is missing', (headers) => delete headers['X-Snapshot']],
+    ['a weak ETag', 'ETag is "W/', (headers) => Object.assign(headers, { ETag: 'W/"1"' })],
+    [
+      'a rate that is no number',
+      'X-RateLimit-Limit is "many"',
+      (headers) => {
+        headers['X-RateLimit-Limit'] = 'many';
+      },
+    ],
+    [
+      'a header that came twice',
+      'Vary came 2 times',
+      (headers) => {
+        headers.Vary = ['Accept-Encoding', 'Accept-Encoding'];
+      },
+    ],
+    [
+      'another content type',
+      'Content-Type is "text/html"',
+      (headers) => {
+        headers['Content-Type'] = 'text/html';
+      },
+    ],
+    [
+      'a header that belongs elsewhere',
+      'Retry-After does not belong',
+      (headers) => {
+        headers['Retry-After'] = '3';
+      },
+    ],
+    ['a body that is no JSON', 'not JSON', () => {}, '{"slug":'],
+    [
+      'a missing member',
+      "required property 'url'",
+      () => {},
+      '{"slug":"a","name":"A","game_count":0,"cover_count":0}',
+    ],
+    [
+      'a member too many',
+      'additional',
+      () => {},
+      '{"slug":"a","name":"A","game_count":0,"cover_count":0,"url":"https://a.example/","extra":1}',
+    ],
+    [
+      'a fraction for an integer',
+      '/game_count must be integer',
+      () => {},
+      '{"slug":"a","name":"A","game_count":0.5,"cover_count":0,"url":"https://a.example/"}',
+    ],
+    [
+      'null where none may be',
+      '/name must be string',
+      () => {},
+      '{"slug":"a","name":null,"game_count":0,"cover_count":0,"url":"https://a.example/"}',
+    ],
+    [
+      'an address that is none',
+      '/url must match format',
+      () => {},
+      '{"slug":"a","name":"A","game_count":0,"cover_count":0,"url":"nowhere at all"}',
+    ],
+    [
+      'members in another order',
+      'stand in the order name, slug',
+      () => {},
+      '{"name":"A","slug":"a","game_count":0,"cover_count":0,"url":"https://a.example/"}',
+    ],
+  ];
+
+  test.each(wrong)('refuses %s', (_name, message, change, body) => {
+    const { headers, text } = find('/platforms/{slug} 200');
+    const request = ['GET', '/api/v1/platforms/snes'] as const;
+    check(...request, 200, headers, text);
+    change(headers);
+    expect(() => check(...request, 200, headers, body ?? text)).toThrow(message);
+  });
+
+  test('refuses a status that is not described, naming the request', () => {
+    expect(() => check('GET', '/api/v1/stats?a=1', 404, {}, undefined)).toThrow(
+      'GET /api/v1/stats?a=1 was answered with 404',
+    );
+  });
+
+  test('refuses another text of an error', () => {
+    const { headers } = find('/platforms/{slug} 404');
+    const attempt = () => check('GET', '/api/v1/platforms/a', 404, headers, '{"error":"No"}');
+    expect(attempt).toThrow('/error must be equal to constant');
+  });
+
+  test('refuses a body where there must be none, and none where there must be one', () => {
+    const unchanged = find('/stats 304');
+    check('GET', '/api/v1/stats', 304, unchanged.headers, undefined);
+    expect(() => check('GET', '/api/v1/stats', 304, unchanged.headers, '{}')).toThrow('a body');
+    const { headers, text } = find('/stats 200');
+    expect(() => check('HEAD', '/api/v1/stats', 200, headers, text)).toThrow('there is a body');
+    const empty = { ...headers, 'Content-Length': '0' };
+    expect(() => check('GET', '/api/v1/stats', 200, empty, undefined)).toThrow('no body');
+    expect(() => check('GET', '/api/v1/stats', 200, headers, '')).toThrow('not JSON');
+  });
+
+  test('refuses a page without Link and a Link without first', () => {
+    const { headers, text } = find('/search 200');
+    const link = headers.Link as string;
+    check('GET', '/api/v1/search', 200, headers, text);
+    headers.Link = link.replace('rel="first"', 'rel="start"');
+    expect(() => check('GET', '/api/v1/search', 200, headers, text)).toThrow('the header Link is');
+    delete headers.Link;
+    expect(() => check('GET', '/api/v1/search', 200, headers, text)).toThrow('Link is missing');
+  });
+
+  test('refuses a path outside the base', () => {
+    expect(() => check('GET', '/api/v10/stats', 200, {}, undefined)).toThrow('/api/v1');
+  });
+});

@@ -1,0 +1,125 @@
+/** Requests that no client library would send, over raw sockets: one clear answer each, no 5xx. */
+import { connect } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
+import { type RunningProxy, startProxy, testKey, writeKeys } from '../../support/product.ts';
+
+const key = testKey(1);
+let proxy: RunningProxy;
+
+beforeAll(async () => {
+  const snapshotsDir = await makeSampleSnapshots();
+  writeKeys(snapshotsDir, [key]);
+  proxy = await startProxy(snapshotsDir);
+});
+
+afterAll(async () => {
+  await proxy.stop();
+});
+
+/** Sends bytes and reads until the server closes. */
+function exchange(text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(proxy.port, '127.0.0.1', () => socket.write(text, 'latin1'));
+    let received = '';
+    socket.setEncoding('latin1').on('data', (part) => {
+      received += part;
+    });
+    socket.setTimeout(10_000, () => reject(new Error(`The connection stays open: ${received}`)));
+    socket.once('error', reject);
+    socket.once('close', () => {
+      socket.destroy();
+      resolve(received);
+    });
+  });
+}
+
+const keyed = (rest = '') => `Host: x\r\nX-Api-Key: ${key.key}\r\n${rest}\r\n`;
+const CLOSE = 'Connection: close\r\n';
+const line = (target: string, version = '1.1', method = 'GET') =>
+  `${method} ${target} HTTP/${version}\r\n`;
+const stats = line('/api/v1/stats');
+
+const statuses = (received: string) =>
+  [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+
+test.each<[string, () => string, number]>([
+  ['a plain request', () => stats + keyed(CLOSE), 200],
+  [
+    'HTTP/1.0 without Host',
+    () => `${line('/api/v1/stats', '1.0')}X-Api-Key: ${key.key}\r\n\r\n`,
+    200,
+  ],
+  ['the absolute form', () => line('http://evil.example/api/v1/stats') + keyed(CLOSE), 200],
+  ['an offer to upgrade', () => stats + keyed(`Upgrade: h2c\r\n${CLOSE}`), 200],
+  ['Content-Length: 0', () => stats + keyed(`Content-Length: 0\r\n${CLOSE}`), 200],
+  ['a body', () => `${stats + keyed('Content-Length: 5\r\n')}hello`, 400],
+  [
+    'a POST with a body',
+    () => `${line('/api/v1/stats', '1.1', 'POST') + keyed('Content-Length: 5\r\n')}hello`,
+    400,
+  ],
+  [
+    'Expect: 100-continue',
+    () => stats + keyed('Content-Length: 5\r\nExpect: 100-continue\r\n'),
+    400,
+  ],
+  ['another expectation', () => stats + keyed(`Expect: wonders\r\n${CLOSE}`), 200],
+  ['a chunked body', () => `${stats + keyed('Transfer-Encoding: chunked\r\n')}0\r\n\r\n`, 400],
+  ['an unknown transfer coding', () => stats + keyed('Transfer-Encoding: xchunked\r\n'), 400],
+  [
+    'both framings',
+    () => stats + keyed('Content-Length: 1\r\nTransfer-Encoding: chunked\r\n'),
+    400,
+  ],
+  ['two lengths', () => stats + keyed('Content-Length: 0\r\nContent-Length: 5\r\n'), 400],
+  ['no Host', () => `${stats}X-Api-Key: ${key.key}\r\n\r\n`, 400],
+  ['two Hosts', () => stats + keyed('Host: y\r\n'), 400],
+  ['HTTP/2.0 as a version', () => line('/api/v1/stats', '2.0') + keyed(), 400],
+  ['two X-Snapshot', () => stats + keyed(`X-Snapshot: a\r\nX-Snapshot: b\r\n${CLOSE}`), 400],
+  ['a target that is no path', () => line('stats') + keyed(), 400],
+  ['OPTIONS *', () => line('*', '1.1', 'OPTIONS') + keyed(), 400],
+  ['CONNECT', () => line('a.example:443', '1.1', 'CONNECT') + keyed(), 405],
+  ['raw bytes in the path', () => line('/api/v1/platforms/\xe9') + keyed(), 400],
+  ['two slashes', () => line('//api/v1/stats') + keyed(CLOSE), 404],
+  ['a backslash', () => line('/\\api/v1/stats') + keyed(CLOSE), 404],
+  ['dots that climb', () => line('/api/v1/../../etc/passwd') + keyed(CLOSE), 404],
+  ['encoded dots that climb', () => line('/api/v1/platforms/%2e%2e/stats') + keyed(CLOSE), 404],
+  ['a head of 20 KB', () => stats + keyed(`X-Filler: ${'a'.repeat(20_000)}\r\n`), 431],
+  ['a path of 12 KB', () => line(`/api/v1/${'a'.repeat(12_000)}`) + keyed(CLOSE), 404],
+  ['what is no HTTP', () => 'NONSENSE\r\n\r\n', 400],
+  ['a field without a colon', () => `${stats}Host: x\r\nNonsense\r\n\r\n`, 400],
+])('answers %s with one response, then closes', async (_, request, status) => {
+  const received = await exchange(request());
+  expect(statuses(received), received).toEqual([status]);
+  if (status >= 400) expect(received).toMatch(/\r\n\r\n\{"error":"[^"]+"\}$/);
+});
+
+test('answers requests sent in one go in their order', async () => {
+  const received = await exchange(
+    line('/api/v1/platforms/snes') +
+      keyed() +
+      line('/api/v1/nothing') +
+      keyed() +
+      stats +
+      keyed(CLOSE),
+  );
+  expect(statuses(received)).toEqual([200, 404, 200]);
+});
+
+test('a request hidden in a refused body is not answered', async () => {
+  const hidden = line('/api/v1/stats') + keyed();
+  const received = await exchange(
+    `${stats + keyed(`Content-Length: ${hidden.length}\r\n`)}${hidden}`,
+  );
+  expect(statuses(received)).toEqual([400]);
+});
+
+test('every head that the API itself refuses has the limit and CORS fields', async () => {
+  const received = await exchange(stats + keyed('Transfer-Encoding: xchunked\r\n'));
+  for (const name of ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']) {
+    expect(received).toMatch(new RegExp(`^${name}: \\d+\\r$`, 'm'));
+  }
+  expect(received).toContain('Access-Control-Allow-Origin: *\r\n');
+  expect(received).toContain('Cache-Control: no-store\r\n');
+});

@@ -1,0 +1,123 @@
+/** What the proxy reads from the header fields of a request, however they are written and ordered. */
+import type { IncomingMessage } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { type RequestHead, readHead } from '../../../proxy/http/request-head.ts';
+import { makeRandom } from '../../catalogue/random.ts';
+
+function read(fields: readonly string[], httpVersion = '1.1'): RequestHead {
+  const rawHeaders = fields.flatMap((field) => field.split(/: ?(.*)/s, 2));
+  return readHead({ rawHeaders, httpVersion } as IncomingMessage);
+}
+
+describe('the key', () => {
+  test.each([
+    '',
+    'Authorization: Basic YTpi',
+    'Authorization: Token cck_a',
+    'Authorization: Token Bearer cck_a',
+    'Authorization: cck_a',
+    'Authorization: Bearercck_a',
+    'Authorization: Bearer',
+    'Authorization:  bearer  ',
+    'X-Api-Key: ',
+    'X-Api-Keys: cck_a',
+    'X_Api_Key: cck_a',
+    'Cookie: x-api-key=cck_a',
+    'Proxy-Authorization: Bearer cck_a',
+  ])('is missing with %j', (field) => {
+    expect(read(['Host: a', field])).toMatchObject({ key: undefined, hasSeveralKeys: false });
+  });
+
+  test.each([
+    'Authorization: Bearer cck_a',
+    'authorization: bEARER cck_a',
+    'AUTHORIZATION: Bearer \t  cck_a',
+    'X-Api-Key: cck_a',
+    'x-API-key: cck_a',
+    'Authorization: Basic YTpi\nX-Api-Key: cck_a',
+  ])('is read from %j', (fields) => {
+    const head = read(['Host: a', ...fields.split('\n')]);
+    expect(head).toMatchObject({ key: 'cck_a', hasSeveralKeys: false });
+  });
+
+  test.each([
+    'Authorization: Bearer cck_a\nX-Api-Key: cck_a',
+    'X-Api-Key: cck_a\nAuthorization: Bearer cck_a',
+    'Authorization: Bearer cck_a\nAuthorization: Bearer cck_a',
+    'X-Api-Key: cck_a\nX-Api-Key: cck_b',
+    'Authorization: Basic YTpi\nAuthorization: Bearer cck_a',
+    'Authorization: Bearer cck_a\nauthorization: Basic YTpi',
+    'Authorization: Bearer cck_a\nX-Api-Key: ',
+    'X-Api-Key: cck_a\nx-api-key: ',
+    'X-Api-Key: cck_a\nAuthorization: Bearer',
+  ])('is in more than one field of %j', (fields) => {
+    const head = read(['Host: a', ...fields.split('\n')]);
+    expect(head).toMatchObject({ key: undefined, hasSeveralKeys: true });
+  });
+
+  test('is never longer than a look-up should be', () => {
+    for (const length of [256, 257, 9_000]) {
+      expect(read([`X-Api-Key: ${'k'.repeat(length)}`]).key).toHaveLength(256);
+      expect(read([`Authorization: Bearer ${'k'.repeat(length)}`]).key).toHaveLength(256);
+    }
+  });
+});
+
+const HOST = 'A request must have exactly one Host header';
+const BODY = 'A request must not have a body';
+const SNAPSHOT = 'X-Snapshot must be given at most once';
+test.each([
+  ['Host: a', '1.1', undefined],
+  ['Host: a', '1.0', undefined],
+  ['', '1.0', undefined],
+  ['', '1.1', HOST],
+  ['Host: a\nHost: a', '1.1', HOST],
+  ['Host: a\nhost: b', '1.0', HOST],
+  ['Host: a', '2.0', 'Only HTTP/1.1 is spoken here'],
+  ['Host: a', '0.9', 'Only HTTP/1.1 is spoken here'],
+  ['Host: a\nContent-Length: 0', '1.1', undefined],
+  ['Host: a\nContent-Length: 1', '1.1', BODY],
+  ['Host: a\ncontent-LENGTH: 1\nContent-Length: 0', '1.1', BODY],
+  ['Host: a\nTransfer-Encoding: chunked', '1.1', BODY],
+  ['Host: a\ntransfer-encoding: ', '1.1', BODY],
+  ['Host: a\nX-Snapshot: a', '1.1', undefined],
+  ['Host: a\nX-Snapshot: a\nx-snapshot: a', '1.1', SNAPSHOT],
+])('%j over HTTP/%s has the fault %j', (fields, version, fault) => {
+  expect(read(fields.split('\n'), version).fault).toBe(fault);
+});
+
+test('the same is read whatever the case and order of the fields and what stands between', () => {
+  const random = makeRandom(1);
+  const expected = {
+    key: 'cck_a',
+    hasSeveralKeys: false,
+    ifNoneMatch: '"a", W/"b"',
+    acceptEncoding: 'gzip;q=0.5, br',
+    snapshot: '000001-abcdef012345',
+    forwardedFor: '1.2.3.4, 10.0.0.1, 10.0.0.2',
+    fault: undefined,
+  };
+  const groups = [
+    ...['Host: a', 'X-Api-Key: cck_a', `X-Snapshot: ${expected.snapshot}`, 'Content-Length: 0'],
+    // Fields of one name keep their order.
+    ['If-None-Match: "a"', 'If-None-Match: W/"b"'],
+    ['Accept-Encoding: gzip;q=0.5', 'Accept-Encoding: br'],
+    ['X-Forwarded-For: 1.2.3.4, 10.0.0.1', 'X-Forwarded-For: 10.0.0.2'],
+    // As long as the names that count.
+    ...['Hosu: x', 'X-Api-Kex: x', 'X-Snapshop: x', 'Authorizatiom: Bearer x', 'If-None-Matcg: x'],
+    ...['Content-Lengti: 9', 'Accept-Encodinh: x', 'Transfer-Encodinh: x'],
+  ].map((group) => [group].flat());
+  const recase = (letter: string) =>
+    random.happens(0.5) ? letter.toUpperCase() : letter.toLowerCase();
+  for (let i = 0; i < 500; i++) {
+    const left = groups.map((group) => [...group]);
+    const fields: string[] = [];
+    while (left.some((group) => group.length > 0)) {
+      const field = random.pick(left).shift();
+      if (field !== undefined)
+        fields.push(field.replace(/^[^:]+/, (name) => name.replace(/\w/g, recase)));
+    }
+    expect(read(fields)).toEqual(expected);
+  }
+  expect(read(['X-Snapshot: '])).toMatchObject({ snapshot: undefined, forwardedFor: undefined });
+});

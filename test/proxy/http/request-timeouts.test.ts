@@ -1,0 +1,222 @@
+/**
+ * How long a client may take: one that sends nothing, or half a head, gets 408, and a kept
+ * connection without a request ends without a word. Usual GETs are read by the proxy itself, all
+ * else by Node's parser, and a client cannot tell the two apart. The short form runs the server with
+ * shorter times, the full form the real proxy with the real ones.
+ */
+import type { Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { pino } from 'pino';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { ApiHandler } from '../../../proxy/http/responder.ts';
+import { type ClientTimes, makeServer, type SiteHandler } from '../../../proxy/http/server.ts';
+import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
+import { startProxy, testKey, writeKeys } from '../../support/product.ts';
+import { IS_SOAK } from '../../support/rounds.ts';
+import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
+
+const TIMES: ClientTimes = IS_SOAK
+  ? { head: 10_000, request: 15_000, check: 2_000, keepAlive: 65_000 }
+  : { head: 500, request: 2_000, check: 100, keepAlive: 2_500 };
+/** For a machine that does other things; by itself, Node keeps a connection a second longer. */
+const SLACK = 900;
+/** The server's clock starts before the client has the answer. */
+const EARLY = 200;
+/** Later than any of the times. */
+const LATE_ANSWER = TIMES.keepAlive + 300;
+
+const key = testKey(1);
+const fields = `Host: x\r\nX-Api-Key: ${key.key}\r\n\r\n`;
+const USUAL = `GET /api/v1/stats HTTP/1.1\r\n${fields}`;
+const TO_NODE = `HEAD /api/v1/stats HTTP/1.1\r\n${fields}`;
+const halfOf = (request: string) => request.slice(0, -8);
+
+/** Without the fields of an answered request, and the last on its connection. */
+const TIMED_OUT = [
+  'HTTP/1.1 408 Request Timeout',
+  'Content-Type: application/json; charset=utf-8',
+  'Content-Length: 27',
+  'Cache-Control: no-store',
+  'Connection: close',
+  '',
+  '{"error":"Request timeout"}',
+].join('\r\n');
+
+const log = pino({ level: 'silent' });
+const answerAll: ApiHandler = ({ method, target }, response) => {
+  const answer = () => response.send(200, 'Content-Length: 2\r\n', method === 'HEAD' ? '' : '{}');
+  if (target.startsWith('/late')) setTimeout(answer, LATE_ANSWER);
+  else answer();
+};
+const answerSite: SiteHandler = (_, response) => response.end();
+
+let port: number;
+let stop: () => Promise<unknown>;
+
+beforeAll(async () => {
+  if (IS_SOAK) {
+    const snapshotsDir = await makeSampleSnapshots();
+    writeKeys(snapshotsDir, [key]);
+    const proxy = await startProxy(snapshotsDir);
+    port = proxy.port;
+    stop = proxy.stop;
+    return;
+  }
+  const { server, closeAllConnections } = makeServer(answerAll, answerSite, log, TIMES);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  ({ port } = server.address() as { port: number });
+  stop = async () => {
+    closeAllConnections();
+    server.close();
+  };
+});
+
+afterAll(async () => {
+  await stop?.();
+});
+
+interface Ended {
+  /** All that came. */
+  readonly received: string;
+  /** How long after the last thing that the client did. */
+  readonly milliseconds: number;
+}
+
+/** Opens a connection, does something on it, and reads until the server closes. */
+async function untilEnd(act: (socket: Socket) => Promise<unknown>): Promise<Ended> {
+  const socket = (await openSocket(port)).setNoDelay(true);
+  const ended = readToEnd(socket);
+  await act(socket);
+  const start = performance.now();
+  const received = await ended;
+  return { received, milliseconds: performance.now() - start };
+}
+
+/** Sends requests and waits for the answer to each. */
+async function ask(socket: Socket, ...requests: string[]): Promise<void> {
+  for (const request of requests) {
+    const answered = new Promise((resolve) => socket.once('data', resolve));
+    socket.write(request);
+    await answered;
+  }
+}
+
+function expectEnd({ milliseconds }: Ended, after: number, slack = SLACK): void {
+  expect(milliseconds).toBeGreaterThan(after - EARLY);
+  expect(milliseconds).toBeLessThan(after + slack);
+}
+
+const statuses = ({ received }: Ended) =>
+  [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+
+describe.concurrent('a client', { timeout: IS_SOAK ? 600_000 : 30_000 }, () => {
+  test.each<[string, (socket: Socket) => Promise<unknown>, number[]]>([
+    ['nothing', async () => {}, []],
+    ['half of a usual head', async (socket) => socket.write(halfOf(USUAL)), []],
+    ['half of a head for Node', async (socket) => socket.write(halfOf(TO_NODE)), []],
+    ['one byte', async (socket) => socket.write('G'), []],
+    [
+      'half of a head behind a usual request',
+      async (socket) => {
+        await ask(socket, USUAL);
+        socket.write(halfOf(USUAL));
+      },
+      [200],
+    ],
+    [
+      'half of a head behind a request for Node',
+      async (socket) => {
+        await ask(socket, TO_NODE, USUAL);
+        socket.write(halfOf(USUAL));
+      },
+      [200, 200],
+    ],
+    [
+      'half of a head together with a usual request',
+      (socket) => ask(socket, USUAL + halfOf(USUAL)),
+      [200],
+    ],
+  ])('that sends %s gets 408 after the time for a head', async (_, act, before) => {
+    const end = await untilEnd(act);
+    expect(statuses(end)).toEqual([...before, 408]);
+    expect(end.received.slice(end.received.indexOf('HTTP/1.1 408'))).toBe(TIMED_OUT);
+    expectEnd(end, TIMES.head, TIMES.check + SLACK);
+  });
+
+  test.each([
+    ['a usual head', USUAL],
+    ['a head for Node', TO_NODE],
+  ])('that sends %s byte by byte has no more time for it', async (_, request) => {
+    const dripped = async (socket: Socket) => {
+      const drip = setInterval(() => socket.write('a'), TIMES.head / 20);
+      socket.once('close', () => clearInterval(drip));
+      socket.write(halfOf(request));
+    };
+    const end = await untilEnd(dripped);
+    expect(statuses(end)).toEqual([408]);
+    expectEnd(end, TIMES.head, TIMES.check + SLACK);
+  });
+
+  test.each<[string, (socket: Socket) => Promise<unknown>, number]>([
+    ['a usual request', (socket) => ask(socket, USUAL), 1],
+    ['a request for Node', (socket) => ask(socket, TO_NODE), 1],
+    ['one of each', (socket) => ask(socket, USUAL, TO_NODE), 2],
+    ['one of each, the other way', (socket) => ask(socket, TO_NODE, USUAL), 2],
+    [
+      'a usual request that came late',
+      async (socket) => {
+        await pause(TIMES.head * 0.6);
+        await ask(socket, USUAL);
+      },
+      1,
+    ],
+    [
+      'a usual request and, after a pause, another',
+      async (socket) => {
+        await ask(socket, USUAL);
+        await pause(TIMES.keepAlive * 0.6);
+        await ask(socket, USUAL);
+      },
+      2,
+    ],
+    [
+      'a request for Node and, after a pause, another',
+      async (socket) => {
+        await ask(socket, TO_NODE);
+        await pause(TIMES.keepAlive * 0.6);
+        await ask(socket, TO_NODE);
+      },
+      2,
+    ],
+  ])('that is idle after %s keeps its connection for the time announced', async (_, act, count) => {
+    const end = await untilEnd(act);
+    expect(statuses(end)).toEqual(Array.from({ length: count }, () => 200));
+    const announced = `\r\nKeep-Alive: timeout=${Math.floor(TIMES.keepAlive / 1000)}\r\n`;
+    expect(end.received.split(announced)).toHaveLength(count + 1);
+    expectEnd(end, TIMES.keepAlive);
+  });
+
+  test('is told that a connection is kept for 65 s', async () => {
+    const { server, closeAllConnections } = makeServer(answerAll, answerSite, log);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const socket = await openSocket((server.address() as { port: number }).port);
+    const received = readToEnd(socket);
+    await ask(socket, USUAL, TO_NODE);
+    closeAllConnections();
+    server.close();
+    expect((await received).split('\r\nKeep-Alive: timeout=65\r\n')).toHaveLength(3);
+  });
+
+  // The real proxy has no request that takes so long.
+  if (!IS_SOAK) {
+    test.each([
+      ['a usual request', USUAL],
+      ['a request for Node', TO_NODE],
+    ])('that waits for a late answer to %s gets it', async (_, request) => {
+      const late = request.replace('stats', 'late');
+      const end = await untilEnd((socket) => ask(socket, late));
+      expect(statuses(end)).toEqual([200]);
+      expectEnd(end, TIMES.keepAlive);
+    });
+  }
+});

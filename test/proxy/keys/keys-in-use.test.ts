@@ -1,0 +1,104 @@
+/**
+ * How long a key in use is exempt from the limit on guesses at its address, on a clock of the test:
+ * the API of one thread without a snapshot, which answers 503 to every request that it admits.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { BlockList } from 'node:net';
+import { pino } from 'pino';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { hashKey, makeKey } from '../../../format/api-key.ts';
+import { makeRequestCounts, newCounts } from '../../../proxy/admin/metrics.ts';
+import { type ApiParts, makeApi } from '../../../proxy/http/handle.ts';
+import { toResponder } from '../../../proxy/http/node-response.ts';
+import { readHead } from '../../../proxy/http/request-head.ts';
+import { makeKeyTable } from '../../../proxy/keys/key-table.ts';
+import { makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
+import { makeRollingWindow } from '../../../proxy/limits/rolling-window.ts';
+import { send } from '../../support/product.ts';
+
+const GUESSES = 2;
+const TEN_MINUTES = 600_000;
+const server = createServer();
+let now: number;
+let key: string;
+let url: string;
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/stats`;
+});
+
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+beforeEach(() => {
+  now = 5_000_000;
+  key = makeKey();
+  const keys = makeKeyTable();
+  const window = makeRollingWindow(100).memory;
+  keys.replace([{ id: 1, hash: hashKey(key), state: 'approved', limit: 100, window }]);
+  const api = makeApi({
+    snapshots: { current: () => undefined } as ApiParts['snapshots'],
+    keys,
+    addresses: makeAddressLimits(GUESSES),
+    trustedProxies: new BlockList(),
+    counts: makeRequestCounts(newCounts()),
+    log: pino({ enabled: false }),
+    now: () => now,
+  });
+  server.removeAllListeners('request');
+  server.on('request', (request, response) => {
+    const { method = '', socket, url: target = '' } = request;
+    api({ method, socket, head: readHead(request), target }, toResponder(response));
+  });
+});
+
+const ask = (raw: string) => send(url, { headers: { 'x-api-key': raw } });
+const useKey = async () => (await ask(key)).status;
+
+/** Guesses until the address has used up its limit. */
+async function guess(): Promise<void> {
+  for (let i = 0; i < GUESSES; i++) expect((await ask(makeKey())).status).toBe(401);
+  expect((await ask(makeKey())).status).toBe(429);
+}
+
+test('a key is exempt for ten minutes after it was admitted', async () => {
+  expect(await useKey()).toBe(503);
+  now += TEN_MINUTES - 1;
+  await guess();
+  expect(await useKey()).toBe(503);
+});
+
+test('each admitted request begins the ten minutes again', async () => {
+  for (let i = 0; i < 3; i++) {
+    expect(await useKey()).toBe(503);
+    now += TEN_MINUTES - 1;
+  }
+  await guess();
+  expect(await useKey()).toBe(503);
+});
+
+test('ten minutes after it was admitted a key counts like a guess, until the minute is over', async () => {
+  expect(await useKey()).toBe(503);
+  now += TEN_MINUTES;
+  await guess();
+  const refused = await ask(key);
+  expect(refused.status).toBe(429);
+  expect(refused.headers).toMatchObject({ 'x-ratelimit-limit': '2', 'retry-after': '60' });
+  now += 59_999;
+  expect(await useKey()).toBe(429);
+  now += 1;
+  expect(await useKey()).toBe(503);
+});
+
+test('a key that was refused for its own limit stays exempt for as long as it is used', async () => {
+  const statuses: number[] = [];
+  for (let i = 0; i < 101; i++) statuses.push(await useKey());
+  expect(statuses.filter((status) => status === 503)).toHaveLength(100);
+  await guess();
+  const refused = await ask(key);
+  expect(refused.headers['x-ratelimit-limit']).toBe('100');
+});

@@ -1,0 +1,138 @@
+/**
+ * A generation without keys: clients are told so in a few words, operators are told why, in the log
+ * and by `/readyz`, and the proxy serves as soon as the keys can be read.
+ */
+import { execFileSync } from 'node:child_process';
+import { chmodSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { LARGEST_KEYS_FILE } from '../../../format/keys-file.ts';
+import { KEYS_FILE } from '../../../format/layout.ts';
+import { sampleCatalogue } from '../../catalogue/sample.ts';
+import { makeSnapshots } from '../../catalogue/snapshots.ts';
+import { makeContractChecker } from '../../support/openapi.ts';
+import {
+  makeFolder,
+  type RunningProxy,
+  send,
+  startProxy,
+  testKey,
+  until,
+  writeKeys,
+} from '../../support/product.ts';
+
+const key = testKey(1);
+const headers = { 'x-api-key': key.key };
+const STATS = '/api/v1/stats';
+const contract = makeContractChecker();
+
+// Root reads everything, unless it gives up the capabilities for it.
+const DENIED = '-dac_override,-dac_read_search';
+const UNPRIVILEGED =
+  process.getuid?.() === 0 ? ['setpriv', `--inh-caps=${DENIED}`, `--bounding-set=${DENIED}`] : [];
+
+let source: string;
+let dir: string;
+let file: string;
+let proxy: RunningProxy;
+
+beforeAll(async () => {
+  source = await makeSnapshots(sampleCatalogue());
+  rmSync(path.join(source, KEYS_FILE), { force: true });
+});
+
+beforeEach(async () => {
+  dir = path.join(makeFolder(), 'snapshots');
+  cpSync(source, dir, { recursive: true, verbatimSymlinks: true });
+  file = path.join(dir, KEYS_FILE);
+  proxy = await startProxy(dir, {}, UNPRIVILEGED);
+});
+afterEach(async () => {
+  chmodSync(dir, 0o700);
+  await proxy.stop();
+});
+
+const owner = `uid ${process.getuid?.()} and gid ${process.getgid?.()}`;
+const faults: [string, () => void, () => string][] = [
+  ['absent', () => {}, () => `There is no keys.json in ${dir}.`],
+  ['not JSON', () => writeFileSync(file, '{'), () => 'keys.json is damaged: it is not JSON.'],
+  [
+    'too large',
+    () => writeFileSync(file, Buffer.alloc(LARGEST_KEYS_FILE + 1)),
+    () => `keys.json is larger than ${LARGEST_KEYS_FILE} bytes.`,
+  ],
+  ['a folder', () => mkdirSync(file), () => 'keys.json is a directory, not a regular file.'],
+  [
+    'a named pipe',
+    () => execFileSync('mkfifo', [file]),
+    () => 'keys.json is a named pipe, not a regular file.',
+  ],
+  [
+    'one that the proxy may not read',
+    () => writeFileSync(file, '', { mode: 0o200 }),
+    () =>
+      `keys.json cannot be read: permission denied. ${file} has mode 0200 and belongs to ${owner}; the proxy runs as ${owner}.`,
+  ],
+  [
+    'in a folder that the proxy may not enter',
+    () => chmodSync(dir, 0o600),
+    () =>
+      `keys.json cannot be read: permission denied. ${dir} has mode 0600 and belongs to ${owner}; the proxy runs as ${owner}.`,
+  ],
+];
+
+describe('keys.json is', () => {
+  test.each(faults)('%s: 503, and operators are told why', async (_, damage, why) => {
+    damage();
+    const ready = () => send(`${proxy.adminUrl}/readyz`);
+    await until(async () => (await ready()).json.keys_error?.startsWith(why()));
+    const { status, json } = await ready();
+    expect([status, json.ready, json.keys]).toEqual([503, false, null]);
+    expect(json.snapshot).not.toBe(null);
+
+    const reply = await send(proxy.url + STATS, { headers });
+    expect([reply.status, reply.text]).toEqual([503, '{"error":"No API keys yet"}']);
+    expect(reply.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+    contract.check('GET', STATS, reply.status, reply.headers, reply.text);
+
+    const said = () =>
+      proxy
+        .log()
+        .split('\n')
+        .filter((line) => line.includes('cannot read the keys'));
+    await until(() => said().some((line) => JSON.parse(line).err.message.startsWith(why())));
+    expect(JSON.parse(said().at(-1) ?? '').msg).toContain('requests with a key are answered 503');
+
+    chmodSync(dir, 0o700);
+    rmSync(file, { recursive: true, force: true });
+    writeKeys(dir, [key]);
+    await until(async () => (await send(proxy.url + STATS, { headers })).status === 200);
+    expect((await ready()).json).toMatchObject({ ready: true, keys: 1, keys_error: null });
+  });
+});
+
+test('keys that were known stay in force when the file can no longer be read', async () => {
+  writeKeys(dir, [key]);
+  await until(async () => (await send(proxy.url + STATS, { headers })).status === 200);
+  writeFileSync(file, 'x');
+  const ready = () => send(`${proxy.adminUrl}/readyz`);
+  await until(async () => (await ready()).json.keys_error !== null);
+  const { status, json } = await ready();
+  expect([status, json.ready, json.keys]).toEqual([200, true, 1]);
+  expect(json.keys_error).toBe('keys.json is damaged: it is not JSON.');
+  expect((await send(proxy.url + STATS, { headers })).status).toBe(200);
+  expect(proxy.log()).toContain('going on with the keys as last known');
+});
+
+test('every serving thread says the same', async () => {
+  const several = await startProxy(dir, { PROXY_THREADS: '3' });
+  const texts = new Set<string>();
+  await until(async () => (await send(`${several.adminUrl}/readyz`)).json.snapshot !== null);
+  for (let asked = 0; asked < 30; asked++) {
+    texts.add(
+      (await send(several.url + STATS, { headers: { ...headers, connection: 'close' } })).text,
+    );
+  }
+  expect([...texts]).toEqual(['{"error":"No API keys yet"}']);
+  await several.stop();
+});

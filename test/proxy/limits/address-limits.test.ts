@@ -1,0 +1,145 @@
+/**
+ * The limit on requests without a valid key, against a list of what each address was admitted: in a
+ * table of fixed size, however many addresses there are.
+ */
+import { describe, expect, test } from 'vitest';
+import { makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
+import { makeRandom } from '../../catalogue/random.ts';
+
+const MINUTE = 60_000;
+const WINDOWS_PER_SET = 8;
+/** With such a limit the table has few sets, so that they fill up. */
+const LARGE_LIMIT = 500_000;
+
+const address = (number: number) =>
+  `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
+
+/** How many sets a table has, as it tells when it is saved. */
+const setsOf = (limit: number) => makeAddressLimits(limit).save(0).sets;
+
+/** Addresses that share a set, by the set that a window is saved with. */
+function findSharing(limits: ReturnType<typeof makeAddressLimits>, count: number): string[] {
+  const { seed, sets } = limits.save(0);
+  const bySet = new Map<number, string[]>();
+  for (let number = 0; ; number++) {
+    const probe = makeAddressLimits(LARGE_LIMIT);
+    probe.restore({ seed, sets, windows: [] });
+    probe.admit(address(number), 0);
+    const [window] = probe.save(0).windows;
+    const sharing = bySet.get(window.set) ?? [];
+    sharing.push(address(number));
+    if (sharing.length === count) return sharing;
+    bySet.set(window.set, sharing);
+  }
+}
+
+test('thousands of addresses at once each have the limit, to the request', () => {
+  const random = makeRandom(1);
+  const LIMIT = 3;
+  const limits = makeAddressLimits(LIMIT);
+  // With a seed by which no set of the table gets too many of these addresses.
+  limits.restore({ seed: [1, 2], sets: setsOf(LIMIT), windows: [] });
+  const admitted = new Map<string, number[]>();
+  let now = 1e6;
+  let refused = 0;
+  for (let step = 0; step < 40_000; step++, now += random.next() * 7) {
+    const from = address(random.below(6_000));
+    const times = (admitted.get(from) ?? []).filter((time) => now - time < MINUTE);
+    const peeked = limits.peek(from, now);
+    const quota = limits.admit(from, now);
+    const isFree = times.length < LIMIT;
+    if (isFree) times.push(now);
+    else refused++;
+    admitted.set(from, times);
+    // A comparison for each would take seconds.
+    const found = [quota.admitted, quota.remaining, peeked.admitted, peeked.remaining];
+    const left = LIMIT - times.length;
+    const expected = [isFree, left, isFree, left + Number(isFree)];
+    if (found.join() !== expected.join()) expect(found).toEqual(expected);
+  }
+  expect(refused).toBeGreaterThan(1_000);
+});
+
+test('an address that has asked nothing has everything, and asking that costs nothing', () => {
+  const limits = makeAddressLimits(2);
+  const nothing = { admitted: true, limit: 2, remaining: 2, resetSeconds: 0, retrySeconds: 0 };
+  for (let i = 0; i < 5; i++) expect(limits.peek('192.0.2.1', i)).toEqual(nothing);
+  expect(limits.admit('192.0.2.1', 10)).toMatchObject({ admitted: true, remaining: 1 });
+  expect(limits.peek('192.0.2.2', 10)).toEqual(nothing);
+  expect(limits.peek('192.0.2.1', 10 + MINUTE)).toEqual(nothing);
+});
+
+describe('the table', () => {
+  test('keeps its size, whatever the limit and however many addresses', () => {
+    for (const [limit, sets] of [
+      [1, 8_192],
+      [60, 8_192],
+      [250, 8_192],
+      [LARGE_LIMIT, 4],
+      [1_000_000, 2],
+    ]) {
+      const limits = makeAddressLimits(limit);
+      expect([limit, setsOf(limit)]).toEqual([limit, sets]);
+      const cells = sets * WINDOWS_PER_SET * (5 + limit);
+      expect(limits.memory.byteLength).toBe(8 + sets * 4 + cells * 8);
+      // 128 MiB, unless two sets of the largest limit take more.
+      expect(limits.memory.byteLength).toBeLessThan(130 * 2 ** 20);
+      expect(limits.memory.growable).toBe(false);
+    }
+  });
+
+  test('holds as many windows as it has room for, of the addresses that asked last', () => {
+    const limits = makeAddressLimits(LARGE_LIMIT);
+    const room = setsOf(LARGE_LIMIT) * WINDOWS_PER_SET;
+    for (let number = 0; number < 20_000; number++) limits.admit(address(number), number / 1_000);
+    const { windows } = limits.save(20);
+    expect(windows).toHaveLength(room);
+    const remembered = new Set<number>();
+    for (let number = 0; number < 20_000; number++) {
+      if (limits.peek(address(number), 20).remaining < LARGE_LIMIT) remembered.add(number);
+    }
+    expect(remembered.size).toBe(room);
+    // With every set full many times over, each keeps its own eight newest.
+    expect(Math.min(...remembered)).toBeGreaterThan(20_000 - room * 20);
+  });
+
+  test('forgets of a full set the window that was quiet the longest, refused requests included', () => {
+    const limits = makeAddressLimits(LARGE_LIMIT);
+    const sharing = findSharing(limits, WINDOWS_PER_SET + 2);
+    const eight = sharing.slice(0, WINDOWS_PER_SET);
+    for (const [place, from] of eight.entries()) limits.admit(from, 1_000 + place);
+    // The first comes again, and so the second is the quietest.
+    limits.admit(eight[0], 2_000);
+    limits.admit(sharing[WINDOWS_PER_SET], 3_000);
+    const remaining = (from: string) => limits.peek(from, 4_000).remaining;
+    expect(eight.map(remaining)).toEqual([
+      LARGE_LIMIT - 2,
+      LARGE_LIMIT,
+      ...Array.from({ length: WINDOWS_PER_SET - 2 }, () => LARGE_LIMIT - 1),
+    ]);
+    expect(remaining(sharing[WINDOWS_PER_SET])).toBe(LARGE_LIMIT - 1);
+    // What is forgotten next is the third: looking at a window does not count as use.
+    limits.admit(sharing[WINDOWS_PER_SET + 1], 5_000);
+    expect(remaining(eight[2])).toBe(LARGE_LIMIT);
+    expect(remaining(eight[3])).toBe(LARGE_LIMIT - 1);
+    // A window that is made in the place of another has nothing of it.
+    expect(limits.admit(eight[1], 6_000).remaining).toBe(LARGE_LIMIT - 1);
+  });
+
+  test('has a place for an address that nobody can know beforehand', () => {
+    const places = Array.from({ length: 50 }, () => {
+      const limits = makeAddressLimits(1);
+      limits.admit('192.0.2.1', 0);
+      return limits.save(0).windows[0].set;
+    });
+    expect(new Set(places).size).toBeGreaterThan(40);
+  });
+});
+
+test('another thread counts in the same windows', () => {
+  const limits = makeAddressLimits(3);
+  const elsewhere = makeAddressLimits(3, limits.memory);
+  limits.admit('192.0.2.1', 0);
+  expect(elsewhere.admit('192.0.2.1', 1).remaining).toBe(1);
+  expect(limits.peek('192.0.2.1', 1).remaining).toBe(1);
+});

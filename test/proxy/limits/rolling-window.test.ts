@@ -1,0 +1,242 @@
+/**
+ * The rolling minute against a list of every admitted time, over simulated clocks: the limit is
+ * never passed, nothing below it is refused, and what the headers promise comes true.
+ */
+import { once } from 'node:events';
+import { setImmediate, setTimeout } from 'node:timers/promises';
+import { Worker } from 'node:worker_threads';
+import { expect, test } from 'vitest';
+import {
+  admitIn,
+  makeLargerWindow,
+  makeRollingWindow,
+  peekIn,
+  type Quota,
+  RING_HEAD,
+} from '../../../proxy/limits/rolling-window.ts';
+import { makeRandom, type Random } from '../../catalogue/random.ts';
+import { rounds, sayFigure } from '../../support/rounds.ts';
+
+const SCHEDULES = rounds(1_000, 10_000);
+const MINUTE = 60_000;
+
+/** Pauses as callers make them: bursts, a steady beat, whole seconds, just about a minute. */
+function makePause(random: Random, limit: number): () => number {
+  const pauses = [
+    () => 0,
+    () => random.next() * 50,
+    () => (MINUTE / limit) * (0.5 + random.next()),
+    () => random.below(10) * 1000,
+    () => MINUTE - 1 + random.below(3),
+  ];
+  const usual = random.pick(pauses);
+  return () => (random.happens(0.8) ? usual() : random.pick(pauses)());
+}
+
+/** What a caller has left, from all times ever admitted. */
+function referenceQuota(times: readonly number[], limit: number, now: number): Quota {
+  const counted = times.filter((time) => now - time < MINUTE);
+  const secondsUntilFree = (time: number | undefined) =>
+    time === undefined ? 0 : Math.ceil((MINUTE - (now - time)) / 1000);
+  return {
+    admitted: counted.length < limit,
+    limit,
+    remaining: Math.max(0, limit - counted.length),
+    resetSeconds: secondsUntilFree(counted.at(-1)),
+    // Once the limit-th newest has gone, fewer than the limit are left.
+    retrySeconds: secondsUntilFree(counted.at(-limit)),
+  };
+}
+
+/** A window that never moves to a larger one. */
+function makeWindow(capacity: number) {
+  const { admit, peek } = makeRollingWindow(capacity);
+  return {
+    admit: (limit: number, now: number) => admit(limit, now) as Quota,
+    peek: (limit: number, now: number) => peek(limit, now) as Quota,
+  };
+}
+
+/** A hundred thousand of vitest's own comparisons would take many seconds. */
+function expectSame(found: Quota, expected: Quota): void {
+  if (JSON.stringify(found) !== JSON.stringify(expected)) expect(found).toEqual(expected);
+}
+
+test(`says of ${SCHEDULES} schedules what a list of all admitted times says`, {
+  timeout: rounds(30_000, 600_000),
+}, () => {
+  let refused = 0;
+  let admitted = 0;
+  for (let seed = 0; seed < SCHEDULES; seed++) {
+    const random = makeRandom(seed);
+    let limit = 1 + random.below(random.pick([1, 5, 20, 120]));
+    let highest = limit;
+    // Now and then an operator changes the limit of a key.
+    const shareChanges = seed % 4 === 3 ? 0.05 : 0;
+    const pause = makePause(random, limit);
+    // With just enough room the ring starts again at its beginning.
+    const window = makeWindow(Math.max(limit, 30) + (seed % 2) * random.below(500));
+    const times: number[] = [];
+    for (let step = 0, now = random.next() * 1e9; step < 200; step++, now += pause()) {
+      if (random.happens(shareChanges)) limit = 1 + random.below(30);
+      highest = Math.max(highest, limit);
+      const before = referenceQuota(times, limit, now);
+      if (random.happens(0.2)) expectSame(window.peek(limit, now), before);
+      const quota = window.admit(limit, now);
+      if (before.admitted) {
+        times.push(now);
+        const { remaining, resetSeconds } = referenceQuota(times, limit, now);
+        expectSame(quota, { admitted: true, limit, remaining, resetSeconds, retrySeconds: 0 });
+      } else {
+        expectSame(quota, before);
+        if (quota.retrySeconds < 1 || quota.retrySeconds > 60) expect.unreachable('a wrong wait');
+        refused++;
+      }
+    }
+    const tooClose = times.filter((time, i) => time - (times[i - highest] ?? -MINUTE) < MINUTE);
+    expect(tooClose).toEqual([]);
+    admitted += times.length;
+  }
+  sayFigure('The limit holds', `${SCHEDULES} schedules, ${admitted} admitted, ${refused} refused`);
+  expect(refused).toBeGreaterThan(SCHEDULES * 20);
+});
+
+test('a client that waits as long as it was told is admitted', () => {
+  for (let seed = 0; seed < 300; seed++) {
+    const random = makeRandom(seed);
+    const limit = 1 + random.below(15);
+    const window = makeWindow(limit);
+    let now = random.next() * 1e6;
+    for (let refusals = 0; refusals < 20; now += random.happens(0.7) ? random.below(1_000) : 0) {
+      const { admitted, retrySeconds } = window.admit(limit, now);
+      if (admitted) continue;
+      refusals++;
+      // A nanosecond more, since the sum is rounded.
+      now += retrySeconds * 1000 + 1e-6;
+      expect(window.admit(limit, now).admitted).toBe(true);
+    }
+  }
+});
+
+test('a clock that steps back and forth opens no gap and locks nobody out for good', {
+  timeout: rounds(30_000, 600_000),
+}, () => {
+  for (let seed = 0; seed < rounds(300, 10_000); seed++) {
+    const random = makeRandom(seed);
+    const limit = 1 + random.below(10);
+    const window = makeWindow(limit);
+    const readings: number[] = [];
+    const admitted: number[] = [];
+    for (let step = 0, now = 1e6; step < 300; step++) {
+      now += (random.next() - 0.3) * random.pick([10, 5_000, 200_000]);
+      readings.push(now);
+      if (window.admit(limit, now).admitted) admitted.push(step);
+    }
+    for (let i = limit; i < admitted.length; i++) {
+      const [first, last] = [admitted[i - limit], admitted[i]];
+      const latest = Math.max(...readings.slice(first, last + 1));
+      if (latest - readings[first] < MINUTE) expect.unreachable('too many at once');
+    }
+    const later = Math.max(...readings) + MINUTE + 1;
+    expect(window.peek(limit, later)).toMatchObject({ remaining: limit, resetSeconds: 0 });
+  }
+});
+
+test('a window that moves to a larger one takes along what it counted, from wherever its ring stands', () => {
+  for (let seed = 0; seed < 200; seed++) {
+    const random = makeRandom(seed);
+    const limit = 1 + random.below(10);
+    const window = makeRollingWindow(limit);
+    expect(window.capacity).toBe(limit);
+    expect(window.lastAdmitted()).toBe(Number.NEGATIVE_INFINITY);
+    const times: number[] = [];
+    let now = random.happens(0.5) ? 0 : random.next() * 1e6;
+    for (let step = 0; step < 40; step++, now += random.below(20_000)) {
+      if (window.admit(limit, now)?.admitted) times.push(now);
+      expect(window.lastAdmitted()).toBe(times.at(-1));
+    }
+    const larger = makeLargerWindow(limit + 5);
+    window.moveTo(larger);
+    expect(window.admit(limit, now)).toBeUndefined();
+    expect(window.peek(limit, now)).toBeUndefined();
+    expect(larger.lastAdmitted()).toBe(times.at(-1));
+    for (let step = 0; step < 40; step++, now += random.below(20_000)) {
+      expect(larger.peek(limit + 5, now)).toEqual(referenceQuota(times, limit + 5, now));
+      if (larger.admit(limit + 5, now)?.admitted) times.push(now);
+    }
+  }
+});
+
+test('a larger window holds up whoever asks until the smaller one has moved into it', async () => {
+  const window = makeRollingWindow(1);
+  expect(window.admit(1, 1000)?.admitted).toBe(true);
+  const larger = makeLargerWindow(2);
+  const code = `
+    const { workerData, parentPort } = require('node:worker_threads');
+    import(workerData.module).then(({ openRollingWindow }) => {
+      const window = openRollingWindow(workerData.memory);
+      parentPort.postMessage('asks');
+      parentPort.postMessage(window.admit(2, 1001));
+    });`;
+  const module = new URL('../../../proxy/limits/rolling-window.ts', import.meta.url).href;
+  const worker = new Worker(code, { eval: true, workerData: { module, memory: larger.memory } });
+  const messages: unknown[] = [];
+  worker.on('message', (message) => messages.push(message));
+  await once(worker, 'message');
+  await setTimeout(200);
+  expect(messages).toEqual(['asks']);
+  const answered = once(worker, 'message');
+  window.moveTo(larger);
+  await answered;
+  expect(messages[1]).toMatchObject({ admitted: true, remaining: 0 });
+});
+
+test('rings that share one memory leave each other alone', () => {
+  const [LIMIT, RINGS] = [5, 3];
+  const size = RING_HEAD + LIMIT;
+  const cells = new Float64Array(RINGS * size);
+  const random = makeRandom(1);
+  const times = Array.from({ length: RINGS }, (): number[] => []);
+  for (let step = 0, now = 1e6; step < 2_000; step++, now += random.below(10_000)) {
+    const ring = random.below(RINGS);
+    const counted = times[ring] as number[];
+    const before = referenceQuota(counted, LIMIT, now);
+    expectSame(peekIn(cells, ring * size, LIMIT, LIMIT, now), before);
+    const { admitted } = admitIn(cells, ring * size, LIMIT, LIMIT, now);
+    expect(admitted).toBe(before.admitted);
+    if (admitted) counted.push(now);
+  }
+  expect(times.map((list) => list.length > 100)).toEqual([true, true, true]);
+});
+
+test('threads that ask at once, while the window moves to a larger one, admit exactly the limit', async () => {
+  const LIMIT = 20_000;
+  const window = makeRollingWindow(LIMIT);
+  const larger = makeLargerWindow(LIMIT * 2);
+  const code = `
+    const { workerData, parentPort } = require('node:worker_threads');
+    import(workerData.module).then(({ openRollingWindow }) => {
+      let [window, larger] = workerData.memories.map(openRollingWindow);
+      let admitted = 0;
+      for (let i = 0; i < ${LIMIT}; i++) {
+        let quota = window.admit(${LIMIT}, 1000 + i / 1000);
+        if (quota === undefined) {
+          window = larger;
+          quota = window.admit(${LIMIT}, 1000 + i / 1000);
+        }
+        if (quota.admitted) admitted++;
+      }
+      parentPort.postMessage(admitted);
+    });`;
+  const module = new URL('../../../proxy/limits/rolling-window.ts', import.meta.url).href;
+  const workerData = { module, memories: [window.memory, larger.memory] };
+  const workers = Array.from({ length: 4 }, () => new Worker(code, { eval: true, workerData }));
+  const counts = workers.map((worker) => once(worker, 'message'));
+  // Somewhere in the middle of their work.
+  while (Number(window.peek(LIMIT, 1000)?.remaining) > LIMIT / 2) await setImmediate();
+  window.moveTo(larger);
+  const admitted = (await Promise.all(counts)).map(([count]) => Number(count));
+  expect(admitted.reduce((sum, count) => sum + count, 0)).toBe(LIMIT);
+  expect(window.admit(LIMIT, 1000)).toBe(undefined);
+  expect(larger.peek(LIMIT, 1000)).toMatchObject({ remaining: 0 });
+});

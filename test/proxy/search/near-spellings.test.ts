@@ -1,0 +1,137 @@
+/**
+ * Near spellings against MiniSearch's own fuzzy search, over words of many scripts and lengths. Where
+ * a letter is two of the UTF-16 code units that MiniSearch counts, it is asked for a stand-in.
+ */
+import SearchableMap from 'minisearch/SearchableMap';
+import { describe, expect, test } from 'vitest';
+import type { Postings } from '../../../format/index/search-index.ts';
+import { wordsOf } from '../../../format/index/words.ts';
+import { nearSpellings } from '../../../proxy/search/near-spellings.ts';
+import { makeSpellingIndex } from '../../../proxy/search/spelling-index.ts';
+import { makeRandom, type Random } from '../../catalogue/random.ts';
+import { seededCatalogue } from '../../catalogue/seeded.ts';
+
+function makeIndex(words: Iterable<string>) {
+  const sorted = [...new Set(words)].sort();
+  const standIns = new Map<string, string>();
+  const toUnits = (word: string) =>
+    Array.from(word, (letter) => {
+      if (letter.length === 1) return letter;
+      const known = standIns.get(letter) ?? String.fromCharCode(0xf000 + standIns.size);
+      standIns.set(letter, known);
+      return known;
+    }).join('');
+  const textStart = new Uint32Array(sorted.length + 1);
+  sorted.forEach((word, i) => {
+    textStart[i + 1] = textStart[i] + word.length;
+  });
+  const text = Uint16Array.from(sorted.join('').split(''), (unit) => unit.charCodeAt(0));
+  const none = new Uint32Array(0);
+  const postings: Postings = { text, textStart, ranks: none, ranksStart: none };
+  const spellings = makeSpellingIndex(postings);
+  const map = SearchableMap.from<number>(
+    sorted.map((word, place): [string, number] => [toUnits(word), place]),
+  );
+  return {
+    sorted,
+    find: (word: string, distance: 1 | 2) => nearSpellings(spellings, word, distance),
+    reference: (word: string, distance: number) =>
+      [...map.fuzzyGet(toUnits(word), distance).values()]
+        .map(([place]) => place)
+        .sort((a, b) => a - b),
+  };
+}
+
+function misspell(word: string, random: Random, letters: readonly string[]): string {
+  const characters = [...word];
+  const at = random.below(characters.length + 1);
+  const added = random.happens(0.6) ? [random.pick(letters)] : [];
+  characters.splice(at, random.below(2), ...added);
+  return characters.join('');
+}
+
+const ALPHABETS = {
+  'two letters': 'ab',
+  Latin: 'abcdefghijklmnopqrstuvwxyz0123456789',
+  Cyrillic: 'абвгдежзийклмнопрстуфхцчшщъыьэюя',
+  Greek: 'αβγδεζηθικλμνξοπρστυφχψω',
+  Thai: 'กขคงจฉชซญฎฐณดตถทธนบปผฝพฟมยรลวศษสหอฮะาิีึืุูเแโใไ่้',
+  Kana: 'アイウエオカキクケコサシスセソドラゴンクエストー',
+  Han: '戦国伝説大剣龍王神魔天空地海風火水光闇',
+  // Two of them begin with one code unit, and two end with one.
+  'four-byte characters': '𠀀𠀁𠮷𡀀𝒜🎮🕹',
+  'characters on either side of the four-byte ones': 'a가\ud7ff𐀀𠮷\u{10ffff}\ue000﨎ﾞ\uffff',
+  'ends of the code units': '\u0001\u007f\u0080\u00ff\u0100\u7fff\u8000\ud7ff\ue000\uffff',
+};
+
+describe.each(Object.entries(ALPHABETS))('agrees with MiniSearch in %s', (_, alphabet) => {
+  const letters = [...alphabet];
+  const random = makeRandom(letters.length);
+  const makeWord = (longest: number) =>
+    Array.from({ length: 1 + random.below(longest) }, () => random.pick(letters)).join('');
+  const roots = Array.from({ length: 40 }, () => makeWord(8));
+  const index = makeIndex(
+    Array.from({ length: 600 }, () =>
+      random.happens(0.5) ? makeWord(10) : random.pick(roots) + makeWord(4),
+    ),
+  );
+
+  test.each([1, 2] as const)('within distance %i', (distance) => {
+    let found = 0;
+    for (let i = 0; i < 300; i++) {
+      let word = random.happens(0.2) ? makeWord(12) : random.pick(index.sorted);
+      for (let edits = random.below(4); edits > 0; edits--) word = misspell(word, random, letters);
+      const expected = index.reference(word, distance);
+      expect(index.find(word, distance), JSON.stringify(word)).toEqual(expected);
+      found += expected.length;
+    }
+    expect(found).toBeGreaterThan(100);
+  });
+});
+
+test('agrees with MiniSearch on the words of a catalogue', () => {
+  const catalogue = seededCatalogue({ games: 4_000, seed: 5 });
+  const index = makeIndex([...catalogue.games].flatMap(([, , , title]) => wordsOf(String(title))));
+  const random = makeRandom(6);
+  const letters = 'abcdefghijklmnopqrstuvwxyzéアイウの剣'.split('');
+  for (let i = 0; i < 400; i++) {
+    const word = misspell(random.pick(index.sorted), random, letters);
+    const twice = misspell(word, random, letters);
+    expect(index.find(word, 1), word).toEqual(index.reference(word, 1));
+    expect(index.find(twice, 2), twice).toEqual(index.reference(twice, 2));
+  }
+});
+
+test('agrees with MiniSearch on very long words', () => {
+  const random = makeRandom(7);
+  const lengths = [1, 2, 60, 125, 126, 127, 128, 129, 130, 131, 200, 230];
+  const root = Array.from({ length: 230 }, () => random.pick(['f', 'i'])).join('');
+  const index = makeIndex(
+    lengths.flatMap((length) => [root.slice(0, length), `${root.slice(0, length - 1)}x`]),
+  );
+  for (const length of lengths) {
+    for (const distance of [1, 2] as const) {
+      for (let edits = 0; edits < 4; edits++) {
+        let word = root.slice(0, length);
+        for (let i = 0; i < edits; i++) word = misspell(word, random, ['f', 'i', 'y']);
+        expect(index.find(word, distance), word).toEqual(index.reference(word, distance));
+      }
+    }
+  }
+});
+
+test('a letter is one edit, however many code units it has', () => {
+  const index = makeIndex(['𠮷野家', '𠮷野屋敷', '𩸽野屋敷', '野屋敷', 'abcd', '𠮷'.repeat(9)]);
+  const find = (word: string, distance: 1 | 2) =>
+    index.find(word, distance).map((place) => index.sorted[place]);
+  // 𠮷 and 𩸽 differ in both of their code units.
+  expect(find('𠮷野屋敷', 1)).toEqual(['野屋敷', '𠮷野屋敷', '𩸽野屋敷'].sort());
+  expect(find('𩸽野家', 1)).toEqual(['𠮷野家']);
+  expect(find(`${'𠮷'.repeat(7)}𩸽𩸽`, 2)).toEqual(['𠮷'.repeat(9)]);
+  expect(find(`${'𠮷'.repeat(6)}𩸽𩸽𩸽`, 2)).toEqual([]);
+});
+
+test('finds nothing where there is nothing', () => {
+  expect(makeIndex([]).find('word', 2)).toEqual([]);
+  expect(makeIndex(['abc']).find('xyzw', 2)).toEqual([]);
+});

@@ -1,0 +1,141 @@
+/** Sets of ranks against plain arrays, as lists and as bits, at every size where the form changes. */
+import { describe, expect, test } from 'vitest';
+import type { Run } from '../../../format/index/search-index.ts';
+import {
+  atMost,
+  EMPTY,
+  intersect,
+  isDense,
+  join,
+  type RankSet,
+  sizeOf,
+  slice,
+  toBits,
+  union,
+  wholeRun,
+} from '../../../proxy/search/rank-set.ts';
+import { makeRandom, type Random } from '../../catalogue/random.ts';
+
+const ascending = (ranks: Iterable<number>) => [...new Set(ranks)].sort((a, b) => a - b);
+
+function randomRanks(random: Random, games: number, count: number): Uint32Array {
+  // Some crowd together, as games of one series do in title order.
+  const from = random.happens(0.3) ? random.below(games) : 0;
+  const width = Math.min(games - from, random.happens(0.3) ? count * 2 : games);
+  return Uint32Array.from(
+    ascending(Array.from({ length: count }, () => from + random.below(Math.max(1, width)))),
+  );
+}
+
+const ranksOf = (set: RankSet) => slice(set, 0, sizeOf(set));
+
+/** Everything that can be read of a set. */
+function expectSet(set: RankSet, expected: readonly number[], random: Random): void {
+  expect(ranksOf(set)).toEqual(expected);
+  expect(sizeOf(set)).toBe(expected.length);
+  expect(atMost(set)).toBeGreaterThanOrEqual(expected.length);
+  for (const start of [0, 1, 31, 32, 33, expected.length - 1, random.below(expected.length + 40)]) {
+    const from = Math.max(0, start);
+    const count = random.pick([0, 1, 2, 50, 100, 10_000]);
+    expect(slice(set, from, count)).toEqual(expected.slice(from, from + count));
+  }
+}
+
+/** The list as a part of more. */
+function runOf(list: Uint32Array, random: Random): Run {
+  const before = random.below(3);
+  const ranks = new Uint32Array(before + list.length + random.below(3));
+  ranks.set(list, before);
+  return { ranks, from: before, to: before + list.length };
+}
+
+describe('a union', () => {
+  test('holds what any of its runs holds, each rank once and in order', () => {
+    const random = makeRandom(1);
+    const forms = { list: 0, bits: 0 };
+    for (let i = 0; i < 600; i++) {
+      const games = random.pick([1, 31, 32, 33, 64, 1000, 5000]);
+      const lists = Array.from({ length: random.below(6) }, () => {
+        // A run may be several ascending ones behind one another.
+        const parts = Array.from({ length: 1 + random.below(3) }, () => [
+          ...randomRanks(random, games, random.below(random.pick([1, 10, 3000]))),
+        ]);
+        return Uint32Array.from(parts.flat());
+      });
+      const copies = lists.map((list) => [...list]);
+      const runs = lists.map((list) => runOf(list, random));
+      const set = union(runs, games);
+      forms[set.list === undefined ? 'bits' : 'list']++;
+      expect(runs.map(({ ranks, from, to }) => [...ranks.subarray(from, to)])).toEqual(copies);
+      expectSet(set, ascending(copies.flat()), random);
+    }
+    expect(Math.min(forms.list, forms.bits)).toBeGreaterThan(30);
+  });
+
+  test.each([2047, 2048, 2049])('of %i ranks has the first, the last and all between', (count) => {
+    const all = Uint32Array.from({ length: count }, (_, i) => i);
+    const run = wholeRun(all);
+    expectSet(union([run], count), [...all], makeRandom(count));
+    expectSet(union([run, run], count), [...all], makeRandom(count));
+  });
+
+  test('of nothing is empty', () => {
+    expectSet(union([], 10), [], makeRandom());
+    const none = wholeRun(new Uint32Array(0));
+    expectSet(union([none, none], 0), [], makeRandom());
+    expectSet(EMPTY, [], makeRandom());
+  });
+});
+
+describe('an intersection', () => {
+  test('holds what all sets hold, whatever their forms and sizes, and leaves them alone', () => {
+    const random = makeRandom(2);
+    let found = 0;
+    for (let i = 0; i < 600; i++) {
+      const games = random.pick([1, 33, 500, 4000]);
+      const lists = Array.from({ length: 1 + random.below(5) }, () =>
+        randomRanks(random, games, random.pick([0, 1, 5, 60, 600, 4000])),
+      );
+      const sets = lists.map((list): RankSet => {
+        return random.happens(0.5) ? { list } : toBits({ list }, games);
+      });
+      const before = sets.map(ranksOf);
+      const expected = before.reduce((kept, other) => {
+        const members = new Set(other);
+        return kept.filter((rank) => members.has(rank));
+      });
+      expectSet(intersect(sets), expected, random);
+      expect(sets.map(ranksOf)).toEqual(before);
+      if (lists.length > 1) found += expected.length;
+    }
+    expect(found).toBeGreaterThan(1_000);
+  });
+});
+
+test('runs that join a set, in either form, leave it alone', () => {
+  const random = makeRandom(3);
+  for (let i = 0; i < 300; i++) {
+    const games = random.pick([33, 500, 4000]);
+    const list = randomRanks(random, games, random.below(games));
+    const set = random.happens(0.5) ? { list } : toBits({ list }, games);
+    const others = Array.from({ length: random.below(4) }, () =>
+      randomRanks(random, games, random.below(random.pick([5, games]))),
+    );
+    expectSet(
+      join(
+        set,
+        others.map((other) => runOf(other, random)),
+        games,
+      ),
+      ascending([list, ...others].flatMap((ranks) => [...ranks])),
+      random,
+    );
+    expect(ranksOf(set)).toEqual([...list]);
+  }
+});
+
+test.each([100_000, 1_000_000])('of %i games a list is dense from a thirty-second on', (games) => {
+  const list = new Uint32Array(games / 32 + 1);
+  expect(isDense(list, games)).toBe(true);
+  expect(isDense(list.subarray(1), games)).toBe(false);
+});

@@ -1,0 +1,264 @@
+/**
+ * The pages outside the base, served by the real proxy and looked at with a real browser: their
+ * headers, that they need nothing from elsewhere, that they can be read and used.
+ */
+import { once } from 'node:events';
+import { readdirSync, readFileSync } from 'node:fs';
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { join } from 'node:path';
+import { brotliDecompressSync, gunzipSync } from 'node:zlib';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openSite } from '../../../proxy/site/site.ts';
+import {
+  LONGEST_WAIT_MS,
+  makeVisits,
+  SCREENS,
+  type Screen,
+  startChromium,
+  type Visits,
+} from '../../support/browser.ts';
+import { readContract } from '../../support/openapi.ts';
+import {
+  makeFolder,
+  type RunningProxy,
+  startProxy,
+  testKey,
+  writeKeys,
+} from '../../support/product.ts';
+
+const SITE_FILES = join(import.meta.dirname, '../../../proxy/site/files');
+const PALE_TEXT = readFileSync(join(import.meta.dirname, 'pale-text.js'), 'utf8');
+const paths = [...openSite().keys()];
+const key = testKey(1);
+
+let proxy: RunningProxy;
+
+beforeAll(async () => {
+  // Without a generation: pages are there before the first one is.
+  const snapshotsDir = makeFolder();
+  writeKeys(snapshotsDir, [key]);
+  proxy = await startProxy(snapshotsDir);
+});
+
+afterAll(async () => {
+  await proxy?.stop();
+});
+
+interface Answer {
+  readonly status: number | undefined;
+  readonly headers: IncomingHttpHeaders;
+  readonly bytes: Buffer;
+}
+
+/** A request whose path reaches the server as it is written here. */
+async function ask(path: string, headers = {}, method = 'GET'): Promise<Answer> {
+  const sent = request({
+    host: '127.0.0.1',
+    port: proxy.port,
+    path,
+    method,
+    headers,
+    agent: false,
+  });
+  sent.end();
+  const [response] = await once(sent, 'response');
+  const bytes = Buffer.concat(await response.toArray());
+  return { status: response.statusCode, headers: response.headers, bytes };
+}
+
+describe.each(paths)('%s', (path) => {
+  test('comes without a key and with the headers of a page', async () => {
+    const { status, headers, bytes } = await ask(path);
+    expect(status).toBe(200);
+    expect(bytes.length).toBeGreaterThan(0);
+    expect(headers['content-length']).toBe(String(bytes.length));
+    expect(headers['content-type']).toMatch(/charset=utf-8$|^image\/svg\+xml$/);
+    expect(headers['content-security-policy']).toMatch(/^default-src 'none'; /);
+    expect(headers['content-security-policy']).not.toMatch(/unsafe|http|\*/);
+    expect(headers['x-content-type-options']).toBe('nosniff');
+    expect(headers['referrer-policy']).toBe('no-referrer');
+    expect(headers['cache-control']).toBe('no-cache');
+    expect(headers.etag).toMatch(/^"[0-9a-f]{16}"$/);
+    expect(headers.vary).toBe('Accept-Encoding');
+  });
+
+  test('is the same in every content coding, each with a tag of its own', async () => {
+    const plain = await ask(path);
+    const decoders = { gzip: gunzipSync, br: brotliDecompressSync };
+    for (const coding of ['gzip', 'br'] as const) {
+      const { headers, bytes } = await ask(path, { 'accept-encoding': coding });
+      const isCompressed = plain.bytes.length >= 1024;
+      expect(headers['content-encoding']).toBe(isCompressed ? coding : undefined);
+      const decoded = isCompressed ? decoders[coding](bytes) : bytes;
+      expect(decoded.equals(plain.bytes)).toBe(true);
+      expect(headers.etag === plain.headers.etag).toBe(!isCompressed);
+    }
+  });
+
+  test('is not sent again to whoever has it', async () => {
+    const { headers } = await ask(path, { 'accept-encoding': 'br' });
+    const again = await ask(path, { 'accept-encoding': 'br', 'if-none-match': headers.etag });
+    expect(again.status).toBe(304);
+    expect(again.bytes.length).toBe(0);
+    expect(again.headers.etag).toBe(headers.etag);
+    expect(again.headers['content-security-policy']).toBe(headers['content-security-policy']);
+  });
+
+  test('answers HEAD without the body and refuses to be changed', async () => {
+    const { headers } = await ask(path);
+    const head = await ask(path, {}, 'HEAD');
+    expect([head.status, head.bytes.length]).toEqual([200, 0]);
+    expect(head.headers['content-length']).toBe(headers['content-length']);
+    const refused = await ask(path, {}, 'DELETE');
+    expect([refused.status, refused.headers.allow]).toEqual([405, 'GET, HEAD']);
+  });
+});
+
+describe('the pages together', () => {
+  test.each([
+    '/docs/',
+    '/Docs',
+    '/docs/../openapi.yaml',
+    '/docs/%2e%2e/site.ts',
+    '/docs/swagger-ui-bundle.js.map',
+    '/docs/..%2f..%2fpackage.json',
+    '/openapi.yaml',
+    '//',
+    '/%00',
+    '/__proto__',
+    '/constructor',
+  ])('leave nothing else to be found: %s', async (path) => {
+    const { status, bytes } = await ask(path);
+    expect([status, bytes.toString()]).toEqual([404, '{"error":"Not found"}']);
+  });
+
+  test('hand out the contract as it stands in the file, to scripts of any origin', async () => {
+    const { headers, bytes } = await ask('/openapi.json', { origin: 'https://a.example' });
+    expect(headers['content-type']).toBe('application/json; charset=utf-8');
+    expect(headers['access-control-allow-origin']).toBe('*');
+    expect(JSON.parse(bytes.toString())).toEqual(readContract());
+    expect(bytes.toString()).toBe(JSON.stringify(readContract()));
+  });
+
+  test('are all of the files beside them', () => {
+    const served = paths.map((path) => path.split('/').at(-1) ?? '');
+    const names = { '': 'start.html', docs: 'docs.html' } as Record<string, string>;
+    expect(served.map((name) => names[name] ?? name)).toEqual(
+      expect.arrayContaining(readdirSync(SITE_FILES)),
+    );
+  });
+
+  test.each(['start.html', 'docs.html'])('hold nothing inline and no dead link: %s', (name) => {
+    const html = readFileSync(join(SITE_FILES, name), 'utf8');
+    expect(html).toMatch(/^<!doctype html>\n<html lang="en">/);
+    expect(html).not.toMatch(/<style|<script>|\sstyle=|\son\w+=|javascript:/i);
+    const targets = [...html.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, target]) => target);
+    expect(targets.length).toBeGreaterThan(4);
+    for (const target of targets) expect([...paths, '/account/api-keys']).toContain(target);
+  });
+});
+
+describe('in a browser', { timeout: 60_000 }, () => {
+  let browser: Browser;
+
+  beforeAll(async () => {
+    browser = await startChromium();
+  }, 60_000);
+
+  afterAll(async () => {
+    await browser?.close();
+  });
+
+  let visits: Visits;
+
+  beforeEach(() => {
+    visits = makeVisits(browser, proxy.url);
+  });
+
+  afterEach(async () => {
+    for (const context of browser.contexts()) await context.close();
+  });
+
+  async function open(path: string, { size, colorScheme }: Screen): Promise<Page> {
+    const isMobile = size.width < 600;
+    const page = await visits.open({ viewport: size, isMobile, colorScheme });
+    await page.goto(proxy.url + path);
+    return page;
+  }
+
+  /** Waits until as many elements as given, or any, are there, in sight or not. */
+  async function waitFor(page: Page, selector: string, count?: number): Promise<void> {
+    const found = expect.poll(() => page.locator(selector).count(), { timeout: LONGEST_WAIT_MS });
+    await (count === undefined ? found.toBeGreaterThan(0) : found.toBe(count));
+  }
+
+  const paleTexts = (page: Page) =>
+    expect.poll(() => page.evaluate(PALE_TEXT), { timeout: 10_000 });
+
+  /** What holds for every page, on every screen. */
+  async function expectSound(page: Page, { size, colorScheme }: Screen): Promise<void> {
+    expect(await page.locator('h1').count()).toBe(1);
+    const width = await page.evaluate('document.documentElement.scrollWidth');
+    expect(width).toBeLessThanOrEqual(size.width);
+    await paleTexts(page).toEqual([]);
+    const ground = await page.evaluate('getComputedStyle(document.body).backgroundColor');
+    expect(ground).toBe(colorScheme === 'dark' ? 'rgb(28, 32, 34)' : 'rgb(255, 255, 255)');
+    expect(visits.complaints).toEqual([]);
+    expect(visits.foreign).toEqual([]);
+  }
+  test.each(SCREENS)('the start page has a command to paste ($screen)', async (screen) => {
+    const page = await open('/', screen);
+    expect(await page.locator('pre').first().textContent()).toBe(
+      `curl -H 'X-Api-Key: cck_…' \\\n  ${proxy.url}/api/v1/games/snes/chrono-trigger`,
+    );
+    await expectSound(page, screen);
+  });
+
+  test.each(SCREENS)('the reference shows every endpoint ($screen)', async (screen) => {
+    const page = await open('/docs#/Search/searchGames', screen);
+    await waitFor(page, '.opblock', 9);
+    await waitFor(page, '.opblock.is-open .responses-table');
+    const names = await page.evaluate(
+      '[...document.querySelectorAll(".is-open tr[data-param-name]")].map((row) => row.dataset.paramName)',
+    );
+    expect(names).toEqual(
+      expect.arrayContaining(['q', 'platform', 'region', 'type', 'genre', 'sort', 'page']),
+    );
+    // Schemas unfold a level at a time.
+    for (const button of ['.tablinks', '.models-control', '.json-schema-2020-12-accordion']) {
+      await page.evaluate(
+        `for (const each of document.querySelectorAll('${button}')) each.click()`,
+      );
+      await page.evaluate('new Promise(requestAnimationFrame)');
+    }
+    await waitFor(page, '.json-schema-2020-12__constraint');
+    await expectSound(page, screen);
+  });
+
+  // The answer to a good key is 503 here, for there is no generation; to any other it would be 401.
+  test.each([
+    ['apiKey', 'X-Api-Key'],
+    ['bearer', 'Authorization'],
+  ])('the reference sends a key as %s', async (scheme, header) => {
+    const page = await open('/docs#/Statistics/getStats', SCREENS[0]);
+    await page.locator('.auth-wrapper .authorize').click();
+    await waitFor(page, '.auth-container form', 2);
+    const form = page.locator('.auth-container form').filter({
+      has: page.locator('h4', { hasText: new RegExp(`^${scheme}`) }),
+    });
+    await form.locator('input').fill(key.key);
+    await form.locator('button[type=submit]').click();
+    await page.locator('.auth-container .btn-done').first().click();
+    await page.locator('.is-open .execute').click();
+    const answer = page.locator('.live-responses-table');
+    await answer.locator('.response').waitFor();
+    expect(await answer.textContent()).toContain('503');
+    expect(await answer.textContent()).toContain('No snapshot yet');
+    const command = await page.locator('.curl').textContent();
+    expect(command).toContain(header);
+    expect(command).toContain(`${proxy.url}/api/v1/stats`);
+    await paleTexts(page).toEqual([]);
+    expect(await page.evaluate('localStorage.length + sessionStorage.length')).toBe(0);
+  });
+});

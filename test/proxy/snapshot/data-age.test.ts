@@ -1,0 +1,169 @@
+/**
+ * The age of the data that are being served, as `/readyz` and the metrics give it: since the
+ * generation in service, not any other, was last found to agree with the database. Times are moved
+ * into the past on disk, so that each source of an age gives another number.
+ */
+import {
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { GAME_INDEX, STATUS_FILE } from '../../../format/layout.ts';
+import { parseStatus } from '../../../format/status-file.ts';
+import { currentId, generationDir, rollbackTo } from '../../../store/generations/generations.ts';
+import {
+  finish,
+  generate,
+  type RunningProxy,
+  runProgram,
+  send,
+  startProxy,
+  until,
+} from '../../support/product.ts';
+import { makeChanging, newSnapshots, startGenerator, statusOf } from '../../support/wholeness.ts';
+
+const HOUR = 3600;
+/** Longer than any step of these tests takes, in seconds. */
+const TOLERANCE = 600;
+
+const ago = (seconds: number) => new Date(Date.now() - seconds * 1000);
+const statusFile = (dir: string) => path.join(dir, STATUS_FILE);
+const snapshot = (dir: string, ...args: string[]) =>
+  runProgram('commands/snapshot.ts', args, { SNAPSHOTS_DIR: dir });
+
+/** Says when a generation was published, and when it was last found to agree. */
+function moveTimes(dir: string, id: string, published: number, agreed: number): void {
+  utimesSync(generationDir(dir, id), ago(published), ago(published));
+  const status = statusOf(dir);
+  const at = ago(agreed).toISOString();
+  if (id === currentId(dir)) status.current_as_of = at;
+  for (const one of status.agreed ?? []) if (one.id === id) one.at = at;
+  writeFileSync(statusFile(dir), JSON.stringify(status));
+}
+
+let dir: string;
+let database: Awaited<ReturnType<typeof makeChanging>>;
+let older: string;
+let newer: string;
+
+// Two generations: the older one published 9 hours ago and confirmed until 5 hours ago, the newer
+// one published 4 hours ago and confirmed until 2 hours ago.
+beforeAll(async () => {
+  dir = newSnapshots();
+  database = await makeChanging();
+  await generate(database.url, dir);
+  older = currentId(dir) as string;
+  await database.change();
+  await generate(database.url, dir);
+  newer = currentId(dir) as string;
+  moveTimes(dir, older, 9 * HOUR, 5 * HOUR);
+  moveTimes(dir, newer, 4 * HOUR, 2 * HOUR);
+});
+
+/** Waits until a generation is in service. @returns its age by `/readyz`, after comparing it with the metrics */
+async function ageOf({ adminUrl }: RunningProxy, id: string): Promise<number> {
+  await until(async () => (await send(`${adminUrl}/readyz`)).json.snapshot === id);
+  const age: number = (await send(`${adminUrl}/readyz`)).json.snapshot_age_seconds;
+  const { text } = await send(`${adminUrl}/metrics`);
+  const metric = Number(/^snapshot_age_seconds (\d+)$/m.exec(text)?.[1]);
+  expect(Math.abs(metric - age)).toBeLessThan(TOLERANCE);
+  return age;
+}
+
+function expectAbout(age: number, expected: number): void {
+  expect(Math.abs(age - expected), `${age} s`).toBeLessThan(TOLERANCE);
+}
+
+test('follows the generation in service: published, unchanged, rolled back, released, refused', async () => {
+  const proxy = await startProxy(dir);
+  expectAbout(await ageOf(proxy, newer), 2 * HOUR);
+
+  // A run that finds nothing new makes the same generation fresh.
+  await generate(database.url, dir);
+  expectAbout(await ageOf(proxy, newer), 0);
+
+  await snapshot(dir, 'rollback', older);
+  expectAbout(await ageOf(proxy, older), 5 * HOUR);
+  // A run that is refused does not make it fresher.
+  expect((await finish(startGenerator(database.url, dir))).code).toBe(3);
+  expectAbout(await ageOf(proxy, older), 5 * HOUR);
+
+  await snapshot(dir, 'release');
+  await database.change();
+  await generate(database.url, dir);
+  const third = currentId(dir) as string;
+  expectAbout(await ageOf(proxy, third), 0);
+  moveTimes(dir, third, 3 * HOUR, 3 * HOUR);
+
+  // The next one is damaged before the proxy sees it: the one before stays in service.
+  proxy.child.kill('SIGSTOP');
+  await database.change();
+  await generate(database.url, dir);
+  const fourth = currentId(dir) as string;
+  truncateSync(path.join(generationDir(dir, fourth), GAME_INDEX), 10);
+  proxy.child.kill('SIGCONT');
+  const refused = async () => (await send(`${proxy.adminUrl}/readyz`)).json.refused;
+  await until(async () => (await refused())?.id === fourth);
+  expectAbout(await ageOf(proxy, third), 3 * HOUR);
+  await proxy.stop();
+});
+
+test('without a status of the generation it is the time since it was published', async () => {
+  await rollbackTo(dir, older);
+  utimesSync(generationDir(dir, older), ago(9 * HOUR), ago(9 * HOUR));
+  const good = readFileSync(statusFile(dir), 'utf8');
+  const proxy = await startProxy(dir);
+  expectAbout(await ageOf(proxy, older), 5 * HOUR);
+  const { agreed: _, ...olderForm } = JSON.parse(good);
+  const wrong: (() => void)[] = [
+    () => rmSync(statusFile(dir)),
+    ...['', '{"fin', 'null', '[]', '{}'].map((text) => () => writeFileSync(statusFile(dir), text)),
+    // The file of an older version: fresh, but of which generation it does not say.
+    () => writeFileSync(statusFile(dir), JSON.stringify(olderForm)),
+    () => writeFileSync(statusFile(dir), good.replace(/"at": ?"[^"]*"/g, '"at":"soon"')),
+    () => writeFileSync(statusFile(dir), good.padEnd(2 * 1024 * 1024)),
+    () => {
+      rmSync(statusFile(dir));
+      mkdirSync(statusFile(dir));
+    },
+  ];
+  for (const damage of wrong) {
+    damage();
+    expectAbout(await ageOf(proxy, older), 9 * HOUR);
+  }
+  rmSync(statusFile(dir), { recursive: true });
+  writeFileSync(statusFile(dir), good);
+  expectAbout(await ageOf(proxy, older), 5 * HOUR);
+  await proxy.stop();
+});
+
+test('a status of an older version is read, and the next run completes it', async () => {
+  const text = JSON.stringify({
+    finished_at: '2026-01-01T00:00:00Z',
+    outcome: 'published',
+    current_as_of: '2026-01-01T00:00:00Z',
+    error: null,
+  });
+  expect(parseStatus(text)).toMatchObject({ outcome: 'published', agreed: [] });
+  writeFileSync(statusFile(dir), text);
+  await database.change();
+  await generate(database.url, dir);
+  expect(statusOf(dir).agreed).toEqual([{ id: currentId(dir), at: statusOf(dir).finished_at }]);
+  expect(statSync(statusFile(dir)).isFile()).toBe(true);
+});
+
+test('only generations that are there are named', async () => {
+  for (let run = 0; run < 3; run++) {
+    await database.change();
+    await generate(database.url, dir);
+  }
+  await snapshot(dir, 'prune', '--keep', '2');
+  await generate(database.url, dir);
+  expect(statusOf(dir).agreed).toHaveLength(2);
+});

@@ -1,0 +1,149 @@
+/** Packs in memory and packs read by ranges: which way a body comes from is nobody's business. */
+import {
+  closeSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ManifestFile } from '../../../format/manifest.ts';
+import { type Generation, makeGeneration } from '../../../proxy/snapshot/generation.ts';
+import { openFiles, planOpening } from '../../../proxy/snapshot/open-files.ts';
+import { identityOf, MOST_OPEN_PACKS, PackGoneError } from '../../../proxy/snapshot/pack-files.ts';
+import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
+
+let dir: string;
+let inMemory: Generation;
+let inPart: Generation;
+let byRanges: Generation;
+/** As it is opened for clients that name it. */
+let byName: Generation;
+/** How many packs are read by ranges, in the order of opening. */
+const descriptorCounts: number[] = [];
+const descriptors: number[] = [];
+
+beforeAll(async () => {
+  const snapshotsDir = await makeSampleSnapshots();
+  dir = realpathSync(path.join(snapshotsDir, 'current'));
+  const open = (mostMemory: number | undefined) => {
+    const order = { dir, id: path.basename(dir), mostMemory, known: undefined };
+    const files = openFiles(planOpening(order));
+    descriptorCounts.push(files.descriptors.size);
+    descriptors.push(...files.descriptors.values());
+    return makeGeneration(files);
+  };
+  inMemory = open(2 ** 30);
+  const { files } = inMemory.manifest;
+  const all = files.reduce((sum, { size }) => sum + size, 0);
+  const covers = files.filter(({ path: name }) => name.startsWith('covers/'));
+  inPart = open(all - Math.max(...covers.map(({ size }) => size)));
+  byRanges = open(0);
+  byName = open(undefined);
+});
+
+afterAll(() => {
+  for (const generation of [inMemory, inPart, byRanges, byName]) generation.close();
+  descriptors.forEach(closeSync);
+});
+
+/** The packs that this process has open, each as often as it is. */
+function openPacks(): string[] {
+  const names = readdirSync('/proc/self/fd').flatMap((descriptor) => {
+    try {
+      return readlinkSync(`/proc/self/fd/${descriptor}`);
+    } catch {
+      // That of this listing.
+      return [];
+    }
+  });
+  return names.filter((name) => name.startsWith(dir));
+}
+
+/** Every kind of body there is, of the whole catalogue. */
+function bodiesOf(generation: Generation): string[] {
+  const { platforms, games, covers } = generation.records;
+  const bodies = platforms.flatMap(({ first_game: from, games: total }) => [
+    generation.gamePage(from, from + total, { page: 1, perPage: 100, total }),
+    generation.gamePage(from, from, { page: 2, perPage: 100, total }),
+  ]);
+  for (let game = 0; game < games.rank.length; game++) {
+    const [from, to] = [games.firstCover[game], games.firstCover[game + 1]];
+    bodies.push(generation.game(game), generation.coverList(from, to));
+  }
+  for (let cover = 0; cover < covers.coverOfId.length; cover++)
+    bodies.push(generation.cover(cover));
+  bodies.push(generation.gatheredPage([3, 0, 5], { page: 1, perPage: 3, total: 9 }));
+  return bodies.map(({ bytes, hash }) => `${hash} ${bytes}`);
+}
+
+test('packs are kept in memory as far as there is room', () => {
+  const [none, some, all, ofOneByName] = descriptorCounts as [number, number, number, number];
+  expect(none).toBe(0);
+  expect(some).toBeGreaterThan(0);
+  expect(all).toBeGreaterThan(some);
+  expect(all).toBe(inMemory.records.platforms.length * 2);
+  expect(ofOneByName).toBe(0);
+});
+
+test('bodies are alike whether packs are in memory, in part, or read by ranges', () => {
+  const bodies = bodiesOf(inMemory);
+  expect(bodies.length).toBeGreaterThan(100);
+  expect(bodiesOf(byRanges)).toEqual(bodies);
+  expect(bodiesOf(inPart)).toEqual(bodies);
+  expect(bodiesOf(byName)).toEqual(bodies);
+});
+
+test('a generation that is asked for by name has few packs open, and none once it is closed', () => {
+  const before = openPacks().length;
+  expect(inMemory.records.platforms.length * 2).toBeGreaterThan(MOST_OPEN_PACKS);
+  bodiesOf(byName);
+  expect(openPacks().length).toBeLessThanOrEqual(before + MOST_OPEN_PACKS);
+  byName.close();
+  const closed = openPacks().length;
+  expect(closed).toBe(descriptors.length);
+  bodiesOf(byName);
+  expect(openPacks()).toHaveLength(closed + MOST_OPEN_PACKS);
+});
+
+test('a pack that was replaced or removed after it was checked is not read', () => {
+  const pack = path.join(dir, 'games/snes.json');
+  const content = readFileSync(pack);
+  const platform = byName.records.platformBySlug.get('snes') as number;
+  const game = byName.records.platforms[platform]?.first_game as number;
+  const body = byName.game(game).bytes;
+  byName.close();
+  rmSync(pack);
+  expect(() => byName.game(game)).toThrow(PackGoneError);
+  writeFileSync(pack, content);
+  expect(() => byName.game(game)).toThrow(PackGoneError);
+  // Those that were opened to be current have it open.
+  expect(byRanges.game(game).bytes).toEqual(body);
+});
+
+test('a pack that did not change since it was checked is not hashed again, any other is', () => {
+  const id = path.basename(dir);
+  const open = (known: ReadonlyMap<string, string> | undefined) =>
+    openFiles(planOpening({ dir, id, mostMemory: undefined, known }));
+  const { identities } = open(undefined);
+  expect([...identities.keys()]).toContain('games/snes.json');
+  const pack = path.join(dir, 'games/snes.json');
+  const content = readFileSync(pack);
+  const { mtime } = statSync(pack);
+  writeFileSync(pack, content.toString('latin1').replace('Chrono', 'chrono'), 'latin1');
+  utimesSync(pack, mtime, new Date(mtime.getTime() + 5_000));
+  expect(() => open(identities)).toThrow(/^games\/snes\.json is damaged: its SHA-256/);
+  // What was checked as it is now is taken to be right: that it was read is what would show.
+  const descriptor = openSync(pack, 'r');
+  const file = inMemory.manifest.files.find(({ path: name }) => name === 'games/snes.json');
+  const identity = identityOf(file as ManifestFile, descriptor);
+  closeSync(descriptor);
+  expect(open(new Map([...identities, ['games/snes.json', identity]])).manifest.id).toBe(id);
+  writeFileSync(pack, content);
+});

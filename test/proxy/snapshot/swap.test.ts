@@ -1,0 +1,280 @@
+/** Generations that come and go under load: nobody notices, no answer is of two of them. */
+import { readlinkSync, renameSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { Pool } from 'undici';
+import { expect, test } from 'vitest';
+import { CURRENT, GENERATIONS, MANIFEST } from '../../../format/layout.ts';
+import { openSnapshots } from '../../../proxy/snapshot/snapshots.ts';
+import { KEPT_GENERATIONS } from '../../../store/generations/generations.ts';
+import { makeSqlite } from '../../catalogue/snapshots.ts';
+import {
+  generate,
+  makeFolder,
+  send,
+  startProxy,
+  testKey,
+  until,
+  writeKeys,
+} from '../../support/product.ts';
+import { rounds, sayFigure } from '../../support/rounds.ts';
+import { askByName, makeGenerations, markedCatalogue, pointTo } from './marked-generations.ts';
+
+const SWAPS = rounds(20, 100);
+const CLIENTS = 14;
+const CRAWLERS = 2;
+const GAMES = 400;
+const SEARCH_PAGES = Array.from(
+  { length: GAMES / 50 },
+  (_, i) => `/search?per_page=50&page=${i + 1}`,
+);
+const key = testKey(1);
+const headers = { 'x-api-key': key.key };
+
+test(`${SWAPS} swaps under load fail no request and mix no response`, {
+  timeout: 600_000,
+}, async () => {
+  const { dir, ids } = await makeGenerations(GAMES, ['first', 'second'], key);
+  const expected = new Map<string, ReadonlyMap<string, string>>();
+  for (const id of ids) expected.set(id, await readAll(dir, id));
+  const targets = [...(expected.get(ids[0])?.keys() ?? [])];
+  for (const target of targets) {
+    // Else a mixed answer would not be seen.
+    expect(expected.get(ids[0])?.get(target)).not.toBe(expected.get(ids[1])?.get(target));
+  }
+  const proxy = await startProxy(dir);
+  const pool = new Pool(proxy.url, { connections: CLIENTS + CRAWLERS });
+  let isDone = false;
+  let requests = 0;
+  let crawls = 0;
+  const seen = new Set<string>();
+  const ask = async (target: string, extra: Record<string, string> = {}) => {
+    const reply = await pool.request({
+      method: 'GET',
+      path: `/api/v1${target}`,
+      headers: { ...headers, 'accept-encoding': 'identity', ...extra },
+    });
+    const text = await reply.body.text();
+    if (reply.statusCode !== 200) {
+      throw new Error(`${target} was answered with ${reply.statusCode}: ${text}`);
+    }
+    const snapshot = String(reply.headers['x-snapshot']);
+    if (text !== expected.get(snapshot)?.get(target)) {
+      throw new Error(`${target} is not what ${snapshot} holds: ${text}`);
+    }
+    requests++;
+    return snapshot;
+  };
+  const client = async (number: number) => {
+    for (let i = number; !isDone; i++) seen.add(await ask(targets[(i * 7) % targets.length] ?? ''));
+  };
+  // A crawl names the snapshot of its first page, and has to end on it.
+  const crawler = async () => {
+    for (; !isDone; crawls++) {
+      const snapshot = await ask(SEARCH_PAGES[0]);
+      for (const page of SEARCH_PAGES.slice(1)) {
+        const found = await ask(page, { 'x-snapshot': snapshot });
+        if (found !== snapshot) throw new Error(`A crawl of ${snapshot} was given ${found}.`);
+      }
+    }
+  };
+  const started = performance.now();
+  const clients = [
+    ...Array.from({ length: CLIENTS }, (_, number) => client(number)),
+    ...Array.from({ length: CRAWLERS }, () => crawler()),
+  ];
+  const swapping = (async () => {
+    for (let swap = 0; swap < SWAPS; swap++) {
+      const id = ids[swap % 2];
+      pointTo(dir, id);
+      await until(async () => (await ask('/stats')) === id);
+    }
+  })();
+  // Whichever fails first ends the test at once.
+  await Promise.race([swapping, Promise.all(clients)]);
+  isDone = true;
+  await Promise.all(clients);
+  expect(seen.size).toBe(2);
+  expect(requests).toBeGreaterThan(SWAPS * 20);
+  expect(crawls).toBeGreaterThan(SWAPS / 4);
+  const seconds = (performance.now() - started) / 1000;
+  sayFigure(
+    'Swaps are invisible',
+    `${SWAPS} swaps, ${requests} requests (${Math.round(requests / seconds)} a second), ${crawls} crawls: 0 failed, 0 mixed`,
+  );
+  await pool.close();
+  await proxy.stop();
+});
+
+/** Every body of a generation that the clients ask for, from a proxy that knows no other. */
+async function readAll(dir: string, id: string): Promise<ReadonlyMap<string, string>> {
+  pointTo(dir, id);
+  const proxy = await startProxy(dir);
+  const bodies = new Map<string, string>();
+  const read = async (target: string) => {
+    const reply = await send(`${proxy.url}/api/v1${target}`, { headers });
+    expect([target, reply.status, reply.headers['x-snapshot']]).toEqual([target, 200, id]);
+    bodies.set(target, reply.text);
+    return reply.json;
+  };
+  await read('/stats');
+  await read('/covers/recent');
+  for (const page of SEARCH_PAGES) await read(page);
+  const { data: platforms } = await read('/platforms');
+  for (const { slug, game_count: games } of platforms) {
+    await read(`/platforms/${slug}`);
+    if (games > 0) await read(`/platforms/${slug}/games?per_page=${1 + (games % 100)}`);
+  }
+  const { data: found } = await read('/search?q=s&per_page=100&sort=year_desc');
+  for (const game of found) {
+    const place = `/games/${game.platform.slug}/${game.slug}`;
+    await read(place);
+    if (game.cover_count === 0) continue;
+    const { data: covers } = await read(`${place}/covers`);
+    await read(`/covers/${covers[0].id}`);
+  }
+  await proxy.stop();
+  return bodies;
+}
+
+test('a crawl that names its snapshot sees one catalogue over a swap, until it is gone', async () => {
+  const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
+  const [older, newer] = ids as [string, string];
+  pointTo(dir, older);
+  const proxy = await startProxy(dir);
+  const page = (number: number, extra: Record<string, string> = {}) =>
+    send(`${proxy.url}/api/v1/search?per_page=50&page=${number}`, {
+      headers: { ...headers, ...extra },
+    });
+  const first = await page(1);
+  expect(first.headers['x-snapshot']).toBe(older);
+  pointTo(dir, newer);
+  await until(async () => (await page(1)).headers['x-snapshot'] === newer);
+  const second = await page(2, { 'x-snapshot': older });
+  expect(second.status).toBe(200);
+  expect(second.headers['x-snapshot']).toBe(older);
+  expect(second.text).toContain('"description":"older"');
+  expect(second.text).not.toContain('"description":"newer"');
+  await proxy.stop();
+
+  rmSync(path.join(dir, GENERATIONS, older), { recursive: true });
+  const restarted = await startProxy(dir);
+  const gone = await send(`${restarted.url}/api/v1/stats`, {
+    headers: { ...headers, 'x-snapshot': older },
+  });
+  expect(gone.status).toBe(410);
+  expect(gone.text).toBe('{"error":"Snapshot gone"}');
+  await restarted.stop();
+});
+
+// A process that has just begun, and one that has run for weeks.
+test.each([0, 5_000_000_000])(
+  'a generation that is removed serves those who ask on, and is gone a minute after them (clock at %i)',
+  async (started) => {
+    const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
+    const [older, newer] = ids as [string, string];
+    let now = 0;
+    const events = { swapped: () => {}, refused: () => {} };
+    const snapshots = openSnapshots(dir, 160 * 2 ** 20, events, () => now);
+    pointTo(dir, older);
+    await snapshots.refresh();
+    // The swap comes long after the older one was opened.
+    now = started;
+    pointTo(dir, newer);
+    await snapshots.refresh();
+    expect(snapshots.current()?.id).toBe(newer);
+    rmSync(path.join(dir, GENERATIONS, older), { recursive: true });
+    for (let asked = 0; asked < 3; asked++) {
+      now += 59_999;
+      await snapshots.refresh();
+      expect(await askByName(snapshots, older)).toBe('older');
+    }
+    now += 60_000;
+    await snapshots.refresh();
+    expect(await askByName(snapshots, older)).toBe('gone');
+    expect(await askByName(snapshots, newer)).toBe('newer');
+    snapshots.close();
+  },
+);
+
+test('a kept generation that is not open is opened for who names it', async () => {
+  const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
+  const [older] = ids as [string, string];
+  const proxy = await startProxy(dir);
+  const replies = await Promise.all(
+    Array.from({ length: 10 }, () =>
+      send(`${proxy.url}/api/v1/search`, { headers: { ...headers, 'x-snapshot': older } }),
+    ),
+  );
+  for (const reply of replies) {
+    expect(reply.status).toBe(200);
+    expect(reply.headers['x-snapshot']).toBe(older);
+    expect(reply.text).toContain('"description":"older"');
+  }
+  await proxy.stop();
+});
+
+test('of what the generator made the kept generations answer by their names, and 410 all before', async () => {
+  const dir = path.join(makeFolder(), 'snapshots');
+  const ids: string[] = [];
+  for (let run = 0; run < KEPT_GENERATIONS + 2; run++) {
+    await generate(await makeSqlite(markedCatalogue(GAMES, `run ${run}`)), dir);
+    ids.push(path.basename(readlinkSync(path.join(dir, CURRENT))));
+  }
+  writeKeys(dir, [key]);
+  const proxy = await startProxy(dir);
+  const ask = (id: string, method = 'GET') =>
+    send(`${proxy.url}/api/v1/search?per_page=1`, {
+      method,
+      headers: { ...headers, 'x-snapshot': id },
+    });
+  for (const [run, id] of ids.entries()) {
+    const reply = await ask(id);
+    if (run >= 2) {
+      expect([reply.status, reply.headers['x-snapshot']]).toEqual([200, id]);
+      expect(reply.text).toContain(`"description":"run ${run}"`);
+    } else {
+      expect([reply.status, reply.text]).toEqual([410, '{"error":"Snapshot gone"}']);
+      expect(reply.headers['cache-control']).toBe('no-store');
+      expect(reply.headers['x-snapshot']).toBeUndefined();
+      expect((await ask(id, 'HEAD')).status).toBe(410);
+    }
+  }
+  // No such generation ever was; none of these may lead out of the folder either.
+  for (const id of ['x', '../snapshots', `${ids.at(-1)}/../${ids.at(-1)}`, '__proto__', '%00']) {
+    expect([id, (await ask(id)).text]).toEqual([id, '{"error":"Snapshot gone"}']);
+  }
+  await proxy.stop();
+});
+
+test('started before the first generation it answers 503, then serves', async () => {
+  const dir = path.join(makeFolder(), 'snapshots');
+  const source = await makeGenerations(GAMES, ['only'], key);
+  const proxy = await startProxy(dir);
+  const ask = () => send(`${proxy.url}/api/v1/stats`, { headers });
+  const early = await ask();
+  expect(early.status).toBe(503);
+  expect(early.text).toBe('{"error":"No snapshot yet"}');
+  expect(early.headers['retry-after']).toMatch(/^[1-9]\d*$/);
+  expect((await send(`${proxy.adminUrl}/readyz`)).status).toBe(503);
+  renameSync(source.dir, dir);
+  await until(async () => (await ask()).status === 200);
+  expect((await send(`${proxy.adminUrl}/readyz`)).status).toBe(200);
+  await proxy.stop();
+});
+
+test('a damaged generation is refused, named by /readyz, and the old one stays', async () => {
+  const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
+  const [older, newer] = ids as [string, string];
+  pointTo(dir, older);
+  const proxy = await startProxy(dir);
+  rmSync(path.join(dir, GENERATIONS, newer, MANIFEST));
+  pointTo(dir, newer);
+  await until(async () => (await send(`${proxy.adminUrl}/readyz`)).json.refused !== null);
+  const ready = await send(`${proxy.adminUrl}/readyz`);
+  expect(ready.status).toBe(200);
+  expect(ready.json.refused.id).toBe(newer);
+  expect(ready.json.snapshot).toBe(older);
+  expect((await send(`${proxy.adminUrl}/metrics`)).text).toMatch(/^snapshot_refused 1$/m);
+  expect((await send(`${proxy.url}/api/v1/stats`, { headers })).headers['x-snapshot']).toBe(older);
+  await proxy.stop();
+});

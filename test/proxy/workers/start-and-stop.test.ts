@@ -1,0 +1,231 @@
+/**
+ * The proxy's beginning and end: 503 before the first generation, and an end that balancers see
+ * coming, that cuts no request under way, and that does not wait for ever.
+ */
+import { readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
+import type { Socket } from 'node:net';
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Pool } from 'undici';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { CURRENT, GENERATIONS } from '../../../format/layout.ts';
+import { makeRandom } from '../../catalogue/random.ts';
+import { seededCatalogue } from '../../catalogue/seeded.ts';
+import { makeSqlite } from '../../catalogue/snapshots.ts';
+import {
+  generate,
+  makeFolder,
+  type RunningProxy,
+  send,
+  startProxy,
+  testKey,
+  until,
+  writeKeys,
+} from '../../support/product.ts';
+import { rounds, sayFigure } from '../../support/rounds.ts';
+import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
+
+const PROMISE = 'Stopping';
+const STOPS = rounds(1, 40);
+const CLIENTS = 12;
+/** Requests still under way after this are cut. */
+const DEADLINE_MS = 10_000;
+/** For what comes before and after the deadline. */
+const MARGIN_MS = 4_000;
+
+const key = testKey(1);
+const headers = { 'x-api-key': key.key };
+let dir: string;
+let older: string;
+
+beforeAll(async () => {
+  dir = path.join(makeFolder(), 'snapshots');
+  for (const games of [2_000, 2_100]) {
+    await generate(await makeSqlite(seededCatalogue({ games, seed: 4, platforms: 6 })), dir);
+  }
+  writeKeys(dir, [key]);
+  older = readdirSync(path.join(dir, GENERATIONS)).sort()[0];
+});
+
+const isReady = async ({ adminUrl }: RunningProxy) =>
+  (await send(`${adminUrl}/readyz`)).status === 200;
+
+describe.each([1, 3])('SIGTERM with %i serving threads', (threads) => {
+  test('under load: not ready first, every request is answered, exit 0', {
+    timeout: rounds(60_000, 1_800_000),
+  }, async () => {
+    let requests = 0;
+    let longest = 0;
+    for (let stop = 0; stop < STOPS; stop++) {
+      const random = makeRandom(stop + threads * 1000);
+      const proxy = await startProxy(dir, { PROXY_THREADS: String(threads) });
+      const pool = new Pool(proxy.url, { connections: CLIENTS });
+      let isOut = false;
+      const client = async (number: number) => {
+        for (let i = number; !isOut; i++, requests++) {
+          const reply = await pool.request({
+            method: 'GET',
+            path: `/api/v1/search?per_page=${1 + (i % 100)}&page=${1 + (i % 20)}`,
+            headers: { ...headers, 'accept-encoding': i % 3 ? 'br' : 'identity' },
+          });
+          await reply.body.dump();
+          expect(reply.statusCode).toBe(200);
+        }
+      };
+      const clients = Promise.all(Array.from({ length: CLIENTS }, (_, number) => client(number)));
+      // A balancer takes the proxy out as soon as it is not ready, and its clients with it.
+      const balancer = (async () => {
+        while (await isReady(proxy)) await pause(20);
+        isOut = true;
+        const { json } = await send(`${proxy.adminUrl}/readyz`);
+        expect([json.ready, json.stopping]).toEqual([false, true]);
+      })();
+      await pause(200 + random.below(400));
+      // Those under way: one whose head is half sent, one that waits for an old generation.
+      const slow = await openSocket(proxy.port);
+      const answer = readToEnd(slow);
+      slow.write(`GET /api/v1/stats HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${key.key}\r\n`);
+      await pause(20);
+      const pinned = send(`${proxy.url}/api/v1/search?per_page=100`, {
+        headers: { ...headers, 'x-snapshot': older },
+      });
+      await pause(5);
+      const started = performance.now();
+      const ended = proxy.stop();
+      await balancer;
+      await clients;
+      await pause(random.below(1_500));
+      slow.write('\r\n');
+      expect(await answer).toMatch(/^HTTP\/1\.1 200 OK\r\n[\s\S]*Connection: close\r\n[\s\S]*\}$/i);
+      const { status, headers: fields } = await pinned;
+      expect([status, fields['x-snapshot']]).toEqual([200, older]);
+      await pool.close();
+      expect(await ended).toBe(0);
+      longest = Math.max(longest, performance.now() - started);
+      expect(longest).toBeLessThan(DEADLINE_MS);
+    }
+    expect(requests).toBeGreaterThan(STOPS * CLIENTS);
+    sayFigure(
+      PROMISE,
+      `${STOPS} times SIGTERM, ${threads} threads, ${requests} requests: 0 failed, exit 0 after at most ${(longest / 1000).toFixed(1)} s`,
+    );
+  });
+});
+
+test('SIGTERM while clients never finish: they are cut at the deadline, exit 0', {
+  timeout: 60_000,
+}, async () => {
+  const proxy = await startProxy(dir);
+  const answers: Promise<string>[] = [];
+  const page = `GET /api/v1/search?per_page=100 HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${key.key}\r\n\r\n`;
+  const sockets: Socket[] = [];
+  for (let i = 0; i < 10; i++) {
+    const socket = await openSocket(proxy.port);
+    sockets.push(socket);
+    // Half of them never end their head, half never read what they asked for.
+    if (i % 2) {
+      answers.push(readToEnd(socket));
+      socket.write('GET /api/v1/stats HTTP/1.1\r\nHost: x\r\nX-');
+    } else {
+      socket.on('error', () => {}).pause();
+      socket.write(page.repeat(300));
+    }
+  }
+  // So that a head that takes too long is not what ends them.
+  const dripping = setInterval(() => {
+    for (const [i, socket] of sockets.entries()) if (i % 2) socket.write('a');
+  }, 500);
+  await pause(500);
+  const started = performance.now();
+  const ended = proxy.stop();
+  await until(async () => !(await isReady(proxy)));
+  expect(await ended).toBe(0);
+  expect(performance.now() - started).toBeLessThan(DEADLINE_MS + MARGIN_MS);
+  clearInterval(dripping);
+  await Promise.all(answers);
+  for (const socket of sockets) socket.destroy();
+});
+
+test('a second signal changes nothing', async () => {
+  const proxy = await startProxy(dir);
+  const ended = proxy.stop();
+  proxy.child.kill('SIGINT');
+  proxy.child.kill('SIGTERM');
+  expect(await ended).toBe(0);
+});
+
+test('started before the first generation it answers 503, and from the first 200 on nothing else', async () => {
+  const target = path.join(makeFolder(), 'snapshots');
+  const proxy = await startProxy(target, { ADDRESS_RATE_LIMIT: '100000' });
+  const statuses: number[] = [];
+  let hasGeneration = false;
+  let hasKeys = false;
+  let isOver = false;
+  const client = async () => {
+    let lacksKeysAlone = false;
+    while (!isOver) {
+      const {
+        status,
+        text,
+        headers: fields,
+      } = await send(`${proxy.url}/api/v1/stats`, { headers });
+      if (status === 503) {
+        // Once only the keys are missing, it does not go back to having no snapshot.
+        if (text === '{"error":"No API keys yet"}') lacksKeysAlone = true;
+        else expect([text, lacksKeysAlone]).toEqual(['{"error":"No snapshot yet"}', false]);
+        expect(hasGeneration || !lacksKeysAlone).toBe(true);
+        expect(fields['retry-after']).toMatch(/^[1-9]\d*$/);
+      } else if (status === 200) expect(fields['x-snapshot']).toBeDefined();
+      // A generation without the keys is not yet enough to tell one key from another.
+      else expect([status, hasKeys]).toEqual([401, false]);
+      statuses.push(status);
+      await pause(10);
+    }
+  };
+  const clients = Promise.all([client(), client(), client()]);
+  await until(() => statuses.length > 10);
+  expect(new Set(statuses)).toEqual(new Set([503]));
+  const early = await send(`${proxy.adminUrl}/readyz`);
+  expect([early.status, early.json.ready, early.json.snapshot]).toEqual([503, false, null]);
+  expect((await send(`${proxy.adminUrl}/healthz`)).status).toBe(200);
+
+  const url = await makeSqlite(seededCatalogue({ games: 100, seed: 1 }));
+  hasGeneration = true;
+  await generate(url, target);
+  // The generator has written a list without this key, which may be read first.
+  await until(() => statuses.at(-1) === 401);
+  await until(() => isReady(proxy));
+  writeKeys(target, [key]);
+  await until(() => statuses.at(-1) === 200);
+  hasKeys = true;
+  const first = statuses.indexOf(200);
+  const more = statuses.length + 50;
+  await until(() => statuses.length > more);
+  isOver = true;
+  await clients;
+  expect(new Set(statuses.slice(first + 3))).toEqual(new Set([200]));
+  expect(await isReady(proxy)).toBe(true);
+  expect(await proxy.stop()).toBe(0);
+});
+
+test('whoever has only a link that points nowhere waits, and serves when it is whole', async () => {
+  const target = path.join(makeFolder(), 'snapshots');
+  await generate(await makeSqlite(seededCatalogue({ games: 100, seed: 1 })), target);
+  writeKeys(target, [key]);
+  const [id] = readdirSync(path.join(target, GENERATIONS)) as [string];
+  const [from, to] = [path.join(target, GENERATIONS, id), path.join(target, 'elsewhere')];
+  renameSync(from, to);
+  const proxy = await startProxy(target);
+  expect((await send(`${proxy.url}/api/v1/stats`, { headers })).status).toBe(503);
+  const { json } = await send(`${proxy.adminUrl}/readyz`);
+  expect([json.ready, json.refused.id]).toEqual([false, id]);
+  await proxy.stop();
+
+  renameSync(to, from);
+  rmSync(path.join(target, CURRENT));
+  const waiting = await startProxy(target);
+  expect((await send(`${waiting.url}/api/v1/stats`, { headers })).status).toBe(503);
+  symlinkSync(path.join(GENERATIONS, id), path.join(target, CURRENT));
+  await until(async () => (await send(`${waiting.url}/api/v1/stats`, { headers })).status === 200);
+  await waiting.stop();
+});

@@ -1,0 +1,101 @@
+/** Several serving threads on one port: one set of keys, limits and counts, and one end. */
+import { readFileSync } from 'node:fs';
+import { beforeAll, expect, test } from 'vitest';
+import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
+import {
+  type RunningProxy,
+  send,
+  startProxy,
+  testKey,
+  until,
+  writeKeys,
+} from '../../support/product.ts';
+
+const THREADS = 3;
+let snapshotsDir: string;
+
+beforeAll(async () => {
+  snapshotsDir = await makeSampleSnapshots();
+});
+
+const start = () => startProxy(snapshotsDir, { PROXY_THREADS: String(THREADS) });
+
+/** Each request on a connection of its own, so that every thread gets its share. */
+function ask(proxy: RunningProxy, key: string, times: number): Promise<number[]> {
+  const headers = { 'x-api-key': key, connection: 'close' };
+  return Promise.all(
+    Array.from({ length: times }, async () => {
+      const { status } = await send(`${proxy.url}/api/v1/games/snes/chrono-trigger`, { headers });
+      return status;
+    }),
+  );
+}
+
+test('all threads listen, and the metrics count what each has answered', async () => {
+  const key = testKey(1);
+  writeKeys(snapshotsDir, [key]);
+  const proxy = await start();
+  const port = proxy.port.toString(16).toUpperCase().padStart(4, '0');
+  const listening = readFileSync('/proc/net/tcp', 'utf8')
+    .split('\n')
+    .filter((line) => line.includes(`:${port} 00000000:0000 0A`));
+  expect(listening).toHaveLength(THREADS);
+  expect(new Set(await ask(proxy, key.key, 200))).toEqual(new Set([200]));
+  const { text } = await send(`${proxy.adminUrl}/metrics`, {});
+  expect(text).toContain('api_requests_total{route="game",status="200"} 200');
+  expect(text).toMatch(/^snapshot_swaps_total 1$/m);
+  await proxy.stop();
+});
+
+test('a raised limit keeps what was counted before, whichever thread counted it', async () => {
+  const key = testKey(1, { limit: 20 });
+  writeKeys(snapshotsDir, [key]);
+  const proxy = await start();
+  const before = await ask(proxy, key.key, 60);
+  expect(before.filter((status) => status === 200)).toHaveLength(20);
+  writeKeys(snapshotsDir, [{ ...key, limit: 100 }]);
+  // The quota that all threads speak of is the new one before anything more is asked of it.
+  await until(async () => {
+    const limits = await Promise.all(
+      Array.from({ length: 12 }, async () => {
+        const { headers } = await send(`${proxy.url}/api/v1/none`, {
+          headers: { 'x-api-key': key.key, connection: 'close' },
+        });
+        return headers['x-ratelimit-limit'];
+      }),
+    );
+    return limits.every((limit) => limit === '100');
+  });
+  await ask(proxy, key.key, 200);
+  const { text } = await send(`${proxy.adminUrl}/metrics`, {});
+  const admitted = [
+    ...text.matchAll(/^api_requests_total\{route="(?:game|none)",status="(200|404)"\} (\d+)$/gm),
+  ]
+    .map(([, , count]) => Number(count))
+    .reduce((sum, count) => sum + count, 0);
+  expect(admitted).toBe(100);
+  await proxy.stop();
+});
+
+test('SIGTERM ends all threads with 0, and no request under way is lost', async () => {
+  const key = testKey(1);
+  writeKeys(snapshotsDir, [key]);
+  const proxy = await start();
+  const statuses: number[] = [];
+  let isOver = false;
+  const clients = Array.from({ length: 8 }, async () => {
+    while (!isOver) {
+      try {
+        statuses.push(...(await ask(proxy, key.key, 1)));
+      } catch {
+        // Refused connections: nobody listens any more.
+        isOver = true;
+      }
+    }
+  });
+  await until(() => statuses.length > 100);
+  const ended = proxy.stop();
+  await Promise.all(clients);
+  expect(await ended).toBe(0);
+  expect(new Set(statuses)).toEqual(new Set([200]));
+});

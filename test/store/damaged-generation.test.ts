@@ -1,0 +1,201 @@
+/**
+ * A damaged generation is never served: truncated, flipped in a bit, missing, of a future version,
+ * whichever file it is. The old one stays, and readiness, metrics and log say so.
+ */
+import { execFileSync } from 'node:child_process';
+import {
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { CURRENT, FORMAT_VERSION, GENERATIONS, MANIFEST } from '../../format/layout.ts';
+import { openSnapshots } from '../../proxy/snapshot/snapshots.ts';
+import { makeRandom, type Random } from '../catalogue/random.ts';
+import { seededCatalogue } from '../catalogue/seeded.ts';
+import { makeSqlite } from '../catalogue/snapshots.ts';
+import {
+  generate,
+  makeFolder,
+  send,
+  startProxy,
+  testKey,
+  until,
+  writeKeys,
+} from '../support/product.ts';
+import { rounds, sayFigure } from '../support/rounds.ts';
+
+const PROMISE = 'A damaged generation is never served';
+const DAMAGES = rounds(40, 1_000);
+const key = testKey(1);
+const headers = { 'x-api-key': key.key };
+
+let dir: string;
+let older: string;
+let newer: string;
+/** The newer generation as it should be. */
+let whole: string;
+
+beforeAll(async () => {
+  dir = path.join(makeFolder(), 'snapshots');
+  for (const games of [200, 210]) {
+    await generate(await makeSqlite(seededCatalogue({ games, seed: 9, platforms: 5 })), dir);
+  }
+  writeKeys(dir, [key]);
+  [older, newer] = readdirSync(path.join(dir, GENERATIONS)).sort() as [string, string];
+  whole = path.join(makeFolder(), 'whole');
+  cpSync(folderOf(newer), whole, { recursive: true });
+});
+
+function folderOf(id: string): string {
+  return path.join(dir, GENERATIONS, id);
+}
+
+/** Puts the newer generation there as it should be; its files are shared with no other one. */
+function restore(): void {
+  rmSync(folderOf(newer), { recursive: true, force: true });
+  cpSync(whole, folderOf(newer), { recursive: true });
+}
+
+function pointTo(id: string): void {
+  const next = path.join(dir, 'next');
+  symlinkSync(path.join(GENERATIONS, id), next);
+  renameSync(next, path.join(dir, CURRENT));
+}
+
+type Damage = (file: string, random: Random) => void;
+
+const edit = (change: (bytes: Buffer, random: Random) => Buffer): Damage => {
+  return (file, random) => writeFileSync(file, change(readFileSync(file), random));
+};
+
+const DAMAGE: Readonly<Record<string, Damage>> = {
+  truncated: edit((bytes, random) => bytes.subarray(0, random.below(bytes.length))),
+  emptied: edit(() => Buffer.alloc(0)),
+  'flipped in a bit': edit((bytes, random) => {
+    const at = random.below(bytes.length);
+    bytes[at] = bytes[at] ^ (1 << random.below(8));
+    return bytes;
+  }),
+  'overwritten with zeros': edit((bytes, random) => bytes.fill(0, random.below(bytes.length))),
+  extended: edit((bytes) => Buffer.concat([bytes, Buffer.from('}')])),
+  missing: (file) => rmSync(file),
+  'a folder': (file) => {
+    rmSync(file);
+    mkdirSync(file);
+  },
+  // To open one waits until somebody writes to it.
+  'a pipe': (file) => {
+    rmSync(file);
+    execFileSync('mkfifo', [file]);
+  },
+};
+
+test(`${DAMAGES} damages anywhere in a generation are all refused, and the old one stays`, {
+  timeout: rounds(120_000, 1_800_000),
+}, async () => {
+  const files = readdirSync(whole, { recursive: true, encoding: 'utf8' })
+    .filter((name) => statSync(path.join(whole, name)).isFile())
+    // Nothing can be wrong with a bit of an empty file; an empty list is not one.
+    .filter((name) => statSync(path.join(whole, name)).size > 0);
+  const manifest = JSON.parse(readFileSync(path.join(whole, MANIFEST), 'utf8'));
+  const refused: string[] = [];
+  const events = { swapped: () => {}, refused: (id: string) => refused.push(id) };
+  const open = () => openSnapshots(dir, 160 * 2 ** 20, events, () => 0);
+  let snapshots = open();
+  let harmless = 0;
+  for (let seed = 0; seed < DAMAGES; seed++) {
+    const random = makeRandom(seed);
+    // A third in the manifest, which is the root of all the other checks.
+    const file = random.happens(0.3) ? MANIFEST : random.pick(files);
+    const kind = random.pick(Object.keys(DAMAGE));
+    restore();
+    const place = path.join(folderOf(newer), file);
+    DAMAGE[kind]?.(place, random);
+    pointTo(older);
+    await snapshots.refresh();
+    expect(snapshots.refusal()).toBeUndefined();
+    pointTo(newer);
+    await snapshots.refresh();
+    const what = `${file} ${kind} (seed ${seed})`;
+    if (snapshots.current()?.id === newer) {
+      // White space, or one character less after the last: the manifest says what it said.
+      expect(file, what).toBe(MANIFEST);
+      expect(JSON.parse(readFileSync(place, 'utf8')), what).toEqual(manifest);
+      harmless++;
+      // Else it would stay open, and not be read again.
+      snapshots.close();
+      snapshots = open();
+    } else {
+      expect(snapshots.current()?.id, what).toBe(older);
+      expect(refused.splice(0), what).toEqual([newer]);
+      expect(snapshots.refusal()?.id, what).toBe(newer);
+      expect(snapshots.refusal()?.error.message, what).not.toBe('');
+    }
+  }
+  snapshots.close();
+  expect(harmless).toBeLessThan(DAMAGES / 20);
+  sayFigure(
+    PROMISE,
+    `${DAMAGES} damages, ${DAMAGES - harmless} refused, ${harmless} in white space`,
+  );
+});
+
+const futureVersion: Damage = (file) => {
+  const manifest = JSON.parse(readFileSync(file, 'utf8'));
+  writeFileSync(file, JSON.stringify({ ...manifest, format_version: FORMAT_VERSION + 1 }));
+};
+
+test.each<[string, string, Damage, RegExp]>([
+  ['a truncated pack', 'games', DAMAGE.truncated as Damage, /damaged/],
+  ['a flipped bit in an index', 'index/search.bin', DAMAGE['flipped in a bit'], /SHA-256/],
+  ['a missing index', 'index/covers.bin', DAMAGE.missing as Damage, /ENOENT/],
+  ['a future version', MANIFEST, futureVersion, /format version 2; this program reads version 1/],
+  [
+    'a manifest of more than 64 MiB',
+    MANIFEST,
+    (file) => truncateSync(file, 64 * 1024 * 1024 + 1),
+    /^manifest\.json is larger than 67108864 bytes\.$/,
+  ],
+])('the proxy refuses %s and says so', async (_, name, damage, message) => {
+  restore();
+  pointTo(older);
+  const proxy = await startProxy(dir);
+  const state = async () => ({
+    ready: await send(`${proxy.adminUrl}/readyz`),
+    metrics: (await send(`${proxy.adminUrl}/metrics`)).text,
+    served: (await send(`${proxy.url}/api/v1/stats`, { headers })).headers['x-snapshot'],
+  });
+  expect((await state()).metrics).toMatch(/^snapshot_refused 0$/m);
+  const file =
+    name === 'games' ? `games/${readdirSync(path.join(folderOf(newer), 'games'))[0]}` : name;
+  damage(path.join(folderOf(newer), file), makeRandom(1));
+  pointTo(newer);
+  await until(async () => (await state()).ready.json.refused !== null);
+  const { ready, metrics, served } = await state();
+  expect(served).toBe(older);
+  expect([ready.status, ready.json.snapshot]).toEqual([200, older]);
+  expect(ready.json.refused).toEqual({ id: newer, error: expect.stringMatching(message) });
+  expect(metrics).toMatch(/^snapshot_refused 1$/m);
+  expect(metrics).toContain(`snapshot_info{id="${older}"} 1`);
+  // Who asks for it by name does not get it either, and each look costs no reading of it again.
+  for (let asked = 0; asked < 20; asked++) {
+    const pinned = { ...headers, 'x-snapshot': newer };
+    const reply = await send(`${proxy.url}/api/v1/stats`, { headers: pinned });
+    expect([reply.status, reply.text]).toEqual([410, '{"error":"Snapshot gone"}']);
+  }
+  expect(proxy.log().split('refused a generation').length - 1).toBe(1);
+  // It goes on as soon as what is published is whole.
+  pointTo(older);
+  await until(async () => (await state()).ready.json.refused === null);
+  expect((await state()).metrics).toMatch(/^snapshot_refused 0$/m);
+  await proxy.stop();
+});

@@ -1,0 +1,77 @@
+/** Files and folders that hold mails, accounts and keys: for the user of the program alone, whatever its umask. */
+import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../database/open.ts';
+import { createTables } from '../../database/schema.ts';
+import { makeMailer } from '../../keys/mail/mailer.ts';
+import { makeFolder } from '../support/product.ts';
+
+const MAIL = {
+  id: '1.2',
+  to: 'a@covers.example',
+  subject: 'News',
+  text: 'Text.\n',
+  date: new Date(),
+};
+const umask = process.umask();
+afterEach(() => {
+  process.umask(umask);
+});
+
+const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
+/** The modes of all that is in a folder, by name. */
+const modesIn = (folder: string) =>
+  Object.fromEntries(
+    readdirSync(folder).map((name) => [name, modeOf(path.join(folder, name))] as const),
+  );
+const mailerIn = (folder: string) => makeMailer({ smtpUrl: '', folder, from: 'a@covers.example' });
+
+describe.each(['000', '022', '077'])('with the umask %s', (digits) => {
+  const mask = Number.parseInt(digits, 8);
+
+  test('a SQLite database, its files beside it and the folders made for it', async () => {
+    process.umask(mask);
+    const folder = path.join(makeFolder(), 'new');
+    const url = `sqlite:${path.join(folder, 'newer', 'catalogue.db')}`;
+    const database = await openDatabase(url, { create: true });
+    await createTables(database);
+    expect([modeOf(folder), modesIn(folder)]).toEqual(['700', { newer: '700' }]);
+    expect(modesIn(path.join(folder, 'newer'))).toEqual({
+      'catalogue.db': '600',
+      'catalogue.db-shm': '600',
+      'catalogue.db-wal': '600',
+    });
+    await database.close();
+  });
+
+  test('mails, and the folders made for them', async () => {
+    process.umask(mask);
+    const folder = path.join(makeFolder(), 'new');
+    await mailerIn(path.join(folder, 'mail')).send(MAIL);
+    expect([modeOf(folder), modesIn(folder)]).toEqual(['700', { mail: '700' }]);
+    expect(modesIn(path.join(folder, 'mail'))).toEqual({ '1.2.eml': '600' });
+  });
+
+  test('folders and databases that are there already stay as they are', async () => {
+    process.umask(mask);
+    const folder = makeFolder();
+    chmodSync(folder, 0o750);
+    const file = path.join(folder, 'catalogue.db');
+    writeFileSync(file, '');
+    chmodSync(file, 0o660);
+    const database = await openDatabase(`sqlite:${file}`, { create: true });
+    await createTables(database);
+    await database.close();
+    await mailerIn(folder).send(MAIL);
+    expect(modeOf(folder)).toBe('750');
+    expect(modesIn(folder)).toEqual({ 'catalogue.db': '660', '1.2.eml': '600' });
+  });
+});
+
+test('a mail that could not be written leaves no part of it', async () => {
+  const folder = makeFolder();
+  mkdirSync(path.join(folder, '1.2.eml'));
+  await expect(mailerIn(folder).send(MAIL)).rejects.toThrow('EISDIR');
+  expect(readdirSync(folder)).toEqual(['1.2.eml']);
+});

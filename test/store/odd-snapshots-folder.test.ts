@@ -1,0 +1,145 @@
+/**
+ * A snapshots folder that something else has put its hand into: a `keys.json` of any size, a
+ * `current` that names no generation. The proxy says so once and goes on with what it has.
+ */
+import {
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { LARGEST_KEYS_FILE } from '../../format/keys-file.ts';
+import { CURRENT, GENERATIONS, KEYS_FILE } from '../../format/layout.ts';
+import { currentId } from '../../store/generations/generations.ts';
+import { sampleCatalogue } from '../catalogue/sample.ts';
+import { makeSampleSnapshots, makeSqlite } from '../catalogue/snapshots.ts';
+import {
+  finish,
+  type RunningProxy,
+  send,
+  startProxy,
+  type TestKey,
+  testKey,
+  until,
+  writeKeys,
+} from '../support/product.ts';
+import { expectOneClearLine, startGenerator } from '../support/wholeness.ts';
+
+const key = testKey(1);
+const another = testKey(2);
+let dir: string;
+
+beforeEach(async () => {
+  dir = await makeSampleSnapshots();
+  writeKeys(dir, [key]);
+});
+
+const statusFor = async (proxy: RunningProxy, { key: secret }: TestKey) =>
+  (await send(`${proxy.url}/api/v1/stats`, { headers: { 'x-api-key': secret } })).status;
+const readiness = async (proxy: RunningProxy) => (await send(`${proxy.adminUrl}/readyz`)).json;
+const times = (proxy: RunningProxy, text: string) => proxy.log().split(text).length - 1;
+/** So long that a proxy has looked at least twice. */
+const aWhile = () => new Promise((resolve) => setTimeout(resolve, 2_500));
+
+describe('a keys.json', () => {
+  const keysFile = () => path.join(dir, KEYS_FILE);
+  const TOO_LARGE = `keys.json is larger than ${LARGEST_KEYS_FILE} bytes.`;
+
+  test('that is too large is not read: the keys stay as they were, and the log says so once', async () => {
+    const proxy = await startProxy(dir);
+    writeKeys(dir, [another]);
+    truncateSync(keysFile(), LARGEST_KEYS_FILE + 1);
+    await until(() => proxy.log().includes(TOO_LARGE));
+    await aWhile();
+    expect(times(proxy, 'cannot read the keys')).toBe(1);
+    expect(await statusFor(proxy, key)).toBe(200);
+    expect(await statusFor(proxy, another)).toBe(401);
+    writeKeys(dir, [another]);
+    await until(async () => (await statusFor(proxy, another)) === 200);
+    expect(await statusFor(proxy, key)).toBe(401);
+    await proxy.stop();
+  });
+
+  test('that is too large at the start leaves the proxy without keys, and unready', async () => {
+    truncateSync(keysFile(), LARGEST_KEYS_FILE + 1);
+    const proxy = await startProxy(dir);
+    expect(proxy.log()).toContain(TOO_LARGE);
+    expect(await statusFor(proxy, key)).toBe(503);
+    expect(await readiness(proxy)).toMatchObject({ ready: false, keys: null });
+    await proxy.stop();
+  });
+
+  test('of the largest size is read', async () => {
+    writeFileSync(keysFile(), readFileSync(keysFile(), 'utf8').padEnd(LARGEST_KEYS_FILE));
+    const proxy = await startProxy(dir);
+    expect(await statusFor(proxy, key)).toBe(200);
+    await proxy.stop();
+  });
+});
+
+/** Each puts something in the place of `current`. */
+const ODD: readonly ((file: string) => void)[] = [
+  ...['elsewhere', `${GENERATIONS}/latest`, `${GENERATIONS}/1-0123456789ab`, '..', '/etc'].map(
+    (target) => (file: string) => symlinkSync(target, file),
+  ),
+  (file) => writeFileSync(file, `${GENERATIONS}/000001-0123456789ab`),
+  (file) => mkdirSync(file),
+];
+/** The error of a link that names no generation, also inside a line of log, and of other files. */
+const FAULT = /current\\?" points to \S+, which is no generation|EINVAL.*current/;
+
+describe('a current that names no generation', () => {
+  const link = () => path.join(dir, CURRENT);
+
+  test('is logged once, and the proxy keeps serving until it names one', async () => {
+    const before = readlinkSync(link());
+    const proxy = await startProxy(dir);
+    for (const [number, put] of ODD.entries()) {
+      rmSync(link());
+      put(link());
+      await until(() => times(proxy, 'cannot follow the snapshot') === number + 1);
+      expect(proxy.log().trimEnd().split('\n').at(-1)).toMatch(FAULT);
+      if (number === 0) await aWhile();
+      expect(times(proxy, 'cannot follow the snapshot')).toBe(number + 1);
+      expect(await statusFor(proxy, key)).toBe(200);
+      const state = { ready: true, snapshot: path.basename(before), refused: null };
+      expect(await readiness(proxy)).toMatchObject(state);
+      // It is followed again: a generation that is not there is refused by its name.
+      rmSync(link(), { recursive: true });
+      symlinkSync(`${GENERATIONS}/000009-0123456789ab`, link());
+      await until(async () => (await readiness(proxy)).refused !== null);
+      rmSync(link());
+      symlinkSync(before, link());
+      await until(async () => (await readiness(proxy)).refused === null);
+    }
+    await proxy.stop();
+  });
+
+  test('is reported by the generator, which changes nothing', async () => {
+    const url = await makeSqlite(sampleCatalogue());
+    const before = readdirSync(path.join(dir, GENERATIONS));
+    for (const put of ODD) {
+      rmSync(link(), { recursive: true });
+      put(link());
+      expect(() => currentId(dir)).toThrow(FAULT);
+    }
+    expect(expectOneClearLine(await finish(startGenerator(url, dir)))).toMatch(FAULT);
+    expect(readdirSync(path.join(dir, GENERATIONS))).toEqual(before);
+  });
+
+  test('leaves a proxy that starts without data, and unready', async () => {
+    rmSync(path.join(dir, CURRENT));
+    symlinkSync('elsewhere', path.join(dir, CURRENT));
+    const proxy = await startProxy(dir);
+    expect(proxy.log()).toContain('points to elsewhere');
+    expect(await statusFor(proxy, key)).toBe(503);
+    expect(await readiness(proxy)).toMatchObject({ ready: false, snapshot: null });
+    await proxy.stop();
+  });
+});

@@ -1,0 +1,345 @@
+/**
+ * Publishing holds whatever happens to it: two at once, a holder that was killed, a signal, a full
+ * disk, a database that dies or falls silent. Always `current` is a generation that verifies.
+ */
+import { spawn } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../database/open.ts';
+import {
+  currentId,
+  generationDir,
+  idsOnDisk,
+  KEPT_GENERATIONS,
+  prune,
+  rollbackTo,
+} from '../../store/generations/generations.ts';
+import { verifyGeneration } from '../../store/generations/verify.ts';
+import { LockedError, withLock } from '../../store/lock.ts';
+import { loadCatalogue } from '../catalogue/load.ts';
+import { sampleCatalogue } from '../catalogue/sample.ts';
+import { seededCatalogue } from '../catalogue/seeded.ts';
+import { makeSqlite } from '../catalogue/snapshots.ts';
+import { end, finish, generate, ROOT } from '../support/product.ts';
+import { type MariaDb, startMariaDb } from '../support/servers/mariadb.ts';
+import {
+  expectCurrentVerifies,
+  expectNoDebris,
+  makeChanging,
+  newSnapshots,
+  SETTINGS,
+  startGenerator as start,
+  statusOf,
+} from '../support/wholeness.ts';
+
+test('a run that cannot hand the keys over says so, and that its generation is current', async () => {
+  const dir = newSnapshots();
+  const { url, change } = await makeChanging();
+  await generate(url, dir);
+  await change();
+  const before = currentId(dir);
+  rmSync(path.join(dir, 'keys.json'), { force: true });
+  mkdirSync(path.join(dir, 'keys.json'));
+  const started = Math.floor(Date.now() / 1000) * 1000;
+  const { code, stderr } = await finish(start(url, dir));
+  expect(code).toBe(1);
+  const id = currentId(dir);
+  expect(id).not.toBe(before);
+  expect(stderr).toContain(`export the keys (${id} is current): `);
+  const status = statusOf(dir);
+  expect(status).toMatchObject({ outcome: 'failed', error: expect.stringContaining(`${id}`) });
+  expect(Date.parse(status.current_as_of ?? '')).toBeGreaterThanOrEqual(started);
+});
+
+describe('one at a time', () => {
+  test('of two generators at once one publishes and the other exits 4', async () => {
+    const url = await makeSqlite(seededCatalogue({ games: 20_000, seed: 3 }));
+    const dir = newSnapshots();
+    const both = [start(url, dir), start(url, dir)];
+    const ended = await Promise.all(both.map(finish));
+    expect(ended.map(({ code }) => code).toSorted()).toEqual([0, 4]);
+    const loser = ended.findIndex(({ code }) => code === 4);
+    expect(ended[loser]?.stderr).toContain(String(both[1 - loser]?.pid));
+    expect(ended[loser]?.stdout).toBe('');
+    expect(idsOnDisk(dir)).toHaveLength(1);
+    expect(statusOf(dir).outcome).toBe('published');
+    await expectCurrentVerifies(dir);
+  });
+
+  test('a rollback and a prune wait for nobody either', async () => {
+    const dir = newSnapshots();
+    const database = await makeChanging();
+    await generate(database.url, dir);
+    const id = currentId(dir) as string;
+    await withLock(dir, async () => {
+      await expect(rollbackTo(dir, id)).rejects.toThrow(LockedError);
+      await expect(prune(dir, 1)).rejects.toThrow(String(process.pid));
+      expect((await finish(start(database.url, dir))).code).toBe(4);
+    });
+    expect((await finish(start(database.url, dir))).code).toBe(0);
+  });
+
+  test('a lock that cannot be opened is named', async () => {
+    const dir = newSnapshots();
+    const database = await makeChanging();
+    mkdirSync(path.join(dir, 'lock'), { recursive: true });
+    const { code, stderr } = await finish(start(database.url, dir));
+    expect([code, stderr]).toEqual([1, expect.stringContaining(`lock ${dir}/lock: `)]);
+  });
+
+  test('the lock goes with a holder that was killed', async () => {
+    const url = await makeSqlite(seededCatalogue({ games: 20_000, seed: 3 }));
+    const dir = newSnapshots();
+    const holder = start(url, dir);
+    const ended = finish(holder);
+    await new Promise((resolve) => holder.stderr?.once('data', resolve));
+    await end(holder, 'SIGKILL');
+    await ended;
+    expect((await finish(start(url, dir))).code).toBe(0);
+    expectNoDebris(dir);
+  });
+});
+
+describe('a run that cannot finish', () => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('%s: nothing is left behind', async (signal) => {
+    const url = await makeSqlite(seededCatalogue({ games: 20_000, seed: 3 }));
+    const dir = newSnapshots();
+    const child = start(url, dir);
+    const ended = finish(child);
+    await new Promise((resolve) => child.stderr?.once('data', resolve));
+    child.kill(signal);
+    const { code, stdout } = await ended;
+    expect(code).toBe(signal === 'SIGTERM' ? 143 : 130);
+    expect(stdout).toBe('');
+    expect(currentId(dir)).toBe(undefined);
+    expectNoDebris(dir);
+  });
+
+  // No file may grow beyond so many KiB: the write fails as it does on a full disk. In the order of
+  // a run: while rows are put aside, while a pack is written.
+  test.each([64, 1024])(
+    'a disk that takes no more than %i KiB a file: one clear line, exit 1, the old generation untouched',
+    async (limit) => {
+      const dir = newSnapshots();
+      await generate(await makeSqlite(sampleCatalogue()), dir);
+      const before = currentId(dir);
+      const child = spawn(
+        'bash',
+        [
+          '-c',
+          `ulimit -f ${limit}; exec "$0" "$@"`,
+          process.execPath,
+          path.join(ROOT, 'generator/cli/main.ts'),
+        ],
+        {
+          env: {
+            ...process.env,
+            ...SETTINGS,
+            DATABASE_URL: await makeSqlite(
+              seededCatalogue({ games: 6_000, seed: 4, platforms: 1 }),
+            ),
+            SNAPSHOTS_DIR: dir,
+          },
+          stdio: ['ignore', 'pipe', 'pipe'],
+        },
+      );
+      const { code, stdout, stderr } = await finish(child);
+      expect([code, stdout]).toEqual([1, '']);
+      const lastLine = stderr.trimEnd().split('\n').at(-1);
+      expect(lastLine).toMatch(/EFBIG/);
+      expect(lastLine, 'names the step and the file').toMatch(
+        /write \S*(?:game-heads|cover-files|\.json|\.bin)/,
+      );
+      expect(currentId(dir)).toBe(before);
+      expectNoDebris(dir);
+      await expectCurrentVerifies(dir);
+      expect(statusOf(dir)).toMatchObject({ outcome: 'failed', current_as_of: expect.any(String) });
+    },
+  );
+});
+
+describe('a database server of its own', () => {
+  let server: MariaDb;
+  let url: string;
+  let dir: string;
+  let before: string;
+
+  beforeAll(async () => {
+    server = await startMariaDb();
+    url = await server.createDatabase('catalogue');
+    const database = await openDatabase(url);
+    await loadCatalogue(database, seededCatalogue({ games: 30_000, seed: 5 }));
+    dir = newSnapshots();
+    await generate(url, dir);
+    before = currentId(dir) as string;
+    await database.run("UPDATE games SET description = 'Changed' WHERE id > 0");
+    await database.close();
+  });
+  afterAll(async () => {
+    await server.stop();
+  });
+
+  /** Starts a run and waits until rows of a table have begun to come. */
+  async function startUntil(line: string, databaseUrl = url) {
+    const child = start(databaseUrl, dir);
+    const ended = finish(child);
+    await new Promise<void>((resolve) => {
+      child.once('exit', resolve);
+      child.stderr?.on('data', (text) => String(text).includes(line) && resolve());
+    });
+    return { child, ended };
+  }
+
+  async function expectFailed(ended: ReturnType<typeof finish>): Promise<string> {
+    const { code, stdout, stderr } = await ended;
+    expect([code, stdout]).toEqual([1, '']);
+    expect(currentId(dir)).toBe(before);
+    expectNoDebris(dir);
+    await expectCurrentVerifies(dir);
+    expect(statusOf(dir).outcome).toBe('failed');
+    return stderr.trimEnd().split('\n').at(-1) ?? '';
+  }
+
+  test('that dies in mid-stream: exit 1, one clear line, the old generation untouched', async () => {
+    const { ended } = await startUntil('reading platforms');
+    await server.kill();
+    expect(await expectFailed(ended)).toMatch(/127\.0\.0\.1/);
+    await server.restart();
+  });
+
+  test('that is down: exit 1, one clear line', async () => {
+    await server.kill();
+    expect(await expectFailed(finish(start(url, dir)))).toMatch(/No database server listens/);
+    await server.restart();
+  });
+
+  test('that falls silent in mid-stream does not hang the run', async () => {
+    const { ended } = await startUntil('reading platforms', `${url}?timeout=2`);
+    server.freeze();
+    try {
+      expect(await expectFailed(ended)).toMatch(/nothing for 2 s/);
+    } finally {
+      server.thaw();
+    }
+  });
+
+  test('whose query is killed: fewer rows than there are fail the run', async () => {
+    const { ended } = await startUntil('reading platforms');
+    const other = await openDatabase(url);
+    let killed = 0;
+    for (let tries = 0; tries < 500 && killed === 0; tries++) {
+      const queries = await other.rows(
+        "SELECT id FROM information_schema.processlist WHERE info LIKE 'SELECT id,%' AND id <> CONNECTION_ID()",
+      );
+      for (const [id] of queries) {
+        await other.run(`KILL QUERY ${id}`);
+        killed++;
+      }
+    }
+    await other.close();
+    expect(killed).toBeGreaterThan(0);
+    await expectFailed(ended);
+  });
+
+  test('and that is back: the next run publishes', async () => {
+    await generate(url, dir);
+    expect(currentId(dir)).not.toBe(before);
+    expectNoDebris(dir);
+  });
+});
+
+describe('kept generations', () => {
+  test('share the files that did not change, and only those', async () => {
+    const dir = newSnapshots();
+    const database = await makeChanging();
+    await generate(database.url, dir);
+    const first = currentId(dir) as string;
+    await database.change();
+    await generate(database.url, dir);
+    const second = currentId(dir) as string;
+    const inode = (id: string, name: string) =>
+      statSync(path.join(generationDir(dir, id), name)).ino;
+    const names = readdirSync(generationDir(dir, first), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) =>
+        path.relative(generationDir(dir, first), path.join(entry.parentPath, entry.name)),
+      );
+    const content = (id: string, name: string) =>
+      readFileSync(path.join(generationDir(dir, id), name), 'latin1');
+    const shared = names.filter((name) => inode(first, name) === inode(second, name));
+    const same = names.filter((name) => content(first, name) === content(second, name));
+    expect(shared.toSorted()).toEqual(same.toSorted());
+    expect(shared.length).toBeGreaterThan(names.length / 2);
+    expect(shared).not.toContain('manifest.json');
+  });
+
+  test('are the last five, and the current one however old', async () => {
+    const dir = newSnapshots();
+    const database = await makeChanging();
+    const ids: string[] = [];
+    for (let run = 0; run < KEPT_GENERATIONS + 2; run++) {
+      await database.change();
+      await generate(database.url, dir);
+      ids.push(currentId(dir) as string);
+    }
+    expect(idsOnDisk(dir)).toEqual(ids.slice(-KEPT_GENERATIONS));
+    const oldest = ids.at(-KEPT_GENERATIONS) as string;
+    await rollbackTo(dir, oldest);
+    expect(currentId(dir)).toBe(oldest);
+    expect(await prune(dir, 2)).toEqual(ids.slice(-KEPT_GENERATIONS + 1, -2));
+    expect(idsOnDisk(dir)).toEqual([oldest, ...ids.slice(-2)]);
+    await database.change();
+    await generate(database.url, dir);
+    const next = currentId(dir) as string;
+    expect(Number(next.split('-')[0])).toBe(KEPT_GENERATIONS + 3);
+    expectNoDebris(dir);
+  });
+
+  test('that are damaged are not rolled back to', async () => {
+    const dir = newSnapshots();
+    const database = await makeChanging();
+    await generate(database.url, dir);
+    const first = currentId(dir) as string;
+    await database.change();
+    await generate(database.url, dir);
+    const second = currentId(dir);
+    writeFileSync(path.join(generationDir(dir, first), 'extra.json'), '{}');
+    await expect(rollbackTo(dir, first)).rejects.toThrow('extra.json');
+    await expect(rollbackTo(dir, '../../etc')).rejects.toThrow('There is no generation');
+    await expect(rollbackTo(dir, '000099-000000000000')).rejects.toThrow('There are:');
+    expect(currentId(dir)).toBe(second);
+  });
+});
+
+describe('verification finds', () => {
+  /** Damages a copy of a good generation; one byte is enough. */
+  const damages: [string, (file: (name: string) => string) => void][] = [
+    ['games/snes.json', (file) => flip(file('games/snes.json'), 500)],
+    ['covers/snes.json', (file) => flip(file('covers/snes.json'), 500)],
+    ['platforms.json', (file) => flip(file('platforms.json'), 20)],
+    ['index/games.bin', (file) => flip(file('index/games.bin'), 2_000)],
+    ['index/covers.bin', (file) => flip(file('index/covers.bin'), 2_000)],
+    ['index/search.bin', (file) => flip(file('index/search.bin'), 4_000)],
+    ['search.json', (file) => flip(file('search.json'), 100)],
+    ['stats.json', (file) => writeFileSync(file('stats.json'), '{}')],
+    ['report.json', (file) => writeFileSync(file('report.json'), '')],
+    ['manifest.json', (file) => flip(file('manifest.json'), 30)],
+    ['games/extra.json', (file) => writeFileSync(file('games/extra.json'), '[]\n')],
+  ];
+
+  test.each(damages)('a damaged or foreign %s', async (name, damage) => {
+    const dir = newSnapshots();
+    await generate(await makeSqlite(sampleCatalogue()), dir);
+    const generation = generationDir(dir, currentId(dir) as string);
+    await verifyGeneration(generation);
+    damage((file) => path.join(generation, file));
+    await expect(verifyGeneration(generation)).rejects.toThrow(name);
+  });
+});
+
+function flip(file: string, at: number): void {
+  const bytes = readFileSync(file);
+  bytes[at] = bytes[at] ^ 1;
+  writeFileSync(file, bytes);
+}

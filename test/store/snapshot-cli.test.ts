@@ -1,0 +1,183 @@
+/** `cover-catalogue snapshot`: each verb as an operator runs it, on generations that differ in known ways. */
+import { readdirSync, readlinkSync, rmSync, truncateSync } from 'node:fs';
+import path from 'node:path';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../database/open.ts';
+import { COVER_INDEX, CURRENT, GENERATIONS } from '../../format/layout.ts';
+import { sampleCatalogue } from '../catalogue/sample.ts';
+import { makeSqlite } from '../catalogue/snapshots.ts';
+import {
+  generate,
+  makeFolder,
+  runProgram,
+  send,
+  startProxy,
+  testKey,
+  writeKeys,
+} from '../support/product.ts';
+
+let dir: string;
+let first: string;
+let second: string;
+
+const snapshot = (...args: string[]) =>
+  runProgram('commands/snapshot.ts', args, { SNAPSHOTS_DIR: dir });
+const current = () => path.basename(readlinkSync(path.join(dir, CURRENT)));
+
+async function makeTwo(): Promise<void> {
+  dir = path.join(makeFolder(), 'snapshots');
+  const url = await makeSqlite(sampleCatalogue());
+  await generate(url, dir);
+  const database = await openDatabase(url);
+  const [[chrono, platform] = []] = await database.rows(
+    "SELECT g.id, g.platform_id FROM games g JOIN platforms p ON p.id = g.platform_id WHERE g.slug = 'chrono-trigger' AND p.slug = 'snes'",
+  );
+  await database.run("UPDATE games SET developer = 'Someone else' WHERE id = ?", [chrono ?? null]);
+  await database.run('INSERT INTO games (id, platform_id, slug, title) VALUES (900001, ?, ?, ?)', [
+    platform ?? null,
+    'a-new-game',
+    'A New Game',
+  ]);
+  await database.run(
+    "INSERT INTO covers (id, game_id, region, type, status) VALUES (900002, 900001, 'Europe', 'front', 'approved')",
+  );
+  await database.run("UPDATE covers SET status = 'rejected' WHERE game_id = ?", [chrono ?? null]);
+  await database.close();
+  await generate(url, dir);
+  [first, second] = readdirSync(path.join(dir, GENERATIONS)).sort() as [string, string];
+}
+
+beforeAll(makeTwo);
+
+describe('reading', () => {
+  test('list names every generation, its counts and the current one', async () => {
+    const { code, stdout } = await snapshot('list');
+    expect(code).toBe(0);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines).toHaveLength(2);
+    expect(lines[0]).toMatch(new RegExp(`^ {2}${first} {2}\\S+Z {2}\\d+ games, \\d+ covers$`));
+    expect(lines[1]).toMatch(new RegExp(`^\\* ${second} `));
+    const json = JSON.parse((await snapshot('list', '--json')).stdout);
+    expect(
+      json.map(({ id, current: isCurrent }: { id: string; current: boolean }) => [id, isCurrent]),
+    ).toEqual([
+      [first, false],
+      [second, true],
+    ]);
+  });
+
+  test('show prints the very bytes that the proxy answers', async () => {
+    const key = testKey(1);
+    writeKeys(dir, [key]);
+    const proxy = await startProxy(dir);
+    for (const target of [
+      '/platforms',
+      '/platforms/snes',
+      '/platforms/snes/games',
+      '/platforms/snes/games?page=2&per_page=3',
+      '/platforms/snes/games?page=99',
+      '/games/snes/chrono-trigger',
+      '/games/snes/chrono-trigger/covers',
+      '/games/snes/a-new-game/covers',
+      '/covers/900002',
+      '/covers/recent',
+      '/stats',
+    ]) {
+      const reply = await send(`${proxy.url}/api/v1${target}`, {
+        headers: { 'x-api-key': key.key },
+      });
+      expect(reply.status, target).toBe(200);
+      expect((await snapshot('show', target)).stdout, target).toBe(reply.text);
+    }
+    await proxy.stop();
+  });
+
+  test('show takes an id, and says what is not there', async () => {
+    expect((await snapshot('show', '/games/snes/a-new-game', second)).code).toBe(0);
+    const { code, stderr } = await snapshot('show', '/games/snes/a-new-game', first);
+    expect(code).toBe(1);
+    expect(stderr).toBe(`There is no /games/snes/a-new-game in ${first}.\n`);
+    expect((await snapshot('show', '/search')).stderr).toContain('answered by the proxy');
+  });
+
+  test('diff names the games and covers that were added, changed and removed', async () => {
+    const { code, stdout } = await snapshot('diff', first, second);
+    expect(code).toBe(0);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines).toContain('+ /games/snes/a-new-game');
+    expect(lines).toContain('~ /games/snes/chrono-trigger');
+    expect(lines).toContain('+ /covers/900002');
+    expect(lines.filter((line) => line.startsWith('- /covers/')).length).toBeGreaterThan(0);
+    expect(lines.filter((line) => line.startsWith('~ /covers/'))).toEqual([]);
+    expect(lines.filter((line) => line.includes('/games/'))).toHaveLength(2);
+    const back = JSON.parse((await snapshot('diff', second, first, '--json')).stdout);
+    expect(back.games).toEqual({
+      added: [],
+      changed: ['/games/snes/chrono-trigger'],
+      removed: ['/games/snes/a-new-game'],
+    });
+    expect((await snapshot('diff', first, first)).stdout).toBe('');
+  });
+});
+
+describe('changing', () => {
+  beforeEach(makeTwo);
+
+  test('rollback makes an older generation current, and a run afterwards the newest state', async () => {
+    const { code, stdout } = await snapshot('rollback', first);
+    expect(code).toBe(0);
+    expect(stdout).toBe(`${first} is current.\n`);
+    expect(current()).toBe(first);
+    expect((await snapshot('rollback', second)).code).toBe(0);
+    expect(current()).toBe(second);
+  });
+
+  test('verify and rollback refuse a damaged generation, naming the file, and change nothing', async () => {
+    truncateSync(path.join(dir, GENERATIONS, first, COVER_INDEX), 100);
+    for (const verb of ['verify', 'rollback']) {
+      const { code, stderr } = await snapshot(verb, first);
+      expect(code, verb).toBe(1);
+      expect(stderr).toContain(COVER_INDEX);
+    }
+    expect(current()).toBe(second);
+    expect((await snapshot('verify')).stdout).toContain(`${second} is whole`);
+  });
+
+  test('verify tells a file that is missing and one that does not belong', async () => {
+    rmSync(path.join(dir, GENERATIONS, first, 'games/snes.json'));
+    expect((await snapshot('verify', first)).stderr).toContain('games/snes.json is missing');
+  });
+
+  test('prune keeps the newest and never removes the current one', async () => {
+    await snapshot('rollback', first);
+    const { code, stdout } = await snapshot('prune', '--keep', '1');
+    expect(code).toBe(0);
+    expect(stdout).toBe('');
+    expect(readdirSync(path.join(dir, GENERATIONS)).sort()).toEqual([first, second]);
+    await snapshot('rollback', second);
+    expect((await snapshot('prune', '--keep', '1')).stdout).toBe(`${first}\n`);
+    expect(readdirSync(path.join(dir, GENERATIONS))).toEqual([second]);
+  });
+});
+
+test('wrong usage ends with 2 and says how it is meant', async () => {
+  for (const args of [
+    [],
+    ['explode'],
+    ['show'],
+    ['diff'],
+    ['list', '--colour'],
+    ['prune', '--keep', '0'],
+  ]) {
+    const { code, stdout, stderr } = await snapshot(...args);
+    expect(code, args.join(' ')).toBe(2);
+    expect(stdout).toBe('');
+    expect(stderr).not.toBe('');
+  }
+  for (const id of ['nonsense', '../../etc', '000009-0123456789ab']) {
+    const { code, stderr } = await snapshot('rollback', id);
+    expect(code).toBe(1);
+    expect(stderr).toContain(`There is no generation ${JSON.stringify(id)}`);
+  }
+  expect((await snapshot('--help')).stdout).toContain('rollback ID');
+});

@@ -1,0 +1,229 @@
+/** The generator and the proxy as two users, the way OPERATIONS.md sets up. */
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { openDatabase } from '../../database/open.ts';
+import { GENERATIONS, keyUsageFile, PROXY_FOLDER, UNFINISHED_PREFIX } from '../../format/layout.ts';
+import { makeInstanceFiles } from '../../proxy/instance-files.ts';
+import {
+  end,
+  makeFolder,
+  ROOT,
+  send,
+  startProgram,
+  startProxy,
+  until,
+} from '../support/product.ts';
+import {
+  as,
+  ask,
+  COVERS,
+  changeTitle,
+  GENERATOR,
+  generate,
+  IS_ROOT,
+  listAll,
+  makeDatabase,
+  modesOf,
+  PROXY,
+  SHARED,
+  serveOnce,
+} from './folder-modes.ts';
+
+/** Two users where this process is root. Elsewhere both are its own, and modes stand in the way. */
+describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
+  function install(dir: string, { uid }: typeof PROXY): void {
+    mkdirSync(dir);
+    if (IS_ROOT) chownSync(dir, uid, COVERS);
+    chmodSync(dir, 0o2750);
+  }
+
+  /** The `install` commands of OPERATIONS.md, with the users, the group and the folder of this test. */
+  function runInstallCommands(dir: string): void {
+    const operations = readFileSync(path.join(ROOT, 'OPERATIONS.md'), 'utf8');
+    const commands = [...operations.matchAll(/^ {4}(install -d .*)$/gm)].map(([, command]) =>
+      command
+        .replace('-o covers-generator', `-o ${GENERATOR.uid}`)
+        .replace('-o covers-proxy', `-o ${PROXY.uid}`)
+        .replace('-g covers', `-g ${COVERS}`)
+        .replace('/srv/covers/snapshots', dir),
+    );
+    expect(commands).toHaveLength(2);
+    for (const command of commands) execFileSync('sh', ['-c', command]);
+  }
+
+  function makeShared(): string {
+    const parent = makeFolder();
+    chmodSync(parent, 0o755);
+    const dir = path.join(parent, 'snapshots');
+    if (IS_ROOT) {
+      runInstallCommands(dir);
+    } else {
+      install(dir, GENERATOR);
+      install(path.join(dir, PROXY_FOLDER), PROXY);
+    }
+    return dir;
+  }
+
+  /** Nothing but its own folder is the proxy's, and nothing is writable for the group. */
+  function expectOwners(dir: string): void {
+    for (const name of listAll(dir)) {
+      const { uid, gid, mode } = statSync(path.join(dir, name));
+      expect([name, mode & 0o027]).toEqual([name, 0]);
+      if (!IS_ROOT) continue;
+      const isProxys = name.startsWith(PROXY_FOLDER);
+      expect([name, uid, gid]).toEqual([name, isProxys ? PROXY.uid : GENERATOR.uid, COVERS]);
+    }
+  }
+
+  test('the proxy serves, follows new generations, and reports key usage', async () => {
+    const url = await makeDatabase();
+    const dir = makeShared();
+    await generate(url, dir, as(GENERATOR));
+    const proxy = await startProxy(dir, {}, as(PROXY));
+    await until(async () => (await ask(proxy)).status === 200);
+    const { headers } = await ask(proxy);
+    await changeTitle(url, 'Another title');
+    await generate(url, dir, as(GENERATOR));
+    await until(async () => (await ask(proxy)).headers['x-snapshot'] !== headers['x-snapshot']);
+    const schedule = startProgram(
+      'generator/cli/schedule.ts',
+      [],
+      { DATABASE_URL: url, SNAPSHOTS_DIR: dir },
+      as(GENERATOR),
+    );
+    schedule.stdout?.resume();
+    schedule.stderr?.resume();
+    expect(await proxy.stop()).toBe(0);
+    expect(proxy.log()).not.toMatch(/"level":[45]0/);
+    const database = await openDatabase(url);
+    await until(
+      async () => (await database.rows('SELECT last_used_on FROM api_keys'))[0]?.[0] != null,
+    );
+    await database.close();
+    await end(schedule, 'SIGTERM');
+    expectOwners(dir);
+  });
+
+  test('without a folder of its own the proxy serves all the same, and warns once', async () => {
+    const url = await makeDatabase();
+    const dir = path.join(makeShared(), '..', 'without');
+    install(dir, GENERATOR);
+    await generate(url, dir, as(GENERATOR));
+    if (!IS_ROOT) chmodSync(dir, 0o2550);
+    const proxy = await startProxy(dir, {}, as(PROXY));
+    await until(async () => (await ask(proxy)).status === 200);
+    const warning = `Cannot write to ${path.join(dir, PROXY_FOLDER)}`;
+    const { status, json } = await send(`${proxy.adminUrl}/readyz`);
+    expect([status, json.faults]).toEqual([200, [expect.stringContaining(warning)]]);
+    expect(await proxy.stop()).toBe(0);
+    const lines = proxy.log().split('\n');
+    const warnings = lines.filter((line) => line.includes(warning));
+    expect(warnings).toHaveLength(1);
+    expect(warnings[0]).toContain('Users and file permissions');
+    expect(existsSync(path.join(dir, PROXY_FOLDER))).toBe(false);
+    chmodSync(dir, 0o2750);
+  });
+
+  test('a proxy that may not read says which file, whose it is and what to do', async () => {
+    const url = await makeDatabase();
+    const dir = path.join(makeShared(), '..', 'private');
+    mkdirSync(dir);
+    if (IS_ROOT) chownSync(dir, GENERATOR.uid, GENERATOR.gid);
+    chmodSync(dir, 0o755);
+    await generate(url, dir, as(GENERATOR));
+    // What keeps another user out keeps the owner out where there is only one user.
+    const [fileMode, folderMode] = IS_ROOT ? ['0600', '0700'] : ['0000', '0000'];
+    chmodSync(path.join(dir, 'keys.json'), Number.parseInt(fileMode, 8));
+    chmodSync(path.join(dir, GENERATIONS), Number.parseInt(folderMode, 8));
+    const proxy = await startProxy(dir, {}, as(PROXY));
+    await until(() => /refused a generation/.test(proxy.log()));
+    const { status, text, json } = await send(`${proxy.adminUrl}/readyz`);
+    expect([status, json.ready]).toEqual([503, false]);
+    for (const said of [proxy.log(), text]) {
+      expect(said).toMatch(
+        new RegExp(
+          `keys.json cannot be read: permission denied. ${dir}/keys.json has mode ${fileMode}`,
+        ),
+      );
+      expect(said).toMatch(
+        new RegExp(`manifest.json cannot be read: .* ${dir}/generations has mode ${folderMode}`),
+      );
+      if (IS_ROOT)
+        expect(said).toContain(`the proxy runs as uid ${PROXY.uid} and gid ${PROXY.gid}`);
+      if (IS_ROOT) expect(said).toContain(`to uid ${GENERATOR.uid} and gid ${GENERATOR.gid}`);
+      expect(said).toContain('Users and file permissions');
+    }
+    // The fix of OPERATIONS.md, while the proxy runs. It looks at a refused generation every 30 s.
+    chmodSync(path.join(dir, GENERATIONS), 0o700);
+    chmodSync(path.join(dir, 'keys.json'), 0o600);
+    if (IS_ROOT) chownSync(dir, GENERATOR.uid, COVERS);
+    chmodSync(dir, 0o2750);
+    await changeTitle(url, 'Another title');
+    await generate(url, dir, as(GENERATOR));
+    await until(async () => (await ask(proxy)).status === 200);
+    // As another user it still has no folder of its own.
+    const { faults } = (await send(`${proxy.adminUrl}/readyz`)).json;
+    expect(faults).toHaveLength(IS_ROOT ? 1 : 0);
+    await proxy.stop();
+  });
+
+  test('files of another user do not get into a new generation by a link, and are named', async () => {
+    const url = await makeDatabase();
+    const dir = makeShared();
+    await generate(url, dir, IS_ROOT ? [] : as(GENERATOR));
+    for (const name of listAll(dir)) {
+      const file = path.join(dir, name);
+      const isRecord = name.startsWith(`${GENERATIONS}/`) && statSync(file).isFile();
+      if (isRecord) chmodSync(file, 0o644);
+      else if (IS_ROOT && !name.startsWith(PROXY_FOLDER)) chownSync(file, GENERATOR.uid, COVERS);
+    }
+    await changeTitle(url, 'Another title');
+    const { stderr } = await generate(url, dir, as(GENERATOR));
+    const warning = /\d+ files and folders, such as .* keep the permissions of an earlier run/;
+    if (IS_ROOT) expect(stderr).toMatch(warning);
+    else expect(stderr).not.toMatch(warning);
+    const newest = readdirSync(path.join(dir, GENERATIONS)).sort().at(-1) as string;
+    expect(modesOf(path.join(dir, GENERATIONS, newest))).toEqual(SHARED);
+    await serveOnce(dir, as(PROXY));
+  });
+});
+
+test.skipIf(!IS_ROOT)(
+  'a file that another user of the group left unfinished is replaced',
+  async () => {
+    const dir = makeFolder();
+    const name = keyUsageFile(8080);
+    const folder = path.join(dir, PROXY_FOLDER);
+    mkdirSync(folder);
+    chmodSync(dir, 0o755);
+    chownSync(folder, GENERATOR.uid, COVERS);
+    chmodSync(folder, 0o2770);
+    const left = path.join(folder, `${UNFINISHED_PREFIX}${name}-${process.pid}`);
+    writeFileSync(left, 'left over');
+    chownSync(left, GENERATOR.uid, COVERS);
+    chmodSync(left, 0o664);
+    process.setegid?.(COVERS);
+    process.seteuid?.(PROXY.uid);
+    try {
+      await makeInstanceFiles(dir).replace(name, 'new');
+    } finally {
+      process.seteuid?.(0);
+      process.setegid?.(0);
+    }
+    expect(readdirSync(folder)).toEqual([name]);
+    expect(readFileSync(path.join(folder, name), 'utf8')).toBe('new');
+    const { uid, gid, mode } = statSync(path.join(folder, name));
+    expect([uid, gid, mode & 0o777]).toEqual([PROXY.uid, COVERS, 0o640]);
+  },
+);

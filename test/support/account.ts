@@ -1,0 +1,153 @@
+/**
+ * Runs the pages of API keys as the site does, and visits them as browsers do without scripts: a
+ * visitor keeps cookies and sends the forms that the pages hold.
+ */
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { openDatabase } from '../../database/open.ts';
+import { createKeysTables, createTables } from '../../database/schema.ts';
+import { type RunningServer, startServing, until } from './product.ts';
+
+/** Rows of `accounts`. */
+export const ACCOUNTS = {
+  owner: { id: 7, email: 'owner@covers.example', name: 'Ola Owner', role: 'user' },
+  other: { id: 8, email: 'other@covers.example', name: 'Otto Other', role: 'user' },
+  moderator: { id: 9, email: 'mod@covers.example', name: 'Mo Moderator', role: 'moderator' },
+} as const;
+
+/** Makes every table and the accounts above. */
+export async function makeAccounts(databaseUrl: string): Promise<void> {
+  const database = await openDatabase(databaseUrl);
+  await createTables(database);
+  await createKeysTables(database);
+  for (const { id, email, name, role } of Object.values(ACCOUNTS)) {
+    await database.run('INSERT INTO accounts (id, email, name, role) VALUES (?, ?, ?, ?)', [
+      ...[id, email, name, role],
+    ]);
+  }
+  await database.close();
+}
+
+export interface RunningPages extends RunningServer {
+  /** Without a slash at the end. */
+  readonly url: string;
+}
+
+/** Starts `keys/web/main.ts` on a free port. */
+export async function startPages(
+  databaseUrl: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<RunningPages> {
+  const server = await startServing('keys/web/main.ts', {
+    DATABASE_URL: databaseUrl,
+    KEYS_PORT: '0',
+    ...environment,
+  });
+  return { ...server, url: `http://${server.listening.account}` };
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+export interface Visitor {
+  readonly cookies: Map<string, string>;
+  /** The text of every answer so far. */
+  readonly answers: readonly string[];
+  /** The token of the page last seen. */
+  token(): string;
+  get(path: string, headers?: Record<string, string>): Promise<Answer>;
+  /** Sends a form with the token of the page last seen, unless `fields` has another. */
+  post(
+    path: string,
+    fields?: Record<string, string>,
+    headers?: Record<string, string>,
+  ): Promise<Answer>;
+}
+
+/** Somebody new, without cookies. */
+export function makeVisitor(url: string): Visitor {
+  const cookies = new Map<string, string>();
+  const answers: string[] = [];
+  let token = '';
+  async function ask(path: string, init: RequestInit): Promise<Answer> {
+    const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
+    const response = await fetch(url + path, {
+      ...init,
+      redirect: 'manual',
+      headers: { ...(cookie === '' ? {} : { cookie }), ...init.headers },
+    });
+    for (const line of response.headers.getSetCookie()) {
+      const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
+      if (/max-age=0\b/i.test(line)) cookies.delete(name);
+      else cookies.set(name, value);
+    }
+    const text = await response.text();
+    answers.push(text);
+    token = /name="token" value="([^"]*)"/.exec(text)?.[1] ?? token;
+    return { status: response.status, headers: response.headers, text };
+  }
+  return {
+    cookies,
+    answers,
+    token: () => token,
+    get: (path, headers = {}) => ask(path, { headers }),
+    post: (path, fields = {}, headers = {}) =>
+      ask(path, { method: 'POST', headers, body: new URLSearchParams({ token, ...fields }) }),
+  };
+}
+
+/** The texts of the mails in a folder, oldest first, with line breaks and signs of transport undone. */
+export function mailsIn(folder: string): string[] {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.eml'))
+    .map((name) => path.join(folder, name))
+    .toSorted(
+      (a, b) => Number.parseInt(path.basename(a), 10) - Number.parseInt(path.basename(b), 10),
+    )
+    .map((file) => readMail(readFileSync(file, 'utf8')));
+}
+
+/** A mail as its reader sees it. */
+export function readMail(source: string): string {
+  const text = source.replaceAll('\r\n', '\n');
+  if (!/^content-transfer-encoding: quoted-printable$/im.test(text)) return text;
+  return text
+    .replace(/=\n/g, '')
+    .replace(/(?:=[0-9A-F]{2})+/g, (codes) =>
+      Buffer.from(codes.replaceAll('=', ''), 'hex').toString('utf8'),
+    );
+}
+
+/** Signs a visitor in by the link that is mailed, as people do. */
+export async function signIn(visitor: Visitor, email: string, mailFolder: string): Promise<void> {
+  const before = linksTo(email, mailFolder).length;
+  await visitor.get('/account/sign-in');
+  await visitor.post('/account/sign-in', { email });
+  await until(() => linksTo(email, mailFolder).length > before);
+  const link = linksTo(email, mailFolder).at(-1) as string;
+  await visitor.get(link);
+  const reply = await visitor.post('/account/sign-in/link', { link: tokenOf(link) });
+  if (reply.status !== 303) throw new Error(`Signing in was answered with ${reply.status}.`);
+}
+
+/** The paths and queries of the links that were mailed to an address, oldest first. */
+export function linksTo(email: string, mailFolder: string): string[] {
+  return mailsIn(mailFolder)
+    .filter((mail) => mail.includes(`To: ${email}\n`) && mail.includes('/account/sign-in/link?'))
+    .map(linkOf);
+}
+
+/** The path and query of the link in a mail. */
+export function linkOf(mail: string): string {
+  const [, link] = /https?:\/\/[^/\s]+(\/account\/sign-in\/link\?token=[\w-]+)/.exec(mail) ?? [];
+  if (link === undefined) throw new Error(`No link in:\n${mail}`);
+  return link;
+}
+
+export function tokenOf(link: string): string {
+  return new URLSearchParams(link.split('?')[1]).get('token') as string;
+}

@@ -1,0 +1,265 @@
+/**
+ * Holds responses to openapi.yaml. It is handed what a test sent and got back, and throws on the
+ * first thing that the contract does not say: a status, a header, a body, the order of its members.
+ */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
+import formats from 'ajv-formats';
+import { parse } from 'yaml';
+
+type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
+export type JsonObject = { [name: string]: Json };
+
+/** Those of fetch, or an object as undici and node:http hand it out. */
+export type ResponseHeaders =
+  | Pick<Headers, 'get'>
+  | Readonly<Record<string, string | readonly string[] | undefined>>;
+
+export interface ContractChecker {
+  /**
+   * @param method as sent
+   * @param path raw, with the base; a query is ignored
+   * @param bodyText the body decoded; undefined: none, or one that is not to be looked at
+   * @throws Error naming the request, the status and what is wrong
+   */
+  check(
+    method: string,
+    path: string,
+    status: number,
+    headers: ResponseHeaders,
+    bodyText: string | undefined,
+  ): void;
+}
+
+interface Header {
+  readonly name: string;
+  readonly isRequired: boolean;
+  readonly isInteger: boolean;
+  readonly validate: ValidateFunction;
+}
+
+interface ResponseRules {
+  readonly headers: readonly Header[];
+  /** Undefined: there is no body. */
+  readonly body: { readonly schema: JsonObject; readonly validate: ValidateFunction } | undefined;
+}
+
+interface Operation {
+  readonly segments: readonly string[];
+  readonly responses: ReadonlyMap<number, ResponseRules>;
+}
+
+const CONTENT_TYPE = 'application/json; charset=utf-8';
+/** What a path that is no operation may answer, and what other methods may on any path. */
+const WITHOUT_OPERATION = [400, 401, 404, 429, 500, 503];
+const OTHER_METHODS = [400, 405, 500];
+
+/** The contract as it stands in the file. */
+export function readContract(): JsonObject {
+  return parse(readFileSync(join(import.meta.dirname, '../../openapi.yaml'), 'utf8')) as JsonObject;
+}
+
+/** The validator of JSON schemas that stand in the contract, which may refer to one another. */
+export function makeValidator(contract: JsonObject): (schema: JsonObject) => ValidateFunction {
+  const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true });
+  formats.default(ajv);
+  ajv.addVocabulary(['components']);
+  ajv.addSchema({ $id: 'contract:', components: contract.components });
+  const rebased = (schema: Json): Json =>
+    JSON.parse(JSON.stringify(schema).replaceAll('"$ref":"#/', '"$ref":"contract:#/'));
+  return (schema) => ajv.compile(rebased(schema) as JsonObject);
+}
+
+/** What a `$ref` names, or the value itself. */
+export function resolve(contract: JsonObject, value: Json | undefined): JsonObject {
+  const found = value as JsonObject;
+  if (typeof found?.$ref !== 'string') return found;
+  let target: Json | undefined = contract;
+  for (const name of found.$ref.split('/').slice(1)) target = (target as JsonObject)[name];
+  if (target === undefined) throw new Error(`The contract has no ${found.$ref}.`);
+  return resolve(contract, target);
+}
+
+export function makeContractChecker(contract = readContract()): ContractChecker {
+  const compile = makeValidator(contract);
+  const base = String((contract.servers as JsonObject[])[0]?.url);
+  const errors = new Map<number, ResponseRules>();
+  const operations = Object.entries(contract.paths as JsonObject).map(([path, item]) => {
+    const { responses } = (item as JsonObject).get as JsonObject;
+    const rules = new Map<number, ResponseRules>();
+    for (const [status, response] of Object.entries(responses as JsonObject)) {
+      rules.set(Number(status), readRules(contract, compile, response));
+    }
+    for (const [status, rule] of rules) if (status >= 400) errors.set(status, rule);
+    return { segments: path.split('/'), responses: rules };
+  });
+  const preflight = readRules(contract, compile, contract['x-preflight']);
+  const headerNames = new Set(
+    [...operations.flatMap(({ responses }) => [...responses.values()]), preflight]
+      .flatMap(({ headers }) => headers)
+      .map(({ name }) => name),
+  );
+
+  function rulesOf(method: string, path: string, status: number): ResponseRules | undefined {
+    if (method === 'OPTIONS' && status === 204) return preflight;
+    if (method !== 'GET' && method !== 'HEAD') {
+      return OTHER_METHODS.includes(status) ? errors.get(status) : undefined;
+    }
+    if (status === 405) return undefined;
+    const operation = findOperation(operations, path);
+    if (operation !== undefined) return operation.responses.get(status);
+    return WITHOUT_OPERATION.includes(status) ? errors.get(status) : undefined;
+  }
+
+  return {
+    check(method, path, status, headers, bodyText) {
+      const faults: string[] = [];
+      const [target = ''] = path.split('?', 1);
+      if (target !== base && !target.startsWith(`${base}/`)) {
+        faults.push(`the path does not stand under ${base}`);
+      } else {
+        const rules = rulesOf(method, target.slice(base.length), status);
+        if (rules === undefined) faults.push('the contract knows no such status here');
+        else {
+          faults.push(...headerFaults(rules, headers, headerNames));
+          faults.push(...bodyFaults(contract, rules, method, headers, bodyText));
+        }
+      }
+      if (faults.length === 0) return;
+      throw new Error(`${method} ${path} was answered with ${status}, but ${faults.join('; ')}.`);
+    },
+  };
+}
+
+function readRules(
+  contract: JsonObject,
+  compile: (schema: JsonObject) => ValidateFunction,
+  value: Json | undefined,
+): ResponseRules {
+  const response = resolve(contract, value);
+  const headers = Object.entries((response.headers ?? {}) as JsonObject).map(([name, entry]) => {
+    const header = resolve(contract, entry);
+    const schema = header.schema as JsonObject;
+    return {
+      name,
+      isRequired: header.required === true,
+      isInteger: resolve(contract, schema).type === 'integer',
+      validate: compile(schema),
+    };
+  });
+  const media = (response.content as JsonObject | undefined)?.['application/json'] as JsonObject;
+  const schema = media?.schema as JsonObject | undefined;
+  return { headers, body: schema && { schema, validate: compile(schema) } };
+}
+
+/** A literal segment wins over a template, so /covers/recent is no cover. */
+function findOperation(operations: readonly Operation[], path: string): Operation | undefined {
+  const segments = path.split('/');
+  const isTemplate = (segment: string | undefined) => segment?.startsWith('{') === true;
+  const fits = operations.filter(
+    (operation) =>
+      operation.segments.length === segments.length &&
+      operation.segments.every((segment, place) =>
+        isTemplate(segment) ? segments[place] !== '' : segment === segments[place],
+      ),
+  );
+  const templates = (operation: Operation) => operation.segments.filter(isTemplate).length;
+  return fits.sort((a, b) => templates(a) - templates(b))[0];
+}
+
+function headerFaults(
+  rules: ResponseRules,
+  headers: ResponseHeaders,
+  known: ReadonlySet<string>,
+): string[] {
+  const faults: string[] = [];
+  const documented = new Set(rules.headers.map(({ name }) => name));
+  for (const name of known) {
+    if (!documented.has(name) && valuesOf(headers, name).length > 0) {
+      faults.push(`the header ${name} does not belong to this answer`);
+    }
+  }
+  for (const { name, isRequired, isInteger, validate } of rules.headers) {
+    const values = valuesOf(headers, name);
+    const [value] = values;
+    if (value === undefined) {
+      if (isRequired) faults.push(`the header ${name} is missing`);
+    } else if (values.length > 1) faults.push(`the header ${name} came ${values.length} times`);
+    else if (!validate(isInteger && /^\d+$/.test(value) ? Number(value) : value)) {
+      faults.push(`the header ${name} is ${JSON.stringify(value)}: ${messages(validate)}`);
+    }
+  }
+  const [type] = valuesOf(headers, 'Content-Type');
+  if (rules.body !== undefined && type !== CONTENT_TYPE) {
+    faults.push(`the header Content-Type is ${JSON.stringify(type)}, not "${CONTENT_TYPE}"`);
+  }
+  return faults;
+}
+
+function valuesOf(headers: ResponseHeaders, name: string): readonly string[] {
+  if (typeof headers.get === 'function') {
+    const value = headers.get(name);
+    return value === null ? [] : [value];
+  }
+  return Object.entries(headers)
+    .filter(([entry]) => entry.toLowerCase() === name.toLowerCase())
+    .flatMap(([, value]) => value ?? []);
+}
+
+function bodyFaults(
+  contract: JsonObject,
+  { body }: ResponseRules,
+  method: string,
+  headers: ResponseHeaders,
+  text: string | undefined,
+): string[] {
+  if (body === undefined || method === 'HEAD') return text ? ['there is a body'] : [];
+  if (text === undefined) {
+    const isEmpty = valuesOf(headers, 'Content-Length')[0] === '0';
+    return isEmpty ? ['there is no body'] : [];
+  }
+  let value: Json;
+  try {
+    // Ids beyond 2^53 lose digits here; they stay integers, which is all that a schema asks.
+    value = JSON.parse(text);
+  } catch {
+    return [`the body is not JSON: ${JSON.stringify(text.slice(0, 80))}`];
+  }
+  if (!body.validate(value)) return [`the body is wrong: ${messages(body.validate)}`];
+  return orderFaults(contract, body.schema, value, '');
+}
+
+/** Members of objects stand in the order of their schema. */
+function orderFaults(
+  contract: JsonObject,
+  reference: JsonObject,
+  value: Json,
+  at: string,
+): string[] {
+  const schema = resolve(contract, reference);
+  if (Array.isArray(value)) {
+    return value.flatMap((item, place) =>
+      orderFaults(contract, schema.items as JsonObject, item, `${at}/${place}`),
+    );
+  }
+  if (value === null || typeof value !== 'object') return [];
+  const properties = schema.properties as JsonObject;
+  const expected = Object.keys(properties).join(', ');
+  const found = Object.keys(value).join(', ');
+  if (found !== expected) {
+    return [`the members of ${at || 'the body'} stand in the order ${found}, not ${expected}`];
+  }
+  return Object.entries(value).flatMap(([name, member]) =>
+    orderFaults(contract, properties[name] as JsonObject, member, `${at}/${name}`),
+  );
+}
+
+function messages({ errors }: ValidateFunction): string {
+  return (errors ?? [])
+    .slice(0, 5)
+    .map(({ instancePath, message, params }) =>
+      `${instancePath} ${message} ${JSON.stringify(params)}`.trim(),
+    )
+    .join(', ');
+}

@@ -1,0 +1,172 @@
+/**
+ * A private MariaDB server for tests: in a temporary folder, on loopback, ended by its process id.
+ * It also ends when the process that started it dies, however that happens.
+ */
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { isAlive, startTied, type TiedServer } from '../processes.ts';
+import { freePort, listens } from './ports.ts';
+
+const run = promisify(execFile);
+const START_SECONDS = 60;
+const USER = 'catalogue';
+/** Has every character that a database address must encode. */
+const PASSWORD = 'p@ss:w/rd?#%';
+
+export interface MariaDbAddress {
+  readonly port: number;
+  readonly socketPath: string;
+  readonly pid: number;
+  /** A `DATABASE_URL` of a user with all rights. */
+  url(database: string): string;
+  /** Makes an empty database. @returns its `DATABASE_URL` */
+  createDatabase(database: string): Promise<string>;
+  /** A command, with its arguments, that writes a dump of a database to stdout. */
+  dumpCommand(database: string): [command: string, args: string[]];
+}
+
+export interface MariaDb extends MariaDbAddress {
+  /** Ends the server and removes its files. */
+  stop(): Promise<void>;
+  /** Kills the server as a crash would; its files stay until `stop`. */
+  kill(): Promise<void>;
+  /** Stops and continues the process: a server that is there but says nothing. */
+  freeze(): void;
+  thaw(): void;
+  /** Starts a killed server again, on the same files and port. */
+  restart(): Promise<void>;
+}
+
+/** What is known of a running server wherever the plain values came from. */
+export function mariaDbAt(server: {
+  port: number;
+  socketPath: string;
+  pid: number;
+}): MariaDbAddress {
+  const { port, socketPath, pid } = server;
+  const client = ['--no-defaults', `--socket=${socketPath}`, `--user=${USER}`];
+  const login = [...client, `--password=${PASSWORD}`];
+  const url = (database: string) =>
+    `mysql://${USER}:${encodeURIComponent(PASSWORD)}@127.0.0.1:${port}/${database}`;
+  return {
+    port,
+    socketPath,
+    pid,
+    url,
+    async createDatabase(database) {
+      await run('mariadb', [
+        ...login,
+        '-e',
+        `CREATE DATABASE \`${database}\` CHARACTER SET utf8mb4`,
+      ]);
+      return url(database);
+    },
+    // Over TCP, as the product connects.
+    dumpCommand: (database) => [
+      'mariadb-dump',
+      [
+        '--no-defaults',
+        '--protocol=tcp',
+        '--host=127.0.0.1',
+        `--port=${port}`,
+        `--user=${USER}`,
+        `--password=${PASSWORD}`,
+        '--single-transaction',
+        database,
+      ],
+    ],
+  };
+}
+
+/** Starts a server that is ready when the promise resolves. Takes a few seconds. */
+export async function startMariaDb(): Promise<MariaDb> {
+  const directory = await mkdtemp(join(tmpdir(), 'catalogue-mariadb-'));
+  const data = join(directory, 'data');
+  const socketPath = join(directory, 'server.sock');
+  const log = join(directory, 'error.log');
+  const init = join(directory, 'init.sql');
+  const user = userInfo().username;
+  await writeFile(
+    init,
+    `CREATE USER IF NOT EXISTS ${USER}@'%' IDENTIFIED BY '${PASSWORD}';\n` +
+      `GRANT ALL ON *.* TO ${USER}@'%' WITH GRANT OPTION;\n`,
+  );
+  await run('mariadb-install-db', [
+    '--no-defaults',
+    `--datadir=${data}`,
+    `--user=${user}`,
+    '--auth-root-authentication-method=normal',
+    '--skip-test-db',
+    '--innodb-log-file-size=16M',
+  ]);
+  const port = await freePort();
+
+  async function start(): Promise<TiedServer> {
+    const server = await startTied(
+      [
+        'mariadbd',
+        '--no-defaults',
+        `--datadir=${data}`,
+        `--user=${user}`,
+        `--socket=${socketPath}`,
+        `--pid-file=${join(directory, 'server.pid')}`,
+        `--log-error=${log}`,
+        `--init-file=${init}`,
+        `--port=${port}`,
+        '--bind-address=127.0.0.1',
+        '--skip-name-resolve',
+        '--character-set-server=utf8mb4',
+        '--performance-schema=off',
+        '--key-buffer-size=1M',
+        '--aria-pagecache-buffer-size=8M',
+        '--innodb-log-file-size=64M',
+        '--innodb-flush-log-at-trx-commit=2',
+        '--innodb-doublewrite=0',
+        '--max-connections=60',
+      ],
+      { signal: 'KILL' },
+    );
+    try {
+      await ready(socketPath, server.pid, log);
+      return server;
+    } catch (error) {
+      await server.stop();
+      throw error;
+    }
+  }
+
+  let server = await start();
+  return {
+    ...mariaDbAt({ port, socketPath, pid: server.pid }),
+    get pid() {
+      return server.pid;
+    },
+    kill: () => server.stop(),
+    freeze: () => process.kill(server.pid, 'SIGSTOP'),
+    thaw: () => process.kill(server.pid, 'SIGCONT'),
+    async restart() {
+      server = await start();
+    },
+    async stop() {
+      await server.stop();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+async function ready(socketPath: string, pid: number, log: string): Promise<void> {
+  const start = performance.now();
+  for (;;) {
+    if (await listens(socketPath)) return;
+    const isLate = performance.now() - start > START_SECONDS * 1000;
+    if (isLate || !isAlive(pid)) {
+      const text = await readFile(log, 'utf8').catch(() => '');
+      throw new Error(`MariaDB did not start:\n${text.slice(-2000)}`);
+    }
+    await sleep(50);
+  }
+}

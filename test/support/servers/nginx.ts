@@ -1,0 +1,272 @@
+/**
+ * A real nginx on loopback that runs the project's own configuration, the complete nginx.conf or the
+ * files that other sites include: only addresses and paths in it are replaced, and each replacement
+ * is checked against how often it occurs. nginx ends when the test file ends, or when the process
+ * that started it dies.
+ */
+import { execFile } from 'node:child_process';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2';
+import { request } from 'node:https';
+import path from 'node:path';
+import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls';
+import { promisify } from 'node:util';
+import { afterAll } from 'vitest';
+import { startTied, type TiedServer } from '../processes.ts';
+import { makeFolder, ROOT, until } from '../product.ts';
+import { freePort, listens } from './ports.ts';
+
+const run = promisify(execFile);
+/** What nginx.conf calls itself, and what the certificate is for. */
+export const SERVER_NAME = 'api.covers.example.org';
+const CERTIFICATES = `/etc/letsencrypt/live/${SERVER_NAME}`;
+
+const running: TiedServer[] = [];
+afterAll(async () => {
+  await Promise.all(running.map((server) => server.stop()));
+});
+
+export interface RunningNginx {
+  readonly httpsPort: number;
+  readonly httpPort: number;
+  /** The certificate, for clients to trust. */
+  readonly ca: string;
+  /** Ends it, and with it the writing of its logs. */
+  stop(): Promise<void>;
+  /** Every file that it wrote, and what it said on its error output, by name. */
+  logs(): Record<string, string>;
+}
+
+/** Text of the configuration, what replaces it, and how often it occurs (once unless given). */
+export type Change = readonly [from: string, to: string, times?: number];
+
+/** Where a test's nginx keeps its files and listens. */
+export interface NginxPlace {
+  readonly httpsPort: number;
+  readonly httpPort: number;
+  /** The absolute path of a file in nginx's folder. */
+  readonly inFolder: (name: string) => string;
+}
+
+/** The files of a configuration by their names in nginx's folder; "nginx.conf" is the main one. */
+export type NginxForm = (place: NginxPlace) => Readonly<Record<string, string>>;
+
+/** The complete nginx.conf, alone. */
+const COMPLETE: NginxForm = () => ({
+  'nginx.conf': readFileSync(path.join(ROOT, 'nginx.conf'), 'utf8'),
+});
+
+let form = COMPLETE;
+
+/** From now on nginx is started with this form, in this test file. */
+export function useNginxForm(chosen: NginxForm): void {
+  form = chosen;
+}
+
+/**
+ * Starts nginx and waits until it listens.
+ * @param upstreamPort where the first proxy listens on 127.0.0.1
+ * @param changes further texts of the configuration and what replaces them
+ * @param backupPort where the second proxy listens; unless given, nobody does
+ */
+export async function startNginx(
+  upstreamPort: number,
+  changes: readonly Change[] = [],
+  { backupPort }: { backupPort?: number } = {},
+): Promise<RunningNginx> {
+  const folder = makeFolder();
+  const inFolder = (name: string) => path.join(folder, name);
+  await makeCertificate(SERVER_NAME, inFolder('fullchain.pem'), inFolder('privkey.pem'));
+  const ca = readFileSync(inFolder('fullchain.pem'), 'utf8');
+  const [httpsPort, httpPort, nobody] = await Promise.all([freePort(), freePort(), freePort()]);
+  const texts = replaceIn(form({ httpsPort, httpPort, inFolder }), [
+    ['\tlisten 443 ', `\tlisten 127.0.0.1:${httpsPort} `],
+    // Not every machine has IPv6: a second IPv4 address takes its place.
+    ['\tlisten [::]:443 ', `\tlisten 127.0.0.2:${httpsPort} `],
+    ['\tlisten 80;', `\tlisten 127.0.0.1:${httpPort};`],
+    ['\tlisten [::]:80;', `\tlisten 127.0.0.2:${httpPort};`],
+    [`${CERTIFICATES}/fullchain.pem;`, `${inFolder('fullchain.pem')};`],
+    [`${CERTIFICATES}/privkey.pem;`, `${inFolder('privkey.pem')};`],
+    ['server 127.0.0.1:8080 ', `server 127.0.0.1:${upstreamPort} `, 2],
+    ['server 127.0.0.1:8082 ', `server 127.0.0.1:${backupPort ?? nobody} `],
+    ['pid /run/nginx.pid;', `pid ${inFolder('nginx.pid')};`],
+    ['/var/log/nginx/cover-catalogue-access.log', inFolder('access.log')],
+    ['/var/log/nginx/error.log', inFolder('error.log')],
+    // Debian's places for these belong to root.
+    [
+      '\nhttp {\n',
+      `\nhttp {\n${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+        .map((kind) => `\t${kind}_temp_path ${inFolder(kind)};\n`)
+        .join('')}`,
+    ],
+    ...changes,
+  ]);
+  for (const [name, text] of Object.entries(texts)) {
+    mkdirSync(path.dirname(inFolder(name)), { recursive: true });
+    writeFileSync(inFolder(name), text);
+  }
+
+  const server = await startTied(
+    [
+      ...['nginx', '-p', folder, '-c', inFolder('nginx.conf'), '-e', inFolder('start.log')],
+      ...['-g', 'daemon off;'],
+    ],
+    { output: 'pipe' },
+  );
+  running.push(server);
+  let said = '';
+  server.output?.setEncoding('utf8').on('data', (part) => {
+    said += part;
+  });
+  const logs = () => {
+    const files = readdirSync(folder).filter((name) => name.endsWith('.log'));
+    return {
+      ...Object.fromEntries(files.map((name) => [name, readFileSync(inFolder(name), 'utf8')])),
+      stderr: said,
+    };
+  };
+  try {
+    await until(() => listens(httpsPort));
+  } catch (error) {
+    throw new Error(`nginx did not start:\n${JSON.stringify(logs())}`, { cause: error });
+  }
+  return { httpsPort, httpPort, ca, stop: server.stop, logs };
+}
+
+function replaceIn(
+  texts: Readonly<Record<string, string>>,
+  changes: readonly Change[],
+): Record<string, string> {
+  const changed = { ...texts };
+  for (const [from, to, expected = 1] of changes) {
+    let times = 0;
+    for (const [name, text] of Object.entries(changed)) {
+      const parts = text.split(from);
+      times += parts.length - 1;
+      changed[name] = parts.join(to);
+    }
+    if (times !== expected) throw new Error(`The configuration has "${from}" ${times} times`);
+  }
+  return changed;
+}
+
+/** A self-signed certificate of a host name, and its key, as two files. */
+export async function makeCertificate(
+  name: string,
+  certificate: string,
+  key: string,
+): Promise<void> {
+  await run('openssl', [
+    ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
+    ...['-days', '2', '-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`],
+    ...['-keyout', key, '-out', certificate],
+  ]);
+}
+
+export interface FrontReply {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly bytes: Buffer;
+  readonly text: string;
+}
+
+export interface FrontRequest {
+  readonly method?: string;
+  readonly headers?: Record<string, string | string[]>;
+  /** The address of loopback that the client has. */
+  readonly from?: string;
+  /** The host that is asked. */
+  readonly name?: string;
+  readonly body?: string;
+}
+
+/** One request over HTTP/1.1 and TLS, on a connection of its own. */
+export function askHttp1(
+  { httpsPort, ca }: Pick<RunningNginx, 'httpsPort' | 'ca'>,
+  target: string,
+  { method = 'GET', headers = {}, from = '127.0.0.1', name = SERVER_NAME, body }: FrontRequest = {},
+): Promise<FrontReply> {
+  // Node says no length of the body of a GET.
+  const framing = body === undefined ? {} : { 'content-length': String(body.length) };
+  return new Promise((resolve, reject) => {
+    const sent = request(
+      {
+        ...{ host: '127.0.0.1', port: httpsPort, ca, servername: name, localAddress: from },
+        ...{ method, path: target, agent: false },
+        headers: { host: name, ...framing, ...headers },
+        maxHeaderSize: 65_536,
+      },
+      (response) => {
+        const parts: Buffer[] = [];
+        response.on('data', (part) => parts.push(part));
+        response.once('error', reject);
+        response.once('end', () =>
+          resolve(replyOf(response.statusCode ?? 0, response.headers, Buffer.concat(parts))),
+        );
+      },
+    );
+    sent.once('error', reject);
+    sent.end(body);
+  });
+}
+
+/** Opens an HTTP/2 connection. */
+export async function openHttp2(
+  { httpsPort, ca }: RunningNginx,
+  settings: { initialWindowSize?: number } = {},
+  from = '127.0.0.1',
+): Promise<ClientHttp2Session> {
+  const socket = await openTls({ httpsPort, ca }, { ALPNProtocols: ['h2'], localAddress: from });
+  const session = connectHttp2(`https://${SERVER_NAME}`, {
+    createConnection: () => socket,
+    settings,
+  });
+  await new Promise((resolve, reject) => {
+    session.once('remoteSettings', resolve);
+    session.once('error', reject);
+  });
+  return session;
+}
+
+/** One request on an HTTP/2 connection. */
+export function askHttp2(
+  session: ClientHttp2Session,
+  target: string,
+  { method = 'GET', headers = {}, body }: FrontRequest = {},
+): Promise<FrontReply> {
+  return new Promise((resolve, reject) => {
+    const stream = session.request(
+      { ':method': method, ':path': target, ...headers },
+      { endStream: body === undefined },
+    );
+    const parts: Buffer[] = [];
+    let status = 0;
+    let fields = {};
+    stream.once('response', ({ ':status': code, ...rest }) => {
+      status = Number(code);
+      fields = rest;
+    });
+    stream.on('data', (part: Buffer) => parts.push(part));
+    stream.once('error', reject);
+    stream.once('end', () => resolve(replyOf(status, fields, Buffer.concat(parts))));
+    if (body !== undefined) stream.end(body);
+  });
+}
+
+/** A TLS connection, once its handshake is done. */
+export function openTls(
+  { httpsPort, ca }: Pick<RunningNginx, 'httpsPort' | 'ca'>,
+  options: ConnectionOptions & { localAddress?: string } = {},
+): Promise<TLSSocket> {
+  return new Promise((resolve, reject) => {
+    const socket = connectTls(
+      { host: '127.0.0.1', port: httpsPort, ca, servername: SERVER_NAME, ...options },
+      () => resolve(socket),
+    );
+    socket.once('error', reject);
+  });
+}
+
+function replyOf(status: number, headers: object, bytes: Buffer): FrontReply {
+  return { status, headers: { ...headers } as Record<string, string>, bytes, text: `${bytes}` };
+}

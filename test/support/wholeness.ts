@@ -1,0 +1,103 @@
+/**
+ * What every test of a fault asks of a snapshots folder afterwards: `current` is a generation that
+ * verifies, the run said what was wrong, and nothing else lies about.
+ */
+import type { ChildProcess } from 'node:child_process';
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect } from 'vitest';
+import { openDatabase } from '../../database/open.ts';
+import { currentId, generationDir, idsOnDisk } from '../../store/generations/generations.ts';
+import { verifyGeneration } from '../../store/generations/verify.ts';
+import type { Catalogue } from '../catalogue/catalogue.ts';
+import { sampleCatalogue } from '../catalogue/sample.ts';
+import { makeSqlite } from '../catalogue/snapshots.ts';
+import { end, type Finished, finish, makeFolder, startProgram } from './product.ts';
+
+export const SETTINGS = {
+  SITE_URL: 'https://covers.example',
+  FILES_URL: 'https://files.covers.example',
+  PUBLIC_URL: 'https://api.covers.example',
+};
+
+export const newSnapshots = () => path.join(makeFolder(), 'snapshots');
+
+/** Starts the generator without waiting for it. */
+export function startGenerator(
+  databaseUrl: string,
+  snapshotsDir: string,
+  args: readonly string[] = [],
+  environment: Readonly<Record<string, string>> = {},
+) {
+  return startProgram('generator/cli/main.ts', args, {
+    DATABASE_URL: databaseUrl,
+    SNAPSHOTS_DIR: snapshotsDir,
+    ...SETTINGS,
+    ...environment,
+  });
+}
+
+const LONGEST_RUN_SECONDS = 60;
+
+/** As `finish`, of a program that must not hang. */
+export async function finishInTime(child: ChildProcess): Promise<Finished> {
+  let isLate = false;
+  let seconds = 0;
+  // Counted, since the clock goes on while a machine sleeps.
+  const timer = setInterval(() => {
+    if (++seconds < LONGEST_RUN_SECONDS) return;
+    isLate = true;
+    void end(child, 'SIGKILL');
+  }, 1000);
+  const ended = await finish(child);
+  clearInterval(timer);
+  if (isLate) throw new Error(`The run hung for ${LONGEST_RUN_SECONDS} s:\n${ended.stderr}`);
+  return ended;
+}
+
+export function statusOf(snapshotsDir: string) {
+  return JSON.parse(readFileSync(path.join(snapshotsDir, 'status.json'), 'utf8'));
+}
+
+/** Fails unless the folder holds whole generations and nothing that a run left behind. */
+export function expectNoDebris(snapshotsDir: string): void {
+  const expected = [
+    ...['current', 'generations', 'keys.json', 'lock', 'lock.holder'],
+    ...['report.json', 'status.json'],
+  ];
+  expect(readdirSync(snapshotsDir).filter((name) => !expected.includes(name))).toEqual([]);
+  const generations = readdirSync(path.join(snapshotsDir, 'generations'));
+  expect(generations.toSorted()).toEqual(idsOnDisk(snapshotsDir).toSorted());
+}
+
+/** @returns the id of the current generation, read back and found whole */
+export async function expectCurrentVerifies(snapshotsDir: string): Promise<string> {
+  const id = currentId(snapshotsDir);
+  if (id === undefined) throw new Error('There is no current generation.');
+  expect((await verifyGeneration(generationDir(snapshotsDir, id))).id).toBe(id);
+  return id;
+}
+
+/** @returns the last line that a run printed, which says what was wrong; none is of a stack */
+export function expectOneClearLine({ code, stdout, stderr }: Finished): string {
+  expect([code, stdout], stderr).toEqual([1, '']);
+  expect(stderr).not.toMatch(/^\s+at |^Node\.js v|Unhandled|\n\n/m);
+  return stderr.trimEnd().split('\n').at(-1) ?? '';
+}
+
+/** A database whose one title can be changed, so that each run has something to publish. */
+export async function makeChanging(catalogue: Catalogue = sampleCatalogue()) {
+  const url = await makeSqlite(catalogue);
+  let change = 0;
+  return {
+    url,
+    async change() {
+      const database = await openDatabase(url);
+      await database.run(
+        'UPDATE games SET description = ? WHERE id = (SELECT MIN(id) FROM games)',
+        [`Change ${++change}`],
+      );
+      await database.close();
+    },
+  };
+}
