@@ -4,6 +4,7 @@
  * a process of its own, which gives its memory back and cannot take the schedule down.
  */
 import '../../program/environment/node-version.ts';
+import '../../program/stop.ts';
 import { type ChildProcess, spawn } from 'node:child_process';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -20,6 +21,7 @@ import {
 } from '../../program/environment/environment.ts';
 import { checkWritableFolder } from '../../program/folders.ts';
 import { makeLog } from '../../program/log.ts';
+import { stopWith } from '../../program/stop.ts';
 import { currentId } from '../../store/generations/generations.ts';
 import { whyHeld } from '../../store/hold.ts';
 import { hasKeys, readKeys, writeKeys } from '../keys/export-keys.ts';
@@ -66,17 +68,11 @@ async function main(): Promise<void> {
   const runs = makeRuns(isHeld, log);
   const task = schedule(cron, runs.start, { noOverlap: true, timezone: 'UTC' });
   const keys = followKeys(environment.DATABASE_URL, snapshotsDir, log);
-  let isStopping = false;
-  const stop = async (signal: string) => {
-    if (isStopping) return;
-    isStopping = true;
+  stopWith(async (signal) => {
     log.info({ signal }, 'stopping');
     await task.stop();
     await Promise.all([runs.stop(), keys.stop()]);
-    process.exit(0);
-  };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  });
   log.info({ cron, snapshotsDir }, 'scheduled');
   if (currentId(snapshotsDir) === undefined) void runs.start();
   else isHeld();

@@ -3,6 +3,7 @@
  * until SIGTERM or SIGINT. It shares the database with the generator and nothing with the proxy.
  */
 import '../../program/environment/node-version.ts';
+import '../../program/stop.ts';
 import type { AddressInfo } from 'node:net';
 import { openDatabase } from '../../database/open.ts';
 import { checkSchema, createKeysTables } from '../../database/schema.ts';
@@ -15,6 +16,7 @@ import {
 import { checkWritableFolder } from '../../program/folders.ts';
 import { listenAll } from '../../program/listen.ts';
 import { makeLog } from '../../program/log.ts';
+import { stopWith } from '../../program/stop.ts';
 import { parseSender } from '../mail/mailer.ts';
 import { makeApplication } from './application.ts';
 import { makeAssertionCheck } from './assertion.ts';
@@ -93,17 +95,12 @@ async function main(): Promise<void> {
     now: () => new Date(),
   });
   const server = makeAccountServer(answer, log);
-  const { KEYS_HOST: host, KEYS_PORT: keysPort } = environment;
-  await listenAll([{ server, host, port: keysPort, variables: ['KEYS_HOST', 'KEYS_PORT'] }]);
-  const { address, port } = server.address() as AddressInfo;
-
   let isStopping = false;
   // A kept-alive connection would hold the end up: the next response on it says that it is the last.
   server.prependListener('request', (_request, response) => {
     if (isStopping) response.shouldKeepAlive = false;
   });
-  const stop = async (signal: string) => {
-    if (isStopping) return;
+  stopWith(async (signal) => {
     isStopping = true;
     log.info({ signal }, 'stopping');
     const cut = setTimeout(() => server.closeAllConnections(), STOP_DEADLINE_MS);
@@ -115,10 +112,11 @@ async function main(): Promise<void> {
     if (!(await mails.stop(STOP_DEADLINE_MS))) log.warn('an e-mail under way is sent again later');
     await database.close();
     log.info('stopped');
-    process.exit(0);
-  };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  });
+  const { KEYS_HOST: host, KEYS_PORT: keysPort } = environment;
+  await listenAll([{ server, host, port: keysPort, variables: ['KEYS_HOST', 'KEYS_PORT'] }]);
+  if (isStopping) return;
+  const { address, port } = server.address() as AddressInfo;
   log.info({ account: `${address}:${port}` }, 'listening');
 }
 
