@@ -3,6 +3,7 @@
  * until SIGTERM or SIGINT. It shares the database with the generator and nothing with the proxy.
  */
 import '../../program/environment/node-version.ts';
+import '../../program/stop.ts';
 import type { AddressInfo } from 'node:net';
 import { openDatabase } from '../../database/open.ts';
 import { checkTables } from '../../database/tables.ts';
@@ -15,6 +16,7 @@ import {
 import { checkWritableFolder } from '../../program/folders.ts';
 import { listenAll } from '../../program/listen.ts';
 import { makeLog } from '../../program/log.ts';
+import { stopWith } from '../../program/stop.ts';
 import { parseSender } from '../mail/mailer.ts';
 import { ACCOUNTS_TABLE, createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
 import { makeApplication } from './application.ts';
@@ -94,19 +96,12 @@ async function main(): Promise<void> {
     now: () => new Date(),
   });
   const server = makeAccountServer(answer, log);
-  const { ACCOUNT_HOST: host, ACCOUNT_PORT: accountPort } = environment;
-  await listenAll([
-    { server, host, port: accountPort, variables: ['ACCOUNT_HOST', 'ACCOUNT_PORT'] },
-  ]);
-  const { address, port } = server.address() as AddressInfo;
-
   let isStopping = false;
   // A kept-alive connection would hold the end up: the next response on it says that it is the last.
   server.prependListener('request', (_request, response) => {
     if (isStopping) response.shouldKeepAlive = false;
   });
-  const stop = async (signal: string) => {
-    if (isStopping) return;
+  stopWith(async (signal) => {
     isStopping = true;
     log.info({ signal }, 'stopping');
     const cut = setTimeout(() => server.closeAllConnections(), STOP_DEADLINE_MS);
@@ -118,10 +113,13 @@ async function main(): Promise<void> {
     if (!(await mails.stop(STOP_DEADLINE_MS))) log.warn('an e-mail under way is sent again later');
     await database.close();
     log.info('stopped');
-    process.exit(0);
-  };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  });
+  const { ACCOUNT_HOST: host, ACCOUNT_PORT: accountPort } = environment;
+  await listenAll([
+    { server, host, port: accountPort, variables: ['ACCOUNT_HOST', 'ACCOUNT_PORT'] },
+  ]);
+  if (isStopping) return;
+  const { address, port } = server.address() as AddressInfo;
   log.info({ account: `${address}:${port}` }, 'listening');
 }
 

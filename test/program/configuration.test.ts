@@ -302,7 +302,7 @@ describe('a variable', () => {
   test('in a .env that cannot be read is not passed over', async () => {
     mkdirSync(path.join(folder, '.env'));
     expect(await refusalOf('proxy/main.ts')).toEqual([
-      expect.stringMatching(/^\.env cannot be read: EISDIR/),
+      expect.stringMatching(/^\.env is a directory, not a regular file\. Correct or remove it\.$/),
     ]);
   });
 
