@@ -37,12 +37,10 @@ export interface RunningPages extends RunningServer {
 export async function startPages(
   databaseUrl: string,
   environment: Readonly<Record<string, string>> = {},
+  wrapper: readonly string[] = [],
 ): Promise<RunningPages> {
-  const server = await startServing('keys/web/main.ts', {
-    DATABASE_URL: databaseUrl,
-    KEYS_PORT: '0',
-    ...environment,
-  });
+  const own = { DATABASE_URL: databaseUrl, KEYS_PORT: '0', ...environment };
+  const server = await startServing('keys/web/main.ts', own, wrapper);
   return { ...server, url: `http://${server.listening.account}` };
 }
 
