@@ -19,7 +19,7 @@ const MEASURED = [
   'test/generator/whole-catalogue.test.ts',
   'test/guarantees/slow-clients.test.ts',
   'test/guarantees/search-abuse.test.ts',
-  'test/keys/web/account-browser.test.ts',
+  'test/keys/account/account-browser.test.ts',
 ];
 
 /** A file that imports one of these, directly or not, needs a Debian package. */

@@ -1,0 +1,190 @@
+/** The account pages over HTTP, as owners and moderators use them, on both databases. */
+import { beforeAll, describe, expect, test } from 'vitest';
+import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
+import { ACCOUNTS, linkOf, mailsIn, tokenOf } from '../../support/account.ts';
+import { KINDS } from '../../support/databases.ts';
+import {
+  type AccountSite,
+  HOSTILE,
+  KEYS,
+  MODERATION,
+  openAccountSite,
+  RAW_KEY,
+} from './account-people.ts';
+
+const { other, moderator } = ACCOUNTS;
+
+describe.each(KINDS)('on %s', (kind) => {
+  let site: AccountSite;
+
+  beforeAll(async () => {
+    site = await openAccountSite(kind);
+  });
+
+  test('every page has the headers that keep others out', async () => {
+    for (const [visitor, target] of [
+      [site.people.owner, KEYS],
+      [site.people.moderator, MODERATION],
+      [site.visit(), '/account/sign-in'],
+      [site.people.owner, '/account/nothing'],
+    ] as const) {
+      const { headers, text } = await visitor.get(target);
+      expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; /);
+      expect(headers.get('content-security-policy')).not.toMatch(/unsafe|http|\*/);
+      expect(headers.get('cache-control')).toBe('no-store');
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('referrer-policy')).toBe('same-origin');
+      expect(headers.get('access-control-allow-origin')).toBe(null);
+      expect(text).not.toMatch(
+        /<style|<script>|\sstyle=|\son\w+=|(?:href|src|action)="(?!\/(?!\/)|#)/i,
+      );
+    }
+  });
+
+  describe('a request', () => {
+    test('is approved, revealed once, rotated and revoked', async () => {
+      const id = await site.request(site.people.owner);
+      expect((await site.people.owner.get(KEYS)).text).toContain('Pending review');
+      expect((await site.people.owner.post(`${KEYS}/${id}/reveal`)).status).toBe(409);
+      expect((await site.decide(id, 'approve', { limit: '600' })).status).toBe(303);
+      const approved = await site.people.owner.get(KEYS);
+      expect(approved.text).toContain('600 requests a minute');
+      expect(approved.text).not.toMatch(RAW_KEY);
+
+      for (const method of ['GET', 'HEAD']) {
+        const headers = {
+          cookie: `catalogue_session=${site.people.owner.cookies.get('catalogue_session')}`,
+        };
+        const target = `${site.pages.url}${KEYS}/${id}/reveal`;
+        const seen = await fetch(target, { method, headers: { ...headers, purpose: 'prefetch' } });
+        expect([seen.status, seen.headers.get('allow')]).toEqual([405, 'POST']);
+      }
+      await site.people.owner.get(KEYS);
+      const ten = await Promise.all(
+        Array.from({ length: 10 }, () => site.people.owner.post(`${KEYS}/${id}/reveal`)),
+      );
+      const refusals = Array.from({ length: 9 }, () => 409);
+      expect(ten.map(({ status }) => status).toSorted()).toEqual([200, ...refusals]);
+      const shown = ten.find(({ status }) => status === 200)?.text ?? '';
+      const key = RAW_KEY.exec(shown)?.[0] as string;
+      expect(shown).toContain(
+        `curl -H &#39;X-Api-Key: ${key}&#39; http://localhost:8080/api/v1/stats`,
+      );
+      const again = await site.people.owner.post(`${KEYS}/${id}/reveal`);
+      expect(again.status).toBe(409);
+      for (const { text } of [again, await site.people.owner.get(KEYS)])
+        expect(text).not.toMatch(RAW_KEY);
+
+      await site.people.owner.get(KEYS);
+      const rotated = await site.people.owner.post(`${KEYS}/${id}/rotate`, {
+        prefix: key.slice(0, 8),
+      });
+      const second = RAW_KEY.exec(rotated.text)?.[0] as string;
+      expect(second).not.toBe(key);
+      const repeated = await site.people.owner.post(`${KEYS}/${id}/rotate`, {
+        prefix: key.slice(0, 8),
+      });
+      expect(repeated.status).toBe(409);
+      expect(repeated.text).not.toMatch(RAW_KEY);
+      expect((await site.people.owner.get(KEYS)).text).toContain(second.slice(0, 8));
+      await site.query('UPDATE api_keys SET last_used_on = ? WHERE id = ?', ['2026-02-28', id]);
+      expect((await site.people.owner.get(KEYS)).text).toMatch(
+        /<dt>Last use<\/dt><dd><time datetime="2026-02-28">28 Feb 2026<\/time>/,
+      );
+      expect((await site.people.owner.post(`${KEYS}/${id}/revoke`)).status).toBe(303);
+      expect(await site.stateOf(id)).toBe('revoked');
+      expect((await site.people.owner.post(`${KEYS}/${id}/rotate`)).status).toBe(409);
+
+      const { text } = await site.people.moderator.get(`${MODERATION}/${id}`);
+      for (const action of ['Requested', 'Approved', 'Revealed', 'Rotated', 'Revoked']) {
+        expect(text).toContain(`<strong>${action}</strong>`);
+      }
+      expect(text).toContain(`by ${moderator.name}`);
+      const kept = [site.pages.log(), ...mailsIn(site.mailFolder)];
+      for (const table of Object.keys(KEYS_TABLES)) {
+        kept.push(JSON.stringify(await site.query(`SELECT * FROM ${table}`)));
+      }
+      for (const raw of [key, second]) {
+        expect(kept.join().includes(raw)).toBe(false);
+        expect(site.answers().filter((answer) => answer.includes(raw)).length).toBe(1);
+      }
+    });
+
+    test('is rejected with a reason that its owner sees', async () => {
+      const id = await site.request(site.people.owner);
+      expect((await site.decide(id, 'reject', { reason: '  ' })).status).toBe(422);
+      expect((await site.decide(id, 'approve', { limit: '0' })).status).toBe(422);
+      expect((await site.decide(id, 'approve', { limit: 'many' })).status).toBe(422);
+      expect(await site.stateOf(id)).toBe('pending');
+      expect((await site.decide(id, 'reject', { reason: `Not yet: ${HOSTILE}` })).status).toBe(303);
+      const { text } = await site.people.owner.get(KEYS);
+      expect(text).toContain('Not yet: &lt;/textarea&gt;');
+    });
+
+    test('that was decided stays so: the second moderator is told', async () => {
+      const id = await site.request(site.people.owner);
+      expect((await site.decide(id, 'approve', { limit: '60' })).status).toBe(303);
+      const late = await site.decide(id, 'reject', { reason: 'no' });
+      expect(late.status).toBe(409);
+      expect(late.text).toMatch(/role="alert">[^<]*approved/);
+      expect(await site.stateOf(id)).toBe('approved');
+      expect((await site.decide(id, 'limit', { limit: '90' })).status).toBe(303);
+      expect((await site.people.owner.get(KEYS)).text).toContain('90 requests a minute');
+      expect((await site.decide(id, 'revoke', { reason: 'abuse' })).status).toBe(303);
+      expect((await site.decide(id, 'revoke', { reason: 'abuse' })).status).toBe(409);
+      expect((await site.decide(999_999, 'revoke', { reason: 'abuse' })).status).toBe(404);
+    });
+
+    test('that is not fit is refused, and what was typed stays', async () => {
+      const before = await site.query('SELECT COUNT(*) FROM api_keys');
+      for (const [purpose, website_url] of [
+        ['', 'https://a.example'],
+        ['x', ''],
+        ['x', 'javascript:alert(1)'],
+        ['x', 'data:text/html,x'],
+        ['x', 'https://user:pw@a.example'],
+        ['x', `https://a.example/${'x'.repeat(2000)}`],
+        ['x'.repeat(5001), 'https://a.example'],
+      ] as const) {
+        await site.people.owner.get(KEYS);
+        const reply = await site.people.owner.post(KEYS, { purpose, website_url });
+        expect([website_url, reply.status]).toEqual([website_url, 422]);
+        expect(reply.text).toMatch(/role="alert"/);
+        expect(reply.text).toContain(`value="${website_url}"`);
+        expect(reply.text).not.toMatch(/href="(javascript|data)/);
+      }
+      expect(await site.query('SELECT COUNT(*) FROM api_keys')).toEqual(before);
+    });
+  });
+
+  describe('the list of moderators', () => {
+    test('is filtered by state and by text', async () => {
+      const rows = async (search: string) => {
+        const { text } = await site.people.moderator.get(`${MODERATION}?${search}`);
+        return [...text.matchAll(/<li>\s*<p><a href="\/moderation\/api-keys\/(\d+)"/g)].length;
+      };
+      const [[all]] = (await site.query('SELECT COUNT(*) FROM api_keys')) as [[number]];
+      expect(await rows('')).toBe(all);
+      const [[rejected]] = (await site.query(
+        "SELECT COUNT(*) FROM api_keys WHERE state = 'rejected'",
+      )) as [[number]];
+      expect(await rows('state=rejected')).toBe(rejected);
+      await site.request(site.people.other, { purpose: 'Sought for' });
+      expect(await rows(`text=${encodeURIComponent(other.email)}`)).toBe(1);
+      expect(await rows('text=SOUGHT%20for&state=pending')).toBe(1);
+      expect(await rows('text=sought&state=approved')).toBe(0);
+      expect(await rows('text=%25%25')).toBe(0);
+      expect(await rows('page=2')).toBe(0);
+      expect(await rows('page=-1&state=nonsense')).toBe(all + 1);
+    });
+  });
+
+  test('nothing that was refused made the log grow, and the end is orderly', async () => {
+    expect(site.pages.log()).not.toContain('failed');
+    for (const mail of mailsIn(site.mailFolder)) {
+      if (mail.includes('sign-in/link'))
+        expect(site.pages.log()).not.toContain(tokenOf(linkOf(mail)));
+    }
+    expect(await site.pages.stop()).toBe(0);
+  });
+});
