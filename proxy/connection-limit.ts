@@ -45,7 +45,7 @@ export interface ProxyLimit {
 
 /**
  * @param threads the cells of every serving thread, of {@link countConnections}
- * @param isForwarding whether requests are forwarded to the pages of API keys
+ * @param isForwarding whether requests are forwarded to the account pages
  */
 export function makeProxyLimit(
   threads: readonly Float64Array[],

@@ -62,7 +62,7 @@ async function main(): Promise<void> {
       'ADMIN_PORT',
       'ADDRESS_RATE_LIMIT',
       'TRUSTED_PROXIES',
-      'KEYS_URL',
+      'ACCOUNT_URL',
       'LOG_LEVEL',
     ],
     process.env,
@@ -86,7 +86,7 @@ async function main(): Promise<void> {
   const saved = await handover.read();
   if (saved !== undefined) addresses.restore(saved.addresses);
   const connections = Array.from({ length: threads }, newConnectionCells);
-  const limit = makeProxyLimit(connections, environment.KEYS_URL !== '', metrics.registry, log);
+  const limit = makeProxyLimit(connections, environment.ACCOUNT_URL !== '', metrics.registry, log);
   const cells = counts.map((ofThread, place) => ({
     counts: ofThread,
     connections: connections[place],
@@ -103,7 +103,7 @@ async function main(): Promise<void> {
     keys,
     addresses,
     trustedProxies: environment.TRUSTED_PROXIES,
-    keysUrl: environment.KEYS_URL,
+    accountUrl: environment.ACCOUNT_URL,
     counts: makeRequestCounts(counts[0]),
     connections: connections[0],
     log,

@@ -4,11 +4,11 @@ import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
-import { createKeysTables } from '../../database/schema.ts';
 import { hashKey } from '../../format/api-key.ts';
 import { encodeKeyUsage } from '../../format/key-usage.ts';
 import { keyUsageFile, PROXY_FOLDER } from '../../format/layout.ts';
 import { makeKeyUsageImport } from '../../generator/keys/import-key-usage.ts';
+import { createKeysTables } from '../../keys/tables/schema.ts';
 import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
 import { KINDS, makeDatabase } from '../support/databases.ts';
 import {

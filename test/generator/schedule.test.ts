@@ -7,9 +7,9 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
-import { createTables } from '../../database/schema.ts';
 import { hashKey, makeKey } from '../../format/api-key.ts';
 import { parseKeys } from '../../format/keys-file.ts';
+import { createKeysTables } from '../../keys/tables/schema.ts';
 import { currentId, idsOnDisk } from '../../store/generations/generations.ts';
 import { loadCatalogue } from '../catalogue/load.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
@@ -43,7 +43,7 @@ function startSchedule(databaseUrl: string, snapshotsDir: string, cron = NEVER) 
 async function issueKey(url: string, state: string): Promise<string> {
   const key = makeKey();
   const database = await openDatabase(url);
-  await createTables(database, ['api_keys']);
+  await createKeysTables(database);
   await database.run(
     "INSERT INTO api_keys (purpose, website_url, state, limit_per_minute, key_hash, requested_at) VALUES ('a test', '', ?, 60, ?, '2026-01-01 00:00:00')",
     [state, hashKey(key)],

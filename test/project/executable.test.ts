@@ -196,7 +196,7 @@ describe.each([
         MAIL_FOLDER: path.join(makeFolder(), 'mail'),
         PORT: String(port),
         ADMIN_PORT: String(adminPort),
-        KEYS_PORT: String(port),
+        ACCOUNT_PORT: String(port),
       },
       stdio: ['ignore', 'ignore', 'pipe'],
     });

@@ -17,7 +17,6 @@ import {
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
-import { createTables } from '../../database/schema.ts';
 import { hashKey, makeKey } from '../../format/api-key.ts';
 import {
   encodeHold,
@@ -33,6 +32,7 @@ import {
   PROXY_FOLDER,
   RUN_REPORT,
 } from '../../format/layout.ts';
+import { createKeysTables } from '../../keys/tables/schema.ts';
 import {
   currentId,
   generationDir,
@@ -101,7 +101,7 @@ function makePublished(generations = 1) {
 async function issueKey(url: string): Promise<string> {
   const key = makeKey();
   const database = await openDatabase(url);
-  await createTables(database, ['api_keys']);
+  await createKeysTables(database);
   await database.run(
     "INSERT INTO api_keys (purpose, website_url, state, limit_per_minute, key_hash, requested_at) VALUES ('a test', '', 'approved', 60, ?, '2026-01-01 00:00:00')",
     [hashKey(key)],
