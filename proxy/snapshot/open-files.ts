@@ -26,7 +26,7 @@ import {
   type ManifestFile,
   parseManifest,
 } from '../../format/manifest.ts';
-import { openRegularFile, readBoundedFileSync } from '../../program/bounded-file.ts';
+import { openRegularFile, readBoundedFileSync } from '../../program/files/bounded-file.ts';
 import { makeSpellingIndex, type SpellingIndex } from '../search/spelling-index.ts';
 import { identityOf } from './pack-files.ts';
 

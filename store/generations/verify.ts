@@ -28,7 +28,7 @@ import {
 import { LARGEST_MANIFEST, type Manifest, parseManifest } from '../../format/manifest.ts';
 import { makeSharedQueue } from '../../generator/worker/shared-queue.ts';
 import { both, type SecondThread } from '../../generator/worker/worker.ts';
-import { readBoundedFileSync } from '../../program/bounded-file.ts';
+import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
 import { hashFile, readChecked } from '../files/checked-files.ts';
 import { checkPack, checkPackFiles, type Pack } from './check-packs.ts';
 
