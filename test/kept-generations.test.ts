@@ -6,6 +6,7 @@ import { once } from 'node:events';
 import { cpSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { type AddressInfo, BlockList } from 'node:net';
 import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Pool } from 'undici';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -228,6 +229,16 @@ describe('with room for two besides the current one', () => {
     snapshots.close();
   });
 
+  test('a path that leads to one is not its name, and is not looked at', async () => {
+    start();
+    for (const name of [`./${ids[1]}`, `../${GENERATIONS}/${ids[1]}`, `${ids[1]}/`, '.', '']) {
+      expect(await askByName(snapshots, name), name).toBe('gone');
+    }
+    expect(refused).toEqual([]);
+    expect(open()).toEqual([]);
+    snapshots.close();
+  });
+
   test('however small they are, eight are open at most', async () => {
     const copies = makeCopies(10);
     const events = { swapped: () => {}, refused: () => {} };
@@ -323,6 +334,8 @@ describe('the requests of one thread', () => {
     thread.opened(id, filesOf(1));
     // Not all at once: others must have their turn.
     expect(answers.flat().length).toBeLessThan(10);
+    await setImmediate();
+    expect(answers.flat().length).toBeLessThan(20);
     const forgotten = thread.forget(id);
     // What comes now is for the store to decide.
     wait(thread, id);
@@ -330,6 +343,18 @@ describe('the requests of one thread', () => {
     await forgotten;
     expect(answers.map((list) => list.length)).toEqual(answers.map(() => 1));
     for (const [answer] of answers) expect(answer).toContain('"second"');
+  });
+
+  test('that wait make the generation one that was just used', () => {
+    const thread = makeThreadGenerations(
+      () => {},
+      () => 5_000,
+    );
+    const files = filesOf(1);
+    wait(thread, ids[1]);
+    thread.opened(ids[1], files);
+    expect(files.lastUsed[0]).toBe(5_000);
+    thread.close();
   });
 
   test('may wait, but not in any number', () => {
