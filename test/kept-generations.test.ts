@@ -3,7 +3,16 @@
  * most one of them with packs in memory, and every request gets its own generation's answer.
  */
 import { once } from 'node:events';
-import { cpSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { type AddressInfo, BlockList } from 'node:net';
 import path from 'node:path';
 import { setImmediate } from 'node:timers/promises';
@@ -237,6 +246,33 @@ describe('with room for two besides the current one', () => {
     expect(refused).toEqual([]);
     expect(open()).toEqual([]);
     snapshots.close();
+  });
+
+  test('one that is pruned while it waits to be opened is gone, not at fault', async () => {
+    const copies = makeCopies(2);
+    const [first, second] = copies.ids as [string, string];
+    refused.length = 0;
+    const events = { swapped: () => {}, refused: (id: string) => refused.push(id) };
+    const several = openSnapshots(copies.dir, 2 ** 30, events, () => 0);
+    const answers = [askByName(several, first), askByName(several, second)];
+    const folder = path.join(copies.dir, GENERATIONS, second);
+    // Until the store has seen that it is there; to open the first takes much longer.
+    await stat(path.join(folder, MANIFEST));
+    rmSync(folder, { recursive: true });
+    expect(await Promise.all(answers)).toEqual(['first', 'gone']);
+    expect(refused).toEqual([]);
+    several.close();
+  });
+
+  test('two looks for the current one at the same time are one', async () => {
+    let swaps = 0;
+    const events = { swapped: () => swaps++, refused: () => {} };
+    const looking = openSnapshots(dir, 2 ** 30, events, () => 0);
+    pointTo(dir, ids[0]);
+    await Promise.all([looking.refresh(), looking.refresh()]);
+    expect(looking.current()?.id).toBe(ids[0]);
+    expect(swaps).toBe(1);
+    looking.close();
   });
 
   test('however small they are, eight are open at most', async () => {
