@@ -73,8 +73,8 @@ function list(records: Buffer, count: number, tail: string): Buffer {
 /** The bytes of the records from one number to before another, with what stands between them. */
 function readRun(pack: string, columns: RecordColumns, from: number, to: number): Buffer {
   if (from === to) return Buffer.alloc(0);
-  const start = columns.offset[from];
-  const end = columns.offset[to - 1] + columns.length[to - 1];
+  const start = columns.byteOffset[from];
+  const end = columns.byteOffset[to - 1] + columns.byteLength[to - 1];
   const bytes = Buffer.alloc(end - start);
   const descriptor = openSync(pack, 'r');
   try {

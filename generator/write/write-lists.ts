@@ -65,8 +65,8 @@ export async function writeRecentCovers(
     if (at > 0) writer.add(RECORD_SEPARATOR);
     const game = covers.game[placeOfCover[number]];
     const { slug } = platforms[games.platform[game]];
-    const offset = columns.offset[number];
-    writer.add(readPiece(dir, coversPack(slug), offset, columns.length[number]));
+    const offset = columns.byteOffset[number];
+    writer.add(readPiece(dir, coversPack(slug), offset, columns.byteLength[number]));
   });
   writer.add(listTail(recent.length));
   return writer.finish();

@@ -105,8 +105,8 @@ export function makeGeneration(files: OpenedFiles, index = openIndex(files)): Ge
   const platformsBody = wholeFile(PLATFORMS);
 
   function record(columns: RecordColumns, pack: Pack, number: number): Body {
-    const bytes = Buffer.allocUnsafe(columns.length[number]);
-    readExactly(pack, bytes, 0, bytes.length, columns.offset[number]);
+    const bytes = Buffer.allocUnsafe(columns.byteLength[number]);
+    readExactly(pack, bytes, 0, bytes.length, columns.byteOffset[number]);
     return { bytes, hash: hashOf(columns, number) };
   }
 
@@ -119,8 +119,8 @@ export function makeGeneration(files: OpenedFiles, index = openIndex(files)): Ge
   ): Buffer {
     const head = listHead(to - from);
     if (pack === undefined) return Buffer.from(head + tail, 'latin1');
-    const start = columns.offset[from];
-    const end = columns.offset[to - 1] + columns.length[to - 1];
+    const start = columns.byteOffset[from];
+    const end = columns.byteOffset[to - 1] + columns.byteLength[to - 1];
     const bytes = Buffer.allocUnsafe(head.length + (end - start) + tail.length);
     bytes.write(head, 0, 'latin1');
     readExactly(pack, bytes, head.length, end - start, start);
@@ -160,14 +160,14 @@ export function makeGeneration(files: OpenedFiles, index = openIndex(files)): Ge
       const head = listHead(numbers.length);
       const tail = pageTail(numbers.length, page, perPage, total);
       const separators = Math.max(0, numbers.length - 1) * RECORD_SEPARATOR.length;
-      const size = numbers.reduce((sum, game) => sum + games.length[game], 0);
+      const size = numbers.reduce((sum, game) => sum + games.byteLength[game], 0);
       const bytes = Buffer.allocUnsafe(head.length + size + separators + tail.length);
       const hashes: number[] = [];
       let at = bytes.write(head, 0, 'latin1');
       for (const [place, game] of numbers.entries()) {
         if (place > 0) at += bytes.write(RECORD_SEPARATOR, at, 'latin1');
-        const length = games.length[game];
-        readExactly(gamePackOf(game), bytes, at, length, games.offset[game]);
+        const length = games.byteLength[game];
+        readExactly(gamePackOf(game), bytes, at, length, games.byteOffset[game]);
         at += length;
         hashes.push(...hashOf(games, game));
       }

@@ -139,7 +139,7 @@ function checkIndex({ files }: Manifest, contents: ReadonlyMap<string, Uint8Arra
   );
   checkRecordIndex(records, (name) => sizes.get(name));
   const search = openSearchIndex(content(SEARCH_INDEX));
-  checkSearchIndex(search, records.games.length.length);
+  checkSearchIndex(search, records.games.byteLength.length);
   return makeSpellingIndex(search.words);
 }
 

@@ -45,8 +45,8 @@ export function checkPack(
 
   const rest = hashFile(dir, file, (bytes, from) => {
     for (; number < first + count && fault === undefined; number++) {
-      const offset = columns.offset[number];
-      const next = offset + columns.length[number];
+      const offset = columns.byteOffset[number];
+      const next = offset + columns.byteLength[number];
       if (next - from > bytes.length) break;
       if (!isRight(bytes, from, offset, next)) {
         fault = `${file.path} does not hold record ${number} at byte ${offset}.`;

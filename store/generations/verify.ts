@@ -114,8 +114,8 @@ async function checkFileList(dir: string, manifest: Manifest): Promise<void> {
 function checkCounts({ counts }: Manifest, { platforms, games, covers }: RecordIndex): void {
   for (const [name, found, said] of [
     ['platforms', platforms.length, counts.platforms],
-    ['games', games.offset.length, counts.games],
-    ['covers', covers.offset.length, counts.covers],
+    ['games', games.byteLength.length, counts.games],
+    ['covers', covers.byteLength.length, counts.covers],
   ] as const) {
     if (found !== said)
       throw new Error(`The index has ${found} ${name}, ${MANIFEST} says ${said}.`);
