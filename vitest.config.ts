@@ -15,7 +15,7 @@ const MEASURED = [
   'test/guarantees/slow-clients.test.ts',
   'test/guarantees/search-abuse.test.ts',
   // Keys take effect within five seconds.
-  'test/keys/web/account-browser.test.ts',
+  'test/keys/account/account-browser.test.ts',
 ];
 
 const projects = [

@@ -76,7 +76,7 @@ export interface ConnectionLimit {
 
 /**
  * @param threads the cells of every serving thread, of {@link countConnections}
- * @param isForwarding whether requests are forwarded to the pages of API keys
+ * @param isForwarding whether requests are forwarded to the account pages
  */
 export function makeConnectionLimit(
   threads: readonly Float64Array[],

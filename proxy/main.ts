@@ -3,6 +3,7 @@
  * `SNAPSHOTS_DIR` and no database address; all that it knows comes from files there.
  */
 import '../program/environment/node-version.ts';
+import '../program/stop.ts';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -20,6 +21,7 @@ import { checkReadableFolder, isMissing } from '../program/folders.ts';
 import { listenAll } from '../program/listen.ts';
 import { makeLog } from '../program/log.ts';
 import { follow } from '../program/poll.ts';
+import { stopWith } from '../program/stop.ts';
 import { makeAdminServer } from './admin/admin.ts';
 import { type Metrics, makeMetrics, makeRequestCounts, newCounts } from './admin/metrics.ts';
 import { type ConnectionLimit, makeConnectionLimit } from './connection-limit.ts';
@@ -60,7 +62,7 @@ async function main(): Promise<void> {
       'ADMIN_PORT',
       'ADDRESS_RATE_LIMIT',
       'TRUSTED_PROXIES',
-      'KEYS_URL',
+      'ACCOUNT_URL',
       'LOG_LEVEL',
     ],
     process.env,
@@ -86,7 +88,7 @@ async function main(): Promise<void> {
   const connections = Array.from({ length: threads }, newConnectionCells);
   const limit = makeConnectionLimit(
     connections,
-    environment.KEYS_URL !== '',
+    environment.ACCOUNT_URL !== '',
     metrics.registry,
     log,
   );
@@ -106,7 +108,7 @@ async function main(): Promise<void> {
     keys,
     addresses,
     trustedProxies: environment.TRUSTED_PROXIES,
-    keysUrl: environment.KEYS_URL,
+    accountUrl: environment.ACCOUNT_URL,
     counts: makeRequestCounts(counts[0]),
     connections: connections[0],
     log,
@@ -135,6 +137,22 @@ async function main(): Promise<void> {
   await usageFollower.start();
 
   limit.start();
+  // Before it listens, since clients may connect at once.
+  stopWith(async (signal) => {
+    isStopping = true;
+    log.info({ signal }, 'stopping');
+    serving.announceEnd();
+    peers.announceEnd();
+    await new Promise((resolve) => setTimeout(resolve, NOTICE_MS));
+    snapshotFollower.stop();
+    keysFollower.stop();
+    await Promise.all([serving.close(), peers.close()]);
+    await usageFollower.finish();
+    await handover.write({ keys: keys.windows(now()), addresses: addresses.save(now()) });
+    admin.close();
+    admin.closeAllConnections();
+    log.info('stopped');
+  });
   await listenAll([
     {
       server: admin,
@@ -150,30 +168,13 @@ async function main(): Promise<void> {
       reusePort: threads > 1,
     },
   ]);
+  if (isStopping) return;
   const { address, port } = server.address() as AddressInfo;
   await peers.listen(port, address);
   await handover.clear();
+  if (isStopping) return;
 
-  const stop = async (signal: string) => {
-    if (isStopping) return;
-    isStopping = true;
-    log.info({ signal }, 'stopping');
-    serving.announceEnd();
-    peers.announceEnd();
-    await new Promise((resolve) => setTimeout(resolve, NOTICE_MS));
-    snapshotFollower.stop();
-    keysFollower.stop();
-    await Promise.all([serving.close(), peers.close()]);
-    await usageFollower.finish();
-    await handover.write({ keys: keys.windows(now()), addresses: addresses.save(now()) });
-    admin.close();
-    admin.closeAllConnections();
-    log.info('stopped');
-    process.exit(0);
-  };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
-  // After the handlers are set: a supervisor that reads this line may send a signal at once.
+  // A supervisor that reads this line may send a signal at once.
   log.info({ api: addressOf(server), admin: addressOf(admin), threads }, 'listening');
 }
 

@@ -11,8 +11,6 @@
 import type { Database, Value } from '../../database/database.ts';
 import { hashKey, makeKey, SHOWN_CHARACTERS } from '../../format/api-key.ts';
 import { LARGEST_LIMIT } from '../../format/keys-file.ts';
-import { findAccount, hasAccounts } from '../accounts/accounts.ts';
-import { toDatabaseTime } from '../accounts/database-time.ts';
 import {
   approvedMail,
   type KeyNews,
@@ -21,6 +19,8 @@ import {
   revokedMail,
 } from '../mail/mail-texts.ts';
 import { enqueueMail } from '../mail/outbox.ts';
+import { findAccount, hasAccounts } from '../tables/accounts.ts';
+import { toDatabaseTime } from '../tables/database-time.ts';
 import { type EventAction, recordEvent } from './history.ts';
 
 export const KEY_STATES = ['pending', 'approved', 'rejected', 'revoked'] as const;

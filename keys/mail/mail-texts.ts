@@ -2,7 +2,7 @@
  * The e-mails: what each says. No mail ever holds an API key. What people typed stands in bodies
  * alone, never in a subject.
  */
-import type { Account } from '../accounts/accounts.ts';
+import type { Account } from '../tables/accounts.ts';
 
 export interface MailText {
   /** One line. */

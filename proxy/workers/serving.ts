@@ -21,8 +21,8 @@ export interface ServingParts {
   readonly keys: Keys;
   readonly addresses: AddressLimits;
   readonly trustedProxies: Parameters<typeof makeApi>[0]['trustedProxies'];
-  /** Where the pages of API keys listen; empty: there are none. */
-  readonly keysUrl: string;
+  /** Where the account pages listen; empty: there are none. */
+  readonly accountUrl: string;
   readonly counts: RequestCounts;
   /** How many connections and forwarded requests the thread may have, and has. */
   readonly connections: Float64Array;

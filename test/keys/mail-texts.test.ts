@@ -1,11 +1,11 @@
 /** What the e-mails say, read off a real mail server: reasons and names cannot say more than they are. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Account } from '../../keys/accounts/accounts.ts';
 import { revealKey, revokeOwnKey, rotateKey } from '../../keys/lifecycle/own-keys.ts';
 import { approveRequest, rejectRequest, revokeKey } from '../../keys/lifecycle/requests.ts';
 import { createSignInLink } from '../../keys/lifecycle/sign-in.ts';
 import { makeMailer } from '../../keys/mail/mailer.ts';
 import { sendDueMails } from '../../keys/mail/outbox.ts';
+import type { Account } from '../../keys/tables/accounts.ts';
 import { type MailServer, readMail, startMailServer } from '../support/servers/mail-server.ts';
 import { AT, type KeysDatabase, MODERATOR, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
 

@@ -1,4 +1,4 @@
-/** The pages of API keys behind the real nginx with the project's own nginx.conf. */
+/** The account pages behind the real nginx with the project's own nginx.conf. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ACCOUNTS, linksTo, makeAccounts, startPages, tokenOf } from '../support/account.ts';

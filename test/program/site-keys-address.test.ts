@@ -8,7 +8,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { makeAssertionCheck } from '../../keys/web/assertion.ts';
+import { makeAssertionCheck } from '../../keys/account/assertion.ts';
 import { ACCOUNTS, makeAccounts, makeVisitor, startPages } from '../support/account.ts';
 import { makeDatabase } from '../support/databases.ts';
 import { makeFolder, until } from '../support/product.ts';

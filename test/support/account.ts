@@ -1,11 +1,12 @@
 /**
- * Runs the pages of API keys as the site does, and visits them as browsers do without scripts: a
+ * Runs the account pages as the site does, and visits them as browsers do without scripts: a
  * visitor keeps cookies and sends the forms that the pages hold.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { openDatabase } from '../../database/open.ts';
-import { createKeysTables, createTables } from '../../database/schema.ts';
+import { createTables } from '../../database/tables.ts';
+import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
 import { type RunningServer, startServing, until } from './product.ts';
 
 /** Rows of `accounts`. */
@@ -18,7 +19,7 @@ export const ACCOUNTS = {
 /** Makes every table and the accounts above. */
 export async function makeAccounts(databaseUrl: string): Promise<void> {
   const database = await openDatabase(databaseUrl);
-  await createTables(database);
+  await createTables(database, ACCOUNTS_TABLE);
   await createKeysTables(database);
   for (const { id, email, name, role } of Object.values(ACCOUNTS)) {
     await database.run('INSERT INTO accounts (id, email, name, role) VALUES (?, ?, ?, ?)', [
@@ -33,14 +34,14 @@ export interface RunningPages extends RunningServer {
   readonly url: string;
 }
 
-/** Starts `keys/web/main.ts` on a free port. */
+/** Starts `keys/account/main.ts` on a free port. */
 export async function startPages(
   databaseUrl: string,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<RunningPages> {
-  const server = await startServing('keys/web/main.ts', {
+  const server = await startServing('keys/account/main.ts', {
     DATABASE_URL: databaseUrl,
-    KEYS_PORT: '0',
+    ACCOUNT_PORT: '0',
     ...environment,
   });
   return { ...server, url: `http://${server.listening.account}` };

@@ -1,9 +1,9 @@
 /** What an account does with its own keys. Each action names the account: another's key is not there. */
 
-import type { Account } from '../../accounts/accounts.ts';
 import { listKeysOf } from '../../lifecycle/key-lists.ts';
 import { requestKey, revealKey, revokeOwnKey, rotateKey } from '../../lifecycle/own-keys.ts';
 import { RefusedMove } from '../../lifecycle/requests.ts';
+import type { Account } from '../../tables/accounts.ts';
 import { fieldOf } from '../form-body.ts';
 import { accountPage, type Draft } from '../pages/account-page.ts';
 import { keyShownPage } from '../pages/key-shown.ts';

@@ -1,11 +1,12 @@
 /**
- * `cover-catalogue account`: the pages of API keys on KEYS_HOST:KEYS_PORT, and the e-mails of their outbox,
+ * `cover-catalogue account`: the account pages on ACCOUNT_HOST:ACCOUNT_PORT, and the e-mails of their outbox,
  * until SIGTERM or SIGINT. It shares the database with the generator and nothing with the proxy.
  */
 import '../../program/environment/node-version.ts';
+import '../../program/stop.ts';
 import type { AddressInfo } from 'node:net';
 import { openDatabase } from '../../database/open.ts';
-import { checkSchema, createKeysTables } from '../../database/schema.ts';
+import { checkTables } from '../../database/tables.ts';
 import { readArguments } from '../../program/arguments.ts';
 import {
   ConfigurationError,
@@ -15,7 +16,9 @@ import {
 import { checkWritableFolder } from '../../program/folders.ts';
 import { listenAll } from '../../program/listen.ts';
 import { makeLog } from '../../program/log.ts';
+import { stopWith } from '../../program/stop.ts';
 import { parseSender } from '../mail/mailer.ts';
+import { ACCOUNTS_TABLE, createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
 import { makeApplication } from './application.ts';
 import { makeAssertionCheck } from './assertion.ts';
 import { makeCookies } from './cookies.ts';
@@ -24,7 +27,7 @@ import { makeAccountServer } from './server.ts';
 
 const USAGE = `cover-catalogue account
 
-Serves the account pages on KEYS_HOST:KEYS_PORT and sends the e-mails of the
+Serves the account pages on ACCOUNT_HOST:ACCOUNT_PORT and sends the e-mails of the
 outbox, until SIGTERM or SIGINT.
 
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
@@ -38,8 +41,8 @@ async function main(): Promise<void> {
   const environment = readEnvironment(
     [
       'DATABASE_URL',
-      'KEYS_HOST',
-      'KEYS_PORT',
+      'ACCOUNT_HOST',
+      'ACCOUNT_PORT',
       'PUBLIC_URL',
       'SITE_URL',
       'SITE_JWT_SECRET',
@@ -64,7 +67,7 @@ async function main(): Promise<void> {
   const checkAssertion = siteKeys && makeAssertionCheck(siteKeys, log);
   const database = await openDatabase(environment.DATABASE_URL);
   await createKeysTables(database);
-  await checkSchema(database, ['accounts', 'api_keys']);
+  await checkTables(database, { ...ACCOUNTS_TABLE, api_keys: KEYS_TABLES.api_keys });
 
   const mails = await startMailThread(
     {
@@ -93,17 +96,12 @@ async function main(): Promise<void> {
     now: () => new Date(),
   });
   const server = makeAccountServer(answer, log);
-  const { KEYS_HOST: host, KEYS_PORT: keysPort } = environment;
-  await listenAll([{ server, host, port: keysPort, variables: ['KEYS_HOST', 'KEYS_PORT'] }]);
-  const { address, port } = server.address() as AddressInfo;
-
   let isStopping = false;
   // A kept-alive connection would hold the end up: the next response on it says that it is the last.
   server.prependListener('request', (_request, response) => {
     if (isStopping) response.shouldKeepAlive = false;
   });
-  const stop = async (signal: string) => {
-    if (isStopping) return;
+  stopWith(async (signal) => {
     isStopping = true;
     log.info({ signal }, 'stopping');
     const cut = setTimeout(() => server.closeAllConnections(), STOP_DEADLINE_MS);
@@ -115,10 +113,13 @@ async function main(): Promise<void> {
     if (!(await mails.stop(STOP_DEADLINE_MS))) log.warn('an e-mail under way is sent again later');
     await database.close();
     log.info('stopped');
-    process.exit(0);
-  };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  });
+  const { ACCOUNT_HOST: host, ACCOUNT_PORT: accountPort } = environment;
+  await listenAll([
+    { server, host, port: accountPort, variables: ['ACCOUNT_HOST', 'ACCOUNT_PORT'] },
+  ]);
+  if (isStopping) return;
+  const { address, port } = server.address() as AddressInfo;
   log.info({ account: `${address}:${port}` }, 'listening');
 }
 

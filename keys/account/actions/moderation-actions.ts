@@ -1,5 +1,5 @@
 /** What moderators do: look at all requests and keys, decide, change limits, revoke. */
-import { findAccount } from '../../accounts/accounts.ts';
+
 import { eventsOf } from '../../lifecycle/history.ts';
 import {
   findKeyWithAccount,
@@ -14,6 +14,7 @@ import {
   rejectRequest,
   revokeKey,
 } from '../../lifecycle/requests.ts';
+import { findAccount } from '../../tables/accounts.ts';
 import { fieldOf } from '../form-body.ts';
 import { keyPage } from '../pages/key-page.ts';
 import { type Notice, PATHS } from '../pages/layout.ts';

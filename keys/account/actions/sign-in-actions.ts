@@ -1,7 +1,8 @@
 /** Signing in by an e-mailed link, and out again; or, where the site does both, the way there. */
-import { findAccount } from '../../accounts/accounts.ts';
-import { openLink } from '../../accounts/sign-in-links.ts';
+
 import { createSession, endSession, SESSION_SECONDS } from '../../lifecycle/sign-in.ts';
+import { findAccount } from '../../tables/accounts.ts';
+import { openLink } from '../../tables/sign-in-links.ts';
 import { fieldOf } from '../form-body.ts';
 import { PATHS } from '../pages/layout.ts';
 import { linkPage, linkSentPage, signInPage, siteSignInPage } from '../pages/sign-in-pages.ts';

@@ -4,11 +4,11 @@ import type { IncomingMessage } from 'node:http';
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import { makeAssertionCheck } from '../../../keys/web/assertion.ts';
-import { makeCookies } from '../../../keys/web/cookies.ts';
-import { isForeign, isToken, makeVisit, tokenFor } from '../../../keys/web/form-token.ts';
-import { html, textOf } from '../../../keys/web/html.ts';
-import { webLink } from '../../../keys/web/pages/layout.ts';
+import { makeAssertionCheck } from '../../../keys/account/assertion.ts';
+import { makeCookies } from '../../../keys/account/cookies.ts';
+import { isForeign, isToken, makeVisit, tokenFor } from '../../../keys/account/form-token.ts';
+import { html, textOf } from '../../../keys/account/html.ts';
+import { webLink } from '../../../keys/account/pages/layout.ts';
 import { usableKeys } from '../../../program/environment/site-keys.ts';
 
 const requestWith = (headers: Record<string, string>) =>

@@ -1,5 +1,5 @@
 /**
- * The pages of API keys with three people signed in: an owner of keys, another one, a moderator.
+ * The account pages with three people signed in: an owner of keys, another one, a moderator.
  * Everything that any visitor was answered is kept, to be looked through.
  */
 import path from 'node:path';

@@ -4,10 +4,10 @@
  */
 import type { Logger } from 'pino';
 import type { Database } from '../../../database/database.ts';
-import { endOfLink } from '../../accounts/sign-in-links.ts';
 import { mailSignInLink } from '../../lifecycle/sign-in.ts';
 import type { Mailer } from '../../mail/mailer.ts';
 import { sendDueMails } from '../../mail/outbox.ts';
+import { endOfLink } from '../../tables/sign-in-links.ts';
 
 const POLL_MS = 1_000;
 /** How many links are made at once. */

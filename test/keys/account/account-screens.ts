@@ -1,5 +1,5 @@
 /**
- * The pages of API keys in a real Chromium, each held to the rules of all of them on every screen,
+ * The account pages in a real Chromium, each held to the rules of all of them on every screen,
  * of which pictures are kept.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { DESKTOP, SCREENS } from '../../support/browser.ts';
 import { ROOT } from '../../support/product.ts';
 
 const AXE = readFileSync(path.join(ROOT, 'node_modules/axe-core/axe.min.js'), 'utf8');
-const OUTPUT = path.join(import.meta.dirname, 'output');
+const OUTPUT = path.join(ROOT, 'test/output');
 /** What WCAG 2.2, 1.4.10 asks pages to fit into. */
 const NARROWEST = { width: 320, height: 640 };
 

@@ -2,7 +2,7 @@
  * What every page has around its own part: head, navigation, notices. Nothing inline and nothing from
  * elsewhere, so that the content security policy can forbid both.
  */
-import type { Account } from '../../accounts/accounts.ts';
+import type { Account } from '../../tables/accounts.ts';
 import { TOKEN_FIELD } from '../form-token.ts';
 import { type Html, html } from '../html.ts';
 

@@ -1,4 +1,4 @@
-/** Signing in to the pages of API keys by mailed links, on both databases. */
+/** Signing in to the account pages by mailed links, on both databases. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { ACCOUNTS, linkOf, linksTo, mailsIn, signIn, tokenOf } from '../../support/account.ts';
 import { KINDS } from '../../support/databases.ts';

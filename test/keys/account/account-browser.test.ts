@@ -8,7 +8,7 @@ import path from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
-import { KEYS_TABLES } from '../../../database/schema.ts';
+import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
 import {
@@ -84,12 +84,12 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
     schedule.stderr?.resume();
     const port = String(await freePort());
     proxy = await startProxy(snapshotsDir, {
-      KEYS_URL: `http://127.0.0.1:${port}`,
+      ACCOUNT_URL: `http://127.0.0.1:${port}`,
       // Asked again and again with a key that does not work yet, or no longer.
       ADDRESS_RATE_LIMIT: '100000',
     });
     pages = await startPages(databaseUrl, {
-      KEYS_PORT: port,
+      ACCOUNT_PORT: port,
       PUBLIC_URL: proxy.url,
       SMTP_URL: mailbox.url,
     });
@@ -148,7 +148,7 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
   async function everythingKept(): Promise<string> {
     const kept = [pages.log(), proxy.log(), ...mailbox.to(owner.email), ...mailbox.to(other.email)];
     const database = await openDatabase(databaseUrl);
-    for (const table of KEYS_TABLES) {
+    for (const table of Object.keys(KEYS_TABLES)) {
       kept.push(JSON.stringify(await database.rows(`SELECT * FROM ${table}`)));
     }
     await database.close();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createServer, request } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { fieldOf, RefusedBody, readForm } from '../../../keys/web/form-body.ts';
+import { fieldOf, RefusedBody, readForm } from '../../../keys/account/form-body.ts';
 
 type Outcome = { readonly form: URLSearchParams } | { readonly refusal: RefusedBody };
 

@@ -1,4 +1,4 @@
-/** The pages of API keys where the site says who is logged in, and where somebody else claims to. */
+/** The account pages where the site says who is logged in, and where somebody else claims to. */
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {

@@ -3,8 +3,8 @@
  * and what the visitor's forms are tied to. No other header field says anything about identity.
  */
 import type { IncomingMessage } from 'node:http';
-import { findAccount } from '../accounts/accounts.ts';
 import { findSession } from '../lifecycle/sign-in.ts';
+import { findAccount } from '../tables/accounts.ts';
 import { makeVisit, tokenFor } from './form-token.ts';
 import type { Viewer } from './pages/layout.ts';
 import type { Site } from './route.ts';
