@@ -11,7 +11,7 @@ import {
 } from '../format/index/record-index.ts';
 import { COVERS_RECENT, coversPack, gamesPack, PLATFORMS, STATS } from '../format/layout.ts';
 import { listHead, listTail, pageTail } from '../format/pack.ts';
-import { openIndex } from '../store/generations/open-index.ts';
+import { openIndexOf } from '../store/generations/open-index.ts';
 
 const DEFAULT_PER_PAGE = 50;
 const LARGEST_PER_PAGE = 100;
@@ -30,7 +30,7 @@ export function showBody(dir: string, apiPath: string): Buffer {
   if (pathname === '/platforms') return readFileSync(path.join(dir, PLATFORMS));
   if (pathname === '/stats') return readFileSync(path.join(dir, STATS));
   if (pathname === '/covers/recent') return readFileSync(path.join(dir, COVERS_RECENT));
-  const index = openIndex(dir);
+  const index = openIndexOf(dir);
   const { platforms, games, covers } = index;
   const entry = (number: number) => platforms[number];
 

@@ -32,7 +32,8 @@ import {
   pointCurrentTo,
   sequenceOf,
 } from './generations/generations.ts';
-import { type PackChecker, readManifest, verifyGeneration } from './generations/verify.ts';
+import { readManifest } from './generations/manifest-file.ts';
+import { type PackChecker, verifyGeneration } from './generations/verify.ts';
 import { HeldError, whyHeld } from './hold.ts';
 import { KEPT_GENERATIONS, pruneLocked } from './prune.ts';
 

@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { isGenerationId } from '../format/layout.ts';
 import type { Manifest } from '../format/manifest.ts';
 import { generationDir, idsOnDisk, pointCurrentTo } from './generations/generations.ts';
+import { checkId } from './generations/manifest-file.ts';
 import { verifyGeneration } from './generations/verify.ts';
 import { withLock } from './lock.ts';
 
@@ -22,8 +23,7 @@ export async function rollbackTo(
   }
   return withLock(snapshotsDir, async () => {
     const manifest = await verifyGeneration(generationDir(snapshotsDir, id));
-    if (manifest.id !== id)
-      throw new Error(`The folder ${id} holds the generation ${manifest.id}.`);
+    checkId(manifest, id);
     prepare();
     pointCurrentTo(snapshotsDir, id);
     return manifest;

@@ -8,7 +8,7 @@ import { CURRENT, GENERATIONS, isGenerationId, UNFINISHED_PREFIX } from '../../f
 import type { Manifest } from '../../format/manifest.ts';
 import { makeFolder, makeSnapshotsFolder } from '../files/file-modes.ts';
 import { syncFolder } from '../files/sync-folder.ts';
-import { readManifest } from './verify.ts';
+import { readManifest } from './manifest-file.ts';
 
 export interface KnownGeneration {
   readonly id: string;

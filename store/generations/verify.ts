@@ -1,34 +1,19 @@
 /**
- * Reads a generation back and holds it to its manifest and its own index: nothing is published, and
- * nothing rolled back to, that this did not find whole.
+ * Reads a generation back and checks it against its manifest and its own index. Only a generation that
+ * passes is published or rolled back to.
  */
-import path from 'node:path';
 import fastGlob from 'fast-glob';
 import { hashBytes } from '../../format/content-hash.ts';
-import { checkRecordIndex } from '../../format/index/check-record-index.ts';
 import { checkSearchIndex } from '../../format/index/check-search-index.ts';
-import {
-  findGame,
-  gameSlug,
-  openRecordIndex,
-  type RecordIndex,
-} from '../../format/index/record-index.ts';
+import { findGame, gameSlug, type RecordIndex } from '../../format/index/record-index.ts';
 import { openSearchIndex } from '../../format/index/search-index.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../../format/index/words.ts';
-import {
-  COVER_INDEX,
-  coversPack,
-  GAME_INDEX,
-  gamesPack,
-  MANIFEST,
-  PLATFORM_INDEX,
-  PLATFORMS,
-  SEARCH_INDEX,
-} from '../../format/layout.ts';
-import { LARGEST_MANIFEST, type Manifest, parseManifest } from '../../format/manifest.ts';
-import { readBoundedFileSync } from '../../program/bounded-file.ts';
-import { hashFile, readChecked } from '../files/checked-files.ts';
+import { coversPack, gamesPack, MANIFEST, PLATFORMS, SEARCH_INDEX } from '../../format/layout.ts';
+import type { Manifest } from '../../format/manifest.ts';
+import { checkFile, readChecked } from '../files/checked-files.ts';
 import { checkPack, type Pack } from './check-packs.ts';
+import { readManifest } from './manifest-file.ts';
+import { openIndex } from './open-index.ts';
 
 /**
  * Checks every pack, on its own schedule.
@@ -64,8 +49,7 @@ export async function verifyGeneration(
     return file;
   };
   const read = (name: string) => readChecked(dir, fileOf(name));
-  const index = openRecordIndex(read(PLATFORM_INDEX), read(GAME_INDEX), read(COVER_INDEX));
-  checkRecordIndex(index, (name) => files.get(name)?.size);
+  const index = openIndex(manifest, read);
   const packs = index.platforms.flatMap(
     ({ slug, first_game, games, first_cover, covers }): Pack[] => [
       { file: fileOf(gamesPack(slug)), columns: index.games, first: first_game, count: games },
@@ -81,23 +65,11 @@ export async function verifyGeneration(
       if (isPack.has(file.path)) continue;
       if (/^(?:games|covers)\//.test(file.path))
         throw new Error(`${file.path} belongs to no platform.`);
-      hashFile(dir, file);
+      checkFile(dir, file);
     }
     checkLookups(dir, index);
   });
   return manifest;
-}
-
-/** @throws Error when it is missing, damaged or of another version */
-export function readManifest(dir: string): Manifest {
-  const file = path.join(dir, MANIFEST);
-  let text: string;
-  try {
-    text = readBoundedFileSync(file, LARGEST_MANIFEST).toString('utf8');
-  } catch (cause) {
-    throw new Error(`${file} cannot be read: ${(cause as Error).message}`, { cause });
-  }
-  return parseManifest(text);
 }
 
 async function checkFileList(dir: string, manifest: Manifest): Promise<void> {

@@ -26,7 +26,7 @@ import {
 } from '../../../format/layout.ts';
 import type { Counts } from '../../../format/manifest.ts';
 import { generationDir, idsOnDisk } from '../../../store/generations/generations.ts';
-import { readManifest } from '../../../store/generations/verify.ts';
+import { readManifest } from '../../../store/generations/manifest-file.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
