@@ -53,15 +53,16 @@ const VERBS: Readonly<Record<string, Verb>> = {
   },
   show: {
     usage: 'show PATH [ID]',
-    help: 'the exact body of an API path such as /games/snes/chrono-trigger',
+    help: 'the exact body that the API answers for a path such as /games/snes/chrono-trigger or "/search?q=chrono"',
     takes: [1, 2],
-    run: async (dir, [path, id]) => {
-      process.stdout.write(showBody(generationDir(dir, pickId(dir, id)), path as string));
+    run: async (dir, [target = '', id]) => {
+      const picked = pickId(dir, id);
+      process.stdout.write(showBody(generationDir(dir, picked), picked, target));
     },
   },
   verify: {
     usage: 'verify [ID]',
-    help: 'reads a generation back and holds it to its manifest and index',
+    help: 'reads a generation back and checks it against its manifest and index',
     takes: [0, 1],
     run: async (dir, [id]) => {
       const picked = pickId(dir, id);
