@@ -12,6 +12,7 @@ import { MINISEARCH_OPTIONS_HASH } from '../format/index/words.ts';
 import { keyUsageFile } from '../format/layout.ts';
 import { findOtherCollation } from '../format/manifest.ts';
 import { readArguments } from '../program/arguments.ts';
+import { newConnectionCells } from '../program/connections.ts';
 import {
   ConfigurationError,
   loadEnvironmentFile,
@@ -24,8 +25,7 @@ import { follow } from '../program/poll.ts';
 import { stopWith } from '../program/stop.ts';
 import { makeAdminServer } from './admin/admin.ts';
 import { type Metrics, makeMetrics, makeRequestCounts, newCounts } from './admin/metrics.ts';
-import { type ConnectionLimit, makeConnectionLimit } from './connection-limit.ts';
-import { newConnectionCells } from './http/connections.ts';
+import { makeProxyLimit, type ProxyLimit } from './connection-limit.ts';
 import { makeInstanceFiles } from './instance-files.ts';
 import { makeKeyStore } from './keys/key-store.ts';
 import { makeKeyUsage } from './keys/key-usage.ts';
@@ -86,12 +86,7 @@ async function main(): Promise<void> {
   const saved = await handover.read();
   if (saved !== undefined) addresses.restore(saved.addresses);
   const connections = Array.from({ length: threads }, newConnectionCells);
-  const limit = makeConnectionLimit(
-    connections,
-    environment.ACCOUNT_URL !== '',
-    metrics.registry,
-    log,
-  );
+  const limit = makeProxyLimit(connections, environment.ACCOUNT_URL !== '', metrics.registry, log);
   const cells = counts.map((ofThread, place) => ({
     counts: ofThread,
     connections: connections[place],
@@ -178,7 +173,7 @@ async function main(): Promise<void> {
   log.info({ api: addressOf(server), admin: addressOf(admin), threads }, 'listening');
 }
 
-function makeEvents(metrics: Metrics, limit: ConnectionLimit, log: Logger): SnapshotEvents {
+function makeEvents(metrics: Metrics, limit: ProxyLimit, log: Logger): SnapshotEvents {
   return {
     swapped({ id, manifest }, milliseconds) {
       metrics.countSwap(milliseconds);

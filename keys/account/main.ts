@@ -5,9 +5,18 @@
 import '../../program/environment/node-version.ts';
 import '../../program/stop.ts';
 import type { AddressInfo } from 'node:net';
+import { MOST_CONNECTIONS } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { checkTables } from '../../database/tables.ts';
 import { readArguments } from '../../program/arguments.ts';
+import {
+  type Descriptors,
+  makeConnectionLimit,
+  SHORT_LIVED,
+  type Shares,
+  shareOutConnections,
+} from '../../program/connection-limit.ts';
+import { newConnectionCells } from '../../program/connections.ts';
 import {
   ConfigurationError,
   loadEnvironmentFile,
@@ -34,6 +43,13 @@ Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
 /** Requests still under way after this are cut. */
 const STOP_DEADLINE_MS = 10_000;
+
+/** Both threads may open as many connections to their database as a pool has, and one more for mail. */
+const TO_DATABASE_AND_MAIL = 2 * MOST_CONNECTIONS + 1;
+
+function shareOut({ limit, inUse }: Descriptors): Shares {
+  return shareOutConnections(limit - inUse - TO_DATABASE_AND_MAIL - SHORT_LIVED);
+}
 
 async function main(): Promise<void> {
   readArguments(USAGE, {});
@@ -95,7 +111,9 @@ async function main(): Promise<void> {
     requestLink: mails.requestLink,
     now: () => new Date(),
   });
-  const server = makeAccountServer(answer, log);
+  const cells = newConnectionCells();
+  makeConnectionLimit([cells], shareOut, log).start();
+  const server = makeAccountServer(answer, log, cells);
   let isStopping = false;
   // A kept-alive connection would hold the end up: the next response on it says that it is the last.
   server.prependListener('request', (_request, response) => {

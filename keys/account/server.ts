@@ -6,6 +6,12 @@ import { readFileSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
+import {
+  type HttpSocket,
+  isResponding,
+  makeConnections,
+  newConnectionCells,
+} from '../../program/connections.ts';
 import type { Application } from './application.ts';
 import { RefusedBody } from './form-body.ts';
 import { textOf } from './html.ts';
@@ -15,6 +21,8 @@ import { page, type Reply } from './route.ts';
 
 /** Request line and header fields together, in bytes. */
 const LARGEST_HEAD = 16 * 1024;
+/** How often it is checked whether there are more connections than there may be. */
+const TRIM_MS = 1_000;
 /** A body that no client has taken after this is given up. */
 const LONGEST_DRAIN_MS = 30_000;
 
@@ -37,7 +45,12 @@ const FILES: readonly (readonly [path: string, name: string, type: string])[] = 
   ['/account/icon.svg', 'icon.svg', 'image/svg+xml'],
 ];
 
-export function makeAccountServer(answer: Application, log: Logger): Server {
+/** @param cells how many connections the server may have, and has */
+export function makeAccountServer(
+  answer: Application,
+  log: Logger,
+  cells = newConnectionCells(),
+): Server {
   const files = new Map(
     FILES.map(([path, name, type]) => {
       const bytes = readFileSync(new URL(`./files/${name}`, import.meta.url));
@@ -56,7 +69,15 @@ export function makeAccountServer(answer: Application, log: Logger): Server {
     handle,
   );
 
+  const connections = makeConnections(cells, isAnswering, () => performance.now());
+  // Connections that are not used, or that never finish a request, make room for others.
+  server.on('connection', (socket) => connections.take(socket));
+  // The limit can fall while no connection comes.
+  const trimming = setInterval(connections.trim, TRIM_MS).unref();
+  server.once('close', () => clearInterval(trimming));
+
   function handle(request: IncomingMessage, response: ServerResponse): void {
+    connections.noteUse(request.socket);
     const target = request.url ?? '';
     const path = target.split('?', 1)[0];
     const file = files.get(path);
@@ -123,7 +144,7 @@ export function makeAccountServer(answer: Application, log: Logger): Server {
   }
 
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    const { _httpMessage: message } = socket as Socket & { _httpMessage?: ServerResponse };
+    const { _httpMessage: message } = socket as HttpSocket;
     if (!socket.writable || message?.headersSent === true) socket.destroy();
     else if (error.code === 'HPE_HEADER_OVERFLOW') {
       endRaw(socket, '431 Request Header Fields Too Large');
@@ -134,6 +155,11 @@ export function makeAccountServer(answer: Application, log: Logger): Server {
     endRaw(socket, '405 Method Not Allowed');
   });
   return server;
+}
+
+/** A client that is slow to send its form is not being answered yet. */
+function isAnswering(socket: HttpSocket): boolean {
+  return isResponding(socket) && socket._httpMessage?.req.complete === true;
 }
 
 function hasNoBody({ headers }: IncomingMessage): boolean {

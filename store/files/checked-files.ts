@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, readSync } from 'node:fs';
 import path from 'node:path';
 import type { ManifestFile } from '../../format/manifest.ts';
-import { openRegularFile } from '../../program/bounded-file.ts';
+import { openRegularFile } from '../../program/files/bounded-file.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
 

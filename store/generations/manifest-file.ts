@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { MANIFEST } from '../../format/layout.ts';
 import { LARGEST_MANIFEST, type Manifest, parseManifest } from '../../format/manifest.ts';
-import { readBoundedFileSync } from '../../program/bounded-file.ts';
+import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
 
 /** @throws Error when it is missing, damaged or of another version */
 export function readManifest(dir: string): Manifest {

@@ -30,7 +30,7 @@ import {
   openRegularFile,
   readBoundedFile,
   readBoundedFileSync,
-} from '../../program/bounded-file.ts';
+} from '../../program/files/bounded-file.ts';
 import { currentId } from '../../store/generations/generations.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import { makeSampleSnapshots, makeSqlite } from '../catalogue/snapshots.ts';
@@ -192,7 +192,7 @@ describe.each(ODD)('%s', (kind, put) => {
   test('in the place of SITE_JWKS ends the account pages with 2', IN_TIME, async () => {
     const file = path.join(makeFolder(), 'jwks');
     put(file);
-    const { code, stderr } = await runProgram('keys/web/main.ts', [], {
+    const { code, stderr } = await runProgram('keys/account/main.ts', [], {
       DATABASE_URL: 'sqlite:absent.db',
       SITE_JWKS: file,
     });

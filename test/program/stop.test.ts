@@ -34,10 +34,10 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
       isAsked = true;
     }).listen(port, '127.0.0.1');
     await until(() => database.listening);
-    const child = startProgram('keys/web/main.ts', [], {
+    const child = startProgram('keys/account/main.ts', [], {
       DATABASE_URL: `mysql://me:secret@127.0.0.1:${port}/catalogue`,
       MAIL_FOLDER: makeFolder(),
-      KEYS_PORT: '0',
+      ACCOUNT_PORT: '0',
     });
     child.stderr?.resume();
     await until(() => isAsked);

@@ -38,12 +38,10 @@ export interface RunningPages extends RunningServer {
 export async function startPages(
   databaseUrl: string,
   environment: Readonly<Record<string, string>> = {},
+  wrapper: readonly string[] = [],
 ): Promise<RunningPages> {
-  const server = await startServing('keys/account/main.ts', {
-    DATABASE_URL: databaseUrl,
-    ACCOUNT_PORT: '0',
-    ...environment,
-  });
+  const own = { DATABASE_URL: databaseUrl, ACCOUNT_PORT: '0', ...environment };
+  const server = await startServing('keys/account/main.ts', own, wrapper);
   return { ...server, url: `http://${server.listening.account}` };
 }
 
