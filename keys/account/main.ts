@@ -9,6 +9,7 @@ import { MOST_CONNECTIONS } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { checkTables } from '../../database/tables.ts';
 import { readArguments } from '../../program/arguments.ts';
+import { closeServer } from '../../program/close-server.ts';
 import {
   type Descriptors,
   makeConnectionLimit,
@@ -17,11 +18,8 @@ import {
   shareOutConnections,
 } from '../../program/connection-limit.ts';
 import { newConnectionCells } from '../../program/connections.ts';
-import {
-  ConfigurationError,
-  loadEnvironmentFile,
-  readEnvironment,
-} from '../../program/environment/environment.ts';
+import { loadEnvironmentFile, readEnvironment } from '../../program/environment/environment.ts';
+import { reportFailure } from '../../program/failure.ts';
 import { checkWritableFolder } from '../../program/folders.ts';
 import { listenAll } from '../../program/listen.ts';
 import { makeLog } from '../../program/log.ts';
@@ -122,12 +120,7 @@ async function main(): Promise<void> {
   stopWith(async (signal) => {
     isStopping = true;
     log.info({ signal }, 'stopping');
-    const cut = setTimeout(() => server.closeAllConnections(), STOP_DEADLINE_MS);
-    const closed = new Promise((resolve) => server.close(resolve));
-    const idle = setInterval(() => server.closeIdleConnections(), 100);
-    await closed;
-    clearInterval(idle);
-    clearTimeout(cut);
+    await closeServer(server, STOP_DEADLINE_MS);
     if (!(await mails.stop(STOP_DEADLINE_MS))) log.warn('an e-mail under way is sent again later');
     await database.close();
     log.info('stopped');
@@ -142,10 +135,5 @@ async function main(): Promise<void> {
 }
 
 main().catch((error: Error) => {
-  if (error instanceof ConfigurationError) {
-    process.stderr.write(`${error.message}\n`);
-    process.exit(2);
-  }
-  process.stderr.write(`The account pages cannot start: ${error.message}\n`);
-  process.exit(1);
+  process.exit(reportFailure(error, 'The account pages cannot start: '));
 });
