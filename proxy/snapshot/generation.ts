@@ -75,7 +75,7 @@ export interface GenerationIndex {
 }
 
 /** Puts the columns of the index over the files in memory. */
-export function openIndex({ contents, spellings }: OpenedFiles): GenerationIndex {
+export function viewIndex({ contents, spellings }: OpenedFiles): GenerationIndex {
   const content = (name: string) => contents.get(name) as Uint8Array;
   const records = openRecordIndex(
     content(PLATFORM_INDEX),
@@ -86,7 +86,7 @@ export function openIndex({ contents, spellings }: OpenedFiles): GenerationIndex
 }
 
 /** The files are checked already: `openFiles` refuses what this could not serve from. */
-export function makeGeneration(files: OpenedFiles, index = openIndex(files)): Generation {
+export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Generation {
   const { manifest, contents } = files;
   const { records } = index;
   const { platforms, games, covers } = records;
