@@ -34,7 +34,7 @@ export interface GenerationStore {
   serve(id: string): Promise<void>;
   /** Opens a generation, unless it is open, and hands it to the thread. */
   ask(id: string, thread: ServingThread): void;
-  /** Closes those that nobody asked for recently. */
+  /** Closes those that no request has named for a while. */
   closeIdle(): void;
   /** The open generations, with how many of their packs are in memory. */
   opened(): { readonly id: string; readonly packsInMemory: number }[];
@@ -172,7 +172,7 @@ function makeWaiters() {
   };
 }
 
-/** The generations that were refused lately: to answer for one again is cheap, to check it is not. */
+/** The generations that were refused recently. Checking one again is expensive. */
 function makeRefusals(now: () => number) {
   const refusedAt = new Map<string, number>();
   const isRecent = (time = Number.NEGATIVE_INFINITY) => now() - time < RETRY_MS;

@@ -164,8 +164,8 @@ export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Ge
       const bytes = Buffer.allocUnsafe(head.length + size + separators + tail.length);
       const hashes: number[] = [];
       let at = bytes.write(head, 0, 'latin1');
-      for (const [place, game] of numbers.entries()) {
-        if (place > 0) at += bytes.write(RECORD_SEPARATOR, at, 'latin1');
+      for (const [position, game] of numbers.entries()) {
+        if (position > 0) at += bytes.write(RECORD_SEPARATOR, at, 'latin1');
         const length = games.byteLength[game];
         readPack(gamePackOf(game), bytes, at, length, games.byteOffset[game]);
         at += length;

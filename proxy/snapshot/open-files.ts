@@ -131,7 +131,7 @@ function checkIndex(manifest: Manifest, contents: ReadonlyMap<string, Uint8Array
   return makeSpellingIndex(search.words);
 }
 
-/** Packs of games before those of covers: they are what pages and searches are made of. */
+/** Packs of games come before those of covers: most requests read games. */
 function chooseKept(files: readonly ManifestFile[], mostMemory: number): ManifestFile[] {
   const kept = files.filter(({ path: name }) => KEPT.includes(name));
   let room = mostMemory - kept.reduce((sum, { size }) => sum + size, 0);
@@ -150,7 +150,7 @@ function roomOf({ size }: ManifestFile): number {
   return Math.ceil(size / 8) * 8;
 }
 
-/** One piece of memory for all: as large as it is, the system has it back as soon as it is let go. */
+/** One piece of memory for all files: the system gets so large a piece back as soon as it is freed. */
 function makeRoom(files: readonly ManifestFile[], bytes: number): Map<string, Uint8Array> {
   const memory = new SharedArrayBuffer(bytes);
   let end = 0;

@@ -48,7 +48,7 @@ export interface OpenLimits {
   readonly now: () => number;
 }
 
-/** @param forget makes every thread let go of a generation; its files are closed when this resolves */
+/** @param forget makes every thread drop a generation; its files are closed when this resolves */
 export function makeOpenGenerations(
   { snapshotsDir, mostMemory, now }: OpenLimits,
   forget: (id: string) => Promise<unknown>,

@@ -1,5 +1,5 @@
 /**
- * The worker thread that opens a generation. It says how much memory that takes, waits until there
+ * The worker thread that opens a generation. It reports how much memory that takes, waits until there
  * is room, and hands back shared memory and descriptors, which outlive it.
  */
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
@@ -9,7 +9,7 @@ import { type OpenedFiles, type OpenOrder, openFiles, planOpening } from './open
 export type FromOpenWorker = { readonly bytes: number } | { readonly files: OpenedFiles };
 
 const port = parentPort as MessagePort;
-const say = (message: FromOpenWorker) => port.postMessage(message);
+const post = (message: FromOpenWorker) => port.postMessage(message);
 const plan = planOpening(workerData as OpenOrder);
-port.once('message', () => say({ files: openFiles(plan) }));
-say({ bytes: plan.bytes });
+port.once('message', () => post({ files: openFiles(plan) }));
+post({ bytes: plan.bytes });

@@ -1,6 +1,6 @@
 /**
  * The generations that one serving thread answers from: the current one, and those that clients ask
- * for by name. The store in the first thread decides which are open; this holds the thread's views
+ * for by name. The store in the main thread decides which are open; this holds the thread's views
  * of them and the requests that wait for one.
  *
  * Invariant: a request uses a generation within one call, and a request that has waited is answered
@@ -14,7 +14,7 @@ import type { OpenedFiles } from './open-files.ts';
 
 /** How many requests of one thread may wait for generations to be opened. */
 export const MOST_WAITING = 2_000;
-/** How many of the requests that waited are answered before other requests get their turn. */
+/** How many of the waiting requests are answered before other requests are served. */
 const AT_ONCE = 4;
 
 /** Why a generation that was asked for by name cannot answer: it is not kept, or too many wait. */
@@ -24,11 +24,11 @@ type Use = (generation: Generation | Unavailable) => void;
 
 /** What the store calls; each thread gets its calls in order. */
 export interface ServingThread {
-  /** From now on this generation answers requests that name none. */
+  /** From now on this generation answers requests that do not name one. */
   serve(files: OpenedFiles): void;
   /** Answers {@link AskStore}. */
   opened(id: string, files: OpenedFiles | 'gone'): void;
-  /** Lets go of a generation that is not current; its memory is free when this resolves. */
+  /** Drops a generation that is not current; its memory is free when this resolves. */
   forget(id: string): Promise<void>;
 }
 
