@@ -192,8 +192,8 @@ test.each<[string, RegExp, RecordChange]>([
   ],
   [
     'an id of no cover',
-    /covers\.bin .*"coverOfId" names cover/,
-    ({ covers }) => add(covers.coverOfId, 5, 9_999),
+    /covers\.bin .*"coverOfId" names cover (\d+) of \1\./,
+    ({ covers: { coverOfId } }) => coverOfId?.fill(coverOfId.length, 5, 6),
   ],
   [
     'an id twice',
