@@ -6,7 +6,7 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { MANIFEST } from '../../format/layout.ts';
 import { generationDir } from '../../store/generations/generations.ts';
-import type { OpenedFiles } from './open-files.ts';
+import { isPack, type OpenedFiles } from './open-files.ts';
 import { makeOpenGenerations, type OpenLimits } from './open-generations.ts';
 import type { ServingThread } from './thread-generations.ts';
 
@@ -66,11 +66,9 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
   async function openAsked(id: string): Promise<void> {
     const started = now();
     let hasMadeRoom = false;
-    const onMadeRoom = () => {
-      hasMadeRoom = true;
-    };
     try {
-      waiters.answer(id, open.get(id) ?? (await open.open(id, onMadeRoom)));
+      const files = open.get(id) ?? (await open.open(id, () => (hasMadeRoom = true)));
+      waiters.answer(id, files);
     } catch (error) {
       // If it was pruned meanwhile, it is not at fault.
       if (await isKept(snapshotsDir, id)) {
@@ -142,8 +140,7 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
     opened: () =>
       [...open.all()].map(({ manifest, contents }) => ({
         id: manifest.id,
-        packsInMemory: [...contents.keys()].filter((name) => /^(?:games|covers)\//.test(name))
-          .length,
+        packsInMemory: [...contents.keys()].filter(isPack).length,
       })),
     close() {
       isClosed = true;

@@ -108,7 +108,7 @@ export function openFiles({ order, manifest, kept, bytes }: Plan): OpenedFiles {
         // A file that did not change since it was hashed is not hashed again.
         if (known?.get(file.path) !== identity) checkOpenFile(descriptor, file);
         identities.set(file.path, identity);
-        if (isWhole && isPack(file)) descriptors.set(file.path, descriptor);
+        if (isWhole && isPack(file.path)) descriptors.set(file.path, descriptor);
         return descriptors.has(file.path);
       });
     }
@@ -122,11 +122,17 @@ export function openFiles({ order, manifest, kept, bytes }: Plan): OpenedFiles {
   }
 }
 
+/** The content of a file that is in memory. */
+export function contentOf(contents: ReadonlyMap<string, Uint8Array>, name: string): Uint8Array {
+  const content = contents.get(name);
+  if (content === undefined) throw new Error(`${name} is not in memory.`);
+  return content;
+}
+
 /** Checks the values of the index. @returns the index of near spellings, made from it */
 function checkIndex(manifest: Manifest, contents: ReadonlyMap<string, Uint8Array>): SpellingIndex {
-  const content = (name: string) => contents.get(name) as Uint8Array;
-  const records = openIndex(manifest, content);
-  const search = openSearchIndex(content(SEARCH_INDEX));
+  const records = openIndex(manifest, (name) => contentOf(contents, name));
+  const search = openSearchIndex(contentOf(contents, SEARCH_INDEX));
   checkSearchIndex(search, records.games.byteLength.length);
   return makeSpellingIndex(search.words);
 }
@@ -163,7 +169,8 @@ function makeRoom(files: readonly ManifestFile[], bytes: number): Map<string, Ui
   );
 }
 
-function isPack({ path: name }: ManifestFile): boolean {
+/** @param name a path in the generation */
+export function isPack(name: string): boolean {
   return PACK_FOLDERS.some((folder) => name.startsWith(folder));
 }
 

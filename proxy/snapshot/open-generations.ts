@@ -112,29 +112,35 @@ export function makeOpenGenerations(
     return files;
   }
 
-  /** Opens a generation with packs in memory, unless it is open so. */
-  async function loadWhole(id: string): Promise<void> {
-    if (opened.get(id)?.isWhole) return;
-    // At most the one that was current before the present one, which takes its place.
-    for (const other of others()) if (opened.get(other)?.isWhole) await close(other);
-    if (opened.has(id)) await close(id);
-    await load(id, mostMemory);
+  /** A generation, if it is open with packs in memory. */
+  function wholeOf(id: string): OpenedFiles | undefined {
+    const files = opened.get(id);
+    return files?.isWhole ? files : undefined;
   }
 
-  function setCurrent(id: string): OpenedFiles {
+  async function loadWhole(id: string): Promise<OpenedFiles> {
+    const whole = wholeOf(id);
+    if (whole !== undefined) return whole;
+    // At most the one that was current before the present one, which takes its place.
+    for (const other of others()) if (wholeOf(other) !== undefined) await close(other);
+    if (opened.has(id)) await close(id);
+    return load(id, mostMemory);
+  }
+
+  function setCurrent(id: string): void {
     const previous = opened.get(currentId ?? '');
     // Crawls that began on it continue with it.
     if (previous !== undefined) previous.lastUsed[0] = now();
     currentId = id;
-    return opened.get(id) as OpenedFiles;
   }
 
   return {
     get: (id) => opened.get(id),
     all: () => opened.values(),
     async makeCurrent(id, serve) {
-      await loadWhole(id);
-      serve(setCurrent(id));
+      const files = await loadWhole(id);
+      setCurrent(id);
+      serve(files);
       for (const ids = others(); ids.length > 1 && sizeOf(ids) > mostMemory; ) {
         await close(ids.shift() as string);
       }

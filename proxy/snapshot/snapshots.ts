@@ -61,7 +61,8 @@ export function openSnapshots(
       return;
     }
     refused = undefined;
-    events.swapped(thread.current() as Generation, now() - started);
+    const generation = thread.current();
+    if (generation !== undefined) events.swapped(generation, now() - started);
   }
 
   return {
