@@ -46,7 +46,7 @@ export interface ThreadGenerations {
   close(): void;
 }
 
-interface Held {
+interface Entry {
   readonly generation: Generation;
   readonly lastUsed: Float64Array;
   /** Resolves when the requests that waited for it are answered. */
@@ -58,25 +58,25 @@ export function makeThreadGenerations(
   ask: AskStore,
   now: () => number,
 ): ThreadGenerations & ServingThread {
-  const held = new Map<string, Held>();
+  const entries = new Map<string, Entry>();
   const waiting = new Map<string, Use[]>();
   let waitingCount = 0;
   let current: Generation | undefined;
 
-  function hold(files: OpenedFiles): Held {
+  function entryOf(files: OpenedFiles): Entry {
     const { id } = files.manifest;
-    const known = held.get(id);
+    const known = entries.get(id);
     if (known !== undefined) return known;
     const generation = makeGeneration(files);
     const entry = { generation, lastUsed: files.lastUsed, answering: Promise.resolve() };
-    held.set(id, entry);
+    entries.set(id, entry);
     return entry;
   }
 
-  /** Resolves when nothing refers to a generation any more; undefined when it is not held. */
+  /** Resolves when nothing refers to a generation any more; undefined when the thread does not have it. */
   function close(id: string): Promise<void> | undefined {
-    const entry = held.get(id);
-    held.delete(id);
+    const entry = entries.get(id);
+    entries.delete(id);
     return entry?.answering.then(() => entry.generation.close());
   }
 
@@ -85,7 +85,7 @@ export function makeThreadGenerations(
     pinned(id, use) {
       if (id === current?.id) return use(current);
       if (!isGenerationId(id)) return use('gone');
-      const known = held.get(id);
+      const known = entries.get(id);
       if (known !== undefined) {
         known.lastUsed[0] = now();
         return use(known.generation);
@@ -101,7 +101,7 @@ export function makeThreadGenerations(
       ask(id);
     },
     serve(files) {
-      current = hold(files).generation;
+      current = entryOf(files).generation;
     },
     opened(id, files) {
       const uses = waiting.get(id) ?? [];
@@ -111,7 +111,7 @@ export function makeThreadGenerations(
         for (const use of uses) use('gone');
         return;
       }
-      const entry = hold(files);
+      const entry = entryOf(files);
       entry.lastUsed[0] = now();
       entry.answering = answerAll(uses, entry.generation);
     },
@@ -124,8 +124,8 @@ export function makeThreadGenerations(
       collectGarbage();
     },
     close() {
-      for (const { generation } of held.values()) generation.close();
-      held.clear();
+      for (const { generation } of entries.values()) generation.close();
+      entries.clear();
     },
   };
 }

@@ -63,7 +63,7 @@ describe('one at a time', () => {
     await expectCurrentVerifies(dir);
   });
 
-  test('a rollback and a prune wait for nobody either', async () => {
+  test('a rollback and a prune do not wait for another writer either', async () => {
     const dir = newSnapshots();
     const database = await makeChanging();
     await generate(database.url, dir);
