@@ -4,9 +4,7 @@
  */
 import '../program/environment/node-version.ts';
 import '../program/standard-output.ts';
-import { existsSync } from 'node:fs';
 import { isReason, LONGEST_REASON } from '../format/hold-file.ts';
-import { isGenerationId } from '../format/layout.ts';
 import { findOtherCollation } from '../format/manifest.ts';
 import {
   ConfigurationError,
@@ -17,7 +15,7 @@ import { reportFailure } from '../program/failure.ts';
 import { checkReadableFolder, checkWritableFolder } from '../program/folders.ts';
 import { readVerb, type VerbArguments, type VerbSyntax } from '../program/verbs.ts';
 import { findDifferences } from '../store/generations/differences.ts';
-import { currentId, generationDir, idsOnDisk } from '../store/generations/generations.ts';
+import { currentId, generationDir, requireGeneration } from '../store/generations/generations.ts';
 import { verifyGeneration } from '../store/generations/verify.ts';
 import { readHold, removeHold, whyHeld } from '../store/hold.ts';
 import { asLines, readList } from '../store/list-generations.ts';
@@ -114,7 +112,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   },
   prune: {
     usage: `prune [--keep N]`,
-    help: `removes all but the last N generations (${KEPT_GENERATIONS}), the current and the held one, and what dead runs left`,
+    help: `removes all but the last N generations (${KEPT_GENERATIONS}), the current and the held one, and what killed runs have left`,
     options: { keep: { type: 'string' } },
     positionals: [],
     writes: true,
@@ -183,14 +181,11 @@ async function hold(dir: string, id: string | undefined, options: Options): Prom
   process.stderr.write(`${whyHeld(dir)}\n`);
 }
 
-/** The generation that is meant: by its id, or the current one. */
+/** The id that the operator gave, or else that of the current generation. */
 function pickId(snapshotsDir: string, id: string | undefined): string {
   const picked = id ?? currentId(snapshotsDir);
   if (picked === undefined) throw new Error(`There is no generation in ${snapshotsDir} yet.`);
-  if (!isGenerationId(picked) || !existsSync(generationDir(snapshotsDir, picked))) {
-    const known = idsOnDisk(snapshotsDir).join(', ') || 'none';
-    throw new Error(`There is no generation ${JSON.stringify(picked)}. There are: ${known}.`);
-  }
+  requireGeneration(snapshotsDir, picked);
   return picked;
 }
 
