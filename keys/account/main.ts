@@ -16,11 +16,11 @@ import { checkWritableFolder } from '../../program/folders.ts';
 import { listenAll } from '../../program/listen.ts';
 import { makeLog } from '../../program/log.ts';
 import { parseSender } from '../mail/mailer.ts';
-import { makeApplication } from './application.ts';
-import { makeAssertionCheck } from './assertion.ts';
-import { makeCookies } from './cookies.ts';
+import { makeApp } from './app.ts';
 import { startMailThread } from './mail/start-mail-worker.ts';
 import { makeAccountServer } from './server.ts';
+import { makeAssertionCheck } from './visitors/assertion.ts';
+import { makeCookies } from './visitors/cookies.ts';
 
 const USAGE = `cover-catalogue account
 
@@ -82,7 +82,7 @@ async function main(): Promise<void> {
       process.exit(1);
     },
   );
-  const answer = makeApplication({
+  const site = {
     database,
     publicUrl,
     siteUrl: environment.SITE_URL,
@@ -90,9 +90,8 @@ async function main(): Promise<void> {
     cookies: makeCookies(publicUrl.startsWith('https:')),
     checkAssertion,
     requestLink: mails.requestLink,
-    now: () => new Date(),
-  });
-  const server = makeAccountServer(answer, log);
+  };
+  const server = makeAccountServer(makeApp(site, log));
   const { ACCOUNT_HOST: host, ACCOUNT_PORT: accountPort } = environment;
   await listenAll([
     { server, host, port: accountPort, variables: ['ACCOUNT_HOST', 'ACCOUNT_PORT'] },
