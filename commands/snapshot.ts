@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util';
 import { isReason, LONGEST_REASON } from '../format/hold-file.ts';
 import { isGenerationId } from '../format/layout.ts';
 import { findOtherCollation } from '../format/manifest.ts';
-import { versionText } from '../program/arguments.ts';
+import { refuseMore, versionText } from '../program/arguments.ts';
 import {
   ConfigurationError,
   loadEnvironmentFile,
@@ -29,7 +29,7 @@ import { asLines, readList } from '../store/generations/list-generations.ts';
 import { verifyGeneration } from '../store/generations/verify.ts';
 import { readHold, removeHold, whyHeld } from '../store/hold.ts';
 import { LockedError } from '../store/lock.ts';
-import { holdCurrent, rollbackAndHold } from '../store/pause-publishing.ts';
+import { holdCurrent, rollbackAndHold, sayingState } from '../store/pause-publishing.ts';
 import { showBody } from './show.ts';
 
 interface Verb {
@@ -88,14 +88,14 @@ const VERBS: Readonly<Record<string, Verb>> = {
     help: 'verifies a generation, makes it current and holds it; with --no-hold the next run publishes the database again',
     takes: [1, 1],
     writes: true,
-    run: async (dir, [id], options) => rollback(dir, id as string, options),
+    run: async (dir, [id], options) => sayingState(dir, () => rollback(dir, id as string, options)),
   },
   hold: {
     usage: 'hold [ID] [--reason TEXT]',
     help: 'keeps the current generation: no run publishes until "release", while keys are still exported',
     takes: [0, 1],
     writes: true,
-    run: async (dir, [id], options) => hold(dir, id, options),
+    run: async (dir, [id], options) => sayingState(dir, () => hold(dir, id, options)),
   },
   release: {
     usage: 'release',
@@ -133,10 +133,12 @@ const VERBS: Readonly<Record<string, Verb>> = {
 async function main([name, ...rest]: readonly string[]): Promise<void> {
   if (name === undefined) throw new ConfigurationError(overview());
   if (name === '--help' || name === '-h' || name === 'help') {
+    refuseMore(rest, overview());
     print(overview());
     return;
   }
   if (name === '--version') {
+    refuseMore(rest, overview());
     process.stdout.write(versionText());
     return;
   }

@@ -2,6 +2,10 @@
  * The one way to a catalogue database: the same calls and the same SQL on MySQL, MariaDB and the
  * embedded SQLite. The generator reads through it, `keys/` reads and writes `api_keys`.
  */
+
+/** How many connections to its server an open database has at most. */
+export const MOST_CONNECTIONS = 10;
+
 import type { RowView } from './row-view.ts';
 
 /**

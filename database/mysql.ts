@@ -4,12 +4,18 @@
  */
 import { createPool, type PoolConnection } from 'mysql2';
 import { viewHint } from './broken-views.ts';
-import type { Database, Reader, Row, Value, Writer } from './database.ts';
+import {
+  type Database,
+  MOST_CONNECTIONS,
+  type Reader,
+  type Row,
+  type Value,
+  type Writer,
+} from './database.ts';
 import { discard, execute, isBroken } from './mysql-query.ts';
 import type { MysqlAddress } from './open.ts';
 import type { RowView } from './row-view.ts';
 
-const MOST_CONNECTIONS = 10;
 const CLOSE_SECONDS = 2;
 
 const SESSION = [

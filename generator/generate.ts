@@ -5,7 +5,8 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../database/database.ts';
-import { checkSchema } from '../database/schema.ts';
+import { CATALOGUE_TABLES } from '../database/schema.ts';
+import { checkTables } from '../database/tables.ts';
 import { GENERATIONS, RUN_REPORT, UNFINISHED_PREFIX } from '../format/layout.ts';
 import type { Counts, Settings } from '../format/manifest.ts';
 import { utcNow } from '../program/utc-now.ts';
@@ -79,7 +80,7 @@ export async function generate(
   const held = whyHeld(snapshotsDir);
   if (held !== undefined && options.isDryRun) progress.warn(held);
   else if (held !== undefined) throw new HeldError(held);
-  await checkSchema(database);
+  await checkTables(database, CATALOGUE_TABLES);
   return withLock(snapshotsDir, async () => {
     makeFolders(snapshotsDir);
     removeDebris(snapshotsDir);

@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { access, constants, open, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { PROXY_FOLDER, UNFINISHED_PREFIX } from '../format/layout.ts';
-import { makeFolder, modesIn } from '../store/files/file-modes.ts';
+import { correctOpenMode, makeFolder, modesIn } from '../store/files/file-modes.ts';
 
 /** No file takes as long to write: an older one was left by a process that was killed. */
 const ABANDONED_MS = 60_000;
@@ -51,10 +51,11 @@ export function makeInstanceFiles(snapshotsDir: string): InstanceFiles {
       const file = path.join(folder, name);
       const next = path.join(folder, `${UNFINISHED_PREFIX}${name}-${process.pid}`);
       try {
-        const handle = await open(next, 'w', mode);
+        // A process that had this id may have left one, perhaps as another user.
+        await rm(next, { recursive: true, force: true });
+        const handle = await open(next, 'wx', mode);
         try {
-          // The umask may have removed permissions.
-          await handle.chmod(mode);
+          correctOpenMode(handle.fd, mode);
           await handle.writeFile(content);
           const { mtimeMs } = await handle.stat();
           await rename(next, file);
@@ -63,7 +64,7 @@ export function makeInstanceFiles(snapshotsDir: string): InstanceFiles {
           await handle.close();
         }
       } catch (cause) {
-        await rm(next, { force: true }).catch(() => {});
+        await rm(next, { recursive: true, force: true }).catch(() => {});
         throw new Error(`write ${file}: ${(cause as Error).message}`, { cause });
       }
     },

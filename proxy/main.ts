@@ -3,6 +3,7 @@
  * `SNAPSHOTS_DIR` and no database address; all that it knows comes from files there.
  */
 import '../program/environment/node-version.ts';
+import '../program/stop.ts';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -11,6 +12,7 @@ import { MINISEARCH_OPTIONS_HASH } from '../format/index/words.ts';
 import { keyUsageFile } from '../format/layout.ts';
 import { findOtherCollation } from '../format/manifest.ts';
 import { readArguments } from '../program/arguments.ts';
+import { newConnectionCells } from '../program/connections.ts';
 import {
   ConfigurationError,
   loadEnvironmentFile,
@@ -20,10 +22,10 @@ import { checkReadableFolder, isMissing } from '../program/folders.ts';
 import { listenAll } from '../program/listen.ts';
 import { makeLog } from '../program/log.ts';
 import { follow } from '../program/poll.ts';
+import { stopWith } from '../program/stop.ts';
 import { makeAdminServer } from './admin/admin.ts';
 import { type Metrics, makeMetrics, makeRequestCounts, newCounts } from './admin/metrics.ts';
-import { type ConnectionLimit, makeConnectionLimit } from './connection-limit.ts';
-import { newConnectionCells } from './http/connections.ts';
+import { makeProxyLimit, type ProxyLimit } from './connection-limit.ts';
 import { makeInstanceFiles } from './instance-files.ts';
 import { makeKeyStore } from './keys/key-store.ts';
 import { makeKeyUsage } from './keys/key-usage.ts';
@@ -84,12 +86,7 @@ async function main(): Promise<void> {
   const saved = await handover.read();
   if (saved !== undefined) addresses.restore(saved.addresses);
   const connections = Array.from({ length: threads }, newConnectionCells);
-  const limit = makeConnectionLimit(
-    connections,
-    environment.ACCOUNT_URL !== '',
-    metrics.registry,
-    log,
-  );
+  const limit = makeProxyLimit(connections, environment.ACCOUNT_URL !== '', metrics.registry, log);
   const cells = counts.map((ofThread, place) => ({
     counts: ofThread,
     connections: connections[place],
@@ -135,6 +132,22 @@ async function main(): Promise<void> {
   await usageFollower.start();
 
   limit.start();
+  // Before it listens, since clients may connect at once.
+  stopWith(async (signal) => {
+    isStopping = true;
+    log.info({ signal }, 'stopping');
+    serving.announceEnd();
+    peers.announceEnd();
+    await new Promise((resolve) => setTimeout(resolve, NOTICE_MS));
+    snapshotFollower.stop();
+    keysFollower.stop();
+    await Promise.all([serving.close(), peers.close()]);
+    await usageFollower.finish();
+    await handover.write({ keys: keys.windows(now()), addresses: addresses.save(now()) });
+    admin.close();
+    admin.closeAllConnections();
+    log.info('stopped');
+  });
   await listenAll([
     {
       server: admin,
@@ -150,34 +163,17 @@ async function main(): Promise<void> {
       reusePort: threads > 1,
     },
   ]);
+  if (isStopping) return;
   const { address, port } = server.address() as AddressInfo;
   await peers.listen(port, address);
   await handover.clear();
+  if (isStopping) return;
 
-  const stop = async (signal: string) => {
-    if (isStopping) return;
-    isStopping = true;
-    log.info({ signal }, 'stopping');
-    serving.announceEnd();
-    peers.announceEnd();
-    await new Promise((resolve) => setTimeout(resolve, NOTICE_MS));
-    snapshotFollower.stop();
-    keysFollower.stop();
-    await Promise.all([serving.close(), peers.close()]);
-    await usageFollower.finish();
-    await handover.write({ keys: keys.windows(now()), addresses: addresses.save(now()) });
-    admin.close();
-    admin.closeAllConnections();
-    log.info('stopped');
-    process.exit(0);
-  };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
-  // After the handlers are set: a supervisor that reads this line may send a signal at once.
+  // A supervisor that reads this line may send a signal at once.
   log.info({ api: addressOf(server), admin: addressOf(admin), threads }, 'listening');
 }
 
-function makeEvents(metrics: Metrics, limit: ConnectionLimit, log: Logger): SnapshotEvents {
+function makeEvents(metrics: Metrics, limit: ProxyLimit, log: Logger): SnapshotEvents {
   return {
     swapped({ id, manifest }, milliseconds) {
       metrics.countSwap(milliseconds);

@@ -5,12 +5,16 @@
  * it goes with the process however that dies, so it is never left behind, and no number of a
  * process has to be believed.
  */
-import { closeSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LOCK_FILE } from '../format/layout.ts';
+import { readBoundedFileSync } from '../program/bounded-file.ts';
 import { correctMode, makeSnapshotsFolder, openForWriting } from './files/file-modes.ts';
+
+/** In bytes; a process id takes a few. */
+const LARGEST_HOLDER_FILE = 64;
 
 /** Another process is writing into the snapshots folder. */
 export class LockedError extends Error {
@@ -101,7 +105,7 @@ function lockError(file: string, cause: unknown): Error {
 function readHolder(file: string): string {
   try {
     // Empty while the holder writes it.
-    return readFileSync(file, 'utf8').trim() || 'unknown';
+    return readBoundedFileSync(file, LARGEST_HOLDER_FILE).toString('utf8').trim() || 'unknown';
   } catch {
     return 'unknown';
   }

@@ -2,15 +2,16 @@
  * Writes `status.json` at the end of a run: how it ended, and when each generation was last found
  * to agree with the database.
  */
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { STATUS_FILE } from '../format/layout.ts';
 import {
   type Agreement,
   encodeStatus,
+  LARGEST_STATUS_FILE,
   parseStatus,
   type RunStatus,
 } from '../format/status-file.ts';
+import { readBoundedFileSync } from '../program/bounded-file.ts';
 import { utcNow } from '../program/utc-now.ts';
 import { makeSnapshotsFolder } from './files/file-modes.ts';
 import { replaceFile } from './files/replace-file.ts';
@@ -55,7 +56,7 @@ function agreementsOf(
 
 function readStatus(file: string): RunStatus | undefined {
   try {
-    return parseStatus(readFileSync(file, 'utf8'));
+    return parseStatus(readBoundedFileSync(file, LARGEST_STATUS_FILE).toString('utf8'));
   } catch {
     return undefined;
   }

@@ -4,6 +4,7 @@
  * a process of its own, which gives its memory back and cannot take the schedule down.
  */
 import '../../program/environment/node-version.ts';
+import '../../program/stop.ts';
 import { type ChildProcess, spawn } from 'node:child_process';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -20,9 +21,10 @@ import {
 } from '../../program/environment/environment.ts';
 import { checkWritableFolder } from '../../program/folders.ts';
 import { makeLog } from '../../program/log.ts';
+import { stopWith } from '../../program/stop.ts';
 import { currentId } from '../../store/generations/generations.ts';
 import { whyHeld } from '../../store/hold.ts';
-import { exportKeys, hasKeys } from '../keys/export-keys.ts';
+import { hasKeys, readKeys, writeKeys } from '../keys/export-keys.ts';
 import { makeKeyUsageImport } from '../keys/import-key-usage.ts';
 
 const USAGE = `cover-catalogue schedule
@@ -66,17 +68,11 @@ async function main(): Promise<void> {
   const runs = makeRuns(isHeld, log);
   const task = schedule(cron, runs.start, { noOverlap: true, timezone: 'UTC' });
   const keys = followKeys(environment.DATABASE_URL, snapshotsDir, log);
-  let isStopping = false;
-  const stop = async (signal: string) => {
-    if (isStopping) return;
-    isStopping = true;
+  stopWith(async (signal) => {
     log.info({ signal }, 'stopping');
     await task.stop();
     await Promise.all([runs.stop(), keys.stop()]);
-    process.exit(0);
-  };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  });
   log.info({ cron, snapshotsDir }, 'scheduled');
   if (currentId(snapshotsDir) === undefined) void runs.start();
   else isHeld();
@@ -158,18 +154,43 @@ function logResult(
 function followKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
   const importKeyUsage = makeKeyUsageImport(snapshotsDir);
   let database: Database | undefined;
+  let isGone = false;
+  let isUnwritten = false;
   let lastFault = '';
   let lastUsageFault = '';
   let isStopped = false;
   let timer: NodeJS.Timeout | undefined;
 
   async function exportOnce(): Promise<void> {
-    database ??= await openDatabase(databaseUrl);
-    if (!(await hasKeys(database))) return;
-    if (await exportKeys(database, snapshotsDir)) log.info('exported the keys');
-    if (lastFault !== '') log.info('the database is back');
+    const { open, keys } = await read();
+    if (keys !== undefined) write(keys);
     lastFault = '';
-    await importOnce(database);
+    if (keys !== undefined) await importOnce(open);
+  }
+
+  async function read(): Promise<{ open: Database; keys: string | undefined }> {
+    try {
+      database ??= await openDatabase(databaseUrl);
+      const keys = (await hasKeys(database)) ? await readKeys(database) : undefined;
+      if (isGone) log.info('the database is back');
+      isGone = false;
+      return { open: database, keys };
+    } catch (error) {
+      isGone = true;
+      await closeDatabase();
+      throw error;
+    }
+  }
+
+  function write(keys: string): void {
+    try {
+      if (writeKeys(keys, snapshotsDir)) log.info('exported the keys');
+      if (isUnwritten) log.info('the keys can be written again');
+      isUnwritten = false;
+    } catch (error) {
+      isUnwritten = true;
+      throw error;
+    }
   }
 
   // Apart from the export: that a last use is not known must not keep keys from the proxy.
@@ -192,7 +213,6 @@ function followKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
       // Said once, not every two seconds.
       if (message !== lastFault) log.error(`the keys stay as last known: ${message}`);
       lastFault = message;
-      await closeDatabase();
     }
     if (!isStopped) timer = setTimeout(() => (underWay = loop()), KEYS_INTERVAL_MS);
   }

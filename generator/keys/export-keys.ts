@@ -2,7 +2,7 @@
  * Hands the keys over: from the table `api_keys` to `keys.json`, the one thing that the proxy reads
  * of them. A file that still holds only gets a new time, which says that it was looked at.
  */
-import { readFileSync, statSync, utimesSync } from 'node:fs';
+import { statSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../../database/database.ts';
 import {
@@ -10,9 +10,11 @@ import {
   isKeyEntry,
   type KeyEntry,
   type KeyState,
+  LARGEST_KEYS_FILE,
   LARGEST_LIMIT,
 } from '../../format/keys-file.ts';
 import { KEYS_FILE } from '../../format/layout.ts';
+import { readBoundedFileSync } from '../../program/bounded-file.ts';
 import { hasModes, makeSnapshotsFolder, modesIn } from '../../store/files/file-modes.ts';
 import { replaceFile } from '../../store/files/replace-file.ts';
 
@@ -22,6 +24,11 @@ const SQL = `SELECT id, key_hash, state, limit_per_minute FROM api_keys
 
 /** @returns whether the content changed */
 export async function exportKeys(database: Database, snapshotsDir: string): Promise<boolean> {
+  return writeKeys(await readKeys(database), snapshotsDir);
+}
+
+/** The keys in the database, as they stand in the file. */
+export async function readKeys(database: Database): Promise<string> {
   const rows = await database.rows(SQL);
   const keys = rows
     .map(
@@ -34,7 +41,14 @@ export async function exportKeys(database: Database, snapshotsDir: string): Prom
     )
     // A row that cannot be a key must not keep the others from the proxy.
     .filter(isKeyEntry);
-  const content = encodeKeys(keys);
+  return encodeKeys(keys);
+}
+
+/**
+ * @param content from {@link readKeys}
+ * @returns whether it changed
+ */
+export function writeKeys(content: string, snapshotsDir: string): boolean {
   const file = path.join(snapshotsDir, KEYS_FILE);
   if (readIfThere(file) === content && hasRightMode(file)) {
     const now = new Date();
@@ -57,9 +71,10 @@ function hasRightMode(file: string): boolean {
   return hasModes(statSync(file), modes.file, modes);
 }
 
+/** @returns undefined also for a file that cannot be read: it is then replaced */
 function readIfThere(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8');
+    return readBoundedFileSync(file, LARGEST_KEYS_FILE).toString('utf8');
   } catch {
     return undefined;
   }

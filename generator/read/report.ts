@@ -9,7 +9,7 @@ import type { RunStatus } from '../../format/status-file.ts';
 import type { RowFault } from './row-checks.ts';
 import { printableJson, shownValue } from './shown-value.ts';
 
-export type Table = (typeof CATALOGUE_TABLES)[number];
+export type Table = keyof typeof CATALOGUE_TABLES;
 
 /** How many rows of a table are listed for each reason. */
 export const MOST_LISTED = 100;

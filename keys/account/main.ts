@@ -1,12 +1,23 @@
 /**
- * `cover-catalogue account`: the account pages on ACCOUNT_HOST:ACCOUNT_PORT, and the e-mails of their outbox,
- * until SIGTERM or SIGINT. It shares the database with the generator and nothing with the proxy.
+ * `cover-catalogue account`: serves the account pages on ACCOUNT_HOST:ACCOUNT_PORT and sends the
+ * e-mails of the outbox, until SIGTERM or SIGINT. It shares the database with the generator and
+ * nothing with the proxy.
  */
 import '../../program/environment/node-version.ts';
-import type { AddressInfo } from 'node:net';
+import '../../program/stop.ts';
+import type { Server } from 'node:http';
+import { MOST_CONNECTIONS } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
-import { checkSchema, createKeysTables } from '../../database/schema.ts';
+import { checkTables } from '../../database/tables.ts';
 import { readArguments } from '../../program/arguments.ts';
+import {
+  type Descriptors,
+  makeConnectionLimit,
+  SHORT_LIVED,
+  type Shares,
+  shareOutConnections,
+} from '../../program/connection-limit.ts';
+import { newConnectionCells } from '../../program/connections.ts';
 import {
   ConfigurationError,
   loadEnvironmentFile,
@@ -15,9 +26,11 @@ import {
 import { checkWritableFolder } from '../../program/folders.ts';
 import { listenAll } from '../../program/listen.ts';
 import { makeLog } from '../../program/log.ts';
+import { stopWith } from '../../program/stop.ts';
 import { parseSender } from '../mail/mailer.ts';
+import { ACCOUNTS_TABLE, createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
 import { makeApp } from './app.ts';
-import { startMailThread } from './mail/start-mail-worker.ts';
+import { startMailWorker } from './mail/start-mail-worker.ts';
 import { makeAccountServer } from './server.ts';
 import { makeAssertionCheck } from './visitors/assertion.ts';
 import { makeCookies } from './visitors/cookies.ts';
@@ -32,10 +45,16 @@ Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 /** Requests still under way after this are cut. */
 const STOP_DEADLINE_MS = 10_000;
 
-async function main(): Promise<void> {
-  readArguments(USAGE, {});
+/** Both threads may open as many connections to their database as a pool has, and one more for mail. */
+const TO_DATABASE_AND_MAIL = 2 * MOST_CONNECTIONS + 1;
+
+function shareOut({ limit, inUse }: Descriptors): Shares {
+  return shareOutConnections(limit - inUse - TO_DATABASE_AND_MAIL - SHORT_LIVED);
+}
+
+function readSettings() {
   loadEnvironmentFile();
-  const environment = readEnvironment(
+  return readEnvironment(
     [
       'DATABASE_URL',
       'ACCOUNT_HOST',
@@ -58,69 +77,78 @@ async function main(): Promise<void> {
       },
     },
   );
-  const log = makeLog(environment.LOG_LEVEL);
-  const { SITE_JWT_SECRET: secret, SITE_JWKS: jwks, PUBLIC_URL: publicUrl } = environment;
+}
+
+async function main(): Promise<void> {
+  readArguments(USAGE, {});
+  const settings = readSettings();
+  const { DATABASE_URL: databaseUrl, PUBLIC_URL: publicUrl, LOG_LEVEL: logLevel } = settings;
+  const { SITE_JWT_SECRET: secret, SITE_JWKS: jwks } = settings;
+  const log = makeLog(logLevel);
   const siteKeys = secret === '' ? jwks : { secret };
   const checkAssertion = siteKeys && makeAssertionCheck(siteKeys, log);
-  const database = await openDatabase(environment.DATABASE_URL);
+  const database = await openDatabase(databaseUrl);
   await createKeysTables(database);
-  await checkSchema(database, ['accounts', 'api_keys']);
+  await checkTables(database, { ...ACCOUNTS_TABLE, api_keys: KEYS_TABLES.api_keys });
 
-  const mails = await startMailThread(
-    {
-      databaseUrl: environment.DATABASE_URL,
-      mail: {
-        smtpUrl: environment.SMTP_URL,
-        folder: environment.MAIL_FOLDER,
-        from: environment.MAIL_FROM,
-      },
-      publicUrl,
-      logLevel: environment.LOG_LEVEL,
-    },
-    (error) => {
-      log.fatal({ err: error }, 'the thread of e-mails failed');
-      process.exit(1);
-    },
-  );
+  const mail = {
+    smtpUrl: settings.SMTP_URL,
+    folder: settings.MAIL_FOLDER,
+    from: settings.MAIL_FROM,
+  };
+  const mails = await startMailWorker({ databaseUrl, mail, publicUrl, logLevel }, (error) => {
+    log.fatal({ err: error }, 'the mail worker failed');
+    process.exit(1);
+  });
   const site = {
     database,
     publicUrl,
-    siteUrl: environment.SITE_URL,
-    defaultLimit: environment.DEFAULT_RATE_LIMIT,
+    siteUrl: settings.SITE_URL,
+    defaultLimit: settings.DEFAULT_RATE_LIMIT,
     cookies: makeCookies(publicUrl.startsWith('https:')),
     checkAssertion,
     requestLink: mails.requestLink,
   };
-  const server = makeAccountServer(makeApp(site, log));
-  const { ACCOUNT_HOST: host, ACCOUNT_PORT: accountPort } = environment;
-  await listenAll([
-    { server, host, port: accountPort, variables: ['ACCOUNT_HOST', 'ACCOUNT_PORT'] },
-  ]);
-  const { address, port } = server.address() as AddressInfo;
-
+  const cells = newConnectionCells();
+  makeConnectionLimit([cells], shareOut, log).start();
+  const server = makeAccountServer(makeApp(site, log), cells);
+  const close = makeClose(server);
   let isStopping = false;
-  // A kept-alive connection would hold the end up: the next response on it says that it is the last.
-  server.prependListener('request', (_request, response) => {
-    if (isStopping) response.shouldKeepAlive = false;
-  });
-  const stop = async (signal: string) => {
-    if (isStopping) return;
+  stopWith(async (signal) => {
     isStopping = true;
     log.info({ signal }, 'stopping');
-    const cut = setTimeout(() => server.closeAllConnections(), STOP_DEADLINE_MS);
-    const closed = new Promise((resolve) => server.close(resolve));
-    const idle = setInterval(() => server.closeIdleConnections(), 100);
-    await closed;
-    clearInterval(idle);
-    clearTimeout(cut);
+    await close();
     if (!(await mails.stop(STOP_DEADLINE_MS))) log.warn('an e-mail under way is sent again later');
     await database.close();
     log.info('stopped');
-    process.exit(0);
+  });
+  const { ACCOUNT_HOST: host, ACCOUNT_PORT: port } = settings;
+  await listenAll([{ server, host, port, variables: ['ACCOUNT_HOST', 'ACCOUNT_PORT'] }]);
+  if (!isStopping) log.info({ account: addressOf(server) }, 'listening');
+}
+
+/** @returns a function that answers the requests under way, and closes the server */
+function makeClose(server: Server): () => Promise<void> {
+  let isClosing = false;
+  // Otherwise a kept-alive connection would stay open: this response tells its client to close it.
+  server.prependListener('request', (_request, response) => {
+    if (isClosing) response.shouldKeepAlive = false;
+  });
+  return async () => {
+    isClosing = true;
+    const cut = setTimeout(() => server.closeAllConnections(), STOP_DEADLINE_MS);
+    const idle = setInterval(() => server.closeIdleConnections(), 100);
+    await new Promise((resolve) => server.close(resolve));
+    clearInterval(idle);
+    clearTimeout(cut);
   };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
-  log.info({ account: `${address}:${port}` }, 'listening');
+}
+
+function addressOf(server: Server): string {
+  const address = server.address();
+  return typeof address === 'object' && address !== null
+    ? `${address.address}:${address.port}`
+    : String(address);
 }
 
 main().catch((error: Error) => {

@@ -1,16 +1,20 @@
 /**
- * The HTTP server of the pages: how long a client may take, how much it may send before a request is
- * understood, and what is answered to what is not HTTP. `app.ts` answers the requests.
+ * The HTTP server of the pages: how many connections it has, how long a client may take, and the
+ * answers to what is not valid HTTP. `app.ts` answers the requests.
  */
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
 import { getRequestListener } from '@hono/node-server';
+import { type HttpSocket, isResponding, makeConnections } from '../../program/connections.ts';
 import type { App } from './routes/site.ts';
 
 /** Request line and header fields together, in bytes. */
 const LARGEST_HEAD = 16 * 1024;
+/** How often it is checked whether there are more connections than there may be. */
+const TRIM_MS = 1_000;
 
-export function makeAccountServer(app: App): Server {
+/** @param cells how many connections the server may have, and has */
+export function makeAccountServer(app: App, cells: Float64Array): Server {
   const server = createServer({
     maxHeaderSize: LARGEST_HEAD,
     headersTimeout: 10_000,
@@ -18,16 +22,11 @@ export function makeAccountServer(app: App): Server {
     connectionsCheckingInterval: 2_000,
     keepAliveTimeout: 65_000,
   });
-  const responses = new WeakMap<Socket, ServerResponse>();
-  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    responses.set(request.socket, response);
-  });
-  // Only HTTP/1.0 has no Host; its requests are answered as well.
+  limitConnections(server, cells);
+  // Requests of HTTP/1.0 need no Host.
   server.on('request', getRequestListener(app.fetch, { hostname: 'localhost' }));
-  server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
-    const response = responses.get(socket);
-    const isAnswered = response?.headersSent === true && !response.writableFinished;
-    if (!socket.writable || isAnswered) socket.destroy();
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: HttpSocket) => {
+    if (!socket.writable || socket._httpMessage?.headersSent === true) socket.destroy();
     else if (error.code === 'HPE_HEADER_OVERFLOW') {
       endRaw(socket, '431 Request Header Fields Too Large');
     } else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') endRaw(socket, '408 Request Timeout');
@@ -37,6 +36,21 @@ export function makeAccountServer(app: App): Server {
     endRaw(socket, '405 Method Not Allowed');
   });
   return server;
+}
+
+/** Connections that are not used, or that never finish a request, make room for others. */
+function limitConnections(server: Server, cells: Float64Array): void {
+  const connections = makeConnections(cells, isAnswering, () => performance.now());
+  server.on('connection', (socket) => connections.take(socket));
+  server.on('request', ({ socket }) => connections.noteUse(socket));
+  // The limit can fall while no connection comes.
+  const trimming = setInterval(connections.trim, TRIM_MS).unref();
+  server.once('close', () => clearInterval(trimming));
+}
+
+/** A client that is slow to send its form is not being answered yet. */
+function isAnswering(socket: HttpSocket): boolean {
+  return isResponding(socket) && socket._httpMessage?.req.complete === true;
 }
 
 function endRaw(socket: Socket, status: string): void {

@@ -3,7 +3,7 @@
  * reported before any database is opened.
  */
 import { parseArgs } from 'node:util';
-import { versionText } from '../../program/arguments.ts';
+import { refuseMore, versionText } from '../../program/arguments.ts';
 import { ConfigurationError } from '../../program/environment/environment.ts';
 import type { Verb } from './arguments.ts';
 import { VERBS } from './verbs.ts';
@@ -20,8 +20,14 @@ type Prepare = (environment: Omit<Given, 'options' | 'positionals'>) => ReturnTy
 /** @throws ConfigurationError naming the word that is wrong and how the verb is used */
 export function readCommand([name, ...rest]: readonly string[]): Command {
   if (name === undefined) throw new ConfigurationError(overview());
-  if (name === '--help' || name === '-h' || name === 'help') return { text: overview() };
-  if (name === '--version') return { text: versionText() };
+  if (name === '--help' || name === '-h' || name === 'help') {
+    refuseMore(rest, overview());
+    return { text: overview() };
+  }
+  if (name === '--version') {
+    refuseMore(rest, overview());
+    return { text: versionText() };
+  }
   const verb = Object.hasOwn(VERBS, name) ? VERBS[name] : undefined;
   if (verb === undefined) {
     throw new ConfigurationError(`There is no verb ${JSON.stringify(name)}.\n${overview()}`);
@@ -40,7 +46,7 @@ function parse(verb: Verb, args: string[]) {
       allowPositionals: true,
     }) as { values: Record<string, string | boolean | undefined>; positionals: string[] };
   } catch (cause) {
-    throw new ConfigurationError(`${(cause as Error).message}\nUsage: ${verb.usage}`, { cause });
+    throw new ConfigurationError(`${(cause as Error).message}\n${usageOf(verb)}`, { cause });
   }
 }
 
@@ -48,13 +54,17 @@ function checkPositionals(verb: Verb, positionals: readonly string[]): void {
   const missing = verb.positionals[positionals.length];
   const extra = positionals[verb.positionals.length];
   if (missing !== undefined) {
-    throw new ConfigurationError(`${missing} is missing.\nUsage: ${verb.usage}`);
+    throw new ConfigurationError(`${missing} is missing.\n${usageOf(verb)}`);
   }
   if (extra !== undefined) {
     throw new ConfigurationError(
-      `There is an argument too many: ${JSON.stringify(extra)}.\nUsage: ${verb.usage}`,
+      `There is an argument too many: ${JSON.stringify(extra)}.\n${usageOf(verb)}`,
     );
   }
+}
+
+function usageOf({ usage }: Verb): string {
+  return `Usage: cover-catalogue keys ${usage}`;
 }
 
 function overview(): string {

@@ -5,12 +5,13 @@
 import '../../program/environment/node-version.ts';
 import '../../program/standard-output.ts';
 import { openDatabase } from '../../database/open.ts';
-import { checkSchema, createKeysTables, KEYS_TABLES } from '../../database/schema.ts';
+import { checkTables } from '../../database/tables.ts';
 import {
   ConfigurationError,
   loadEnvironmentFile,
   readEnvironment,
 } from '../../program/environment/environment.ts';
+import { createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
 import { readCommand } from './command-line.ts';
 
 async function main(words: readonly string[]): Promise<void> {
@@ -40,7 +41,7 @@ async function main(words: readonly string[]): Promise<void> {
   const database = await openDatabase(environment.DATABASE_URL);
   try {
     await createKeysTables(database);
-    await checkSchema(database, KEYS_TABLES);
+    await checkTables(database, KEYS_TABLES);
     const { data = '', said } = await run(database);
     if (said !== undefined) process.stderr.write(`${said}\n`);
     process.stdout.write(data);

@@ -4,10 +4,11 @@
  * next one would own its keys.
  */
 import type { Database, Reader } from '../../database/database.ts';
-import { checkSchema, createTables } from '../../database/schema.ts';
+import { checkTables, createTables } from '../../database/tables.ts';
 import { isMailAddress } from '../mail/mailer.ts';
 import { takeTurn } from '../tables/account-lock.ts';
 import { type Account, findAccount, hasAccounts } from '../tables/accounts.ts';
+import { ACCOUNTS_TABLE } from '../tables/schema.ts';
 import { noSuchAccount, RefusedMove } from './requests.ts';
 
 export const ROLES = ['user', 'moderator'] as const satisfies readonly Account['role'][];
@@ -37,8 +38,8 @@ export async function addAccount(
     );
   }
   if (!(await hasAccounts(database))) {
-    await createTables(database, ['accounts']);
-    await checkSchema(database, ['accounts']);
+    await createTables(database, ACCOUNTS_TABLE);
+    await checkTables(database, ACCOUNTS_TABLE);
   }
   for (let attempt = 1; ; attempt++) {
     const id = await unusedId(database);

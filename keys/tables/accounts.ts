@@ -3,7 +3,8 @@
  * `accounts`, where only the command line is used, has no accounts.
  */
 import type { Database, Reader, Row } from '../../database/database.ts';
-import { columnNames } from '../../database/schema.ts';
+import { columnNames } from '../../database/tables.ts';
+import { ACCOUNTS_TABLE } from '../tables/schema.ts';
 
 export interface Account {
   readonly id: number;
@@ -17,7 +18,7 @@ const SELECT = 'SELECT id, email, name, role FROM accounts';
 /** Whether the database has accounts at all. */
 export async function hasAccounts(database: Database): Promise<boolean> {
   const columns = (await database.columns()).get('accounts');
-  return columnNames('accounts').every((name) => columns?.has(name));
+  return columnNames(ACCOUNTS_TABLE.accounts).every((name) => columns?.has(name));
 }
 
 /** Every account, in the order of their ids. */

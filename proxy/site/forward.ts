@@ -9,7 +9,7 @@ import type { BlockList } from 'node:net';
 import { Readable } from 'node:stream';
 import { createProxyServer } from 'httpxy';
 import type { Logger } from 'pino';
-import { mostForwards } from '../http/connections.ts';
+import { mostForwards } from '../../program/connections.ts';
 import { end } from '../http/node-response.ts';
 import type { SiteHandler } from '../http/server.ts';
 import { isTrusted, withoutMapping } from '../limits/client-address.ts';

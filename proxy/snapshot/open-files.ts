@@ -4,7 +4,7 @@
  * Runs on a thread of its own, since a large catalogue is gigabytes.
  */
 import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, readSync } from 'node:fs';
 import path from 'node:path';
 import { checkRecordIndex } from '../../format/index/check-record-index.ts';
 import { checkSearchIndex } from '../../format/index/check-search-index.ts';
@@ -26,6 +26,7 @@ import {
   type ManifestFile,
   parseManifest,
 } from '../../format/manifest.ts';
+import { openRegularFile, readBoundedFileSync } from '../../program/bounded-file.ts';
 import { makeSpellingIndex, type SpellingIndex } from '../search/spelling-index.ts';
 import { identityOf } from './pack-files.ts';
 
@@ -180,22 +181,8 @@ function isPack({ path: name }: ManifestFile): boolean {
 }
 
 function readManifest(dir: string): Manifest {
-  const descriptor = openRegular(path.join(dir, MANIFEST));
-  try {
-    const { size } = fstatSync(descriptor);
-    if (size > LARGEST_MANIFEST)
-      throw new Error(`${MANIFEST} is larger than ${LARGEST_MANIFEST} bytes.`);
-    const bytes = Buffer.alloc(size);
-    let at = 0;
-    while (at < size) {
-      const read = readSync(descriptor, bytes, at, size - at, at);
-      if (read === 0) break;
-      at += read;
-    }
-    return parseManifest(bytes.toString('utf8', 0, at));
-  } finally {
-    closeSync(descriptor);
-  }
+  const bytes = readBoundedFileSync(path.join(dir, MANIFEST), LARGEST_MANIFEST);
+  return parseManifest(bytes.toString('utf8'));
 }
 
 /**
@@ -204,7 +191,7 @@ function readManifest(dir: string): Manifest {
  */
 function withFile(dir: string, file: ManifestFile, use: (descriptor: number) => boolean): void {
   naming(file.path, () => {
-    const descriptor = openRegular(path.join(dir, file.path));
+    const descriptor = openRegularFile(path.join(dir, file.path));
     let isKept = false;
     try {
       const { size } = fstatSync(descriptor);
@@ -218,14 +205,6 @@ function withFile(dir: string, file: ManifestFile, use: (descriptor: number) => 
       if (!isKept) closeSync(descriptor);
     }
   });
-}
-
-/** Opens a regular file for reading; without O_NONBLOCK, a pipe would wait for its writer. */
-function openRegular(file: string): number {
-  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
-  if (fstatSync(descriptor).isFile()) return descriptor;
-  closeSync(descriptor);
-  throw new Error(`${file} is not a regular file.`);
 }
 
 /** Runs a step, and makes sure that its error names the file. */

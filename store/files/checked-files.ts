@@ -2,10 +2,11 @@
  * Reads files of a generation and holds each to the size and the SHA-256 of the manifest.
  */
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, readSync } from 'node:fs';
 import path from 'node:path';
 import { MANIFEST } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
+import { openRegularFile } from '../../program/bounded-file.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
 
@@ -44,7 +45,7 @@ export function hashFile(
   file: ManifestFile,
   onBytes: (bytes: Buffer, from: number) => number = (bytes, from) => from + bytes.length,
 ): Buffer {
-  const descriptor = openSync(path.join(dir, file.path), 'r');
+  const descriptor = openRegularFile(path.join(dir, file.path));
   try {
     const sha256 = createHash('sha256');
     let from = 0;

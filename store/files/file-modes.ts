@@ -50,11 +50,17 @@ export function openForWriting(
   mode = modesIn(path.dirname(file)).file,
 ): number {
   const descriptor = openSync(file, flags, mode);
-  // The umask may have removed permissions, or the file may have existed with another mode.
-  if ((fstatSync(descriptor).mode & PERMISSIONS) !== mode) {
-    whereSupported(() => fchmodSync(descriptor, mode));
-  }
+  correctOpenMode(descriptor, mode);
   return descriptor;
+}
+
+/**
+ * Gives a file that was just opened the mode that it was opened with: the umask may have removed
+ * permissions, or the file may have existed with another mode.
+ */
+export function correctOpenMode(descriptor: number, mode: number): void {
+  if ((fstatSync(descriptor).mode & PERMISSIONS) === mode) return;
+  whereSupported(() => fchmodSync(descriptor, mode));
 }
 
 /** Gives a file the mode that it would be created with. */

@@ -1,13 +1,25 @@
 /**
  * Replaces a small file in one step: a reader sees the old content or the new, also after a crash.
  */
-import { closeSync, fsyncSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { HOLD_FILE, KEYS_FILE, RUN_REPORT, STATUS_FILE } from '../../format/layout.ts';
 import { syncFolder } from '../generations/generations.ts';
 import { openForWriting } from './file-modes.ts';
 
-/** @param mode the permissions of the new file; by default those that its folder gives to files */
+/**
+ * An empty folder in the place of the file is replaced, too.
+ * @param mode the permissions of the new file; by default those that its folder gives to files
+ */
 export function replaceFile(file: string, content: string, mode?: number): void {
   const next = `${file}.${process.pid}`;
   try {
@@ -18,11 +30,25 @@ export function replaceFile(file: string, content: string, mode?: number): void 
     } finally {
       closeSync(descriptor);
     }
+    removeFolder(file);
     renameSync(next, file);
     syncFolder(path.dirname(file));
   } catch (cause) {
     rmSync(next, { force: true });
     throw new Error(`write ${path.basename(file)}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** Removes an empty folder in the place of a file: a rename would not replace it. */
+function removeFolder(file: string): void {
+  if (!lstatSync(file, { throwIfNoEntry: false })?.isDirectory()) return;
+  try {
+    rmdirSync(file);
+  } catch (cause) {
+    throw new Error(
+      `${file} is a directory (${(cause as Error).message}); move it away, then run the command again`,
+      { cause },
+    );
   }
 }
 

@@ -2,7 +2,6 @@
  * Reads a generation back and holds it to its manifest and its own index: nothing is published, and
  * nothing rolled back to, that this did not find whole.
  */
-import { readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import fastGlob from 'fast-glob';
 import { hashBytes } from '../../format/content-hash.ts';
@@ -29,6 +28,7 @@ import {
 import { LARGEST_MANIFEST, type Manifest, parseManifest } from '../../format/manifest.ts';
 import { makeSharedQueue } from '../../generator/worker/shared-queue.ts';
 import { both, type SecondThread } from '../../generator/worker/worker.ts';
+import { readBoundedFileSync } from '../../program/bounded-file.ts';
 import { hashFile, readChecked } from '../files/checked-files.ts';
 import { checkPack, checkPackFiles, type Pack } from './check-packs.ts';
 
@@ -101,14 +101,13 @@ async function verify(
 /** @throws Error when it is missing, damaged or of another version */
 export function readManifest(dir: string): Manifest {
   const file = path.join(dir, MANIFEST);
-  let size: number;
+  let text: string;
   try {
-    ({ size } = statSync(file));
+    text = readBoundedFileSync(file, LARGEST_MANIFEST).toString('utf8');
   } catch (cause) {
     throw new Error(`${file} cannot be read: ${(cause as Error).message}`, { cause });
   }
-  if (size > LARGEST_MANIFEST) throw new Error(`${file} is larger than ${LARGEST_MANIFEST} bytes.`);
-  return parseManifest(readFileSync(file, 'utf8'));
+  return parseManifest(text);
 }
 
 async function checkFileList(dir: string, manifest: Manifest): Promise<void> {

@@ -1,10 +1,10 @@
 /** The history of keys: what it tells, and that nobody can make it tell something else. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
-import { createKeysTables } from '../../database/schema.ts';
 import { eventsOf } from '../../keys/lifecycle/history.ts';
 import { revealKey, revokeOwnKey, rotateKey } from '../../keys/lifecycle/own-keys.ts';
 import { approveRequest, changeLimit, issueKey, revokeKey } from '../../keys/lifecycle/requests.ts';
+import { createKeysTables } from '../../keys/tables/schema.ts';
 import { KINDS } from '../support/databases.ts';
 import { AT, type KeysDatabase, MODERATOR, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
 

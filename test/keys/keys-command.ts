@@ -1,8 +1,8 @@
 /** `cover-catalogue keys` without a process for each verb: the same words, the same answers and exit codes. */
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
-import { createKeysTables } from '../../database/schema.ts';
 import { readCommand } from '../../keys/cli/command-line.ts';
+import { createKeysTables } from '../../keys/tables/schema.ts';
 import { ConfigurationError } from '../../program/environment/environment.ts';
 import { type Kind, makeDatabase } from '../support/databases.ts';
 

@@ -5,10 +5,11 @@ import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
-import { createKeysTables, createTables } from '../../database/schema.ts';
+import { createTables } from '../../database/tables.ts';
 import { hashKey, makeKey } from '../../format/api-key.ts';
 import { exportKeys } from '../../generator/keys/export-keys.ts';
 import { addSeconds, toDatabaseTime } from '../../keys/tables/database-time.ts';
+import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
 import { openLink } from '../../keys/tables/sign-in-links.ts';
 import { linksTo, tokenOf } from '../support/account.ts';
 import { KINDS, makeDatabase } from '../support/databases.ts';
@@ -97,7 +98,7 @@ describe.each(KINDS)('an outbox of an earlier version, on %s', (kind) => {
     const url = await makeDatabase(kind);
     const database = await openDatabase(url);
     await createKeysTables(database);
-    await createTables(database, ['accounts']);
+    await createTables(database, ACCOUNTS_TABLE);
     await database.run("INSERT INTO accounts VALUES (7, 'seven@covers.example', 'Seven', 'user')");
     // As that version wrote it: the text of the mail, with the token of the link.
     const token = 'V4tQ0mB8cJ2yXr6uKp1sLz9fWn3eHd7aGi5oTb-RkE_';

@@ -9,7 +9,9 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
-import { createKeysTables, createTables } from '../../database/schema.ts';
+import { CATALOGUE_TABLES } from '../../database/schema.ts';
+import { createTables } from '../../database/tables.ts';
+import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
 import { listenAll } from '../../program/listen.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import { makeSqlite } from '../catalogue/snapshots.ts';
@@ -65,7 +67,7 @@ async function refusalOf(...parameters: Parameters<typeof run>): Promise<string[
 async function makeDatabaseFile(): Promise<string> {
   const file = path.join(folder, 'data', 'catalogue.db');
   const database = await openDatabase(`sqlite:${file}`, { create: true });
-  await createTables(database);
+  await createTables(database, { ...CATALOGUE_TABLES, ...ACCOUNTS_TABLE });
   await createKeysTables(database);
   await database.close();
   return file;
@@ -300,7 +302,7 @@ describe('a variable', () => {
   test('in a .env that cannot be read is not passed over', async () => {
     mkdirSync(path.join(folder, '.env'));
     expect(await refusalOf('proxy/main.ts')).toEqual([
-      expect.stringMatching(/^\.env cannot be read: EISDIR/),
+      expect.stringMatching(/^\.env is a directory, not a regular file\. Correct or remove it\.$/),
     ]);
   });
 

@@ -8,11 +8,13 @@ import {
   readdirSync,
   readFileSync,
   statSync,
+  writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
-import { GENERATIONS, PROXY_FOLDER } from '../../format/layout.ts';
+import { GENERATIONS, keyUsageFile, PROXY_FOLDER, UNFINISHED_PREFIX } from '../../format/layout.ts';
+import { makeInstanceFiles } from '../../proxy/instance-files.ts';
 import {
   end,
   makeFolder,
@@ -196,3 +198,32 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     await serveOnce(dir, as(PROXY));
   });
 });
+
+test.skipIf(!IS_ROOT)(
+  'a file that another user of the group left unfinished is replaced',
+  async () => {
+    const dir = makeFolder();
+    const name = keyUsageFile(8080);
+    const folder = path.join(dir, PROXY_FOLDER);
+    mkdirSync(folder);
+    chmodSync(dir, 0o755);
+    chownSync(folder, GENERATOR.uid, COVERS);
+    chmodSync(folder, 0o2770);
+    const left = path.join(folder, `${UNFINISHED_PREFIX}${name}-${process.pid}`);
+    writeFileSync(left, 'left over');
+    chownSync(left, GENERATOR.uid, COVERS);
+    chmodSync(left, 0o664);
+    process.setegid?.(COVERS);
+    process.seteuid?.(PROXY.uid);
+    try {
+      await makeInstanceFiles(dir).replace(name, 'new');
+    } finally {
+      process.seteuid?.(0);
+      process.setegid?.(0);
+    }
+    expect(readdirSync(folder)).toEqual([name]);
+    expect(readFileSync(path.join(folder, name), 'utf8')).toBe('new');
+    const { uid, gid, mode } = statSync(path.join(folder, name));
+    expect([uid, gid, mode & 0o777]).toEqual([PROXY.uid, COVERS, 0o640]);
+  },
+);

@@ -5,7 +5,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { openDatabase } from '../../database/open.ts';
-import { createKeysTables, createTables } from '../../database/schema.ts';
+import { createTables } from '../../database/tables.ts';
+import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
 import { type RunningServer, startServing, until } from './product.ts';
 
 /** Rows of `accounts`. */
@@ -18,7 +19,7 @@ export const ACCOUNTS = {
 /** Makes every table and the accounts above. */
 export async function makeAccounts(databaseUrl: string): Promise<void> {
   const database = await openDatabase(databaseUrl);
-  await createTables(database);
+  await createTables(database, ACCOUNTS_TABLE);
   await createKeysTables(database);
   for (const { id, email, name, role } of Object.values(ACCOUNTS)) {
     await database.run('INSERT INTO accounts (id, email, name, role) VALUES (?, ?, ?, ?)', [
@@ -37,12 +38,10 @@ export interface RunningPages extends RunningServer {
 export async function startPages(
   databaseUrl: string,
   environment: Readonly<Record<string, string>> = {},
+  wrapper: readonly string[] = [],
 ): Promise<RunningPages> {
-  const server = await startServing('keys/account/main.ts', {
-    DATABASE_URL: databaseUrl,
-    ACCOUNT_PORT: '0',
-    ...environment,
-  });
+  const own = { DATABASE_URL: databaseUrl, ACCOUNT_PORT: '0', ...environment };
+  const server = await startServing('keys/account/main.ts', own, wrapper);
   return { ...server, url: `http://${server.listening.account}` };
 }
 

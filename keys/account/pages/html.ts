@@ -24,7 +24,11 @@ export function html(texts: TemplateStringsArray, ...pieces: readonly Piece[]): 
 }
 
 function withoutSteering(piece: Piece): Piece {
-  // Markup is a String object, not a primitive, and was cleaned when it was made.
   if (typeof piece === 'string') return piece.replace(STEERING, '\ufffd');
-  return Array.isArray(piece) ? piece.map(withoutSteering) : piece;
+  if (Array.isArray(piece)) return piece.map(withoutSteering);
+  // Markup is a String object, which no JSON text becomes.
+  if (typeof piece === 'object' && !(Object(piece) instanceof String)) {
+    throw new Error('A gap holds an object that is not markup.');
+  }
+  return piece;
 }

@@ -37,6 +37,7 @@ export function sendMessage(
 
 /** Sends the browser on with a GET, so that a reload repeats nothing. */
 export function redirect(c: Context, location: string): Response {
+  c.header('Content-Length', '0');
   return c.redirect(location, 303);
 }
 

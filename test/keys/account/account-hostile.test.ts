@@ -3,7 +3,7 @@
  * others, floods, and programs that open every link. The full form sends the whole flood.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { KEYS_TABLES } from '../../../database/schema.ts';
+import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
 import { mailsIn, signIn, type Visitor } from '../../support/account.ts';
 import { KINDS } from '../../support/databases.ts';
 import { until } from '../../support/product.ts';
@@ -35,7 +35,9 @@ describe.each(KINDS)('on %s', (kind) => {
       const due = 'SELECT COUNT(*) FROM mail_outbox WHERE next_attempt_at IS NOT NULL';
       return Number((await site.query(due))[0]?.[0]) === 0;
     });
-    const tables = KEYS_TABLES.map((table) => site.query(`SELECT * FROM ${table} ORDER BY 1`));
+    const tables = Object.keys(KEYS_TABLES).map((table) =>
+      site.query(`SELECT * FROM ${table} ORDER BY 1`),
+    );
     return Promise.all(tables);
   }
 

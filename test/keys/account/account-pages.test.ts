@@ -1,6 +1,6 @@
 /** The account pages over HTTP, as owners and moderators use them, on both databases. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { KEYS_TABLES } from '../../../database/schema.ts';
+import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
 import { ACCOUNTS, linkOf, mailsIn, tokenOf } from '../../support/account.ts';
 import { KINDS } from '../../support/databases.ts';
 import {
@@ -101,7 +101,7 @@ describe.each(KINDS)('on %s', (kind) => {
       }
       expect(text).toContain(`by ${moderator.name}`);
       const kept = [site.pages.log(), ...mailsIn(site.mailFolder)];
-      for (const table of KEYS_TABLES) {
+      for (const table of Object.keys(KEYS_TABLES)) {
         kept.push(JSON.stringify(await site.query(`SELECT * FROM ${table}`)));
       }
       for (const raw of [key, second]) {

@@ -2,7 +2,7 @@
  * What keeps the table `key_events` a record: triggers by which the database itself refuses to
  * change, replace or remove a row of it, whoever asks.
  */
-import type { Database } from './database.ts';
+import type { Database } from '../../database/database.ts';
 
 const REFUSAL = 'The history of keys cannot be rewritten.';
 

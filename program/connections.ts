@@ -1,5 +1,5 @@
 /**
- * The open connections of one serving thread, never more than it may have. When another one comes,
+ * The open connections of one thread that serves, never more than it may have. When another one comes,
  * the connection that has not been used for the longest time makes room: a client that holds
  * connections without using them does not keep others out. If none can be spared, the new one is
  * refused.
