@@ -17,19 +17,14 @@ import {
 } from '../program/environment/environment.ts';
 import { checkReadableFolder, checkWritableFolder } from '../program/folders.ts';
 import { findDifferences } from '../store/generations/differences.ts';
-import {
-  currentId,
-  generationDir,
-  idsOnDisk,
-  KEPT_GENERATIONS,
-  prune,
-  rollbackTo,
-} from '../store/generations/generations.ts';
-import { asLines, readList } from '../store/generations/list-generations.ts';
+import { currentId, generationDir, idsOnDisk } from '../store/generations/generations.ts';
 import { verifyGeneration } from '../store/generations/verify.ts';
 import { readHold, removeHold, whyHeld } from '../store/hold.ts';
+import { asLines, readList } from '../store/list-generations.ts';
 import { LockedError } from '../store/lock.ts';
 import { holdCurrent, rollbackAndHold, sayingState } from '../store/pause-publishing.ts';
+import { KEPT_GENERATIONS, prune } from '../store/prune.ts';
+import { rollbackTo } from '../store/rollback.ts';
 import { showBody } from './show.ts';
 
 interface Verb {
@@ -58,15 +53,16 @@ const VERBS: Readonly<Record<string, Verb>> = {
   },
   show: {
     usage: 'show PATH [ID]',
-    help: 'the exact body of an API path such as /games/snes/chrono-trigger',
+    help: 'the exact body that the API answers for a path such as /games/snes/chrono-trigger or "/search?q=chrono"',
     takes: [1, 2],
-    run: async (dir, [path, id]) => {
-      process.stdout.write(showBody(generationDir(dir, pickId(dir, id)), path as string));
+    run: async (dir, [target = '', id]) => {
+      const picked = pickId(dir, id);
+      process.stdout.write(showBody(generationDir(dir, picked), picked, target));
     },
   },
   verify: {
     usage: 'verify [ID]',
-    help: 'reads a generation back and holds it to its manifest and index',
+    help: 'reads a generation back and checks it against its manifest and index',
     takes: [0, 1],
     run: async (dir, [id]) => {
       const picked = pickId(dir, id);

@@ -13,9 +13,10 @@ import { utcNow } from '../program/utc-now.ts';
 import { correctPermissions } from '../store/correct-permissions.ts';
 import { makeFolder } from '../store/files/file-modes.ts';
 import { removeDeadWrites, replaceFile } from '../store/files/replace-file.ts';
-import { makeFolders, removeDebris } from '../store/generations/generations.ts';
+import { makeFolders } from '../store/generations/generations.ts';
 import { HeldError, whyHeld } from '../store/hold.ts';
 import { withLock } from '../store/lock.ts';
+import { removeDebris } from '../store/prune.ts';
 import {
   findMissingCovers,
   findShrinkage,
@@ -31,7 +32,8 @@ import {
   type Warning,
   warningText,
 } from './read/report.ts';
-import { type SecondThread, startSecondThread } from './worker/worker.ts';
+import { checkPacksWith } from './write/check-packs.ts';
+import { type RunWorker, startRunWorker } from './write/jobs.ts';
 import { writeGeneration } from './write/write-generation.ts';
 
 /** What was read should not be published; `--force` publishes it all the same. */
@@ -92,14 +94,14 @@ export async function generate(
     for (const folder of [work, dir]) makeFolder(folder);
     for (const folder of ['games', 'covers', 'index']) makeFolder(path.join(dir, folder));
     // Nothing of a run that fails is left behind, whichever way it ends. It is tried again as the
-    // second thread may still write while the process exits.
+    // worker may still write while the process exits.
     const clear = () => rmSync(work, { recursive: true, force: true, maxRetries: 20 });
     process.once('exit', clear);
-    const second = startSecondThread();
+    const worker = startRunWorker();
     try {
-      return await writeAndPublish(database, options, progress, second, work, dir);
+      return await writeAndPublish(database, options, progress, worker, work, dir);
     } finally {
-      await second.end();
+      await worker.end();
       process.removeListener('exit', clear);
       clear();
     }
@@ -110,13 +112,13 @@ async function writeAndPublish(
   database: Database,
   options: RunOptions,
   progress: Progress,
-  second: SecondThread,
+  worker: RunWorker,
   work: string,
   dir: string,
 ): Promise<RunResult> {
   const { snapshotsDir, settings } = options;
   const report = makeReport();
-  const content = await writeGeneration(database, settings, progress, report, second, work, dir);
+  const content = await writeGeneration(database, settings, progress, report, worker, work, dir);
   report.addWarnings(options.warnings);
   const leftOut = report.summary();
   for (const line of leftOut) progress.warn(`Left out: ${line}.`);
@@ -155,7 +157,8 @@ async function writeAndPublish(
     return { ...result, outcome: 'dry_run' };
   }
   progress.step('verifying and publishing');
-  const { id } = await publish(snapshotsDir, dir, content, previous, second).catch((error) => {
+  const checkPacks = checkPacksWith(worker);
+  const { id } = await publish(snapshotsDir, dir, content, previous, checkPacks).catch((error) => {
     if (error instanceof HeldError) finish('held', error.message);
     throw error;
   });

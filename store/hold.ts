@@ -7,7 +7,7 @@ import path from 'node:path';
 import { encodeHold, type Hold } from '../format/hold-file.ts';
 import { HOLD_FILE } from '../format/layout.ts';
 import { replaceFile } from './files/replace-file.ts';
-import { syncFolder } from './generations/generations.ts';
+import { syncFolder } from './files/sync-folder.ts';
 import { readHoldFile } from './read-hold.ts';
 
 const RELEASE = 'cover-catalogue snapshot release';

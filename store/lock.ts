@@ -10,7 +10,7 @@ import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LOCK_FILE } from '../format/layout.ts';
-import { readBoundedFileSync } from '../program/bounded-file.ts';
+import { readBoundedFileSync } from '../program/files/bounded-file.ts';
 import { correctMode, makeSnapshotsFolder, openForWriting } from './files/file-modes.ts';
 
 /** In bytes; a process id takes a few. */

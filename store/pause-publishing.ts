@@ -7,9 +7,10 @@ import path from 'node:path';
 import type { Hold } from '../format/hold-file.ts';
 import type { Manifest } from '../format/manifest.ts';
 import { utcNow } from '../program/utc-now.ts';
-import { currentId, rollbackTo } from './generations/generations.ts';
+import { currentId } from './generations/generations.ts';
 import { readIntactHold, removeHold, saveHold, whyHeld } from './hold.ts';
 import { LockedError, waitForLock } from './lock.ts';
+import { rollbackTo } from './rollback.ts';
 
 /**
  * Holds the current generation. Waits for a run that is under way.

@@ -22,21 +22,20 @@ import {
   type ManifestContent,
   makeManifest,
 } from '../format/manifest.ts';
-import type { SecondThread } from '../generator/worker/worker.ts';
 import { isIntact } from './files/checked-files.ts';
 import { openForWriting } from './files/file-modes.ts';
+import { syncFolder } from './files/sync-folder.ts';
 import {
   currentId,
   generationDir,
   idsOnDisk,
-  KEPT_GENERATIONS,
   pointCurrentTo,
-  pruneLocked,
   sequenceOf,
-  syncFolder,
 } from './generations/generations.ts';
-import { readManifest, verifyWritten } from './generations/verify.ts';
+import { readManifest } from './generations/manifest-file.ts';
+import { type PackChecker, verifyGeneration } from './generations/verify.ts';
 import { HeldError, whyHeld } from './hold.ts';
+import { KEPT_GENERATIONS, pruneLocked } from './prune.ts';
 
 /** A generation must keep this share of the games, covers and files of the one before. */
 const SMALLEST_SHARE_KEPT = 0.8;
@@ -96,6 +95,7 @@ export function findMissingCovers({ manifest }: Previous, { counts }: ManifestCo
 /**
  * Publishes a folder in which every file but the manifest is written. The caller holds the lock.
  * @param dir a folder in `generations/` under another name than an id
+ * @param checkPacks how the written packs are checked before the generation becomes current
  * @returns the manifest of the generation that is now current
  * @throws HeldError when publishing is held
  */
@@ -104,7 +104,7 @@ export async function publish(
   dir: string,
   content: ManifestContent,
   previous: Previous,
-  second: SecondThread,
+  checkPacks: PackChecker,
 ): Promise<Manifest> {
   const last = idsOnDisk(snapshotsDir).at(-1);
   const manifest = makeManifest(content, last === undefined ? 1 : sequenceOf(last) + 1);
@@ -112,7 +112,7 @@ export async function publish(
   if (existsSync(target)) throw new Error(`publish: ${target} is there already.`);
   writeManifest(dir, manifest);
   try {
-    await verifyWritten(dir, second);
+    await verifyGeneration(dir, checkPacks);
   } catch (cause) {
     throw new Error(`verify the new generation: ${(cause as Error).message}`, { cause });
   }

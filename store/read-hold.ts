@@ -3,7 +3,7 @@ import { lstatSync } from 'node:fs';
 import path from 'node:path';
 import { type Hold, LARGEST_HOLD_FILE, parseHold } from '../format/hold-file.ts';
 import { HOLD_FILE } from '../format/layout.ts';
-import { readBoundedFileSync } from '../program/bounded-file.ts';
+import { readBoundedFileSync } from '../program/files/bounded-file.ts';
 
 /**
  * @returns undefined when publishing is not held

@@ -11,7 +11,7 @@ import {
   parseStatus,
   type RunStatus,
 } from '../format/status-file.ts';
-import { readBoundedFileSync } from '../program/bounded-file.ts';
+import { readBoundedFileSync } from '../program/files/bounded-file.ts';
 import { utcNow } from '../program/utc-now.ts';
 import { makeSnapshotsFolder } from './files/file-modes.ts';
 import { replaceFile } from './files/replace-file.ts';

@@ -3,7 +3,8 @@
  * copied out in the order of publication. Pieces that are read together are kept together, in a
  * bucket; memory stays flat however many there are and however long.
  */
-import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { readExactly } from '../../store/files/read-exactly.ts';
 
 /** All the buffers together, in bytes. */
 const BUFFERED_BYTES = 8 * 1024 * 1024;
@@ -136,7 +137,8 @@ function readBucket({ file, descriptor, buckets }: SpoolContent, number: number)
   const bytes = shared.subarray(0, size);
   positions.forEach((position, extent) => {
     const start = starts[extent];
-    readFully(file, descriptor, bytes, start, (starts[extent + 1] ?? size) - start, position);
+    const length = (starts[extent + 1] ?? size) - start;
+    readExactly(descriptor, bytes, start, length, position, file);
   });
   return bytes;
 }
@@ -162,7 +164,7 @@ export function openSpool(content: SpoolContent): SpoolReader {
       }
       const extent = lastAtOrBelow(starts, start);
       const within = start - starts[extent];
-      readFully(file, descriptor, target, at, length, positions[extent] + within);
+      readExactly(descriptor, target, at, length, positions[extent] + within, file);
     },
   };
 }
@@ -221,19 +223,4 @@ function lastAtOrBelow(starts: readonly number[], value: number): number {
     else to = middle - 1;
   }
   return from;
-}
-
-function readFully(
-  file: string,
-  descriptor: number,
-  target: Buffer,
-  at: number,
-  length: number,
-  position: number,
-): void {
-  for (let done = 0; done < length; ) {
-    const read = readSync(descriptor, target, at + done, length - done, position + done);
-    if (read === 0) throw new Error(`The spool ${file} ends early.`);
-    done += read;
-  }
 }

@@ -14,7 +14,7 @@ import {
   LARGEST_LIMIT,
 } from '../../format/keys-file.ts';
 import { KEYS_FILE } from '../../format/layout.ts';
-import { readBoundedFileSync } from '../../program/bounded-file.ts';
+import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
 import { hasModes, makeSnapshotsFolder, modesIn } from '../../store/files/file-modes.ts';
 import { replaceFile } from '../../store/files/replace-file.ts';
 

@@ -9,7 +9,7 @@ import path from 'node:path';
 import type { Database } from '../../database/database.ts';
 import { LARGEST_KEY_USAGE, parseKeyUsage } from '../../format/key-usage.ts';
 import { isKeyUsageFile, OLD_KEY_USAGE_FILE, PROXY_FOLDER } from '../../format/layout.ts';
-import { NO_LINK, readBoundedFileSync } from '../../program/bounded-file.ts';
+import { NO_LINK, readBoundedFileSync } from '../../program/files/bounded-file.ts';
 
 const KEYS_PER_STATEMENT = 500;
 const DAY_MS = 24 * 3600 * 1000;

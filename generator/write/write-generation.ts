@@ -1,8 +1,8 @@
 /**
  * Reads the catalogue in one consistent read and writes every file of a generation but its manifest.
  *
- * Two threads share the work. While the first reads covers, the second puts the titles in order;
- * while the first reads files, the second writes the games and the search index; the packs of
+ * Two threads share the work. While the main one reads covers, the worker puts the titles in order;
+ * while the main one reads files, the worker writes the games and the search index; the packs of
  * covers, which need everything, are halved between them.
  */
 import path from 'node:path';
@@ -29,8 +29,9 @@ import { makeReadTable } from '../read/read-table.ts';
 import { encodeReport, type Report } from '../read/report.ts';
 import { findFutureApprovals, findGenreWarnings } from '../read/warnings.ts';
 import { makeSharedQueue } from '../worker/shared-queue.ts';
-import { both, type SecondThread } from '../worker/worker.ts';
+import { both } from '../worker/worker.ts';
 import { allSynced, writeWhole } from './file-writer.ts';
+import type { RunWorker } from './jobs.ts';
 import { makeRecordColumns } from './packs.ts';
 import { gatherStatistics } from './stats.ts';
 import { type CoverSource, writeCoverIndex, writeCoverPacks } from './write-covers.ts';
@@ -49,7 +50,7 @@ export async function writeGeneration(
   settings: Settings,
   progress: Progress,
   report: Report,
-  second: SecondThread,
+  worker: RunWorker,
   workDir: string,
   dir: string,
 ): Promise<ManifestContent> {
@@ -60,7 +61,7 @@ export async function writeGeneration(
     return spool;
   };
   const files: ManifestFile[] = [];
-  // What the second thread writes while the first still reads.
+  // What the worker writes while this thread still reads.
   const underWay: Promise<ManifestFile[]>[] = [];
 
   async function read(): Promise<Catalogue> {
@@ -72,15 +73,15 @@ export async function writeGeneration(
       const heads = openSpool('game-heads', platforms.length, false);
       const games = await readGames(readTable, numberOf, known, heads);
       const [placeOfRank, covers] = await both(
-        second.run('orderGames', platforms, games),
+        worker.run('orderGames', platforms, games),
         readCovers(readTable, report, games),
       );
       const numbering = numberRecords(platforms, games, covers, placeOfRank);
       const buckets = Math.ceil(numbering.placeOfCover.length / COVERS_PER_BUCKET);
       const coverFiles = openSpool('cover-files', buckets, true);
       underWay.push(
-        second.run('writeGames', dir, platforms, games, heads.finish(), numbering, settings),
-        second.run('writeSearch', dir, platforms, games, covers, numbering),
+        worker.run('writeGames', dir, platforms, games, heads.finish(), numbering, settings),
+        worker.run('writeSearch', dir, platforms, games, covers, numbering),
       );
       // They are waited for later; a failure until then is no unhandled one.
       for (const promise of underWay) promise.catch(() => {});
@@ -102,7 +103,7 @@ export async function writeGeneration(
     const columns = makeRecordColumns(numbering.placeOfCover.length);
     const queue = makeSharedQueue(platforms.length);
     const packs = await both(
-      second.run('writeCoverPacks', dir, source, columns, queue, 'back'),
+      worker.run('writeCoverPacks', dir, source, columns, queue, 'back'),
       writeCoverPacks(dir, source, columns, queue, 'front'),
     );
     files.push(
@@ -132,7 +133,7 @@ export async function writeGeneration(
     // After the generation's report is written: the same rows must give the same bytes tomorrow.
     report.addWarnings(findFutureApprovals(covers, Date.now() / 1000));
     files.push(...(await Promise.all(underWay)).flat());
-    await both(second.run('allSynced'), allSynced());
+    await both(worker.run('allSynced'), allSynced());
     return {
       latest_cover_at: latestCoverAt,
       counts: { ...counts, left_out: report.total() },
@@ -142,7 +143,7 @@ export async function writeGeneration(
       files,
     };
   } finally {
-    // The second thread may be reading a spool.
+    // The worker may be reading a spool.
     await Promise.allSettled(underWay);
     for (const spool of spools) spool.discard();
   }

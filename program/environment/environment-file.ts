@@ -3,7 +3,7 @@
  * reported: otherwise the program would silently use the default of the variable that was meant.
  */
 import { parseEnv } from 'node:util';
-import { readBoundedFileSync, UnfitFileError } from '../bounded-file.ts';
+import { readBoundedFileSync, UnfitFileError } from '../files/bounded-file.ts';
 import { checkNames } from './near-names.ts';
 
 /** In bytes. */

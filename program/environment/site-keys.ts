@@ -5,7 +5,7 @@
  */
 import { createPublicKey, type webcrypto } from 'node:crypto';
 import { existsSync } from 'node:fs';
-import { readBoundedFileSync, UnfitFileError } from '../bounded-file.ts';
+import { readBoundedFileSync, UnfitFileError } from '../files/bounded-file.ts';
 
 type PublicKey = webcrypto.JsonWebKey & { readonly kty: string };
 

@@ -6,7 +6,7 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { GENERATIONS, HOLD_FILE, STATUS_FILE } from '../../format/layout.ts';
 import { LARGEST_STATUS_FILE, parseStatus } from '../../format/status-file.ts';
-import { readBoundedFile } from '../../program/bounded-file.ts';
+import { readBoundedFile } from '../../program/files/bounded-file.ts';
 import { explainUnreadable } from '../../program/unreadable.ts';
 import { readHoldFile } from '../../store/read-hold.ts';
 

@@ -6,7 +6,7 @@ import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type KeyEntry, LARGEST_KEYS_FILE, parseKeys } from '../../format/keys-file.ts';
 import { KEYS_FILE } from '../../format/layout.ts';
-import { readBoundedFile } from '../../program/bounded-file.ts';
+import { readBoundedFile } from '../../program/files/bounded-file.ts';
 import { explainUnreadable } from '../../program/unreadable.ts';
 import { HASH_DIGITS, type KeyWindow } from '../limits/handover.ts';
 import { makeLargerWindow, makeRollingWindow, WINDOW_MS } from '../limits/rolling-window.ts';

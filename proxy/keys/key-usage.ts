@@ -7,7 +7,7 @@
  */
 import { stat } from 'node:fs/promises';
 import { encodeKeyUsage, LARGEST_KEY_USAGE, parseKeyUsage } from '../../format/key-usage.ts';
-import { readBoundedFile } from '../../program/bounded-file.ts';
+import { readBoundedFile } from '../../program/files/bounded-file.ts';
 import type { InstanceFiles } from '../instance-files.ts';
 import type { KeyRecord } from './key-table.ts';
 

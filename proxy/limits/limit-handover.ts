@@ -7,7 +7,7 @@ import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { limitWindowsFile } from '../../format/layout.ts';
-import { readBoundedFile } from '../../program/bounded-file.ts';
+import { readBoundedFile } from '../../program/files/bounded-file.ts';
 import type { InstanceFiles } from '../instance-files.ts';
 import { decodeWindows, encodeWindows, type Moment, type Windows } from './handover.ts';
 

@@ -3,30 +3,22 @@
  * against one another, so that a damaged or forged generation is refused before it serves.
  * Runs on a thread of its own, since a large catalogue is gigabytes.
  */
-import { createHash } from 'node:crypto';
-import { closeSync, fstatSync, readSync } from 'node:fs';
-import path from 'node:path';
-import { checkRecordIndex } from '../../format/index/check-record-index.ts';
+import { closeSync } from 'node:fs';
 import { checkSearchIndex } from '../../format/index/check-search-index.ts';
-import { openRecordIndex } from '../../format/index/record-index.ts';
 import { openSearchIndex } from '../../format/index/search-index.ts';
 import {
   COVER_INDEX,
   COVERS_RECENT,
   GAME_INDEX,
-  MANIFEST,
   PLATFORM_INDEX,
   PLATFORMS,
   SEARCH_INDEX,
   STATS,
 } from '../../format/layout.ts';
-import {
-  LARGEST_MANIFEST,
-  type Manifest,
-  type ManifestFile,
-  parseManifest,
-} from '../../format/manifest.ts';
-import { openRegularFile, readBoundedFileSync } from '../../program/bounded-file.ts';
+import type { Manifest, ManifestFile } from '../../format/manifest.ts';
+import { checkOpenFile, openSized } from '../../store/files/checked-files.ts';
+import { checkId, readManifest } from '../../store/generations/manifest-file.ts';
+import { openIndex } from '../../store/generations/open-index.ts';
 import { makeSpellingIndex, type SpellingIndex } from '../search/spelling-index.ts';
 import { identityOf } from './pack-files.ts';
 
@@ -71,9 +63,6 @@ export interface OpenedFiles {
   readonly lastUsed: Float64Array;
 }
 
-const CHUNK_BYTES = 1024 * 1024;
-const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-
 /** The files that are kept in memory whatever their size. */
 const KEPT: readonly string[] = [
   PLATFORMS,
@@ -89,10 +78,8 @@ const PACK_FOLDERS = ['games/', 'covers/'];
 
 /** @throws Error saying what is missing or damaged, with the file's name */
 export function planOpening(order: OpenOrder): Plan {
-  const manifest = naming(MANIFEST, () => readManifest(order.dir));
-  if (manifest.id !== order.id) {
-    throw new Error(`The folder ${order.id} holds the generation ${manifest.id}.`);
-  }
+  const manifest = readManifest(order.dir);
+  checkId(manifest, order.id);
   // Before memory is taken: a manifest can promise any size.
   for (const file of manifest.files) withFile(order.dir, file, () => false);
   const kept = chooseKept(manifest.files, order.mostMemory ?? 0);
@@ -110,10 +97,16 @@ export function openFiles({ order, manifest, kept, bytes }: Plan): OpenedFiles {
     for (const file of manifest.files) {
       const content = contents.get(file.path);
       withFile(dir, file, (descriptor) => {
-        if (content !== undefined) return checkContent(descriptor, file, content);
+        if (content !== undefined) {
+          checkOpenFile(descriptor, file, (read, from) => {
+            content.set(read, from);
+            return from + read.length;
+          });
+          return false;
+        }
         const identity = identityOf(file, descriptor);
         // A file that did not change since it was hashed is not hashed again.
-        if (known?.get(file.path) !== identity) checkContent(descriptor, file, undefined);
+        if (known?.get(file.path) !== identity) checkOpenFile(descriptor, file);
         identities.set(file.path, identity);
         if (isWhole && isPack(file)) descriptors.set(file.path, descriptor);
         return descriptors.has(file.path);
@@ -130,17 +123,11 @@ export function openFiles({ order, manifest, kept, bytes }: Plan): OpenedFiles {
 }
 
 /** Checks the values of the index. @returns the index of near spellings, made from it */
-function checkIndex({ files }: Manifest, contents: ReadonlyMap<string, Uint8Array>): SpellingIndex {
+function checkIndex(manifest: Manifest, contents: ReadonlyMap<string, Uint8Array>): SpellingIndex {
   const content = (name: string) => contents.get(name) as Uint8Array;
-  const sizes = new Map(files.map(({ path: name, size }) => [name, size]));
-  const records = openRecordIndex(
-    content(PLATFORM_INDEX),
-    content(GAME_INDEX),
-    content(COVER_INDEX),
-  );
-  checkRecordIndex(records, (name) => sizes.get(name));
+  const records = openIndex(manifest, content);
   const search = openSearchIndex(content(SEARCH_INDEX));
-  checkSearchIndex(search, records.games.length.length);
+  checkSearchIndex(search, records.games.byteLength.length);
   return makeSpellingIndex(search.words);
 }
 
@@ -180,61 +167,16 @@ function isPack({ path: name }: ManifestFile): boolean {
   return PACK_FOLDERS.some((folder) => name.startsWith(folder));
 }
 
-function readManifest(dir: string): Manifest {
-  const bytes = readBoundedFileSync(path.join(dir, MANIFEST), LARGEST_MANIFEST);
-  return parseManifest(bytes.toString('utf8'));
-}
-
 /**
  * Opens a file of the size that the manifest says.
  * @param use returns whether it keeps the descriptor, which is closed otherwise
  */
 function withFile(dir: string, file: ManifestFile, use: (descriptor: number) => boolean): void {
-  naming(file.path, () => {
-    const descriptor = openRegularFile(path.join(dir, file.path));
-    let isKept = false;
-    try {
-      const { size } = fstatSync(descriptor);
-      if (size !== file.size) {
-        throw new Error(
-          `${file.path} is damaged: it has ${size} bytes, the manifest says ${file.size}.`,
-        );
-      }
-      isKept = use(descriptor);
-    } finally {
-      if (!isKept) closeSync(descriptor);
-    }
-  });
-}
-
-/** Runs a step, and makes sure that its error names the file. */
-function naming<T>(name: string, step: () => T): T {
+  const descriptor = openSized(dir, file);
+  let isKept = false;
   try {
-    return step();
-  } catch (error) {
-    const { message } = error as Error;
-    if (message.includes(name)) throw error;
-    throw new Error(`${name} cannot be read: ${message}`, { cause: error });
+    isKept = use(descriptor);
+  } finally {
+    if (!isKept) closeSync(descriptor);
   }
-}
-
-/** Hashes a file, and copies it if it is kept. @returns false: the descriptor is not needed */
-function checkContent(
-  descriptor: number,
-  file: ManifestFile,
-  content: Uint8Array | undefined,
-): false {
-  const sha256 = createHash('sha256');
-  for (let at = 0; at < file.size; ) {
-    const read = readSync(descriptor, chunk, 0, Math.min(CHUNK_BYTES, file.size - at), at);
-    if (read === 0) throw new Error(`${file.path} is damaged: it ends at byte ${at}.`);
-    const bytes = chunk.subarray(0, read);
-    sha256.update(bytes);
-    content?.set(bytes, at);
-    at += read;
-  }
-  if (sha256.digest('hex') !== file.sha256) {
-    throw new Error(`${file.path} is damaged: its SHA-256 is not the one that the manifest says.`);
-  }
-  return false;
 }

@@ -7,7 +7,7 @@ import { closeSync, fstatSync } from 'node:fs';
 import path from 'node:path';
 import { LRUCache } from 'lru-cache';
 import type { ManifestFile } from '../../format/manifest.ts';
-import { openRegularFile, UnfitFileError } from '../../program/bounded-file.ts';
+import { openRegularFile, UnfitFileError } from '../../program/files/bounded-file.ts';
 
 /** How many packs of one generation a thread has open at most. */
 export const MOST_OPEN_PACKS = 16;

@@ -5,10 +5,8 @@
  * Invariant: a generation serves only after every file of it was checked; when the new one fails,
  * the old one stays.
  */
-import { readlink } from 'node:fs/promises';
-import path from 'node:path';
-import { CURRENT, isGenerationId } from '../../format/layout.ts';
 import { explainDenied } from '../../program/unreadable.ts';
+import { currentId } from '../../store/generations/generations.ts';
 import type { Generation } from './generation.ts';
 import { type GenerationStore, makeGenerationStore, RETRY_MS } from './generation-store.ts';
 import { makeThreadGenerations, type ThreadGenerations } from './thread-generations.ts';
@@ -84,17 +82,11 @@ export function openSnapshots(
   };
 }
 
-/** The id that `current` points to; undefined before the first generation. */
+/** @throws Error that explains which permission is missing, if one is */
 async function readCurrent(snapshotsDir: string): Promise<string | undefined> {
-  let target: string;
   try {
-    target = await readlink(path.join(snapshotsDir, CURRENT));
+    return currentId(snapshotsDir);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw await explainDenied(error);
   }
-  const id = path.basename(target);
-  if (!isGenerationId(id))
-    throw new Error(`"${CURRENT}" points to ${target}, which is no generation.`);
-  return id;
 }

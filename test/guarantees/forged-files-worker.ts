@@ -78,7 +78,7 @@ function askForAll(generation: Generation): void {
       ask(generation, `/games/${slug}/${encodeURIComponent(gameSlug(records, game))}/covers`);
     }
   }
-  for (let cover = 0; cover < records.covers.length.length; cover++) generation.cover(cover);
+  for (let cover = 0; cover < records.covers.byteLength.length; cover++) generation.cover(cover);
 }
 
 for (let seed = seeds.from; seed < seeds.to; seed++) {

@@ -52,7 +52,12 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
       '',
       'Key 1 was revealed before, and is shown only once; rotate it if it is lost.\n',
     ]);
-    const second = await done('rotate', '1');
+    const rotated = await keys(['rotate', '1']);
+    expect([rotated.code, rotated.stderr]).toEqual([
+      0,
+      'Key 1 is rotated; the old one stops working. The new one is shown this once:\n',
+    ]);
+    const second = rotated.stdout.trim();
     expect(isWellFormedKey(second)).toBe(true);
     expect(await database.rows('SELECT key_hash FROM api_keys')).toEqual([[hashKey(second)]]);
     await done('limit', '1', '400');

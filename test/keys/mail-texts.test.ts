@@ -79,8 +79,16 @@ describe('the mail about a key', () => {
     const texts = (await arriving(owner)).map(({ text }) => text);
     expect(texts).toEqual([
       expect.stringMatching(/ is rejected\n[\s\S]*\n> Too vague: why\?\n/),
-      expect.stringMatching(/ is revoked\n[\s\S]*\n> It leaked\.\n/),
-      expect.stringMatching(/ is revoked\n[\s\S]*was revoked on your account page/),
+      expect.stringMatching(
+        new RegExp(
+          ` is revoked\n[\\s\\S]*\nyour API key ${ids[1]} is revoked [\\s\\S]*\n> It leaked\\.\n`,
+        ),
+      ),
+      expect.stringMatching(
+        new RegExp(
+          ` is revoked\n[\\s\\S]*\nyour API key ${ids[2]} was revoked on your account page`,
+        ),
+      ),
     ]);
     for (const text of texts) expect(text).toContain(`${PUBLIC_URL}/account/api-keys`);
   });

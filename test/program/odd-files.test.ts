@@ -30,7 +30,7 @@ import {
   openRegularFile,
   readBoundedFile,
   readBoundedFileSync,
-} from '../../program/bounded-file.ts';
+} from '../../program/files/bounded-file.ts';
 import { currentId } from '../../store/generations/generations.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import { makeSampleSnapshots, makeSqlite } from '../catalogue/snapshots.ts';

@@ -37,10 +37,10 @@ import {
   currentId,
   generationDir,
   idsOnDisk,
-  KEPT_GENERATIONS,
   pointCurrentTo,
 } from '../../store/generations/generations.ts';
 import { withLock } from '../../store/lock.ts';
+import { KEPT_GENERATIONS } from '../../store/prune.ts';
 import {
   end,
   finish,

@@ -92,7 +92,7 @@ const ODD: readonly ((file: string) => void)[] = [
   (file) => mkdirSync(file),
 ];
 /** The error of a link that names no generation, also inside a line of log, and of other files. */
-const FAULT = /current\\?" points to \S+, which is no generation|EINVAL.*current/;
+const FAULT = /current\\?" points to \S+, which is not a generation|EINVAL.*current/;
 
 describe('a current that names no generation', () => {
   const link = () => path.join(dir, CURRENT);

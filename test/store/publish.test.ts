@@ -7,16 +7,11 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
-import {
-  currentId,
-  generationDir,
-  idsOnDisk,
-  KEPT_GENERATIONS,
-  prune,
-  rollbackTo,
-} from '../../store/generations/generations.ts';
+import { currentId, generationDir, idsOnDisk } from '../../store/generations/generations.ts';
 import { verifyGeneration } from '../../store/generations/verify.ts';
 import { LockedError, withLock } from '../../store/lock.ts';
+import { KEPT_GENERATIONS, prune } from '../../store/prune.ts';
+import { rollbackTo } from '../../store/rollback.ts';
 import { loadCatalogue } from '../catalogue/load.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';

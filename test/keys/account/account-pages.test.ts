@@ -1,5 +1,7 @@
 /** The account pages over HTTP, as owners and moderators use them, on both databases. */
 import { beforeAll, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../../database/open.ts';
+import { issueKey } from '../../../keys/lifecycle/requests.ts';
 import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
 import { ACCOUNTS, linkOf, mailsIn, tokenOf } from '../../support/account.ts';
 import { KINDS } from '../../support/databases.ts';
@@ -20,6 +22,14 @@ describe.each(KINDS)('on %s', (kind) => {
   beforeAll(async () => {
     site = await openAccountSite(kind);
   });
+
+  /** Issues a key as the command line does. */
+  async function issue(purpose: string, limit = 60): Promise<number> {
+    const database = await openDatabase(site.databaseUrl);
+    const { id } = await issueKey(database, { limit, purpose, at: new Date() });
+    await database.close();
+    return id;
+  }
 
   test('every page has the headers that keep others out', async () => {
     for (const [visitor, target] of [
@@ -157,6 +167,37 @@ describe.each(KINDS)('on %s', (kind) => {
     });
   });
 
+  test('the page of a key tells its limit and all that was done to it', async () => {
+    const id = await issue('Our own', 70);
+    const pageOf = async (key: number) =>
+      (await site.people.moderator.get(`${MODERATION}/${key}`)).text;
+    expect(await pageOf(id)).toContain('<dt>Limit</dt><dd>70 requests a minute</dd>');
+    expect(await pageOf((await site.revealed(site.people.owner)).id)).toContain('<h1>Key ');
+    await site.decide(id, 'limit', { limit: '80' });
+    await site.decide(id, 'revoke', { reason: 'Not ours' });
+    const rejected = await site.request(site.people.owner);
+    expect(await pageOf(rejected)).toContain(`<h1>Request ${rejected}</h1>`);
+    expect(await pageOf(rejected)).not.toContain('<dt>Limit</dt>');
+    await site.decide(rejected, 'reject', { reason: 'no' });
+    const done = (text: string) =>
+      [...text.matchAll(/<strong>(.*?)<\/strong>/g)].map(([, it]) => it);
+    expect(done(await pageOf(id)).toSorted()).toEqual(['Issued', 'Limit changed', 'Revoked']);
+    expect(done(await pageOf(rejected)).toSorted()).toEqual(['Rejected', 'Requested']);
+    expect(await pageOf(id)).toContain('<dt>Limit</dt><dd>80 requests a minute</dd>');
+  });
+
+  test('a move that there is not is 404, also where its name begins like another', async () => {
+    const id = await site.request(site.people.owner);
+    for (const action of ['approved', 'approve/', 'delete']) {
+      expect([action, (await site.decide(id, action, { limit: '60' })).status]).toEqual([
+        action,
+        404,
+      ]);
+    }
+    expect(await site.stateOf(id)).toBe('pending');
+    await site.decide(id, 'reject', { reason: 'no' });
+  });
+
   describe('the list of moderators', () => {
     test('is filtered by state and by text', async () => {
       const rows = async (search: string) => {
@@ -176,6 +217,31 @@ describe.each(KINDS)('on %s', (kind) => {
       expect(await rows('text=%25%25')).toBe(0);
       expect(await rows('page=2')).toBe(0);
       expect(await rows('page=-1&state=nonsense')).toBe(all + 1);
+    });
+
+    test('shows the first 120 characters of a longer purpose', async () => {
+      await issue(`${'𠮷'.repeat(120)}end`);
+      const { text } = await site.people.moderator.get(`${MODERATION}?text=𠮷`);
+      expect(text).toContain(`>${'𠮷'.repeat(120)}…<`);
+    });
+
+    test('is shown fifty at a time, with links to the pages beside', async () => {
+      for (let i = 0; i < 51; i++) await issue('One of many');
+      const look = async (search: string) => {
+        const { text } = await site.people.moderator.get(`${MODERATION}?text=one+of+many${search}`);
+        const rows = text.match(/<p><a href="\/moderation\/api-keys\/\d+">/g)?.length;
+        const links = [...text.matchAll(/<a href="[^"]*\?([^"]*)#all">([^<]*)/g)];
+        return [rows, ...links.map(([, query, name]) => `${name}: ${query}`)];
+      };
+      expect(await look('')).toEqual([50, 'Older keys: page=2&amp;text=one+of+many']);
+      expect(await look('&page=2')).toEqual([1, 'Newer keys: page=1&amp;text=one+of+many']);
+      expect(await look('&state=approved&page=1')).toEqual([
+        50,
+        'Older keys: page=2&amp;state=approved&amp;text=one+of+many',
+      ]);
+      expect((await site.people.moderator.get(`${MODERATION}?text=sought`)).text).not.toContain(
+        '#all',
+      );
     });
   });
 

@@ -27,6 +27,7 @@ export const HOSTILE = `</textarea><script>alert(1)</script><img src=x onerror="
 export interface AccountSite {
   readonly pages: RunningPages;
   readonly mailFolder: string;
+  readonly databaseUrl: string;
   readonly people: Readonly<Record<keyof typeof ACCOUNTS, Visitor>>;
   /** Somebody new. */
   visit(): Visitor;
@@ -63,6 +64,7 @@ export async function openAccountSite(kind: Kind): Promise<AccountSite> {
   const site: AccountSite = {
     pages,
     mailFolder,
+    databaseUrl,
     people,
     visit,
     answers: () => visitors.flatMap(({ answers }) => answers),

@@ -5,7 +5,7 @@ import { Pool } from 'undici';
 import { expect, test } from 'vitest';
 import { CURRENT, GENERATIONS, MANIFEST } from '../../../format/layout.ts';
 import { openSnapshots } from '../../../proxy/snapshot/snapshots.ts';
-import { KEPT_GENERATIONS } from '../../../store/generations/generations.ts';
+import { KEPT_GENERATIONS } from '../../../store/prune.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
 import {
   generate,

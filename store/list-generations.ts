@@ -2,10 +2,10 @@
  * What `snapshot list` shows: the generations of a snapshots folder, which one is current, and
  * which one is held.
  */
-import type { Hold } from '../../format/hold-file.ts';
-import type { Counts } from '../../format/manifest.ts';
-import { readHold } from '../hold.ts';
-import { listGenerations } from './generations.ts';
+import type { Hold } from '../format/hold-file.ts';
+import type { Counts } from '../format/manifest.ts';
+import { listGenerations } from './generations/generations.ts';
+import { readHold } from './hold.ts';
 
 export interface ListedGeneration {
   readonly id: string;

@@ -1,0 +1,31 @@
+/** Makes another generation current, for an operator. */
+import { existsSync } from 'node:fs';
+import { isGenerationId } from '../format/layout.ts';
+import type { Manifest } from '../format/manifest.ts';
+import { generationDir, idsOnDisk, pointCurrentTo } from './generations/generations.ts';
+import { checkId } from './generations/manifest-file.ts';
+import { verifyGeneration } from './generations/verify.ts';
+import { withLock } from './lock.ts';
+
+/**
+ * Makes an older (or newer) generation current, after it was verified.
+ * @param prepare called under the lock just before the move; if it throws, nothing moves
+ * @throws LockedError, or Error naming the id and what is wrong with it
+ */
+export async function rollbackTo(
+  snapshotsDir: string,
+  id: string,
+  prepare: () => void = () => {},
+): Promise<Manifest> {
+  if (!isGenerationId(id) || !existsSync(generationDir(snapshotsDir, id))) {
+    const known = idsOnDisk(snapshotsDir).join(', ');
+    throw new Error(`There is no generation ${JSON.stringify(id)}. There are: ${known || 'none'}.`);
+  }
+  return withLock(snapshotsDir, async () => {
+    const manifest = await verifyGeneration(generationDir(snapshotsDir, id));
+    checkId(manifest, id);
+    prepare();
+    pointCurrentTo(snapshotsDir, id);
+    return manifest;
+  });
+}
