@@ -1,10 +1,11 @@
 /**
- * `cover-catalogue account`: the account pages on ACCOUNT_HOST:ACCOUNT_PORT, and the e-mails of their outbox,
- * until SIGTERM or SIGINT. It shares the database with the generator and nothing with the proxy.
+ * `cover-catalogue account`: serves the account pages on ACCOUNT_HOST:ACCOUNT_PORT and sends the
+ * e-mails of the outbox, until SIGTERM or SIGINT. It shares the database with the generator and
+ * nothing with the proxy.
  */
 import '../../program/environment/node-version.ts';
 import '../../program/stop.ts';
-import type { AddressInfo } from 'node:net';
+import type { Server } from 'node:http';
 import { MOST_CONNECTIONS } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { checkTables } from '../../database/tables.ts';
@@ -26,11 +27,11 @@ import { makeLog } from '../../program/log.ts';
 import { stopWith } from '../../program/stop.ts';
 import { parseSender } from '../mail/mailer.ts';
 import { ACCOUNTS_TABLE, createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
-import { makeApplication } from './application.ts';
-import { makeAssertionCheck } from './assertion.ts';
-import { makeCookies } from './cookies.ts';
-import { startMailThread } from './mail/start-mail-worker.ts';
+import { makeApp } from './app.ts';
+import { startMailWorker } from './mail/start-mail-worker.ts';
 import { makeAccountServer } from './server.ts';
+import { makeAssertionCheck } from './visitors/assertion.ts';
+import { makeCookies } from './visitors/cookies.ts';
 
 const USAGE = `cover-catalogue account
 
@@ -49,10 +50,9 @@ function shareOut({ limit, inUse }: Descriptors): Shares {
   return shareOutConnections(limit - inUse - TO_DATABASE_AND_MAIL - SHORT_LIVED);
 }
 
-async function main(): Promise<void> {
-  readArguments(USAGE, {});
+function readSettings() {
   loadEnvironmentFile();
-  const environment = readEnvironment(
+  return readEnvironment(
     [
       'DATABASE_URL',
       'ACCOUNT_HOST',
@@ -75,63 +75,74 @@ async function main(): Promise<void> {
       },
     },
   );
-  const log = makeLog(environment.LOG_LEVEL);
-  const { SITE_JWT_SECRET: secret, SITE_JWKS: jwks, PUBLIC_URL: publicUrl } = environment;
+}
+
+async function main(): Promise<void> {
+  readArguments(USAGE, {});
+  const settings = readSettings();
+  const { DATABASE_URL: databaseUrl, PUBLIC_URL: publicUrl, LOG_LEVEL: logLevel } = settings;
+  const { SITE_JWT_SECRET: secret, SITE_JWKS: jwks } = settings;
+  const log = makeLog(logLevel);
   const siteKeys = secret === '' ? jwks : { secret };
   const checkAssertion = siteKeys && makeAssertionCheck(siteKeys, log);
-  const database = await openDatabase(environment.DATABASE_URL);
+  const database = await openDatabase(databaseUrl);
   await createKeysTables(database);
   await checkTables(database, { ...ACCOUNTS_TABLE, api_keys: KEYS_TABLES.api_keys });
 
-  const mails = await startMailThread(
-    {
-      databaseUrl: environment.DATABASE_URL,
-      mail: {
-        smtpUrl: environment.SMTP_URL,
-        folder: environment.MAIL_FOLDER,
-        from: environment.MAIL_FROM,
-      },
-      publicUrl,
-      logLevel: environment.LOG_LEVEL,
-    },
-    (error) => {
-      log.fatal({ err: error }, 'the thread of e-mails failed');
-      process.exit(1);
-    },
-  );
-  const answer = makeApplication({
+  const mail = {
+    smtpUrl: settings.SMTP_URL,
+    folder: settings.MAIL_FOLDER,
+    from: settings.MAIL_FROM,
+  };
+  const mails = await startMailWorker({ databaseUrl, mail, publicUrl, logLevel }, (error) => {
+    log.fatal({ err: error }, 'the mail worker failed');
+    process.exit(1);
+  });
+  const site = {
     database,
     publicUrl,
-    siteUrl: environment.SITE_URL,
-    defaultLimit: environment.DEFAULT_RATE_LIMIT,
+    siteUrl: settings.SITE_URL,
+    defaultLimit: settings.DEFAULT_RATE_LIMIT,
     cookies: makeCookies(publicUrl.startsWith('https:')),
     checkAssertion,
     requestLink: mails.requestLink,
-    now: () => new Date(),
-  });
+  };
   const cells = newConnectionCells();
   makeConnectionLimit([cells], shareOut, log).start();
-  const server = makeAccountServer(answer, log, cells);
+  const server = makeAccountServer(makeApp(site, log), cells);
+  const close = makeClose(server);
   let isStopping = false;
-  // A kept-alive connection would hold the end up: the next response on it says that it is the last.
-  server.prependListener('request', (_request, response) => {
-    if (isStopping) response.shouldKeepAlive = false;
-  });
   stopWith(async (signal) => {
     isStopping = true;
     log.info({ signal }, 'stopping');
-    await closeServer(server, STOP_DEADLINE_MS);
+    await close();
     if (!(await mails.stop(STOP_DEADLINE_MS))) log.warn('an e-mail under way is sent again later');
     await database.close();
     log.info('stopped');
   });
-  const { ACCOUNT_HOST: host, ACCOUNT_PORT: accountPort } = environment;
-  await listenAll([
-    { server, host, port: accountPort, variables: ['ACCOUNT_HOST', 'ACCOUNT_PORT'] },
-  ]);
-  if (isStopping) return;
-  const { address, port } = server.address() as AddressInfo;
-  log.info({ account: `${address}:${port}` }, 'listening');
+  const { ACCOUNT_HOST: host, ACCOUNT_PORT: port } = settings;
+  await listenAll([{ server, host, port, variables: ['ACCOUNT_HOST', 'ACCOUNT_PORT'] }]);
+  if (!isStopping) log.info({ account: addressOf(server) }, 'listening');
+}
+
+/** @returns a function that answers the requests under way, and closes the server */
+function makeClose(server: Server): () => Promise<void> {
+  let isClosing = false;
+  // Otherwise a kept-alive connection would stay open: this response tells its client to close it.
+  server.prependListener('request', (_request, response) => {
+    if (isClosing) response.shouldKeepAlive = false;
+  });
+  return async () => {
+    isClosing = true;
+    await closeServer(server, STOP_DEADLINE_MS);
+  };
+}
+
+function addressOf(server: Server): string {
+  const address = server.address();
+  return typeof address === 'object' && address !== null
+    ? `${address.address}:${address.port}`
+    : String(address);
 }
 
 main().catch((error: Error) => {

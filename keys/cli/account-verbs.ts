@@ -4,7 +4,7 @@ import { ConfigurationError } from '../../program/environment/environment.ts';
 import { addAccount, changeRole, ROLES, removeAccount } from '../lifecycle/account-changes.ts';
 import { RefusedMove } from '../lifecycle/requests.ts';
 import { createSignInLink } from '../lifecycle/sign-in.ts';
-import { SIGN_IN_PAGE } from '../mail/mail-texts.ts';
+import { PATHS } from '../paths.ts';
 import { type Account, findAccountByEmail, hasAccounts, listAccounts } from '../tables/accounts.ts';
 import { LINK_MINUTES, MOST_LINKS } from '../tables/sign-in-links.ts';
 import { parseAccountId, textOf, type Verb } from './arguments.ts';
@@ -87,7 +87,7 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
         }
         return {
           said: `This link signs ${email} in once, within ${LINK_MINUTES} minutes:`,
-          data: `${publicUrl}${SIGN_IN_PAGE}?token=${token}\n`,
+          data: `${publicUrl}${PATHS.link}?token=${token}\n`,
         };
       };
     },

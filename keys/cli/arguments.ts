@@ -6,7 +6,7 @@ import type { Database } from '../../database/database.ts';
 import { LARGEST_LIMIT } from '../../format/keys-file.ts';
 import { ConfigurationError } from '../../program/environment/environment.ts';
 import type { VerbArguments, VerbSyntax } from '../../program/verbs.ts';
-import type { makeMailer } from '../mail/mailer.ts';
+import type { MailSettings } from '../mail/mailer.ts';
 
 /** What the command line held after the verb, and what the environment says. */
 export interface Arguments extends VerbArguments {
@@ -14,8 +14,7 @@ export interface Arguments extends VerbArguments {
   readonly defaultLimit: number;
   /** Where the pages are reached, for links in mails. */
   readonly publicUrl: string;
-  /** How mails are sent. */
-  readonly mail: Parameters<typeof makeMailer>[0];
+  readonly mail: MailSettings;
 }
 
 export interface Verb extends VerbSyntax {

@@ -3,7 +3,6 @@
  * text becomes a value. A program names the ones that it needs and gets them all, or one error that
  * lists every fault at once.
  */
-
 import { BlockList, isIP } from 'node:net';
 import { applyEnvironmentFile } from './environment-file.ts';
 import { parseJwtSecret, parseSiteKeySource } from './site-keys.ts';

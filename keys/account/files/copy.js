@@ -1,5 +1,5 @@
 // Buttons that copy a text of the page. They are hidden until this runs.
-const said = document.getElementById('copied');
+const message = document.getElementById('copied');
 
 for (const button of document.querySelectorAll('[data-copy]')) {
   const text = document.getElementById(button.dataset.copy);
@@ -7,11 +7,11 @@ for (const button of document.querySelectorAll('[data-copy]')) {
   button.addEventListener('click', async () => {
     try {
       await navigator.clipboard.writeText(text.textContent);
-      said.textContent = 'Copied.';
+      message.textContent = 'Copied.';
     } catch {
-      // Without TLS or permission the browser keeps the clipboard shut: selected, it is one key away.
+      // Browsers refuse without TLS or permission. The text is selected, ready to be copied.
       getSelection().selectAllChildren(text);
-      said.textContent = 'Selected: copy it with the keyboard.';
+      message.textContent = 'Selected. Copy it with the keyboard.';
     }
   });
 }

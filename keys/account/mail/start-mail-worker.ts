@@ -1,23 +1,11 @@
-/** Starts the thread of `mail-thread.ts`, passes requests for links to it, and ends it. */
+/** Starts the mail worker, passes requests for links to it, and ends it. */
 import { Worker } from 'node:worker_threads';
-import type { makeMailer } from '../../mail/mailer.ts';
+import type { MailWorkerData, ToMailWorker } from './mail-messages.ts';
 
 /** How many requests for links may wait at once; more are refused, whatever the address. */
 const MOST_WAITING = 1_000;
 
-export interface MailThreadData {
-  readonly databaseUrl: string;
-  readonly mail: Parameters<typeof makeMailer>[0];
-  readonly publicUrl: string;
-  readonly logLevel: string;
-  /** One entry: how many requests for links are not done yet. The thread counts it down. */
-  readonly waiting: Int32Array;
-}
-
-export type ToMailThread = 'stop' | { readonly email: string };
-export type FromMailThread = 'ready';
-
-export interface MailThread {
+export interface MailWorker {
   /**
    * Has a link mailed to the owner of an address, if an account has it. Takes the same time either way.
    * @returns false when too many are waiting
@@ -31,17 +19,17 @@ export interface MailThread {
 }
 
 /**
- * @param onFailure called when the thread dies later on
+ * @param onFailure called when the worker dies later
  * @throws Error when it cannot start: the sender is not an address, or the database is not reached
  */
-export async function startMailThread(
-  data: Omit<MailThreadData, 'waiting'>,
+export async function startMailWorker(
+  data: Omit<MailWorkerData, 'waiting'>,
   onFailure: (error: Error) => void,
-): Promise<MailThread> {
+): Promise<MailWorker> {
   const waiting = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  const workerData: MailThreadData = { ...data, waiting };
+  const workerData: MailWorkerData = { ...data, waiting };
   const worker = new Worker(new URL('./mail-worker.ts', import.meta.url), { workerData });
-  const say = (message: ToMailThread) => worker.postMessage(message);
+  const send = (message: ToMailWorker) => worker.postMessage(message);
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
   await new Promise<void>((resolve, reject) => {
     worker.once('message', () => resolve());
@@ -52,11 +40,11 @@ export async function startMailThread(
     requestLink(email) {
       if (Atomics.load(waiting, 0) >= MOST_WAITING) return false;
       Atomics.add(waiting, 0, 1);
-      say({ email });
+      send({ email });
       return true;
     },
     async stop(deadlineMs) {
-      say('stop');
+      send('stop');
       let isCut = false;
       const cut = setTimeout(() => {
         isCut = true;

@@ -2,25 +2,18 @@
 import type { KeyRow } from '../../lifecycle/key-lists.ts';
 import { LONGEST_ADDRESS, MOST_PENDING } from '../../lifecycle/own-keys.ts';
 import { LONGEST_TEXT } from '../../lifecycle/requests.ts';
-import { type Html, html } from '../html.ts';
+import { ownKeyPath, PATHS } from '../../paths.ts';
+import { type Html, html } from './html.ts';
+import { limitOf, nameOf, prefixOf, purposeOf, stateBadge } from './key-parts.ts';
 import {
   day,
   descriptions,
   makePage,
   moment,
   type Notice,
-  PATHS,
   tokenField,
   type Viewer,
-  webLink,
 } from './layout.ts';
-
-export const STATE_NAMES: Readonly<Record<KeyRow['state'], string>> = {
-  pending: 'Pending review',
-  approved: 'Approved',
-  rejected: 'Rejected',
-  revoked: 'Revoked',
-};
 
 /** What stood in the form when it was refused. */
 export interface Draft {
@@ -47,7 +40,7 @@ export function accountPage({ viewer, keys, notice, draft }: AccountPage): Html 
         <h2 id="your-keys">Your keys and requests</h2>
         ${
           keys.length === 0
-            ? html`<p>You have none yet. Ask for one below.</p>`
+            ? html`<p>No keys yet. Request one below.</p>`
             : html`<ul class="cards">${newestFirst.map((key) => keyCard(key, viewer))}</ul>`
         }
       </section>
@@ -58,72 +51,60 @@ export function accountPage({ viewer, keys, notice, draft }: AccountPage): Html 
   });
 }
 
-/** A key is called a request until it is there. */
-export function nameOf({ id, revealed_at }: KeyRow): string {
-  return `${revealed_at === null ? 'Request' : 'Key'} ${id}`;
-}
-
-/** The state of a key as a badge. */
-export function stateBadge(state: KeyRow['state']): Html {
-  return html`<span class="state ${state}">${STATE_NAMES[state]}</span>`;
-}
-
 function keyCard(key: KeyRow, viewer: Viewer): Html {
-  const isRevealed = key.revealed_at !== null;
-  const wasApproved = key.state === 'approved' || key.state === 'revoked';
   return html`<li class="card" id="key-${key.id}">
           <h3>${nameOf(key)} ${stateBadge(key.state)}</h3>
           ${descriptions([
             ['Reason', key.reason ?? undefined],
-            [
-              'Starts with',
-              key.key_prefix === null ? undefined : html`<code>${key.key_prefix}…</code>`,
-            ],
-            ['Limit', wasApproved ? `${key.limit_per_minute} requests a minute` : undefined],
+            prefixOf(key),
+            limitOf(key),
             ['Last use', day(key.last_used_on)],
-            ['Purpose', key.purpose],
-            ['Website', key.website_url === '' ? undefined : webLink(key.website_url)],
-            ['Requested', moment(key.requested_at)],
+            ...purposeOf(key),
             ['Revoked', moment(key.revoked_at)],
           ])}
-          ${key.state === 'approved' && actions(key, viewer, isRevealed)}
+          ${key.state === 'approved' && actions(key, viewer)}
         </li>`;
 }
 
-function actions(key: KeyRow, viewer: Viewer, isRevealed: boolean): Html {
-  const form = (action: string, inside: Html) =>
-    html`<form method="post" action="${PATHS.keys}/${key.id}/${action}">${tokenField(viewer)}${inside}</form>`;
-  const reveal = form(
-    'reveal',
-    html`<p id="reveal-${key.id}">The key is made when you press the button, and shown once: have a safe place for it ready.</p>
-            <button aria-describedby="reveal-${key.id}">Reveal key<span class="unseen"> ${key.id}</span></button>`,
-  );
-  const rotate = html`<details>
-            <summary>Rotate<span class="unseen"> key ${key.id}</span></summary>
-            ${form(
-              'rotate',
-              html`<input type="hidden" name="prefix" value="${key.key_prefix ?? ''}">
-              <p>You get a new key at once, shown once. The old one stops working within seconds.</p>
-              <button>Rotate key ${key.id}</button>`,
-            )}
-          </details>`;
+function actions(key: KeyRow, viewer: Viewer): Html {
+  const { id } = key;
   return html`<div class="actions">
-          ${isRevealed ? rotate : reveal}
+          ${key.revealed_at === null ? revealForm(id, viewer) : rotateForm(key, viewer)}
           <details>
-            <summary>Revoke<span class="unseen"> key ${key.id}</span></summary>
-            ${form(
-              'revoke',
-              html`<p>It stops working for good within seconds. This cannot be undone.</p>
-              <button class="danger">Revoke key ${key.id}</button>`,
-            )}
+            <summary>Revoke<span class="unseen"> key ${id}</span></summary>
+            <form method="post" action="${ownKeyPath(id, 'revoke')}">
+              ${tokenField(viewer)}
+              <p>The key stops working for good within seconds. This cannot be undone.</p>
+              <button class="danger">Revoke key ${id}</button>
+            </form>
           </details>
           </div>`;
+}
+
+function revealForm(id: number, viewer: Viewer): Html {
+  return html`<form method="post" action="${ownKeyPath(id, 'reveal')}">
+            ${tokenField(viewer)}
+            <p id="reveal-${id}">The key is made when you press the button, and shown only once. Have a safe place ready for it.</p>
+            <button aria-describedby="reveal-${id}">Reveal key<span class="unseen"> ${id}</span></button>
+          </form>`;
+}
+
+function rotateForm({ id, key_prefix }: KeyRow, viewer: Viewer): Html {
+  return html`<details>
+            <summary>Rotate<span class="unseen"> key ${id}</span></summary>
+            <form method="post" action="${ownKeyPath(id, 'rotate')}">
+              ${tokenField(viewer)}
+              <input type="hidden" name="prefix" value="${key_prefix ?? ''}">
+              <p>You get a new key, shown only once. The old key stops working within seconds.</p>
+              <button>Rotate key ${id}</button>
+            </form>
+          </details>`;
 }
 
 function requestForm(viewer: Viewer, keys: readonly KeyRow[], draft: Draft | undefined): Html {
   const pending = keys.filter(({ state }) => state === 'pending').length;
   if (pending >= MOST_PENDING) {
-    return html`<p>You have ${pending} requests under review. When one of them is decided you can ask for another key.</p>`;
+    return html`<p>You have ${pending} requests under review. When one of them is decided, you can request another key.</p>`;
   }
   return html`<form class="wide" method="post" action="${PATHS.keys}">
           ${tokenField(viewer)}
@@ -132,7 +113,7 @@ function requestForm(viewer: Viewer, keys: readonly KeyRow[], draft: Draft | und
           <textarea id="purpose" name="purpose" rows="5" maxlength="${LONGEST_TEXT}" required aria-describedby="purpose-hint">
 ${draft?.purpose ?? ''}</textarea>
           <label for="website-url">Website of the project</label>
-          <p class="hint" id="website-hint">An address such as https://example.org; a code repository will do.</p>
+          <p class="hint" id="website-hint">For example https://example.org. A code repository is fine.</p>
           <input id="website-url" name="website_url" type="url" maxlength="${LONGEST_ADDRESS}" required autocomplete="url" aria-describedby="website-hint" value="${draft?.websiteUrl ?? ''}">
           <button>Request a key</button>
         </form>`;

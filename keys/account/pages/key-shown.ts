@@ -1,6 +1,7 @@
-/** The one page that a raw key ever stands on: the answer to the POST that made it. */
-import { type Html, html } from '../html.ts';
-import { makePage, PATHS, type Viewer } from './layout.ts';
+/** The only page that ever shows a raw key: the answer to the POST that made it. */
+import { PATHS } from '../../paths.ts';
+import { type Html, html } from './html.ts';
+import { makePage, type Viewer } from './layout.ts';
 
 export interface ShownKey {
   readonly viewer: Viewer;
@@ -14,17 +15,17 @@ export function keyShownPage({ viewer, key, publicUrl }: ShownKey): Html {
     title: 'Your API key',
     viewer,
     body: html`
-      <p><strong>It is shown this once.</strong> Keep it where only you can read it; it works within a few seconds.</p>
+      <p><strong>Save it now: it is shown only once.</strong> Keep it where only you can read it. It works within a few seconds.</p>
       ${copyable('key', 'API key', key)}
       <h2>Try it</h2>
       ${copyable('curl', 'Command', `curl -H 'X-Api-Key: ${key}' ${publicUrl}/api/v1/stats`)}
       <p role="status" id="copied"></p>
-      <p>If it is ever lost or seen by others, rotate it on the page of your keys. The <a href="/docs">reference</a> tells what the API answers.</p>
-      <p><a class="button" href="${PATHS.keys}">I have kept it: back to my keys</a></p>`,
+      <p>If you lose it, or others see it, rotate it on the page of your keys. The <a href="/docs">reference</a> describes the API.</p>
+      <p><a class="button" href="${PATHS.keys}">I’ve saved my key</a></p>`,
   });
 }
 
-// Without scripts the button stays hidden, and the text is selected and copied by hand.
+// Without scripts the button stays hidden, and people copy the text by hand.
 function copyable(id: string, name: string, text: string): Html {
   return html`<div class="copyable">
         <pre tabindex="0" role="region" aria-label="${name}"><code id="${id}">${text}</code></pre>

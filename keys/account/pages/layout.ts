@@ -2,24 +2,19 @@
  * What every page has around its own part: head, navigation, notices. Nothing inline and nothing from
  * elsewhere, so that the content security policy can forbid both.
  */
+import { FILE_PATHS, PATHS } from '../../paths.ts';
 import type { Account } from '../../tables/accounts.ts';
-import { TOKEN_FIELD } from '../form-token.ts';
-import { type Html, html } from '../html.ts';
+import { type Html, html } from './html.ts';
 
-export const PATHS = {
-  signIn: '/account/sign-in',
-  link: '/account/sign-in/link',
-  signOut: '/account/sign-out',
-  keys: '/account/api-keys',
-  moderation: '/moderation/api-keys',
-} as const;
+/** The name of the form field that holds the visitor's token. */
+export const TOKEN_FIELD = 'token';
 
 /** Who looks at a page. */
 export interface Viewer {
   readonly account: Account | undefined;
-  /** What the viewer's forms must bring along. */
+  /** What the viewer's forms must bring. */
   readonly token: string;
-  /** Whether signing out is up to these pages, or to the site. */
+  /** Whether these pages signed the viewer in, so that they can sign out too. */
   readonly hasSession: boolean;
 }
 
@@ -32,7 +27,7 @@ export interface Notice {
 export interface Parts {
   readonly title: string;
   readonly viewer: Viewer;
-  /** The path in the navigation that the page is. */
+  /** Which path of the navigation is this page. */
   readonly path?: string | undefined;
   readonly notice?: Notice | undefined;
   readonly body: Html;
@@ -46,9 +41,9 @@ export function makePage({ title, viewer, path, notice, body }: Parts): Html {
     <meta name="viewport" content="width=device-width, initial-scale=1">
     <meta name="color-scheme" content="light dark">
     <title>${title} · Cover Catalogue API</title>
-    <link rel="icon" href="/account/icon.svg" type="image/svg+xml">
-    <link rel="stylesheet" href="/account/account.css">
-    <script src="/account/copy.js" defer></script>
+    <link rel="icon" href="${FILE_PATHS.icon}" type="image/svg+xml">
+    <link rel="stylesheet" href="${FILE_PATHS.styles}">
+    <script src="${FILE_PATHS.script}" defer></script>
   </head>
   <body>
     <a class="skip" href="#content">Skip to the content</a>
@@ -56,7 +51,7 @@ export function makePage({ title, viewer, path, notice, body }: Parts): Html {
       <a class="name" href="/">Cover Catalogue API</a>
       <nav aria-label="Pages">
         ${viewer.account !== undefined && navLink(PATHS.keys, 'API keys', path)}
-        ${viewer.account?.role === 'moderator' && navLink(PATHS.moderation, 'Moderation', path)}
+        ${viewer.account?.role === 'moderator' && navLink(PATHS.review, 'Moderation', path)}
         <a href="/docs">Reference</a>
       </nav>
       ${viewer.account !== undefined && html`<span class="who">${viewer.account.name}</span>`}
@@ -105,10 +100,10 @@ export function webLink(address: string): Html {
   return html`<a href="${address}" rel="noopener noreferrer nofollow ugc">${address}</a>`;
 }
 
-/** Pairs of a list of descriptions; those without a value are left out. */
-export function descriptions(
-  pairs: readonly (readonly [string, Html | string | undefined])[],
-): Html {
+/** A name and its value; undefined and '' are not shown. */
+export type Description = readonly [name: string, value: Html | string | undefined];
+
+export function descriptions(pairs: readonly Description[]): Html {
   const shown = pairs.filter(([, value]) => value !== undefined && value !== '');
   return html`<dl>${shown.map(
     ([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`,

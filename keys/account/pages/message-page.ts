@@ -1,6 +1,7 @@
-/** A page of one sentence: what is not there, not allowed, or went wrong. */
-import { type Html, html } from '../html.ts';
-import { makePage, PATHS, type Viewer } from './layout.ts';
+/** A page of one sentence: what does not exist, is not allowed, or went wrong. */
+import { PATHS } from '../../paths.ts';
+import { type Html, html } from './html.ts';
+import { makePage, type Viewer } from './layout.ts';
 
 export function messagePage(viewer: Viewer, title: string, text: string): Html {
   return makePage({
@@ -8,6 +9,6 @@ export function messagePage(viewer: Viewer, title: string, text: string): Html {
     viewer,
     body: html`
       <p>${text}</p>
-      <p><a href="${PATHS.keys}">To the page of API keys</a></p>`,
+      <p><a href="${PATHS.keys}">Go to your API keys</a></p>`,
   });
 }

@@ -54,7 +54,7 @@ describe('whoever the site names', () => {
     expect(first.text).not.toContain('Sign out');
     expect(first.headers.getSetCookie()).toEqual([
       expect.stringMatching(
-        /^__Host-catalogue_visit=[\w-]{43}; Path=\/; Max-Age=86400; HttpOnly; SameSite=Lax; Secure$/,
+        /^__Host-catalogue_visit=[\w-]{43}; Max-Age=86400; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
       ),
     ]);
     const fields = { purpose: 'A test', website_url: 'https://a.example' };

@@ -111,7 +111,7 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
     await page.goto(`${proxy.url}/account/api-keys`);
     await page.getByLabel('E-mail address').fill(email);
     await page.getByRole('button', { name: 'Send the link' }).click();
-    await page.getByRole('heading', { name: 'mailbox' }).waitFor();
+    await page.getByRole('heading', { name: 'inbox' }).waitFor();
     await until(() => mailbox.to(email).length > before);
     await page.goto(proxy.url + linkOf(mailbox.to(email).at(-1) as string));
     await page.getByRole('button', { name: 'Sign in' }).click();
@@ -211,7 +211,7 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
     expect(await timeUntil(401, key)).toBeLessThan(WITHIN_MS);
     expect(await timeUntil(200, second)).toBeLessThan(WITHIN_MS);
     // Left and come back to: a page with a key is no page of the history.
-    await asOwner.getByRole('link', { name: 'back to my keys' }).click();
+    await asOwner.getByRole('link', { name: 'I’ve saved my key' }).click();
     await asOwner.getByRole('heading', { name: 'Your keys' }).waitFor();
     const address = asOwner.url();
     await asOwner.goBack().catch(() => {});
@@ -260,7 +260,7 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
     expect(key).toMatch(RAW_KEY);
     expect(await plain.getByRole('button', { name: 'Copy' }).count()).toBe(0);
     expect(await timeUntil(200, key)).toBeLessThan(WITHIN_MS);
-    await plain.getByRole('link', { name: 'back to my keys' }).click();
+    await plain.getByRole('link', { name: 'I’ve saved my key' }).click();
     await plain.locator('summary', { hasText: 'Revoke' }).click();
     await plain.getByRole('button', { name: 'Revoke key' }).click();
     await plain.getByRole('status').filter({ hasText: 'revoked' }).waitFor();

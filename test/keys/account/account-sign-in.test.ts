@@ -63,7 +63,7 @@ describe.each(KINDS)('on %s', (kind) => {
       const reply = await press();
       expect(reply.status).toBe(303);
       expect(reply.headers.getSetCookie()[0]).toMatch(
-        /^catalogue_session=[\w-]{20,}; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax$/,
+        /^catalogue_session=[\w-]{20,}; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax$/,
       );
       const late = site.visit();
       await late.get(link);

@@ -1,17 +1,17 @@
 /**
- * Who is logged in, where the site itself says so: a signed JWT in `Authorization: Bearer` or in a
- * cookie. Only its signature is believed; an unsigned or foreign one is nobody's.
+ * Reads who is signed in from the site's assertion: a JWT in `Authorization: Bearer` or in a cookie.
+ * One that is unsigned, expired or not signed by the site signs nobody in.
  */
 import { createSecretKey } from 'node:crypto';
-import type { IncomingMessage } from 'node:http';
+import type { Context } from 'hono';
 import { createLocalJWKSet, errors, type JWTVerifyOptions, jwtVerify } from 'jose';
 import type { Logger } from 'pino';
-import type { SiteKeySource } from '../../program/environment/site-keys.ts';
+import type { SiteKeySource } from '../../../program/environment/site-keys.ts';
 import { readCookie } from './cookies.ts';
 import { makeRemoteKeys } from './remote-keys.ts';
 
-export const AUDIENCE = 'cover-catalogue-api';
-export const ASSERTION_COOKIE = 'catalogue_assertion';
+const AUDIENCE = 'cover-catalogue-api';
+const ASSERTION_COOKIE = 'catalogue_assertion';
 const LONGEST_ASSERTION = 8_000;
 /** Clocks of two machines may differ by this, in seconds. */
 const TOLERANCE = 5;
@@ -21,20 +21,19 @@ const ASYMMETRIC = [
 ];
 
 /**
- * Checks the assertion of a request.
- * @returns the account's id; undefined where there is no assertion, or none that holds
- * @throws SiteKeysUnreachable when there is an assertion and the site's keys cannot be fetched
+ * Checks an assertion.
+ * @returns the account's id; undefined if the assertion is not valid
+ * @throws SiteKeysUnreachable when the site's keys cannot be fetched
  */
-export type AssertionCheck = (request: IncomingMessage, at: Date) => Promise<number | undefined>;
+export type AssertionCheck = (assertion: string, at: Date) => Promise<number | undefined>;
 
 /** What assertions are checked with: a secret for HS256, or public keys. */
 export type AssertionKeys = { readonly secret: string } | SiteKeySource;
 
 export function makeAssertionCheck(keys: AssertionKeys, log: Logger): AssertionCheck {
   const verify = makeVerify(keys, log);
-  return async (request, at) => {
-    const assertion = assertionOf(request);
-    if (assertion === undefined || assertion.length > LONGEST_ASSERTION) return undefined;
+  return async (assertion, at) => {
+    if (assertion.length > LONGEST_ASSERTION) return undefined;
     try {
       const { payload } = await verify(assertion, {
         audience: AUDIENCE,
@@ -62,10 +61,10 @@ function makeVerify(given: AssertionKeys, log: Logger) {
     jwtVerify(assertion, keys, { ...options, algorithms: ASYMMETRIC });
 }
 
-function assertionOf(request: IncomingMessage): string | undefined {
-  const { authorization } = request.headers;
-  const bearer = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1];
-  return bearer ?? readCookie(request, ASSERTION_COOKIE);
+/** The assertion that a request brings, unchecked. */
+export function assertionOf(c: Context): string | undefined {
+  const bearer = /^bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
+  return bearer ?? readCookie(c, ASSERTION_COOKIE);
 }
 
 function toAccountId(subject: unknown): number | undefined {

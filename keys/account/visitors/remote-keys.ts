@@ -4,7 +4,7 @@
  */
 import { createRemoteJWKSet, customFetch, type FetchImplementation, type RemoteJWKSet } from 'jose';
 import type { Logger } from 'pino';
-import { usableKeys } from '../../program/environment/site-keys.ts';
+import { usableKeys } from '../../../program/environment/site-keys.ts';
 
 const TIMEOUT_MS = 5_000;
 /** Assertions that name an unknown key cause at most one fetch in this time. */
