@@ -2,6 +2,10 @@
  * The interface to a database: the same calls and the same SQL on MySQL, MariaDB and the embedded
  * SQLite. The generator reads the catalogue through it, `keys/` reads and writes its own tables.
  */
+
+/** How many connections to its server an open database has at most. */
+export const MOST_CONNECTIONS = 10;
+
 /**
  * A value of a row. Integers beyond 2^53 come as decimal strings, smaller ones as numbers; times as
  * "YYYY-MM-DD HH:MM:SS" in UTC; a zero date as the database stores it ("0000-00-00 00:00:00").

@@ -3,10 +3,10 @@
  * utf8mb4, one SQL mode), so that a statement means the same on every server and on SQLite.
  */
 import { createPool, type PoolConnection } from 'mysql2';
+import { MOST_CONNECTIONS } from './database.ts';
 import type { MysqlAddress } from './mysql-address.ts';
 import { discard, execute, isBroken } from './mysql-query.ts';
 
-const MOST_CONNECTIONS = 10;
 const CLOSE_SECONDS = 2;
 
 const SESSION = [

@@ -26,6 +26,9 @@ export function keyUsageFile(port: number): string {
   return `key-usage-${port}.json`;
 }
 
+/** In `SNAPSHOTS_DIR` itself: the key usage that the proxy of an earlier version wrote there. */
+export const OLD_KEY_USAGE_FILE = 'key-usage.json';
+
 /** Whether a name is one that {@link keyUsageFile} makes. */
 export function isKeyUsageFile(name: string): boolean {
   return /^key-usage-(?:0|[1-9]\d{0,4})\.json$/.test(name);

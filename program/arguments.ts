@@ -35,6 +35,18 @@ function parse<O extends Options>(usage: string, options: O) {
   }
 }
 
+/**
+ * For a program with verbs, in the place of which `--help` and `--version` stand alone.
+ * @param rest the words behind them
+ * @throws ConfigurationError if there is one
+ */
+export function refuseMore([extra]: readonly string[], usage: string): void {
+  if (extra === undefined) return;
+  throw new ConfigurationError(
+    `There is an argument too many: ${JSON.stringify(extra)}.\n${usage}`,
+  );
+}
+
 /** What `--version` prints. */
 export function versionText(): string {
   const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');

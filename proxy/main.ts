@@ -3,6 +3,7 @@
  * `SNAPSHOTS_DIR` and no database address; all that it knows comes from files there.
  */
 import '../program/environment/node-version.ts';
+import '../program/stop.ts';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
@@ -11,19 +12,17 @@ import { MINISEARCH_OPTIONS_HASH } from '../format/index/words.ts';
 import { keyUsageFile } from '../format/layout.ts';
 import { findOtherCollation } from '../format/manifest.ts';
 import { readArguments } from '../program/arguments.ts';
-import {
-  ConfigurationError,
-  loadEnvironmentFile,
-  readEnvironment,
-} from '../program/environment/environment.ts';
+import { newConnectionCells } from '../program/connections.ts';
+import { loadEnvironmentFile, readEnvironment } from '../program/environment/environment.ts';
+import { reportFailure } from '../program/failure.ts';
 import { checkReadableFolder, isMissing } from '../program/folders.ts';
 import { listenAll } from '../program/listen.ts';
 import { makeLog } from '../program/log.ts';
-import { follow } from '../program/poll.ts';
+import { poll } from '../program/poll.ts';
+import { stopWith } from '../program/stop.ts';
 import { makeAdminServer } from './admin/admin.ts';
 import { type Metrics, makeMetrics, makeRequestCounts, newCounts } from './admin/metrics.ts';
-import { type ConnectionLimit, makeConnectionLimit } from './connection-limit.ts';
-import { newConnectionCells } from './http/connections.ts';
+import { makeProxyLimit, type ProxyLimit } from './connection-limit.ts';
 import { makeInstanceFiles } from './instance-files.ts';
 import { makeKeyStore } from './keys/key-store.ts';
 import { makeKeyUsage } from './keys/key-usage.ts';
@@ -60,7 +59,7 @@ async function main(): Promise<void> {
       'ADMIN_PORT',
       'ADDRESS_RATE_LIMIT',
       'TRUSTED_PROXIES',
-      'KEYS_URL',
+      'ACCOUNT_URL',
       'LOG_LEVEL',
     ],
     process.env,
@@ -84,12 +83,7 @@ async function main(): Promise<void> {
   const saved = await handover.read();
   if (saved !== undefined) addresses.restore(saved.addresses);
   const connections = Array.from({ length: threads }, newConnectionCells);
-  const limit = makeConnectionLimit(
-    connections,
-    environment.KEYS_URL !== '',
-    metrics.registry,
-    log,
-  );
+  const limit = makeProxyLimit(connections, environment.ACCOUNT_URL !== '', metrics.registry, log);
   const cells = counts.map((ofThread, place) => ({
     counts: ofThread,
     connections: connections[place],
@@ -106,7 +100,7 @@ async function main(): Promise<void> {
     keys,
     addresses,
     trustedProxies: environment.TRUSTED_PROXIES,
-    keysUrl: environment.KEYS_URL,
+    accountUrl: environment.ACCOUNT_URL,
     counts: makeRequestCounts(counts[0]),
     connections: connections[0],
     log,
@@ -119,22 +113,49 @@ async function main(): Promise<void> {
     keys,
     metrics,
     isStopping: () => isStopping,
-    faults: () => followers.flatMap((follower) => follower.fault() ?? []),
+    faults: () => polls.flatMap((one) => one.fault() ?? []),
   });
-  const snapshotFollower = follow('follow the snapshot', SNAPSHOT_POLL_MS, snapshots.refresh, log);
-  const keysFollower = follow('read the keys', KEYS_POLL_MS, keys.refresh, log, () =>
-    keys.size() === undefined
-      ? 'requests with a key are answered 503'
-      : 'going on with the keys as last known',
+  const warn = (step: string, consequence: () => string) => (error: Error) =>
+    log.warn({ err: error }, `cannot ${step}; ${consequence()}`);
+  const asBefore = () => 'going on as before';
+  const snapshotPoll = poll(
+    snapshots.refresh,
+    SNAPSHOT_POLL_MS,
+    warn('follow the snapshot', asBefore),
+  );
+  const keysPoll = poll(
+    keys.refresh,
+    KEYS_POLL_MS,
+    warn('read the keys', () =>
+      keys.size() === undefined
+        ? 'requests with a key are answered 503'
+        : 'going on with the keys as last known',
+    ),
   );
   const usageFile = keyUsageFile(environment.PORT);
   const usage = makeKeyUsage(files, usageFile, keys.all, now, Date.now);
-  const usageFollower = follow('report key usage', USAGE_INTERVAL_MS, usage.write, log);
-  const followers = [snapshotFollower, keysFollower, usageFollower];
-  await Promise.all([snapshotFollower.start(), keysFollower.start()]);
-  await usageFollower.start();
+  const usagePoll = poll(usage.write, USAGE_INTERVAL_MS, warn('report key usage', asBefore));
+  const polls = [snapshotPoll, keysPoll, usagePoll];
+  await Promise.all([snapshotPoll.start(), keysPoll.start()]);
+  await usagePoll.start();
 
   limit.start();
+  // Before it listens, since clients may connect at once.
+  stopWith(async (signal) => {
+    isStopping = true;
+    log.info({ signal }, 'stopping');
+    serving.announceEnd();
+    peers.announceEnd();
+    await new Promise((resolve) => setTimeout(resolve, NOTICE_MS));
+    void snapshotPoll.stop();
+    void keysPoll.stop();
+    await Promise.all([serving.close(), peers.close()]);
+    await usagePoll.finish();
+    await handover.write({ keys: keys.windows(now()), addresses: addresses.save(now()) });
+    admin.close();
+    admin.closeAllConnections();
+    log.info('stopped');
+  });
   await listenAll([
     {
       server: admin,
@@ -150,34 +171,17 @@ async function main(): Promise<void> {
       reusePort: threads > 1,
     },
   ]);
+  if (isStopping) return;
   const { address, port } = server.address() as AddressInfo;
   await peers.listen(port, address);
   await handover.clear();
+  if (isStopping) return;
 
-  const stop = async (signal: string) => {
-    if (isStopping) return;
-    isStopping = true;
-    log.info({ signal }, 'stopping');
-    serving.announceEnd();
-    peers.announceEnd();
-    await new Promise((resolve) => setTimeout(resolve, NOTICE_MS));
-    snapshotFollower.stop();
-    keysFollower.stop();
-    await Promise.all([serving.close(), peers.close()]);
-    await usageFollower.finish();
-    await handover.write({ keys: keys.windows(now()), addresses: addresses.save(now()) });
-    admin.close();
-    admin.closeAllConnections();
-    log.info('stopped');
-    process.exit(0);
-  };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
-  // After the handlers are set: a supervisor that reads this line may send a signal at once.
+  // A supervisor that reads this line may send a signal at once.
   log.info({ api: addressOf(server), admin: addressOf(admin), threads }, 'listening');
 }
 
-function makeEvents(metrics: Metrics, limit: ConnectionLimit, log: Logger): SnapshotEvents {
+function makeEvents(metrics: Metrics, limit: ProxyLimit, log: Logger): SnapshotEvents {
   return {
     swapped({ id, manifest }, milliseconds) {
       metrics.countSwap(milliseconds);
@@ -204,10 +208,5 @@ function addressOf(server: Server): string {
 }
 
 main().catch((error: Error) => {
-  if (error instanceof ConfigurationError) {
-    process.stderr.write(`${error.message}\n`);
-    process.exit(2);
-  }
-  process.stderr.write(`The proxy cannot start: ${error.message}\n`);
-  process.exit(1);
+  process.exit(reportFailure(error, 'The proxy cannot start: '));
 });

@@ -9,7 +9,7 @@
 
 import type { ContentHash } from '../content-hash.ts';
 import { COVER_INDEX, GAME_INDEX, PLATFORM_INDEX } from '../layout.ts';
-import { type Column, type Columns, column, openColumns } from './columns.ts';
+import { type Column, column, openColumns } from './columns.ts';
 import { firstIndex } from './first-index.ts';
 
 /** A line of `index/platforms.json`; the platform's number is its index in that list. */
@@ -29,11 +29,11 @@ export interface PlatformEntry {
 }
 
 /** The position of each record of one kind, by number. */
-export interface RecordColumns extends Columns {
-  /** Of the first byte, in its pack. */
-  readonly offset: Float64Array;
-  /** In bytes, without the separator. */
-  readonly length: Uint32Array;
+export interface RecordColumns {
+  /** Of the first byte, in its pack. The file names this column `offset`. */
+  readonly byteOffset: Float64Array;
+  /** Without the separator. The file names this column `length`. */
+  readonly byteLength: Uint32Array;
   /** Two entries a record: its content hash. */
   readonly hash: Uint32Array;
 }
@@ -87,8 +87,8 @@ export function openRecordIndex(
     platforms,
     platformBySlug: new Map(platforms.map(({ slug }, number) => [slug, number])),
     games: {
-      offset: ofGames('offset', Float64Array),
-      length: ofGames('length', Uint32Array),
+      byteOffset: ofGames('offset', Float64Array),
+      byteLength: ofGames('length', Uint32Array),
       hash: ofGames('hash', Uint32Array),
       rank: ofGames('rank', Uint32Array),
       gameOfRank: ofGames('gameOfRank', Uint32Array),
@@ -98,8 +98,8 @@ export function openRecordIndex(
       slots: ofGames('slots', Uint32Array),
     },
     covers: {
-      offset: ofCovers('offset', Float64Array),
-      length: ofCovers('length', Uint32Array),
+      byteOffset: ofCovers('offset', Float64Array),
+      byteLength: ofCovers('length', Uint32Array),
       hash: ofCovers('hash', Uint32Array),
       idHigh: ofCovers('idHigh', Uint32Array),
       idLow: ofCovers('idLow', Uint32Array),
@@ -256,12 +256,12 @@ function isPlatform(entry: PlatformEntry | null): boolean {
 }
 
 function checkLengths({ platforms, games, covers }: RecordIndex): void {
-  const gameCount = games.offset.length;
-  const coverCount = covers.offset.length;
+  const gameCount = games.byteOffset.length;
+  const coverCount = covers.byteOffset.length;
   const last = platforms.at(-1);
   const fits = {
     [GAME_INDEX]:
-      games.length.length === gameCount &&
+      games.byteLength.length === gameCount &&
       games.hash.length === gameCount * 2 &&
       games.rank.length === gameCount &&
       games.gameOfRank.length === gameCount &&
@@ -272,7 +272,7 @@ function checkLengths({ platforms, games, covers }: RecordIndex): void {
       (games.slots.length & (games.slots.length - 1)) === 0,
     [COVER_INDEX]:
       games.firstCover[gameCount] === coverCount &&
-      covers.length.length === coverCount &&
+      covers.byteLength.length === coverCount &&
       covers.hash.length === coverCount * 2 &&
       covers.idHigh.length === coverCount &&
       covers.idLow.length === coverCount &&

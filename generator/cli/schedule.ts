@@ -4,6 +4,7 @@
  * a process of its own, which gives its memory back and cannot take the schedule down.
  */
 import '../../program/environment/node-version.ts';
+import '../../program/stop.ts';
 import { type ChildProcess, spawn } from 'node:child_process';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -18,11 +19,14 @@ import {
   loadEnvironmentFile,
   readEnvironment,
 } from '../../program/environment/environment.ts';
+import { reportFailure } from '../../program/failure.ts';
 import { checkWritableFolder } from '../../program/folders.ts';
 import { makeLog } from '../../program/log.ts';
+import { poll } from '../../program/poll.ts';
+import { stopWith } from '../../program/stop.ts';
 import { currentId } from '../../store/generations/generations.ts';
 import { whyHeld } from '../../store/hold.ts';
-import { exportKeys, hasKeys } from '../keys/export-keys.ts';
+import { hasKeys, readKeys, writeKeys } from '../keys/export-keys.ts';
 import { makeKeyUsageImport } from '../keys/import-key-usage.ts';
 
 const USAGE = `cover-catalogue schedule
@@ -65,18 +69,12 @@ async function main(): Promise<void> {
   const isHeld = makeHoldWatch(snapshotsDir, log);
   const runs = makeRuns(isHeld, log);
   const task = schedule(cron, runs.start, { noOverlap: true, timezone: 'UTC' });
-  const keys = startKeyExport(environment.DATABASE_URL, snapshotsDir, log);
-  let isStopping = false;
-  const stop = async (signal: string) => {
-    if (isStopping) return;
-    isStopping = true;
+  const keys = pollKeys(environment.DATABASE_URL, snapshotsDir, log);
+  stopWith(async (signal) => {
     log.info({ signal }, 'stopping');
     await task.stop();
     await Promise.all([runs.stop(), keys.stop()]);
-    process.exit(0);
-  };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  });
   log.info({ cron, snapshotsDir }, 'scheduled');
   if (currentId(snapshotsDir) === undefined) void runs.start();
   else isHeld();
@@ -155,21 +153,43 @@ function logResult(
 }
 
 /** Exports the keys every two seconds. While the database is gone, the last file stays as it is. */
-function startKeyExport(databaseUrl: string, snapshotsDir: string, log: Logger) {
+function pollKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
   const importKeyUsage = makeKeyUsageImport(snapshotsDir);
   let database: Database | undefined;
-  let lastFault = '';
+  let isGone = false;
+  let isUnwritten = false;
   let lastUsageFault = '';
-  let isStopped = false;
-  let timer: NodeJS.Timeout | undefined;
 
   async function exportOnce(): Promise<void> {
-    database ??= await openDatabase(databaseUrl);
-    if (!(await hasKeys(database))) return;
-    if (await exportKeys(database, snapshotsDir)) log.info('exported the keys');
-    if (lastFault !== '') log.info('the database is back');
-    lastFault = '';
-    await importOnce(database);
+    const { open, keys } = await read();
+    if (keys === undefined) return;
+    write(keys);
+    await importOnce(open);
+  }
+
+  async function read(): Promise<{ open: Database; keys: string | undefined }> {
+    try {
+      database ??= await openDatabase(databaseUrl);
+      const keys = (await hasKeys(database)) ? await readKeys(database) : undefined;
+      if (isGone) log.info('the database is back');
+      isGone = false;
+      return { open: database, keys };
+    } catch (error) {
+      isGone = true;
+      await closeDatabase();
+      throw error;
+    }
+  }
+
+  function write(keys: string): void {
+    try {
+      if (writeKeys(keys, snapshotsDir)) log.info('exported the keys');
+      if (isUnwritten) log.info('the keys can be written again');
+      isUnwritten = false;
+    } catch (error) {
+      isUnwritten = true;
+      throw error;
+    }
   }
 
   // A failed import must not keep keys from the proxy.
@@ -184,37 +204,22 @@ function startKeyExport(databaseUrl: string, snapshotsDir: string, log: Logger) 
     }
   }
 
-  async function loop(): Promise<void> {
-    try {
-      await exportOnce();
-    } catch (error) {
-      const { message } = error as Error;
-      // Logged once, not every two seconds.
-      if (message !== lastFault) log.error(`the keys stay as last known: ${message}`);
-      lastFault = message;
-      await closeDatabase();
-    }
-    if (!isStopped) timer = setTimeout(() => (underWay = loop()), KEYS_INTERVAL_MS);
-  }
-
   async function closeDatabase(): Promise<void> {
     const old = database;
     database = undefined;
     await old?.close().catch(() => {});
   }
 
-  let underWay = loop();
+  const exporting = poll(exportOnce, KEYS_INTERVAL_MS, ({ message }) =>
+    log.error(`the keys stay as last known: ${message}`),
+  );
+  void exporting.start();
   return {
     async stop() {
-      isStopped = true;
-      clearTimeout(timer);
       // A database that does not answer must not delay stopping.
-      await Promise.race([underWay.then(closeDatabase), pause(LONGEST_STOP_MS)]);
+      await Promise.race([exporting.stop().then(closeDatabase), pause(LONGEST_STOP_MS)]);
     },
   };
 }
 
-main().catch((error: Error) => {
-  process.stderr.write(`${error.message}\n`);
-  process.exit(error instanceof ConfigurationError ? 2 : 1);
-});
+main().catch((error: Error) => process.exit(reportFailure(error)));

@@ -3,8 +3,9 @@
  * and read in the order of publication. Pieces that are read together share a bucket. Memory stays
  * flat, however many pieces there are and however long.
  */
-import { closeSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { firstIndex } from '../../format/index/first-index.ts';
+import { readExactly } from '../../store/files/read-exactly.ts';
 
 /** All the buffers together, in bytes. */
 const BUFFERED_BYTES = 8 * 1024 * 1024;
@@ -139,7 +140,8 @@ function readBucket({ file, descriptor, buckets }: SpillContent, number: number)
   const bytes = shared.subarray(0, size);
   positions.forEach((position, extent) => {
     const start = starts[extent];
-    readFully(file, descriptor, bytes, start, (starts[extent + 1] ?? size) - start, position);
+    const length = (starts[extent + 1] ?? size) - start;
+    readExactly(descriptor, bytes, start, length, position, file);
   });
   return bytes;
 }
@@ -165,7 +167,7 @@ export function openSpillFile(content: SpillContent): SpillReader {
       }
       const extent = firstIndex(0, starts.length, (i) => starts[i] > start) - 1;
       const within = start - starts[extent];
-      readFully(file, descriptor, target, at, length, positions[extent] + within);
+      readExactly(descriptor, target, at, length, positions[extent] + within, file);
     },
   };
 }
@@ -209,19 +211,4 @@ export function readTagged(
     at += TAG_BYTES + pieceLength;
   }
   return { bytes, first, start, length };
-}
-
-function readFully(
-  file: string,
-  descriptor: number,
-  target: Buffer,
-  at: number,
-  length: number,
-  position: number,
-): void {
-  for (let done = 0; done < length; ) {
-    const read = readSync(descriptor, target, at + done, length - done, position + done);
-    if (read === 0) throw new Error(`The spill file ${file} ends early.`);
-    done += read;
-  }
 }

@@ -2,11 +2,17 @@
  * Exports the keys from the table `api_keys` to `keys.json`, which the proxy reads. When the content
  * is unchanged, only the modification time of the file is set: it tells when the file was last right.
  */
-import { readFileSync, statSync, utimesSync } from 'node:fs';
+import { statSync, utimesSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../../database/database.ts';
-import { encodeKeys, isKeyEntry, LARGEST_LIMIT } from '../../format/keys-file.ts';
+import {
+  encodeKeys,
+  isKeyEntry,
+  LARGEST_KEYS_FILE,
+  LARGEST_LIMIT,
+} from '../../format/keys-file.ts';
 import { KEYS_FILE } from '../../format/layout.ts';
+import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
 import { hasModes, makeSnapshotsFolder, modesIn } from '../../store/files/file-modes.ts';
 import { replaceFile } from '../../store/files/replace-file.ts';
 
@@ -16,6 +22,11 @@ const SQL = `SELECT id, key_hash, state, limit_per_minute FROM api_keys
 
 /** @returns whether the content changed */
 export async function exportKeys(database: Database, snapshotsDir: string): Promise<boolean> {
+  return writeKeys(await readKeys(database), snapshotsDir);
+}
+
+/** The keys in the database, as they stand in the file. */
+export async function readKeys(database: Database): Promise<string> {
   const rows = await database.rows(SQL);
   const keys = rows
     .map(([id, hash, state, limit]): unknown => ({
@@ -26,7 +37,14 @@ export async function exportKeys(database: Database, snapshotsDir: string): Prom
     }))
     // One broken row must not keep the others from the proxy.
     .filter(isKeyEntry);
-  const content = encodeKeys(keys);
+  return encodeKeys(keys);
+}
+
+/**
+ * @param content from {@link readKeys}
+ * @returns whether it changed
+ */
+export function writeKeys(content: string, snapshotsDir: string): boolean {
   const file = path.join(snapshotsDir, KEYS_FILE);
   if (readIfThere(file) === content && hasRightMode(file)) {
     const now = new Date();
@@ -49,9 +67,10 @@ function hasRightMode(file: string): boolean {
   return hasModes(statSync(file), modes.file, modes);
 }
 
+/** @returns undefined also for a file that cannot be read: it is then replaced */
 function readIfThere(file: string): string | undefined {
   try {
-    return readFileSync(file, 'utf8');
+    return readBoundedFileSync(file, LARGEST_KEYS_FILE).toString('utf8');
   } catch {
     return undefined;
   }

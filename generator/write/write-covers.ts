@@ -15,7 +15,7 @@ import { COVERS_PER_BUCKET } from '../read/read-catalogue.ts';
 import { encodePlatformRef, encodeText, encodeTime, FIXED_BYTES } from '../read/records.ts';
 import { type QueueEnd, type SharedQueue, takeFrom } from '../worker/shared-queue.ts';
 import { writeWhole } from './file-writer.ts';
-import { writePack } from './packs.ts';
+import { namedAsInFile, writePack } from './packs.ts';
 
 const COMMA = 0x2c;
 
@@ -166,5 +166,5 @@ export function writeCoverIndex(
     coverOfId[at++] = numberOfCover[row];
   }
   const all: CoverColumns = { ...columns, idHigh, idLow, coverOfId };
-  return writeWhole(dir, COVER_INDEX, encodeColumns(all));
+  return writeWhole(dir, COVER_INDEX, encodeColumns(namedAsInFile(all)));
 }

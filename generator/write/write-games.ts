@@ -12,7 +12,7 @@ import { makeTextWriter, openTexts } from '../columns/texts.ts';
 import type { Numbering } from '../order/numbering.ts';
 import { encodeGameTail, encodePlatformRef, FIXED_BYTES, platformUrl } from '../read/records.ts';
 import { writeWhole } from './file-writer.ts';
-import { makeRecordColumns, writePack } from './packs.ts';
+import { makeRecordColumns, namedAsInFile, writePack } from './packs.ts';
 
 /** @param heads each game's record up to its publisher, platform by platform */
 export async function writeGames(
@@ -82,5 +82,5 @@ function writeIndex(
     slugText,
     slots: makeSlots(count, platformOf, (number) => slugAt(rowOfGame[number])),
   };
-  return writeWhole(dir, GAME_INDEX, encodeColumns(all));
+  return writeWhole(dir, GAME_INDEX, encodeColumns(namedAsInFile(all)));
 }

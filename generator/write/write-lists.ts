@@ -2,7 +2,7 @@
  * Writes the lists that are whole bodies, `platforms.json` and `covers-recent.json`, and the index of
  * platforms.
  */
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, openSync } from 'node:fs';
 import path from 'node:path';
 import { hashBytes } from '../../format/content-hash.ts';
 import {
@@ -13,6 +13,7 @@ import {
 import { COVERS_RECENT, coversPack, PLATFORM_INDEX, PLATFORMS } from '../../format/layout.ts';
 import type { ManifestFile, Settings } from '../../format/manifest.ts';
 import { listHead, listTail, RECORD_SEPARATOR } from '../../format/pack.ts';
+import { readExactly } from '../../store/files/read-exactly.ts';
 import type { Covers, Games, Platform } from '../columns/catalogue.ts';
 import type { Numbering } from '../order/numbering.ts';
 import { encodePlatform, platformUrl } from '../read/records.ts';
@@ -65,8 +66,8 @@ export async function writeRecentCovers(
     if (at > 0) writer.add(RECORD_SEPARATOR);
     const game = covers.game[rowOfCover[number]];
     const { slug } = platforms[games.platform[game]];
-    const offset = columns.offset[number];
-    writer.add(readPiece(dir, coversPack(slug), offset, columns.length[number]));
+    const offset = columns.byteOffset[number];
+    writer.add(readPiece(dir, coversPack(slug), offset, columns.byteLength[number]));
   });
   writer.add(listTail(recent.length));
   return writer.finish();
@@ -93,11 +94,7 @@ function readPiece(dir: string, name: string, offset: number, length: number): B
   const descriptor = openSync(path.join(dir, name), 'r');
   try {
     const bytes = Buffer.alloc(length);
-    for (let done = 0; done < length; ) {
-      const read = readSync(descriptor, bytes, done, length - done, offset + done);
-      if (read === 0) throw new Error(`${name} ends early.`);
-      done += read;
-    }
+    readExactly(descriptor, bytes, 0, length, offset, name);
     return bytes;
   } finally {
     closeSync(descriptor);

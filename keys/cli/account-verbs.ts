@@ -1,17 +1,12 @@
 /** The verbs about accounts: who there is, who moderates, and a way in for who cannot sign in. */
 import type { Database } from '../../database/database.ts';
 import { ConfigurationError } from '../../program/environment/environment.ts';
-import {
-  type Account,
-  findAccountByEmail,
-  hasAccounts,
-  listAccounts,
-} from '../accounts/accounts.ts';
-import { LINK_MINUTES, MOST_LINKS } from '../accounts/sign-in-links.ts';
 import { addAccount, changeRole, ROLES, removeAccount } from '../lifecycle/account-changes.ts';
 import { RefusedMove } from '../lifecycle/requests.ts';
 import { createSignInLink } from '../lifecycle/sign-in.ts';
-import { SIGN_IN_PAGE } from '../mail/mail-texts.ts';
+import { PATHS } from '../paths.ts';
+import { type Account, findAccountByEmail, hasAccounts, listAccounts } from '../tables/accounts.ts';
+import { LINK_MINUTES, MOST_LINKS } from '../tables/sign-in-links.ts';
 import { parseAccountId, textOf, type Verb } from './arguments.ts';
 import { accountsAsTable, asJson } from './listing.ts';
 
@@ -92,7 +87,7 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
         }
         return {
           said: `This link signs ${email} in once, within ${LINK_MINUTES} minutes:`,
-          data: `${publicUrl}${SIGN_IN_PAGE}?token=${token}\n`,
+          data: `${publicUrl}${PATHS.link}?token=${token}\n`,
         };
       };
     },

@@ -2,30 +2,22 @@
  * Describes a verb of `cover-catalogue keys`, and turns the words after it into values. Wrong words are
  * reported before any database is opened.
  */
-import type { ParseArgsOptionsConfig } from 'node:util';
 import type { Database } from '../../database/database.ts';
 import { LARGEST_LIMIT } from '../../format/keys-file.ts';
 import { ConfigurationError } from '../../program/environment/environment.ts';
-import type { makeMailer } from '../mail/mailer.ts';
+import type { VerbArguments, VerbSyntax } from '../../program/verbs.ts';
+import type { MailSettings } from '../mail/mailer.ts';
 
 /** What the command line held after the verb, and what the environment says. */
-export interface Arguments {
-  readonly options: Readonly<Record<string, string | boolean | undefined>>;
-  readonly positionals: readonly string[];
+export interface Arguments extends VerbArguments {
   /** Requests a minute where no `--limit` is given. */
   readonly defaultLimit: number;
   /** Where the pages are reached, for links in mails. */
   readonly publicUrl: string;
-  /** How mails are sent. */
-  readonly mail: Parameters<typeof makeMailer>[0];
+  readonly mail: MailSettings;
 }
 
-export interface Verb {
-  readonly usage: string;
-  readonly help: string;
-  readonly options: ParseArgsOptionsConfig;
-  /** What each argument without a name is, in order; none may be left out. */
-  readonly positionals: readonly string[];
+export interface Verb extends VerbSyntax {
   /**
    * Reads the arguments, before any database is opened.
    * @throws ConfigurationError when they are wrong

@@ -3,10 +3,11 @@
  * typed by strangers: no character of theirs may steer the terminal or turn the direction of the
  * line.
  */
-import type { Account } from '../accounts/accounts.ts';
+
 import type { KeyEvent } from '../lifecycle/history.ts';
 import type { KeyRow } from '../lifecycle/key-lists.ts';
 import type { QueuedMail } from '../mail/outbox.ts';
+import type { Account } from '../tables/accounts.ts';
 
 const LONGEST_CELL = 60;
 /** Control and formatting characters, line and paragraph separators, and what is no character. */

@@ -5,9 +5,9 @@
  */
 import type { Database, Reader } from '../../database/database.ts';
 import { checkTables, createTables } from '../../database/tables.ts';
-import { takeTurn } from '../accounts/account-lock.ts';
-import { type Account, findAccount, hasAccounts } from '../accounts/accounts.ts';
 import { isMailAddress } from '../mail/mailer.ts';
+import { takeTurn } from '../tables/account-lock.ts';
+import { type Account, findAccount, hasAccounts } from '../tables/accounts.ts';
 import { ACCOUNTS_TABLE } from '../tables/schema.ts';
 import { noSuchAccount, RefusedMove } from './requests.ts';
 

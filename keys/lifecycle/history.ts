@@ -3,7 +3,7 @@
  * transaction as the move that it tells of, and only ever added to.
  */
 import type { Reader, Writer } from '../../database/database.ts';
-import { toDatabaseTime } from '../accounts/database-time.ts';
+import { toDatabaseTime } from '../tables/database-time.ts';
 
 export const EVENT_ACTIONS = [
   'requested',

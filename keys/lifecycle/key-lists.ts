@@ -1,6 +1,6 @@
 /** Keys and requests as they are shown: to operators, to their owners, to moderators. */
 import type { Database, Reader, Value } from '../../database/database.ts';
-import { hasAccounts } from '../accounts/accounts.ts';
+import { hasAccounts } from '../tables/accounts.ts';
 import type { KeyState } from './requests.ts';
 
 /** A row of `api_keys`, without the hash. Times are "YYYY-MM-DD HH:MM:SS" in UTC. */

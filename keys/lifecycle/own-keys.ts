@@ -4,10 +4,10 @@
  */
 import type { Database, Reader } from '../../database/database.ts';
 import { hashKey, makeKey, SHOWN_CHARACTERS } from '../../format/api-key.ts';
-import { prepareTurns, takeTurn } from '../accounts/account-lock.ts';
-import { findAccount, hasAccounts } from '../accounts/accounts.ts';
-import { toDatabaseTime } from '../accounts/database-time.ts';
 import { revokedMail } from '../mail/mail-texts.ts';
+import { prepareTurns, takeTurn } from '../tables/account-lock.ts';
+import { findAccount, hasAccounts } from '../tables/accounts.ts';
+import { toDatabaseTime } from '../tables/database-time.ts';
 import { recordEvent } from './history.ts';
 import {
   checkLength,

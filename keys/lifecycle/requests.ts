@@ -17,8 +17,6 @@ import {
   SHOWN_CHARACTERS,
 } from '../../format/api-key.ts';
 import { LARGEST_LIMIT } from '../../format/keys-file.ts';
-import { findAccount, hasAccounts } from '../accounts/accounts.ts';
-import { toDatabaseTime } from '../accounts/database-time.ts';
 import {
   approvedMail,
   type KeyNews,
@@ -27,6 +25,8 @@ import {
   revokedMail,
 } from '../mail/mail-texts.ts';
 import { enqueueMail } from '../mail/outbox.ts';
+import { findAccount, hasAccounts } from '../tables/accounts.ts';
+import { toDatabaseTime } from '../tables/database-time.ts';
 import { type EventAction, recordEvent } from './history.ts';
 
 export { KEY_STATES, type KeyState };

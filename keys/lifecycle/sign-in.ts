@@ -3,9 +3,11 @@
  * holds only hashes of sessions and links, so reading it does not help anybody to sign in.
  */
 import type { Database, Writer } from '../../database/database.ts';
-import { prepareTurns, takeTurn } from '../accounts/account-lock.ts';
-import { type Account, findAccountByEmail } from '../accounts/accounts.ts';
-import { addSeconds, toDatabaseTime } from '../accounts/database-time.ts';
+import { SIGN_IN_SUBJECT } from '../mail/mail-texts.ts';
+import { enqueueMail } from '../mail/outbox.ts';
+import { prepareTurns, takeTurn } from '../tables/account-lock.ts';
+import { type Account, findAccountByEmail } from '../tables/accounts.ts';
+import { addSeconds, toDatabaseTime } from '../tables/database-time.ts';
 import {
   addLink,
   endOfLink,
@@ -13,10 +15,8 @@ import {
   type LinkNote,
   linkNoteText,
   removeOldLinks,
-} from '../accounts/sign-in-links.ts';
-import { hashToken, makeToken } from '../accounts/tokens.ts';
-import { SIGN_IN_SUBJECT } from '../mail/mail-texts.ts';
-import { enqueueMail } from '../mail/outbox.ts';
+} from '../tables/sign-in-links.ts';
+import { hashToken, makeToken } from '../tables/tokens.ts';
 
 export const SESSION_SECONDS = 7 * 24 * 3600;
 

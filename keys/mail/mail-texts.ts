@@ -2,7 +2,8 @@
  * The e-mails: what each says. No mail ever holds an API key. What people typed stands in bodies
  * alone, never in a subject.
  */
-import type { Account } from '../accounts/accounts.ts';
+import { PATHS } from '../paths.ts';
+import type { Account } from '../tables/accounts.ts';
 
 export interface MailText {
   /** One line. */
@@ -10,10 +11,6 @@ export interface MailText {
   /** Plain text, lines ended by \n. */
   readonly body: string;
 }
-
-/** Where the pages are below the public address. */
-export const ACCOUNT_PAGE = '/account/api-keys';
-export const SIGN_IN_PAGE = '/account/sign-in/link';
 
 /** What a mail about a key is made from. */
 export interface KeyNews {
@@ -29,7 +26,7 @@ export function approvedMail({ keyId, owner, publicUrl }: KeyNews, limit: number
     subject: `Your request ${keyId} for an API key is approved`,
     body: letter(owner, [
       `your request ${keyId} for an API key is approved, with ${limit} requests a minute. Reveal the key on your account page:`,
-      `${publicUrl}${ACCOUNT_PAGE}`,
+      `${publicUrl}${PATHS.keys}`,
       'It is shown once: have a safe place for it ready.',
     ]),
   };
@@ -42,7 +39,7 @@ export function rejectedMail({ keyId, owner, publicUrl }: KeyNews, reason: strin
       `your request ${keyId} for an API key is rejected. The moderator's reason:`,
       quoted(reason),
       'You can ask again on your account page:',
-      `${publicUrl}${ACCOUNT_PAGE}`,
+      `${publicUrl}${PATHS.keys}`,
     ]),
   };
 }
@@ -64,7 +61,7 @@ export function revokedMail(
             quoted(reason),
           ]),
       'Your keys and requests are on your account page:',
-      `${publicUrl}${ACCOUNT_PAGE}`,
+      `${publicUrl}${PATHS.keys}`,
     ]),
   };
 }
@@ -80,7 +77,7 @@ export function signInMail(
     subject: SIGN_IN_SUBJECT,
     body: letter(owner, [
       'this link signs you in:',
-      `${publicUrl}${SIGN_IN_PAGE}?token=${token}`,
+      `${publicUrl}${PATHS.link}?token=${token}`,
       `It works once, within ${minutes} minutes. If you did not ask for it, do nothing.`,
     ]),
   };

@@ -3,15 +3,15 @@
  * a link to sign in is written here, with a token that no database ever holds.
  */
 import type { Database } from '../../database/database.ts';
-import { findAccount } from '../accounts/accounts.ts';
-import { fromDatabaseTime } from '../accounts/database-time.ts';
+import { findAccount } from '../tables/accounts.ts';
+import { fromDatabaseTime } from '../tables/database-time.ts';
 import {
   addMailedLink,
   LINK_MINUTES,
   type LinkNote,
   linkNoteText,
   readLinkNote,
-} from '../accounts/sign-in-links.ts';
+} from '../tables/sign-in-links.ts';
 import { signInMail } from './mail-texts.ts';
 import type { Mail } from './mailer.ts';
 

@@ -47,20 +47,17 @@ export function isRefusal(error: unknown): boolean {
   return responseCode !== 421 && code !== 'EAUTH';
 }
 
-/**
- * @param smtpUrl `smtp://user:password@host:587` or `smtps://…`; empty: mails become files
- * @param folder where those go, one `.eml` a mail, made when the first is written
- * @param from such as "Cover Catalogue <no-reply@example.org>"
- */
-export function makeMailer({
-  smtpUrl,
-  folder,
-  from,
-}: {
-  smtpUrl: string;
-  folder: string;
-  from: string;
-}): Mailer {
+/** How mails are sent. */
+export interface MailSettings {
+  /** `smtp://user:password@host:587` or `smtps://…`; empty: mails become files. */
+  readonly smtpUrl: string;
+  /** Where those go, one `.eml` a mail; made when the first is written. */
+  readonly folder: string;
+  /** Such as "Cover Catalogue <no-reply@example.org>". */
+  readonly from: string;
+}
+
+export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
   const sender = senderOf(from);
   const domain = sender.address.slice(sender.address.lastIndexOf('@') + 1);
   const compose = ({ id, to, subject, text, date }: Mail) => {

@@ -4,7 +4,7 @@
  * twice, with one Message-ID; none is lost. No row ever holds what would sign anybody in.
  */
 import type { Database, Reader, Writer } from '../../database/database.ts';
-import { addSeconds, fromDatabaseTime, toDatabaseTime } from '../accounts/database-time.ts';
+import { addSeconds, fromDatabaseTime, toDatabaseTime } from '../tables/database-time.ts';
 import type { MailText } from './mail-texts.ts';
 import { type DueMail, type WrittenMail, writeMail } from './mail-writing.ts';
 import { isMailAddress, isRefusal, type Mailer } from './mailer.ts';

@@ -123,7 +123,7 @@ export async function createKeysTables(database: Database): Promise<void> {
       await createTables(database, { [name]: table });
     } catch (cause) {
       throw new Error(
-        `The table ${name} cannot be made: ${(cause as Error).message}. Give the user of DATABASE_URL the rights that README.md lists.`,
+        `The table ${name} cannot be made: ${(cause as Error).message}. Give the user of DATABASE_URL the rights that OPERATIONS.md lists.`,
         { cause },
       );
     }

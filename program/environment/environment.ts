@@ -3,7 +3,6 @@
  * text becomes a value. A program names the ones that it needs and gets them all, or one error that
  * lists every fault at once.
  */
-
 import { BlockList, isIP } from 'node:net';
 import { applyEnvironmentFile } from './environment-file.ts';
 import { parseJwtSecret, parseSiteKeySource } from './site-keys.ts';
@@ -77,9 +76,9 @@ export const VARIABLES = {
     'addresses or CIDR ranges, comma-separated, whose `X-Forwarded-For` is believed',
     parseAddresses,
   ),
-  KEYS_HOST: variable('127.0.0.1', 'address that the pages of API keys listen on', parseHost),
-  KEYS_PORT: variable('8081', 'port of the pages of API keys', parsePort),
-  KEYS_URL: variable(
+  ACCOUNT_HOST: variable('127.0.0.1', 'address that the account pages listen on', parseHost),
+  ACCOUNT_PORT: variable('8081', 'port of the account pages', parsePort),
+  ACCOUNT_URL: variable(
     '',
     'where the proxy forwards `/account` and `/moderation` to, such as `http://127.0.0.1:8081`; none: they are not found',
     parseOptionalWebAddress,
@@ -116,6 +115,9 @@ export type Environment<Name extends VariableName> = {
 
 /** Names that variables had in earlier versions: what replaces them, and which one to set. */
 const RENAMED: Readonly<Record<string, { now: readonly VariableName[]; hint: string }>> = {
+  KEYS_HOST: { now: ['ACCOUNT_HOST'], hint: 'Set ACCOUNT_HOST instead' },
+  KEYS_PORT: { now: ['ACCOUNT_PORT'], hint: 'Set ACCOUNT_PORT instead' },
+  KEYS_URL: { now: ['ACCOUNT_URL'], hint: 'Set ACCOUNT_URL instead' },
   SITE_JWT_KEY: {
     now: ['SITE_JWT_SECRET', 'SITE_JWKS'],
     hint: 'Set SITE_JWT_SECRET if it held a secret, or SITE_JWKS if it held the path of a JWKS file',

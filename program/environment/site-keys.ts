@@ -4,7 +4,8 @@
  * path and no address ever becomes a secret. No error shows the text itself.
  */
 import { createPublicKey, type webcrypto } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { readBoundedFileSync, UnfitFileError } from '../files/bounded-file.ts';
 
 type PublicKey = webcrypto.JsonWebKey & { readonly kty: string };
 
@@ -16,6 +17,8 @@ export interface SiteKeys {
 /** Where the public keys of the site come from: read from a file already, or an address. */
 export type SiteKeySource = SiteKeys | { readonly url: URL };
 
+/** In bytes; a set of keys takes a few thousand. */
+const LARGEST_JWKS = 1024 * 1024;
 const SHORTEST_SECRET = 32;
 /** Different ones. A random secret has more. */
 const FEWEST_CHARACTERS = 8;
@@ -87,14 +90,10 @@ export function parseSiteKeySource(text: string): SiteKeySource | undefined {
 function readKeysFile(path: string): SiteKeys {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readBoundedFileSync(path, LARGEST_JWKS).toString('utf8');
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    const why =
-      { ENOENT: 'which does not exist', EISDIR: 'which is a directory' }[code ?? ''] ??
-      `which cannot be read (${code})`;
     throw new Error(
-      `names the file ${JSON.stringify(path)}, ${why}. Give the path of a JWKS file that this user may read, or an https address.`,
+      `names the file ${JSON.stringify(path)}, which ${faultOf(cause)}. Give the path of a JWKS file that this user may read, or an https address.`,
       { cause },
     );
   }
@@ -111,6 +110,12 @@ function readKeysFile(path: string): SiteKeys {
       cause,
     });
   }
+}
+
+function faultOf(error: unknown): string {
+  if (error instanceof UnfitFileError) return error.fault;
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
 }
 
 /**

@@ -2,13 +2,13 @@
  * Health, readiness and metrics, on an address of their own: none of it is a client's business.
  */
 import { createServer, type Server } from 'node:http';
-import { ADMIN_CONNECTIONS } from '../connection-limit.ts';
 import {
   allowConnections,
   isResponding,
   makeConnections,
   newConnectionCells,
-} from '../http/connections.ts';
+} from '../../program/connections.ts';
+import { ADMIN_CONNECTIONS } from '../connection-limit.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
 import type { Metrics, Readings } from './metrics.ts';

@@ -16,7 +16,7 @@ import {
   isResponding,
   makeConnections,
   newConnectionCells,
-} from './connections.ts';
+} from '../../program/connections.ts';
 import { makePlainConnections } from './fast-path/fast-path.ts';
 import { LONGEST_DRAIN_MS, toResponder } from './node-response.ts';
 import { readHead } from './request-head.ts';

@@ -4,6 +4,7 @@
  */
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
+import { closeServer } from '../../program/close-server.ts';
 import type { RequestCounts } from '../admin/metrics.ts';
 import { makeApi } from '../http/handle.ts';
 import { makeServer } from '../http/server.ts';
@@ -21,8 +22,8 @@ export interface ServingParts {
   readonly keys: Keys;
   readonly addresses: AddressLimits;
   readonly trustedProxies: Parameters<typeof makeApi>[0]['trustedProxies'];
-  /** Where the pages of API keys listen; empty: there are none. */
-  readonly keysUrl: string;
+  /** Where the account pages listen; empty: there are none. */
+  readonly accountUrl: string;
   readonly counts: RequestCounts;
   /** How many connections and forwarded requests the thread may have, and has. */
   readonly connections: Float64Array;
@@ -47,12 +48,8 @@ export function makeServing(parts: ServingParts): Serving {
     server,
     announceEnd: http.announceEnd,
     async close() {
-      const cut = setTimeout(() => http.closeAllConnections(), STOP_DEADLINE_MS);
-      const closed = new Promise((resolve) => server.close(resolve));
-      const idle = setInterval(() => http.closeIdleConnections(), 100);
-      await closed;
-      clearInterval(idle);
-      clearTimeout(cut);
+      const close = (onClosed: () => void) => server.close(onClosed);
+      await closeServer({ ...http, close }, STOP_DEADLINE_MS);
       // Generations stay open: the other threads may still read from them.
     },
   };

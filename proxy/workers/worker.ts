@@ -23,7 +23,7 @@ const { number, addresses, counts, connections, keys: keysPort } = workerData as
 const environment = readEnvironment([
   'ADDRESS_RATE_LIMIT',
   'TRUSTED_PROXIES',
-  'KEYS_URL',
+  'ACCOUNT_URL',
   'LOG_LEVEL',
 ]);
 const log = makeLog(environment.LOG_LEVEL, { thread: number });
@@ -46,7 +46,7 @@ const serving = makeServing({
   keys,
   addresses: makeAddressLimits(environment.ADDRESS_RATE_LIMIT, addresses),
   trustedProxies: environment.TRUSTED_PROXIES,
-  keysUrl: environment.KEYS_URL,
+  accountUrl: environment.ACCOUNT_URL,
   counts: makeRequestCounts(counts),
   connections,
   log,

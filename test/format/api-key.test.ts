@@ -104,6 +104,9 @@ describe('the keys file', () => {
     for (let end = 0; end < text.length; end++) {
       expect(() => parseKeys(text.slice(0, end))).toThrow('keys.json is damaged: it is not JSON.');
     }
+    // Where the JSON breaks off stands in the log.
+    const cause = expect.any(SyntaxError);
+    expect(() => parseKeys('{')).toThrow(expect.objectContaining({ cause }));
   });
 
   const wrong: object[] = [

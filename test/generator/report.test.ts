@@ -40,6 +40,14 @@ describe('a first generation', () => {
     expect(listGenerations(dir)).toHaveLength(2);
   });
 
+  test('with games and one approved cover is published', async () => {
+    const url = await makeSqlite(plainCatalogue(20));
+    await change(url, "UPDATE covers SET status = 'pending' WHERE id > 1");
+    const dir = newSnapshots();
+    expect((await run(url, dir)).code).toBe(0);
+    expect(published(dir, 'manifest.json').counts).toMatchObject({ games: 20, covers: 1 });
+  });
+
   test('of an empty catalogue counts as none', async () => {
     const empty = { platforms: [], games: [], covers: [], coverFiles: [], accounts: [] };
     const dir = newSnapshots();

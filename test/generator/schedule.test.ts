@@ -2,7 +2,7 @@
  * The schedule as a process of its own: generations on time, keys every two seconds, and neither a
  * database that goes away nor a signal leaves anything half done.
  */
-import { readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -151,6 +151,24 @@ test('a key that is no hash keeps no other from the proxy', async () => {
   await schedule.stop();
 });
 
+test('a keys file that cannot be written is not called a database that is back', async () => {
+  const url = await makeSqlite(sampleCatalogue());
+  const key = await issueKey(url, 'approved');
+  const dir = newSnapshots();
+  const schedule = startSchedule(url, dir);
+  await until(() => schedule.log().includes('"generated"'));
+  rmSync(keysFile(dir));
+  mkdirSync(path.join(keysFile(dir), 'x'), { recursive: true });
+  await until(() => schedule.log().includes('the keys stay as last known: write keys.json'));
+  rmSync(keysFile(dir), { recursive: true });
+  await until(() => statSync(keysFile(dir), { throwIfNoEntry: false }) !== undefined);
+  expect(readKeys(dir).map(({ hash }) => hash)).toEqual([hashKey(key)]);
+  await until(() => schedule.log().includes('exported the keys'));
+  expect(await schedule.stop()).toBe(0);
+  expect(schedule.log()).not.toContain('the database is back');
+  expect(schedule.log()).toContain('the keys can be written again');
+});
+
 describe('keys', () => {
   let server: MariaDb;
   let url: string;
@@ -206,6 +224,8 @@ describe('keys', () => {
 
     await server.restart();
     await until(() => agreedAt(dir) > lost);
+    await until(() => schedule.log().includes('the database is back'));
+    expect(schedule.log()).not.toContain('the keys can be written again');
     expect(await schedule.stop()).toBe(0);
   });
 

@@ -53,6 +53,17 @@ describe.each(KINDS)('the history of keys in a %s database', (kind) => {
     ]);
   });
 
+  it.each(['approved', 'rejected'] as const)(
+    'names who decided in the row of a key that is %s',
+    async (state) => {
+      const { id: accountId } = await database.addOwner();
+      const id = await database.keyIn(state, accountId);
+      expect(
+        await database.objects('reviewed_by, reviewed_at', 'FROM api_keys WHERE id = ?', [id]),
+      ).toEqual([{ reviewed_by: MODERATOR, reviewed_at: '2026-03-04 05:06:07' }]);
+    },
+  );
+
   it('tells of keys that were issued or revoked by their owner', async () => {
     const issued = await issueKey(database, { limit: 5, purpose: 'x', at: AT });
     expect(await eventsOf(database, issued.id)).toEqual([

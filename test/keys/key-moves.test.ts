@@ -1,7 +1,6 @@
 /** The states of a key and the moves between them: which succeed, what they leave behind, who may. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
-import type { Account } from '../../keys/accounts/accounts.ts';
 import { eventsOf } from '../../keys/lifecycle/history.ts';
 import { findKeyWithAccount } from '../../keys/lifecycle/key-lists.ts';
 import { revealKey, revokeOwnKey, rotateKey } from '../../keys/lifecycle/own-keys.ts';
@@ -13,6 +12,7 @@ import {
   rejectRequest,
   revokeKey,
 } from '../../keys/lifecycle/requests.ts';
+import type { Account } from '../../keys/tables/accounts.ts';
 import { KINDS } from '../support/databases.ts';
 import {
   AT,

@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../database/database.ts';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
-import { takeTurn } from '../../keys/accounts/account-lock.ts';
-import { openLink } from '../../keys/accounts/sign-in-links.ts';
 import { addAccount, removeAccount } from '../../keys/lifecycle/account-changes.ts';
 import { createSession, findSession } from '../../keys/lifecycle/sign-in.ts';
+import { takeTurn } from '../../keys/tables/account-lock.ts';
+import { openLink } from '../../keys/tables/sign-in-links.ts';
 import { KINDS } from '../support/databases.ts';
 import { startMailServer } from '../support/servers/mail-server.ts';
 import { type Mailing, openKeyTables, runKeys } from './keys-command.ts';
@@ -52,7 +52,12 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
       '',
       'Key 1 was revealed before, and is shown only once; rotate it if it is lost.\n',
     ]);
-    const second = await done('rotate', '1');
+    const rotated = await keys(['rotate', '1']);
+    expect([rotated.code, rotated.stderr]).toEqual([
+      0,
+      'Key 1 is rotated; the old one stops working. The new one is shown this once:\n',
+    ]);
+    const second = rotated.stdout.trim();
     expect(isWellFormedKey(second)).toBe(true);
     expect(await database.rows('SELECT key_hash FROM api_keys')).toEqual([[hashKey(second)]]);
     await done('limit', '1', '400');

@@ -288,9 +288,11 @@ describe('the keys command', () => {
     ]);
   });
 
-  it('has the verbs that README.md tells of, each used so', () => {
-    const readme = readFileSync(path.join(ROOT, 'README.md'), 'utf8');
-    const [section = ''] = (readme.split('### Keys from the command line')[1] ?? '').split('\n## ');
+  it('has the verbs that OPERATIONS.md lists, each used so', () => {
+    const operations = readFileSync(path.join(ROOT, 'OPERATIONS.md'), 'utf8');
+    const [section = ''] = (operations.split('### Keys from the command line')[1] ?? '').split(
+      '\n## ',
+    );
     const told = [...section.matchAll(/^\| `([^`]+)` \|/gm)].map(([, usage]) => usage);
     expect(told.toSorted()).toEqual(
       Object.values(VERBS)

@@ -2,9 +2,9 @@
 import type { Database, Value } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { createTables } from '../../database/tables.ts';
-import type { Account } from '../../keys/accounts/accounts.ts';
 import { requestKey, revealKey } from '../../keys/lifecycle/own-keys.ts';
 import { approveRequest, rejectRequest, revokeKey } from '../../keys/lifecycle/requests.ts';
+import type { Account } from '../../keys/tables/accounts.ts';
 import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
 import { type Kind, makeDatabase } from '../support/databases.ts';
 

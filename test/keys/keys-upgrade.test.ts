@@ -8,9 +8,9 @@ import { openDatabase } from '../../database/open.ts';
 import { createTables } from '../../database/tables.ts';
 import { hashKey, makeKey } from '../../format/api-key.ts';
 import { exportKeys } from '../../generator/keys/export-keys.ts';
-import { addSeconds, toDatabaseTime } from '../../keys/accounts/database-time.ts';
-import { openLink } from '../../keys/accounts/sign-in-links.ts';
+import { addSeconds, toDatabaseTime } from '../../keys/tables/database-time.ts';
 import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
+import { openLink } from '../../keys/tables/sign-in-links.ts';
 import { linksTo, tokenOf } from '../support/account.ts';
 import { KINDS, makeDatabase } from '../support/databases.ts';
 import { type Finished, makeFolder, ROOT, runProgram } from '../support/product.ts';
@@ -147,10 +147,14 @@ describe('a user of MariaDB', () => {
     await admin.close();
   });
 
-  it('needs no more rights than README.md gives, and cannot touch the history', async () => {
-    const readme = readFileSync(path.join(ROOT, 'README.md'), 'utf8');
+  it('needs no more rights than the documents give, and cannot touch the history', async () => {
+    const documents = ['README.md', 'OPERATIONS.md'].map((file) =>
+      readFileSync(path.join(ROOT, file), 'utf8'),
+    );
     const grants = [
-      ...readme.matchAll(/^ {4}GRANT (.*) ON catalogue_api\.(\S+) TO catalogue_api;$/gm),
+      ...documents
+        .join('\n')
+        .matchAll(/^ {4}GRANT (.*) ON catalogue_api\.(\S+) TO catalogue_api;$/gm),
     ];
     expect(grants.length).toBeGreaterThan(5);
     for (const [, rights, table] of grants) await grant(rights as string, table as string);
@@ -195,7 +199,7 @@ describe('a user of MariaDB', () => {
     expect([next.code, next.stderr]).toEqual([
       1,
       expect.stringMatching(
-        /^The table key_events cannot be made: .*denied.*README\.md lists\.\n$/,
+        /^The table key_events cannot be made: .*denied.*OPERATIONS\.md lists\.\n$/,
       ),
     ]);
   });

@@ -27,7 +27,7 @@ import {
   startProxy,
 } from '../support/product.ts';
 
-const FREE_PORTS = { PORT: '0', ADMIN_PORT: '0', KEYS_PORT: '0' };
+const FREE_PORTS = { PORT: '0', ADMIN_PORT: '0', ACCOUNT_PORT: '0' };
 /** An address that no machine has (RFC 5737). */
 const FOREIGN = '203.0.113.7';
 /** Takes from root what no other user has: the right to write everywhere. */
@@ -119,14 +119,14 @@ describe('where a program cannot listen', () => {
     ]);
   });
 
-  test('the account pages say the same of KEYS_HOST and KEYS_PORT', async () => {
+  test('the account pages say the same of ACCOUNT_HOST and ACCOUNT_PORT', async () => {
     const DATABASE_URL = `sqlite:${await makeDatabaseFile()}`;
-    const program = 'keys/web/main.ts';
-    expect(await refusalOf(program, { DATABASE_URL, KEYS_HOST: 'nothost.invalid' })).toEqual([
-      `Cannot listen on nothost.invalid:0: there is no host "nothost.invalid". Set KEYS_HOST ${ANY_ADDRESS}`,
+    const program = 'keys/account/main.ts';
+    expect(await refusalOf(program, { DATABASE_URL, ACCOUNT_HOST: 'nothost.invalid' })).toEqual([
+      `Cannot listen on nothost.invalid:0: there is no host "nothost.invalid". Set ACCOUNT_HOST ${ANY_ADDRESS}`,
     ]);
-    const [line] = await refusalOf(program, { DATABASE_URL, KEYS_PORT: taken });
-    expect(line).toMatch(/another program listens there\. .* KEYS_PORT to another port\.$/);
+    const [line] = await refusalOf(program, { DATABASE_URL, ACCOUNT_PORT: taken });
+    expect(line).toMatch(/another program listens there\. .* ACCOUNT_PORT to another port\.$/);
   });
 
   // Whether a low port needs a right is the system's setting, so the refusal itself is made here.
@@ -149,7 +149,7 @@ describe('a folder', () => {
     ['generator/cli/main.ts', 'SNAPSHOTS_DIR', []],
     ['generator/cli/schedule.ts', 'SNAPSHOTS_DIR', []],
     ['commands/snapshot.ts', 'SNAPSHOTS_DIR', ['prune']],
-    ['keys/web/main.ts', 'MAIL_FOLDER', []],
+    ['keys/account/main.ts', 'MAIL_FOLDER', []],
   ];
   const DATABASE_URL = 'sqlite:absent.db';
 
@@ -237,7 +237,7 @@ describe('a folder', () => {
   test('for mails is not looked at where a mail server takes them', async () => {
     writeFileSync(path.join(folder, 'mail'), '');
     const environment = { DATABASE_URL, SMTP_URL: 'smtp://localhost' };
-    const { code, stderr } = await run('keys/web/main.ts', environment);
+    const { code, stderr } = await run('keys/account/main.ts', environment);
     expect([code, stderr]).toEqual([1, expect.stringContaining('no database file absent.db')]);
   });
 });
@@ -277,12 +277,17 @@ describe('a variable', () => {
       path.join(folder, '.env'),
       'SNAPSHOT_DIR=/data\nSMTP_HOST=mail\nTZ=UTC\nSITE_JWT_KEY=\n',
     );
-    const environment = { DATABSE_URL: 'sqlite:x.db', PORT: 'x', KEYS_PORT: 'y', LOG_LEVEL: 'z' };
+    const environment = {
+      DATABSE_URL: 'sqlite:x.db',
+      PORT: 'x',
+      ACCOUNT_PORT: 'y',
+      LOG_LEVEL: 'z',
+    };
     for (const [program, own] of [
       ['proxy/main.ts', ['PORT', 'LOG_LEVEL']],
       ['generator/cli/main.ts', ['DATABASE_URL']],
       ['generator/cli/schedule.ts', ['DATABASE_URL', 'LOG_LEVEL']],
-      ['keys/web/main.ts', ['DATABASE_URL', 'KEYS_PORT', 'LOG_LEVEL']],
+      ['keys/account/main.ts', ['DATABASE_URL', 'ACCOUNT_PORT', 'LOG_LEVEL']],
     ] as const) {
       const lines = await refusalOf(program, environment);
       expect(lines.map((line) => line.split(' ', 2).join(' '))).toEqual([
@@ -297,7 +302,7 @@ describe('a variable', () => {
   test('in a .env that cannot be read is not passed over', async () => {
     mkdirSync(path.join(folder, '.env'));
     expect(await refusalOf('proxy/main.ts')).toEqual([
-      expect.stringMatching(/^\.env cannot be read: EISDIR/),
+      expect.stringMatching(/^\.env is a directory, not a regular file\. Correct or remove it\.$/),
     ]);
   });
 
@@ -311,7 +316,7 @@ describe('a variable', () => {
       }),
     ).toEqual(['The mysql address has a parameter "pool"; known are ssl, socketPath, timeout.']);
     const environment = { DATABASE_URL: 'sqlite:x.db', MAIL_FROM: 'nobody' };
-    expect(await refusalOf('keys/web/main.ts', environment)).toEqual([
+    expect(await refusalOf('keys/account/main.ts', environment)).toEqual([
       expect.stringMatching(/^MAIL_FROM must be an address such as .* not "nobody"\.$/),
     ]);
   });

@@ -82,9 +82,9 @@ const EXPECTED: Record<Exclude<VariableName, Elsewhere>, Values> = {
   GENERATE_CRON: { default: '*/15 * * * *', ...any },
   DEFAULT_RATE_LIMIT: { default: 120, ...rate },
   ADDRESS_RATE_LIMIT: { default: 60, ...rate },
-  KEYS_HOST: { default: '127.0.0.1', ...host },
-  KEYS_PORT: { default: 8081, ...port },
-  KEYS_URL: { default: '', ...address },
+  ACCOUNT_HOST: { default: '127.0.0.1', ...host },
+  ACCOUNT_PORT: { default: 8081, ...port },
+  ACCOUNT_URL: { default: '', ...address },
   PUBLIC_URL: { default: 'http://localhost:8080', ...address },
   SMTP_URL: {
     default: '',

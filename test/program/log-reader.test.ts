@@ -13,7 +13,7 @@ import { freePort } from '../support/servers/ports.ts';
 
 /** Longer than any of them takes to end, shorter than the test. */
 const DEADLINE_MS = 15_000;
-const PAGES = ['the account pages', 'keys/web/main.ts'] as const;
+const PAGES = ['the account pages', 'keys/account/main.ts'] as const;
 const SCHEDULE = ['the schedule', 'generator/cli/schedule.ts'] as const;
 const PROXY = ['the proxy', 'proxy/main.ts'] as const;
 
@@ -25,7 +25,7 @@ async function makeEnvironment(): Promise<Record<string, string>> {
     SNAPSHOTS_DIR: makeFolder(),
     MAIL_FOLDER: makeFolder(),
     PORT: '0',
-    KEYS_PORT: '0',
+    ACCOUNT_PORT: '0',
     ADMIN_PORT: '0',
     LOG_LEVEL: 'debug',
   };
@@ -64,7 +64,7 @@ test.each([PAGES, SCHEDULE, PROXY])(
     const full = openSync('/dev/full', 'w');
     const port = String(await freePort());
     const environment = { ...(await makeEnvironment()) };
-    environment.PORT = environment.KEYS_PORT = port;
+    environment.PORT = environment.ACCOUNT_PORT = port;
     const child = spawn(process.execPath, [...flagsOf(program), path.join(ROOT, program)], {
       cwd: makeFolder(),
       stdio: ['ignore', 'ignore', full],

@@ -1,14 +1,14 @@
 /** Public keys of the site from a real https server: cached, rotated, gone for a while, never trusted blindly. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import path from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { makeAssertionCheck } from '../../keys/web/assertion.ts';
+import { makeAssertionCheck } from '../../keys/account/visitors/assertion.ts';
 import { ACCOUNTS, makeAccounts, makeVisitor, startPages } from '../support/account.ts';
 import { makeDatabase } from '../support/databases.ts';
 import { makeFolder, until } from '../support/product.ts';
@@ -102,11 +102,7 @@ describe('assertions checked with keys from an address', () => {
   function makeCheck() {
     const logger = pino({}, { write: (line: string) => log.push(JSON.parse(line)) });
     const check = makeAssertionCheck({ url: address() }, logger);
-    return async (assertion: string) =>
-      check(
-        { headers: { authorization: `Bearer ${assertion}` } } as unknown as IncomingMessage,
-        new Date(now),
-      );
+    return (assertion: string) => check(assertion, new Date(now));
   }
 
   test('fetch them once for many, and know each algorithm', async () => {

@@ -192,9 +192,9 @@ describe('the name of earlier versions, SITE_JWT_KEY', () => {
 });
 
 test('the account pages do not start with faults, and list all of them, with exit code 2', async () => {
-  const { code, stdout, stderr } = await runProgram('keys/web/main.ts', [], {
+  const { code, stdout, stderr } = await runProgram('keys/account/main.ts', [], {
     DATABASE_URL: 'sqlite:absent.db',
-    KEYS_PORT: 'http',
+    ACCOUNT_PORT: 'http',
     SITE_JWT_KEY: '/run/secrets/old',
     SITE_JWT_SECRET: '/run/secrets/hunter2',
     SITE_JWKS: '/nowhere/jwks.json',
@@ -203,7 +203,7 @@ test('the account pages do not start with faults, and list all of them, with exi
   expect(stderr.trimEnd().split('\n')).toEqual([
     expect.stringMatching(/^SITE_JWT_KEY is not used any more\./),
     'SITE_JWT_SECRET and SITE_JWKS are both set. Keep one of them.',
-    expect.stringMatching(/^KEYS_PORT must be/),
+    expect.stringMatching(/^ACCOUNT_PORT must be/),
     expect.stringMatching(/^SITE_JWT_SECRET looks like a path/),
     expect.stringMatching(
       /^SITE_JWKS names the file "\/nowhere\/jwks\.json", which does not exist/,

@@ -1,6 +1,6 @@
 /** Names in `.env` and in the environment that are nearly those of our variables. */
 import { describe, expect, test } from 'vitest';
-import { VARIABLES } from '../../program/environment/environment.ts';
+import { readEnvironment, VARIABLES } from '../../program/environment/environment.ts';
 import { checkNames } from '../../program/environment/near-names.ts';
 
 describe('a name', () => {
@@ -19,7 +19,7 @@ describe('a name', () => {
     ['SNAPSHOT_MEMORY', 'SNAPSHOT_MEMORY_MB'],
     ['PROXY_THREAD', 'PROXY_THREADS'],
     ['PROT', 'PORT'],
-    ['KEY_URL', 'KEYS_URL'],
+    ['ACOUNT_URL', 'ACCOUNT_URL'],
   ])('%s in .env is an error that names %s', (name, meant) => {
     expect(inFile(name)).toEqual({
       faults: [
@@ -57,5 +57,18 @@ describe('a name', () => {
       'KUBERNETES_PORT KUBERNETES_SERVICE_HOST WEB_PORT WEB_HOST DB_PORT DB_HOST DB_URL ' +
       'REDIS_URL SMTP_HOST RATE_LIMIT LOG_FILE NODE_OPTIONS HOSTS PORTS POST BASE_URL API_HOST';
     expect(inEnvironment(...usual.split(' '))).toEqual(nothing);
+  });
+});
+
+describe('a name of an earlier version', () => {
+  test.each([
+    ['KEYS_HOST', 'ACCOUNT_HOST', '127.0.0.1'],
+    ['KEYS_PORT', 'ACCOUNT_PORT', '8081'],
+    ['KEYS_URL', 'ACCOUNT_URL', 'http://127.0.0.1:8081'],
+  ] as const)('%s is refused with the name to use instead, %s', (old, now, text) => {
+    expect(() => readEnvironment([now], { [old]: text })).toThrow(
+      `${old} is not used any more. Set ${now} instead, and remove ${old}.`,
+    );
+    expect(readEnvironment(['PORT'], { [old]: text })).toEqual({ PORT: 8080 });
   });
 });

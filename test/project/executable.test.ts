@@ -67,6 +67,13 @@ describe.each(COMMANDS)('cover-catalogue %s', (command) => {
     expect(stderr).toContain(argument);
     expect(stderr).toContain(`cover-catalogue ${command}`);
   });
+
+  test.each(['--version', '--help'])('refuses an argument behind %s with exit code 2', (option) => {
+    const { code, stdout, stderr } = run(EXECUTABLE, [command, option, 'no-such-argument']);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('no-such-argument');
+    expect(stderr).toContain(`cover-catalogue ${command}`);
+  });
 });
 
 describe('cover-catalogue', () => {
@@ -74,6 +81,28 @@ describe('cover-catalogue', () => {
     const { code, stdout } = run(EXECUTABLE, ['--help']);
     expect(code).toBe(0);
     expect([...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name)).toEqual(COMMANDS);
+  });
+
+  test.each(['--version', '--help', '-h', 'help'])(
+    'refuses an argument behind %s with exit code 2 and shows the commands',
+    (option) => {
+      const { code, stdout, stderr } = run(EXECUTABLE, [option, 'x']);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toContain('"x"');
+      expect(stderr).toContain('cover-catalogue COMMAND');
+    },
+  );
+
+  test.each([
+    ['keys', 'list', '--limit', '3'],
+    ['keys', 'reject'],
+    ['keys', 'reveal', '1', '2'],
+    ['snapshot', 'list', '--limit', '3'],
+    ['snapshot', 'rollback'],
+  ])('%s %s with wrong arguments shows the whole command', (command, verb, ...rest) => {
+    const { code, stderr } = run(EXECUTABLE, [command, verb, ...rest]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`Usage: cover-catalogue ${command} ${verb}`);
   });
 
   test.each([[[]], [['no-such-command']], [['--no-such-option']]])(
@@ -167,7 +196,7 @@ describe.each([
         MAIL_FOLDER: path.join(makeFolder(), 'mail'),
         PORT: String(port),
         ADMIN_PORT: String(adminPort),
-        KEYS_PORT: String(port),
+        ACCOUNT_PORT: String(port),
       },
       stdio: ['ignore', 'ignore', 'pipe'],
     });

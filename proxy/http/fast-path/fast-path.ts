@@ -6,7 +6,7 @@
  */
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { NoteUse } from '../connections.ts';
+import type { NoteUse } from '../../../program/connections.ts';
 import { type RequestHead, readHead } from '../request-head.ts';
 import type { ApiHandler, Responder } from '../responder.ts';
 import { BASE } from '../routes.ts';
