@@ -20,11 +20,13 @@ test('a connection of the installed mysql2 has the members that we read', async 
   const connection = createConnection(url);
   const members: { stream?: unknown; _closing?: unknown; _fatalError?: unknown } =
     Object(connection);
-  expect(members.stream).toBeInstanceOf(Socket);
+  const { stream } = members;
+  if (!(stream instanceof Socket)) throw new Error('mysql2 keeps its socket elsewhere.');
   await new Promise((resolve) => connection.once('connect', resolve));
   expect([Boolean(members._closing), Boolean(members._fatalError)]).toEqual([false, false]);
   connection.on('error', () => {});
-  await new Promise((resolve) => connection.query('KILL CONNECTION_ID()', resolve));
-  expect(Boolean(members._closing) || Boolean(members._fatalError)).toBe(true);
-  connection.destroy();
+  const closed = new Promise((resolve) => stream.once('close', resolve));
+  connection.query('KILL CONNECTION_ID()', () => {});
+  await closed;
+  expect([Boolean(members._closing), Boolean(members._fatalError)]).toContain(true);
 });
