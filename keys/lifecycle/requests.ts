@@ -9,7 +9,13 @@
  * key is all that is ever stored of it. Here are the moves of moderators and operators.
  */
 import type { Database, Value } from '../../database/database.ts';
-import { hashKey, makeKey, SHOWN_CHARACTERS } from '../../format/api-key.ts';
+import {
+  hashKey,
+  KEY_STATES,
+  type KeyState,
+  makeKey,
+  SHOWN_CHARACTERS,
+} from '../../format/api-key.ts';
 import { LARGEST_LIMIT } from '../../format/keys-file.ts';
 import {
   approvedMail,
@@ -23,8 +29,7 @@ import { findAccount, hasAccounts } from '../tables/accounts.ts';
 import { toDatabaseTime } from '../tables/database-time.ts';
 import { type EventAction, recordEvent } from './history.ts';
 
-export const KEY_STATES = ['pending', 'approved', 'rejected', 'revoked'] as const;
-export type KeyState = (typeof KEY_STATES)[number];
+export { KEY_STATES, type KeyState };
 
 export const LONGEST_TEXT = 5000;
 
