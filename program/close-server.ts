@@ -1,4 +1,4 @@
-/** Closes an HTTP server in order: requests under way end, and connections without one go at once. */
+/** Closes an HTTP server gracefully: requests under way finish, idle connections close at once. */
 
 const IDLE_CHECK_MS = 100;
 
@@ -9,8 +9,8 @@ export interface ClosableServer {
 }
 
 /**
- * Stops listening and resolves when every request under way has ended.
- * @param deadlineMs after this, connections are cut
+ * Stops listening and resolves when every request under way has finished.
+ * @param deadlineMs the connections that are still open after this time are cut
  */
 export async function closeServer(server: ClosableServer, deadlineMs: number): Promise<void> {
   const cut = setTimeout(() => server.closeAllConnections(), deadlineMs);

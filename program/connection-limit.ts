@@ -1,43 +1,43 @@
 /**
- * How many connections a process may hold open: what its limit on open files leaves after everything
- * else has its share. So a flood of connections does not keep it from opening what it needs. The
- * threads that serve share the connections evenly.
+ * Limits how many connections a process holds open: to what its limit on open files leaves after
+ * everything else has its share. A flood of connections therefore cannot keep the process from
+ * opening files. The serving threads share the connections evenly.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { allowConnections, countConnections } from './connections.ts';
 
-/** Assumed on systems that do not say, which are all but Linux. */
+/** Assumed on systems without /proc, that is, on all but Linux. */
 const ASSUMED_LIMIT = 1_024;
 const ASSUMED_IN_USE = 64;
-/** Whatever the limit on open files: a connection takes memory, too. */
+/** An upper bound for any limit on open files, because a connection also takes memory. */
 const MOST_CONNECTIONS = 16_384;
-/** With fewer, a server would be useless: it takes this many, and logs that the limit is too low. */
+/** A server is useless with fewer. It accepts this many and logs that the limit is too low. */
 const FEWEST_CONNECTIONS = 16;
-/** For what any server opens briefly: files, name look-ups. */
+/** Reserved for what a server opens briefly: files, name look-ups. */
 export const SHORT_LIVED = 32;
 
 const CHECK_MS = 1_000;
-/** After this time without connections over the limit, the next one is reported again. */
+/** After this time within the limit, the next connection over it is reported again. */
 const CALM_MS = 5_000;
 
-/** How many descriptors the process may have, and has. */
+/** The file descriptors of the process. */
 export interface Descriptors {
   readonly limit: number;
-  /** Other than the connections of clients. */
+  /** Without the connections of clients. */
   readonly inUse: number;
 }
 
-/** How the limit is shared out. */
+/** How the descriptors are divided. */
 export interface Shares {
   readonly connections: number;
-  /** Requests that may be forwarded at once. */
+  /** How many requests may be forwarded at the same time. */
   readonly forwards: number;
   /** Whether the limit leaves less than the process needs. */
   readonly isTooLow: boolean;
 }
 
-/** Bounds what is left for connections. @param left may be negative */
+/** Keeps the connections between the bounds. @param left descriptors left for them; may be negative */
 export function shareOutConnections(left: number, forwards = 0): Shares {
   return {
     connections: Math.min(MOST_CONNECTIONS, Math.max(FEWEST_CONNECTIONS, left)),
@@ -49,15 +49,15 @@ export function shareOutConnections(left: number, forwards = 0): Shares {
 export interface ConnectionLimit {
   /** Sets the limit, and adapts it every second to what else is open. */
   start(): void;
-  /** How many connections there may be at the moment. */
+  /** The current limit. */
   connections(): number;
 }
 
 /**
- * @param threads the cells of every thread that serves, of {@link countConnections}
- * @param shareOut what a process needs its descriptors for
+ * @param threads the cells of every serving thread, made by `newConnectionCells`
+ * @param shareOut divides the descriptors of the process
  * @param log for warnings that connections are dropped, or that the limit is too low
- * @param alsoAssumed how many more are assumed to be in use on systems that do not say
+ * @param alsoAssumed further descriptors assumed to be in use on systems without /proc
  */
 export function makeConnectionLimit(
   threads: readonly Float64Array[],
@@ -98,7 +98,7 @@ export function makeConnectionLimit(
   };
 }
 
-/** The soft limit, which Node raised to the hard limit when it started. */
+/** The soft limit on open files, which Node raises to the hard limit at its start. */
 function readLimit(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');
@@ -110,7 +110,7 @@ function readLimit(): number {
   }
 }
 
-/** How many descriptors are open, apart from the connections of clients; undefined: unknown. */
+/** Counts the open descriptors without the connections of clients; undefined if unknown. */
 function countDescriptors(connections: number): number | undefined {
   try {
     return Math.max(0, readdirSync('/proc/self/fd').length - connections);
@@ -119,7 +119,7 @@ function countDescriptors(connections: number): number | undefined {
   }
 }
 
-/** Reports when connections begin to be closed or refused, and when that is over: once each. */
+/** Logs once when connections begin to be closed or refused, and once when that is over. */
 function makeEpisode(log: Logger) {
   let total = 0;
   let startedAt: number | undefined;
@@ -127,7 +127,7 @@ function makeEpisode(log: Logger) {
   let before = 0;
 
   return {
-    /** @param dropped how many have been closed or refused since the start of the process */
+    /** @param dropped connections closed or refused since the start of the process */
     note(dropped: number, counts: object): void {
       const now = performance.now();
       if (dropped > total) {

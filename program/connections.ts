@@ -1,18 +1,18 @@
 /**
- * The open connections of one thread that serves, never more than it may have. When another one comes,
- * the connection that has not been used for the longest time makes room: a client that holds
- * connections without using them does not keep others out. If none can be spared, the new one is
+ * Tracks the open connections of one serving thread and keeps them within its limit. When a new
+ * connection arrives at the limit, the least recently used one is closed, so that a client that
+ * holds idle connections does not keep others out. If every connection is busy, the new one is
  * refused.
  *
- * A connection is used when it is opened and by each request. Only the order of uses matters, so a
- * request just takes the next number.
+ * Opening a connection and sending a request count as uses. Only their order matters, so each use
+ * takes the next number instead of a time.
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** How many are compared to choose the one to close: the choice is exact up to so many connections. */
+/** How many connections are compared to choose one to close. With more open, the choice is a guess. */
 const MOST_COMPARED = 64;
-/** A client that does not read its response for so long is given up. */
+/** A client that does not read its response for this long is given up. */
 const STALLED_MS = 3_000;
 
 const MOST = 0;
@@ -22,8 +22,9 @@ const REFUSED = 3;
 const MOST_FORWARDS = 4;
 
 /**
- * Numbers that a thread shares with the first one: how many connections and forwarded requests it
- * may have (unlimited at first), and how many connections are open, were closed and were refused.
+ * Creates the numbers that a serving thread shares with the main thread: its limits on connections
+ * and forwarded requests (at first unlimited), and its counts of open, closed and refused
+ * connections.
  */
 export function newConnectionCells(): Float64Array {
   const cells = new Float64Array(new SharedArrayBuffer(5 * 8));
@@ -49,43 +50,43 @@ export interface ConnectionCounts {
   readonly refused: number;
 }
 
-/** The counts of all threads together. */
+/** Adds up the counts of all threads. */
 export function countConnections(threads: readonly Float64Array[]): ConnectionCounts {
   const sum = (cell: number) => threads.reduce((all, cells) => all + cells[cell], 0);
   return { open: sum(OPEN), closed: sum(CLOSED), refused: sum(REFUSED) };
 }
 
-/** Notes that a request came on a connection. */
+/** Marks a connection as used, when a request arrives on it. */
 export type NoteUse = () => void;
 
-/** What Node's HTTP server keeps on a socket: the response that is under way. */
+/** A socket of Node's HTTP server, which keeps the response under way on it. */
 export type HttpSocket = Socket & { _httpMessage?: ServerResponse | null };
 
-/** Whether Node's HTTP server is answering a request of a connection. */
+/** Whether a response is under way on a connection. */
 export function isResponding(socket: HttpSocket): boolean {
   return socket._httpMessage?.writableEnded === false;
 }
 
 export interface Connections {
-  /** Adds a new connection. @returns undefined when it was refused and closed */
+  /** Adds a new connection. @returns undefined if it was refused and closed */
   take(socket: Socket): NoteUse | undefined;
-  /** Notes that a request came on a connection that was added. */
+  /** Marks a connection as used, when a request arrives on it. */
   noteUse(socket: Socket): void;
-  /** Closes unused connections while there are more than there may be. */
+  /** Closes idle connections while there are more than the limit allows. */
   trim(): void;
 }
 
 interface Connection {
   /** The number of its last use; later uses have larger numbers. */
   lastUse: number;
-  /** How many bytes the client had taken when that was last checked, and since when. */
+  /** How many bytes the client had taken at the last check, and when that number was first seen. */
   taken: number;
   takenAt: number;
 }
 
 /**
- * @param isAnswering whether a request of a connection is being answered; bytes that wait for the
- * client are not part of it
+ * @param isAnswering whether a response is under way on a connection; bytes that are only waiting for
+ * the client do not count
  * @param now a monotonic clock in milliseconds
  */
 export function makeConnections(
@@ -93,7 +94,7 @@ export function makeConnections(
   isAnswering: (socket: Socket) => boolean,
   now: () => number,
 ): Connections {
-  // The first one is compared next.
+  // In the order in which they are compared.
   const open = new Map<Socket, Connection>();
   let uses = 0;
 
@@ -102,7 +103,7 @@ export function makeConnections(
     cells[OPEN] = open.size;
   }
 
-  /** Whether a client has stopped taking what it was sent, or has taken all of it. */
+  /** Whether a client has taken all that it was sent, or has stopped taking it. */
   function isDone(socket: Socket, connection: Connection): boolean {
     if (socket.writableLength === 0) return true;
     const taken = socket.bytesWritten - socket.writableLength;
@@ -112,13 +113,13 @@ export function makeConnections(
     return false;
   }
 
-  /** Closes an unused connection. @returns whether there was one */
+  /** Closes an idle connection. @returns whether there was one */
   function makeRoom(): boolean {
     let chosen: Socket | undefined;
     let lastUse = Number.POSITIVE_INFINITY;
     for (let rest = Math.min(MOST_COMPARED, open.size); rest > 0; rest--) {
       const [socket, connection] = open.entries().next().value as [Socket, Connection];
-      // To the end: it is compared again only after all others.
+      // Moved to the end, so that it is compared again only after all others.
       open.delete(socket);
       open.set(socket, connection);
       if (connection.lastUse < lastUse && !isAnswering(socket) && isDone(socket, connection)) {

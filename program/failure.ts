@@ -1,9 +1,9 @@
-/** Tells the user on stderr why a program failed, and with which code it ends. */
+/** Reports on stderr why a program failed, and chooses its exit code. */
 import { ConfigurationError } from './environment/environment.ts';
 
 /**
  * Prints the error.
- * @param what stands before the message, unless the configuration is at fault
+ * @param what a prefix of the message, left out for errors of configuration
  * @returns the exit code: 2 for wrong usage or configuration, 1 for anything else
  */
 export function reportFailure(error: Error, what = ''): 1 | 2 {

@@ -1,22 +1,22 @@
 /**
- * Does some work again and again, such as looking at a file that changes on disk: once at the start,
- * and a fixed time after each end. Invariant: the work is never under way twice.
+ * Repeats some work, such as checking a file on disk for changes: once at the start, and then a fixed
+ * time after the end of each run. Invariant: two runs never overlap.
  */
 
 export interface Poll {
-  /** Does the work for the first time. Resolves when that has ended. */
+  /** Does the work for the first time. Resolves when this run has ended. */
   start(): Promise<void>;
-  /** Starts no more work. Resolves when what is under way has ended. */
+  /** Starts no further runs. Resolves when the run under way has ended. */
   stop(): Promise<void>;
-  /** Does the work for a last time. Resolves when that has ended. */
+  /** Does the work for the last time. Resolves when this run has ended. */
   finish(): Promise<void>;
-  /** Why the work failed the last time; undefined if it did not. */
+  /** The error message of the last run; undefined if it succeeded. */
   fault(): string | undefined;
 }
 
 /**
- * @param milliseconds from the end of the work to its next start
- * @param onFault called when the work fails in another way than the time before
+ * @param milliseconds from the end of a run to the start of the next one
+ * @param onFault called when a run fails with another message than the run before
  */
 export function poll(
   work: () => Promise<unknown>,
@@ -28,7 +28,7 @@ export function poll(
   let isStopped = false;
   let underWay = Promise.resolve();
 
-  // `finish` may be called while the work is under way, and then waits for it.
+  // Queues the run behind the one under way, because `finish` may be called at any time.
   function workNext(): Promise<void> {
     underWay = underWay.then(workOnce);
     return underWay;

@@ -1,12 +1,12 @@
 /**
- * Ends a program that serves on SIGTERM or SIGINT, with 0. Imported first, for its effect: a signal
- * that comes while the program is still starting is an orderly end, too.
+ * Ends a server with exit code 0 on SIGTERM or SIGINT. Programs import it first, for its effect, so
+ * that a signal during their start also ends them with 0.
  */
 
-/** Ends what is under way. @param signal its name */
+/** Ends the work of a program. */
 export type Stop = (signal: NodeJS.Signals) => Promise<void>;
 
-/** Undefined while there is nothing to end yet. */
+/** Undefined while the program has no work to end. */
 let stop: Stop | undefined;
 let isStopping = false;
 
@@ -19,7 +19,7 @@ for (const name of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
-/** Sets what the program does before it ends. A second signal changes nothing. */
+/** Sets what the program does before it ends. Further signals have no effect. */
 export function stopWith(next: Stop): void {
   stop = next;
 }

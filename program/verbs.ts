@@ -1,6 +1,6 @@
 /**
- * The verbs of a program such as `cover-catalogue keys`: which verb the command line names, with its
- * options and arguments. Wrong words are reported before the program opens anything.
+ * Reads the command line of a program with verbs, such as `cover-catalogue keys`: the verb, its
+ * options and its arguments. Errors are reported before the program opens anything.
  */
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { refuseMore, versionText } from './arguments.ts';
@@ -9,12 +9,12 @@ import { ConfigurationError } from './environment/environment.ts';
 export interface VerbSyntax {
   /** The verb with its arguments and options, such as "approve ID [--limit N]". */
   readonly usage: string;
-  /** What it does, in a line. */
+  /** What it does, in one line. */
   readonly help: string;
   readonly options: ParseArgsOptionsConfig;
-  /** The arguments that must be given, by their names in `usage`. */
+  /** The required arguments, by their names in `usage`. */
   readonly positionals: readonly string[];
-  /** The arguments that may follow. */
+  /** The optional arguments that may follow them. */
   readonly optional?: readonly string[];
 }
 
@@ -31,14 +31,14 @@ export type Command<V> =
 export interface VerbProgram<V extends VerbSyntax> {
   /** The words before the verb: "cover-catalogue keys". */
   readonly name: string;
-  /** What `--help` says about the whole program, in a line. */
+  /** What the program does, in one line, for `--help`. */
   readonly summary: string;
   readonly verbs: Readonly<Record<string, V>>;
 }
 
 /**
- * @param words what stands behind the name of the program
- * @throws ConfigurationError naming the word that is wrong and how the verb is used
+ * @param words the command line after the name of the program
+ * @throws ConfigurationError that names the wrong word and shows the usage
  */
 export function readVerb<V extends VerbSyntax>(
   program: VerbProgram<V>,

@@ -1,6 +1,6 @@
 /**
- * Reads `.env` in the working directory. Names there and in the environment that are nearly ours are
- * reported: otherwise the program would silently use the default of the variable that was meant.
+ * Reads `.env` in the working directory. Misspelled names of our variables, there and in the
+ * environment, are reported: otherwise the program would silently use a default.
  */
 import { parseEnv } from 'node:util';
 import { readBoundedFileSync, UnfitFileError } from '../files/bounded-file.ts';
@@ -10,10 +10,10 @@ import { checkNames } from './near-names.ts';
 const LARGEST_FILE = 1024 * 1024;
 
 /**
- * Adds what `.env` sets and the environment does not, and writes warnings to stderr.
+ * Adds the variables of `.env` that the environment does not set, and writes warnings to stderr.
  * @param known the names of our variables
- * @param old their former names, which are reported elsewhere
- * @returns what is wrong with the file, in sentences
+ * @param old their former names, which `readEnvironment` reports
+ * @returns the faults of the file, a sentence each
  */
 export function applyEnvironmentFile(known: readonly string[], old: readonly string[]): string[] {
   let inFile: NodeJS.Dict<string> = {};

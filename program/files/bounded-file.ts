@@ -1,20 +1,20 @@
 /**
- * Reads files that an operator or another program may have put there. Only regular files up to a given
- * size are read: a named pipe would wait for its writer, and a device may never end.
+ * Reads files that an operator or another program may have replaced. Only regular files up to a given
+ * size are read: reading a named pipe would wait for its writer, and a device may never end.
  */
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
 
-// Without O_NONBLOCK, the opening of a named pipe would already wait.
+// Without O_NONBLOCK, opening a named pipe would already wait.
 const READ = constants.O_RDONLY | constants.O_NONBLOCK;
-/** For a file in a folder that a user with other rights writes to: a link is not followed. */
+/** Refuses a symbolic link. For folders that a user with fewer rights can write to. */
 export const NO_LINK = constants.O_NOFOLLOW;
 
-/** What has the name of a file is not a regular one, or is too large. */
+/** The path is not a regular file, or the file is too large. */
 export class UnfitFileError extends Error {
   override readonly name = 'UnfitFileError';
-  /** What is wrong with it, as in "which is a directory". */
+  /** The fault alone, such as "is a directory, not a regular file". */
   readonly fault: string;
 
   constructor(file: string, fault: string) {
@@ -24,7 +24,7 @@ export class UnfitFileError extends Error {
 }
 
 /**
- * The content of a regular file.
+ * Reads a regular file.
  * @param largest how many bytes it may have
  * @param flags further flags of open(2), such as {@link NO_LINK}
  * @throws UnfitFileError, or the error of the system when it cannot be opened or read
@@ -45,7 +45,7 @@ export function readBoundedFileSync(file: string, largest: number, flags = 0): B
   }
 }
 
-/** As {@link readBoundedFileSync}, for a large file that is read while requests are answered. */
+/** The same without blocking the thread, for large files that are read while requests are served. */
 export async function readBoundedFile(file: string, largest: number): Promise<Buffer> {
   const handle = await open(file, READ).catch((error) => {
     throw explain(file, error);
@@ -65,7 +65,7 @@ export async function readBoundedFile(file: string, largest: number): Promise<Bu
 }
 
 /**
- * Opens a regular file for reading, whatever its size.
+ * Opens a regular file of any size for reading.
  * @param flags further flags of open(2)
  * @returns its descriptor
  * @throws UnfitFileError, or the error of the system when it cannot be opened
@@ -86,7 +86,7 @@ export function openRegularFile(file: string, flags = 0): number {
   }
 }
 
-/** A socket cannot even be opened. */
+/** Names the cause of ENXIO, with which sockets and some devices refuse to be opened. */
 function explain(file: string, error: unknown): unknown {
   if ((error as NodeJS.ErrnoException).code !== 'ENXIO') return error;
   return new UnfitFileError(file, 'is a socket or a device, not a regular file');
@@ -103,7 +103,7 @@ function kindOf(stats: Stats): string {
   return 'a device';
 }
 
-// No more is read, even if the file grows meanwhile.
+// The buffer has the size at this moment, so a file that grows is not read past the limit.
 function makeRoom(file: string, { size }: Stats, largest: number): Buffer {
   if (size > largest) throw new UnfitFileError(file, `is larger than ${largest} bytes`);
   return Buffer.alloc(size);

@@ -214,7 +214,7 @@ describe('the keys command', () => {
     [['issue', '--limit', '0'], '--limit must be a whole number from 1 to 1000000, not "0"'],
     [['issue', '--limit', '1e3'], 'not "1e3"'],
     [['issue', '--limit', '1000001'], 'not "1000001"'],
-    [['issue', 'extra'], 'an argument too many: "extra"'],
+    [['issue', 'extra'], 'Unexpected argument: "extra"'],
     [['issue', '--frob'], '--frob'],
     [['list', '--state', 'lost'], '--state must be one of pending, approved, rejected, revoked'],
     [['approve'], 'ID is missing'],
@@ -234,7 +234,7 @@ describe('the keys command', () => {
     ],
     [['request', '--account', '1', '--url', 'https://x.example'], '--purpose is missing'],
     [['request', '--account', '1', '--purpose', 'x'], '--url is missing'],
-    [['outbox', '1'], 'an argument too many: "1"'],
+    [['outbox', '1'], 'Unexpected argument: "1"'],
     [['add-account'], 'EMAIL is missing'],
     [['add-account', 'a@b.example'], '--name is missing'],
     [

@@ -1,6 +1,6 @@
 /**
- * Wrong configuration ends each program at its start with exit code 2 and a line for each fault that
- * names the variable and the fix. Real programs, folders, ports and files.
+ * A wrong configuration ends each program at its start with exit code 2 and one line per fault, which
+ * names the variable and the fix. The programs, folders, ports and files are real.
  */
 import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -30,7 +30,7 @@ import {
 const FREE_PORTS = { PORT: '0', ADMIN_PORT: '0', ACCOUNT_PORT: '0' };
 /** An address that no machine has (RFC 5737). */
 const FOREIGN = '203.0.113.7';
-/** Takes from root what no other user has: the right to write everywhere. */
+/** Takes from root the right to read and write everywhere. */
 const AS_ANYBODY = ['setpriv', '--bounding-set=-dac_override,-dac_read_search', '--inh-caps=-all'];
 const ANY_ADDRESS =
   'to an address of this machine, such as 127.0.0.1, or to 0.0.0.0 for all of them.';
@@ -40,7 +40,7 @@ beforeEach(() => {
   folder = makeFolder();
 });
 
-/** Runs a program in `folder` as a user who needs rights to write. */
+/** Runs a program in `folder` as a user to whom file permissions apply. */
 function run(
   program: string,
   environment: Readonly<Record<string, string>> = {},
@@ -57,7 +57,7 @@ function run(
   return finish(child);
 }
 
-/** What a program writes for people when it ends with 2; its log is left out. */
+/** The messages of a program that ends with 2, without the lines of its log. */
 async function refusalOf(...parameters: Parameters<typeof run>): Promise<string[]> {
   const { code, stderr } = await run(...parameters);
   expect([code, stderr]).toEqual([2, expect.any(String)]);
@@ -73,7 +73,7 @@ async function makeDatabaseFile(): Promise<string> {
   return file;
 }
 
-describe('where a program cannot listen', () => {
+describe('when a program cannot listen', () => {
   let other: Server;
   let taken: string;
   beforeEach(async () => {
@@ -106,7 +106,7 @@ describe('where a program cannot listen', () => {
     );
   });
 
-  test('a port that another program has, and one that is asked for twice, are told apart', async () => {
+  test('a port that another program uses and a port that is configured twice have messages of their own', async () => {
     const both = { SNAPSHOTS_DIR: folder, PORT: taken };
     expect(await refusalOf('proxy/main.ts', both)).toEqual([
       `Cannot listen on 127.0.0.1:${taken}: another program listens there. Stop it, or set PORT to another port.`,
@@ -119,7 +119,7 @@ describe('where a program cannot listen', () => {
     ]);
   });
 
-  test('the account pages say the same of ACCOUNT_HOST and ACCOUNT_PORT', async () => {
+  test('the account pages report ACCOUNT_HOST and ACCOUNT_PORT likewise', async () => {
     const DATABASE_URL = `sqlite:${await makeDatabaseFile()}`;
     const program = 'keys/account/main.ts';
     expect(await refusalOf(program, { DATABASE_URL, ACCOUNT_HOST: 'nothost.invalid' })).toEqual([
@@ -129,8 +129,8 @@ describe('where a program cannot listen', () => {
     expect(line).toMatch(/another program listens there\. .* ACCOUNT_PORT to another port\.$/);
   });
 
-  // Whether a low port needs a right is the system's setting, so the refusal itself is made here.
-  test('a port that needs a right says which, and from where on none is needed', async () => {
+  // Whether a low port needs a capability depends on the system, so the error is simulated.
+  test('a low port is refused with the capability that it needs and the first port without it', async () => {
     const server = createServer();
     server.listen = () => {
       const error = new Error('listen EACCES: permission denied 127.0.0.1:80');
@@ -168,8 +168,8 @@ describe('a folder', () => {
   });
 
   test.each([
-    ['in a file system that takes none', '/proc/snapshots', '/proc/snapshots'],
-    ['as a symbolic link to nothing', 'dangling', 'dangling'],
+    ['because its file system is read-only', '/proc/snapshots', '/proc/snapshots'],
+    ['because it is a dangling symbolic link', 'dangling', 'dangling'],
   ])('that cannot be created %s is named', async (_, value, named) => {
     symlinkSync('absent', path.join(folder, 'dangling'));
     const { code, stderr } = await finish(
@@ -199,7 +199,7 @@ describe('a folder', () => {
   );
 
   test.each(READERS)(
-    'that %s may not read, or cannot be meant, is named',
+    'that %s may not read, or whose parent does not exist, is named',
     async (program, _, args) => {
       mkdirSync(path.join(folder, 'closed/inner'), { recursive: true });
       chmodSync(path.join(folder, 'closed'), 0o300);
@@ -222,7 +222,7 @@ describe('a folder', () => {
     },
   );
 
-  test('that the generator has yet to create is waited for, and the proxy says so', async () => {
+  test('that the generator has not created yet: the proxy waits for it and says so', async () => {
     const proxy = await startProxy(path.join(folder, 'snapshots'));
     expect((await send(`${proxy.adminUrl}/readyz`)).status).toBe(503);
     const [first = ''] = proxy.log().split('\n');
@@ -234,7 +234,7 @@ describe('a folder', () => {
     await end(proxy.child, 'SIGKILL');
   });
 
-  test('for mails is not looked at where a mail server takes them', async () => {
+  test('for e-mails is not checked when a mail server is configured', async () => {
     writeFileSync(path.join(folder, 'mail'), '');
     const environment = { DATABASE_URL, SMTP_URL: 'smtp://localhost' };
     const { code, stderr } = await run('keys/account/main.ts', environment);
@@ -248,7 +248,7 @@ describe('a SQLite database', () => {
     ['a file that may only be read', (file) => chmodSync(file, 0o444)],
     ['a folder that may only be read', (file) => chmodSync(path.dirname(file), 0o555)],
     ['a folder that may not be entered', (file) => chmodSync(path.dirname(file), 0)],
-  ])('in %s: one line names it, with the rights that are needed', async (_, close) => {
+  ])('in %s: one line names it and the rights that are needed', async (_, close) => {
     const file = await makeDatabaseFile();
     close(file);
     const DATABASE_URL = `sqlite:${file}`;
@@ -299,14 +299,14 @@ describe('a variable', () => {
     }
   });
 
-  test('in a .env that cannot be read is not passed over', async () => {
+  test('in a .env that cannot be read is an error', async () => {
     mkdirSync(path.join(folder, '.env'));
     expect(await refusalOf('proxy/main.ts')).toEqual([
       expect.stringMatching(/^\.env is a directory, not a regular file\. Correct or remove it\.$/),
     ]);
   });
 
-  test('MAIL_FROM and the parameters of DATABASE_URL are configuration, too', async () => {
+  test('MAIL_FROM and the parameters of DATABASE_URL are checked like any other', async () => {
     const DATABASE_URL = 'mysql://me:secret@localhost/catalogue?pool=5';
     expect(
       await refusalOf('generator/cli/main.ts', {

@@ -1,6 +1,6 @@
 /**
- * Named pipes, folders and devices in the place of files that the programs read. A pipe would wait for
- * its writer and a device never ends: they are refused or passed over, and nothing hangs.
+ * Named pipes, folders and devices instead of the files that the programs read. Reading a pipe would
+ * wait for its writer, and a device never ends: the programs refuse or ignore them, and never hang.
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -46,10 +46,10 @@ import {
 import { freePort } from '../support/servers/ports.ts';
 import { SETTINGS } from '../support/wholeness.ts';
 
-/** Much longer than a program takes that does not hang. */
+/** Much longer than a program takes if it does not hang. */
 const IN_TIME = { timeout: 20_000 };
 
-/** What puts each kind in the place of a file. */
+/** Creates each kind of odd file at a path. */
 const ODD: readonly (readonly [string, (file: string) => void])[] = [
   ['a named pipe', (file) => execFileSync('mkfifo', [file])],
   ['a directory', (file) => mkdirSync(file)],
@@ -61,8 +61,8 @@ describe('a bounded read', () => {
     string,
     (file: string, largest: number) => Promise<Buffer>,
   ])[] = [
-    ['at once', async (file, largest) => readBoundedFileSync(file, largest)],
-    ['in the background', readBoundedFile],
+    ['synchronous', async (file, largest) => readBoundedFileSync(file, largest)],
+    ['asynchronous', readBoundedFile],
   ];
 
   describe.each(readers)('%s', (_, read) => {
@@ -81,7 +81,7 @@ describe('a bounded read', () => {
       server.close();
     });
 
-    test('takes as many bytes as a file may have, and no more', async () => {
+    test('accepts a file of the largest size, and no larger one', async () => {
       const file = path.join(makeFolder(), 'a-file');
       writeFileSync(file, 'x'.repeat(100));
       expect((await read(file, 100)).toString()).toBe('x'.repeat(100));
@@ -90,7 +90,7 @@ describe('a bounded read', () => {
       expect(await read(file, 100)).toHaveLength(0);
     });
 
-    test('leaves the error of the system for a file that is absent', async () => {
+    test('passes on the error of the system for an absent file', async () => {
       await expect(read(path.join(makeFolder(), 'absent'), 100)).rejects.toMatchObject({
         code: 'ENOENT',
       });
@@ -108,7 +108,7 @@ describe('a bounded read', () => {
 
 describe.each(ODD)('%s', (kind, put) => {
   test(
-    'in the place of every file that the proxy reads at its start does not stop it',
+    'instead of every file that the proxy reads at its start does not stop it',
     IN_TIME,
     async () => {
       const dir = await makeSampleSnapshots();
@@ -140,41 +140,37 @@ describe.each(ODD)('%s', (kind, put) => {
     },
   );
 
-  test(
-    'in the place of files that the generator reads is replaced, or reported',
-    IN_TIME,
-    async () => {
-      const dir = await makeSampleSnapshots();
-      const before = currentId(dir) as string;
-      const generate = async () =>
-        runProgram('generator/cli/main.ts', [], {
-          ...SETTINGS,
-          DATABASE_URL: await makeSqlite(sampleCatalogue()),
-          SNAPSHOTS_DIR: dir,
-        });
-      put(path.join(dir, HOLD_FILE));
-      const held = await generate();
-      expect(held.code).toBe(3);
-      expect(held.stderr).toContain(`${HOLD_FILE} is ${kind}, not a regular file.`);
-      rmSync(path.join(dir, HOLD_FILE), { recursive: true });
-
-      const replaced = [STATUS_FILE, KEYS_FILE, path.join(CURRENT, MANIFEST)];
-      for (const name of replaced) {
-        rmSync(path.join(dir, name), { force: true });
-        put(path.join(dir, name));
-      }
-      const ended = await generate();
-      expect(ended.code).toBe(0);
-      expect(currentId(dir)).not.toBe(before);
-      const verified = await runProgram('commands/snapshot.ts', ['verify', before], {
+  test('instead of files that the generator reads is replaced or reported', IN_TIME, async () => {
+    const dir = await makeSampleSnapshots();
+    const before = currentId(dir) as string;
+    const generate = async () =>
+      runProgram('generator/cli/main.ts', [], {
+        ...SETTINGS,
+        DATABASE_URL: await makeSqlite(sampleCatalogue()),
         SNAPSHOTS_DIR: dir,
       });
-      expect(verified.code).toBe(1);
-      expect(verified.stderr).toContain(`${MANIFEST} is ${kind}, not a regular file.`);
-    },
-  );
+    put(path.join(dir, HOLD_FILE));
+    const held = await generate();
+    expect(held.code).toBe(3);
+    expect(held.stderr).toContain(`${HOLD_FILE} is ${kind}, not a regular file.`);
+    rmSync(path.join(dir, HOLD_FILE), { recursive: true });
 
-  test('in the place of a pack is not served, and not verified', IN_TIME, async () => {
+    const replaced = [STATUS_FILE, KEYS_FILE, path.join(CURRENT, MANIFEST)];
+    for (const name of replaced) {
+      rmSync(path.join(dir, name), { force: true });
+      put(path.join(dir, name));
+    }
+    const ended = await generate();
+    expect(ended.code).toBe(0);
+    expect(currentId(dir)).not.toBe(before);
+    const verified = await runProgram('commands/snapshot.ts', ['verify', before], {
+      SNAPSHOTS_DIR: dir,
+    });
+    expect(verified.code).toBe(1);
+    expect(verified.stderr).toContain(`${MANIFEST} is ${kind}, not a regular file.`);
+  });
+
+  test('instead of a pack is reported by the proxy and by snapshot verify', IN_TIME, async () => {
     const dir = await makeSampleSnapshots();
     const folder = path.join(dir, CURRENT, 'games');
     const name = readdirSync(folder)[0] as string;
@@ -189,7 +185,7 @@ describe.each(ODD)('%s', (kind, put) => {
     expect(await proxy.stop()).toBe(0);
   });
 
-  test('in the place of SITE_JWKS ends the account pages with 2', IN_TIME, async () => {
+  test('instead of the file of SITE_JWKS ends the account pages with 2', IN_TIME, async () => {
     const file = path.join(makeFolder(), 'jwks');
     put(file);
     const { code, stderr } = await runProgram('keys/account/main.ts', [], {
@@ -202,7 +198,7 @@ describe.each(ODD)('%s', (kind, put) => {
     );
   });
 
-  test('in the place of .env ends a program with 2', IN_TIME, async () => {
+  test('instead of .env ends a program with 2', IN_TIME, async () => {
     const folder = makeFolder();
     chmodSync(folder, 0o755);
     put(path.join(folder, '.env'));

@@ -1,4 +1,4 @@
-/** A signal that comes before a program listens is an orderly end, too: exit 0. */
+/** A signal that arrives before a program listens also ends it with exit code 0. */
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
 import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
@@ -27,11 +27,11 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
 test.each(['SIGTERM', 'SIGINT'] as const)(
   '%s ends the account pages with 0 while they wait for their database',
   async (signal) => {
-    let isAsked = false;
+    let isConnected = false;
     const port = await freePort();
-    // Accepts connections and never says anything.
+    // Accepts connections and never answers.
     const database = createServer(() => {
-      isAsked = true;
+      isConnected = true;
     }).listen(port, '127.0.0.1');
     await until(() => database.listening);
     const child = startProgram('keys/account/main.ts', [], {
@@ -40,7 +40,7 @@ test.each(['SIGTERM', 'SIGINT'] as const)(
       ACCOUNT_PORT: '0',
     });
     child.stderr?.resume();
-    await until(() => isAsked);
+    await until(() => isConnected);
     expect(await end(child, signal)).toBe(0);
     database.close();
   },

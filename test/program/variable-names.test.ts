@@ -1,7 +1,8 @@
-/** Names in `.env` and in the environment that are nearly those of our variables. */
+/** Misspelled names of our variables in `.env` and in the environment. */
 import { describe, expect, test } from 'vitest';
-import { readEnvironment, VARIABLES } from '../../program/environment/environment.ts';
+import { readEnvironment } from '../../program/environment/environment.ts';
 import { checkNames } from '../../program/environment/near-names.ts';
+import { VARIABLES } from '../../program/environment/variables.ts';
 
 describe('a name', () => {
   const known = Object.keys(VARIABLES);
@@ -29,7 +30,7 @@ describe('a name', () => {
     });
   });
 
-  test('in .env that only begins as ours do is a warning, and any other is let be', () => {
+  test('in .env that shares only the first word with ours is a warning, and others are ignored', () => {
     expect(inFile('SMTP_HOST')).toEqual({
       faults: [],
       warnings: [
@@ -40,7 +41,7 @@ describe('a name', () => {
     expect(inFile(...others, ...known)).toEqual({ faults: [], warnings: [] });
   });
 
-  test('in the environment one slip away is a warning, unless ours is set as well', () => {
+  test('in the environment that is one letter off is a warning, unless ours is set as well', () => {
     expect(inEnvironment('SNAPSHOT_DIR')).toEqual({
       faults: [],
       warnings: [
@@ -49,7 +50,7 @@ describe('a name', () => {
     });
     const nothing = { faults: [], warnings: [] };
     expect(inEnvironment('SNAPSHOT_DIR', 'SNAPSHOTS_DIR')).toEqual(nothing);
-    // What shells, systemd, npm, Docker and Kubernetes set.
+    // Names that shells, systemd, npm, Docker and Kubernetes set.
     const usual =
       'HOME HOSTNAME HOSTTYPE LANG LANGUAGE LOGNAME MAIL PATH PWD SHELL SHLVL TERM USER EDITOR ' +
       'LS_COLORS XDG_SESSION_ID SSH_CLIENT MAILCHECK http_proxy HTTPS_PROXY NO_PROXY host port ' +
@@ -67,7 +68,7 @@ describe('a name of an earlier version', () => {
     ['KEYS_URL', 'ACCOUNT_URL', 'http://127.0.0.1:8081'],
   ] as const)('%s is refused with the name to use instead, %s', (old, now, text) => {
     expect(() => readEnvironment([now], { [old]: text })).toThrow(
-      `${old} is not used any more. Set ${now} instead, and remove ${old}.`,
+      `${old} is no longer used. Set ${now} instead, and remove ${old}.`,
     );
     expect(readEnvironment(['PORT'], { [old]: text })).toEqual({ PORT: 8080 });
   });

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import fastGlob from 'fast-glob';
 import { describe, expect, test } from 'vitest';
-import { VARIABLES } from '../../program/environment/environment.ts';
+import { VARIABLES } from '../../program/environment/variables.ts';
 import { ROOT } from '../support/product.ts';
 
 const DOCUMENTS = ['README.md', 'ARCHITECTURE.md', 'OPERATIONS.md', 'CONTRIBUTING.md'];
@@ -19,7 +19,7 @@ function read(file: string): string {
   return readFileSync(path.join(ROOT, file), 'utf8');
 }
 
-/** The headings of a document as GitHub makes anchors of them. */
+/** The anchors that GitHub makes of the headings of a document. */
 function anchorsOf(text: string): string[] {
   return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
     (heading as string)
@@ -33,7 +33,7 @@ test(`README.md has at most ${MOST_README_WORDS} words`, () => {
   expect(read('README.md').split(/\s+/).length).toBeLessThanOrEqual(MOST_README_WORDS);
 });
 
-test('the table of variables has each with its default and meaning, and no other', () => {
+test('the table in OPERATIONS.md has exactly the variables, with their defaults and meanings', () => {
   const rows = [...read('OPERATIONS.md').matchAll(/^\| `([A-Z_]+)` \| (.+?) \| (.+) \|$/gm)].map(
     (row) => row.slice(1),
   );
@@ -62,7 +62,7 @@ test('README.md names every dependency with its reason', () => {
   }
 });
 
-test('every guarantee names tests that exist, and every test with a full form is one of a guarantee', () => {
+test('every guarantee names tests that exist, and every test with a full form belongs to a guarantee', () => {
   const section = /# Guarantees\n(.*?)\n# /s.exec(read('test/RELIABILITY.md'))?.[1] ?? '';
   const named = new Set(
     [...section.matchAll(/^\| .*/gm)].flatMap(
@@ -105,9 +105,9 @@ describe.each(DOCUMENTS)('%s', (document) => {
   });
 
   test('names files and folders of the project that exist', () => {
-    const rooms =
+    const folders =
       '(?:bin|commands|database|demo|format|generator|install|keys|operations|program|proxy|store|test)';
-    const names = [...text.matchAll(new RegExp(`\`(${rooms}/[\\w./-]*)`, 'g'))].map(
+    const names = [...text.matchAll(new RegExp(`\`(${folders}/[\\w./-]*)`, 'g'))].map(
       ([, name]) => name as string,
     );
     expect(names.filter((name) => !existsSync(path.join(ROOT, name)))).toEqual([]);

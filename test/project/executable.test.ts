@@ -1,6 +1,6 @@
 /**
- * `bin/cover-catalogue` and `npm run`: which Node runs a program, what every program does with its
- * arguments, and that a signal reaches it.
+ * `bin/cover-catalogue` and `npm run`: they choose the right Node and pass signals on, and every
+ * program checks its arguments.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
@@ -45,7 +45,7 @@ function run(
 }
 
 describe.each(COMMANDS)('cover-catalogue %s', (command) => {
-  test('--help prints how it is used and exits with 0, without any configuration', () => {
+  test('--help prints the usage and exits with 0, without any configuration', () => {
     const { code, stdout, stderr } = run(EXECUTABLE, [command, '--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.startsWith(`cover-catalogue ${command}`)).toBe(true);
@@ -68,7 +68,7 @@ describe.each(COMMANDS)('cover-catalogue %s', (command) => {
     expect(stderr).toContain(`cover-catalogue ${command}`);
   });
 
-  test.each(['--version', '--help'])('refuses an argument behind %s with exit code 2', (option) => {
+  test.each(['--version', '--help'])('refuses an argument after %s with exit code 2', (option) => {
     const { code, stdout, stderr } = run(EXECUTABLE, [command, option, 'no-such-argument']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toContain('no-such-argument');
@@ -84,7 +84,7 @@ describe('cover-catalogue', () => {
   });
 
   test.each(['--version', '--help', '-h', 'help'])(
-    'refuses an argument behind %s with exit code 2 and shows the commands',
+    'refuses an argument after %s with exit code 2 and shows the commands',
     (option) => {
       const { code, stdout, stderr } = run(EXECUTABLE, [option, 'x']);
       expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
@@ -99,7 +99,7 @@ describe('cover-catalogue', () => {
     ['keys', 'reveal', '1', '2'],
     ['snapshot', 'list', '--limit', '3'],
     ['snapshot', 'rollback'],
-  ])('%s %s with wrong arguments shows the whole command', (command, verb, ...rest) => {
+  ])('%s %s with wrong arguments shows the usage of the verb', (command, verb, ...rest) => {
     const { code, stderr } = run(EXECUTABLE, [command, verb, ...rest]);
     expect(code).toBe(2);
     expect(stderr).toContain(`Usage: cover-catalogue ${command} ${verb}`);
@@ -125,7 +125,7 @@ describe('cover-catalogue', () => {
 describe('without the Node of the npm packages', () => {
   const executable = copyWithoutNode();
 
-  /** A PATH whose `node` prints a version, or is the Node of this test. */
+  /** Makes a PATH whose `node` prints the given version, or is the Node of this test. */
   function pathWith(node: string | undefined): string {
     const folder = makeFolder();
     if (node === process.execPath) symlinkSync(node, path.join(folder, 'node'));
@@ -139,7 +139,7 @@ describe('without the Node of the npm packages', () => {
     return folder;
   }
 
-  test('a new Node on the PATH runs the whole way from a database to a snapshot', async () => {
+  test('a current Node on the PATH generates a snapshot from a database and reads it', async () => {
     const environment = {
       PATH: pathWith(process.execPath),
       DATABASE_URL: await makeSqlite(sampleCatalogue()),
@@ -154,7 +154,7 @@ describe('without the Node of the npm packages', () => {
   test.each([
     ['an old Node', 'v20.20.2', 'v20.20.2'],
     ['no Node', undefined, 'none'],
-  ])('%s is refused in one line', (_, node, found) => {
+  ])('%s is refused with a message of one line', (_, node, found) => {
     const { code, stdout, stderr } = run(executable, ['proxy'], { PATH: pathWith(node) });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/^Node 24 or newer is needed, .*\n$/);
@@ -162,7 +162,7 @@ describe('without the Node of the npm packages', () => {
   });
 });
 
-/** The product with its npm packages but for those that bring a Node. @returns its executable */
+/** Copies the product without the npm packages that contain Node. @returns its executable */
 function copyWithoutNode(): string {
   const folder = makeFolder();
   const link = (name: string) => symlinkSync(path.join(ROOT, name), path.join(folder, name));
