@@ -1,6 +1,6 @@
 /**
- * The account program's work on e-mails: makes the links that visitors ask for, and sends what is in
- * the outbox. While the database cannot be reached, both wait and nothing is lost.
+ * The two loops of the mail worker: one makes the links that visitors ask for, the other sends the
+ * mails of the outbox. While the database cannot be reached, both wait and nothing is lost.
  */
 import type { Logger } from 'pino';
 import type { Database } from '../../../database/database.ts';
@@ -14,9 +14,9 @@ const POLL_MS = 1_000;
 const CONCURRENCY = 8;
 
 export interface MailLoops {
-  /** Has a link mailed to the owner of an address, if an account has it, within the next seconds. */
+  /** Mails a link to the owner of an address, if an account has it, within the next seconds. */
   requestLink(email: string): void;
-  /** Makes the links that were asked for, and resolves when nothing is under way any more. */
+  /** Makes the links that were asked for, and resolves when all work has ended. */
   stop(): Promise<void>;
 }
 
@@ -57,7 +57,7 @@ function makeLinkRequests({ database, publicUrl, log, onRequestDone }: MailWork)
         () => false,
       );
       if (!isReached) return false;
-      // Never the address: that it has an account would show in a log that others read.
+      // Without the address: the log would show that it has an account.
       log.error(`A link to sign in cannot be made: ${messageOf(error)}`);
     }
     return true;
@@ -103,7 +103,7 @@ function makeRound({ database, mailer, log }: MailWork): () => Promise<void> {
   };
 }
 
-/** Does `work`, which never fails, now and again a second after each time it ends. */
+/** Runs `work`, which never fails, and runs it again one second after each end. */
 function repeat(work: () => Promise<void>): { stop(): Promise<void> } {
   let isStopping = false;
   let timer: NodeJS.Timeout | undefined;

@@ -7,14 +7,8 @@ import {
   listKeysWithAccounts,
   pendingRequests,
 } from '../../lifecycle/key-lists.ts';
-import {
-  approveRequest,
-  changeLimit,
-  KEY_STATES,
-  RefusedMove,
-  rejectRequest,
-  revokeKey,
-} from '../../lifecycle/requests.ts';
+import { KEY_STATES, RefusedMove } from '../../lifecycle/move.ts';
+import { approveRequest, changeLimit, rejectRequest, revokeKey } from '../../lifecycle/requests.ts';
 import {
   ANY_KEY,
   PATHS,
