@@ -13,15 +13,12 @@ import { keyUsageFile } from '../format/layout.ts';
 import { findOtherCollation } from '../format/manifest.ts';
 import { readArguments } from '../program/arguments.ts';
 import { newConnectionCells } from '../program/connections.ts';
-import {
-  ConfigurationError,
-  loadEnvironmentFile,
-  readEnvironment,
-} from '../program/environment/environment.ts';
+import { loadEnvironmentFile, readEnvironment } from '../program/environment/environment.ts';
+import { reportFailure } from '../program/failure.ts';
 import { checkReadableFolder, isMissing } from '../program/folders.ts';
 import { listenAll } from '../program/listen.ts';
 import { makeLog } from '../program/log.ts';
-import { follow } from '../program/poll.ts';
+import { poll } from '../program/poll.ts';
 import { stopWith } from '../program/stop.ts';
 import { makeAdminServer } from './admin/admin.ts';
 import { type Metrics, makeMetrics, makeRequestCounts, newCounts } from './admin/metrics.ts';
@@ -116,20 +113,31 @@ async function main(): Promise<void> {
     keys,
     metrics,
     isStopping: () => isStopping,
-    faults: () => followers.flatMap((follower) => follower.fault() ?? []),
+    faults: () => polls.flatMap((one) => one.fault() ?? []),
   });
-  const snapshotFollower = follow('follow the snapshot', SNAPSHOT_POLL_MS, snapshots.refresh, log);
-  const keysFollower = follow('read the keys', KEYS_POLL_MS, keys.refresh, log, () =>
-    keys.size() === undefined
-      ? 'requests with a key are answered 503'
-      : 'going on with the keys as last known',
+  const warn = (step: string, consequence: () => string) => (error: Error) =>
+    log.warn({ err: error }, `cannot ${step}; ${consequence()}`);
+  const asBefore = () => 'going on as before';
+  const snapshotPoll = poll(
+    snapshots.refresh,
+    SNAPSHOT_POLL_MS,
+    warn('follow the snapshot', asBefore),
+  );
+  const keysPoll = poll(
+    keys.refresh,
+    KEYS_POLL_MS,
+    warn('read the keys', () =>
+      keys.size() === undefined
+        ? 'requests with a key are answered 503'
+        : 'going on with the keys as last known',
+    ),
   );
   const usageFile = keyUsageFile(environment.PORT);
   const usage = makeKeyUsage(files, usageFile, keys.all, now, Date.now);
-  const usageFollower = follow('report key usage', USAGE_INTERVAL_MS, usage.write, log);
-  const followers = [snapshotFollower, keysFollower, usageFollower];
-  await Promise.all([snapshotFollower.start(), keysFollower.start()]);
-  await usageFollower.start();
+  const usagePoll = poll(usage.write, USAGE_INTERVAL_MS, warn('report key usage', asBefore));
+  const polls = [snapshotPoll, keysPoll, usagePoll];
+  await Promise.all([snapshotPoll.start(), keysPoll.start()]);
+  await usagePoll.start();
 
   limit.start();
   // Before it listens, since clients may connect at once.
@@ -139,10 +147,10 @@ async function main(): Promise<void> {
     serving.announceEnd();
     peers.announceEnd();
     await new Promise((resolve) => setTimeout(resolve, NOTICE_MS));
-    snapshotFollower.stop();
-    keysFollower.stop();
+    void snapshotPoll.stop();
+    void keysPoll.stop();
     await Promise.all([serving.close(), peers.close()]);
-    await usageFollower.finish();
+    await usagePoll.finish();
     await handover.write({ keys: keys.windows(now()), addresses: addresses.save(now()) });
     admin.close();
     admin.closeAllConnections();
@@ -200,10 +208,5 @@ function addressOf(server: Server): string {
 }
 
 main().catch((error: Error) => {
-  if (error instanceof ConfigurationError) {
-    process.stderr.write(`${error.message}\n`);
-    process.exit(2);
-  }
-  process.stderr.write(`The proxy cannot start: ${error.message}\n`);
-  process.exit(1);
+  process.exit(reportFailure(error, 'The proxy cannot start: '));
 });

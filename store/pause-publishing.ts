@@ -71,7 +71,7 @@ export async function rollbackAndHold(
     try {
       undo();
     } catch {
-      // The disk may be full: the command says what state is left.
+      // The disk may be full: the error of the command says what the state is.
     }
     throw error;
   }

@@ -22,7 +22,7 @@ export async function prune(
 }
 
 /**
- * As {@link prune}, for a caller that holds the lock. Removes what dead runs left, too.
+ * As {@link prune}, for a caller that holds the lock. Also removes what runs that were killed have left.
  * @param alsoKept the id of a generation that stays, however old it is
  */
 export function pruneLocked(

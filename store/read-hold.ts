@@ -24,7 +24,7 @@ export function readHoldFile(snapshotsDir: string): Hold | undefined {
   return parseHold(bytes.toString('utf8'));
 }
 
-/** Whether there is anything of this name, even a symbolic link to nothing. */
+/** Whether there is a file of any kind, even a symbolic link to nothing. */
 function isThere(file: string): boolean {
   try {
     lstatSync(file);

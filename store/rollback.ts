@@ -1,8 +1,6 @@
 /** Makes another generation current, for an operator. */
-import { existsSync } from 'node:fs';
-import { isGenerationId } from '../format/layout.ts';
 import type { Manifest } from '../format/manifest.ts';
-import { generationDir, idsOnDisk, pointCurrentTo } from './generations/generations.ts';
+import { generationDir, pointCurrentTo, requireGeneration } from './generations/generations.ts';
 import { checkId } from './generations/manifest-file.ts';
 import { verifyGeneration } from './generations/verify.ts';
 import { withLock } from './lock.ts';
@@ -17,10 +15,7 @@ export async function rollbackTo(
   id: string,
   prepare: () => void = () => {},
 ): Promise<Manifest> {
-  if (!isGenerationId(id) || !existsSync(generationDir(snapshotsDir, id))) {
-    const known = idsOnDisk(snapshotsDir).join(', ');
-    throw new Error(`There is no generation ${JSON.stringify(id)}. There are: ${known || 'none'}.`);
-  }
+  requireGeneration(snapshotsDir, id);
   return withLock(snapshotsDir, async () => {
     const manifest = await verifyGeneration(generationDir(snapshotsDir, id));
     checkId(manifest, id);

@@ -19,8 +19,10 @@ import {
   loadEnvironmentFile,
   readEnvironment,
 } from '../../program/environment/environment.ts';
+import { reportFailure } from '../../program/failure.ts';
 import { checkWritableFolder } from '../../program/folders.ts';
 import { makeLog } from '../../program/log.ts';
+import { poll } from '../../program/poll.ts';
 import { stopWith } from '../../program/stop.ts';
 import { currentId } from '../../store/generations/generations.ts';
 import { whyHeld } from '../../store/hold.ts';
@@ -67,7 +69,7 @@ async function main(): Promise<void> {
   const isHeld = makeHoldWatch(snapshotsDir, log);
   const runs = makeRuns(isHeld, log);
   const task = schedule(cron, runs.start, { noOverlap: true, timezone: 'UTC' });
-  const keys = followKeys(environment.DATABASE_URL, snapshotsDir, log);
+  const keys = pollKeys(environment.DATABASE_URL, snapshotsDir, log);
   stopWith(async (signal) => {
     log.info({ signal }, 'stopping');
     await task.stop();
@@ -150,22 +152,19 @@ function logResult(
   log.info(result, 'generated');
 }
 
-/** Exports the keys again and again; a database that is gone leaves the last file as it is. */
-function followKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
+/** Exports the keys every two seconds; a database that is gone leaves the last file as it is. */
+function pollKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
   const importKeyUsage = makeKeyUsageImport(snapshotsDir);
   let database: Database | undefined;
   let isGone = false;
   let isUnwritten = false;
-  let lastFault = '';
   let lastUsageFault = '';
-  let isStopped = false;
-  let timer: NodeJS.Timeout | undefined;
 
   async function exportOnce(): Promise<void> {
     const { open, keys } = await read();
-    if (keys !== undefined) write(keys);
-    lastFault = '';
-    if (keys !== undefined) await importOnce(open);
+    if (keys === undefined) return;
+    write(keys);
+    await importOnce(open);
   }
 
   async function read(): Promise<{ open: Database; keys: string | undefined }> {
@@ -205,36 +204,22 @@ function followKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
     }
   }
 
-  async function loop(): Promise<void> {
-    try {
-      await exportOnce();
-    } catch (error) {
-      const { message } = error as Error;
-      // Said once, not every two seconds.
-      if (message !== lastFault) log.error(`the keys stay as last known: ${message}`);
-      lastFault = message;
-    }
-    if (!isStopped) timer = setTimeout(() => (underWay = loop()), KEYS_INTERVAL_MS);
-  }
-
   async function closeDatabase(): Promise<void> {
     const old = database;
     database = undefined;
     await old?.close().catch(() => {});
   }
 
-  let underWay = loop();
+  const exporting = poll(exportOnce, KEYS_INTERVAL_MS, ({ message }) =>
+    log.error(`the keys stay as last known: ${message}`),
+  );
+  void exporting.start();
   return {
     async stop() {
-      isStopped = true;
-      clearTimeout(timer);
-      // A database that says nothing must not hold up the end.
-      await Promise.race([underWay.then(closeDatabase), pause(LONGEST_GOODBYE_MS)]);
+      // A database that does not answer must not hold up the end.
+      await Promise.race([exporting.stop().then(closeDatabase), pause(LONGEST_GOODBYE_MS)]);
     },
   };
 }
 
-main().catch((error: Error) => {
-  process.stderr.write(`${error.message}\n`);
-  process.exit(error instanceof ConfigurationError ? 2 : 1);
-});
+main().catch((error: Error) => process.exit(reportFailure(error)));

@@ -72,7 +72,7 @@ async function answer(jobs: JobTable, { job, input }: Order): Promise<Answer> {
   }
 }
 
-/** Both results; when either fails, its error, once neither is under way any more. */
+/** Both results. If either fails, rejects with its error once both have ended. */
 export async function both<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([one, other]);
   return Promise.all([one, other]);

@@ -10,6 +10,7 @@ import { MOST_CONNECTIONS } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { checkTables } from '../../database/tables.ts';
 import { readArguments } from '../../program/arguments.ts';
+import { closeServer } from '../../program/close-server.ts';
 import {
   type Descriptors,
   makeConnectionLimit,
@@ -18,11 +19,8 @@ import {
   shareOutConnections,
 } from '../../program/connection-limit.ts';
 import { newConnectionCells } from '../../program/connections.ts';
-import {
-  ConfigurationError,
-  loadEnvironmentFile,
-  readEnvironment,
-} from '../../program/environment/environment.ts';
+import { loadEnvironmentFile, readEnvironment } from '../../program/environment/environment.ts';
+import { reportFailure } from '../../program/failure.ts';
 import { checkWritableFolder } from '../../program/folders.ts';
 import { listenAll } from '../../program/listen.ts';
 import { makeLog } from '../../program/log.ts';
@@ -136,11 +134,7 @@ function makeClose(server: Server): () => Promise<void> {
   });
   return async () => {
     isClosing = true;
-    const cut = setTimeout(() => server.closeAllConnections(), STOP_DEADLINE_MS);
-    const idle = setInterval(() => server.closeIdleConnections(), 100);
-    await new Promise((resolve) => server.close(resolve));
-    clearInterval(idle);
-    clearTimeout(cut);
+    await closeServer(server, STOP_DEADLINE_MS);
   };
 }
 
@@ -152,10 +146,5 @@ function addressOf(server: Server): string {
 }
 
 main().catch((error: Error) => {
-  if (error instanceof ConfigurationError) {
-    process.stderr.write(`${error.message}\n`);
-    process.exit(2);
-  }
-  process.stderr.write(`The account pages cannot start: ${error.message}\n`);
-  process.exit(1);
+  process.exit(reportFailure(error, 'The account pages cannot start: '));
 });

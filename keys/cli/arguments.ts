@@ -2,11 +2,11 @@
  * Describes a verb of `cover-catalogue keys`, and turns the words after it into values. Wrong words are
  * reported before any database is opened.
  */
-import type { parseArgs } from 'node:util';
+import type { ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import type { Database } from '../../database/database.ts';
 import { LARGEST_LIMIT } from '../../format/keys-file.ts';
-import { type Options, parseVerb } from '../../program/arguments.ts';
 import { ConfigurationError } from '../../program/environment/environment.ts';
+import type { VerbArguments, VerbSyntax } from '../../program/verbs.ts';
 import type { MailSettings } from '../mail/mailer.ts';
 
 /** What the environment says. */
@@ -16,12 +16,6 @@ export interface Settings {
   /** Where the pages are reached, for links in mails. */
   readonly publicUrl: string;
   readonly mail: MailSettings;
-}
-
-/** What the environment says, and what the command line holds after the verb. */
-export interface Arguments<O extends Options> extends Settings {
-  readonly options: ReturnType<typeof parseArgs<{ options: O }>>['values'];
-  readonly positionals: readonly string[];
 }
 
 export type Run = (database: Database) => Promise<Outcome>;
@@ -34,41 +28,28 @@ export interface Outcome {
   readonly message?: string;
 }
 
-interface VerbDefinition<O extends Options> {
-  readonly usage: string;
-  readonly help: string;
+/** Checks the arguments of a verb, before any database is opened. */
+export interface Verb extends VerbSyntax {
+  /** @throws ConfigurationError when they are wrong */
+  prepare(args: VerbArguments & Settings): Run;
+}
+
+/** The values of options, such as string | undefined for `{ type: 'string' }`. */
+type Values<O extends ParseArgsOptionsConfig> = ReturnType<
+  typeof parseArgs<{ options: O }>
+>['values'];
+
+interface TypedVerb<O extends ParseArgsOptionsConfig> extends VerbSyntax {
   readonly options: O;
-  /** What each argument without a name is, in order; none may be left out. */
-  readonly positionals: readonly string[];
-  /**
-   * Checks the arguments, before any database is opened.
-   * @throws ConfigurationError when they are wrong
-   */
-  prepare(args: Arguments<O>): Run;
+  prepare(args: Settings & { options: Values<O>; positionals: readonly string[] }): Run;
 }
 
-export interface Verb {
-  readonly usage: string;
-  readonly help: string;
-  /**
-   * @param words after the verb
-   * @returns what prepares the verb; undefined for `--help`
-   * @throws ConfigurationError when the words are wrong
-   */
-  read(words: readonly string[]): ((settings: Settings) => Run) | undefined;
-}
-
-export function makeVerb<const O extends Options>(definition: VerbDefinition<O>): Verb {
-  const { usage, help, options, positionals: names, prepare } = definition;
+/** A verb whose `prepare` gets the types of its options. */
+export function makeVerb<const O extends ParseArgsOptionsConfig>(verb: TypedVerb<O>): Verb {
   return {
-    usage,
-    help,
-    read(words) {
-      const line = `Usage: cover-catalogue keys ${usage}`;
-      const { isHelp, values, positionals } = parseVerb(words, options, names, line);
-      if (isHelp) return undefined;
-      return (settings) => prepare({ ...settings, options: values, positionals });
-    },
+    ...verb,
+    // They were parsed by `verb.options`, which the type of all verbs does not show.
+    prepare: (args) => verb.prepare({ ...args, options: args.options as Values<O> }),
   };
 }
 

@@ -6,11 +6,8 @@ import '../../program/environment/node-version.ts';
 import '../../program/standard-output.ts';
 import { openDatabase } from '../../database/open.ts';
 import { checkTables } from '../../database/tables.ts';
-import {
-  ConfigurationError,
-  loadEnvironmentFile,
-  readEnvironment,
-} from '../../program/environment/environment.ts';
+import { loadEnvironmentFile, readEnvironment } from '../../program/environment/environment.ts';
+import { reportFailure } from '../../program/failure.ts';
 import { createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
 import { readCommand } from './command-line.ts';
 
@@ -51,6 +48,5 @@ async function main(words: readonly string[]): Promise<void> {
 }
 
 main(process.argv.slice(2)).catch((error: Error) => {
-  process.stderr.write(`${error.message.trimEnd()}\n`);
-  process.exitCode = error instanceof ConfigurationError ? 2 : 1;
+  process.exitCode = reportFailure(error);
 });

@@ -4,11 +4,10 @@
  */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { GENERATIONS, HOLD_FILE, STATUS_FILE } from '../../format/layout.ts';
-import { LARGEST_STATUS_FILE, parseStatus } from '../../format/status-file.ts';
-import { readBoundedFile } from '../../program/files/bounded-file.ts';
+import { GENERATIONS, HOLD_FILE } from '../../format/layout.ts';
 import { explainUnreadable } from '../../program/unreadable.ts';
 import { readHoldFile } from '../../store/read-hold.ts';
+import { readStatus } from '../../store/run-status.ts';
 
 /** Publishing is held. With `error` the file cannot be read, and all else is null. */
 export interface Held {
@@ -23,14 +22,8 @@ export interface Held {
  * no run is known to, when the generation was published: its data are never older than that.
  */
 export async function readDataTime(snapshotsDir: string, id: string): Promise<number | undefined> {
-  try {
-    const file = path.join(snapshotsDir, STATUS_FILE);
-    const status = parseStatus((await readBoundedFile(file, LARGEST_STATUS_FILE)).toString('utf8'));
-    const agreement = status.agreed.find((one) => one.id === id);
-    if (agreement !== undefined) return Date.parse(agreement.at);
-  } catch {
-    // No run has ended yet, or the file is damaged or of an older version.
-  }
+  const agreement = readStatus(snapshotsDir)?.agreed.find((one) => one.id === id);
+  if (agreement !== undefined) return Date.parse(agreement.at);
   try {
     return (await stat(path.join(snapshotsDir, GENERATIONS, id))).mtimeMs;
   } catch {

@@ -28,7 +28,7 @@ import { listHead, listTail, pageTail, RECORD_SEPARATOR } from '../../format/pac
 import { readExactly } from '../../store/files/read-exactly.ts';
 import { makeSearch, type Search } from '../search/search.ts';
 import type { SpellingIndex } from '../search/spelling-index.ts';
-import type { OpenedFiles } from './open-files.ts';
+import { contentOf, type OpenedFiles } from './open-files.ts';
 import { makePackFiles } from './pack-files.ts';
 
 /** A pack in memory, its descriptor, or what opens it for the next read. */
@@ -75,8 +75,8 @@ export interface GenerationIndex {
 }
 
 /** Puts the columns of the index over the files in memory. */
-export function openIndex({ contents, spellings }: OpenedFiles): GenerationIndex {
-  const content = (name: string) => contents.get(name) as Uint8Array;
+export function viewIndex({ contents, spellings }: OpenedFiles): GenerationIndex {
+  const content = (name: string) => contentOf(contents, name);
   const records = openRecordIndex(
     content(PLATFORM_INDEX),
     content(GAME_INDEX),
@@ -86,7 +86,7 @@ export function openIndex({ contents, spellings }: OpenedFiles): GenerationIndex
 }
 
 /** The files are checked already: `openFiles` refuses what this could not serve from. */
-export function makeGeneration(files: OpenedFiles, index = openIndex(files)): Generation {
+export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Generation {
   const { manifest, contents } = files;
   const { records } = index;
   const { platforms, games, covers } = records;
@@ -99,7 +99,7 @@ export function makeGeneration(files: OpenedFiles, index = openIndex(files)): Ge
   const fileHashes = new Map(manifest.files.map(({ path: name, sha256 }) => [name, sha256]));
   // A Buffer of its own: a response must not hold shared memory that a socket writes from.
   const wholeFile = (name: string): Body => ({
-    bytes: Buffer.from(contents.get(name) as Uint8Array),
+    bytes: Buffer.from(contentOf(contents, name)),
     hash: hashOfHex(fileHashes.get(name) as string),
   });
   const platformsBody = wholeFile(PLATFORMS);
@@ -164,8 +164,8 @@ export function makeGeneration(files: OpenedFiles, index = openIndex(files)): Ge
       const bytes = Buffer.allocUnsafe(head.length + size + separators + tail.length);
       const hashes: number[] = [];
       let at = bytes.write(head, 0, 'latin1');
-      for (const [place, game] of numbers.entries()) {
-        if (place > 0) at += bytes.write(RECORD_SEPARATOR, at, 'latin1');
+      for (const [position, game] of numbers.entries()) {
+        if (position > 0) at += bytes.write(RECORD_SEPARATOR, at, 'latin1');
         const length = games.byteLength[game];
         readPack(gamePackOf(game), bytes, at, length, games.byteOffset[game]);
         at += length;

@@ -108,7 +108,7 @@ export function openFiles({ order, manifest, kept, bytes }: Plan): OpenedFiles {
         // A file that did not change since it was hashed is not hashed again.
         if (known?.get(file.path) !== identity) checkOpenFile(descriptor, file);
         identities.set(file.path, identity);
-        if (isWhole && isPack(file)) descriptors.set(file.path, descriptor);
+        if (isWhole && isPack(file.path)) descriptors.set(file.path, descriptor);
         return descriptors.has(file.path);
       });
     }
@@ -122,16 +122,22 @@ export function openFiles({ order, manifest, kept, bytes }: Plan): OpenedFiles {
   }
 }
 
+/** The content of a file that is in memory. */
+export function contentOf(contents: ReadonlyMap<string, Uint8Array>, name: string): Uint8Array {
+  const content = contents.get(name);
+  if (content === undefined) throw new Error(`${name} is not in memory.`);
+  return content;
+}
+
 /** Checks the values of the index. @returns the index of near spellings, made from it */
 function checkIndex(manifest: Manifest, contents: ReadonlyMap<string, Uint8Array>): SpellingIndex {
-  const content = (name: string) => contents.get(name) as Uint8Array;
-  const records = openIndex(manifest, content);
-  const search = openSearchIndex(content(SEARCH_INDEX));
+  const records = openIndex(manifest, (name) => contentOf(contents, name));
+  const search = openSearchIndex(contentOf(contents, SEARCH_INDEX));
   checkSearchIndex(search, records.games.byteLength.length);
   return makeSpellingIndex(search.words);
 }
 
-/** Packs of games before those of covers: they are what pages and searches are made of. */
+/** Packs of games come before those of covers: most requests read games. */
 function chooseKept(files: readonly ManifestFile[], mostMemory: number): ManifestFile[] {
   const kept = files.filter(({ path: name }) => KEPT.includes(name));
   let room = mostMemory - kept.reduce((sum, { size }) => sum + size, 0);
@@ -150,7 +156,7 @@ function roomOf({ size }: ManifestFile): number {
   return Math.ceil(size / 8) * 8;
 }
 
-/** One piece of memory for all: as large as it is, the system has it back as soon as it is let go. */
+/** One piece of memory for all files: the system gets so large a piece back as soon as it is freed. */
 function makeRoom(files: readonly ManifestFile[], bytes: number): Map<string, Uint8Array> {
   const memory = new SharedArrayBuffer(bytes);
   let end = 0;
@@ -163,7 +169,8 @@ function makeRoom(files: readonly ManifestFile[], bytes: number): Map<string, Ui
   );
 }
 
-function isPack({ path: name }: ManifestFile): boolean {
+/** @param name a path in the generation */
+export function isPack(name: string): boolean {
   return PACK_FOLDERS.some((folder) => name.startsWith(folder));
 }
 

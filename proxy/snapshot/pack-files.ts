@@ -49,7 +49,7 @@ function openChecked(dir: string, file: ManifestFile, identity: string | undefin
   } catch (error) {
     const isReplaced = error instanceof UnfitFileError;
     if (!isReplaced && (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    throw new PackGoneError(`${file.path} is not there any more.`, { cause: error });
+    throw new PackGoneError(`${file.path} no longer exists.`, { cause: error });
   }
   if (identityOf(file, descriptor) === identity) return descriptor;
   closeSync(descriptor);

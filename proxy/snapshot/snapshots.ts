@@ -1,5 +1,5 @@
 /**
- * The snapshots folder for the first thread of a proxy: polls `current`, which the generator moves
+ * The snapshots folder, for the main thread of a proxy: polls `current`, which the generator moves
  * when it publishes, and puts the generation into service.
  *
  * Invariant: a generation serves only after every file of it was checked; when the new one fails,
@@ -19,7 +19,7 @@ export interface SnapshotEvents {
 export interface Snapshots extends ThreadGenerations {
   /** What the other serving threads get their generations from. */
   readonly store: GenerationStore;
-  /** Follows `current`; at most one check at a time. */
+  /** Serves the generation that `current` names. A call while one is under way joins it. */
   refresh(): Promise<void>;
   /** The generation that was published but refused, and why; undefined when there is none. */
   refusal(): { readonly id: string; readonly error: Error } | undefined;
@@ -42,7 +42,7 @@ export function openSnapshots(
   let refused: { id: string; error: Error; at: number } | undefined;
   let refreshing: Promise<void> | undefined;
 
-  async function followCurrent(): Promise<void> {
+  async function serveCurrent(): Promise<void> {
     store.closeIdle();
     const id = await readCurrent(snapshotsDir);
     if (id === undefined || id === thread.current()?.id) {
@@ -61,7 +61,8 @@ export function openSnapshots(
       return;
     }
     refused = undefined;
-    events.swapped(thread.current() as Generation, now() - started);
+    const generation = thread.current();
+    if (generation !== undefined) events.swapped(generation, now() - started);
   }
 
   return {
@@ -69,7 +70,7 @@ export function openSnapshots(
     pinned: thread.pinned,
     store,
     refresh() {
-      refreshing ??= followCurrent().finally(() => {
+      refreshing ??= serveCurrent().finally(() => {
         refreshing = undefined;
       });
       return refreshing;

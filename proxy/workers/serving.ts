@@ -4,6 +4,7 @@
  */
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
+import { closeServer } from '../../program/close-server.ts';
 import type { RequestCounts } from '../admin/metrics.ts';
 import { makeApi } from '../http/handle.ts';
 import { makeServer } from '../http/server.ts';
@@ -47,12 +48,8 @@ export function makeServing(parts: ServingParts): Serving {
     server,
     announceEnd: http.announceEnd,
     async close() {
-      const cut = setTimeout(() => http.closeAllConnections(), STOP_DEADLINE_MS);
-      const closed = new Promise((resolve) => server.close(resolve));
-      const idle = setInterval(() => http.closeIdleConnections(), 100);
-      await closed;
-      clearInterval(idle);
-      clearTimeout(cut);
+      const close = (onClosed: () => void) => server.close(onClosed);
+      await closeServer({ ...http, close }, STOP_DEADLINE_MS);
       // Generations stay open: the other threads may still read from them.
     },
   };

@@ -73,7 +73,7 @@ export async function replaceInBackground(
   }
 }
 
-/** Removes an empty folder in the place of a file: a rename would not replace it. */
+/** Removes an empty folder that has the name of the file: a rename would not replace it. */
 function removeFolder(file: string): void {
   if (!lstatSync(file, { throwIfNoEntry: false })?.isDirectory()) return;
   try {

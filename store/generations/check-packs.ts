@@ -49,7 +49,7 @@ export function checkPack(
       const next = offset + columns.byteLength[number];
       if (next - from > bytes.length) break;
       if (!isRight(bytes, from, offset, next)) {
-        fault = `${file.path} does not hold record ${number} at byte ${offset}.`;
+        fault = `${file.path} does not have record ${number} at byte ${offset}.`;
       }
       end = next;
     }

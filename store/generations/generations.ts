@@ -2,7 +2,15 @@
  * The generations of a snapshots folder: which there are, and which one is current. `current` changes
  * by one rename of a symbolic link, so a reader sees either the old generation or the new one.
  */
-import { readdirSync, readlinkSync, renameSync, rmSync, statSync, symlinkSync } from 'node:fs';
+import {
+  existsSync,
+  readdirSync,
+  readlinkSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import path from 'node:path';
 import { CURRENT, GENERATIONS, isGenerationId, UNFINISHED_PREFIX } from '../../format/layout.ts';
 import type { Manifest } from '../../format/manifest.ts';
@@ -22,6 +30,13 @@ export interface KnownGeneration {
 
 export function generationDir(snapshotsDir: string, id: string): string {
   return path.join(snapshotsDir, GENERATIONS, id);
+}
+
+/** @throws Error naming the generations that there are, when this is not one of them */
+export function requireGeneration(snapshotsDir: string, id: string): void {
+  if (isGenerationId(id) && existsSync(generationDir(snapshotsDir, id))) return;
+  const known = idsOnDisk(snapshotsDir).join(', ') || 'none';
+  throw new Error(`There is no generation ${JSON.stringify(id)}. There are: ${known}.`);
 }
 
 /** The id that `current` points to; undefined before the first generation. */

@@ -2,7 +2,7 @@
 import path from 'node:path';
 import { MANIFEST } from '../../format/layout.ts';
 import { LARGEST_MANIFEST, type Manifest, parseManifest } from '../../format/manifest.ts';
-import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
+import { readBoundedFileSync, UnfitFileError } from '../../program/files/bounded-file.ts';
 
 /** @throws Error when it is missing, damaged or of another version */
 export function readManifest(dir: string): Manifest {
@@ -11,6 +11,7 @@ export function readManifest(dir: string): Manifest {
   try {
     text = readBoundedFileSync(file, LARGEST_MANIFEST).toString('utf8');
   } catch (cause) {
+    if (cause instanceof UnfitFileError) throw cause;
     throw new Error(`${file} cannot be read: ${(cause as Error).message}`, { cause });
   }
   return parseManifest(text);

@@ -14,7 +14,7 @@ export function openIndexOf(dir: string): RecordIndex {
   const manifest = readManifest(dir);
   return openIndex(manifest, (name) => {
     const file = manifest.files.find(({ path }) => path === name);
-    if (file === undefined) throw new Error(`${MANIFEST} does not hold ${name}.`);
+    if (file === undefined) throw new Error(`${MANIFEST} does not name ${name}.`);
     return readChecked(dir, file);
   });
 }

@@ -45,7 +45,7 @@ export async function verifyGeneration(
   const files = new Map(manifest.files.map((file) => [file.path, file]));
   const fileOf = (name: string) => {
     const file = files.get(name);
-    if (file === undefined) throw new Error(`${MANIFEST} does not hold ${name}.`);
+    if (file === undefined) throw new Error(`${MANIFEST} does not name ${name}.`);
     return file;
   };
   const read = (name: string) => readChecked(dir, fileOf(name));
@@ -83,13 +83,13 @@ async function checkFileList(dir: string, manifest: Manifest): Promise<void> {
 }
 
 function checkCounts({ counts }: Manifest, { platforms, games, covers }: RecordIndex): void {
-  for (const [name, found, said] of [
+  for (const [name, found, expected] of [
     ['platforms', platforms.length, counts.platforms],
     ['games', games.byteLength.length, counts.games],
     ['covers', covers.byteLength.length, counts.covers],
   ] as const) {
-    if (found !== said)
-      throw new Error(`The index has ${found} ${name}, ${MANIFEST} says ${said}.`);
+    if (found !== expected)
+      throw new Error(`The index has ${found} ${name}, ${MANIFEST} says ${expected}.`);
   }
 }
 
@@ -97,7 +97,7 @@ function checkPlatforms(body: Buffer, { platforms }: RecordIndex): void {
   for (const { slug, offset, length, hash } of platforms) {
     const [high, low] = hashBytes(body.subarray(offset, offset + length));
     if (high !== hash[0] || low !== hash[1]) {
-      throw new Error(`${PLATFORMS} does not hold the record of ${slug} at its place.`);
+      throw new Error(`${PLATFORMS} does not have the record of ${slug} at its offset.`);
     }
   }
 }
@@ -105,11 +105,13 @@ function checkPlatforms(body: Buffer, { platforms }: RecordIndex): void {
 function checkSearch(file: Buffer, { counts, minisearch_options }: Manifest): void {
   checkSearchIndex(openSearchIndex(file), counts.games);
   if (minisearch_options !== MINISEARCH_OPTIONS_HASH) {
-    throw new Error('The search index was made with other rules for words than this program has.');
+    throw new Error(
+      'The search index was written with other rules for words than those of this program.',
+    );
   }
 }
 
-/** Checks that every path leads back to its record. Ids do, since they ascend. */
+/** Checks that each game is found by its path. Covers are found by their ids, as those ascend. */
 function checkLookups(dir: string, index: RecordIndex): void {
   index.platforms.forEach(({ first_game, games, slug }, platform) => {
     for (let game = first_game; game < first_game + games; game++) {

@@ -9,7 +9,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { hexOf } from '../../format/content-hash.ts';
 import { gameSlug } from '../../format/index/record-index.ts';
 import { matchRoute, splitTarget } from '../../proxy/http/routes.ts';
-import { type Generation, makeGeneration, openIndex } from '../../proxy/snapshot/generation.ts';
+import { type Generation, makeGeneration, viewIndex } from '../../proxy/snapshot/generation.ts';
 import { openFiles, planOpening } from '../../proxy/snapshot/open-files.ts';
 import { strictly } from '../format/strict-columns.ts';
 import { type Files, forge } from './forged-files.ts';
@@ -54,7 +54,7 @@ function writeFiles(files: Files): void {
 function tryToOpen(id: string, mostMemory: number | undefined): Generation | Error {
   try {
     const files = openFiles(planOpening({ dir, id, mostMemory, known: undefined }));
-    return makeGeneration(files, strictly(openIndex(files)));
+    return makeGeneration(files, strictly(viewIndex(files)));
   } catch (error) {
     return error as Error;
   }

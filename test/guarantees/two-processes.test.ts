@@ -99,7 +99,7 @@ test(`${ROUNDS} meetings of two: one waits or refuses, and nothing is lost`, {
       expect(deeds.includes('hold') ? [0, LOCKED, HELD] : [0, LOCKED], what).toContain(code);
       if (code === LOCKED) {
         expect(stdout, what).toBe('');
-        expect(stderr, what).toMatch(/Another run \(process (?:\d+|unknown)\) works in/);
+        expect(stderr, what).toMatch(/Another run \(process (?:\d+|unknown)\) is writing to/);
       }
     }
     expect(done.length, what).toBeGreaterThan(0);

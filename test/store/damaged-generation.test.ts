@@ -120,8 +120,8 @@ test(`${DAMAGES} damages anywhere in a generation are all refused, and the old o
     const file = random.happens(0.3) ? MANIFEST : random.pick(files);
     const kind = random.pick(Object.keys(DAMAGE));
     restore();
-    const place = path.join(folderOf(newer), file);
-    DAMAGE[kind]?.(place, random);
+    const target = path.join(folderOf(newer), file);
+    DAMAGE[kind]?.(target, random);
     pointTo(older);
     await snapshots.refresh();
     expect(snapshots.refusal()).toBeUndefined();
@@ -131,7 +131,7 @@ test(`${DAMAGES} damages anywhere in a generation are all refused, and the old o
     if (snapshots.current()?.id === newer) {
       // White space, or one character less after the last: the manifest says what it said.
       expect(file, what).toBe(MANIFEST);
-      expect(JSON.parse(readFileSync(place, 'utf8')), what).toEqual(manifest);
+      expect(JSON.parse(readFileSync(target, 'utf8')), what).toEqual(manifest);
       harmless++;
       // Else it would stay open, and not be read again.
       snapshots.close();

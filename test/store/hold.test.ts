@@ -1,6 +1,6 @@
 /**
  * A hold pauses publishing and nothing else: no run publishes, not even one that was under way, keys
- * still reach the proxy, the generation stays on disk, and everyone who looks can see it.
+ * still reach the proxy, the generation stays on disk, and the hold is shown everywhere.
  */
 import {
   copyFileSync,
@@ -191,11 +191,11 @@ describe('hold', () => {
     const { dir, url, ids } = makePublished();
     const child = startGenerator(url, dir);
     const run = finish(child);
-    let said = '';
+    let log = '';
     child.stderr?.on('data', (text) => {
-      said += text;
+      log += text;
     });
-    await until(() => said.includes('reading'));
+    await until(() => log.includes('reading'));
     // It goes on only once the hold is there, and so must find it.
     child.kill('SIGSTOP');
     const holding = snapshot(dir, 'hold');

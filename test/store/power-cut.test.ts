@@ -35,7 +35,7 @@ test.each(['the first', 'the next'])(
       await database.change();
     }
     const { steps, id } = await record(database.url, dir);
-    const place = (step: string) => {
+    const lastOf = (step: string) => {
       expect(steps).toContain(step);
       return steps.lastIndexOf(step);
     };
@@ -45,14 +45,14 @@ test.each(['the first', 'the next'])(
     expect(contents).toContain('games/snes.json');
     for (const name of contents) {
       const inside = path.join(unfinished, name);
-      expect(place(`fsync ${inside}`)).toBeLessThan(published);
-      // A file that the generation before has too takes the place of the one that was written.
+      expect(lastOf(`fsync ${inside}`)).toBeLessThan(published);
+      // The link to an equal file of the previous generation replaces the file that was written.
       const linked = steps.indexOf(`rename ${inside}.link ${inside}`);
-      expect(linked).toBeLessThan(place(`fsync ${path.dirname(inside)}`));
+      expect(linked).toBeLessThan(lastOf(`fsync ${path.dirname(inside)}`));
     }
-    expect(place(`fsync ${unfinished}`)).toBeLessThan(published);
+    expect(lastOf(`fsync ${unfinished}`)).toBeLessThan(published);
     const swapped = steps.findIndex((step) => /^rename \S+ current$/.test(step));
-    const named = place('fsync generations');
+    const named = lastOf('fsync generations');
     expect([published < named, named < swapped]).toEqual([true, true]);
     expect(steps[swapped + 1]).toBe('fsync ');
   },

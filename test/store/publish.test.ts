@@ -35,7 +35,8 @@ test('a run that cannot hand the keys over says so, and that its generation is c
   await change();
   const before = currentId(dir);
   rmSync(path.join(dir, 'keys.json'), { force: true });
-  mkdirSync(path.join(dir, 'keys.json'));
+  // An empty folder would be replaced.
+  mkdirSync(path.join(dir, 'keys.json', 'not-empty'), { recursive: true });
   const started = Math.floor(Date.now() / 1000) * 1000;
   const { code, stderr } = await finish(start(url, dir));
   expect(code).toBe(1);
@@ -62,7 +63,7 @@ describe('one at a time', () => {
     await expectCurrentVerifies(dir);
   });
 
-  test('a rollback and a prune wait for nobody either', async () => {
+  test('a rollback and a prune do not wait for another writer either', async () => {
     const dir = newSnapshots();
     const database = await makeChanging();
     await generate(database.url, dir);

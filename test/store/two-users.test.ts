@@ -1,4 +1,4 @@
-/** The generator and the proxy as two users, the way OPERATIONS.md sets up. */
+/** The generator and the proxy as two users, set up as in OPERATIONS.md. */
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -40,7 +40,7 @@ import {
   serveOnce,
 } from './folder-modes.ts';
 
-/** Two users where this process is root. Elsewhere both are its own, and modes stand in the way. */
+/** Two users where this process is root. Otherwise both are its own user, whom modes would lock out. */
 describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
   function install(dir: string, { uid }: typeof PROXY): void {
     mkdirSync(dir);
@@ -86,7 +86,7 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     }
   }
 
-  test('the proxy serves, follows new generations, and reports key usage', async () => {
+  test('the proxy serves, swaps to new generations, and reports key usage', async () => {
     const url = await makeDatabase();
     const dir = makeShared();
     await generate(url, dir, as(GENERATOR));
@@ -150,19 +150,19 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     await until(() => /refused a generation/.test(proxy.log()));
     const { status, text, json } = await send(`${proxy.adminUrl}/readyz`);
     expect([status, json.ready]).toEqual([503, false]);
-    for (const said of [proxy.log(), text]) {
-      expect(said).toMatch(
+    for (const message of [proxy.log(), text]) {
+      expect(message).toMatch(
         new RegExp(
           `keys.json cannot be read: permission denied. ${dir}/keys.json has mode ${fileMode}`,
         ),
       );
-      expect(said).toMatch(
+      expect(message).toMatch(
         new RegExp(`manifest.json cannot be read: .* ${dir}/generations has mode ${folderMode}`),
       );
       if (IS_ROOT)
-        expect(said).toContain(`the proxy runs as uid ${PROXY.uid} and gid ${PROXY.gid}`);
-      if (IS_ROOT) expect(said).toContain(`to uid ${GENERATOR.uid} and gid ${GENERATOR.gid}`);
-      expect(said).toContain('Users and file permissions');
+        expect(message).toContain(`the proxy runs as uid ${PROXY.uid} and gid ${PROXY.gid}`);
+      if (IS_ROOT) expect(message).toContain(`to uid ${GENERATOR.uid} and gid ${GENERATOR.gid}`);
+      expect(message).toContain('Users and file permissions');
     }
     // The fix of OPERATIONS.md, while the proxy runs. It looks at a refused generation every 30 s.
     chmodSync(path.join(dir, GENERATIONS), 0o700);

@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { Database } from '../../../database/database.ts';
+import { poll } from '../../../program/poll.ts';
 import { mailSignInLink } from '../../lifecycle/sign-in.ts';
 import type { Mailer } from '../../mail/mailer.ts';
 import { sendDueMails } from '../../mail/outbox.ts';
@@ -32,7 +33,10 @@ export interface MailWork {
 
 export function startMailLoops(work: MailWork): MailLoops {
   const requests = makeLinkRequests(work);
-  const loops = [repeat(requests.answer), repeat(makeRound(work))];
+  const loops = [requests.answer, makeRound(work)].map((step) =>
+    poll(step, POLL_MS, (error) => work.log.error({ err: error }, 'the mail worker failed')),
+  );
+  for (const loop of loops) void loop.start();
   return {
     requestLink: requests.add,
     async stop() {
@@ -100,24 +104,6 @@ function makeRound({ database, mailer, log }: MailWork): () => Promise<void> {
       if (!isGone) log.error(`E-mails wait until the database is back: ${messageOf(error)}`);
       isGone = true;
     }
-  };
-}
-
-/** Runs `work`, which never fails, and runs it again one second after each end. */
-function repeat(work: () => Promise<void>): { stop(): Promise<void> } {
-  let isStopping = false;
-  let timer: NodeJS.Timeout | undefined;
-  const loop = async () => {
-    await work();
-    if (!isStopping) timer = setTimeout(() => (underWay = loop()), POLL_MS);
-  };
-  let underWay = loop();
-  return {
-    async stop() {
-      isStopping = true;
-      clearTimeout(timer);
-      await underWay;
-    },
   };
 }
 

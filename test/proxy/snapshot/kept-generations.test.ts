@@ -131,7 +131,7 @@ describe('with room for two besides the current one', () => {
     snapshots.close();
   });
 
-  test('all who wait for several are answered, and few are open meanwhile', async () => {
+  test('all requests that wait for several are answered, and few are open meanwhile', async () => {
     start(1);
     await publish(0);
     const asked = Array.from({ length: 200 }, (_, i) => i % MARKS.length);
@@ -312,7 +312,7 @@ describe('with room for two besides the current one', () => {
     several.close();
   });
 
-  test('those that nobody asked for during a minute are let go', async () => {
+  test('those that no request has named for a minute are closed', async () => {
     start(1_000);
     await publish(0);
     for (const number of [1, 2]) await ask(number);
@@ -375,7 +375,7 @@ describe('the requests of one thread', () => {
     const answers = Array.from({ length: 50 }, () => wait(thread, id));
     expect(asked).toEqual([id]);
     thread.opened(id, filesOf(1));
-    // Not all at once: others must have their turn.
+    // Not all at once: other requests are served in between.
     expect(answers.flat().length).toBeLessThan(10);
     await setImmediate();
     expect(answers.flat().length).toBeLessThan(20);
