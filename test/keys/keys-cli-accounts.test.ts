@@ -158,7 +158,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
         ['add-account', 'OLA@covers.example', '--name', 'X'],
         'is the address of account 1 already.',
       ],
-      [['add-account', 'Ola <ola@b.example>', '--name', 'X'], 'it must be one such as'],
+      [['add-account', 'Ola <ola@b.example>', '--name', 'X'], 'is not an e-mail address, such as'],
       [['add-account', 'new@covers.example', '--name', 'X\u202e'], 'none of them invisible'],
       [['set-role', '9', 'user'], 'There is no account 9.'],
       [['remove-account', '9'], 'There is no account 9.'],
