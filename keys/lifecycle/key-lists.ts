@@ -1,8 +1,8 @@
 /** Keys and requests as they are shown: to operators, to their owners, to moderators. */
 import type { Database, Reader, Row, Value } from '../../database/database.ts';
+import type { KeyState } from '../../format/api-key.ts';
 import { hasAccounts } from '../tables/accounts.ts';
 import { toNumber, toText } from '../tables/values.ts';
-import type { KeyState } from './move.ts';
 
 /** A row of `api_keys`, without the hash. Times are "YYYY-MM-DD HH:MM:SS" in UTC. */
 export interface KeyRow {

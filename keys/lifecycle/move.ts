@@ -8,13 +8,11 @@
  * second is refused. Its event and its mail are written in the same transaction.
  */
 import type { Database, Reader, Value } from '../../database/database.ts';
+import type { KeyState } from '../../format/api-key.ts';
 import type { KeyNews, MailText } from '../mail/mail-texts.ts';
 import { enqueueMail } from '../mail/outbox.ts';
 import { findAccount, hasAccounts } from '../tables/accounts.ts';
 import { type EventAction, recordEvent } from './history.ts';
-
-export const KEY_STATES = ['pending', 'approved', 'rejected', 'revoked'] as const;
-export type KeyState = (typeof KEY_STATES)[number];
 
 /** A move was refused; the row is as it was. The message is for whoever asked for the move. */
 export class RefusedMove extends Error {

@@ -1,5 +1,5 @@
 /**
- * What a run shows of itself on stderr: a bar on a terminal, plain lines elsewhere.
+ * The progress of a run on stderr: a bar on a terminal, plain lines elsewhere.
  */
 import { SingleBar } from 'cli-progress';
 
@@ -9,10 +9,10 @@ export interface Progress {
    * @param share about how much is done, 1 in the end
    */
   advance(step: string, rows: number, share: number): void;
-  /** A step whose length is not. */
+  /** A step whose length is not known. */
   step(step: string): void;
   warn(text: string): void;
-  /** Takes the bar away. */
+  /** Removes the bar. */
   end(): void;
 }
 
@@ -21,13 +21,13 @@ export function makeProgress(stream: NodeJS.WriteStream): Progress {
 }
 
 function makeLines(stream: NodeJS.WriteStream): Progress {
-  const say = (text: string) => stream.write(`${text}\n`);
+  const print = (text: string) => stream.write(`${text}\n`);
   return {
     advance(step, rows, share) {
-      if (share === 1) say(`${step}: ${rows}`);
+      if (share === 1) print(`${step}: ${rows}`);
     },
-    step: say,
-    warn: say,
+    step: print,
+    warn: print,
     end() {},
   };
 }

@@ -1,12 +1,12 @@
 /**
- * What a run found wrong with the rows. Those that break the contract are left out, counted by
- * reason and listed with their ids and values, so that nothing broken is served and nothing is
- * dropped silently. Warnings are about rows that are served; they refuse nothing.
+ * The report of a run: what is wrong with the rows. Rows that break the contract are left out, counted
+ * by reason and listed with their ids and values, so that none is served and none is dropped silently.
+ * Warnings are about rows that are published; they never prevent publishing.
  */
 import type { Value } from '../../database/database.ts';
 import type { CATALOGUE_TABLES } from '../../database/schema.ts';
 import type { RunStatus } from '../../format/status-file.ts';
-import type { RowFault } from './row-checks.ts';
+import type { RowFault } from './row-fault.ts';
 import { printableJson, shownValue } from './shown-value.ts';
 
 export type Table = keyof typeof CATALOGUE_TABLES;
@@ -19,7 +19,7 @@ const LARGEST_PERCENTAGE = 1;
 /** How many reasons a refusal names for a table; the report has them all. */
 const MOST_REASONS_NAMED = 3;
 
-/** Something probably wrong that is published. */
+/** Something that is published and probably wrong. */
 export interface Warning {
   /** Null: it is not about rows. */
   readonly table: Table | null;
@@ -29,7 +29,7 @@ export interface Warning {
   readonly rows: readonly { readonly id: Value; readonly value: Value }[];
 }
 
-/** How a run ended, for the report that stands beside `status.json`. */
+/** How a run ended, for the report beside `status.json`. */
 export interface RunEnd {
   readonly finished_at: string;
   readonly outcome: RunStatus['outcome'] | 'dry_run';
@@ -49,11 +49,11 @@ export interface ReportContent {
 export interface Report {
   /** Leaves a row out. @param id as the database shows it */
   leaveOut(table: Table, id: Value, fault: RowFault): void;
-  /** Counts and lists a row that is published, and why it should be looked at. */
+  /** Counts and lists a row that is published and deserves a look. */
   warn(table: Table, id: Value, reason: string, value: Value): void;
-  /** Adds what was found by looking at many rows. */
+  /** Adds warnings that concern many rows. */
   addWarnings(warnings: readonly Warning[]): void;
-  /** Counts a cover that goes only because its game went. */
+  /** Counts a cover that is left out only because its game is. */
   addConsequence(): void;
   setRows(table: Table, rows: number): void;
   /** How many rows were left out in all. */

@@ -1,6 +1,6 @@
-/** Columns of rows in memory: where an id stands among ascending ones. */
+/** Columns of ids: the row of an id among ascending ones. */
 import { expect, test } from 'vitest';
-import { findId, type Id } from '../../generator/columns/row-columns.ts';
+import { findId, type Id } from '../../generator/columns/ids.ts';
 import { makeRandom } from '../catalogue/random.ts';
 
 const random = makeRandom(7);
@@ -24,11 +24,11 @@ test.each([
     const ids = makeIds(rows, gap);
     const high = Uint32Array.from(ids, (id) => halvesOf(id)[0]);
     const low = Uint32Array.from(ids, (id) => halvesOf(id)[1]);
-    const placeOf = new Map(ids.map((id, place) => [id, place]));
+    const rowOf = new Map(ids.map((id, row) => [id, row]));
     for (let i = 0; i < 3000; i++) {
       const id = i % 3 && rows ? (random.pick(ids) as number) + (i % 2) : random.below(2 ** 31) * 8;
       const guess = random.below(rows + 1);
-      expect(findId({ high, low }, rows, halvesOf(id), guess)).toBe(placeOf.get(id) ?? -1);
+      expect(findId({ high, low }, rows, halvesOf(id), guess)).toBe(rowOf.get(id) ?? -1);
     }
   }
 });
