@@ -1,4 +1,4 @@
-/** Asking for a key: what is taken, what is turned away and how a flood of requests ends. */
+/** Requesting a key: what is accepted, what is refused, and how a flood of requests ends. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   findKeyWithAccount,

@@ -1,4 +1,4 @@
-/** E-mails from the outbox to a real mail server, or to files, whatever stands in their way. */
+/** E-mails from the outbox to a real mail server or to files, also when servers, disks or programs fail. */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
