@@ -1,6 +1,6 @@
 /**
- * Runs the account pages as the site does, and visits them as browsers do without scripts: a
- * visitor keeps cookies and sends the forms that the pages hold. A page with broken markup is an
+ * Starts the account pages, and visits them as a browser without scripts does: a visitor keeps cookies
+ * and sends the forms of the pages. A page with broken markup is an
  * error, whichever test comes to it.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
