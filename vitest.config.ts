@@ -1,36 +1,110 @@
 /**
- * How the tests run: on the Node that the product needs, each file in a process of its own, beside
- * one private MariaDB server for all of them. What is measured runs alone, and so does each file of
- * the soak (`SOAK=1`), which are those with a full form.
+ * How the tests run: on the Node that the product needs, each file in a process of its own.
+ *
+ *     npm test            behaviour and measured, beside one private MariaDB server for all files
+ *     npm run test:quick  files that need no server from Debian, the slow ones left out
+ *     npm run soak        the tests of guarantees with all their rounds, one file at a time
  */
 import './program/environment/node-version.ts';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import fastGlob from 'fast-glob';
 import { defineConfig } from 'vitest/config';
 import { IS_SOAK } from './test/support/rounds.ts';
 
+const IS_QUICK = process.env.QUICK === '1';
+
+/** These compare times, so nothing may run beside them. */
 const MEASURED = [
   'test/generator/whole-catalogue.test.ts',
   'test/guarantees/slow-clients.test.ts',
   'test/guarantees/search-abuse.test.ts',
-  // Keys take effect within five seconds.
-  'test/keys/web/account-browser.test.ts',
+  'test/keys/account/account-browser.test.ts',
 ];
 
-const projects = [
+/** A file that imports one of these, directly or not, needs a Debian package. */
+const DEBIAN_SERVERS = [
+  'test/support/servers/mariadb.ts',
+  'test/support/servers/nginx.ts',
+  'test/support/browser.ts',
+];
+
+/** Too slow for `npm run test:quick`: more than about five seconds each. */
+const SLOW = [
+  'test/format/fixtures.test.ts',
+  'test/generator/collation-versions.test.ts',
+  'test/generator/letter-case.test.ts',
+  'test/generator/report.test.ts',
+  'test/keys/key-life.test.ts',
+  'test/program/configuration.test.ts',
+  'test/project/demo.test.ts',
+  'test/project/executable.test.ts',
+  'test/proxy/http/connections.test.ts',
+  'test/proxy/http/failed-requests.test.ts',
+  'test/proxy/keys/missing-keys.test.ts',
+  'test/proxy/state/limit-handover.test.ts',
+  'test/proxy/limits/limit.test.ts',
+  'test/proxy/search/search.test.ts',
+  'test/proxy/snapshot/data-age.test.ts',
+  'test/proxy/workers/threads.test.ts',
+  'test/store/file-permissions.test.ts',
+  'test/store/hold.test.ts',
+  'test/store/odd-snapshots-folder.test.ts',
+  'test/store/snapshot-cli.test.ts',
+  'test/store/two-users.test.ts',
+];
+
+const files = fastGlob.sync('test/**/*.test.ts', {
+  cwd: import.meta.dirname,
+  ignore: ['test/bench/**', '**/node_modules/**'],
+});
+
+function textOf(file: string): string {
+  return readFileSync(path.join(import.meta.dirname, file), 'utf8');
+}
+
+function isFile(file: string): boolean {
+  return existsSync(path.join(import.meta.dirname, file));
+}
+
+/** Files of the tests that a file imports, directly or through others. */
+function testFilesBehind(file: string, found = new Set<string>()): Set<string> {
+  for (const [, specifier] of textOf(file).matchAll(/ from '(\.[^']+)'/g)) {
+    const imported = path.posix.join(path.posix.dirname(file), specifier);
+    if (!imported.startsWith('test/') || found.has(imported) || !isFile(imported)) continue;
+    found.add(imported);
+    testFilesBehind(imported, found);
+  }
+  return found;
+}
+
+/** Whether it proves a guarantee, with fewer rounds in `npm test` than in `npm run soak`. */
+function hasFullForm(file: string): boolean {
+  return textOf(file).includes("/rounds.ts'");
+}
+
+function isQuick(file: string): boolean {
+  if (SLOW.includes(file) || MEASURED.includes(file) || hasFullForm(file)) return false;
+  const behind = testFilesBehind(file);
+  return !DEBIAN_SERVERS.some((server) => behind.has(server));
+}
+
+const shared = { globalSetup: ['test/support/global-setup.ts'] };
+
+const everyTest = [
   {
     extends: true as const,
     test: {
+      ...shared,
       name: 'behaviour',
-      include: ['test/**/*.test.ts'],
-      exclude: ['test/bench/**', ...MEASURED],
+      include: files.filter((file) => !MEASURED.includes(file)),
       sequence: { groupOrder: 0 },
     },
   },
   {
     extends: true as const,
     test: {
+      ...shared,
       name: 'measured',
       include: MEASURED,
       fileParallelism: false,
@@ -42,26 +116,30 @@ const projects = [
 const soak = [
   {
     extends: true as const,
-    test: { name: 'soak', include: filesWithFullForm(), fileParallelism: false },
+    test: {
+      ...shared,
+      name: 'soak',
+      include: files.filter(hasFullForm),
+      fileParallelism: false,
+    },
   },
 ];
 
-function filesWithFullForm(): string[] {
-  return fastGlob
-    .sync('test/**/*.test.ts', { cwd: import.meta.dirname })
-    .filter((file) =>
-      readFileSync(path.join(import.meta.dirname, file), 'utf8').includes("/rounds.ts'"),
-    );
-}
+const quick = [
+  {
+    extends: true as const,
+    test: { name: 'quick', include: files.filter(isQuick), maxWorkers: 2 },
+  },
+];
 
 export default defineConfig({
   test: {
-    globalSetup: ['test/support/global-setup.ts'],
     pool: 'forks',
     testTimeout: 60_000,
     hookTimeout: 120_000,
     // A test that asserts nothing fails.
     expect: { requireAssertions: true },
-    projects: IS_SOAK ? soak : projects,
+    reporters: ['default', './test/support/project-times.ts'],
+    projects: IS_SOAK ? soak : IS_QUICK ? quick : everyTest,
   },
 });

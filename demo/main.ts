@@ -10,8 +10,8 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { openDatabase } from '../database/open.ts';
-import { createKeysTables } from '../database/schema.ts';
 import { createSignInLink } from '../keys/lifecycle/sign-in.ts';
+import { createKeysTables } from '../keys/tables/schema.ts';
 import { readArguments } from '../program/arguments.ts';
 import { ConfigurationError, readEnvironment } from '../program/environment/environment.ts';
 import { loadCatalogue } from '../test/catalogue/load.ts';
@@ -45,7 +45,7 @@ async function main(): Promise<void> {
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => stop(0));
 
   const api = `http://${host}:${port}`;
-  const keysPort = await freePort();
+  const accountPort = await freePort();
   const environment = {
     ...process.env,
     DATABASE_URL: `sqlite:${path.join(folder, 'catalogue.db')}`,
@@ -53,9 +53,9 @@ async function main(): Promise<void> {
     SITE_URL: 'https://covers.example',
     FILES_URL: 'https://covers.example/files',
     PUBLIC_URL: api,
-    KEYS_HOST: '127.0.0.1',
-    KEYS_PORT: String(keysPort),
-    KEYS_URL: `http://127.0.0.1:${keysPort}`,
+    ACCOUNT_HOST: '127.0.0.1',
+    ACCOUNT_PORT: String(accountPort),
+    ACCOUNT_URL: `http://127.0.0.1:${accountPort}`,
     MAIL_FOLDER: path.join(folder, 'mail'),
     // A mail server or a site's key of the surroundings has no part in this.
     SMTP_URL: '',
@@ -73,7 +73,7 @@ async function main(): Promise<void> {
   start('the schedule', 'schedule', { ...environment, PUBLIC_URL: environment.SITE_URL });
   start('the account pages', 'account', environment);
   await waitUntilReady(`http://127.0.0.1:${adminPort}/readyz`);
-  await waitUntilReady(`${environment.KEYS_URL}/account/sign-in`);
+  await waitUntilReady(`${environment.ACCOUNT_URL}/account/sign-in`);
   const [asUser, asModerator] = await makeLinks(environment.DATABASE_URL, api);
   process.stdout.write(`
 The API is on ${api}/api/v1, its reference on ${api}/docs

@@ -1,20 +1,22 @@
 /**
  * One run of the generator: reads the catalogue in one consistent read, writes a generation beside
- * the others and publishes it, or says why not. At most one run at a time in a snapshots folder.
+ * the others and publishes it, or reports why not. At most one run at a time in a snapshots folder.
  */
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../database/database.ts';
-import { checkSchema } from '../database/schema.ts';
+import { CATALOGUE_TABLES } from '../database/schema.ts';
+import { checkTables } from '../database/tables.ts';
 import { GENERATIONS, RUN_REPORT, UNFINISHED_PREFIX } from '../format/layout.ts';
 import type { Counts, Settings } from '../format/manifest.ts';
 import { utcNow } from '../program/utc-now.ts';
 import { correctPermissions } from '../store/correct-permissions.ts';
 import { makeFolder } from '../store/files/file-modes.ts';
 import { removeDeadWrites, replaceFile } from '../store/files/replace-file.ts';
-import { makeFolders, removeDebris } from '../store/generations/generations.ts';
+import { makeFolders } from '../store/generations/generations.ts';
 import { HeldError, whyHeld } from '../store/hold.ts';
 import { withLock } from '../store/lock.ts';
+import { removeDebris } from '../store/prune.ts';
 import {
   findMissingCovers,
   findShrinkage,
@@ -22,18 +24,19 @@ import {
   publish,
   readPrevious,
 } from '../store/publish.ts';
-import type { Progress } from './cli/progress.ts';
+import type { Progress } from './report/progress.ts';
 import {
   encodeReport,
   makeReport,
   type ReportContent,
   type Warning,
   warningText,
-} from './read/report.ts';
-import { type SecondThread, startSecondThread } from './worker/worker.ts';
+} from './report/report.ts';
+import { checkPacksWith } from './write/check-packs.ts';
+import { type RunWorker, startRunWorker } from './write/jobs.ts';
 import { writeGeneration } from './write/write-generation.ts';
 
-/** What was read should not be published; `--force` publishes it all the same. */
+/** What was read should not be published. `--force` publishes it all the same. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
   readonly result: RunResult;
@@ -79,7 +82,7 @@ export async function generate(
   const held = whyHeld(snapshotsDir);
   if (held !== undefined && options.isDryRun) progress.warn(held);
   else if (held !== undefined) throw new HeldError(held);
-  await checkSchema(database);
+  await checkTables(database, CATALOGUE_TABLES);
   return withLock(snapshotsDir, async () => {
     makeFolders(snapshotsDir);
     removeDebris(snapshotsDir);
@@ -90,15 +93,15 @@ export async function generate(
     const dir = path.join(work, 'generation');
     for (const folder of [work, dir]) makeFolder(folder);
     for (const folder of ['games', 'covers', 'index']) makeFolder(path.join(dir, folder));
-    // Nothing of a run that fails is left behind, whichever way it ends. It is tried again as the
-    // second thread may still write while the process exits.
+    // A run that fails leaves no files behind, however it ends. Removing is retried, as the worker may
+    // still write while the process exits.
     const clear = () => rmSync(work, { recursive: true, force: true, maxRetries: 20 });
     process.once('exit', clear);
-    const second = startSecondThread();
+    const worker = startRunWorker();
     try {
-      return await writeAndPublish(database, options, progress, second, work, dir);
+      return await writeAndPublish(database, options, progress, worker, work, dir);
     } finally {
-      await second.end();
+      await worker.end();
       process.removeListener('exit', clear);
       clear();
     }
@@ -109,13 +112,20 @@ async function writeAndPublish(
   database: Database,
   options: RunOptions,
   progress: Progress,
-  second: SecondThread,
+  worker: RunWorker,
   work: string,
   dir: string,
 ): Promise<RunResult> {
   const { snapshotsDir, settings } = options;
   const report = makeReport();
-  const content = await writeGeneration(database, settings, progress, report, second, work, dir);
+  const content = await writeGeneration(database, {
+    settings,
+    progress,
+    report,
+    worker,
+    workDir: work,
+    dir,
+  });
   report.addWarnings(options.warnings);
   const leftOut = report.summary();
   for (const line of leftOut) progress.warn(`Left out: ${line}.`);
@@ -154,7 +164,8 @@ async function writeAndPublish(
     return { ...result, outcome: 'dry_run' };
   }
   progress.step('verifying and publishing');
-  const { id } = await publish(snapshotsDir, dir, content, previous, second).catch((error) => {
+  const checkPacks = checkPacksWith(worker);
+  const { id } = await publish(snapshotsDir, dir, content, previous, checkPacks).catch((error) => {
     if (error instanceof HeldError) finish('held', error.message);
     throw error;
   });
@@ -163,8 +174,8 @@ async function writeAndPublish(
 }
 
 /**
- * Writes the report of a run beside `status.json`. If it cannot be written, that must not hide how
- * the run ended.
+ * Writes the report of a run beside `status.json`. A failure to write it must not hide how the run
+ * ended.
  * @returns whether it was written
  */
 function saveReport(
@@ -175,7 +186,7 @@ function saveReport(
   progress: Progress,
 ): boolean {
   try {
-    // For its owner alone: rows that were left out may hold what is not meant to be public.
+    // Only its owner may read it: rows that were left out may hold what is not meant to be public.
     const bytes = encodeReport(content, { finished_at: utcNow(), outcome, error });
     replaceFile(path.join(snapshotsDir, RUN_REPORT), bytes, 0o600);
     return true;

@@ -1,6 +1,6 @@
 /**
- * The arguments of a program: the options that it names, `--help` and `--version`, and nothing else.
- * They are checked before the program reads its environment or opens anything.
+ * Reads the arguments of a program: its own options, `--help` and `--version`. Any other argument is
+ * an error. This happens before the program reads its environment or opens a file.
  */
 import { readFileSync } from 'node:fs';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
@@ -14,10 +14,10 @@ const STANDARD = {
 } as const;
 
 /**
- * The values of the options in the arguments of this process. With `--help` or `--version` it
- * prints the text and ends the process with 0.
+ * Reads the options from the arguments of this process. With `--help` or `--version` it prints the
+ * text and ends the process with 0.
  * @param usage what `--help` prints
- * @throws ConfigurationError naming an argument that the program does not have
+ * @throws ConfigurationError that names an unknown argument
  */
 export function readArguments<const O extends Options>(usage: string, options: O) {
   const values = parse(usage, { ...STANDARD, ...options });
@@ -33,6 +33,15 @@ function parse<O extends Options>(usage: string, options: O) {
   } catch (cause) {
     throw new ConfigurationError(`${(cause as Error).message}\n\n${usage}`, { cause });
   }
+}
+
+/**
+ * Checks that no further argument follows.
+ * @throws ConfigurationError that names the first one
+ */
+export function refuseMore([extra]: readonly string[], usage: string): void {
+  if (extra === undefined) return;
+  throw new ConfigurationError(`Unexpected argument: ${JSON.stringify(extra)}.\n${usage}`);
 }
 
 /** What `--version` prints. */

@@ -1,6 +1,6 @@
 /**
- * Checks of folders that variables name, for `readEnvironment`: each throws what is wrong as the
- * end of "NAME …", with the fix. They create nothing.
+ * Checks the folders that variables name, for `readEnvironment`. The message of an error reads on
+ * from the name of the variable and gives the fix. No check creates a folder.
  */
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
@@ -8,16 +8,16 @@ import path from 'node:path';
 const { R_OK, W_OK, X_OK } = constants;
 
 /**
- * A folder that the program writes into. One that does not exist is created later, so the closest
- * folder above it must be writable.
+ * Checks a folder that the program writes into. If it does not exist, the program creates it later,
+ * so the closest existing folder above it must be writable.
  */
 export function checkWritableFolder(folder: string): void {
   checkRights(path.resolve(folder), W_OK | X_OK, W_OK | X_OK, 'write into');
 }
 
 /**
- * A folder that the program only reads. Another program may create it later, but only where the
- * folder above it exists: a path that is wrong altogether is reported at once.
+ * Checks a folder that the program only reads. It need not exist, because another program may create
+ * it later, but the folder above it must exist: otherwise the path is probably wrong.
  */
 export function checkReadableFolder(folder: string): void {
   const wanted = path.resolve(folder);
@@ -28,7 +28,7 @@ export function checkReadableFolder(folder: string): void {
   }
 }
 
-/** Whether a folder is still to be created. */
+/** Whether a folder does not exist yet. */
 export function isMissing(folder: string): boolean {
   const wanted = path.resolve(folder);
   return closestExisting(wanted).existing !== wanted;
@@ -37,8 +37,8 @@ export function isMissing(folder: string): boolean {
 const CORRECT = 'Correct the path; a relative one starts at the working directory.';
 
 /**
- * @param mode the rights to have on the folder itself
- * @param modeAbove those on the closest folder above it, if the folder does not exist
+ * @param mode the rights needed on the folder itself
+ * @param modeAbove the rights needed on the closest folder above it, if it does not exist
  * @returns the folder that was checked
  */
 function checkRights(wanted: string, mode: number, modeAbove: number, action: string): string {
@@ -59,14 +59,14 @@ function checkRights(wanted: string, mode: number, modeAbove: number, action: st
   }
 }
 
-/** A path itself, or the closest one above it that exists. */
+/** The path itself, or the closest path above it that exists. */
 function closestExisting(wanted: string): { existing: string; stats: Stats } {
   for (let existing = wanted; ; existing = path.dirname(existing)) {
     try {
       return { existing, stats: statSync(existing) };
     } catch (cause) {
       const { code, message } = cause as NodeJS.ErrnoException;
-      // What is in a folder that may not be entered is unknown: the check of that folder fails.
+      // The folder above may not be entered. It is checked next, and that check names it.
       if (code === 'EACCES') continue;
       if (code !== 'ENOENT' && code !== 'ENOTDIR') {
         throw new Error(`is ${wanted}, which cannot be used: ${message}.`, { cause });

@@ -1,9 +1,10 @@
 /**
- * Makes the servers of a program listen. If some cannot, one error names each of them and the
- * variable to change, depending on whether the host, the port or another program is the cause.
+ * Makes the servers of a program listen. If some cannot, one error names each of them, the cause (the
+ * host, the port or another program) and the variable to change.
  */
 import type { Server } from 'node:http';
-import { ConfigurationError, type VariableName } from './environment/environment.ts';
+import { ConfigurationError } from './environment/environment.ts';
+import type { VariableName } from './environment/variables.ts';
 
 export interface Listener {
   readonly server: Server;

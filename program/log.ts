@@ -6,11 +6,11 @@ import { write, writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
 
 const STDERR = 2;
-/** How much may wait for a slow reader, in characters; further lines are dropped. */
+/** How many characters may wait for a slow reader. Further lines are dropped. */
 const MOST_WAITING = 4 * 2 ** 20;
-/** A full pipe is tried again after this. */
+/** How long to wait before a full pipe is tried again. */
 const PAUSE_MS = 100;
-/** How often it is tried again when the program ends. */
+/** How many times it is tried again when the program ends. */
 const LAST_TRIES = 10;
 
 /**
@@ -21,12 +21,12 @@ export function makeLog(level: string, base?: Readonly<Record<string, unknown>>)
   return pino({ level, ...(base === undefined ? {} : { base }) }, writeTo(STDERR));
 }
 
-// Used instead of `pino.destination`, which throws when the disk is full, and retries the last lines
-// for ever when the program ends, whatever the error is.
+// `pino.destination` is not used: it throws when the disk is full, and at the end of the program it
+// retries the last lines forever, whatever the error is.
 function writeTo(descriptor: number) {
   let waiting = '';
   let isWriting = false;
-  /** What a full pipe has not taken yet. */
+  /** Bytes that a full pipe has not taken yet. */
   let refused: Buffer | undefined;
 
   function writeNext(): void {

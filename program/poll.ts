@@ -1,61 +1,63 @@
-/** Looks again and again at something that changes on disk. */
-import type { Logger } from 'pino';
+/**
+ * Repeats some work, such as checking a file on disk for changes: once at the start, and then a fixed
+ * time after the end of each run. Invariant: two runs never overlap.
+ */
 
-export interface Follower {
-  /** Looks for the first time, and from then on by itself. */
+export interface Poll {
+  /** Does the work for the first time. Resolves when this run has ended. */
   start(): Promise<void>;
-  stop(): void;
-  /** Looks for the last time, and stops. */
+  /** Starts no further runs. Resolves when the run under way has ended. */
+  stop(): Promise<void>;
+  /** Does the work for the last time. Resolves when this run has ended. */
   finish(): Promise<void>;
-  /** Why the last look failed; undefined when it did not. */
+  /** The error message of the last run; undefined if it succeeded. */
   fault(): string | undefined;
 }
 
 /**
- * @param step completes "cannot …" in the log when `refresh` fails; the same failure is logged once
- * @param consequence what the failure means for the service
+ * @param milliseconds from the end of a run to the start of the next one
+ * @param onFault called when a run fails with another message than the run before
  */
-export function follow(
-  step: string,
+export function poll(
+  work: () => Promise<unknown>,
   milliseconds: number,
-  refresh: () => Promise<unknown>,
-  log: Logger,
-  consequence: () => string = () => 'going on as before',
-): Follower {
+  onFault: (error: Error) => void,
+): Poll {
   let lastFault = '';
   let timer: NodeJS.Timeout | undefined;
   let isStopped = false;
   let underWay = Promise.resolve();
 
-  // One at a time: `finish` may be called while a look is under way.
-  function look(): Promise<void> {
-    underWay = underWay.then(lookOnce);
+  // Queues the run behind the one under way, because `finish` may be called at any time.
+  function workNext(): Promise<void> {
+    underWay = underWay.then(workOnce);
     return underWay;
   }
 
-  async function lookOnce(): Promise<void> {
+  async function workOnce(): Promise<void> {
     try {
-      await refresh();
+      await work();
       lastFault = '';
     } catch (error) {
       const { message } = error as Error;
-      if (message !== lastFault) log.warn({ err: error }, `cannot ${step}; ${consequence()}`);
+      if (message !== lastFault) onFault(error as Error);
       lastFault = message;
     }
-    if (!isStopped) timer = setTimeout(look, milliseconds);
+    if (!isStopped) timer = setTimeout(workNext, milliseconds);
   }
 
-  function stop(): void {
+  function stop(): Promise<void> {
     isStopped = true;
     clearTimeout(timer);
+    return underWay;
   }
 
   return {
-    start: look,
+    start: workNext,
     stop,
     finish() {
-      stop();
-      return look();
+      void stop();
+      return workNext();
     },
     fault: () => lastFault || undefined,
   };

@@ -1,6 +1,6 @@
 /**
- * Ends a command whose output cannot be written (a full disk, a reader that is gone) with 1 and a
- * line that says so. Imported for its effect by programs that print data.
+ * Ends a command with 1 and an error message if its output cannot be written, because the disk is
+ * full or the reader is gone. Programs that print data import it for its effect.
  */
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.stderr.write(`The output could not be written: ${error.message}.\n`);

@@ -1,12 +1,13 @@
 /**
- * Explains to an operator why a file cannot be read: if a permission is missing, with the mode and the
- * owner of the file or folder that denies it. The text names paths and is never for clients.
+ * Explains to an operator why a file cannot be read. If a permission is missing, the text gives the
+ * mode and the owner of the file or folder that denies access. It contains paths, so it must never
+ * reach clients.
  */
 import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 
-/** @param file the path whose reading failed with `error` */
+/** Explains an error of reading `file`. */
 export async function explainUnreadable(error: unknown, file: string): Promise<Error> {
   const { code, message } = error as NodeJS.ErrnoException;
   const name = path.basename(file);
@@ -24,7 +25,7 @@ export async function explainUnreadable(error: unknown, file: string): Promise<E
 
 const FIX = 'See "Users and file permissions" in OPERATIONS.md.';
 
-/** Explains an error that a missing permission caused; any other is returned as it is. */
+/** Explains an error if a missing permission caused it, and returns any other error unchanged. */
 export async function explainDenied(error: unknown): Promise<Error> {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code, path: file } = cause as NodeJS.ErrnoException;
@@ -34,7 +35,7 @@ export async function explainDenied(error: unknown): Promise<Error> {
   return error as Error;
 }
 
-/** Describes the file, or the closest folder above it whose mode can be read: that one denies. */
+/** Describes what denies access: the file, or the closest folder above it whose mode can be read. */
 async function explainDenial(file: string): Promise<string> {
   for (let target = path.resolve(file); ; target = path.dirname(target)) {
     const found = await stat(target).catch(() => undefined);

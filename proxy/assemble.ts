@@ -7,13 +7,13 @@ import type { Logger } from 'pino';
 import { MINISEARCH_OPTIONS_HASH } from '../format/index/words.ts';
 import { keyUsageFile } from '../format/layout.ts';
 import { findOtherCollation } from '../format/manifest.ts';
+import { newConnectionCells } from '../program/connections.ts';
 import type { Environment } from '../program/environment/environment.ts';
-import { follow } from '../program/poll.ts';
+import { poll } from '../program/poll.ts';
 import { makeAdminServer } from './admin/admin.ts';
+import { makeProxyLimit, type ProxyLimit } from './admin/connection-limit.ts';
 import { type Metrics, makeMetrics } from './admin/metrics.ts';
 import { makeRequestCounts, newRequestCounts } from './api/request-counts.ts';
-import { type ConnectionLimit, makeConnectionLimit } from './connections/connection-limit.ts';
-import { newConnectionCells } from './connections/connections.ts';
 import { type KeyStore, makeKeyStore } from './keys/key-store.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
 import { openSnapshots, type SnapshotEvents, type Snapshots } from './snapshot/snapshots.ts';
@@ -43,7 +43,7 @@ export interface ProxyParts {
   readonly workers: WorkerPool;
   readonly admin: Server;
   readonly polling: Polling;
-  readonly connectionLimit: ConnectionLimit;
+  readonly connectionLimit: ProxyLimit;
   readonly handover: LimitHandover;
   readonly state: { isStopping: boolean };
   /** Hands the limits to the next run. */
@@ -61,9 +61,9 @@ export async function assemble(
   }));
   const [ofFirst] = cells;
   const metrics = makeMetrics(cells.map(({ counts }) => counts));
-  const connectionLimit = makeConnectionLimit(
+  const connectionLimit = makeProxyLimit(
     cells.map(({ connections }) => connections),
-    environment.KEYS_URL !== '',
+    environment.ACCOUNT_URL !== '',
     metrics.registry,
     log,
   );
@@ -119,29 +119,34 @@ function makePolling(
   port: number,
   log: Logger,
 ): Polling {
-  const snapshotPoll = follow('follow the snapshot', SNAPSHOT_POLL_MS, snapshots.refresh, log);
-  const keysPoll = follow('read the keys', KEYS_POLL_MS, keys.refresh, log, () =>
+  const warn = (step: string, consequence: () => string) => (error: Error) =>
+    log.warn({ err: error }, `cannot ${step}; ${consequence()}`);
+  const asBefore = () => 'going on as before';
+  const onSnapshotFault = warn('follow the snapshot', asBefore);
+  const onKeysFault = warn('read the keys', () =>
     keys.size() === undefined
       ? 'requests with a key are answered 503'
       : 'going on with the keys as last known',
   );
+  const snapshotPoll = poll(snapshots.refresh, SNAPSHOT_POLL_MS, onSnapshotFault);
+  const keysPoll = poll(keys.refresh, KEYS_POLL_MS, onKeysFault);
   const usage = makeKeyUsage(files, keyUsageFile(port), keys.all, now, Date.now);
-  const usagePoll = follow('report key usage', USAGE_INTERVAL_MS, usage.write, log);
+  const usagePoll = poll(usage.write, USAGE_INTERVAL_MS, warn('report key usage', asBefore));
   return {
     async start() {
       await Promise.all([snapshotPoll.start(), keysPoll.start()]);
       await usagePoll.start();
     },
     stop() {
-      snapshotPoll.stop();
-      keysPoll.stop();
+      void snapshotPoll.stop();
+      void keysPoll.stop();
     },
     finish: usagePoll.finish,
-    faults: () => [snapshotPoll, keysPoll, usagePoll].flatMap((poll) => poll.fault() ?? []),
+    faults: () => [snapshotPoll, keysPoll, usagePoll].flatMap((each) => each.fault() ?? []),
   };
 }
 
-function makeEvents(metrics: Metrics, limit: ConnectionLimit, log: Logger): SnapshotEvents {
+function makeEvents(metrics: Metrics, limit: ProxyLimit, log: Logger): SnapshotEvents {
   return {
     swapped({ id, manifest }, milliseconds) {
       metrics.countSwap(milliseconds);

@@ -3,20 +3,22 @@
  * `SNAPSHOTS_DIR` and no database address; all that it knows comes from files there.
  */
 import '../program/environment/node-version.ts';
+import '../program/stop.ts';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { Logger } from 'pino';
 import { readArguments } from '../program/arguments.ts';
 import {
-  ConfigurationError,
   type Environment,
   loadEnvironmentFile,
   readEnvironment,
 } from '../program/environment/environment.ts';
+import { reportFailure } from '../program/failure.ts';
 import { checkReadableFolder, isMissing } from '../program/folders.ts';
 import { listenAll } from '../program/listen.ts';
 import { makeLog } from '../program/log.ts';
+import { stopWith } from '../program/stop.ts';
 import { assemble, type ProxyParts, VARIABLES } from './assemble.ts';
 
 const USAGE = `cover-catalogue proxy
@@ -44,11 +46,11 @@ async function main(): Promise<void> {
   }
   const proxy = await assemble(environment, log);
   await proxy.polling.start();
+  // Before it listens, since clients may connect at once.
+  stopWith((signal) => stop(proxy, signal, log));
   await listen(proxy, environment);
-  const stop = makeStop(proxy, log);
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
-  // After the handlers are set: a supervisor that reads this line may send a signal at once.
+  if (proxy.state.isStopping) return;
+  // A supervisor that reads this line may send a signal at once.
   log.info(
     {
       api: addressOf(proxy.serving.server),
@@ -60,7 +62,7 @@ async function main(): Promise<void> {
 }
 
 async function listen(
-  { admin, serving, workers, connectionLimit, handover }: ProxyParts,
+  { admin, serving, workers, connectionLimit, handover, state }: ProxyParts,
   environment: Environment<(typeof VARIABLES)[number]>,
 ): Promise<void> {
   connectionLimit.start();
@@ -79,30 +81,27 @@ async function listen(
       reusePort: environment.PROXY_THREADS > 1,
     },
   ]);
+  if (state.isStopping) return;
   const { address, port } = serving.server.address() as AddressInfo;
   await workers.listen(port, address);
   await handover.clear();
 }
 
-/** @returns what ends the process once the requests under way have ended */
-function makeStop(proxy: ProxyParts, log: Logger): (signal: string) => Promise<void> {
+/** Ends the requests under way, and saves what the next run needs. */
+async function stop(proxy: ProxyParts, signal: string, log: Logger): Promise<void> {
   const { admin, serving, workers, polling, state } = proxy;
-  return async (signal) => {
-    if (state.isStopping) return;
-    state.isStopping = true;
-    log.info({ signal }, 'stopping');
-    serving.announceEnd();
-    workers.announceEnd();
-    await new Promise((resolve) => setTimeout(resolve, NOTICE_MS));
-    polling.stop();
-    await Promise.all([serving.close(), workers.close()]);
-    await polling.finish();
-    await proxy.saveLimits();
-    admin.close();
-    admin.closeAllConnections();
-    log.info('stopped');
-    process.exit(0);
-  };
+  state.isStopping = true;
+  log.info({ signal }, 'stopping');
+  serving.announceEnd();
+  workers.announceEnd();
+  await new Promise((resolve) => setTimeout(resolve, NOTICE_MS));
+  polling.stop();
+  await Promise.all([serving.close(), workers.close()]);
+  await polling.finish();
+  await proxy.saveLimits();
+  admin.close();
+  admin.closeAllConnections();
+  log.info('stopped');
 }
 
 function addressOf(server: Server): string {
@@ -111,10 +110,5 @@ function addressOf(server: Server): string {
 }
 
 main().catch((error: Error) => {
-  if (error instanceof ConfigurationError) {
-    process.stderr.write(`${error.message}\n`);
-    process.exit(2);
-  }
-  process.stderr.write(`The proxy cannot start: ${error.message}\n`);
-  process.exit(1);
+  process.exit(reportFailure(error, 'The proxy cannot start: '));
 });

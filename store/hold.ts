@@ -2,12 +2,13 @@
  * Reads, writes and removes `hold.json` for the generator's programs. A hold that cannot be read still
  * counts, so that nothing is published because of a damaged file.
  */
-import { lstatSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import path from 'node:path';
-import { encodeHold, type Hold, LARGEST_HOLD_FILE, parseHold } from '../format/hold-file.ts';
+import { encodeHold, type Hold } from '../format/hold-file.ts';
 import { HOLD_FILE } from '../format/layout.ts';
 import { replaceFile } from './files/replace-file.ts';
-import { syncFolder } from './generations/generations.ts';
+import { syncFolder } from './files/sync-folder.ts';
+import { readHoldFile } from './read-hold.ts';
 
 const RELEASE = 'cover-catalogue snapshot release';
 
@@ -26,18 +27,9 @@ export class HeldError extends Error {
  * @throws Error saying what is wrong with the file and what to do; publishing is held in this case, too
  */
 export function readHold(snapshotsDir: string): Hold | undefined {
-  const file = path.join(snapshotsDir, HOLD_FILE);
   try {
-    // A symbolic link to nothing is a hold that cannot be read.
-    lstatSync(file);
-    const { size } = statSync(file);
-    if (size > LARGEST_HOLD_FILE) {
-      throw new Error(`${HOLD_FILE} is damaged: it is larger than ${LARGEST_HOLD_FILE} bytes.`);
-    }
-    return parseHold(readFileSync(file, 'utf8'));
+    return readHoldFile(snapshotsDir);
   } catch (cause) {
-    // Absent; or in a folder that cannot be entered, which takes no generation either.
-    if ((cause as NodeJS.ErrnoException).syscall === 'lstat') return undefined;
     const message = (cause as Error).message.replace(/\.?$/, '.');
     throw new Error(
       `${message} Publishing in ${snapshotsDir} stays paused until you remove this file with "${RELEASE}" or replace it with "cover-catalogue snapshot hold".`,

@@ -1,16 +1,19 @@
 /**
- * One writer at a time in a snapshots folder: a generator, a rollback, a hold or a prune.
+ * The lock of a snapshots folder: only one generator, rollback, hold or prune writes at a time.
  *
- * The lock is a lock of the kernel on a file, taken through SQLite since Node has no call for it:
- * it goes with the process however that dies, so it is never left behind, and no number of a
- * process has to be believed.
+ * The kernel locks a file, through SQLite since Node has no call for it. It releases the lock when the
+ * process ends, however that ends, so no lock is left behind and no process id has to be trusted.
  */
-import { closeSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LOCK_FILE } from '../format/layout.ts';
+import { readBoundedFileSync } from '../program/files/bounded-file.ts';
 import { correctMode, makeSnapshotsFolder, openForWriting } from './files/file-modes.ts';
+
+/** In bytes; a process id takes a few. */
+const LARGEST_HOLDER_FILE = 64;
 
 /** Another process is writing into the snapshots folder. */
 export class LockedError extends Error {
@@ -28,13 +31,13 @@ export async function withLock<T>(snapshotsDir: string, work: () => Promise<T>):
   const lock = openLock(file);
   try {
     try {
-      // A journal in memory: one on disk would stay behind a run that is killed. OFF is refused by
-      // node:sqlite, which opens files defensively, and without a word.
+      // A journal in memory: a run that is killed would leave one on disk. node:sqlite, which opens
+      // files in defensive mode, silently ignores OFF.
       lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     } catch (cause) {
       if (!/locked|busy/i.test((cause as Error).message)) throw lockError(file, cause);
       throw new LockedError(
-        `Another run (process ${readHolder(holderFile)}) works in ${snapshotsDir}. Wait for it to end.`,
+        `Another run (process ${readHolder(holderFile)}) is writing to ${snapshotsDir}. Wait for it to end.`,
         { cause },
       );
     }
@@ -101,7 +104,7 @@ function lockError(file: string, cause: unknown): Error {
 function readHolder(file: string): string {
   try {
     // Empty while the holder writes it.
-    return readFileSync(file, 'utf8').trim() || 'unknown';
+    return readBoundedFileSync(file, LARGEST_HOLDER_FILE).toString('utf8').trim() || 'unknown';
   } catch {
     return 'unknown';
   }

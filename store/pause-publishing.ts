@@ -3,12 +3,14 @@
  * holds that. Once either has returned, no run publishes until the hold is released, not even one
  * that was under way.
  */
+import path from 'node:path';
 import type { Hold } from '../format/hold-file.ts';
 import type { Manifest } from '../format/manifest.ts';
 import { utcNow } from '../program/utc-now.ts';
-import { currentId, rollbackTo } from './generations/generations.ts';
+import { currentId } from './generations/generations.ts';
 import { readIntactHold, removeHold, saveHold, whyHeld } from './hold.ts';
-import { waitForLock } from './lock.ts';
+import { LockedError, waitForLock } from './lock.ts';
+import { rollbackTo } from './rollback.ts';
 
 /**
  * Holds the current generation. Waits for a run that is under way.
@@ -66,8 +68,49 @@ export async function rollbackAndHold(
     // Held first: if this process dies in between, nothing is published over the generation.
     return await rollbackTo(snapshotsDir, id, hold);
   } catch (error) {
-    undo();
+    try {
+      undo();
+    } catch {
+      // The disk may be full: the error of the command says what the state is.
+    }
     throw error;
+  }
+}
+
+/**
+ * Does what an operator asked for. When the disk refuses it, the error also says which generation is
+ * current, whether publishing is held, and how to go on.
+ */
+export async function sayingState<T>(snapshotsDir: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    const code = systemCodeOf(error);
+    if (code === undefined || error instanceof LockedError) throw error;
+    const message = (error as Error).message.replace(/\.?$/, '.');
+    const held = whyHeld(snapshotsDir) ?? 'Publishing is not held.';
+    const isFull = code === 'ENOSPC' || code === 'EDQUOT';
+    const next = isFull
+      ? ` Free space on the disk of ${path.resolve(snapshotsDir)}, then run this command again.`
+      : '';
+    throw new Error(`${message} ${sayCurrent(snapshotsDir)} ${held}${next}`, { cause: error });
+  }
+}
+
+/** The code of the system's error that caused another one; undefined when none did. */
+function systemCodeOf(error: unknown): string | undefined {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    if (code !== undefined) return code;
+  }
+  return undefined;
+}
+
+function sayCurrent(snapshotsDir: string): string {
+  try {
+    return `The current generation is ${currentId(snapshotsDir) ?? 'none'}.`;
+  } catch (error) {
+    return `Which generation is current cannot be read (${(error as Error).message}).`;
   }
 }
 

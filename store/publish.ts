@@ -1,7 +1,7 @@
 /**
- * Turns a finished folder into the current generation, or into nothing: linked to what has not
- * changed, manifest last, read back and verified, renamed into place, and only then named by
- * `current`. Whatever fails before that leaves the old generation as it was.
+ * Makes a folder that a run has written the current generation: writes the manifest, verifies all
+ * files, links those that have not changed to the previous generation, renames the folder, and only
+ * then points `current` to it. If a step fails, the old generation stays current.
  */
 import {
   closeSync,
@@ -22,26 +22,25 @@ import {
   type ManifestContent,
   makeManifest,
 } from '../format/manifest.ts';
-import type { SecondThread } from '../generator/worker/worker.ts';
 import { isIntact } from './files/checked-files.ts';
 import { openForWriting } from './files/file-modes.ts';
+import { syncFolder } from './files/sync-folder.ts';
 import {
   currentId,
   generationDir,
   idsOnDisk,
-  KEPT_GENERATIONS,
   pointCurrentTo,
-  pruneLocked,
   sequenceOf,
-  syncFolder,
 } from './generations/generations.ts';
-import { readManifest, verifyWritten } from './generations/verify.ts';
+import { readManifest } from './generations/manifest-file.ts';
+import { type PackChecker, verifyGeneration } from './generations/verify.ts';
 import { HeldError, whyHeld } from './hold.ts';
+import { KEPT_GENERATIONS, pruneLocked } from './prune.ts';
 
 /** A generation must keep this share of the games, covers and files of the one before. */
 const SMALLEST_SHARE_KEPT = 0.8;
 
-/** What the last generation was, as far as it can be read. */
+/** The current generation before a run publishes, as far as it can be read. */
 export interface Previous {
   readonly id: string | undefined;
   readonly manifest: Manifest | undefined;
@@ -53,14 +52,14 @@ export function readPrevious(snapshotsDir: string): Previous {
   try {
     return { id, manifest: readManifest(generationDir(snapshotsDir, id)) };
   } catch {
-    // A damaged or foreign one is replaced, not built upon.
+    // One that is damaged, or of another version, is replaced, and nothing is compared with it.
     return { id, manifest: undefined };
   }
 }
 
 /**
- * Whether the current generation holds just this content, and still whole: one that was damaged on
- * disk since is replaced, not relied on.
+ * Whether the current generation has exactly this content and is intact. One that was damaged on disk
+ * has to be published again.
  */
 export function isUnchanged(
   snapshotsDir: string,
@@ -75,7 +74,7 @@ export function isUnchanged(
   return manifest.files.every((file) => isIntact(dir, file));
 }
 
-/** Why so small a generation should not replace the current one, as sentences. */
+/** Why a generation that is much smaller should not replace the current one, as sentences. */
 export function findShrinkage({ manifest }: Previous, content: ManifestContent): string[] {
   if (manifest === undefined) return [];
   return (['games', 'covers', 'cover_files'] as const)
@@ -96,6 +95,7 @@ export function findMissingCovers({ manifest }: Previous, { counts }: ManifestCo
 /**
  * Publishes a folder in which every file but the manifest is written. The caller holds the lock.
  * @param dir a folder in `generations/` under another name than an id
+ * @param checkPacks how the written packs are checked before the generation becomes current
  * @returns the manifest of the generation that is now current
  * @throws HeldError when publishing is held
  */
@@ -104,15 +104,15 @@ export async function publish(
   dir: string,
   content: ManifestContent,
   previous: Previous,
-  second: SecondThread,
+  checkPacks: PackChecker,
 ): Promise<Manifest> {
   const last = idsOnDisk(snapshotsDir).at(-1);
   const manifest = makeManifest(content, last === undefined ? 1 : sequenceOf(last) + 1);
   const target = generationDir(snapshotsDir, manifest.id);
-  if (existsSync(target)) throw new Error(`publish: ${target} is there already.`);
+  if (existsSync(target)) throw new Error(`publish: ${target} already exists.`);
   writeManifest(dir, manifest);
   try {
-    await verifyWritten(dir, second);
+    await verifyGeneration(dir, checkPacks);
   } catch (cause) {
     throw new Error(`verify the new generation: ${(cause as Error).message}`, { cause });
   }
@@ -130,7 +130,7 @@ export async function publish(
   return manifest;
 }
 
-/** Files that the previous generation has too, and whole, share its bytes on disk. */
+/** Replaces files by hard links to equal, intact files of the previous generation: they take no space. */
 function linkUnchanged(
   snapshotsDir: string,
   dir: string,
@@ -150,7 +150,7 @@ function linkUnchanged(
     try {
       linkSync(path.join(previousDir, name), link);
     } catch {
-      // Saving room is not worth a failure: the file's own copy is whole.
+      // Saving space is not worth a failure: the file itself is complete.
       continue;
     }
     renameSync(link, written);

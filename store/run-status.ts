@@ -1,16 +1,17 @@
 /**
- * Writes `status.json` at the end of a run: how it ended, and when each generation was last found
- * to agree with the database.
+ * Reads `status.json`, and writes it at the end of a run: how the run ended, and when each generation
+ * was last found to agree with the database.
  */
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { STATUS_FILE } from '../format/layout.ts';
 import {
   type Agreement,
   encodeStatus,
+  LARGEST_STATUS_FILE,
   parseStatus,
   type RunStatus,
 } from '../format/status-file.ts';
+import { readBoundedFileSync } from '../program/files/bounded-file.ts';
 import { utcNow } from '../program/utc-now.ts';
 import { makeSnapshotsFolder } from './files/file-modes.ts';
 import { replaceFile } from './files/replace-file.ts';
@@ -23,10 +24,9 @@ type Ending =
 
 /** @throws Error when the status of a run that published or found nothing new cannot be written */
 export function saveStatus(snapshotsDir: string, end: Ending): void {
-  const file = path.join(snapshotsDir, STATUS_FILE);
   const now = utcNow();
   try {
-    const known = readStatus(file);
+    const known = readStatus(snapshotsDir);
     makeSnapshotsFolder(snapshotsDir);
     const status: RunStatus = {
       finished_at: now,
@@ -35,7 +35,7 @@ export function saveStatus(snapshotsDir: string, end: Ending): void {
       error: 'id' in end ? null : end.error,
       agreed: agreementsOf(snapshotsDir, known, 'id' in end ? { id: end.id, at: now } : undefined),
     };
-    replaceFile(file, encodeStatus(status));
+    replaceFile(path.join(snapshotsDir, STATUS_FILE), encodeStatus(status));
   } catch (cause) {
     // A folder that cannot be written to must not hide why the run failed.
     if ('id' in end) throw cause;
@@ -53,9 +53,11 @@ function agreementsOf(
   return found === undefined ? earlier : [found, ...earlier];
 }
 
-function readStatus(file: string): RunStatus | undefined {
+/** How the last run ended; undefined when no run has ended, or the file is damaged. */
+export function readStatus(snapshotsDir: string): RunStatus | undefined {
+  const file = path.join(snapshotsDir, STATUS_FILE);
   try {
-    return parseStatus(readFileSync(file, 'utf8'));
+    return parseStatus(readBoundedFileSync(file, LARGEST_STATUS_FILE).toString('utf8'));
   } catch {
     return undefined;
   }

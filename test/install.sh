@@ -1,9 +1,10 @@
 #!/bin/sh
 # Brings what `npm test` needs: all npm packages, and from Debian a database server, nginx and a
-# browser.
+# browser. With "quick" only the npm packages, which is all that `npm run test:quick` needs.
 set -eu
 cd "$(dirname "$0")/.."
 . install/packages.sh
 install_npm_packages all
+[ "${1-}" = quick ] && exit
 install_debian_packages mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core \
   mariadb:mariadb-client mariadb-dump:mariadb-client nginx:nginx openssl:openssl chromium:chromium

@@ -31,7 +31,7 @@ export function checkRecordIndex(
   checkStarts(index.games.slugStart, index.games.slugText.length, `${GAME_INDEX}: "slugStart"`);
   checkRanks(index);
   checkFirstCovers(index);
-  checkSlots(index.games.slots, index.games.length.length);
+  checkSlots(index.games.slots, index.games.byteLength.length);
   checkCoverIds(index);
 }
 
@@ -76,7 +76,7 @@ function checkPlatforms(platforms: readonly PlatformEntry[], size: number): void
 
 /** Records follow one another in a pack, so the offset of each follows from the lengths before it. */
 function checkPack(
-  { offset, length }: RecordColumns,
+  { byteOffset, byteLength }: RecordColumns,
   indexFile: string,
   pack: string,
   first: number,
@@ -87,10 +87,10 @@ function checkPack(
   if (size === undefined) throw damaged(PLATFORM_INDEX, `there is no ${pack}`);
   let at = PACK_HEAD.length;
   for (let number = first; number < first + count; number++) {
-    if (offset[number] !== at) {
+    if (byteOffset[number] !== at) {
       throw damaged(indexFile, `record ${number} is not at byte ${at} of ${pack}`);
     }
-    at += length[number] + RECORD_SEPARATOR.length;
+    at += byteLength[number] + RECORD_SEPARATOR.length;
   }
   const end = count === 0 ? EMPTY_PACK.length : at - RECORD_SEPARATOR.length + PACK_TAIL.length;
   if (end !== size) {
@@ -114,7 +114,7 @@ function checkRanks({ platforms, games: { rank, gameOfRank } }: RecordIndex): vo
 }
 
 function checkFirstCovers({ platforms, games, covers }: RecordIndex): void {
-  checkStarts(games.firstCover, covers.length.length, `${GAME_INDEX}: "firstCover"`);
+  checkStarts(games.firstCover, covers.byteLength.length, `${GAME_INDEX}: "firstCover"`);
   for (const { slug, first_game, first_cover } of platforms) {
     if (games.firstCover[first_game] !== first_cover) {
       throw damaged(GAME_INDEX, `the covers of ${slug} do not begin with cover ${first_cover}`);

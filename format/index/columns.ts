@@ -54,7 +54,7 @@ export function* encodeColumns(columns: Columns): Generator<Uint8Array> {
     directoryBytes = needed;
   }
   const head = Buffer.alloc(HEAD_BYTES + directoryBytes);
-  head.write(MAGIC, 0, 'latin1');
+  head.write(MAGIC);
   head.writeUInt32LE(FORMAT_VERSION, 8);
   head.writeUInt32LE(directoryBytes, 12);
   head.write(JSON.stringify(directory), HEAD_BYTES);
@@ -63,7 +63,7 @@ export function* encodeColumns(columns: Columns): Generator<Uint8Array> {
   for (const name of names) {
     const column = columns[name];
     const start = alignUp(end);
-    if (start > end) yield new Uint8Array(start - end);
+    yield new Uint8Array(start - end);
     yield new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
     end = start + column.byteLength;
   }
@@ -90,10 +90,8 @@ export function openColumns(file: Uint8Array, name: string): Columns {
   if (directoryBytes > LONGEST_DIRECTORY || HEAD_BYTES + directoryBytes > bytes.length) {
     throw new Error(`${name} is damaged: its directory of ${directoryBytes} bytes does not fit.`);
   }
-  const directory = parseDirectory(
-    bytes.toString('utf8', HEAD_BYTES, HEAD_BYTES + directoryBytes),
-    name,
-  );
+  const dataStart = HEAD_BYTES + directoryBytes;
+  const directory = parseDirectory(bytes.toString('utf8', HEAD_BYTES, dataStart), name);
   const columns: Record<string, Column> = {};
   for (const [column, entry] of directory) {
     // Of a damaged directory an entry may be null.
@@ -105,7 +103,7 @@ export function openColumns(file: Uint8Array, name: string): Columns {
       start % 8 === 0 &&
       Number.isSafeInteger(length) &&
       length >= 0 &&
-      start >= HEAD_BYTES &&
+      start >= dataStart &&
       start + length * View.BYTES_PER_ELEMENT <= bytes.length;
     if (!fits) throw new Error(`${name} is damaged: its column "${column}" does not fit the file.`);
     columns[column] = new View(file.buffer as ArrayBuffer, file.byteOffset + start, length);

@@ -7,21 +7,18 @@ import { readFileSync } from 'node:fs';
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { readArguments } from '../../program/arguments.ts';
-import {
-  ConfigurationError,
-  loadEnvironmentFile,
-  readEnvironment,
-} from '../../program/environment/environment.ts';
+import { loadEnvironmentFile, readEnvironment } from '../../program/environment/environment.ts';
+import { reportFailure } from '../../program/failure.ts';
 import { checkWritableFolder } from '../../program/folders.ts';
 import { HeldError } from '../../store/hold.ts';
 import { LockedError } from '../../store/lock.ts';
 import { saveStatus } from '../../store/run-status.ts';
 import { generate, RefusedError, type RunResult } from '../generate.ts';
 import { exportKeys, hasKeys } from '../keys/export-keys.ts';
-import { warningText } from '../read/report.ts';
-import { printableJson } from '../read/shown-value.ts';
 import { findLocalAddresses } from '../read/warnings.ts';
-import { makeProgress, type Progress } from './progress.ts';
+import { makeProgress, type Progress } from '../report/progress.ts';
+import { warningText } from '../report/report.ts';
+import { printableJson } from '../report/shown-value.ts';
 
 const USAGE = `cover-catalogue generate [--dry-run] [--force] [--json]
 
@@ -193,10 +190,9 @@ main(progress).then(
   },
   (error: Error) => {
     progress.end();
-    process.stderr.write(`${error.message.trimEnd()}\n`);
-    if (error instanceof ConfigurationError) process.exitCode = 2;
-    else if (error instanceof RefusedError || error instanceof HeldError) process.exitCode = 3;
+    const code = reportFailure(error);
+    if (error instanceof RefusedError || error instanceof HeldError) process.exitCode = 3;
     else if (error instanceof LockedError) process.exitCode = 4;
-    else process.exitCode = 1;
+    else process.exitCode = code;
   },
 );

@@ -1,9 +1,10 @@
 /**
- * `cover-catalogue schedule`: a generation whenever GENERATE_CRON says so, never two at once and none
- * while publishing is held, and the keys file every two seconds, held or not. Each generation runs in
+ * `cover-catalogue schedule`: generates whenever GENERATE_CRON says so, never two at once and not while
+ * publishing is held; exports the keys every two seconds, held or not. Each generation runs in
  * a process of its own, which gives its memory back and cannot take the schedule down.
  */
 import '../../program/environment/node-version.ts';
+import '../../program/stop.ts';
 import { type ChildProcess, spawn } from 'node:child_process';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
@@ -18,11 +19,14 @@ import {
   loadEnvironmentFile,
   readEnvironment,
 } from '../../program/environment/environment.ts';
+import { reportFailure } from '../../program/failure.ts';
 import { checkWritableFolder } from '../../program/folders.ts';
 import { makeLog } from '../../program/log.ts';
+import { poll } from '../../program/poll.ts';
+import { stopWith } from '../../program/stop.ts';
 import { currentId } from '../../store/generations/generations.ts';
 import { whyHeld } from '../../store/hold.ts';
-import { exportKeys, hasKeys } from '../keys/export-keys.ts';
+import { hasKeys, readKeys, writeKeys } from '../keys/export-keys.ts';
 import { makeKeyUsageImport } from '../keys/import-key-usage.ts';
 
 const USAGE = `cover-catalogue schedule
@@ -33,10 +37,10 @@ every two seconds, until SIGTERM or SIGINT.
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
 const GENERATOR = path.join(import.meta.dirname, 'main.ts');
-/** Young objects of rows die at once: more room for them would only cost memory. */
-const FRUGAL = ['--max-semi-space-size=8'];
+/** Objects of rows are short-lived: more room for young objects would only cost memory. */
+const GENERATOR_FLAGS = ['--max-semi-space-size=8'];
 const KEYS_INTERVAL_MS = 2_000;
-const LONGEST_GOODBYE_MS = 2_000;
+const LONGEST_STOP_MS = 2_000;
 
 async function main(): Promise<void> {
   readArguments(USAGE, {});
@@ -65,24 +69,18 @@ async function main(): Promise<void> {
   const isHeld = makeHoldWatch(snapshotsDir, log);
   const runs = makeRuns(isHeld, log);
   const task = schedule(cron, runs.start, { noOverlap: true, timezone: 'UTC' });
-  const keys = followKeys(environment.DATABASE_URL, snapshotsDir, log);
-  let isStopping = false;
-  const stop = async (signal: string) => {
-    if (isStopping) return;
-    isStopping = true;
+  const keys = pollKeys(environment.DATABASE_URL, snapshotsDir, log);
+  stopWith(async (signal) => {
     log.info({ signal }, 'stopping');
     await task.stop();
     await Promise.all([runs.stop(), keys.stop()]);
-    process.exit(0);
-  };
-  process.on('SIGTERM', stop);
-  process.on('SIGINT', stop);
+  });
   log.info({ cron, snapshotsDir }, 'scheduled');
   if (currentId(snapshotsDir) === undefined) void runs.start();
   else isHeld();
 }
 
-/** @returns a function that says whether publishing is held, and logs when that changes */
+/** @returns a function that returns whether publishing is held, and logs when that changes */
 function makeHoldWatch(snapshotsDir: string, log: Logger): () => boolean {
   let known: string | undefined;
   return () => {
@@ -103,7 +101,7 @@ function makeRuns(isHeld: () => boolean, log: Logger) {
   async function start(): Promise<void> {
     // A run would find the hold, too, but only after it has opened the database.
     if (running !== undefined || isHeld()) return;
-    const child = spawn(process.execPath, [...FRUGAL, GENERATOR, '--json'], {
+    const child = spawn(process.execPath, [...GENERATOR_FLAGS, GENERATOR, '--json'], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     running = child;
@@ -154,47 +152,56 @@ function logResult(
   log.info(result, 'generated');
 }
 
-/** Exports the keys again and again; a database that is gone leaves the last file as it is. */
-function followKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
+/** Exports the keys every two seconds. While the database is gone, the last file stays as it is. */
+function pollKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
   const importKeyUsage = makeKeyUsageImport(snapshotsDir);
   let database: Database | undefined;
-  let lastFault = '';
+  let isGone = false;
+  let isUnwritten = false;
   let lastUsageFault = '';
-  let isStopped = false;
-  let timer: NodeJS.Timeout | undefined;
 
   async function exportOnce(): Promise<void> {
-    database ??= await openDatabase(databaseUrl);
-    if (!(await hasKeys(database))) return;
-    if (await exportKeys(database, snapshotsDir)) log.info('exported the keys');
-    if (lastFault !== '') log.info('the database is back');
-    lastFault = '';
-    await importOnce(database);
+    const { open, keys } = await read();
+    if (keys === undefined) return;
+    write(keys);
+    await importOnce(open);
   }
 
-  // Apart from the export: that a last use is not known must not keep keys from the proxy.
+  async function read(): Promise<{ open: Database; keys: string | undefined }> {
+    try {
+      database ??= await openDatabase(databaseUrl);
+      const keys = (await hasKeys(database)) ? await readKeys(database) : undefined;
+      if (isGone) log.info('the database is back');
+      isGone = false;
+      return { open: database, keys };
+    } catch (error) {
+      isGone = true;
+      await closeDatabase();
+      throw error;
+    }
+  }
+
+  function write(keys: string): void {
+    try {
+      if (writeKeys(keys, snapshotsDir)) log.info('exported the keys');
+      if (isUnwritten) log.info('the keys can be written again');
+      isUnwritten = false;
+    } catch (error) {
+      isUnwritten = true;
+      throw error;
+    }
+  }
+
+  // A failed import must not keep keys from the proxy.
   async function importOnce(open: Database): Promise<void> {
     try {
       await importKeyUsage(open, new Date());
       lastUsageFault = '';
     } catch (error) {
       const { message } = error as Error;
-      if (message !== lastUsageFault) log.warn(`the last use of keys is not noted: ${message}`);
+      if (message !== lastUsageFault) log.warn(`the last use of keys is not imported: ${message}`);
       lastUsageFault = message;
     }
-  }
-
-  async function loop(): Promise<void> {
-    try {
-      await exportOnce();
-    } catch (error) {
-      const { message } = error as Error;
-      // Said once, not every two seconds.
-      if (message !== lastFault) log.error(`the keys stay as last known: ${message}`);
-      lastFault = message;
-      await closeDatabase();
-    }
-    if (!isStopped) timer = setTimeout(() => (underWay = loop()), KEYS_INTERVAL_MS);
   }
 
   async function closeDatabase(): Promise<void> {
@@ -203,18 +210,16 @@ function followKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
     await old?.close().catch(() => {});
   }
 
-  let underWay = loop();
+  const exporting = poll(exportOnce, KEYS_INTERVAL_MS, ({ message }) =>
+    log.error(`the keys stay as last known: ${message}`),
+  );
+  void exporting.start();
   return {
     async stop() {
-      isStopped = true;
-      clearTimeout(timer);
-      // A database that says nothing must not hold up the end.
-      await Promise.race([underWay.then(closeDatabase), pause(LONGEST_GOODBYE_MS)]);
+      // A database that does not answer must not delay stopping.
+      await Promise.race([exporting.stop().then(closeDatabase), pause(LONGEST_STOP_MS)]);
     },
   };
 }
 
-main().catch((error: Error) => {
-  process.stderr.write(`${error.message}\n`);
-  process.exit(error instanceof ConfigurationError ? 2 : 1);
-});
+main().catch((error: Error) => process.exit(reportFailure(error)));

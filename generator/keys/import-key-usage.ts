@@ -1,17 +1,18 @@
 /**
  * Updates in `api_keys` the day on which each key was last used, from the files that proxies write.
+ * The file of an earlier version, which lay in `SNAPSHOTS_DIR` itself, is imported once and removed.
+ *
  * Invariant: a day only ever moves forward, whichever proxy reports which day in whatever order.
  */
-import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from 'node:fs';
+import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../../database/database.ts';
 import { LARGEST_KEY_USAGE, parseKeyUsage } from '../../format/key-usage.ts';
-import { isKeyUsageFile, PROXY_FOLDER } from '../../format/layout.ts';
+import { isKeyUsageFile, OLD_KEY_USAGE_FILE, PROXY_FOLDER } from '../../format/layout.ts';
+import { NO_LINK, readBoundedFileSync } from '../../program/files/bounded-file.ts';
 
 const KEYS_PER_STATEMENT = 500;
 const DAY_MS = 24 * 3600 * 1000;
-// The proxy may run as a user with fewer rights: links and pipes in its folder must not be followed.
-const READ_PLAIN_FILE = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
  * @returns a function that imports what is new in the files. Called again, it does nothing until one
@@ -25,12 +26,13 @@ export function makeKeyUsageImport(
   /** The days that the database is known to have. */
   const imported = new Map<number, string>();
 
-  async function importFile(database: Database, now: Date, name: string): Promise<void> {
-    const found = readChanged(path.join(folder, name), importedAt.get(name));
-    if (found === undefined) return;
-    const days = parseKeyUsage(found.text, name);
+  /** @returns false when there was nothing new, or the database cannot take it yet */
+  async function importFile(database: Database, now: Date, file: string): Promise<boolean> {
+    const found = readChanged(file, importedAt.get(file));
+    if (found === undefined) return false;
+    const days = parseKeyUsage(found.text, path.basename(file));
     // A table made by an older version does not have the column.
-    if (!(await database.columns()).get('api_keys')?.has('last_used_on')) return;
+    if (!(await database.columns()).get('api_keys')?.has('last_used_on')) return false;
     // A proxy whose clock is wrong must not set a day in the future for good.
     const latest = new Date(now.getTime() + DAY_MS).toISOString().slice(0, 10);
     const idsByDay = new Map<string, number[]>();
@@ -44,14 +46,23 @@ export function makeKeyUsageImport(
       await moveForward(database, day, ids);
       for (const id of ids) imported.set(id, day);
     }
-    importedAt.set(name, found.changedAt);
+    importedAt.set(file, found.changedAt);
+    return true;
+  }
+
+  /** Removes it then: no proxy of this version writes it. */
+  async function importOldFile(database: Database, now: Date): Promise<void> {
+    const file = path.join(snapshotsDir, OLD_KEY_USAGE_FILE);
+    if (await importFile(database, now, file)) rmSync(file, { force: true });
   }
 
   return async function importKeyUsage(database, now) {
     const faults: Error[] = [];
     for (const name of namesIn(folder).filter(isKeyUsageFile)) {
-      await importFile(database, now, name).catch((error: Error) => faults.push(error));
+      const file = path.join(folder, name);
+      await importFile(database, now, file).catch((error: Error) => faults.push(error));
     }
+    await importOldFile(database, now).catch((error: Error) => faults.push(error));
     if (faults[0] !== undefined) throw faults[0];
   };
 }
@@ -71,25 +82,11 @@ function readChanged(
   file: string,
   importedAt: number | undefined,
 ): { text: string; changedAt: number } | undefined {
-  let descriptor: number;
-  try {
-    descriptor = openSync(file, READ_PLAIN_FILE);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
-    throw error;
-  }
-  try {
-    const stats = fstatSync(descriptor);
-    const name = path.basename(file);
-    if (!stats.isFile()) throw new Error(`${name} is not a plain file.`);
-    if (stats.mtimeMs === importedAt) return undefined;
-    if (stats.size > LARGEST_KEY_USAGE) {
-      throw new Error(`${name} is larger than ${LARGEST_KEY_USAGE} bytes.`);
-    }
-    return { text: readFileSync(descriptor, 'utf8'), changedAt: stats.mtimeMs };
-  } finally {
-    closeSync(descriptor);
-  }
+  const changedAt = lstatSync(file, { throwIfNoEntry: false })?.mtimeMs;
+  if (changedAt === undefined || changedAt === importedAt) return undefined;
+  // The proxy may run as a user with fewer rights: a link in its folder could lead to any file.
+  const text = readBoundedFileSync(file, LARGEST_KEY_USAGE, NO_LINK).toString('utf8');
+  return { text, changedAt };
 }
 
 async function moveForward(database: Database, day: string, ids: readonly number[]): Promise<void> {

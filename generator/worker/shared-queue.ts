@@ -1,6 +1,6 @@
 /**
- * Work that two threads share out between them as they go: one takes it from the front, the other
- * from the back, until they meet, so that both are done at the same time.
+ * A queue of items that two threads share: one takes items from the front, the other from the back,
+ * until they meet. So both finish at about the same time, however long each item takes.
  */
 import { numbers } from '../columns/row-columns.ts';
 
@@ -16,7 +16,7 @@ export function makeSharedQueue(items: number): SharedQueue {
   return { items, taken: numbers(Int32Array, 1) };
 }
 
-/** The numbers of the items that fall to this thread, each taken when it is asked for. */
+/** The numbers of the items that this thread takes, each taken when the caller asks for the next. */
 export function* takeFrom({ items, taken }: SharedQueue, end: QueueEnd): Generator<number> {
   for (let own = 0; Atomics.add(taken, 0, 1) < items; own++) {
     yield end === 'front' ? own : items - 1 - own;

@@ -1,24 +1,34 @@
 /**
- * A second thread beside the first: jobs run on it one after another, on columns in memory that
- * both see, and it ends with the run.
+ * A worker thread beside the main one: it runs jobs one after another, on columns in memory that both
+ * threads share, and ends with the run. This module is both ends of it: the handle that the main
+ * thread has, and what the worker's program calls.
  */
-import { Worker } from 'node:worker_threads';
-import type { Jobs } from '../write/jobs.ts';
+import { parentPort, Worker } from 'node:worker_threads';
 
-export interface SecondThread {
+/** The functions of the worker's program, by name. */
+export type JobTable = Readonly<Record<string, (...input: never[]) => unknown>>;
+
+export interface JobWorker<Jobs extends JobTable> {
   /** @returns what the job returns; rejects with what it throws */
   run<Name extends keyof Jobs>(
     job: Name,
     ...input: Parameters<Jobs[Name]>
   ): Promise<Awaited<ReturnType<Jobs[Name]>>>;
-  /** Stops it at once, whatever it does. */
+  /** Stops it at once, even during a job. */
   end(): Promise<void>;
 }
 
-export type Answer = { readonly output: unknown } | { readonly error: unknown };
+interface Order {
+  readonly job: string;
+  readonly input: readonly unknown[];
+}
 
-export function startSecondThread(): SecondThread {
-  const worker = new Worker(new URL('../write/jobs.ts', import.meta.url));
+type Answer = { readonly output: unknown } | { readonly error: unknown };
+
+/** @param program the module to run, which calls {@link answerOrders} with the same jobs */
+export function startWorker<Jobs extends JobTable>(program: URL): JobWorker<Jobs> {
+  const worker = new Worker(program);
+  // By the order of the jobs, which is that of the answers.
   const waiting: { resolve(output: unknown): void; reject(error: unknown): void }[] = [];
   let fault: Error | undefined;
   const fail = (error: Error) => {
@@ -26,12 +36,12 @@ export function startSecondThread(): SecondThread {
     for (const { reject } of waiting.splice(0)) reject(fault);
   };
   worker.on('message', (answer: Answer) => {
-    const { resolve, reject } = waiting.shift() as (typeof waiting)[number];
-    if ('error' in answer) reject(answer.error);
-    else resolve(answer.output);
+    const first = waiting.shift();
+    if ('error' in answer) first?.reject(answer.error);
+    else first?.resolve(answer.output);
   });
   worker.on('error', fail);
-  worker.on('exit', () => fail(new Error('The second thread has ended.')));
+  worker.on('exit', () => fail(new Error('The worker thread has ended.')));
   return {
     run: (job, ...input) =>
       new Promise((resolve, reject) => {
@@ -45,7 +55,24 @@ export function startSecondThread(): SecondThread {
   };
 }
 
-/** Both results; when either fails, its error, once neither is under way any more. */
+/** In the worker: runs the jobs that the main thread orders, one after another. */
+export function answerOrders(jobs: JobTable): void {
+  let previous = Promise.resolve();
+  parentPort?.on('message', (order: Order) => {
+    previous = previous.then(async () => parentPort?.postMessage(await answer(jobs, order)));
+  });
+}
+
+async function answer(jobs: JobTable, { job, input }: Order): Promise<Answer> {
+  try {
+    const run = jobs[job] as (...input: readonly unknown[]) => unknown;
+    return { output: await run(...input) };
+  } catch (error) {
+    return { error };
+  }
+}
+
+/** Both results. If either fails, rejects with its error once both have ended. */
 export async function both<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([one, other]);
   return Promise.all([one, other]);

@@ -1,11 +1,10 @@
 /**
- * What the second thread can be asked to do. This module is its program, too: answers go back in
- * the order of the questions.
+ * The jobs of a run's worker thread. This module is the worker's program, too.
  */
-import { isMainThread, parentPort } from 'node:worker_threads';
-import { checkPackFiles } from '../../store/generations/check-packs.ts';
+import { isMainThread } from 'node:worker_threads';
 import { orderGames } from '../order/numbering.ts';
-import type { Answer } from '../worker/worker.ts';
+import { answerOrders, type JobWorker, startWorker } from '../worker/worker.ts';
+import { checkPackFiles } from './check-packs.ts';
 import { allSynced } from './file-writer.ts';
 import { writeCoverPacks } from './write-covers.ts';
 import { writeGames } from './write-games.ts';
@@ -13,25 +12,11 @@ import { writeSearch } from './write-search.ts';
 
 const JOBS = { orderGames, writeGames, writeSearch, writeCoverPacks, checkPackFiles, allSynced };
 
-export type Jobs = typeof JOBS;
+/** The handle of the worker thread of a run. */
+export type RunWorker = JobWorker<typeof JOBS>;
 
-interface Question {
-  readonly job: keyof Jobs;
-  readonly input: readonly unknown[];
+export function startRunWorker(): RunWorker {
+  return startWorker(new URL(import.meta.url));
 }
 
-if (!isMainThread) {
-  let previous = Promise.resolve();
-  parentPort?.on('message', (question: Question) => {
-    previous = previous.then(() => answer(question)).then((done) => parentPort?.postMessage(done));
-  });
-}
-
-async function answer({ job, input }: Question): Promise<Answer> {
-  try {
-    const run = JOBS[job] as (...values: readonly unknown[]) => unknown;
-    return { output: await run(...input) };
-  } catch (error) {
-    return { error };
-  }
-}
+if (!isMainThread) answerOrders(JOBS);

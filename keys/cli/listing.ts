@@ -1,15 +1,16 @@
 /**
- * Keys, events, mails and accounts as text: a table for a terminal, JSON for programs. Much of it was
- * typed by strangers: no character of theirs may steer the terminal or turn the direction of the
- * line.
+ * Keys, events, mails and accounts as text: a table for a terminal, JSON for programs. Strangers typed
+ * much of it, so characters that would steer the terminal or turn the direction of the line are
+ * escaped.
  */
-import type { Account } from '../accounts/accounts.ts';
+
 import type { KeyEvent } from '../lifecycle/history.ts';
 import type { KeyRow } from '../lifecycle/key-lists.ts';
 import type { QueuedMail } from '../mail/outbox.ts';
+import type { Account } from '../tables/accounts.ts';
 
 const LONGEST_CELL = 60;
-/** Control and formatting characters, line and paragraph separators, and what is no character. */
+/** Control and formatting characters, line and paragraph separators, and unassigned code points. */
 const STEERING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/gu;
 
 /** One line a key below a line of headings. The longest column, purpose, comes last. */
@@ -85,14 +86,14 @@ function utc(time: string): string {
 function asTable(headings: readonly string[], rows: readonly (string | null)[][]): string {
   const table = [headings, ...rows].map((row) => row.map((cell) => toCell(cell || '-')));
   const widths = table.reduce<number[]>(
-    (widest, row) => row.map((cell, place) => Math.max(widest[place] ?? 0, cell.length)),
+    (widest, row) => row.map((cell, column) => Math.max(widest[column] ?? 0, cell.length)),
     [],
   );
   return table
     .map(
       (row) =>
         `${row
-          .map((cell, place) => cell.padEnd(widths[place] ?? 0))
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
           .join('  ')
           .trimEnd()}\n`,
     )
@@ -105,7 +106,7 @@ function toCell(text: string): string {
   return `${shown.slice(0, LONGEST_CELL - 1).join('')}…`;
 }
 
-// Of the form that JSON reads back as the same character.
+// JSON reads it back as the same character.
 function toEscape(character: string): string {
   let escaped = '';
   for (let i = 0; i < character.length; i++) {

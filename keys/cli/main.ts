@@ -5,12 +5,10 @@
 import '../../program/environment/node-version.ts';
 import '../../program/standard-output.ts';
 import { openDatabase } from '../../database/open.ts';
-import { checkSchema, createKeysTables, KEYS_TABLES } from '../../database/schema.ts';
-import {
-  ConfigurationError,
-  loadEnvironmentFile,
-  readEnvironment,
-} from '../../program/environment/environment.ts';
+import { checkTables } from '../../database/tables.ts';
+import { loadEnvironmentFile, readEnvironment } from '../../program/environment/environment.ts';
+import { reportFailure } from '../../program/failure.ts';
+import { createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
 import { readCommand } from './command-line.ts';
 
 async function main(words: readonly string[]): Promise<void> {
@@ -40,9 +38,9 @@ async function main(words: readonly string[]): Promise<void> {
   const database = await openDatabase(environment.DATABASE_URL);
   try {
     await createKeysTables(database);
-    await checkSchema(database, KEYS_TABLES);
-    const { data = '', said } = await run(database);
-    if (said !== undefined) process.stderr.write(`${said}\n`);
+    await checkTables(database, KEYS_TABLES);
+    const { data = '', message } = await run(database);
+    if (message !== undefined) process.stderr.write(`${message}\n`);
     process.stdout.write(data);
   } finally {
     await database.close();
@@ -50,6 +48,5 @@ async function main(words: readonly string[]): Promise<void> {
 }
 
 main(process.argv.slice(2)).catch((error: Error) => {
-  process.stderr.write(`${error.message.trimEnd()}\n`);
-  process.exitCode = error instanceof ConfigurationError ? 2 : 1;
+  process.exitCode = reportFailure(error);
 });

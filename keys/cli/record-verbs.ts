@@ -1,16 +1,17 @@
-/** The verbs that show: keys and requests, the history of one, and the mails on their way. */
+/** The verbs that list: keys and requests, the history of a key, and the outbox. */
 import type { Database } from '../../database/database.ts';
+import { KEY_STATES } from '../../format/api-key.ts';
 import { ConfigurationError } from '../../program/environment/environment.ts';
 import { eventsOf } from '../lifecycle/history.ts';
 import { findKey, listKeys } from '../lifecycle/key-lists.ts';
-import { KEY_STATES, type KeyState, noSuchKey } from '../lifecycle/requests.ts';
+import { noSuchKey } from '../lifecycle/move.ts';
 import { type Mailer, makeMailer } from '../mail/mailer.ts';
 import { listMails, retryAll, sendDueMails } from '../mail/outbox.ts';
-import { idOf, type Verb } from './arguments.ts';
+import { idOf, makeVerb, type Verb } from './arguments.ts';
 import { asJson, eventsAsTable, keysAsTable, mailsAsTable } from './listing.ts';
 
 export const RECORD_VERBS: Readonly<Record<string, Verb>> = {
-  list: {
+  list: makeVerb({
     usage: 'list [--state STATE] [--text TEXT] [--json]',
     help: `Lists keys and requests, oldest first. STATE is one of ${KEY_STATES.join(', ')}; TEXT is looked for in purpose, website, prefix and account.`,
     options: {
@@ -19,34 +20,35 @@ export const RECORD_VERBS: Readonly<Record<string, Verb>> = {
       json: { type: 'boolean' },
     },
     positionals: [],
-    prepare({ options: { state, text, json } }) {
-      if (state !== undefined && !KEY_STATES.includes(state as KeyState)) {
+    prepare({ options: { state: name, text, json } }) {
+      const state = KEY_STATES.find((known) => known === name);
+      if (name !== undefined && state === undefined) {
         throw new ConfigurationError(
-          `--state must be one of ${KEY_STATES.join(', ')}, not ${JSON.stringify(state)}.`,
+          `--state must be one of ${KEY_STATES.join(', ')}, not ${JSON.stringify(name)}.`,
         );
       }
-      const filter = { state: state as KeyState | undefined, text: text as string | undefined };
+      const filter = { state, text };
       return async (database) => {
         const keys = await listKeys(database, filter);
         return { data: json ? asJson(keys) : keysAsTable(keys) };
       };
     },
-  },
-  history: {
+  }),
+  history: makeVerb({
     usage: 'history ID [--json]',
     help: 'Shows who did what to a key and when, oldest first. Nothing of it can be changed.',
     options: { json: { type: 'boolean' } },
     positionals: ['ID'],
-    prepare(args) {
-      const id = idOf(args);
+    prepare({ positionals, options }) {
+      const id = idOf(positionals);
       return async (database) => {
         if ((await findKey(database, id)) === undefined) throw noSuchKey(id);
         const events = await eventsOf(database, id);
-        return { data: args.options.json ? asJson(events) : eventsAsTable(events) };
+        return { data: options.json ? asJson(events) : eventsAsTable(events) };
       };
     },
-  },
-  outbox: {
+  }),
+  outbox: makeVerb({
     usage: 'outbox [--all] [--send] [--json]',
     help: 'Lists the mails that were not sent; with --all, the sent ones too. --send first tries all of them now, those given up as well.',
     options: {
@@ -61,12 +63,12 @@ export const RECORD_VERBS: Readonly<Record<string, Verb>> = {
         const sent = mailer && (await sendAll(database, mailer));
         const mails = await listMails(database, all === true);
         return {
-          ...(sent === undefined ? {} : { said: `${sent} sent.` }),
+          ...(sent === undefined ? {} : { message: `${sent} sent.` }),
           data: json ? asJson(mails) : mailsAsTable(mails),
         };
       };
     },
-  },
+  }),
 };
 
 /** Tries every mail that was not sent. @returns how many were sent now */
@@ -77,7 +79,7 @@ async function sendAll(database: Database, mailer: Mailer): Promise<number> {
   for (;;) {
     const round = await sendDueMails(database, mailer, now);
     sent += round.sent;
-    // One failure alone: it was the last mail, or nobody takes any.
+    // A single failure: it was the last mail, or the mail server accepts none.
     if (round.sent === 0 && round.failed <= 1) return sent;
   }
 }

@@ -1,19 +1,16 @@
 /**
- * The e-mails: what each says. No mail ever holds an API key. What people typed stands in bodies
- * alone, never in a subject.
+ * The texts of the e-mails. No mail ever holds an API key. What people typed appears in bodies only,
+ * never in a subject.
  */
-import type { Account } from '../accounts/accounts.ts';
+import { PATHS } from '../paths.ts';
+import type { Account } from '../tables/accounts.ts';
 
 export interface MailText {
   /** One line. */
   readonly subject: string;
-  /** Plain text, lines ended by \n. */
+  /** Plain text with \n as line break. */
   readonly body: string;
 }
-
-/** Where the pages are below the public address. */
-export const ACCOUNT_PAGE = '/account/api-keys';
-export const SIGN_IN_PAGE = '/account/sign-in/link';
 
 /** What a mail about a key is made from. */
 export interface KeyNews {
@@ -29,8 +26,8 @@ export function approvedMail({ keyId, owner, publicUrl }: KeyNews, limit: number
     subject: `Your request ${keyId} for an API key is approved`,
     body: letter(owner, [
       `your request ${keyId} for an API key is approved, with ${limit} requests a minute. Reveal the key on your account page:`,
-      `${publicUrl}${ACCOUNT_PAGE}`,
-      'It is shown once: have a safe place for it ready.',
+      `${publicUrl}${PATHS.keys}`,
+      'It is shown only once. Have a safe place ready for it.',
     ]),
   };
 }
@@ -42,7 +39,7 @@ export function rejectedMail({ keyId, owner, publicUrl }: KeyNews, reason: strin
       `your request ${keyId} for an API key is rejected. The moderator's reason:`,
       quoted(reason),
       'You can ask again on your account page:',
-      `${publicUrl}${ACCOUNT_PAGE}`,
+      `${publicUrl}${PATHS.keys}`,
     ]),
   };
 }
@@ -64,14 +61,14 @@ export function revokedMail(
             quoted(reason),
           ]),
       'Your keys and requests are on your account page:',
-      `${publicUrl}${ACCOUNT_PAGE}`,
+      `${publicUrl}${PATHS.keys}`,
     ]),
   };
 }
 
 export const SIGN_IN_SUBJECT = 'Your link to sign in';
 
-/** @param token of a link that holds for so many minutes */
+/** @param minutes how long the link with the token works */
 export function signInMail(
   owner: Account,
   { token, minutes, publicUrl }: { token: string; minutes: number; publicUrl: string },
@@ -80,7 +77,7 @@ export function signInMail(
     subject: SIGN_IN_SUBJECT,
     body: letter(owner, [
       'this link signs you in:',
-      `${publicUrl}${SIGN_IN_PAGE}?token=${token}`,
+      `${publicUrl}${PATHS.link}?token=${token}`,
       `It works once, within ${minutes} minutes. If you did not ask for it, do nothing.`,
     ]),
   };
@@ -90,7 +87,7 @@ function letter(owner: Account, paragraphs: readonly string[]): string {
   return `${[`Hello ${oneLine(owner.name)},`, ...paragraphs].join('\n\n')}\n`;
 }
 
-// Marked on every line, so that no reason passes for words of the mail itself.
+// Each line is marked, so that a reason cannot pass for the text of the mail itself.
 function quoted(text: string): string {
   return text
     .trim()

@@ -1,7 +1,7 @@
 /**
- * Finds names that are nearly those of our variables. The names in `.env` are meant for us, so a
- * misspelled one is an error. The environment also holds the variables of other programs, so there a
- * name that is one letter off only causes a warning.
+ * Finds misspelled names of our variables. `.env` is meant for us, so a misspelled name there is an
+ * error. The environment also holds the variables of other programs, so a name there that is one
+ * letter off only causes a warning.
  */
 
 /** Shorter names are close to too many others. */
@@ -9,7 +9,7 @@ const SHORTEST_IN_ENVIRONMENT = 6;
 const SHORTEST_FOR_TWO_EDITS = 8;
 
 /**
- * What is wrong with the names that are set, in sentences.
+ * Reports the misspelled names, a sentence each.
  * @param known the names of our variables
  */
 export function checkNames(
@@ -21,16 +21,17 @@ export function checkNames(
   const warnings: string[] = [];
   for (const name of inFile.filter((one) => !known.includes(one))) {
     const meant = misspelled(name, known);
-    const says = `${name} in .env is not a variable of this program`;
+    const sentence = `${name} in .env is not a variable of this program`;
     if (meant.length > 0) {
       faults.push(
-        `${says}. Did you mean ${meant.join(' or ')}? Rename it, or remove it if it is for another program.`,
+        `${sentence}. Did you mean ${meant.join(' or ')}? Rename it, or remove it if it is for another program.`,
       );
       continue;
     }
     const related = known.filter((one) => firstWord(one) === firstWord(name));
-    if (related.length > 0)
-      warnings.push(`${says} and has no effect. Known: ${related.join(', ')}.`);
+    if (related.length > 0) {
+      warnings.push(`${sentence} and has no effect. Known: ${related.join(', ')}.`);
+    }
   }
   for (const name of inEnvironment.filter((one) => !known.includes(one))) {
     if (name.length < SHORTEST_IN_ENVIRONMENT) continue;
@@ -44,7 +45,7 @@ export function checkNames(
   return { faults, warnings };
 }
 
-/** The names that this one misspells, or that contain all of its words if it has at least two. */
+/** The known names that are close to this one, or that contain all of its words if it has several. */
 function misspelled(name: string, known: readonly string[]): string[] {
   const close = closest(name, known, name.length < SHORTEST_FOR_TWO_EDITS ? 1 : 2);
   if (close.length > 0) return close;
@@ -53,18 +54,18 @@ function misspelled(name: string, known: readonly string[]): string[] {
   return known.filter((one) => words.every((word) => wordsOf(one).includes(word)));
 }
 
-/** The names with the fewest edits to this one, if they are at most so many. */
+/** The known names with the smallest edit distance to this one, if that is at most `most`. */
 function closest(name: string, known: readonly string[], most: number): string[] {
   const distances = known.map((one) => editDistance(fold(name), one));
   const least = Math.min(...distances);
-  return least > most ? [] : known.filter((_, place) => distances[place] === least);
+  return least > most ? [] : known.filter((_, index) => distances[index] === least);
 }
 
 function fold(name: string): string {
   return name.toUpperCase().replaceAll('-', '_');
 }
 
-/** Without the "S" of a plural. */
+/** The words of a name, in upper case and without a final "S". */
 function wordsOf(name: string): string[] {
   return fold(name)
     .split('_')
@@ -75,7 +76,7 @@ function firstWord(name: string): string | undefined {
   return wordsOf(name)[0];
 }
 
-/** Insertions, deletions, substitutions and swaps of neighbours. */
+/** Counts insertions, deletions, substitutions and swaps of neighbouring letters. */
 function editDistance(left: string, right: string): number {
   let before: number[] = [];
   let row = Array.from({ length: right.length + 1 }, (_, i) => i);

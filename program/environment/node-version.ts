@@ -1,5 +1,6 @@
 /**
- * Imported first by every program: an older Node would fail later and say something else.
+ * Refuses a Node that is too old. Every program imports this first: otherwise an old Node would fail
+ * later, with an error that does not name the cause.
  */
 const OLDEST_MAJOR = 24;
 

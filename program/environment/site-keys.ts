@@ -1,53 +1,57 @@
 /**
- * What the site's assertions are checked with, as `SITE_JWT_SECRET` and `SITE_JWKS` give it: a secret,
- * or public keys from a file or an https address. A text that could be either is refused, so that no
- * path and no address ever becomes a secret. No error shows the text itself.
+ * Reads `SITE_JWT_SECRET` and `SITE_JWKS`, which hold what the site's assertions are verified with: a
+ * secret, or public keys from a file or an https address. A text that could be both is refused, so
+ * that a path or an address is never used as a secret. No error quotes the secret.
  */
 import { createPublicKey, type webcrypto } from 'node:crypto';
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
+import { readBoundedFileSync, UnfitFileError } from '../files/bounded-file.ts';
 
 type PublicKey = webcrypto.JsonWebKey & { readonly kty: string };
 
-/** A set of public keys as RFC 7517 writes it, of which each can check signatures. */
+/** A JWK Set (RFC 7517) in which every key can verify signatures. */
 export interface SiteKeys {
   readonly keys: PublicKey[];
 }
 
-/** Where the public keys of the site come from: read from a file already, or an address. */
+/** The public keys of the site, already read from a file, or the address to fetch them from. */
 export type SiteKeySource = SiteKeys | { readonly url: URL };
 
+/** In bytes; a set of keys takes a few thousand. */
+const LARGEST_JWKS = 1024 * 1024;
 const SHORTEST_SECRET = 32;
-/** Different ones. A random secret has more. */
-const FEWEST_CHARACTERS = 8;
+/** A random secret has more distinct characters than this. */
+const FEWEST_DISTINCT = 8;
 const SMALLEST_RSA_BITS = 2048;
 const EC_CURVES = ['P-256', 'P-384', 'P-521'];
 const ADDRESS = /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:https?|file|data):)/i;
 /** File names that keys usually have. */
 const FILE_NAME = /\.(?:json|jwks?|pem|key|pub|crt|cer|der|txt)$/i;
 
-/** @throws Error saying why it is not a secret, as the end of "SITE_JWT_SECRET …" */
+/** @throws Error that says why it is not a secret and continues the sentence "SITE_JWT_SECRET …" */
 export function parseJwtSecret(text: string): string {
-  const looks = likenessOf(text);
-  if (looks !== undefined) {
+  const other = recognize(text);
+  if (other !== undefined) {
     throw new Error(
-      `looks like ${looks}, not like a secret. Set SITE_JWKS to the file or https address of the site's public keys; a secret is made by: openssl rand -hex 32.`,
+      `looks like ${other}, not like a secret. Set SITE_JWKS to the file or https address of the site's public keys, or generate a secret with: openssl rand -hex 32.`,
     );
   }
   const bytes = Buffer.byteLength(text);
   if (text !== '' && bytes < SHORTEST_SECRET) {
     throw new Error(
-      `must be at least ${SHORTEST_SECRET} bytes, not ${bytes}. Make one by: openssl rand -hex 32.`,
+      `must be at least ${SHORTEST_SECRET} bytes, not ${bytes}. Generate one with: openssl rand -hex 32.`,
     );
   }
   return text;
 }
 
-function likenessOf(text: string): string | undefined {
+/** Says what a text looks like, if it does not look like a secret. */
+function recognize(text: string): string | undefined {
   if (ADDRESS.test(text)) return 'an address';
   if (/^[[{"]/.test(text)) return 'JSON';
   if (/^(?:-----BEGIN|MII|ssh-|ecdsa-|eyJ)/.test(text)) return 'a public key or a token';
   if (/^\$[({]|^\{\{|^<.*>$/.test(text)) return 'a placeholder that was not replaced';
-  if (text.length >= SHORTEST_SECRET && new Set(text).size < FEWEST_CHARACTERS) {
+  if (text.length >= SHORTEST_SECRET && new Set(text).size < FEWEST_DISTINCT) {
     return 'a few characters repeated';
   }
   if (/^[~/.\\]/.test(text) || FILE_NAME.test(text)) return 'a path';
@@ -56,18 +60,18 @@ function likenessOf(text: string): string | undefined {
   return undefined;
 }
 
-/** Whether a text is base64 of random bytes, which may hold slashes, rather than words between slashes. */
+/** Tells base64 of random bytes, which may contain slashes, from a path. */
 function isRandomBase64(text: string): boolean {
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return false;
   const letters = text.replace(/=+$/, '');
   const runs = letters.match(/[a-z]+|[A-Z]+|[0-9]+|[+/]+/g) ?? [];
-  // About two in three random letters begin a run; in words, at most one in three does.
+  // About two in three random letters begin a run. In words, at most one in three does.
   return runs.length > letters.length / 2;
 }
 
 /**
  * @returns undefined for an empty text
- * @throws Error saying what is wrong, as the end of "SITE_JWKS …"
+ * @throws Error that says what is wrong and continues the sentence "SITE_JWKS …"
  */
 export function parseSiteKeySource(text: string): SiteKeySource | undefined {
   if (text === '') return undefined;
@@ -87,14 +91,10 @@ export function parseSiteKeySource(text: string): SiteKeySource | undefined {
 function readKeysFile(path: string): SiteKeys {
   let text: string;
   try {
-    text = readFileSync(path, 'utf8');
+    text = readBoundedFileSync(path, LARGEST_JWKS).toString('utf8');
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    const why =
-      { ENOENT: 'which does not exist', EISDIR: 'which is a directory' }[code ?? ''] ??
-      `which cannot be read (${code})`;
     throw new Error(
-      `names the file ${JSON.stringify(path)}, ${why}. Give the path of a JWKS file that this user may read, or an https address.`,
+      `names the file ${JSON.stringify(path)}, which ${faultOf(cause)}. Give the path of a JWKS file that this user may read, or an https address.`,
       { cause },
     );
   }
@@ -113,10 +113,17 @@ function readKeysFile(path: string): SiteKeys {
   }
 }
 
+function faultOf(error: unknown): string {
+  if (error instanceof UnfitFileError) return error.fault;
+  const { code } = error as NodeJS.ErrnoException;
+  return code === 'ENOENT' ? 'does not exist' : `cannot be read (${code})`;
+}
+
 /**
- * The keys of a JWKS that can check signatures; others in it are left out, as RFC 7517, 5 asks for.
- * @param jwks what a JSON text held
- * @throws Error saying what is wrong with it, as the end of "…, which …"
+ * The keys of a JWKS that can verify signatures. Other keys are ignored, as RFC 7517, section 5
+ * requires.
+ * @param jwks parsed JSON
+ * @throws Error that begins with "which" and says what is wrong
  */
 export function usableKeys(jwks: unknown): SiteKeys {
   const { keys } = Object(jwks) as { keys?: unknown };
@@ -124,14 +131,14 @@ export function usableKeys(jwks: unknown): SiteKeys {
     throw new Error('which is not a JWKS: a JSON object with a list "keys"');
   }
   const objects = keys.filter((key) => typeof key === 'object' && key !== null) as PublicKey[];
-  // With it, anybody who can read our files could sign as the site.
+  // With a private key, anyone who can read our files could sign as the site.
   if (objects.some(({ kty, d }) => kty !== 'oct' && d !== undefined)) {
     throw new Error('which holds a private key: give its public part alone');
   }
   const usable = objects.filter(isUsable);
   if (usable.length === 0) {
     throw new Error(
-      `which has no key to check signatures with: an RSA key of at least ${SMALLEST_RSA_BITS} bits, an EC key on ${EC_CURVES.join(', ')}, or an Ed25519 key`,
+      `which has no key that can verify signatures: an RSA key of at least ${SMALLEST_RSA_BITS} bits, an EC key on ${EC_CURVES.join(', ')}, or an Ed25519 key`,
     );
   }
   return { keys: usable };

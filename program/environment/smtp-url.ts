@@ -1,8 +1,8 @@
-/** Checks the value of SMTP_URL. No message shows it: it may hold a password. */
+/** Checks the value of SMTP_URL. No error quotes it, because it may contain a password. */
 
 /**
- * @returns the text, which may be empty: no mail server
- * @throws Error saying what is allowed, as the end of "SMTP_URL …"
+ * @returns the text; empty without a mail server
+ * @throws Error that says what is allowed and continues the sentence "SMTP_URL …"
  */
 export function parseSmtpUrl(text: string): string {
   if (text === '' || isSmtpUrl(text)) return text;
@@ -14,7 +14,7 @@ export function parseSmtpUrl(text: string): string {
 function isSmtpUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password, hostname, pathname, hash } = new URL(text);
-  // What looks like a path or a fragment is usually the rest of a password that is not encoded.
+  // A path or a fragment is usually the rest of a password that was not percent-encoded.
   const hasRest = !['', '/'].includes(pathname) || hash !== '';
   const isSmtp = protocol === 'smtp:' || protocol === 'smtps:';
   return isSmtp && hostname !== '' && !hasRest && isPercentEncoded(username + password);

@@ -2,15 +2,15 @@
  * Health, readiness and metrics, on an address of their own: none of it is a client's business.
  */
 import { createServer, type Server } from 'node:http';
-import { ADMIN_CONNECTIONS } from '../connections/connection-limit.ts';
 import {
   allowConnections,
   isResponding,
   makeConnections,
   newConnectionCells,
-} from '../connections/connections.ts';
+} from '../../program/connections.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
+import { ADMIN_CONNECTIONS } from './connection-limit.ts';
 import type { Metrics, Readings } from './metrics.ts';
 import { readDataTime, readHeld } from './publishing-state.ts';
 

@@ -1,7 +1,7 @@
 /** Errors to clients whose request Node's HTTP server could not read: written to the socket itself. */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
-import type { HttpSocket } from '../connections/connections.ts';
+import type { HttpSocket } from '../../program/connections.ts';
 import { prepareError, serializeHeaders } from './message/response.ts';
 import { LONGEST_DRAIN_MS } from './node-response.ts';
 

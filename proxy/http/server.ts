@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
-import { isResponding, makeConnections, newConnectionCells } from '../connections/connections.ts';
+import { isResponding, makeConnections, newConnectionCells } from '../../program/connections.ts';
 import { answerFailure, dispatch, type SiteHandler } from './dispatch.ts';
 import { makeFastPath } from './fast-path/fast-path.ts';
 import type { ApiHandler } from './message/responder.ts';

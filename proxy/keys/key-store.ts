@@ -2,10 +2,11 @@
  * Follows `keys.json`, which the generator replaces when a key changes, and gives every key its
  * window: made once, and moved into a larger one when the key's limit was raised.
  */
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { type KeyEntry, LARGEST_KEYS_FILE, parseKeys } from '../../format/keys-file.ts';
 import { KEYS_FILE } from '../../format/layout.ts';
+import { readBoundedFile } from '../../program/files/bounded-file.ts';
 import { explainUnreadable } from '../../program/unreadable.ts';
 import { HASH_DIGITS, type KeyWindow } from '../limits/handover.ts';
 import { makeLargerWindow, makeRollingWindow, WINDOW_MS } from '../limits/rolling-window.ts';
@@ -58,13 +59,10 @@ export function makeKeyStore(
   }
 
   async function read(): Promise<boolean> {
-    const { mtimeMs, size } = await stat(file);
+    const { mtimeMs } = await stat(file);
     if (mtimeMs === agreedAt) return false;
-    if (size > LARGEST_KEYS_FILE) {
-      throw new Error(`${KEYS_FILE} is larger than ${LARGEST_KEYS_FILE} bytes.`);
-    }
     // The generator sets a new time whenever it looked: only the content tells whether it changed.
-    const found = await readFile(file);
+    const found = await readBoundedFile(file, LARGEST_KEYS_FILE);
     const isNew = content === undefined || !found.equals(content);
     if (isNew) {
       take(found.toString('utf8'));

@@ -4,7 +4,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
-import type { KeyEntry, KeyState } from '../../format/keys-file.ts';
+import type { DecidedState, KeyEntry } from '../../format/keys-file.ts';
 import { openRollingWindow, type Quota, type RollingWindow } from '../limits/rolling-window.ts';
 
 const MOST_RAW_KEYS = 10_000;
@@ -17,7 +17,7 @@ export interface SharedKey extends KeyEntry {
 /** A key for as long as the process lives: its window outlasts a new `keys.json`. */
 export interface KeyRecord {
   readonly id: number;
-  state: KeyState;
+  state: DecidedState;
   limit: number;
   window: RollingWindow;
 }

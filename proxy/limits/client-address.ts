@@ -2,7 +2,7 @@
  * Whose request it is: the address of the client, as the limit on requests without a valid key
  * counts it. `X-Forwarded-For` is believed only as far as trusted proxies wrote it.
  */
-import { type BlockList, isIP, isIPv4 } from 'node:net';
+import { type BlockList, isIP } from 'node:net';
 
 /** More hops than this are not looked at: nobody's chain of proxies is that long. */
 const MOST_HOPS = 20;
@@ -41,7 +41,7 @@ export function isTrusted(address: string, trusted: BlockList): boolean {
 export function withoutMapping(address: string): string {
   const plain = address.split('%', 1)[0];
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(plain)?.[1];
-  if (mapped !== undefined && isIPv4(mapped)) return mapped;
+  if (mapped !== undefined) return mapped;
   const halves = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/i.exec(plain);
   if (halves === null) return plain;
   return halves

@@ -9,7 +9,7 @@ import type { BlockList } from 'node:net';
 import { Readable } from 'node:stream';
 import { createProxyServer } from 'httpxy';
 import type { Logger } from 'pino';
-import { mostForwards } from '../connections/connections.ts';
+import { mostForwards } from '../../program/connections.ts';
 import type { SiteHandler } from '../http/dispatch.ts';
 import { end } from '../http/node-response.ts';
 import { isTrusted, withoutMapping } from '../limits/client-address.ts';
@@ -27,7 +27,7 @@ const DROPPED_FIELDS = [
 
 export interface ForwardParts {
   /** Where the pages listen, without a slash at the end. */
-  readonly keysUrl: string;
+  readonly accountUrl: string;
   readonly trustedProxies: BlockList;
   /** How many requests may be forwarded at once. */
   readonly connections: Float64Array;
@@ -35,11 +35,11 @@ export interface ForwardParts {
 }
 
 /**
- * The site with the pages of API keys in it.
- * @returns the site as it was where `keysUrl` is empty
+ * The site with the account pages in it.
+ * @returns the site as it was where `accountUrl` is empty
  */
 export function withForwarding(site: SiteHandler, parts: ForwardParts): SiteHandler {
-  if (parts.keysUrl === '') return site;
+  if (parts.accountUrl === '') return site;
   const forward = makeForwarder(parts);
   return (request, response, path) => {
     if (FORWARDED_PATH.test(path)) forward(request, response);
@@ -48,12 +48,12 @@ export function withForwarding(site: SiteHandler, parts: ForwardParts): SiteHand
 }
 
 /** Answers a request to the pages, whatever becomes of it. */
-function makeForwarder({ keysUrl, trustedProxies: trusted, connections, log }: ForwardParts) {
+function makeForwarder({ accountUrl, trustedProxies: trusted, connections, log }: ForwardParts) {
   // Connections are not reused, so that none serves two clients. Requests beyond the most that the
   // agent may have wait for one: a single client may send any number at once.
-  const agent = new (keysUrl.startsWith('https:') ? HttpsAgent : Agent)({ keepAlive: false });
+  const agent = new (accountUrl.startsWith('https:') ? HttpsAgent : Agent)({ keepAlive: false });
   const upstream = createProxyServer({
-    target: keysUrl,
+    target: accountUrl,
     agent,
     proxyTimeout: UPSTREAM_TIMEOUT_MS,
     xfwd: false,
@@ -70,7 +70,7 @@ function makeForwarder({ keysUrl, trustedProxies: trusted, connections, log }: F
           response,
           502,
           'Not reachable',
-          'The pages of API keys are not running. Try again in a while; the API itself goes on.',
+          'The account pages are not running. Try again in a while; the API itself goes on.',
         );
     });
   };

@@ -4,7 +4,6 @@
  * promise costs three times what the read does, and with them no request can hold a generation open.
  * The bodies are copies: they outlive the generation.
  */
-import { readSync } from 'node:fs';
 import { type ContentHash, combineHashes } from '../../format/content-hash.ts';
 import {
   openRecordIndex,
@@ -26,9 +25,10 @@ import {
 } from '../../format/layout.ts';
 import type { Manifest, ManifestFile } from '../../format/manifest.ts';
 import { listHead, listTail, pageTail, RECORD_SEPARATOR } from '../../format/pack.ts';
+import { readExactly } from '../../store/files/read-exactly.ts';
 import { makeSearch, type Search } from '../search/search.ts';
 import type { SpellingIndex } from '../search/spelling-index.ts';
-import type { OpenedFiles } from './open-files.ts';
+import { contentOf, type OpenedFiles } from './open-files.ts';
 import { makePackFiles } from './pack-files.ts';
 
 /** A pack in memory, its descriptor, or what opens it for the next read. */
@@ -75,8 +75,8 @@ export interface GenerationIndex {
 }
 
 /** Puts the columns of the index over the files in memory. */
-export function openIndex({ contents, spellings }: OpenedFiles): GenerationIndex {
-  const content = (name: string) => contents.get(name) as Uint8Array;
+export function viewIndex({ contents, spellings }: OpenedFiles): GenerationIndex {
+  const content = (name: string) => contentOf(contents, name);
   const records = openRecordIndex(
     content(PLATFORM_INDEX),
     content(GAME_INDEX),
@@ -86,7 +86,7 @@ export function openIndex({ contents, spellings }: OpenedFiles): GenerationIndex
 }
 
 /** The files are checked already: `openFiles` refuses what this could not serve from. */
-export function makeGeneration(files: OpenedFiles, index = openIndex(files)): Generation {
+export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Generation {
   const { manifest, contents } = files;
   const { records } = index;
   const { platforms, games, covers } = records;
@@ -99,14 +99,14 @@ export function makeGeneration(files: OpenedFiles, index = openIndex(files)): Ge
   const fileHashes = new Map(manifest.files.map(({ path: name, sha256 }) => [name, sha256]));
   // A Buffer of its own: a response must not hold shared memory that a socket writes from.
   const wholeFile = (name: string): Body => ({
-    bytes: Buffer.from(contents.get(name) as Uint8Array),
+    bytes: Buffer.from(contentOf(contents, name)),
     hash: hashOfHex(fileHashes.get(name) as string),
   });
   const platformsBody = wholeFile(PLATFORMS);
 
   function record(columns: RecordColumns, pack: Pack, number: number): Body {
-    const bytes = Buffer.allocUnsafe(columns.length[number]);
-    readExactly(pack, bytes, 0, bytes.length, columns.offset[number]);
+    const bytes = Buffer.allocUnsafe(columns.byteLength[number]);
+    readPack(pack, bytes, 0, bytes.length, columns.byteOffset[number]);
     return { bytes, hash: hashOf(columns, number) };
   }
 
@@ -119,11 +119,11 @@ export function makeGeneration(files: OpenedFiles, index = openIndex(files)): Ge
   ): Buffer {
     const head = listHead(to - from);
     if (pack === undefined) return Buffer.from(head + tail, 'latin1');
-    const start = columns.offset[from];
-    const end = columns.offset[to - 1] + columns.length[to - 1];
+    const start = columns.byteOffset[from];
+    const end = columns.byteOffset[to - 1] + columns.byteLength[to - 1];
     const bytes = Buffer.allocUnsafe(head.length + (end - start) + tail.length);
     bytes.write(head, 0, 'latin1');
-    readExactly(pack, bytes, head.length, end - start, start);
+    readPack(pack, bytes, head.length, end - start, start);
     bytes.write(tail, head.length + (end - start), 'latin1');
     return bytes;
   }
@@ -160,14 +160,14 @@ export function makeGeneration(files: OpenedFiles, index = openIndex(files)): Ge
       const head = listHead(numbers.length);
       const tail = pageTail(numbers.length, page, perPage, total);
       const separators = Math.max(0, numbers.length - 1) * RECORD_SEPARATOR.length;
-      const size = numbers.reduce((sum, game) => sum + games.length[game], 0);
+      const size = numbers.reduce((sum, game) => sum + games.byteLength[game], 0);
       const bytes = Buffer.allocUnsafe(head.length + size + separators + tail.length);
       const hashes: number[] = [];
       let at = bytes.write(head, 0, 'latin1');
-      for (const [place, game] of numbers.entries()) {
-        if (place > 0) at += bytes.write(RECORD_SEPARATOR, at, 'latin1');
-        const length = games.length[game];
-        readExactly(gamePackOf(game), bytes, at, length, games.offset[game]);
+      for (const [position, game] of numbers.entries()) {
+        if (position > 0) at += bytes.write(RECORD_SEPARATOR, at, 'latin1');
+        const length = games.byteLength[game];
+        readPack(gamePackOf(game), bytes, at, length, games.byteOffset[game]);
         at += length;
         hashes.push(...hashOf(games, game));
       }
@@ -200,22 +200,11 @@ function hashOfHex(sha256: string): ContentHash {
   return [Number.parseInt(sha256.slice(0, 8), 16), Number.parseInt(sha256.slice(8, 16), 16)];
 }
 
-function readExactly(
-  pack: Pack,
-  target: Buffer,
-  at: number,
-  length: number,
-  position: number,
-): void {
+function readPack(pack: Pack, target: Buffer, at: number, length: number, position: number): void {
   if (typeof pack === 'object') {
     if (pack.copy(target, at, position, position + length) === length) return;
     throw new Error(`A pack ends before byte ${position + length}.`);
   }
   const descriptor = typeof pack === 'number' ? pack : pack();
-  let done = 0;
-  while (done < length) {
-    const read = readSync(descriptor, target, at + done, length - done, position + done);
-    if (read === 0) throw new Error(`A pack ends before byte ${position + length}.`);
-    done += read;
-  }
+  readExactly(descriptor, target, at, length, position, 'A pack');
 }

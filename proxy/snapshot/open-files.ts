@@ -3,29 +3,22 @@
  * against one another, so that a damaged or forged generation is refused before it serves.
  * Runs on a thread of its own, since a large catalogue is gigabytes.
  */
-import { createHash } from 'node:crypto';
-import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
-import path from 'node:path';
-import { checkRecordIndex } from '../../format/index/check-record-index.ts';
+import { closeSync } from 'node:fs';
 import { checkSearchIndex } from '../../format/index/check-search-index.ts';
-import { openRecordIndex } from '../../format/index/record-index.ts';
 import { openSearchIndex } from '../../format/index/search-index.ts';
 import {
   COVER_INDEX,
   COVERS_RECENT,
   GAME_INDEX,
-  MANIFEST,
   PLATFORM_INDEX,
   PLATFORMS,
   SEARCH_INDEX,
   STATS,
 } from '../../format/layout.ts';
-import {
-  LARGEST_MANIFEST,
-  type Manifest,
-  type ManifestFile,
-  parseManifest,
-} from '../../format/manifest.ts';
+import type { Manifest, ManifestFile } from '../../format/manifest.ts';
+import { checkOpenFile, openSized } from '../../store/files/checked-files.ts';
+import { checkId, readManifest } from '../../store/generations/manifest-file.ts';
+import { openIndex } from '../../store/generations/open-index.ts';
 import { makeSpellingIndex, type SpellingIndex } from '../search/spelling-index.ts';
 import { identityOf } from './pack-files.ts';
 
@@ -70,9 +63,6 @@ export interface OpenedFiles {
   readonly lastUsed: Float64Array;
 }
 
-const CHUNK_BYTES = 1024 * 1024;
-const chunk = Buffer.allocUnsafeSlow(CHUNK_BYTES);
-
 /** The files that are kept in memory whatever their size. */
 const KEPT: readonly string[] = [
   PLATFORMS,
@@ -88,10 +78,8 @@ const PACK_FOLDERS = ['games/', 'covers/'];
 
 /** @throws Error saying what is missing or damaged, with the file's name */
 export function planOpening(order: OpenOrder): Plan {
-  const manifest = naming(MANIFEST, () => readManifest(order.dir));
-  if (manifest.id !== order.id) {
-    throw new Error(`The folder ${order.id} holds the generation ${manifest.id}.`);
-  }
+  const manifest = readManifest(order.dir);
+  checkId(manifest, order.id);
   // Before memory is taken: a manifest can promise any size.
   for (const file of manifest.files) withFile(order.dir, file, () => false);
   const kept = chooseKept(manifest.files, order.mostMemory ?? 0);
@@ -109,12 +97,18 @@ export function openFiles({ order, manifest, kept, bytes }: Plan): OpenedFiles {
     for (const file of manifest.files) {
       const content = contents.get(file.path);
       withFile(dir, file, (descriptor) => {
-        if (content !== undefined) return checkContent(descriptor, file, content);
+        if (content !== undefined) {
+          checkOpenFile(descriptor, file, (read, from) => {
+            content.set(read, from);
+            return from + read.length;
+          });
+          return false;
+        }
         const identity = identityOf(file, descriptor);
         // A file that did not change since it was hashed is not hashed again.
-        if (known?.get(file.path) !== identity) checkContent(descriptor, file, undefined);
+        if (known?.get(file.path) !== identity) checkOpenFile(descriptor, file);
         identities.set(file.path, identity);
-        if (isWhole && isPack(file)) descriptors.set(file.path, descriptor);
+        if (isWhole && isPack(file.path)) descriptors.set(file.path, descriptor);
         return descriptors.has(file.path);
       });
     }
@@ -128,22 +122,22 @@ export function openFiles({ order, manifest, kept, bytes }: Plan): OpenedFiles {
   }
 }
 
+/** The content of a file that is in memory. */
+export function contentOf(contents: ReadonlyMap<string, Uint8Array>, name: string): Uint8Array {
+  const content = contents.get(name);
+  if (content === undefined) throw new Error(`${name} is not in memory.`);
+  return content;
+}
+
 /** Checks the values of the index. @returns the index of near spellings, made from it */
-function checkIndex({ files }: Manifest, contents: ReadonlyMap<string, Uint8Array>): SpellingIndex {
-  const content = (name: string) => contents.get(name) as Uint8Array;
-  const sizes = new Map(files.map(({ path: name, size }) => [name, size]));
-  const records = openRecordIndex(
-    content(PLATFORM_INDEX),
-    content(GAME_INDEX),
-    content(COVER_INDEX),
-  );
-  checkRecordIndex(records, (name) => sizes.get(name));
-  const search = openSearchIndex(content(SEARCH_INDEX));
-  checkSearchIndex(search, records.games.length.length);
+function checkIndex(manifest: Manifest, contents: ReadonlyMap<string, Uint8Array>): SpellingIndex {
+  const records = openIndex(manifest, (name) => contentOf(contents, name));
+  const search = openSearchIndex(contentOf(contents, SEARCH_INDEX));
+  checkSearchIndex(search, records.games.byteLength.length);
   return makeSpellingIndex(search.words);
 }
 
-/** Packs of games before those of covers: they are what pages and searches are made of. */
+/** Packs of games come before those of covers: most requests read games. */
 function chooseKept(files: readonly ManifestFile[], mostMemory: number): ManifestFile[] {
   const kept = files.filter(({ path: name }) => KEPT.includes(name));
   let room = mostMemory - kept.reduce((sum, { size }) => sum + size, 0);
@@ -162,7 +156,7 @@ function roomOf({ size }: ManifestFile): number {
   return Math.ceil(size / 8) * 8;
 }
 
-/** One piece of memory for all: as large as it is, the system has it back as soon as it is let go. */
+/** One piece of memory for all files: the system gets so large a piece back as soon as it is freed. */
 function makeRoom(files: readonly ManifestFile[], bytes: number): Map<string, Uint8Array> {
   const memory = new SharedArrayBuffer(bytes);
   let end = 0;
@@ -175,27 +169,9 @@ function makeRoom(files: readonly ManifestFile[], bytes: number): Map<string, Ui
   );
 }
 
-function isPack({ path: name }: ManifestFile): boolean {
+/** @param name a path in the generation */
+export function isPack(name: string): boolean {
   return PACK_FOLDERS.some((folder) => name.startsWith(folder));
-}
-
-function readManifest(dir: string): Manifest {
-  const descriptor = openRegular(path.join(dir, MANIFEST));
-  try {
-    const { size } = fstatSync(descriptor);
-    if (size > LARGEST_MANIFEST)
-      throw new Error(`${MANIFEST} is larger than ${LARGEST_MANIFEST} bytes.`);
-    const bytes = Buffer.alloc(size);
-    let at = 0;
-    while (at < size) {
-      const read = readSync(descriptor, bytes, at, size - at, at);
-      if (read === 0) break;
-      at += read;
-    }
-    return parseManifest(bytes.toString('utf8', 0, at));
-  } finally {
-    closeSync(descriptor);
-  }
 }
 
 /**
@@ -203,59 +179,11 @@ function readManifest(dir: string): Manifest {
  * @param use returns whether it keeps the descriptor, which is closed otherwise
  */
 function withFile(dir: string, file: ManifestFile, use: (descriptor: number) => boolean): void {
-  naming(file.path, () => {
-    const descriptor = openRegular(path.join(dir, file.path));
-    let isKept = false;
-    try {
-      const { size } = fstatSync(descriptor);
-      if (size !== file.size) {
-        throw new Error(
-          `${file.path} is damaged: it has ${size} bytes, the manifest says ${file.size}.`,
-        );
-      }
-      isKept = use(descriptor);
-    } finally {
-      if (!isKept) closeSync(descriptor);
-    }
-  });
-}
-
-/** Opens a regular file for reading; without O_NONBLOCK, a pipe would wait for its writer. */
-function openRegular(file: string): number {
-  const descriptor = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
-  if (fstatSync(descriptor).isFile()) return descriptor;
-  closeSync(descriptor);
-  throw new Error(`${file} is not a regular file.`);
-}
-
-/** Runs a step, and makes sure that its error names the file. */
-function naming<T>(name: string, step: () => T): T {
+  const descriptor = openSized(dir, file);
+  let isKept = false;
   try {
-    return step();
-  } catch (error) {
-    const { message } = error as Error;
-    if (message.includes(name)) throw error;
-    throw new Error(`${name} cannot be read: ${message}`, { cause: error });
+    isKept = use(descriptor);
+  } finally {
+    if (!isKept) closeSync(descriptor);
   }
-}
-
-/** Hashes a file, and copies it if it is kept. @returns false: the descriptor is not needed */
-function checkContent(
-  descriptor: number,
-  file: ManifestFile,
-  content: Uint8Array | undefined,
-): false {
-  const sha256 = createHash('sha256');
-  for (let at = 0; at < file.size; ) {
-    const read = readSync(descriptor, chunk, 0, Math.min(CHUNK_BYTES, file.size - at), at);
-    if (read === 0) throw new Error(`${file.path} is damaged: it ends at byte ${at}.`);
-    const bytes = chunk.subarray(0, read);
-    sha256.update(bytes);
-    content?.set(bytes, at);
-    at += read;
-  }
-  if (sha256.digest('hex') !== file.sha256) {
-    throw new Error(`${file.path} is damaged: its SHA-256 is not the one that the manifest says.`);
-  }
-  return false;
 }

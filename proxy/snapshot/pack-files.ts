@@ -3,10 +3,11 @@
  * few are open at a time, so that the number of descriptors does not grow with platforms and
  * generations. A pack is only read while it is the file that was checked.
  */
-import { closeSync, fstatSync, openSync } from 'node:fs';
+import { closeSync, fstatSync } from 'node:fs';
 import path from 'node:path';
 import { LRUCache } from 'lru-cache';
 import type { ManifestFile } from '../../format/manifest.ts';
+import { openRegularFile, UnfitFileError } from '../../program/files/bounded-file.ts';
 
 /** How many packs of one generation a thread has open at most. */
 export const MOST_OPEN_PACKS = 16;
@@ -44,10 +45,11 @@ export function makePackFiles(dir: string, identities: ReadonlyMap<string, strin
 function openChecked(dir: string, file: ManifestFile, identity: string | undefined): number {
   let descriptor: number;
   try {
-    descriptor = openSync(path.join(dir, file.path), 'r');
+    descriptor = openRegularFile(path.join(dir, file.path));
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    throw new PackGoneError(`${file.path} is not there any more.`, { cause: error });
+    const isReplaced = error instanceof UnfitFileError;
+    if (!isReplaced && (error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    throw new PackGoneError(`${file.path} no longer exists.`, { cause: error });
   }
   if (identityOf(file, descriptor) === identity) return descriptor;
   closeSync(descriptor);

@@ -1,14 +1,12 @@
 /**
- * The snapshots folder for the first thread of a proxy: polls `current`, which the generator moves
+ * The snapshots folder, for the main thread of a proxy: polls `current`, which the generator moves
  * when it publishes, and puts the generation into service.
  *
  * Invariant: a generation serves only after every file of it was checked; when the new one fails,
  * the old one stays.
  */
-import { readlink } from 'node:fs/promises';
-import path from 'node:path';
-import { CURRENT, isGenerationId } from '../../format/layout.ts';
 import { explainDenied } from '../../program/unreadable.ts';
+import { currentId } from '../../store/generations/generations.ts';
 import type { Generation } from './generation.ts';
 import { type GenerationStore, makeGenerationStore, RETRY_MS } from './generation-store.ts';
 import { makeThreadGenerations, type ThreadGenerations } from './thread-generations.ts';
@@ -21,7 +19,7 @@ export interface SnapshotEvents {
 export interface Snapshots extends ThreadGenerations {
   /** What the other serving threads get their generations from. */
   readonly store: GenerationStore;
-  /** Follows `current`; at most one check at a time. */
+  /** Serves the generation that `current` names. A call while one is under way joins it. */
   refresh(): Promise<void>;
   /** The generation that was published but refused, and why; undefined when there is none. */
   refusal(): { readonly id: string; readonly error: Error } | undefined;
@@ -44,7 +42,7 @@ export function openSnapshots(
   let refused: { id: string; error: Error; at: number } | undefined;
   let refreshing: Promise<void> | undefined;
 
-  async function followCurrent(): Promise<void> {
+  async function serveCurrent(): Promise<void> {
     store.closeIdle();
     const id = await readCurrent(snapshotsDir);
     if (id === undefined || id === thread.current()?.id) {
@@ -63,7 +61,8 @@ export function openSnapshots(
       return;
     }
     refused = undefined;
-    events.swapped(thread.current() as Generation, now() - started);
+    const generation = thread.current();
+    if (generation !== undefined) events.swapped(generation, now() - started);
   }
 
   return {
@@ -71,7 +70,7 @@ export function openSnapshots(
     pinned: thread.pinned,
     store,
     refresh() {
-      refreshing ??= followCurrent().finally(() => {
+      refreshing ??= serveCurrent().finally(() => {
         refreshing = undefined;
       });
       return refreshing;
@@ -84,17 +83,11 @@ export function openSnapshots(
   };
 }
 
-/** The id that `current` points to; undefined before the first generation. */
+/** @throws Error that explains which permission is missing, if one is */
 async function readCurrent(snapshotsDir: string): Promise<string | undefined> {
-  let target: string;
   try {
-    target = await readlink(path.join(snapshotsDir, CURRENT));
+    return currentId(snapshotsDir);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
     throw await explainDenied(error);
   }
-  const id = path.basename(target);
-  if (!isGenerationId(id))
-    throw new Error(`"${CURRENT}" points to ${target}, which is no generation.`);
-  return id;
 }

@@ -1,6 +1,6 @@
 /**
  * The generations that one serving thread answers from: the current one, and those that clients ask
- * for by name. The store in the first thread decides which are open; this holds the thread's views
+ * for by name. The store in the main thread decides which are open; this holds the thread's views
  * of them and the requests that wait for one.
  *
  * Invariant: a request uses a generation within one call, and a request that has waited is answered
@@ -14,7 +14,7 @@ import type { OpenedFiles } from './open-files.ts';
 
 /** How many requests of one thread may wait for generations to be opened. */
 export const MOST_WAITING = 2_000;
-/** How many of the requests that waited are answered before other requests get their turn. */
+/** How many of the waiting requests are answered before other requests are served. */
 const AT_ONCE = 4;
 
 /** Why a generation that was asked for by name cannot answer: it is not kept, or too many wait. */
@@ -24,11 +24,11 @@ type Use = (generation: Generation | Unavailable) => void;
 
 /** What the store calls; each thread gets its calls in order. */
 export interface ServingThread {
-  /** From now on this generation answers requests that name none. */
+  /** From now on this generation answers requests that do not name one. */
   serve(files: OpenedFiles): void;
   /** Answers {@link AskStore}. */
   opened(id: string, files: OpenedFiles | 'gone'): void;
-  /** Lets go of a generation that is not current; its memory is free when this resolves. */
+  /** Drops a generation that is not current; its memory is free when this resolves. */
   forget(id: string): Promise<void>;
 }
 
@@ -46,7 +46,7 @@ export interface ThreadGenerations {
   close(): void;
 }
 
-interface Held {
+interface Entry {
   readonly generation: Generation;
   readonly lastUsed: Float64Array;
   /** Resolves when the requests that waited for it are answered. */
@@ -58,25 +58,25 @@ export function makeThreadGenerations(
   ask: AskStore,
   now: () => number,
 ): ThreadGenerations & ServingThread {
-  const held = new Map<string, Held>();
+  const entries = new Map<string, Entry>();
   const waiting = new Map<string, Use[]>();
   let waitingCount = 0;
   let current: Generation | undefined;
 
-  function hold(files: OpenedFiles): Held {
+  function entryOf(files: OpenedFiles): Entry {
     const { id } = files.manifest;
-    const known = held.get(id);
+    const known = entries.get(id);
     if (known !== undefined) return known;
     const generation = makeGeneration(files);
     const entry = { generation, lastUsed: files.lastUsed, answering: Promise.resolve() };
-    held.set(id, entry);
+    entries.set(id, entry);
     return entry;
   }
 
-  /** Resolves when nothing refers to a generation any more; undefined when it is not held. */
+  /** Resolves when nothing refers to a generation any more; undefined when the thread does not have it. */
   function close(id: string): Promise<void> | undefined {
-    const entry = held.get(id);
-    held.delete(id);
+    const entry = entries.get(id);
+    entries.delete(id);
     return entry?.answering.then(() => entry.generation.close());
   }
 
@@ -85,7 +85,7 @@ export function makeThreadGenerations(
     pinned(id, use) {
       if (id === current?.id) return use(current);
       if (!isGenerationId(id)) return use('gone');
-      const known = held.get(id);
+      const known = entries.get(id);
       if (known !== undefined) {
         known.lastUsed[0] = now();
         return use(known.generation);
@@ -101,7 +101,7 @@ export function makeThreadGenerations(
       ask(id);
     },
     serve(files) {
-      current = hold(files).generation;
+      current = entryOf(files).generation;
     },
     opened(id, files) {
       const uses = waiting.get(id) ?? [];
@@ -111,7 +111,7 @@ export function makeThreadGenerations(
         for (const use of uses) use('gone');
         return;
       }
-      const entry = hold(files);
+      const entry = entryOf(files);
       entry.lastUsed[0] = now();
       entry.answering = answerAll(uses, entry.generation);
     },
@@ -124,8 +124,8 @@ export function makeThreadGenerations(
       collectGarbage();
     },
     close() {
-      for (const { generation } of held.values()) generation.close();
-      held.clear();
+      for (const { generation } of entries.values()) generation.close();
+      entries.clear();
     },
   };
 }

@@ -3,10 +3,11 @@
  * Their names contain the proxy's PORT, so that two proxies can share the folder.
  */
 import { existsSync } from 'node:fs';
-import { access, constants, open, readdir, rename, rm, stat } from 'node:fs/promises';
+import { access, constants, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { PROXY_FOLDER, UNFINISHED_PREFIX } from '../../format/layout.ts';
 import { makeFolder, modesIn } from '../../store/files/file-modes.ts';
+import { replaceInBackground } from '../../store/files/replace-file.ts';
 
 /** No file takes as long to write: an older one was left by a process that was killed. */
 const ABANDONED_MS = 60_000;
@@ -48,24 +49,8 @@ export function makeInstanceFiles(snapshotsDir: string): InstanceFiles {
       return true;
     },
     async replace(name, content, mode = modesIn(folder).file) {
-      const file = path.join(folder, name);
       const next = path.join(folder, `${UNFINISHED_PREFIX}${name}-${process.pid}`);
-      try {
-        const handle = await open(next, 'w', mode);
-        try {
-          // The umask may have removed permissions.
-          await handle.chmod(mode);
-          await handle.writeFile(content);
-          const { mtimeMs } = await handle.stat();
-          await rename(next, file);
-          return mtimeMs;
-        } finally {
-          await handle.close();
-        }
-      } catch (cause) {
-        await rm(next, { force: true }).catch(() => {});
-        throw new Error(`write ${file}: ${(cause as Error).message}`, { cause });
-      }
+      return replaceInBackground(path.join(folder, name), next, content, mode);
     },
   };
 }

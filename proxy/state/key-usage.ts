@@ -5,8 +5,9 @@
  * Invariant: a day that was written stays in the file until a later one replaces it, even after a
  * restart or when another proxy writes the same file: the schedule may not have read it yet.
  */
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { encodeKeyUsage, LARGEST_KEY_USAGE, parseKeyUsage } from '../../format/key-usage.ts';
+import { readBoundedFile } from '../../program/files/bounded-file.ts';
 import type { KeyRecord } from '../keys/key-table.ts';
 import type { InstanceFiles } from './instance-files.ts';
 
@@ -54,7 +55,7 @@ export function makeKeyUsage(
     const found = await stat(file).catch(() => undefined);
     if (found?.mtimeMs === readAt) return;
     readAt = found?.mtimeMs;
-    const written = await readDays(file, name, found?.size ?? Number.POSITIVE_INFINITY);
+    const written = await readDays(file, name);
     for (const [id, day] of written) if (day <= today) note(id, day);
     // Days that the file no longer has must be written again.
     for (const [id, day] of days) if (day > (written.get(id) ?? '')) isWritten = false;
@@ -85,10 +86,10 @@ function dayOf(time: number): string {
 }
 
 /** The days in the file; none if it is absent, damaged or too large, as it is then replaced. */
-async function readDays(file: string, name: string, size: number): Promise<Map<number, string>> {
-  if (size > LARGEST_KEY_USAGE) return new Map();
+async function readDays(file: string, name: string): Promise<Map<number, string>> {
   try {
-    return parseKeyUsage(await readFile(file, 'utf8'), name);
+    const bytes = await readBoundedFile(file, LARGEST_KEY_USAGE);
+    return parseKeyUsage(bytes.toString('utf8'), name);
   } catch {
     return new Map();
   }

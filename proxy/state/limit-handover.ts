@@ -4,9 +4,10 @@
  * proxy starts without it. A run that is killed hands nothing over.
  */
 import { readFileSync } from 'node:fs';
-import { readFile, rm, stat } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { limitWindowsFile } from '../../format/layout.ts';
+import { readBoundedFile } from '../../program/files/bounded-file.ts';
 import { decodeWindows, encodeWindows, type Moment, type Windows } from '../limits/handover.ts';
 import type { InstanceFiles } from './instance-files.ts';
 
@@ -38,10 +39,9 @@ export function makeLimitHandover(
   const file = files.pathOf(name);
 
   async function readWindows(): Promise<Windows | undefined> {
-    const { size } = await stat(file);
-    if (size > LARGEST_FILE) throw new Error(`${file} is larger than ${LARGEST_FILE} bytes.`);
     // A copy, since the columns have to start at a multiple of 8.
-    return decodeWindows(new Uint8Array(await readFile(file)), file, clock());
+    const bytes = new Uint8Array(await readBoundedFile(file, LARGEST_FILE));
+    return decodeWindows(bytes, file, clock());
   }
 
   return {

@@ -4,6 +4,7 @@
  */
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
+import { closeServer } from '../../program/close-server.ts';
 import type { Environment } from '../../program/environment/environment.ts';
 import { makeApi } from '../api/handler.ts';
 import type { RequestCounts } from '../api/request-counts.ts';
@@ -21,7 +22,7 @@ const STOP_DEADLINE_MS = 10_000;
 export const SERVING_VARIABLES = [
   'ADDRESS_RATE_LIMIT',
   'TRUSTED_PROXIES',
-  'KEYS_URL',
+  'ACCOUNT_URL',
   'HTTP_FAST_PATH',
   'LOG_LEVEL',
 ] as const;
@@ -49,23 +50,19 @@ export function makeServing(parts: ServingParts): Serving {
   const { log, connections } = parts;
   const {
     TRUSTED_PROXIES: trustedProxies,
-    KEYS_URL: keysUrl,
+    ACCOUNT_URL: accountUrl,
     HTTP_FAST_PATH: hasFastPath,
   } = parts.environment;
   const api = makeApi({ ...parts, trustedProxies, now });
-  const site = withForwarding(makeSiteHandler(), { keysUrl, trustedProxies, connections, log });
+  const site = withForwarding(makeSiteHandler(), { accountUrl, trustedProxies, connections, log });
   const http = makeServer(api, site, log, { connections, hasFastPath });
   const { server } = http;
   return {
     server,
     announceEnd: http.announceEnd,
     async close() {
-      const cut = setTimeout(() => http.closeAllConnections(), STOP_DEADLINE_MS);
-      const closed = new Promise((resolve) => server.close(resolve));
-      const idle = setInterval(() => http.closeIdleConnections(), 100);
-      await closed;
-      clearInterval(idle);
-      clearTimeout(cut);
+      const close = (onClosed: () => void) => server.close(onClosed);
+      await closeServer({ ...http, close }, STOP_DEADLINE_MS);
       // Generations stay open: the other threads may still read from them.
     },
   };

@@ -1,78 +1,116 @@
 /**
- * Reads files of a generation and holds each to the size and the SHA-256 of the manifest.
+ * Reads files of a generation, and checks each against the size and the SHA-256 that the manifest says.
+ * Every error names the file.
  */
 import { createHash } from 'node:crypto';
-import { closeSync, openSync, readSync } from 'node:fs';
+import { closeSync, fstatSync, readSync } from 'node:fs';
 import path from 'node:path';
-import { MANIFEST } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
+import { openRegularFile } from '../../program/files/bounded-file.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
 
-/** The whole of a file. */
+/**
+ * Takes the bytes of a file, a piece at a time.
+ * @param from the position in the file of the first byte
+ * @returns the position up to which the bytes are used; the others come again with the next piece
+ */
+export type TakeBytes = (bytes: Buffer, from: number) => number;
+
+const takeAll: TakeBytes = (bytes, from) => from + bytes.length;
+
+/** The whole content of a file. */
 export function readChecked(dir: string, file: ManifestFile): Buffer {
-  // Shared, so that another thread may look at the columns too.
-  const bytes = Buffer.from(new SharedArrayBuffer(file.size));
-  hashFile(dir, file, (read, from) => {
-    bytes.set(read, from);
-    return from + read.length;
+  // Shared, so that another thread can read the columns too.
+  const content = Buffer.from(new SharedArrayBuffer(file.size));
+  checkFile(dir, file, (bytes, from) => {
+    content.set(bytes, from);
+    return from + bytes.length;
   });
-  return bytes;
+  return content;
 }
 
-/** Whether a file still has the size and SHA-256 that a manifest says. */
+/** Whether a file still has the size and the SHA-256 that a manifest says. */
 export function isIntact(dir: string, file: ManifestFile): boolean {
   try {
-    hashFile(dir, file);
+    checkFile(dir, file);
     return true;
   } catch {
     return false;
   }
 }
 
+/**
+ * Reads and checks a file.
+ * @returns the bytes at the end that `take` has not used
+ */
+export function checkFile(dir: string, file: ManifestFile, take?: TakeBytes): Buffer {
+  const descriptor = openSized(dir, file);
+  try {
+    return checkOpenFile(descriptor, file, take);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Opens a regular file of the size that the manifest says. @returns its descriptor */
+export function openSized(dir: string, file: ManifestFile): number {
+  return naming(file, () => {
+    const descriptor = openRegularFile(path.join(dir, file.path));
+    const { size } = fstatSync(descriptor);
+    if (size === file.size) return descriptor;
+    closeSync(descriptor);
+    throw damaged(file, `it has ${size} bytes, the manifest says ${file.size}`);
+  });
+}
+
 // One for all files; it grows to the longest record.
 let window = Buffer.allocUnsafeSlow(CHUNK_BYTES);
 
-/**
- * Reads a file to its end and holds it to its size and SHA-256.
- * @param onBytes is handed the bytes from a place of the file on and says up to which it is done
- * with them; the others come again with those that follow
- * @returns what was left in the end
- */
-export function hashFile(
-  dir: string,
+/** As {@link checkFile}, of a file that {@link openSized} has opened. */
+export function checkOpenFile(
+  descriptor: number,
   file: ManifestFile,
-  onBytes: (bytes: Buffer, from: number) => number = (bytes, from) => from + bytes.length,
+  take: TakeBytes = takeAll,
 ): Buffer {
-  const descriptor = openSync(path.join(dir, file.path), 'r');
+  const sha256 = createHash('sha256');
+  let from = 0;
+  let end = 0;
+  while (end < file.size) {
+    const kept = end - from;
+    if (kept === window.length) enlargeWindow();
+    const most = Math.min(window.length - kept, file.size - end);
+    const read = naming(file, () => readSync(descriptor, window, kept, most, end));
+    if (read === 0) throw damaged(file, `it ends at byte ${end}`);
+    sha256.update(window.subarray(kept, kept + read));
+    end += read;
+    const used = take(window.subarray(0, kept + read), from);
+    window.copyWithin(0, used - from, kept + read);
+    from = used;
+  }
+  if (sha256.digest('hex') !== file.sha256) {
+    throw damaged(file, 'its SHA-256 is not the one that the manifest says');
+  }
+  return window.subarray(0, end - from);
+}
+
+function enlargeWindow(): void {
+  const larger = Buffer.allocUnsafeSlow(window.length * 2);
+  window.copy(larger);
+  window = larger;
+}
+
+function damaged(file: ManifestFile, fault: string): Error {
+  return new Error(`${file.path} is damaged: ${fault}.`);
+}
+
+/** Runs a step, and makes sure that its error names the file. */
+function naming<T>({ path: name }: ManifestFile, step: () => T): T {
   try {
-    const sha256 = createHash('sha256');
-    let from = 0;
-    let at = 0;
-    for (;;) {
-      if (at - from === window.length) {
-        const larger = Buffer.allocUnsafeSlow(window.length * 2);
-        window.copy(larger);
-        window = larger;
-      }
-      const kept = at - from;
-      const read = readSync(descriptor, window, kept, window.length - kept, at);
-      if (read === 0) break;
-      at += read;
-      if (at > file.size) break;
-      sha256.update(window.subarray(kept, kept + read));
-      const done = onBytes(window.subarray(0, kept + read), from);
-      window.copyWithin(0, done - from, kept + read);
-      from = done;
-    }
-    if (at !== file.size) {
-      throw new Error(`${file.path} has ${at} bytes or more, ${MANIFEST} says ${file.size}.`);
-    }
-    if (sha256.digest('hex') !== file.sha256) {
-      throw new Error(`${file.path} has another SHA-256 than ${MANIFEST} says.`);
-    }
-    return window.subarray(0, at - from);
-  } finally {
-    closeSync(descriptor);
+    return step();
+  } catch (error) {
+    const { message } = error as Error;
+    if (message.includes(name)) throw error;
+    throw new Error(`${name} cannot be read: ${message}`, { cause: error });
   }
 }

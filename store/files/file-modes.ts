@@ -50,11 +50,17 @@ export function openForWriting(
   mode = modesIn(path.dirname(file)).file,
 ): number {
   const descriptor = openSync(file, flags, mode);
-  // The umask may have removed permissions, or the file may have existed with another mode.
-  if ((fstatSync(descriptor).mode & PERMISSIONS) !== mode) {
-    whereSupported(() => fchmodSync(descriptor, mode));
-  }
+  correctOpenMode(descriptor, mode);
   return descriptor;
+}
+
+/**
+ * Gives a file that was just opened the mode that it was opened with: the umask may have removed
+ * permissions, or the file may have existed with another mode.
+ */
+export function correctOpenMode(descriptor: number, mode: number): void {
+  if ((fstatSync(descriptor).mode & PERMISSIONS) === mode) return;
+  whereSupported(() => fchmodSync(descriptor, mode));
 }
 
 /** Gives a file the mode that it would be created with. */
@@ -78,7 +84,7 @@ function setMode(file: string, mode: number): void {
   if ((statSync(file).mode & PERMISSIONS) !== mode) whereSupported(() => chmodSync(file, mode));
 }
 
-/** Makes a change of permissions. Some file systems, such as FAT, have only those of their mount. */
+/** Changes permissions, except on file systems such as FAT, where the mount sets them all. */
 function whereSupported(change: () => void): void {
   try {
     change();
@@ -105,7 +111,7 @@ function makeMissing(folder: string): void {
     mkdirSync(folder, 0o700);
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
-    // Another program was faster. A symbolic link to nothing exists, too, and is of no use.
+    // Another program has just created it. A symbolic link to nothing also exists, but cannot be used.
     if (code === 'EEXIST' && existsSync(folder)) return;
     throw new Error(`The folder ${folder} cannot be created: ${message}. Set another folder.`, {
       cause,

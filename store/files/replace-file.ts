@@ -1,28 +1,88 @@
 /**
- * Replaces a small file in one step: a reader sees the old content or the new, also after a crash.
+ * Replaces a file in one step: a reader sees the old content or the new one.
  */
-import { closeSync, fsyncSync, readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  fsyncSync,
+  lstatSync,
+  readdirSync,
+  renameSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { HOLD_FILE, KEYS_FILE, RUN_REPORT, STATUS_FILE } from '../../format/layout.ts';
-import { syncFolder } from '../generations/generations.ts';
-import { openForWriting } from './file-modes.ts';
+import { correctOpenMode, openForWriting } from './file-modes.ts';
+import { syncFolder } from './sync-folder.ts';
 
-/** @param mode the permissions of the new file; by default those that its folder gives to files */
+/**
+ * Replaces a small file, so that the new content outlasts a crash and a power cut. An empty folder of
+ * the same name is replaced, too.
+ * @param mode the permissions of the new file; by default those that its folder gives to files
+ */
 export function replaceFile(file: string, content: string, mode?: number): void {
   const next = `${file}.${process.pid}`;
   try {
-    const descriptor = openForWriting(next, 'w', mode);
+    // A process that had this id may have left one, perhaps as another user.
+    rmSync(next, { recursive: true, force: true });
+    const descriptor = openForWriting(next, 'wx', mode);
     try {
       writeFileSync(descriptor, content);
       fsyncSync(descriptor);
     } finally {
       closeSync(descriptor);
     }
+    removeFolder(file);
     renameSync(next, file);
     syncFolder(path.dirname(file));
   } catch (cause) {
-    rmSync(next, { force: true });
+    rmSync(next, { recursive: true, force: true });
     throw new Error(`write ${path.basename(file)}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/**
+ * Replaces a file without waiting for the disk: after a power cut it may be damaged or gone. For a
+ * large file of a program that answers requests meanwhile.
+ * @param next the path of the new file until it is complete
+ * @returns its modification time in milliseconds
+ */
+export async function replaceInBackground(
+  file: string,
+  next: string,
+  content: string | Uint8Array,
+  mode: number,
+): Promise<number> {
+  try {
+    await rm(next, { recursive: true, force: true });
+    const handle = await open(next, 'wx', mode);
+    try {
+      correctOpenMode(handle.fd, mode);
+      await handle.writeFile(content);
+      const { mtimeMs } = await handle.stat();
+      await rename(next, file);
+      return mtimeMs;
+    } finally {
+      await handle.close();
+    }
+  } catch (cause) {
+    await rm(next, { recursive: true, force: true }).catch(() => {});
+    throw new Error(`write ${file}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** Removes an empty folder that has the name of the file: a rename would not replace it. */
+function removeFolder(file: string): void {
+  if (!lstatSync(file, { throwIfNoEntry: false })?.isDirectory()) return;
+  try {
+    rmdirSync(file);
+  } catch (cause) {
+    throw new Error(
+      `${file} is a directory (${(cause as Error).message}); move it away, then run the command again`,
+      { cause },
+    );
   }
 }
 

@@ -1,12 +1,11 @@
 /**
- * Holds packs to the index: every record stands where it says, with the bytes that it says.
+ * Checks packs against the index: each record is at its offset, with its length and content hash.
  */
 import { hashBytes } from '../../format/content-hash.ts';
 import type { RecordColumns } from '../../format/index/record-index.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../../format/pack.ts';
-import { type QueueEnd, type SharedQueue, takeFrom } from '../../generator/worker/shared-queue.ts';
-import { hashFile } from '../files/checked-files.ts';
+import { checkFile } from '../files/checked-files.ts';
 
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
@@ -19,18 +18,8 @@ export interface Pack {
   readonly count: number;
 }
 
-/** Checks the files of the packs that fall to this thread, and none of the hashes of records. */
-export function checkPackFiles(
-  dir: string,
-  packs: readonly Pack[],
-  queue: SharedQueue,
-  end: QueueEnd,
-): void {
-  for (const number of takeFrom(queue, end)) checkPack(dir, packs[number], false);
-}
-
 /**
- * Walks a pack record by record, as the index says they stand.
+ * Checks the records of a pack one after another.
  * @param hashRecords whether each record is hashed too, and not only the file
  */
 export function checkPack(
@@ -39,14 +28,14 @@ export function checkPack(
   hashRecords: boolean,
 ): void {
   let number = first;
-  // Where the record before ends.
+  // Where the previous record ends.
   let end = 0;
-  // What is wrong with the file as a whole is said first.
+  // Thrown after the whole file was read: a damaged file is the more general fault.
   let fault: string | undefined;
 
   function isRight(bytes: Buffer, from: number, offset: number, next: number): boolean {
     const separator = number === first ? PACK_HEAD : RECORD_SEPARATOR;
-    if (offset - end !== separator.length || !holds(bytes, separator, end - from)) return false;
+    if (offset - end !== separator.length || !hasText(bytes, separator, end - from)) return false;
     const record = bytes.subarray(offset - from, next - from);
     if (record[0] !== OPENING_BRACE || record.at(-1) !== CLOSING_BRACE) return false;
     if (!hashRecords) return true;
@@ -54,13 +43,13 @@ export function checkPack(
     return high === columns.hash[number * 2] && low === columns.hash[number * 2 + 1];
   }
 
-  const rest = hashFile(dir, file, (bytes, from) => {
+  const rest = checkFile(dir, file, (bytes, from) => {
     for (; number < first + count && fault === undefined; number++) {
-      const offset = columns.offset[number];
-      const next = offset + columns.length[number];
+      const offset = columns.byteOffset[number];
+      const next = offset + columns.byteLength[number];
       if (next - from > bytes.length) break;
       if (!isRight(bytes, from, offset, next)) {
-        fault = `${file.path} does not hold record ${number} at byte ${offset}.`;
+        fault = `${file.path} does not have record ${number} at byte ${offset}.`;
       }
       end = next;
     }
@@ -68,12 +57,12 @@ export function checkPack(
   });
   if (fault !== undefined) throw new Error(fault);
   const tail = count === 0 ? EMPTY_PACK : PACK_TAIL;
-  if (number < first + count || rest.length !== tail.length || !holds(rest, tail, 0)) {
+  if (number < first + count || rest.length !== tail.length || !hasText(rest, tail, 0)) {
     throw new Error(`${file.path} is not a list of the records that the index names.`);
   }
 }
 
-function holds(bytes: Buffer, text: string, at: number): boolean {
+function hasText(bytes: Buffer, text: string, at: number): boolean {
   for (let i = 0; i < text.length; i++) if (bytes[at + i] !== text.charCodeAt(i)) return false;
   return true;
 }

@@ -3,7 +3,7 @@
  * its bytes did. Only the indexes are read, since they hold every record's content hash.
  */
 import { gameSlug, type RecordColumns, type RecordIndex } from '../../format/index/record-index.ts';
-import { openIndex } from './open-index.ts';
+import { openIndexOf } from './open-index.ts';
 
 export interface Changes {
   readonly added: readonly string[];
@@ -20,8 +20,8 @@ export interface Differences {
 
 /** @param from the folder of one generation, @param to of the other */
 export function findDifferences(from: string, to: string): Differences {
-  const before = openIndex(from);
-  const after = openIndex(to);
+  const before = openIndexOf(from);
+  const after = openIndexOf(to);
   return {
     games: compare(gamePaths(before), before.games, gamePaths(after), after.games),
     covers: compare(coverPaths(before), before.covers, coverPaths(after), after.covers),
@@ -65,8 +65,8 @@ function gamePaths(index: RecordIndex): Numbers {
 
 function coverPaths({ covers: { idHigh, idLow, coverOfId } }: RecordIndex): Numbers {
   const numbers = new Map<string, number>();
-  coverOfId.forEach((cover, place) => {
-    const id = (BigInt(idHigh[place]) << 32n) | BigInt(idLow[place]);
+  coverOfId.forEach((cover, position) => {
+    const id = (BigInt(idHigh[position]) << 32n) | BigInt(idLow[position]);
     numbers.set(`/covers/${id}`, cover);
   });
   return numbers;

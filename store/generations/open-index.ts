@@ -1,16 +1,38 @@
-/** Opens the record index of a generation on disk, for the commands that look into one. */
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
+/** Opens the record index of a generation on disk, and checks its values against one another. */
 import { checkRecordIndex } from '../../format/index/check-record-index.ts';
 import { openRecordIndex, type RecordIndex } from '../../format/index/record-index.ts';
-import { COVER_INDEX, GAME_INDEX, PLATFORM_INDEX } from '../../format/layout.ts';
-import { readManifest } from './verify.ts';
+import { COVER_INDEX, GAME_INDEX, MANIFEST, PLATFORM_INDEX } from '../../format/layout.ts';
+import type { Manifest } from '../../format/manifest.ts';
+import { readChecked } from '../files/checked-files.ts';
+import { readManifest } from './manifest-file.ts';
 
-/** @throws Error when the generation is damaged or of another version */
-export function openIndex(dir: string): RecordIndex {
-  const sizes = new Map(readManifest(dir).files.map((file) => [file.path, file.size]));
-  const read = (name: string) => new Uint8Array(readFileSync(path.join(dir, name)));
-  const index = openRecordIndex(read(PLATFORM_INDEX), read(GAME_INDEX), read(COVER_INDEX));
+/**
+ * @param dir the generation's folder
+ * @throws Error when the generation is damaged or of another version
+ */
+export function openIndexOf(dir: string): RecordIndex {
+  const manifest = readManifest(dir);
+  return openIndex(manifest, (name) => {
+    const file = manifest.files.find(({ path }) => path === name);
+    if (file === undefined) throw new Error(`${MANIFEST} does not name ${name}.`);
+    return readChecked(dir, file);
+  });
+}
+
+/**
+ * @param contentOf the content of a file of the generation, checked against the manifest
+ * @throws Error naming the file and its first fault
+ */
+export function openIndex(
+  { files }: Manifest,
+  contentOf: (name: string) => Uint8Array,
+): RecordIndex {
+  const sizes = new Map(files.map(({ path, size }) => [path, size]));
+  const index = openRecordIndex(
+    contentOf(PLATFORM_INDEX),
+    contentOf(GAME_INDEX),
+    contentOf(COVER_INDEX),
+  );
   checkRecordIndex(index, (name) => sizes.get(name));
   return index;
 }

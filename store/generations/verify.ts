@@ -1,81 +1,55 @@
 /**
- * Reads a generation back and holds it to its manifest and its own index: nothing is published, and
- * nothing rolled back to, that this did not find whole.
+ * Reads a generation back and checks it against its manifest and its own index. Only a generation that
+ * passes is published or rolled back to.
  */
-import { readFileSync, statSync } from 'node:fs';
-import path from 'node:path';
 import fastGlob from 'fast-glob';
 import { hashBytes } from '../../format/content-hash.ts';
-import { checkRecordIndex } from '../../format/index/check-record-index.ts';
 import { checkSearchIndex } from '../../format/index/check-search-index.ts';
-import {
-  findGame,
-  gameSlug,
-  openRecordIndex,
-  type RecordIndex,
-} from '../../format/index/record-index.ts';
+import { findGame, gameSlug, type RecordIndex } from '../../format/index/record-index.ts';
 import { openSearchIndex } from '../../format/index/search-index.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../../format/index/words.ts';
-import {
-  COVER_INDEX,
-  coversPack,
-  GAME_INDEX,
-  gamesPack,
-  MANIFEST,
-  PLATFORM_INDEX,
-  PLATFORMS,
-  SEARCH_INDEX,
-} from '../../format/layout.ts';
-import { LARGEST_MANIFEST, type Manifest, parseManifest } from '../../format/manifest.ts';
-import { makeSharedQueue } from '../../generator/worker/shared-queue.ts';
-import { both, type SecondThread } from '../../generator/worker/worker.ts';
-import { hashFile, readChecked } from '../files/checked-files.ts';
-import { checkPack, checkPackFiles, type Pack } from './check-packs.ts';
+import { coversPack, gamesPack, MANIFEST, PLATFORMS, SEARCH_INDEX } from '../../format/layout.ts';
+import type { Manifest } from '../../format/manifest.ts';
+import { checkFile, readChecked } from '../files/checked-files.ts';
+import { checkPack, type Pack } from './check-packs.ts';
+import { readManifest } from './manifest-file.ts';
+import { openIndex } from './open-index.ts';
+
+/**
+ * Checks every pack, on its own schedule.
+ * @param checkOthers checks everything else; called once
+ */
+export type PackChecker = (
+  dir: string,
+  packs: readonly Pack[],
+  checkOthers: () => void,
+) => Promise<void>;
+
+const checkOneByOne: PackChecker = async (dir, packs, checkOthers) => {
+  checkOthers();
+  for (const pack of packs) checkPack(dir, pack, true);
+};
 
 /**
  * @param dir the generation's folder
+ * @param checkPacks by default one pack after another, with the hash of every record
  * @returns its manifest
  * @throws Error saying what is wrong, with the file's name
  */
-export async function verifyGeneration(dir: string): Promise<Manifest> {
-  return verify(dir, async (packs, checkOthers) => {
-    checkOthers();
-    for (const pack of packs) checkPack(dir, pack, true);
-  });
-}
-
-/**
- * Verifies a generation that this process just wrote, on two threads. Records are not hashed again:
- * their hashes were taken of the very bytes that the SHA-256 of each file speaks of.
- */
-export async function verifyWritten(dir: string, second: SecondThread): Promise<Manifest> {
-  return verify(dir, async (packs, checkOthers) => {
-    const queue = makeSharedQueue(packs.length);
-    const theirs = second.run('checkPackFiles', dir, packs, queue, 'back');
-    const ours = (async () => {
-      checkOthers();
-      checkPackFiles(dir, packs, queue, 'front');
-    })();
-    await both(theirs, ours);
-  });
-}
-
-/** @param checkPacks is handed what checks everything else, too */
-async function verify(
+export async function verifyGeneration(
   dir: string,
-  checkPacks: (packs: readonly Pack[], checkOthers: () => void) => Promise<void>,
+  checkPacks: PackChecker = checkOneByOne,
 ): Promise<Manifest> {
   const manifest = readManifest(dir);
   await checkFileList(dir, manifest);
   const files = new Map(manifest.files.map((file) => [file.path, file]));
   const fileOf = (name: string) => {
     const file = files.get(name);
-    if (file === undefined) throw new Error(`${MANIFEST} does not hold ${name}.`);
+    if (file === undefined) throw new Error(`${MANIFEST} does not name ${name}.`);
     return file;
   };
   const read = (name: string) => readChecked(dir, fileOf(name));
-  const index = openRecordIndex(read(PLATFORM_INDEX), read(GAME_INDEX), read(COVER_INDEX));
-  checkRecordIndex(index, (name) => files.get(name)?.size);
+  const index = openIndex(manifest, read);
   const packs = index.platforms.flatMap(
     ({ slug, first_game, games, first_cover, covers }): Pack[] => [
       { file: fileOf(gamesPack(slug)), columns: index.games, first: first_game, count: games },
@@ -84,31 +58,18 @@ async function verify(
   );
   checkCounts(manifest, index);
   const isPack = new Set(packs.map(({ file }) => file.path));
-  await checkPacks(packs, () => {
+  await checkPacks(dir, packs, () => {
     checkPlatforms(read(PLATFORMS), index);
     checkSearch(read(SEARCH_INDEX), manifest);
     for (const file of manifest.files) {
       if (isPack.has(file.path)) continue;
       if (/^(?:games|covers)\//.test(file.path))
         throw new Error(`${file.path} belongs to no platform.`);
-      hashFile(dir, file);
+      checkFile(dir, file);
     }
     checkLookups(dir, index);
   });
   return manifest;
-}
-
-/** @throws Error when it is missing, damaged or of another version */
-export function readManifest(dir: string): Manifest {
-  const file = path.join(dir, MANIFEST);
-  let size: number;
-  try {
-    ({ size } = statSync(file));
-  } catch (cause) {
-    throw new Error(`${file} cannot be read: ${(cause as Error).message}`, { cause });
-  }
-  if (size > LARGEST_MANIFEST) throw new Error(`${file} is larger than ${LARGEST_MANIFEST} bytes.`);
-  return parseManifest(readFileSync(file, 'utf8'));
 }
 
 async function checkFileList(dir: string, manifest: Manifest): Promise<void> {
@@ -122,13 +83,13 @@ async function checkFileList(dir: string, manifest: Manifest): Promise<void> {
 }
 
 function checkCounts({ counts }: Manifest, { platforms, games, covers }: RecordIndex): void {
-  for (const [name, found, said] of [
+  for (const [name, found, expected] of [
     ['platforms', platforms.length, counts.platforms],
-    ['games', games.offset.length, counts.games],
-    ['covers', covers.offset.length, counts.covers],
+    ['games', games.byteLength.length, counts.games],
+    ['covers', covers.byteLength.length, counts.covers],
   ] as const) {
-    if (found !== said)
-      throw new Error(`The index has ${found} ${name}, ${MANIFEST} says ${said}.`);
+    if (found !== expected)
+      throw new Error(`The index has ${found} ${name}, ${MANIFEST} says ${expected}.`);
   }
 }
 
@@ -136,7 +97,7 @@ function checkPlatforms(body: Buffer, { platforms }: RecordIndex): void {
   for (const { slug, offset, length, hash } of platforms) {
     const [high, low] = hashBytes(body.subarray(offset, offset + length));
     if (high !== hash[0] || low !== hash[1]) {
-      throw new Error(`${PLATFORMS} does not hold the record of ${slug} at its place.`);
+      throw new Error(`${PLATFORMS} does not have the record of ${slug} at its offset.`);
     }
   }
 }
@@ -144,11 +105,13 @@ function checkPlatforms(body: Buffer, { platforms }: RecordIndex): void {
 function checkSearch(file: Buffer, { counts, minisearch_options }: Manifest): void {
   checkSearchIndex(openSearchIndex(file), counts.games);
   if (minisearch_options !== MINISEARCH_OPTIONS_HASH) {
-    throw new Error('The search index was made with other rules for words than this program has.');
+    throw new Error(
+      'The search index was written with other rules for words than those of this program.',
+    );
   }
 }
 
-/** Checks that every path leads back to its record. Ids do, since they ascend. */
+/** Checks that each game is found by its path. Covers are found by their ids, as those ascend. */
 function checkLookups(dir: string, index: RecordIndex): void {
   index.platforms.forEach(({ first_game, games, slug }, platform) => {
     for (let game = first_game; game < first_game + games; game++) {

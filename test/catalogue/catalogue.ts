@@ -1,7 +1,7 @@
 /** A catalogue as rows: what tests and benchmarks load into a database. */
 import type { Row } from '../../database/database.ts';
 
-/** Rows in the order of the tables' columns (database/schema.ts); each list can be read repeatedly. */
+/** Rows in the order of the tables' columns (database/schema.ts, keys/tables/schema.ts); each list can be read repeatedly. */
 export interface Catalogue {
   readonly platforms: Iterable<Row>;
   readonly games: Iterable<Row>;

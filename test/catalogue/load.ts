@@ -1,14 +1,17 @@
 /** Puts a catalogue into an empty database: tables first, then rows by the hundred. */
 import type { Database, Row, Value } from '../../database/database.ts';
-import { columnNames, createTables, type TableName } from '../../database/schema.ts';
+import { CATALOGUE_TABLES } from '../../database/schema.ts';
+import { columnNames, createTables } from '../../database/tables.ts';
+import { ACCOUNTS_TABLE, KEYS_TABLES } from '../../keys/tables/schema.ts';
 import type { Catalogue } from './catalogue.ts';
 
+const TABLES = { ...CATALOGUE_TABLES, ...ACCOUNTS_TABLE };
 const ROWS_PER_INSERT = 400;
 
 /** Makes the tables that are absent and inserts every row, all in one transaction. */
 export async function loadCatalogue(database: Database, catalogue: Catalogue): Promise<void> {
-  await createTables(database);
-  const tables: [TableName, Iterable<Row>][] = [
+  await createTables(database, { ...TABLES, ...KEYS_TABLES });
+  const tables: [keyof typeof TABLES, Iterable<Row>][] = [
     ['platforms', catalogue.platforms],
     ['games', catalogue.games],
     ['covers', catalogue.covers],
@@ -19,7 +22,7 @@ export async function loadCatalogue(database: Database, catalogue: Catalogue): P
     // The ids come in no order; without room for the whole tree every insert reads a page.
     if (database.kind === 'sqlite') await run('PRAGMA cache_size = -300000');
     for (const [table, rows] of tables) {
-      const columns = columnNames(table);
+      const columns = columnNames(TABLES[table]);
       const one = `(${columns.map(() => '?').join(',')})`;
       const statement = (count: number) =>
         `INSERT INTO ${table} (${columns.join(',')}) VALUES ${Array(count).fill(one).join(',')}`;

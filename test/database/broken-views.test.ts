@@ -2,11 +2,14 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
-import { CATALOGUE_TABLES, checkSchema, createTables } from '../../database/schema.ts';
+import { CATALOGUE_TABLES } from '../../database/schema.ts';
+import { checkTables, createTables } from '../../database/tables.ts';
+import { ACCOUNTS_TABLE } from '../../keys/tables/schema.ts';
 import { makeDatabase } from '../support/databases.ts';
 import { makeFolder, runProgram } from '../support/product.ts';
 
 describe('in MariaDB', () => {
+  const tables = { ...CATALOGUE_TABLES, ...ACCOUNTS_TABLE };
   let admin: Database;
   let readerUrl: string;
   let site: string;
@@ -21,12 +24,12 @@ describe('in MariaDB', () => {
     definer = `d${nameOf(url).slice(-12)}`;
     reader = `r${nameOf(url).slice(-12)}`;
     const own = await openDatabase(siteUrl);
-    await createTables(own);
+    await createTables(own, tables);
     await own.close();
     admin = await openDatabase(url);
     await admin.run(`CREATE USER ${definer}@'%'`);
     await admin.run(`GRANT SELECT ON ${site}.* TO ${definer}@'%'`);
-    for (const table of [...CATALOGUE_TABLES, 'accounts']) {
+    for (const table of Object.keys(tables)) {
       await admin.run(
         `CREATE DEFINER = ${definer}@'%' VIEW ${table} AS SELECT * FROM ${site}.${table}`,
       );
@@ -88,12 +91,13 @@ describe('in MariaDB', () => {
 
 test('in SQLite a view whose table is gone is named with what it lacks', async () => {
   const database = await openDatabase(await makeDatabase('sqlite'));
-  await createTables(database, ['games', 'covers', 'cover_files']);
+  const { platforms: _, ...others } = CATALOGUE_TABLES;
+  await createTables(database, others);
   await database.run('CREATE TABLE systems (id INT, slug VARCHAR(10), name VARCHAR(10))');
   await database.run('CREATE VIEW platforms AS SELECT id, slug, name FROM systems');
-  await checkSchema(database);
+  await checkTables(database, CATALOGUE_TABLES);
   await database.run('DROP TABLE systems');
-  await expect(checkSchema(database)).rejects.toThrow(
+  await expect(checkTables(database, CATALOGUE_TABLES)).rejects.toThrow(
     /^The view platforms cannot be read: no such table: main\.systems\. Restore the tables that it selects from, or recreate the view\.$/,
   );
   await database.close();

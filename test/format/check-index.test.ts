@@ -9,6 +9,7 @@ import {
   encodePlatforms,
   openRecordIndex,
   type PlatformEntry,
+  type RecordIndex,
 } from '../../format/index/record-index.ts';
 import { openSearchIndex } from '../../format/index/search-index.ts';
 import { COVER_INDEX, GAME_INDEX, PLATFORM_INDEX, SEARCH_INDEX } from '../../format/layout.ts';
@@ -32,13 +33,7 @@ const read = (name: string) => readFileSync(path.join(dir, name));
 const copy = (name: string) => new Uint8Array(read(name));
 
 /** Opens and checks the index of records after a change to it. */
-function checkRecords(
-  change: (
-    index: Readonly<Record<'games' | 'covers', Readonly<Record<string, Column>>>>,
-    sizes: Sizes,
-  ) => void,
-  list = platforms,
-): void {
+function checkRecords(change: (index: RecordIndex, sizes: Sizes) => void, list = platforms): void {
   const text = new Uint8Array(Buffer.from(encodePlatforms(list)));
   const index = openRecordIndex(text, copy(GAME_INDEX), copy(COVER_INDEX));
   const sizes: Sizes = new Map();
@@ -90,13 +85,17 @@ type RecordChange = Parameters<typeof checkRecords>[0];
 const gamesPack = () => `games/${largest().slug}.json`;
 
 test.each<[string, RegExp, RecordChange]>([
-  ['a game elsewhere', /games\.bin .*is not at byte/, ({ games }) => add(games.offset, 3, 1)],
-  ['a game at a fraction', /games\.bin .*is not at byte/, ({ games }) => add(games.offset, 3, 0.5)],
-  ['a longer game', /games\.bin .*is not at byte/, ({ games }) => add(games.length, 3, 1)],
+  ['a game elsewhere', /games\.bin .*is not at byte/, ({ games }) => add(games.byteOffset, 3, 1)],
+  [
+    'a game at a fraction',
+    /games\.bin .*is not at byte/,
+    ({ games }) => add(games.byteOffset, 3, 0.5),
+  ],
+  ['a longer game', /games\.bin .*is not at byte/, ({ games }) => add(games.byteLength, 3, 1)],
   [
     'a last game that is longer than its pack',
     /games\.bin .*bytes of games\//,
-    ({ games }) => add(games.length, largest().first_game + largest().games - 1, 1),
+    ({ games }) => add(games.byteLength, largest().first_game + largest().games - 1, 1),
   ],
   [
     'a longer pack',
@@ -113,7 +112,11 @@ test.each<[string, RegExp, RecordChange]>([
     /platforms\.json .*there is no covers\//,
     (_, sizes) => sizes.set(`covers/${largest().slug}.json`, undefined),
   ],
-  ['a cover elsewhere', /covers\.bin .*is not at byte/, ({ covers }) => add(covers.offset, 0, 8)],
+  [
+    'a cover elsewhere',
+    /covers\.bin .*is not at byte/,
+    ({ covers }) => add(covers.byteOffset, 0, 8),
+  ],
   [
     'slugs from 1 on',
     /games\.bin .*"slugStart" does not ascend/,
@@ -189,8 +192,8 @@ test.each<[string, RegExp, RecordChange]>([
   ],
   [
     'an id of no cover',
-    /covers\.bin .*"coverOfId" names cover/,
-    ({ covers }) => add(covers.coverOfId, 5, 9_999),
+    /covers\.bin .*"coverOfId" names cover (\d+) of \1\./,
+    ({ covers: { coverOfId } }) => coverOfId?.fill(coverOfId.length, 5, 6),
   ],
   [
     'an id twice',

@@ -35,7 +35,7 @@ import {
   pageTail,
   RECORD_SEPARATOR,
 } from '../../format/pack.ts';
-import { KEPT_GENERATIONS } from '../../store/generations/generations.ts';
+import { KEPT_GENERATIONS } from '../../store/prune.ts';
 import { fixtureCatalogue, makeFixture } from '../catalogue/fixture.ts';
 import { makeSampleSnapshots, makeSqlite } from '../catalogue/snapshots.ts';
 import { generate, makeFolder, ROOT, runProgram } from '../support/product.ts';

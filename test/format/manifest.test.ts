@@ -91,6 +91,9 @@ describe('a manifest is refused', () => {
     for (let end = 0; end < text.length; end++) {
       expectRefused(text.slice(0, end), 'it is not JSON.');
     }
+    // Where the JSON breaks off stands in the log.
+    const cause = expect.any(SyntaxError);
+    expect(() => parseManifest('{')).toThrow(expect.objectContaining({ cause }));
     for (const other of ['null', '[]', '1', '"x"']) expectRefused(other, 'it is not an object.');
   });
 
@@ -127,7 +130,7 @@ describe('a manifest is refused', () => {
     const counts = { ...manifest.counts, games: 3 };
     expectRefused(JSON.stringify({ ...manifest, counts }), '"id" does not fit the content');
     expect(parseManifest(change({ sequence: 8, counts })).counts).toEqual(counts);
-    for (const id of ['', '../x', manifest.id.slice(1), `${manifest.id}0`]) {
+    for (const id of ['', '../x', manifest.id.slice(1), `${manifest.id}0`, [manifest.id]]) {
       expectRefused(JSON.stringify({ ...manifest, id }), '"id" is not an id of a generation');
     }
     const fixed = [layout.PLATFORMS, layout.STATS];

@@ -8,7 +8,8 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Database, Row, Value } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
-import { columnNames } from '../../database/schema.ts';
+import { CATALOGUE_TABLES } from '../../database/schema.ts';
+import { columnNames } from '../../database/tables.ts';
 import { currentId } from '../../store/generations/generations.ts';
 import { makeRandom, type Random } from '../catalogue/random.ts';
 import { KINDS, type Kind, makeDatabase } from '../support/databases.ts';
@@ -42,7 +43,7 @@ async function loadLoosely(database: Database, tables: Tables): Promise<void> {
     return 'LONGTEXT CHARACTER SET utf8mb4';
   };
   for (const table of TABLES) {
-    const columns = columnNames(table);
+    const columns = columnNames(CATALOGUE_TABLES[table]);
     await database.run(`DROP TABLE IF EXISTS ${table}`);
     await database.run(
       `CREATE TABLE ${table} (${columns.map((name) => `${name} ${typeOf(name)}`).join(', ')})`,

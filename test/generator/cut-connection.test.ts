@@ -26,6 +26,8 @@ import {
   startGenerator,
 } from '../support/wholeness.ts';
 
+const TABLES = Object.keys(CATALOGUE_TABLES);
+
 interface Source {
   readonly url: string;
   /** The id of the first generation of the whole catalogue. */
@@ -160,7 +162,7 @@ describe('in mid-read', () => {
   beforeAll(async () => {
     source = await makeSource(2_000, 8_000);
     other = await openDatabase(source.url);
-    for (const table of CATALOGUE_TABLES) {
+    for (const table of TABLES) {
       await other.run(`CREATE TABLE ${backup(table)} LIKE ${table}`);
       await other.run(`INSERT INTO ${backup(table)} SELECT * FROM ${table}`);
     }
@@ -207,7 +209,7 @@ describe('in mid-read', () => {
     const figures = { failed: 0, whole: 0 };
     const faults = new Set<string>();
     for (let run = 0; run < TIMES * 2; run++) {
-      const table = random.pick(CATALOGUE_TABLES);
+      const table = random.pick(TABLES);
       const ddl = random.pick(DDL).replace('%', table);
       let altered: Promise<unknown> = Promise.resolve();
       const { ended, fault } = await runWith(source, pickMidRead(random, source), async (proxy) => {

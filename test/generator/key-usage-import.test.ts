@@ -1,14 +1,14 @@
 /** The day of a key's last use, from the files of proxies into the database. */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
-import { createKeysTables } from '../../database/schema.ts';
 import { hashKey } from '../../format/api-key.ts';
 import { encodeKeyUsage } from '../../format/key-usage.ts';
 import { keyUsageFile, PROXY_FOLDER } from '../../format/layout.ts';
 import { makeKeyUsageImport } from '../../generator/keys/import-key-usage.ts';
+import { createKeysTables } from '../../keys/tables/schema.ts';
 import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
 import { KINDS, makeDatabase } from '../support/databases.ts';
 import {
@@ -112,6 +112,24 @@ describe.each(KINDS)('on %s', async (kind) => {
     write(keyUsageFile(8082), [[3, '2026-02-26']]);
     await expect(importKeyUsage(database, now)).rejects.toThrow();
     expect(await days()).toEqual({ ...first, 3: '2026-02-26' });
+    await database.close();
+  });
+
+  test('the file of an earlier version is imported once and removed', async () => {
+    const dir = makeFolder();
+    const importKeyUsage = makeKeyUsageImport(dir);
+    const now = new Date(NOON);
+    const database = await openDatabase(databaseUrl);
+    await database.run('UPDATE api_keys SET last_used_on = NULL');
+    const old = path.join(dir, 'key-usage.json');
+    writeFileSync(old, 'damaged');
+    await expect(importKeyUsage(database, now)).rejects.toThrow('key-usage.json is damaged');
+    expect(existsSync(old)).toBe(true);
+    writeFileSync(old, encodeKeyUsage(new Map([[2, '2026-02-20']])));
+    await importKeyUsage(database, now);
+    expect(await days()).toMatchObject({ 1: null, 2: '2026-02-20' });
+    expect(existsSync(old)).toBe(false);
+    await importKeyUsage(database, now);
     await database.close();
   });
 

@@ -40,6 +40,14 @@ describe('a first generation', () => {
     expect(listGenerations(dir)).toHaveLength(2);
   });
 
+  test('with games and one approved cover is published', async () => {
+    const url = await makeSqlite(plainCatalogue(20));
+    await change(url, "UPDATE covers SET status = 'pending' WHERE id > 1");
+    const dir = newSnapshots();
+    expect((await run(url, dir)).code).toBe(0);
+    expect(published(dir, 'manifest.json').counts).toMatchObject({ games: 20, covers: 1 });
+  });
+
   test('of an empty catalogue counts as none', async () => {
     const empty = { platforms: [], games: [], covers: [], coverFiles: [], accounts: [] };
     const dir = newSnapshots();
@@ -165,7 +173,8 @@ describe('the report of a run', () => {
 
   test('that cannot be written hides neither a refusal nor a success', async () => {
     const dir = newSnapshots();
-    mkdirSync(path.join(dir, 'report.json'), { recursive: true });
+    // An empty folder would be replaced.
+    mkdirSync(path.join(dir, 'report.json', 'full'), { recursive: true });
     const bad = await run(await makeBad(), dir);
     expect(bad.code).toBe(3);
     expect(bad.stderr.trimEnd().split('\n').at(-1)).toMatch(/^Nothing is published: .*--force/);

@@ -2,14 +2,14 @@
  * The schedule as a process of its own: generations on time, keys every two seconds, and neither a
  * database that goes away nor a signal leaves anything half done.
  */
-import { readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
-import { createTables } from '../../database/schema.ts';
 import { hashKey, makeKey } from '../../format/api-key.ts';
 import { parseKeys } from '../../format/keys-file.ts';
+import { createKeysTables } from '../../keys/tables/schema.ts';
 import { currentId, idsOnDisk } from '../../store/generations/generations.ts';
 import { loadCatalogue } from '../catalogue/load.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
@@ -43,7 +43,7 @@ function startSchedule(databaseUrl: string, snapshotsDir: string, cron = NEVER) 
 async function issueKey(url: string, state: string): Promise<string> {
   const key = makeKey();
   const database = await openDatabase(url);
-  await createTables(database, ['api_keys']);
+  await createKeysTables(database);
   await database.run(
     "INSERT INTO api_keys (purpose, website_url, state, limit_per_minute, key_hash, requested_at) VALUES ('a test', '', ?, 60, ?, '2026-01-01 00:00:00')",
     [state, hashKey(key)],
@@ -151,6 +151,24 @@ test('a key that is no hash keeps no other from the proxy', async () => {
   await schedule.stop();
 });
 
+test('a keys file that cannot be written is not called a database that is back', async () => {
+  const url = await makeSqlite(sampleCatalogue());
+  const key = await issueKey(url, 'approved');
+  const dir = newSnapshots();
+  const schedule = startSchedule(url, dir);
+  await until(() => schedule.log().includes('"generated"'));
+  rmSync(keysFile(dir));
+  mkdirSync(path.join(keysFile(dir), 'x'), { recursive: true });
+  await until(() => schedule.log().includes('the keys stay as last known: write keys.json'));
+  rmSync(keysFile(dir), { recursive: true });
+  await until(() => statSync(keysFile(dir), { throwIfNoEntry: false }) !== undefined);
+  expect(readKeys(dir).map(({ hash }) => hash)).toEqual([hashKey(key)]);
+  await until(() => schedule.log().includes('exported the keys'));
+  expect(await schedule.stop()).toBe(0);
+  expect(schedule.log()).not.toContain('the database is back');
+  expect(schedule.log()).toContain('the keys can be written again');
+});
+
 describe('keys', () => {
   let server: MariaDb;
   let url: string;
@@ -206,6 +224,8 @@ describe('keys', () => {
 
     await server.restart();
     await until(() => agreedAt(dir) > lost);
+    await until(() => schedule.log().includes('the database is back'));
+    expect(schedule.log()).not.toContain('the keys can be written again');
     expect(await schedule.stop()).toBe(0);
   });
 

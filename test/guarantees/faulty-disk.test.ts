@@ -3,15 +3,17 @@
  * on either thread, once or from then on, and the disk is really full. `current` verifies every
  * time, and the next run heals.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { readdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { currentId, idsOnDisk, KEPT_GENERATIONS } from '../../store/generations/generations.ts';
+import { currentId, idsOnDisk } from '../../store/generations/generations.ts';
+import { KEPT_GENERATIONS } from '../../store/prune.ts';
 import { makeRandom } from '../catalogue/random.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
-import { end, type Finished, generate, makeFolder, ROOT } from '../support/product.ts';
+import { generate, makeFolder } from '../support/product.ts';
 import { IS_SOAK, rounds, sayFigure } from '../support/rounds.ts';
+import { freeKilobytes, mountSmallDisk } from '../support/small-disk.ts';
 import {
   expectCurrentVerifies,
   expectNoDebris,
@@ -156,51 +158,6 @@ describe.each([
   });
 });
 
-/**
- * A file system of a few megabytes in memory, mounted where only a process of its own sees it, so
- * that it goes with that process.
- * @returns undefined where mounting is not allowed
- */
-async function mountSmallDisk(kilobytes: number) {
-  const folder = makeFolder();
-  const script = `mount -t tmpfs -o size=${kilobytes}k tmpfs "$0" && echo mounted && cat`;
-  const holder: ChildProcess = spawn('unshare', ['-rm', 'sh', '-c', script, folder], {
-    stdio: ['pipe', 'pipe', 'ignore'],
-  });
-  const isMounted = await new Promise<boolean>((resolve) => {
-    holder.stdout?.once('data', () => resolve(true));
-    holder.once('error', () => resolve(false));
-    holder.once('exit', () => resolve(false));
-  });
-  if (!isMounted) return undefined;
-  return {
-    /** From here; SQLite would look for the files of the lock elsewhere. */
-    root: `/proc/${holder.pid}/root${folder}`,
-    /** Runs the generator where the disk stands at `folder`. */
-    run(databaseUrl: string): Promise<Finished> {
-      const target = ['-U', '-m', '--preserve-credentials', '-t', String(holder.pid)];
-      const program = [process.execPath, path.join(ROOT, 'generator/cli/main.ts')];
-      const snapshots = {
-        DATABASE_URL: databaseUrl,
-        SNAPSHOTS_DIR: path.join(folder, 'snapshots'),
-      };
-      return finishInTime(
-        spawn('nsenter', [...target, ...program], {
-          cwd: folder,
-          env: { PATH: process.env.PATH ?? '', ...SETTINGS, ...snapshots },
-          stdio: ['ignore', 'pipe', 'pipe'],
-        }),
-      );
-    },
-    unmount: () => end(holder, 'SIGKILL'),
-  };
-}
-
-function freeKilobytes(folder: string): number {
-  const { bavail, bsize } = statfsSync(folder);
-  return (bavail * bsize) / 1024;
-}
-
 test('a disk that is really full: exit 1, one clear line, and the old generation stays', {
   timeout: 1_800_000,
 }, async ({ skip }) => {
@@ -211,7 +168,10 @@ test('a disk that is really full: exit 1, one clear line, and the old generation
     const ballast = path.join(disk.root, 'ballast');
     const database = await makeChanging(seededCatalogue({ games: 200, seed: 8, platforms: 3 }));
     const publishes = async () => {
-      const { code, stderr } = await disk.run(database.url);
+      const { code, stderr } = await disk.run('generator/cli/main.ts', [], {
+        DATABASE_URL: database.url,
+        ...SETTINGS,
+      });
       expect(code, stderr).toBe(0);
     };
     await publishes();
@@ -227,7 +187,10 @@ test('a disk that is really full: exit 1, one clear line, and the old generation
       // From a disk that is full from the start to one that is nearly large enough.
       const left = Math.floor(((run + random.next()) / RUNS) * enough);
       writeFileSync(ballast, Buffer.alloc(Math.max(0, freeKilobytes(disk.root) - left) * 1024));
-      const ended = await disk.run(database.url);
+      const ended = await disk.run('generator/cli/main.ts', [], {
+        DATABASE_URL: database.url,
+        ...SETTINGS,
+      });
       const what = `with ${left} KiB left\n${ended.stderr}`;
       const after = await expectCurrentVerifies(dir);
       if (ended.code === 0) {

@@ -4,7 +4,7 @@
  * touch FAULT_DIR, fails with FAULT_CODE; with FAULT_FOR=good every later one that writes does too.
  * What fails is written to FAULT_LOG, a line each. A write that fails has written half.
  */
-import fs from 'node:fs';
+import fs, { constants } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
 import sqlite from 'node:sqlite';
 import { isMainThread } from 'node:worker_threads';
@@ -36,12 +36,16 @@ function isOurs(target: unknown): boolean {
   }
 }
 
+function isForReading(flags: unknown): boolean {
+  return flags === 'r' || (typeof flags === 'number' && (flags & 3) === constants.O_RDONLY);
+}
+
 /** Counts a call. @returns the error that it shall fail with */
 function faultOf(name: string, args: readonly unknown[]): Error | undefined {
   if (isMainThread !== (FAULT_THREAD === 'main')) return undefined;
   if (!isOurs(name.startsWith('symlink') ? args[1] : args[0])) return undefined;
   count++;
-  const isWriting = WRITES.has(name) || (name === 'openSync' && args[1] !== 'r');
+  const isWriting = WRITES.has(name) || (name === 'openSync' && !isForReading(args[1]));
   const isLater = FAULT_FOR === 'good' && count > FAULT_CALL && isWriting;
   if (count !== FAULT_CALL && !isLater) return undefined;
   appendFileSync(FAULT_LOG, `${name} ${String(args[0])}\n`);

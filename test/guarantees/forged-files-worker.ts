@@ -9,7 +9,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { gameSlug } from '../../format/index/record-index.ts';
 import { matchRoute } from '../../proxy/api/routes.ts';
 import { splitTarget } from '../../proxy/http/message/target.ts';
-import { type Generation, makeGeneration, openIndex } from '../../proxy/snapshot/generation.ts';
+import { type Generation, makeGeneration, viewIndex } from '../../proxy/snapshot/generation.ts';
 import { openFiles, planOpening } from '../../proxy/snapshot/open-files.ts';
 import { strictly } from '../format/strict-columns.ts';
 import { type Files, forge } from './forged-files.ts';
@@ -54,7 +54,7 @@ function writeFiles(files: Files): void {
 function tryToOpen(id: string, mostMemory: number | undefined): Generation | Error {
   try {
     const files = openFiles(planOpening({ dir, id, mostMemory, known: undefined }));
-    return makeGeneration(files, strictly(openIndex(files)));
+    return makeGeneration(files, strictly(viewIndex(files)));
   } catch (error) {
     return error as Error;
   }
@@ -78,7 +78,7 @@ function askForAll(generation: Generation): void {
       ask(generation, `/games/${slug}/${encodeURIComponent(gameSlug(records, game))}/covers`);
     }
   }
-  for (let cover = 0; cover < records.covers.length.length; cover++) generation.cover(cover);
+  for (let cover = 0; cover < records.covers.byteLength.length; cover++) generation.cover(cover);
 }
 
 for (let seed = seeds.from; seed < seeds.to; seed++) {

@@ -8,8 +8,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { parseHold } from '../../format/hold-file.ts';
 import { HOLD_FILE } from '../../format/layout.ts';
-import { currentId, idsOnDisk, KEPT_GENERATIONS } from '../../store/generations/generations.ts';
+import { currentId, idsOnDisk } from '../../store/generations/generations.ts';
 import { removeHold } from '../../store/hold.ts';
+import { KEPT_GENERATIONS } from '../../store/prune.ts';
 import { makeRandom } from '../catalogue/random.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { type Finished, generate, startProgram } from '../support/product.ts';
@@ -98,7 +99,7 @@ test(`${ROUNDS} meetings of two: one waits or refuses, and nothing is lost`, {
       expect(deeds.includes('hold') ? [0, LOCKED, HELD] : [0, LOCKED], what).toContain(code);
       if (code === LOCKED) {
         expect(stdout, what).toBe('');
-        expect(stderr, what).toMatch(/Another run \(process (?:\d+|unknown)\) works in/);
+        expect(stderr, what).toMatch(/Another run \(process (?:\d+|unknown)\) is writing to/);
       }
     }
     expect(done.length, what).toBeGreaterThan(0);

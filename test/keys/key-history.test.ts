@@ -1,10 +1,10 @@
-/** The history of keys: what it tells, and that nobody can make it tell something else. */
+/** The history of keys: what it records, and that nobody can change it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
-import { createKeysTables } from '../../database/schema.ts';
 import { eventsOf } from '../../keys/lifecycle/history.ts';
 import { revealKey, revokeOwnKey, rotateKey } from '../../keys/lifecycle/own-keys.ts';
 import { approveRequest, changeLimit, issueKey, revokeKey } from '../../keys/lifecycle/requests.ts';
+import { createKeysTables } from '../../keys/tables/schema.ts';
 import { KINDS } from '../support/databases.ts';
 import { AT, type KeysDatabase, MODERATOR, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
 
@@ -52,6 +52,17 @@ describe.each(KINDS)('the history of keys in a %s database', (kind) => {
       { at: '2026-03-04 05:06:13', actor_id: by, action: 'revoked', ...none, reason: 'a\nb' },
     ]);
   });
+
+  it.each(['approved', 'rejected'] as const)(
+    'names who decided in the row of a key that is %s',
+    async (state) => {
+      const { id: accountId } = await database.addOwner();
+      const id = await database.keyIn(state, accountId);
+      expect(
+        await database.objects('reviewed_by, reviewed_at', 'FROM api_keys WHERE id = ?', [id]),
+      ).toEqual([{ reviewed_by: MODERATOR, reviewed_at: '2026-03-04 05:06:07' }]);
+    },
+  );
 
   it('tells of keys that were issued or revoked by their owner', async () => {
     const issued = await issueKey(database, { limit: 5, purpose: 'x', at: AT });

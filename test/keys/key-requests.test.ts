@@ -1,6 +1,5 @@
-/** Asking for a key: what is taken, what is turned away and how a flood of requests ends. */
+/** Requesting a key: what is accepted, what is refused, and how a flood of requests ends. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { Account } from '../../keys/accounts/accounts.ts';
 import {
   findKeyWithAccount,
   listKeys,
@@ -10,11 +9,12 @@ import {
 } from '../../keys/lifecycle/key-lists.ts';
 import { MOST_PENDING, requestKey } from '../../keys/lifecycle/own-keys.ts';
 import { rejectRequest } from '../../keys/lifecycle/requests.ts';
+import type { Account } from '../../keys/tables/accounts.ts';
 import { KINDS } from '../support/databases.ts';
 import { runProgram } from '../support/product.ts';
 import { AT, type KeysDatabase, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
 
-const TOO_MANY = '3 requests are under review already; ask again when one of them is decided.';
+const TOO_MANY = '3 requests are under review already. Ask again when one of them is decided.';
 
 describe.each(KINDS)('a request for a key in a %s database', (kind) => {
   let database: KeysDatabase;

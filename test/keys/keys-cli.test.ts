@@ -214,7 +214,7 @@ describe('the keys command', () => {
     [['issue', '--limit', '0'], '--limit must be a whole number from 1 to 1000000, not "0"'],
     [['issue', '--limit', '1e3'], 'not "1e3"'],
     [['issue', '--limit', '1000001'], 'not "1000001"'],
-    [['issue', 'extra'], 'an argument too many: "extra"'],
+    [['issue', 'extra'], 'Unexpected argument: "extra"'],
     [['issue', '--frob'], '--frob'],
     [['list', '--state', 'lost'], '--state must be one of pending, approved, rejected, revoked'],
     [['approve'], 'ID is missing'],
@@ -234,7 +234,7 @@ describe('the keys command', () => {
     ],
     [['request', '--account', '1', '--url', 'https://x.example'], '--purpose is missing'],
     [['request', '--account', '1', '--purpose', 'x'], '--url is missing'],
-    [['outbox', '1'], 'an argument too many: "1"'],
+    [['outbox', '1'], 'Unexpected argument: "1"'],
     [['add-account'], 'EMAIL is missing'],
     [['add-account', 'a@b.example'], '--name is missing'],
     [
@@ -288,9 +288,11 @@ describe('the keys command', () => {
     ]);
   });
 
-  it('has the verbs that README.md tells of, each used so', () => {
-    const readme = readFileSync(path.join(ROOT, 'README.md'), 'utf8');
-    const [section = ''] = (readme.split('### Keys from the command line')[1] ?? '').split('\n## ');
+  it('has the verbs that OPERATIONS.md lists, each used so', () => {
+    const operations = readFileSync(path.join(ROOT, 'OPERATIONS.md'), 'utf8');
+    const [section = ''] = (operations.split('### Keys from the command line')[1] ?? '').split(
+      '\n## ',
+    );
     const told = [...section.matchAll(/^\| `([^`]+)` \|/gm)].map(([, usage]) => usage);
     expect(told.toSorted()).toEqual(
       Object.values(VERBS)

@@ -1,8 +1,8 @@
 /** `cover-catalogue keys` without a process for each verb: the same words, the same answers and exit codes. */
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
-import { createKeysTables } from '../../database/schema.ts';
 import { readCommand } from '../../keys/cli/command-line.ts';
+import { createKeysTables } from '../../keys/tables/schema.ts';
 import { ConfigurationError } from '../../program/environment/environment.ts';
 import { type Kind, makeDatabase } from '../support/databases.ts';
 
@@ -42,8 +42,8 @@ export async function runKeys(
       publicUrl: PUBLIC_URL,
       mail: { smtpUrl: '', folder: '/nowhere', from: 'no-reply@covers.example', ...mail },
     });
-    const { data = '', said } = await run(database);
-    return { code: 0, stdout: data, stderr: said === undefined ? '' : `${said}\n` };
+    const { data = '', message } = await run(database);
+    return { code: 0, stdout: data, stderr: message === undefined ? '' : `${message}\n` };
   } catch (error) {
     const code = error instanceof ConfigurationError ? 2 : 1;
     return { code, stdout: '', stderr: `${(error as Error).message.trimEnd()}\n` };

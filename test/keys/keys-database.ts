@@ -1,10 +1,11 @@
 /** A database with the tables of keys and accounts, and keys in any state, for tests of their life. */
 import type { Database, Value } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
-import { createKeysTables, createTables } from '../../database/schema.ts';
-import type { Account } from '../../keys/accounts/accounts.ts';
+import { createTables } from '../../database/tables.ts';
 import { requestKey, revealKey } from '../../keys/lifecycle/own-keys.ts';
 import { approveRequest, rejectRequest, revokeKey } from '../../keys/lifecycle/requests.ts';
+import type { Account } from '../../keys/tables/accounts.ts';
+import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
 import { type Kind, makeDatabase } from '../support/databases.ts';
 
 export const PUBLIC_URL = 'https://covers.example';
@@ -34,7 +35,7 @@ export async function openKeysDatabase(kind: Kind): Promise<KeysDatabase> {
   const url = await makeDatabase(kind);
   const database = await openDatabase(url);
   await createKeysTables(database);
-  await createTables(database, ['accounts']);
+  await createTables(database, ACCOUNTS_TABLE);
   let lastId = 0;
 
   async function addOwner(changes: Partial<Account> = {}): Promise<Account> {

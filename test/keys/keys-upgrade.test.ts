@@ -1,15 +1,16 @@
-/** Tables of keys from before, and users who may do only so much: both go on, or say what is missing. */
+/** Tables of earlier versions, and database users with few rights: programs upgrade, or say what is missing. */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
-import { createKeysTables, createTables } from '../../database/schema.ts';
+import { createTables } from '../../database/tables.ts';
 import { hashKey, makeKey } from '../../format/api-key.ts';
 import { exportKeys } from '../../generator/keys/export-keys.ts';
-import { addSeconds, toDatabaseTime } from '../../keys/accounts/database-time.ts';
-import { openLink } from '../../keys/accounts/sign-in-links.ts';
+import { addSeconds, toDatabaseTime } from '../../keys/tables/database-time.ts';
+import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
+import { openLink } from '../../keys/tables/sign-in-links.ts';
 import { linksTo, tokenOf } from '../support/account.ts';
 import { KINDS, makeDatabase } from '../support/databases.ts';
 import { type Finished, makeFolder, ROOT, runProgram } from '../support/product.ts';
@@ -97,7 +98,7 @@ describe.each(KINDS)('an outbox of an earlier version, on %s', (kind) => {
     const url = await makeDatabase(kind);
     const database = await openDatabase(url);
     await createKeysTables(database);
-    await createTables(database, ['accounts']);
+    await createTables(database, ACCOUNTS_TABLE);
     await database.run("INSERT INTO accounts VALUES (7, 'seven@covers.example', 'Seven', 'user')");
     // As that version wrote it: the text of the mail, with the token of the link.
     const token = 'V4tQ0mB8cJ2yXr6uKp1sLz9fWn3eHd7aGi5oTb-RkE_';
@@ -146,10 +147,14 @@ describe('a user of MariaDB', () => {
     await admin.close();
   });
 
-  it('needs no more rights than README.md gives, and cannot touch the history', async () => {
-    const readme = readFileSync(path.join(ROOT, 'README.md'), 'utf8');
+  it('needs no more rights than the documents give, and cannot touch the history', async () => {
+    const documents = ['README.md', 'OPERATIONS.md'].map((file) =>
+      readFileSync(path.join(ROOT, file), 'utf8'),
+    );
     const grants = [
-      ...readme.matchAll(/^ {4}GRANT (.*) ON catalogue_api\.(\S+) TO catalogue_api;$/gm),
+      ...documents
+        .join('\n')
+        .matchAll(/^ {4}GRANT (.*) ON catalogue_api\.(\S+) TO catalogue_api;$/gm),
     ];
     expect(grants.length).toBeGreaterThan(5);
     for (const [, rights, table] of grants) await grant(rights as string, table as string);
@@ -194,7 +199,7 @@ describe('a user of MariaDB', () => {
     expect([next.code, next.stderr]).toEqual([
       1,
       expect.stringMatching(
-        /^The table key_events cannot be made: .*denied.*README\.md lists\.\n$/,
+        /^The table key_events cannot be made: .*denied.*OPERATIONS\.md lists\.\n$/,
       ),
     ]);
   });

@@ -1,11 +1,11 @@
-/** What the e-mails say, read off a real mail server: reasons and names cannot say more than they are. */
+/** The texts of the e-mails, read from a real mail server. Reasons and names cannot pass for the mail's own text. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import type { Account } from '../../keys/accounts/accounts.ts';
 import { revealKey, revokeOwnKey, rotateKey } from '../../keys/lifecycle/own-keys.ts';
 import { approveRequest, rejectRequest, revokeKey } from '../../keys/lifecycle/requests.ts';
 import { createSignInLink } from '../../keys/lifecycle/sign-in.ts';
 import { makeMailer } from '../../keys/mail/mailer.ts';
 import { sendDueMails } from '../../keys/mail/outbox.ts';
+import type { Account } from '../../keys/tables/accounts.ts';
 import { type MailServer, readMail, startMailServer } from '../support/servers/mail-server.ts';
 import { AT, type KeysDatabase, MODERATOR, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
 
@@ -79,8 +79,16 @@ describe('the mail about a key', () => {
     const texts = (await arriving(owner)).map(({ text }) => text);
     expect(texts).toEqual([
       expect.stringMatching(/ is rejected\n[\s\S]*\n> Too vague: why\?\n/),
-      expect.stringMatching(/ is revoked\n[\s\S]*\n> It leaked\.\n/),
-      expect.stringMatching(/ is revoked\n[\s\S]*was revoked on your account page/),
+      expect.stringMatching(
+        new RegExp(
+          ` is revoked\n[\\s\\S]*\nyour API key ${ids[1]} is revoked [\\s\\S]*\n> It leaked\\.\n`,
+        ),
+      ),
+      expect.stringMatching(
+        new RegExp(
+          ` is revoked\n[\\s\\S]*\nyour API key ${ids[2]} was revoked on your account page`,
+        ),
+      ),
     ]);
     for (const text of texts) expect(text).toContain(`${PUBLIC_URL}/account/api-keys`);
   });

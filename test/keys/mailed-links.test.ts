@@ -6,12 +6,12 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
-import { openLink } from '../../keys/accounts/sign-in-links.ts';
-import { hashToken } from '../../keys/accounts/tokens.ts';
 import { removeAccount } from '../../keys/lifecycle/account-changes.ts';
 import { createSignInLink, mailSignInLink } from '../../keys/lifecycle/sign-in.ts';
 import type { Mail, Mailer } from '../../keys/mail/mailer.ts';
 import { enqueueMail, listMails, sendDueMails } from '../../keys/mail/outbox.ts';
+import { openLink } from '../../keys/tables/sign-in-links.ts';
+import { hashToken } from '../../keys/tables/tokens.ts';
 import {
   ACCOUNTS,
   linkOf,
@@ -119,7 +119,10 @@ describe.each(KINDS)('a link that is mailed, with a %s database', (kind) => {
     await ask();
     expect(await send(15 * MINUTE)).toEqual({ sent: 0, failed: 0 });
     expect(await listMails(database)).toEqual([
-      expect.objectContaining({ last_error: 'It expired unsent.', next_attempt_at: null }),
+      expect.objectContaining({
+        last_error: 'It expired before it was sent.',
+        next_attempt_at: null,
+      }),
     ]);
   });
 

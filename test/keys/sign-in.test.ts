@@ -2,7 +2,6 @@
 import { hash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { openLink } from '../../keys/accounts/sign-in-links.ts';
 import {
   createSession,
   createSignInLink,
@@ -11,6 +10,7 @@ import {
   mailSignInLink,
   SESSION_SECONDS,
 } from '../../keys/lifecycle/sign-in.ts';
+import { openLink } from '../../keys/tables/sign-in-links.ts';
 import { KINDS } from '../support/databases.ts';
 import { AT, type KeysDatabase, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
 

@@ -1,4 +1,4 @@
-/** The pages of API keys behind the real nginx with the project's own nginx.conf. */
+/** The account pages behind the real nginx with the project's own nginx.conf. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ACCOUNTS, linksTo, makeAccounts, startPages, tokenOf } from '../support/account.ts';
@@ -106,7 +106,7 @@ test('sign people in over HTTP/2, with cookies for TLS alone, and take their req
     const set = (reply.headers as Record<string, unknown>)['set-cookie'] as string[] | undefined;
     for (const line of set ?? []) {
       expect(line).toMatch(
-        /^__Host-\w+=[^;]*; Path=\/; Max-Age=\d+; HttpOnly; SameSite=Lax; Secure$/,
+        /^__Host-\w+=[^;]*; Max-Age=\d+; Path=\/; HttpOnly; Secure; SameSite=Lax$/,
       );
       const [, name = '', value = ''] = /^([^=]+)=([^;]*)/.exec(line) ?? [];
       cookies.set(name, value);

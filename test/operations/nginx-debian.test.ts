@@ -1,5 +1,5 @@
 /**
- * The API and the pages of API keys as one site among others of Debian's nginx, from the files in
+ * The API and the account pages as one site among others of Debian's nginx, from the files in
  * operations/nginx/: all that holds behind nginx.conf holds here too, and the site that was there
  * before answers as if nothing had been added.
  */

@@ -1,6 +1,6 @@
 /**
- * Wrong configuration ends each program at its start with exit code 2 and a line for each fault that
- * names the variable and the fix. Real programs, folders, ports and files.
+ * A wrong configuration ends each program at its start with exit code 2 and one line per fault, which
+ * names the variable and the fix. The programs, folders, ports and files are real.
  */
 import { spawn } from 'node:child_process';
 import { chmodSync, existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -9,7 +9,9 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
-import { createKeysTables, createTables } from '../../database/schema.ts';
+import { CATALOGUE_TABLES } from '../../database/schema.ts';
+import { createTables } from '../../database/tables.ts';
+import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
 import { listenAll } from '../../program/listen.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import { makeSqlite } from '../catalogue/snapshots.ts';
@@ -25,10 +27,10 @@ import {
   startProxy,
 } from '../support/product.ts';
 
-const FREE_PORTS = { PORT: '0', ADMIN_PORT: '0', KEYS_PORT: '0' };
+const FREE_PORTS = { PORT: '0', ADMIN_PORT: '0', ACCOUNT_PORT: '0' };
 /** An address that no machine has (RFC 5737). */
 const FOREIGN = '203.0.113.7';
-/** Takes from root what no other user has: the right to write everywhere. */
+/** Takes from root the right to read and write everywhere. */
 const AS_ANYBODY = ['setpriv', '--bounding-set=-dac_override,-dac_read_search', '--inh-caps=-all'];
 const ANY_ADDRESS =
   'to an address of this machine, such as 127.0.0.1, or to 0.0.0.0 for all of them.';
@@ -38,7 +40,7 @@ beforeEach(() => {
   folder = makeFolder();
 });
 
-/** Runs a program in `folder` as a user who needs rights to write. */
+/** Runs a program in `folder` as a user to whom file permissions apply. */
 function run(
   program: string,
   environment: Readonly<Record<string, string>> = {},
@@ -55,7 +57,7 @@ function run(
   return finish(child);
 }
 
-/** What a program writes for people when it ends with 2; its log is left out. */
+/** The messages of a program that ends with 2, without the lines of its log. */
 async function refusalOf(...parameters: Parameters<typeof run>): Promise<string[]> {
   const { code, stderr } = await run(...parameters);
   expect([code, stderr]).toEqual([2, expect.any(String)]);
@@ -65,13 +67,13 @@ async function refusalOf(...parameters: Parameters<typeof run>): Promise<string[
 async function makeDatabaseFile(): Promise<string> {
   const file = path.join(folder, 'data', 'catalogue.db');
   const database = await openDatabase(`sqlite:${file}`, { create: true });
-  await createTables(database);
+  await createTables(database, { ...CATALOGUE_TABLES, ...ACCOUNTS_TABLE });
   await createKeysTables(database);
   await database.close();
   return file;
 }
 
-describe('where a program cannot listen', () => {
+describe('when a program cannot listen', () => {
   let other: Server;
   let taken: string;
   beforeEach(async () => {
@@ -104,7 +106,7 @@ describe('where a program cannot listen', () => {
     );
   });
 
-  test('a port that another program has, and one that is asked for twice, are told apart', async () => {
+  test('a port that another program uses and a port that is configured twice have messages of their own', async () => {
     const both = { SNAPSHOTS_DIR: folder, PORT: taken };
     expect(await refusalOf('proxy/main.ts', both)).toEqual([
       `Cannot listen on 127.0.0.1:${taken}: another program listens there. Stop it, or set PORT to another port.`,
@@ -117,18 +119,18 @@ describe('where a program cannot listen', () => {
     ]);
   });
 
-  test('the account pages say the same of KEYS_HOST and KEYS_PORT', async () => {
+  test('the account pages report ACCOUNT_HOST and ACCOUNT_PORT likewise', async () => {
     const DATABASE_URL = `sqlite:${await makeDatabaseFile()}`;
-    const program = 'keys/web/main.ts';
-    expect(await refusalOf(program, { DATABASE_URL, KEYS_HOST: 'nothost.invalid' })).toEqual([
-      `Cannot listen on nothost.invalid:0: there is no host "nothost.invalid". Set KEYS_HOST ${ANY_ADDRESS}`,
+    const program = 'keys/account/main.ts';
+    expect(await refusalOf(program, { DATABASE_URL, ACCOUNT_HOST: 'nothost.invalid' })).toEqual([
+      `Cannot listen on nothost.invalid:0: there is no host "nothost.invalid". Set ACCOUNT_HOST ${ANY_ADDRESS}`,
     ]);
-    const [line] = await refusalOf(program, { DATABASE_URL, KEYS_PORT: taken });
-    expect(line).toMatch(/another program listens there\. .* KEYS_PORT to another port\.$/);
+    const [line] = await refusalOf(program, { DATABASE_URL, ACCOUNT_PORT: taken });
+    expect(line).toMatch(/another program listens there\. .* ACCOUNT_PORT to another port\.$/);
   });
 
-  // Whether a low port needs a right is the system's setting, so the refusal itself is made here.
-  test('a port that needs a right says which, and from where on none is needed', async () => {
+  // Whether a low port needs a capability depends on the system, so the error is simulated.
+  test('a low port is refused with the capability that it needs and the first port without it', async () => {
     const server = createServer();
     server.listen = () => {
       const error = new Error('listen EACCES: permission denied 127.0.0.1:80');
@@ -147,7 +149,7 @@ describe('a folder', () => {
     ['generator/cli/main.ts', 'SNAPSHOTS_DIR', []],
     ['generator/cli/schedule.ts', 'SNAPSHOTS_DIR', []],
     ['commands/snapshot.ts', 'SNAPSHOTS_DIR', ['prune']],
-    ['keys/web/main.ts', 'MAIL_FOLDER', []],
+    ['keys/account/main.ts', 'MAIL_FOLDER', []],
   ];
   const DATABASE_URL = 'sqlite:absent.db';
 
@@ -166,8 +168,8 @@ describe('a folder', () => {
   });
 
   test.each([
-    ['in a file system that takes none', '/proc/snapshots', '/proc/snapshots'],
-    ['as a symbolic link to nothing', 'dangling', 'dangling'],
+    ['because its file system is read-only', '/proc/snapshots', '/proc/snapshots'],
+    ['because it is a dangling symbolic link', 'dangling', 'dangling'],
   ])('that cannot be created %s is named', async (_, value, named) => {
     symlinkSync('absent', path.join(folder, 'dangling'));
     const { code, stderr } = await finish(
@@ -197,7 +199,7 @@ describe('a folder', () => {
   );
 
   test.each(READERS)(
-    'that %s may not read, or cannot be meant, is named',
+    'that %s may not read, or whose parent does not exist, is named',
     async (program, _, args) => {
       mkdirSync(path.join(folder, 'closed/inner'), { recursive: true });
       chmodSync(path.join(folder, 'closed'), 0o300);
@@ -220,7 +222,7 @@ describe('a folder', () => {
     },
   );
 
-  test('that the generator has yet to create is waited for, and the proxy says so', async () => {
+  test('that the generator has not created yet: the proxy waits for it and says so', async () => {
     const proxy = await startProxy(path.join(folder, 'snapshots'));
     expect((await send(`${proxy.adminUrl}/readyz`)).status).toBe(503);
     const [first = ''] = proxy.log().split('\n');
@@ -232,10 +234,10 @@ describe('a folder', () => {
     await end(proxy.child, 'SIGKILL');
   });
 
-  test('for mails is not looked at where a mail server takes them', async () => {
+  test('for e-mails is not checked when a mail server is configured', async () => {
     writeFileSync(path.join(folder, 'mail'), '');
     const environment = { DATABASE_URL, SMTP_URL: 'smtp://localhost' };
-    const { code, stderr } = await run('keys/web/main.ts', environment);
+    const { code, stderr } = await run('keys/account/main.ts', environment);
     expect([code, stderr]).toEqual([1, expect.stringContaining('no database file absent.db')]);
   });
 });
@@ -246,7 +248,7 @@ describe('a SQLite database', () => {
     ['a file that may only be read', (file) => chmodSync(file, 0o444)],
     ['a folder that may only be read', (file) => chmodSync(path.dirname(file), 0o555)],
     ['a folder that may not be entered', (file) => chmodSync(path.dirname(file), 0)],
-  ])('in %s: one line names it, with the rights that are needed', async (_, close) => {
+  ])('in %s: one line names it and the rights that are needed', async (_, close) => {
     const file = await makeDatabaseFile();
     close(file);
     const DATABASE_URL = `sqlite:${file}`;
@@ -275,12 +277,17 @@ describe('a variable', () => {
       path.join(folder, '.env'),
       'SNAPSHOT_DIR=/data\nSMTP_HOST=mail\nTZ=UTC\nSITE_JWT_KEY=\n',
     );
-    const environment = { DATABSE_URL: 'sqlite:x.db', PORT: 'x', KEYS_PORT: 'y', LOG_LEVEL: 'z' };
+    const environment = {
+      DATABSE_URL: 'sqlite:x.db',
+      PORT: 'x',
+      ACCOUNT_PORT: 'y',
+      LOG_LEVEL: 'z',
+    };
     for (const [program, own] of [
       ['proxy/main.ts', ['PORT', 'LOG_LEVEL']],
       ['generator/cli/main.ts', ['DATABASE_URL']],
       ['generator/cli/schedule.ts', ['DATABASE_URL', 'LOG_LEVEL']],
-      ['keys/web/main.ts', ['DATABASE_URL', 'KEYS_PORT', 'LOG_LEVEL']],
+      ['keys/account/main.ts', ['DATABASE_URL', 'ACCOUNT_PORT', 'LOG_LEVEL']],
     ] as const) {
       const lines = await refusalOf(program, environment);
       expect(lines.map((line) => line.split(' ', 2).join(' '))).toEqual([
@@ -292,14 +299,14 @@ describe('a variable', () => {
     }
   });
 
-  test('in a .env that cannot be read is not passed over', async () => {
+  test('in a .env that cannot be read is an error', async () => {
     mkdirSync(path.join(folder, '.env'));
     expect(await refusalOf('proxy/main.ts')).toEqual([
-      expect.stringMatching(/^\.env cannot be read: EISDIR/),
+      expect.stringMatching(/^\.env is a directory, not a regular file\. Correct or remove it\.$/),
     ]);
   });
 
-  test('MAIL_FROM and the parameters of DATABASE_URL are configuration, too', async () => {
+  test('MAIL_FROM and the parameters of DATABASE_URL are checked like any other', async () => {
     const DATABASE_URL = 'mysql://me:secret@localhost/catalogue?pool=5';
     expect(
       await refusalOf('generator/cli/main.ts', {
@@ -309,7 +316,7 @@ describe('a variable', () => {
       }),
     ).toEqual(['The mysql address has a parameter "pool"; known are ssl, socketPath, timeout.']);
     const environment = { DATABASE_URL: 'sqlite:x.db', MAIL_FROM: 'nobody' };
-    expect(await refusalOf('keys/web/main.ts', environment)).toEqual([
+    expect(await refusalOf('keys/account/main.ts', environment)).toEqual([
       expect.stringMatching(/^MAIL_FROM must be an address such as .* not "nobody"\.$/),
     ]);
   });

@@ -1,14 +1,10 @@
-/** Every environment variable: its default, what it may be, and the error that names the cure. */
+/** Every environment variable: its default, the values it accepts, and the error that names the fix. */
 import { execFileSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import {
-  ConfigurationError,
-  readEnvironment,
-  VARIABLES,
-  type VariableName,
-} from '../../program/environment/environment.ts';
+import { ConfigurationError, readEnvironment } from '../../program/environment/environment.ts';
+import { VARIABLES, type VariableName } from '../../program/environment/variables.ts';
 import { makeFolder } from '../support/product.ts';
 
 const NAMES = Object.keys(VARIABLES) as VariableName[];
@@ -22,12 +18,12 @@ function faultOf(names: readonly VariableName[], environment: Record<string, str
     expect(error).toBeInstanceOf(ConfigurationError);
     return (error as Error).message;
   }
-  return expect.unreachable(`${JSON.stringify(environment)} was taken`);
+  return expect.unreachable(`${JSON.stringify(environment)} was accepted`);
 }
 
 interface Values {
   readonly default: unknown;
-  /** Texts and what they become. */
+  /** Texts and the values that they are read as. */
   readonly good: Readonly<Record<string, unknown>>;
   readonly bad: string;
 }
@@ -51,10 +47,10 @@ const address = {
 const any = { good: { 'any text': 'any text' }, bad: '' };
 const same = (...texts: string[]) => Object.fromEntries(texts.map((text) => [text, text]));
 
-/** What the site's assertions are checked with has tests of its own, in site-keys.test.ts. */
-type Elsewhere = 'TRUSTED_PROXIES' | 'SITE_JWT_SECRET' | 'SITE_JWKS';
+/** Tested further below, and in site-keys.test.ts. */
+type TestedElsewhere = 'TRUSTED_PROXIES' | 'SITE_JWT_SECRET' | 'SITE_JWKS';
 
-const EXPECTED: Record<Exclude<VariableName, Elsewhere>, Values> = {
+const EXPECTED: Record<Exclude<VariableName, TestedElsewhere>, Values> = {
   DATABASE_URL: {
     default: undefined,
     good: same('sqlite:a.db', 'sqlite::memory:', 'mysql://u:p@h:3306/n', 'mariadb://h/n'),
@@ -79,13 +75,13 @@ const EXPECTED: Record<Exclude<VariableName, Elsewhere>, Values> = {
     bad: 'e en_US en/.. en- -en é',
   },
   FILES_URL: { default: 'http://localhost:8080/files', ...address },
-  // Whether it is a cron expression is for the schedule to say.
+  // The schedule checks whether it is a cron expression.
   GENERATE_CRON: { default: '*/15 * * * *', ...any },
   DEFAULT_RATE_LIMIT: { default: 120, ...rate },
   ADDRESS_RATE_LIMIT: { default: 60, ...rate },
-  KEYS_HOST: { default: '127.0.0.1', ...host },
-  KEYS_PORT: { default: 8081, ...port },
-  KEYS_URL: { default: '', ...address },
+  ACCOUNT_HOST: { default: '127.0.0.1', ...host },
+  ACCOUNT_PORT: { default: 8081, ...port },
+  ACCOUNT_URL: { default: '', ...address },
   PUBLIC_URL: { default: 'http://localhost:8080', ...address },
   SMTP_URL: {
     default: '',
@@ -95,7 +91,7 @@ const EXPECTED: Record<Exclude<VariableName, Elsewhere>, Values> = {
       'smtps://[::1]:465/',
       'smtp://h?pool=true',
     ),
-    // An encoded password is not cut off at a character that ends the host.
+    // A password that is not percent-encoded contains characters that end the host.
     bad:
       'mail.example.org smtp: smtp:// smtp:///h smtp:h http://u:secret@h smtps//h smtp://u:se#cret@h ' +
       'smtp://u:1#secret@h smtp://u:1/secret@h smtp://u:secret%@h smtp://u:secret@h:99999',
@@ -106,7 +102,7 @@ const EXPECTED: Record<Exclude<VariableName, Elsewhere>, Values> = {
 };
 
 describe.each(Object.entries(EXPECTED) as [VariableName, Values][])('%s', (name, values) => {
-  test('has its default where it is unset, empty or blank', () => {
+  test('has its default when it is unset, empty or blank', () => {
     for (const value of [undefined, '', '  ']) {
       if (values.default !== undefined) expect(read(name, value)).toBe(values.default);
       else
@@ -114,7 +110,7 @@ describe.each(Object.entries(EXPECTED) as [VariableName, Values][])('%s', (name,
     }
   });
 
-  test('is taken or refused by its value, and the error says what is allowed', () => {
+  test('accepts valid values, and an error says what is allowed', () => {
     for (const [text, value] of Object.entries(values.good)) expect(read(name, text)).toBe(value);
     for (const text of values.bad.split(' ').filter((word) => word !== '')) {
       const fault = faultOf([name], { [name]: text });
@@ -126,7 +122,7 @@ describe.each(Object.entries(EXPECTED) as [VariableName, Values][])('%s', (name,
   });
 });
 
-test('TRUSTED_PROXIES is a list of addresses and ranges, by default of none', () => {
+test('TRUSTED_PROXIES is a list of addresses and ranges, empty by default', () => {
   expect(read('TRUSTED_PROXIES')).toMatchObject({ rules: [] });
   const list = readEnvironment(['TRUSTED_PROXIES'], {
     TRUSTED_PROXIES: ' 10.0.0.0/8,192.0.2.1 , 2001:db8::/32,, ::1',
@@ -143,7 +139,7 @@ test('TRUSTED_PROXIES is a list of addresses and ranges, by default of none', ()
   }
 });
 
-test('all faults are told at once, and only of the variables that were asked for', () => {
+test('all faults are reported at once, and only those of the requested variables', () => {
   const environment = { PORT: 'x', LOG_LEVEL: 'y', HOST: '127.0.0.1' };
   const faults = faultOf(NAMES, environment).split('\n');
   expect(faults.map((fault) => fault.split(' ')[0])).toEqual(['DATABASE_URL', 'PORT', 'LOG_LEVEL']);
@@ -153,7 +149,7 @@ test('all faults are told at once, and only of the variables that were asked for
   });
 });
 
-test('.env of the working directory is read where there is one, and the environment wins over it', () => {
+test('.env in the working directory is read if it exists, and the environment takes precedence', () => {
   const folder = makeFolder();
   const module = path.join(import.meta.dirname, '../../program/environment/environment.ts');
   const program = `

@@ -1,4 +1,4 @@
-/** Programs whose log nobody reads any more, or that a full disk does not take: they go on, and end. */
+/** Programs keep running, and end properly, when the reader of their log is gone or its disk is full. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import path from 'node:path';
@@ -11,9 +11,9 @@ import { flagsOf } from '../support/processes.ts';
 import { end, makeFolder, ROOT, send, startProgram, until } from '../support/product.ts';
 import { freePort } from '../support/servers/ports.ts';
 
-/** Longer than any of them takes to end, shorter than the test. */
+/** Longer than any of them takes to end, shorter than the timeout of the test. */
 const DEADLINE_MS = 15_000;
-const PAGES = ['the account pages', 'keys/web/main.ts'] as const;
+const PAGES = ['the account pages', 'keys/account/main.ts'] as const;
 const SCHEDULE = ['the schedule', 'generator/cli/schedule.ts'] as const;
 const PROXY = ['the proxy', 'proxy/main.ts'] as const;
 
@@ -25,13 +25,13 @@ async function makeEnvironment(): Promise<Record<string, string>> {
     SNAPSHOTS_DIR: makeFolder(),
     MAIL_FOLDER: makeFolder(),
     PORT: '0',
-    KEYS_PORT: '0',
+    ACCOUNT_PORT: '0',
     ADMIN_PORT: '0',
     LOG_LEVEL: 'debug',
   };
 }
 
-/** SIGTERM. @returns the exit code; "too late" if the program had to be killed */
+/** Sends SIGTERM. @returns the exit code; "too late" if the program had to be killed */
 async function terminate(child: ChildProcess): Promise<number | null | 'too late'> {
   const late = pause(DEADLINE_MS, 'too late' as const, { ref: false });
   const code = await Promise.race([end(child, 'SIGTERM'), late]);
@@ -59,12 +59,12 @@ test.each([
 });
 
 test.each([PAGES, SCHEDULE, PROXY])(
-  'SIGTERM ends %s with 0, and nothing before, when the disk of its log is full',
+  'a full disk for its log does not stop %s, and SIGTERM ends it with 0',
   async (_name, program) => {
     const full = openSync('/dev/full', 'w');
     const port = String(await freePort());
     const environment = { ...(await makeEnvironment()) };
-    environment.PORT = environment.KEYS_PORT = port;
+    environment.PORT = environment.ACCOUNT_PORT = port;
     const child = spawn(process.execPath, [...flagsOf(program), path.join(ROOT, program)], {
       cwd: makeFolder(),
       stdio: ['ignore', 'ignore', full],

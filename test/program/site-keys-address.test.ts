@@ -1,14 +1,14 @@
-/** Public keys of the site from a real https server: cached, rotated, gone for a while, never trusted blindly. */
+/** Public keys of the site, fetched from a real https server: their cache, rotation, outages and checks. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { createServer, type Server } from 'node:https';
 import path from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import { pino } from 'pino';
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { makeAssertionCheck } from '../../keys/web/assertion.ts';
+import { makeAssertionCheck } from '../../keys/account/visitors/assertion.ts';
 import { ACCOUNTS, makeAccounts, makeVisitor, startPages } from '../support/account.ts';
 import { makeDatabase } from '../support/databases.ts';
 import { makeFolder, until } from '../support/product.ts';
@@ -39,7 +39,7 @@ async function makeSiteKey(kid: string, alg = 'ES256'): Promise<SiteKey> {
   };
 }
 
-/** What the address answers with. */
+/** Sends the response of the address. */
 let answer: (response: ServerResponse) => void;
 let fetches = 0;
 let server: Server;
@@ -94,7 +94,7 @@ describe('assertions checked with keys from an address', () => {
   beforeEach(() => {
     log = [];
     now = Date.now();
-    // Connections and their timeouts go on as they are.
+    // Connections and their timeouts keep the real clock.
     vi.useFakeTimers({ toFake: ['Date', 'performance'], now });
     setDefaultCACertificates([...trusted, readFileSync(certificateFile, 'utf8')]);
   });
@@ -102,14 +102,10 @@ describe('assertions checked with keys from an address', () => {
   function makeCheck() {
     const logger = pino({}, { write: (line: string) => log.push(JSON.parse(line)) });
     const check = makeAssertionCheck({ url: address() }, logger);
-    return async (assertion: string) =>
-      check(
-        { headers: { authorization: `Bearer ${assertion}` } } as unknown as IncomingMessage,
-        new Date(now),
-      );
+    return (assertion: string) => check(assertion, new Date(now));
   }
 
-  test('fetch them once for many, and know each algorithm', async () => {
+  test('are fetched once for many assertions, and work with each algorithm', async () => {
     const keys = [
       await makeSiteKey('one'),
       await makeSiteKey('two', 'RS256'),
@@ -123,7 +119,7 @@ describe('assertions checked with keys from an address', () => {
     expect([fetches, log]).toEqual([1, []]);
   });
 
-  test('follow a rotation, without a fetch for each unknown key', async () => {
+  test('can be rotated, and unknown keys do not cause a fetch each', async () => {
     const [first, second] = [await makeSiteKey('one'), await makeSiteKey('two')];
     const stranger = await makeSiteKey('of a stranger');
     publish(first);
@@ -139,7 +135,7 @@ describe('assertions checked with keys from an address', () => {
     expect(await check(await first.sign(7, now))).toBe(7);
     expect(await check(await stranger.sign(9, now))).toBeUndefined();
     expect(fetches).toBe(2);
-    // A key that is withdrawn opens nothing once the cache is over.
+    // A withdrawn key is refused once the cache has expired.
     publish(second);
     pass(CACHE_MS);
     expect(await check(await first.sign(7, now))).toBeUndefined();
@@ -147,14 +143,14 @@ describe('assertions checked with keys from an address', () => {
     expect(log).toEqual([]);
   });
 
-  test('sign nobody in while the keys cannot be had, which is logged once, and its end once', async () => {
+  test('that cannot be fetched sign nobody in; the log names the start and the end once each', async () => {
     const key = await makeSiteKey('one');
     publish(key);
     const check = makeCheck();
     expect(await check(await key.sign(7, now))).toBe(7);
     await stopServer();
     pass(COOLDOWN_MS);
-    // What is known goes on for as long as it is kept.
+    // Cached keys work until they expire.
     expect(await check(await key.sign(7, now))).toBe(7);
     pass(CACHE_MS);
     for (let i = 0; i < 5; i++) {
@@ -173,7 +169,7 @@ describe('assertions checked with keys from an address', () => {
     expect(JSON.stringify(log)).not.toContain('secret=query');
   });
 
-  test('ask a server that fails only every few seconds', async () => {
+  test('are fetched again only after a few seconds when the server fails', async () => {
     const key = await makeSiteKey('one');
     answer = (response) => response.writeHead(500).end();
     const check = makeCheck();
@@ -191,15 +187,19 @@ describe('assertions checked with keys from an address', () => {
       '302',
     ],
     ['a page', (r: ServerResponse) => r.end('<!doctype html>'), 'the answer is not JSON'],
-    ['no keys', (r: ServerResponse) => r.end('{"keys":[]}'), 'has no key to check signatures with'],
+    [
+      'no keys',
+      (r: ServerResponse) => r.end('{"keys":[]}'),
+      'has no key that can verify signatures',
+    ],
     ['a secret', (r: ServerResponse) => r.end('{"keys":[{"kty":"oct","k":"AAAA"}]}'), 'has no key'],
-  ])('take no keys from %s', async (_name, give, why) => {
+  ])('are not taken from %s', async (_name, give, why) => {
     answer = give;
     const key = await makeSiteKey('one');
     await expect(makeCheck()(await key.sign(7, now))).rejects.toThrow(why);
   });
 
-  test('take no keys from a server whose certificate nobody vouches for', async () => {
+  test('are not taken from a server whose certificate is not trusted', async () => {
     setDefaultCACertificates([...trusted]);
     const key = await makeSiteKey('one');
     publish(key);
@@ -208,7 +208,7 @@ describe('assertions checked with keys from an address', () => {
   });
 });
 
-test('the pages start without the server of the keys, say so, and sign in when it is there', async () => {
+test('the account pages start without the server of the keys, log it, and sign in when it is back', async () => {
   await stopServer();
   const key = await makeSiteKey('one');
   publish(key);
@@ -219,17 +219,17 @@ test('the pages start without the server of the keys, say so, and sign in when i
     NODE_EXTRA_CA_CERTS: certificateFile,
     MAIL_FOLDER: folder,
   });
-  const ask = async () => {
+  const visit = async () => {
     const authorization = `Bearer ${await key.sign(ACCOUNTS.owner.id)}`;
     return makeVisitor(pages.url).get('/account/api-keys', { authorization });
   };
-  const early = await ask();
+  const early = await visit();
   expect([early.status, early.text]).toEqual([503, expect.stringContaining('Try again')]);
   expect((await makeVisitor(pages.url).get('/account/api-keys')).status).toBe(303);
   await until(() => pages.log().includes('cannot be fetched'));
   await startServer();
-  await until(async () => (await ask()).status === 200);
-  expect((await ask()).text).toContain(ACCOUNTS.owner.name);
+  await until(async () => (await visit()).status === 200);
+  expect((await visit()).text).toContain(ACCOUNTS.owner.name);
   expect(pages.log().match(/cannot be fetched/g)).toHaveLength(1);
   expect(pages.log().match(/can be fetched again/g)).toHaveLength(1);
   expect(await pages.stop()).toBe(0);

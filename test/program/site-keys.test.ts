@@ -1,13 +1,10 @@
-/** What the site's assertions are checked with: a secret or public keys, and never one as the other. */
+/** The site's assertions are verified with a secret or with public keys; neither is taken for the other. */
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import {
-  ConfigurationError,
-  readEnvironment,
-  type VariableName,
-} from '../../program/environment/environment.ts';
+import { ConfigurationError, readEnvironment } from '../../program/environment/environment.ts';
+import type { VariableName } from '../../program/environment/variables.ts';
 import { makeFolder, runProgram } from '../support/product.ts';
 
 const NAMES = ['SITE_JWT_SECRET', 'SITE_JWKS'] as const satisfies VariableName[];
@@ -21,7 +18,7 @@ function faultOf(environment: Record<string, string>, names: VariableName[] = [.
     expect(error).toBeInstanceOf(ConfigurationError);
     return (error as Error).message;
   }
-  return expect.unreachable(`${JSON.stringify(environment)} was taken`);
+  return expect.unreachable(`${JSON.stringify(environment)} was accepted`);
 }
 
 const publicJwk = (type: 'ec' | 'ed25519' | 'rsa', options: object = {}) =>
@@ -42,7 +39,7 @@ describe('SITE_JWT_SECRET', () => {
   test.each([
     SECRET,
     'ü'.repeat(16),
-    // As openssl makes them, with a slash or without.
+    // As openssl generates them, with and without slashes.
     'b3a1f0c96d2e4f5a8b7c1d0e9f8a7b6c5d4e3f2a1b0c9d8e7f6a5b4c3d2e1f00',
     'Xk3u/8Qv+2mZt1LrB7yNw0pE/5aHcJ6sGfD4iUoR9dM=',
     'q8Zr/T2v+K1yUw6XoB0eN5sL/hJ4cG9dF3aMiRk7pVtQbY8m/x2CzWnSg1EjDu0H',
@@ -50,7 +47,7 @@ describe('SITE_JWT_SECRET', () => {
     expect(read(secret)).toBe(secret);
   });
 
-  test('is not needed', () => {
+  test('is optional', () => {
     expect(readEnvironment(NAMES, { SITE_JWT_SECRET: ' ' })).toEqual({
       SITE_JWT_SECRET: '',
       SITE_JWKS: undefined,
@@ -81,13 +78,13 @@ describe('SITE_JWT_SECRET', () => {
     ['a JWK in base64', 'eyJrdHkiOiJSU0EiLCJuIjoiYWJjIiwiZSI6IkFRQUIifQ'],
     ['a variable that was not replaced', '$(cat /run/secrets/site-jwt-secret)'],
     ['a few characters repeated', 'ab'.repeat(20)],
-  ])('is not %s, and the fault names SITE_JWKS', (_name, text) => {
+  ])('cannot be %s, and the error names SITE_JWKS', (_name, text) => {
     const fault = faultOf({ SITE_JWT_SECRET: text });
     expect(fault).toMatch(/^SITE_JWT_SECRET looks like .*Set SITE_JWKS/);
     expect(fault).not.toContain(text);
   });
 
-  test.each(['hunter2', 'x'.repeat(31), 'ü'.repeat(15)])('is not as short as %j', (text) => {
+  test.each(['hunter2', 'x'.repeat(31), 'ü'.repeat(15)])('cannot be as short as %j', (text) => {
     const fault = faultOf({ SITE_JWT_SECRET: text });
     expect(fault).toMatch(/^SITE_JWT_SECRET must be at least 32 bytes, not (?:7|30|31)\./);
     expect(fault).not.toContain(text);
@@ -97,7 +94,7 @@ describe('SITE_JWT_SECRET', () => {
 describe('SITE_JWKS', () => {
   const read = (SITE_JWKS: string) => readEnvironment(['SITE_JWKS'], { SITE_JWKS }).SITE_JWKS;
 
-  test('is a file, of whose keys those that check signatures are used', () => {
+  test('is a file, and only its keys that can verify signatures are used', () => {
     const usable = [
       { ...publicJwk('ec'), kid: 'one', use: 'sig', key_ops: ['verify'] },
       { ...publicJwk('ed25519'), alg: 'EdDSA' },
@@ -122,32 +119,32 @@ describe('SITE_JWKS', () => {
     expect(read(address)).toEqual({ url: new URL(address) });
   });
 
-  const inTheWay = fileWith('x');
+  const notAFolder = fileWith('x');
   const folderOfKeys = path.join(folder, 'keys');
   mkdirSync(folderOfKeys);
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   test.each([
     ['a missing file', path.join(folder, 'missing.json'), 'which does not exist'],
     ['a folder', folderOfKeys, 'which is a directory'],
-    ['a file below a file', path.join(inTheWay, 'jwks.json'), 'which cannot be read (ENOTDIR)'],
+    ['a file below a file', path.join(notAFolder, 'jwks.json'), 'which cannot be read (ENOTDIR)'],
     ['an empty file', fileWith(''), 'which is not a JWKS'],
     ['a file that is cut off', fileWith('{"keys": ['), 'which is not a JWKS'],
     ['a single key', fileWith(publicJwk('ec')), 'which is not a JWKS'],
     ['a list', fileWith([publicJwk('ec')]), 'which is not a JWKS'],
-    ['no keys', fileWith({ keys: [] }), 'which has no key to check signatures with'],
+    ['no keys', fileWith({ keys: [] }), 'which has no key that can verify signatures'],
     ['a secret alone', fileWith({ keys: [{ kty: 'oct', k: 'AAAA' }] }), 'which has no key'],
     [
       'a private key',
       fileWith({ keys: [publicJwk('ec'), privateKey.export({ format: 'jwk' })] }),
       'which holds a private key',
     ],
-  ])('is not %s', (_name, file, why) => {
+  ])('cannot be %s', (_name, file, why) => {
     const fault = faultOf({ SITE_JWKS: file });
     expect(fault).toContain(`SITE_JWKS names the file ${JSON.stringify(file)}, ${why}`);
     expect(fault).not.toContain('\n');
   });
 
-  test.skipIf(process.getuid?.() !== 0)('is not a file that this user may not read', () => {
+  test.skipIf(process.getuid?.() !== 0)('cannot be a file that this user may not read', () => {
     const file = path.join(makeFolder(), 'jwks.json');
     writeFileSync(file, JSON.stringify({ keys: [publicJwk('ec')] }), { mode: 0o600 });
     process.seteuid?.(65_534);
@@ -165,45 +162,45 @@ describe('SITE_JWKS', () => {
     'https://',
     'file:///etc/jwks.json',
     'ftp://covers.example/jwks.json',
-  ])('is not the address %s', (address) => {
+  ])('cannot be the address %s', (address) => {
     const fault = faultOf({ SITE_JWKS: address });
     expect(fault).toMatch(/^SITE_JWKS must be the path of a file or an https address/);
     expect(fault).not.toContain('hunter2');
   });
 
-  test('is not the JSON itself', () => {
+  test('cannot be the JSON itself', () => {
     const fault = faultOf({ SITE_JWKS: '{"keys":[]}' });
     expect(fault).toMatch(/^SITE_JWKS must be the path or https address of a JWKS/);
   });
 });
 
-describe('the name of earlier versions, SITE_JWT_KEY', () => {
+describe('SITE_JWT_KEY, the name in earlier versions', () => {
   test('is refused with the names to use instead, and without its value', () => {
     const fault = faultOf({ SITE_JWT_KEY: 'hunter2' });
-    expect(fault).toMatch(/^SITE_JWT_KEY is not used any more\. .*SITE_JWT_SECRET .*SITE_JWKS /);
+    expect(fault).toMatch(/^SITE_JWT_KEY is no longer used\. .*SITE_JWT_SECRET .*SITE_JWKS /);
     expect(fault).not.toContain('hunter2');
   });
 
-  test('does not stop a program that has no use for it, and an empty one stops none', () => {
+  test('does not stop a program that does not use it, and is ignored when it is empty', () => {
     const environment = { SITE_JWT_KEY: 'hunter2', PORT: '7000' };
     expect(readEnvironment(['PORT'], environment)).toEqual({ PORT: 7000 });
     expect(readEnvironment(['SITE_JWKS'], { SITE_JWT_KEY: ' ' })).toEqual({ SITE_JWKS: undefined });
   });
 });
 
-test('the account pages do not start with faults, and list all of them, with exit code 2', async () => {
-  const { code, stdout, stderr } = await runProgram('keys/web/main.ts', [], {
+test('the account pages list all faults of their configuration and end with exit code 2', async () => {
+  const { code, stdout, stderr } = await runProgram('keys/account/main.ts', [], {
     DATABASE_URL: 'sqlite:absent.db',
-    KEYS_PORT: 'http',
+    ACCOUNT_PORT: 'http',
     SITE_JWT_KEY: '/run/secrets/old',
     SITE_JWT_SECRET: '/run/secrets/hunter2',
     SITE_JWKS: '/nowhere/jwks.json',
   });
   expect([code, stdout]).toEqual([2, '']);
   expect(stderr.trimEnd().split('\n')).toEqual([
-    expect.stringMatching(/^SITE_JWT_KEY is not used any more\./),
+    expect.stringMatching(/^SITE_JWT_KEY is no longer used\./),
     'SITE_JWT_SECRET and SITE_JWKS are both set. Keep one of them.',
-    expect.stringMatching(/^KEYS_PORT must be/),
+    expect.stringMatching(/^ACCOUNT_PORT must be/),
     expect.stringMatching(/^SITE_JWT_SECRET looks like a path/),
     expect.stringMatching(
       /^SITE_JWKS names the file "\/nowhere\/jwks\.json", which does not exist/,

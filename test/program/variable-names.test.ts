@@ -1,7 +1,8 @@
-/** Names in `.env` and in the environment that are nearly those of our variables. */
+/** Misspelled names of our variables in `.env` and in the environment. */
 import { describe, expect, test } from 'vitest';
-import { VARIABLES } from '../../program/environment/environment.ts';
+import { readEnvironment } from '../../program/environment/environment.ts';
 import { checkNames } from '../../program/environment/near-names.ts';
+import { VARIABLES } from '../../program/environment/variables.ts';
 
 describe('a name', () => {
   const known = Object.keys(VARIABLES);
@@ -19,7 +20,7 @@ describe('a name', () => {
     ['SNAPSHOT_MEMORY', 'SNAPSHOT_MEMORY_MB'],
     ['PROXY_THREAD', 'PROXY_THREADS'],
     ['PROT', 'PORT'],
-    ['KEY_URL', 'KEYS_URL'],
+    ['ACOUNT_URL', 'ACCOUNT_URL'],
   ])('%s in .env is an error that names %s', (name, meant) => {
     expect(inFile(name)).toEqual({
       faults: [
@@ -29,7 +30,7 @@ describe('a name', () => {
     });
   });
 
-  test('in .env that only begins as ours do is a warning, and any other is let be', () => {
+  test('in .env that shares only the first word with ours is a warning, and others are ignored', () => {
     expect(inFile('SMTP_HOST')).toEqual({
       faults: [],
       warnings: [
@@ -40,7 +41,7 @@ describe('a name', () => {
     expect(inFile(...others, ...known)).toEqual({ faults: [], warnings: [] });
   });
 
-  test('in the environment one slip away is a warning, unless ours is set as well', () => {
+  test('in the environment that is one letter off is a warning, unless ours is set as well', () => {
     expect(inEnvironment('SNAPSHOT_DIR')).toEqual({
       faults: [],
       warnings: [
@@ -49,7 +50,7 @@ describe('a name', () => {
     });
     const nothing = { faults: [], warnings: [] };
     expect(inEnvironment('SNAPSHOT_DIR', 'SNAPSHOTS_DIR')).toEqual(nothing);
-    // What shells, systemd, npm, Docker and Kubernetes set.
+    // Names that shells, systemd, npm, Docker and Kubernetes set.
     const usual =
       'HOME HOSTNAME HOSTTYPE LANG LANGUAGE LOGNAME MAIL PATH PWD SHELL SHLVL TERM USER EDITOR ' +
       'LS_COLORS XDG_SESSION_ID SSH_CLIENT MAILCHECK http_proxy HTTPS_PROXY NO_PROXY host port ' +
@@ -57,5 +58,18 @@ describe('a name', () => {
       'KUBERNETES_PORT KUBERNETES_SERVICE_HOST WEB_PORT WEB_HOST DB_PORT DB_HOST DB_URL ' +
       'REDIS_URL SMTP_HOST RATE_LIMIT LOG_FILE NODE_OPTIONS HOSTS PORTS POST BASE_URL API_HOST';
     expect(inEnvironment(...usual.split(' '))).toEqual(nothing);
+  });
+});
+
+describe('a name of an earlier version', () => {
+  test.each([
+    ['KEYS_HOST', 'ACCOUNT_HOST', '127.0.0.1'],
+    ['KEYS_PORT', 'ACCOUNT_PORT', '8081'],
+    ['KEYS_URL', 'ACCOUNT_URL', 'http://127.0.0.1:8081'],
+  ] as const)('%s is refused with the name to use instead, %s', (old, now, text) => {
+    expect(() => readEnvironment([now], { [old]: text })).toThrow(
+      `${old} is no longer used. Set ${now} instead, and remove ${old}.`,
+    );
+    expect(readEnvironment(['PORT'], { [old]: text })).toEqual({ PORT: 8080 });
   });
 });

@@ -1,4 +1,4 @@
-/** The catalogues that tests, benchmarks and the demo run on are what they say they are. */
+/** The sample catalogue that tests, benchmarks and the demo use has the contents that they rely on. */
 import { describe, expect, test } from 'vitest';
 import { isSlug } from '../../format/layout.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
@@ -6,8 +6,8 @@ import { sampleCatalogue, slugOf } from '../catalogue/sample.ts';
 
 type Column = readonly unknown[];
 
-function column(rows: Iterable<readonly unknown[]>, place: number): Column {
-  return [...rows].map((row) => row[place]);
+function column(rows: Iterable<readonly unknown[]>, index: number): Column {
+  return [...rows].map((row) => row[index]);
 }
 
 function countsOf(values: Column): Map<unknown, number> {
@@ -16,7 +16,7 @@ function countsOf(values: Column): Map<unknown, number> {
   return counts;
 }
 
-/** Fails unless ids and slugs are unique, slugs fit a path and every reference leads somewhere. */
+/** Fails unless ids and slugs are unique, slugs fit a path and every reference resolves. */
 function expectSound(catalogue: Catalogue): void {
   for (const name of ['platforms', 'games', 'covers', 'coverFiles', 'accounts'] as const) {
     const ids = column(catalogue[name], 0);
@@ -27,13 +27,13 @@ function expectSound(catalogue: Catalogue): void {
   expect(new Set(column(catalogue.platforms, 1)).size).toBe([...catalogue.platforms].length);
   const paths = [...catalogue.games].map(([, platform, slug]) => `${platform}/${slug}`);
   expect(new Set(paths).size).toBe(paths.length);
-  for (const [children, place, parents] of [
+  for (const [children, parentIndex, parents] of [
     ['games', 1, 'platforms'],
     ['covers', 1, 'games'],
     ['coverFiles', 1, 'covers'],
   ] as const) {
     const known = new Set(column(catalogue[parents], 0));
-    const orphans = column(catalogue[children], place).filter((id) => !known.has(id));
+    const orphans = column(catalogue[children], parentIndex).filter((id) => !known.has(id));
     expect(orphans, children).toEqual([]);
   }
 }
@@ -47,14 +47,14 @@ describe('the sample catalogue', () => {
     expectSound(catalogue);
   });
 
-  test('is of the size that a reader can take in', () => {
+  test('is small enough for a reader', () => {
     expect([...catalogue.platforms].length).toBeGreaterThanOrEqual(12);
     expect(games.length).toBeGreaterThanOrEqual(200);
     expect(games.length).toBeLessThanOrEqual(250);
     const perPlatform = countsOf(column(games, 1));
     const sizes = column(catalogue.platforms, 0).map((id) => perPlatform.get(id) ?? 0);
     expect(sizes.filter((size) => size >= 12).length).toBeGreaterThanOrEqual(12);
-    // One platform is known and has nothing yet.
+    // One platform has no games yet.
     expect(sizes.filter((size) => size === 0).length).toBe(1);
   });
 
@@ -62,7 +62,7 @@ describe('the sample catalogue', () => {
     expect(sampleCatalogue()).toEqual(catalogue);
   });
 
-  test('has the titles that are hard to find, sort and print', () => {
+  test('has titles that are hard to search, sort and print', () => {
     const titles = column(games, 3).map(String);
     for (const pattern of [
       /é/,
@@ -86,14 +86,14 @@ describe('the sample catalogue', () => {
     expect(titles.filter((title) => title === 'Doom').length).toBeGreaterThanOrEqual(5);
   });
 
-  test('leaves unknown what is not known', () => {
-    for (const place of [4, 5, 6, 7, 8]) expect(column(games, place)).toContain(null);
+  test('has unknown values in each optional column', () => {
+    for (const index of [4, 5, 6, 7, 8]) expect(column(games, index)).toContain(null);
     const years = column(games, 4).filter((year) => year !== null) as number[];
     expect(Math.min(...years)).toBeGreaterThan(1980);
     expect(Math.max(...years)).toBeLessThan(2015);
   });
 
-  test('has covers in every state and games without any', () => {
+  test('has covers in every state and games without covers', () => {
     const states = countsOf(column(covers, 4));
     expect([...states.keys()].sort()).toEqual(['approved', 'pending', 'rejected']);
     const withCovers = new Set(column(covers, 1));
@@ -102,7 +102,7 @@ describe('the sample catalogue', () => {
     const times = countsOf(column(approved, 5));
     expect(times.get(null)).toBeGreaterThan(5);
     expect([...times.values()].filter((count) => count > 1).length).toBeGreaterThan(5);
-    // More than the newest hundred that are listed.
+    // More than the hundred that /covers/recent lists.
     expect(approved.length - (times.get(null) ?? 0)).toBeGreaterThan(200);
     for (const [time] of times) {
       if (time !== null) expect(time).toMatch(/^20\d\d-[01]\d-[0-3]\d [0-2]\d:[0-5]\d:[0-5]\d$/);
@@ -133,7 +133,7 @@ describe('the sample catalogue', () => {
     ['.hack//Infection', 'hack-infection'],
     ['Ōkami', 'okami'],
     ['NiGHTS into Dreams...', 'nights-into-dreams'],
-  ])('makes of "%s" the slug %s', (title, slug) => {
+  ])('turns "%s" into the slug %s', (title, slug) => {
     expect(slugOf(title)).toBe(slug);
   });
 });

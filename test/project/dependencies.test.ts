@@ -1,4 +1,4 @@
-/** What `npm ci` meets on a fresh clone: a lock file that is complete, and no package that runs code. */
+/** `npm ci` on a fresh clone: the lock file is complete, and no package runs install scripts. */
 import { execFile } from 'node:child_process';
 import { cpSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -31,7 +31,7 @@ test('npm runs no install script in this folder', () => {
   expect(readFileSync(path.join(ROOT, '.npmrc'), 'utf8')).toMatch(/^ignore-scripts=true$/m);
 });
 
-test('the lock file has an entry for every optional package, of other platforms too', () => {
+test('the lock file has an entry for every optional package, including those of other platforms', () => {
   const packages = readLock('package-lock.json');
   const known = new Set(packages.map(([name]) => name.replace(/^.*node_modules\//, '')));
   const wanted = packages.flatMap(([, entry]) => Object.keys(entry.optionalDependencies ?? {}));

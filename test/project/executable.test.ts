@@ -1,6 +1,6 @@
 /**
- * `bin/cover-catalogue` and `npm run`: which Node runs a program, what every program does with its
- * arguments, and that a signal reaches it.
+ * `bin/cover-catalogue` and `npm run`: they choose the right Node and pass signals on, and every
+ * program checks its arguments.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import {
@@ -45,7 +45,7 @@ function run(
 }
 
 describe.each(COMMANDS)('cover-catalogue %s', (command) => {
-  test('--help prints how it is used and exits with 0, without any configuration', () => {
+  test('--help prints the usage and exits with 0, without any configuration', () => {
     const { code, stdout, stderr } = run(EXECUTABLE, [command, '--help']);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout.startsWith(`cover-catalogue ${command}`)).toBe(true);
@@ -67,6 +67,13 @@ describe.each(COMMANDS)('cover-catalogue %s', (command) => {
     expect(stderr).toContain(argument);
     expect(stderr).toContain(`cover-catalogue ${command}`);
   });
+
+  test.each(['--version', '--help'])('refuses an argument after %s with exit code 2', (option) => {
+    const { code, stdout, stderr } = run(EXECUTABLE, [command, option, 'no-such-argument']);
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    expect(stderr).toContain('no-such-argument');
+    expect(stderr).toContain(`cover-catalogue ${command}`);
+  });
 });
 
 describe('cover-catalogue', () => {
@@ -74,6 +81,28 @@ describe('cover-catalogue', () => {
     const { code, stdout } = run(EXECUTABLE, ['--help']);
     expect(code).toBe(0);
     expect([...stdout.matchAll(/^ {2}([a-z]+) /gm)].map(([, name]) => name)).toEqual(COMMANDS);
+  });
+
+  test.each(['--version', '--help', '-h', 'help'])(
+    'refuses an argument after %s with exit code 2 and shows the commands',
+    (option) => {
+      const { code, stdout, stderr } = run(EXECUTABLE, [option, 'x']);
+      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+      expect(stderr).toContain('"x"');
+      expect(stderr).toContain('cover-catalogue COMMAND');
+    },
+  );
+
+  test.each([
+    ['keys', 'list', '--limit', '3'],
+    ['keys', 'reject'],
+    ['keys', 'reveal', '1', '2'],
+    ['snapshot', 'list', '--limit', '3'],
+    ['snapshot', 'rollback'],
+  ])('%s %s with wrong arguments shows the usage of the verb', (command, verb, ...rest) => {
+    const { code, stderr } = run(EXECUTABLE, [command, verb, ...rest]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`Usage: cover-catalogue ${command} ${verb}`);
   });
 
   test.each([[[]], [['no-such-command']], [['--no-such-option']]])(
@@ -96,7 +125,7 @@ describe('cover-catalogue', () => {
 describe('without the Node of the npm packages', () => {
   const executable = copyWithoutNode();
 
-  /** A PATH whose `node` prints a version, or is the Node of this test. */
+  /** Makes a PATH whose `node` prints the given version, or is the Node of this test. */
   function pathWith(node: string | undefined): string {
     const folder = makeFolder();
     if (node === process.execPath) symlinkSync(node, path.join(folder, 'node'));
@@ -110,7 +139,7 @@ describe('without the Node of the npm packages', () => {
     return folder;
   }
 
-  test('a new Node on the PATH runs the whole way from a database to a snapshot', async () => {
+  test('a current Node on the PATH generates a snapshot from a database and reads it', async () => {
     const environment = {
       PATH: pathWith(process.execPath),
       DATABASE_URL: await makeSqlite(sampleCatalogue()),
@@ -125,7 +154,7 @@ describe('without the Node of the npm packages', () => {
   test.each([
     ['an old Node', 'v20.20.2', 'v20.20.2'],
     ['no Node', undefined, 'none'],
-  ])('%s is refused in one line', (_, node, found) => {
+  ])('%s is refused with a message of one line', (_, node, found) => {
     const { code, stdout, stderr } = run(executable, ['proxy'], { PATH: pathWith(node) });
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(/^Node 24 or newer is needed, .*\n$/);
@@ -133,7 +162,7 @@ describe('without the Node of the npm packages', () => {
   });
 });
 
-/** The product with its npm packages but for those that bring a Node. @returns its executable */
+/** Copies the product without the npm packages that contain Node. @returns its executable */
 function copyWithoutNode(): string {
   const folder = makeFolder();
   const link = (name: string) => symlinkSync(path.join(ROOT, name), path.join(folder, name));
@@ -167,7 +196,7 @@ describe.each([
         MAIL_FOLDER: path.join(makeFolder(), 'mail'),
         PORT: String(port),
         ADMIN_PORT: String(adminPort),
-        KEYS_PORT: String(port),
+        ACCOUNT_PORT: String(port),
       },
       stdio: ['ignore', 'ignore', 'pipe'],
     });

@@ -1,10 +1,11 @@
+/** The scripts that install npm and Debian packages: what they install, and when. */
 import { spawnSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { makeFolder, ROOT } from '../support/product.ts';
 
-/** A repository of this lock file, and a PATH on which npm, apt-get and id only say their arguments. */
+/** A repository with this lock file, and a PATH on which npm, apt-get and id print their arguments. */
 let root: string;
 let bin: string;
 const LOCK = {
@@ -26,7 +27,7 @@ type Name = keyof typeof LOCK;
 beforeEach(() => {
   root = join(makeFolder(), 'repository');
   bin = join(makeFolder(), 'bin');
-  for (const path of ['install', 'demo/install.sh', 'test/install.sh', 'environment']) {
+  for (const path of ['install', 'demo/install.sh', 'test/install.sh', 'program/environment']) {
     cpSync(join(ROOT, path), join(root, path), { recursive: true });
   }
   write('package.json', '{"type":"module"}');
@@ -43,19 +44,19 @@ describe('demo/install.sh', () => {
     expect(run('demo/install.sh')).toEqual({ code: 0, stdout: '', stderr: '' });
   });
 
-  it('installs without development packages on a fresh clone, never running their scripts', () => {
+  it('installs without development packages and install scripts on a fresh clone', () => {
     const { code, stderr } = run('demo/install.sh');
     expect(code).toBe(0);
     expect(stderr).toMatch(/^npm install .*--omit=dev.*--ignore-scripts/m);
   });
 
-  it('keeps development packages that are there when another is stale', () => {
+  it('keeps installed development packages when another package is missing', () => {
     install('node_modules/native');
     mkdirSync(join(root, 'node_modules/typescript'));
     expect(run('demo/install.sh').stderr).toMatch(/^npm install .*--include=dev/m);
   });
 
-  it('starts over once when an installation fails, then says so', () => {
+  it('removes node_modules and tries once more when an installation fails, then reports the failure', () => {
     fake('npm', 'ls node_modules; echo "npm $*"; exit 1');
     mkdirSync(join(root, 'node_modules/left-behind'), { recursive: true });
     const { code, stderr } = run('demo/install.sh');
@@ -80,14 +81,14 @@ describe('test/install.sh', () => {
     expect(run('test/install.sh').stderr).toMatch(/^npm install .*--include=dev/m);
   });
 
-  it('installs everything when a version is another than the lock file says', () => {
+  it('installs everything when a version differs from the lock file', () => {
     install('node_modules/production', 'node_modules/native', 'node_modules/development');
     const changed = { ...LOCK, 'node_modules/production': { version: '1.0.1' } };
     write('package-lock.json', JSON.stringify({ packages: changed }));
     expect(run('test/install.sh').stderr).toMatch(/^npm install /m);
   });
 
-  it('installs everything when the folder of a package is gone', () => {
+  it('installs everything when the folder of a package is missing', () => {
     install('node_modules/production', 'node_modules/native', 'node_modules/development');
     rmSync(join(root, 'node_modules/development'), { recursive: true });
     expect(run('test/install.sh').stderr).toMatch(/^npm install /m);
@@ -98,11 +99,11 @@ describe('the Debian packages', () => {
   const bring = (...pairs: string[]) =>
     runShell(`. install/packages.sh && install_debian_packages ${pairs.join(' ')}`);
 
-  it('are left alone when their commands are there', () => {
+  it('are not installed when their commands exist', () => {
     expect(bring('sh:dash', 'ls:coreutils')).toEqual({ code: 0, stdout: '', stderr: '' });
   });
 
-  it('are installed as root, after an update, each once', () => {
+  it('are installed once each as root, after an update', () => {
     const { code, stderr } = bring('ls:coreutils', 'absent-a:one', 'absent-b:one', 'absent-c:two');
     expect(code).toBe(0);
     expect(stderr.split('\n').slice(1)).toEqual([
@@ -112,7 +113,7 @@ describe('the Debian packages', () => {
     ]);
   });
 
-  it('are named with the command to run where the user is not root', () => {
+  it('are named, with the command to run, when the user is not root', () => {
     fake('id', 'echo 1000');
     const { code, stderr } = bring('absent-a:one', 'absent-c:two');
     expect(code).toBe(1);
@@ -132,7 +133,7 @@ function fake(command: string, script: string): void {
   chmodSync(join(bin, command), 0o755);
 }
 
-/** Makes node_modules as npm leaves it. */
+/** Creates node_modules as npm does. */
 function install(...names: Name[]): void {
   for (const name of names) write(join(name, 'package.json'), '{}');
   const packages = Object.fromEntries(names.map((name) => [name, LOCK[name]]));

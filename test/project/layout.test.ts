@@ -1,6 +1,6 @@
 /**
- * The layout of the sources, read off the imports: folders import in one direction, no files import
- * each other in a circle, folders and files stay small, and packages and names are known ones.
+ * Checks the layout of the sources: folders import in one direction, neither files nor folders import
+ * each other in cycles, folders and files stay small, and packages and names are known.
  */
 import { readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
@@ -21,9 +21,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   commands: ['format', 'store', 'proxy', 'program'],
   install: [],
 };
-/** These stand beside the product and may import all of it. */
+/** Folders outside the product, which may import all of it. */
 const FREE = ['demo', 'test'];
-/** The only source at the top. */
+/** The only source in the top folder. */
 const TEST_CONFIGURATION = 'vitest.config.ts';
 const MOST_FILES = 16;
 const MOST_LINES = 300;
@@ -51,7 +51,7 @@ function runsInBrowsers(file: string): boolean {
 }
 
 function isProduct(file: string): boolean {
-  return roomOf(file) in MAY_IMPORT;
+  return topFolderOf(file) in MAY_IMPORT;
 }
 
 function importsOf(text: string): string[] {
@@ -60,15 +60,15 @@ function importsOf(text: string): string[] {
   );
 }
 
-/** The files that a source imports, from the root of the project. */
+/** The files that a source imports, relative to the root of the project. */
 function filesImportedBy(file: string, text: string): string[] {
   return importsOf(text)
     .filter((specifier) => specifier.startsWith('.'))
     .map((specifier) => path.posix.join(folderOf(file), specifier));
 }
 
-/** The top-level folder of a file; '' at the top itself. */
-function roomOf(file: string): string {
+/** The top-level folder of a file; empty for a file in the root. */
+function topFolderOf(file: string): string {
   return file.includes('/') ? (file.split('/', 1)[0] as string) : '';
 }
 
@@ -78,7 +78,7 @@ function folderOf(file: string): string {
 
 /** Why a source may not import something; undefined when it may. */
 function faultOf(file: string, specifier: string): string | undefined {
-  const from = roomOf(file);
+  const from = topFolderOf(file);
   if (from === 'test' || file === TEST_CONFIGURATION) return undefined;
   if (!specifier.startsWith('.')) {
     const isKnown =
@@ -88,7 +88,7 @@ function faultOf(file: string, specifier: string): string | undefined {
       );
     return isKnown ? undefined : `${file} imports ${specifier}, which is not a dependency`;
   }
-  const to = roomOf(path.posix.join(folderOf(file), specifier));
+  const to = topFolderOf(path.posix.join(folderOf(file), specifier));
   if (FREE.includes(from) || to === from) return undefined;
   return MAY_IMPORT[from]?.includes(to) ? undefined : `${file} imports ${specifier}`;
 }
@@ -100,7 +100,7 @@ function faultsOf(file: string, text: string): string[] {
 function vagueNames(paths: readonly string[]): string[] {
   return paths.filter(
     (file) =>
-      roomOf(file) !== 'test' &&
+      topFolderOf(file) !== 'test' &&
       file.split('/').some((part) => VAGUE.test(part.replace(/(?<=.)\..*$/, ''))),
   );
 }
@@ -123,7 +123,7 @@ function importGraph(
   return graph;
 }
 
-/** The nodes of each cycle that a walk meets, in order: "a → b → a". */
+/** The cycles that a walk finds, each as "a → b → a". */
 function cyclesOf(graph: ReadonlyMap<string, ReadonlySet<string>>): string[] {
   const cycles: string[] = [];
   const finished = new Set<string>();
@@ -148,11 +148,11 @@ describe('the sources', () => {
     expect(sources.flatMap((file) => faultsOf(file, textOf(file)))).toEqual([]);
   });
 
-  test('import each other in no circle: neither files', () => {
+  test('have no cycles of files', () => {
     expect(cyclesOf(importGraph(productSources, textOf, (file) => file))).toEqual([]);
   });
 
-  test('nor folders', () => {
+  test('have no cycles of folders', () => {
     expect(cyclesOf(importGraph(productSources, textOf, folderOf))).toEqual([]);
   });
 
@@ -169,23 +169,23 @@ describe('the sources', () => {
     expect(tooLong).toEqual([]);
   });
 
-  test('stand in known folders', () => {
-    const folders = new Set(sources.map(roomOf));
+  test('are in known folders', () => {
+    const folders = new Set(sources.map(topFolderOf));
     for (const known of ['', ...Object.keys(MAY_IMPORT), ...FREE]) folders.delete(known);
     expect([...folders]).toEqual([]);
-    expect(sources.filter((file) => roomOf(file) === '')).toEqual([TEST_CONFIGURATION]);
+    expect(sources.filter((file) => topFolderOf(file) === '')).toEqual([TEST_CONFIGURATION]);
   });
 
-  test('bear no vague names', () => {
+  test('have no vague names', () => {
     expect(vagueNames(files)).toEqual([]);
   });
 
-  test('are all read: every folder imports what it is known to', () => {
+  test('are found in every folder, with all their imports', () => {
     expect(importsOf(textOf('generator/generate.ts'))).toEqual(
       expect.arrayContaining(['node:fs', '../database/schema.ts', './write/write-generation.ts']),
     );
     const counts = Object.keys(MAY_IMPORT).map(
-      (folder) => sources.filter((file) => roomOf(file) === folder).length,
+      (folder) => sources.filter((file) => topFolderOf(file) === folder).length,
     );
     expect(Math.min(...counts)).toBeGreaterThan(0);
   });
@@ -193,7 +193,7 @@ describe('the sources', () => {
 
 describe('a test file', () => {
   const folders = new Set(productSources.flatMap((file) => ancestorsOf(folderOf(file))));
-  const BESIDE_THE_PRODUCT = [
+  const OUTSIDE_THE_PRODUCT = [
     'project',
     'guarantees',
     'operations',
@@ -206,19 +206,19 @@ describe('a test file', () => {
     return folder === '.' ? [] : [folder, ...ancestorsOf(path.posix.dirname(folder))];
   }
 
-  test('stands in a folder named like the one that it tests, or in one beside the product', () => {
-    const lost = sources.filter((file) => {
+  test('is in a folder with the name of the one that it tests, or in one outside the product', () => {
+    const misplaced = sources.filter((file) => {
       if (!file.endsWith('.test.ts')) return false;
       const folder = folderOf(file).slice('test/'.length);
       return (
-        !folders.has(folder) && !BESIDE_THE_PRODUCT.includes(folder.split('/', 1)[0] as string)
+        !folders.has(folder) && !OUTSIDE_THE_PRODUCT.includes(folder.split('/', 1)[0] as string)
       );
     });
-    expect(lost).toEqual([]);
+    expect(misplaced).toEqual([]);
   });
 });
 
-describe('the rules catch', () => {
+describe('the rules find', () => {
   test.each([
     ['format/pack.ts', "import { x } from '../program/environment/environment.ts';"],
     ['format/pack.ts', "import type { Database } from '../database/database.ts';"],

@@ -17,7 +17,9 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { CURRENT, FORMAT_VERSION, GENERATIONS, MANIFEST } from '../../format/layout.ts';
+import { CURRENT, FORMAT_VERSION, GENERATIONS, MANIFEST, PLATFORMS } from '../../format/layout.ts';
+import { encodeManifest, makeManifest, parseManifest } from '../../format/manifest.ts';
+import { planOpening } from '../../proxy/snapshot/open-files.ts';
 import { openSnapshots } from '../../proxy/snapshot/snapshots.ts';
 import { makeRandom, type Random } from '../catalogue/random.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
@@ -118,8 +120,8 @@ test(`${DAMAGES} damages anywhere in a generation are all refused, and the old o
     const file = random.happens(0.3) ? MANIFEST : random.pick(files);
     const kind = random.pick(Object.keys(DAMAGE));
     restore();
-    const place = path.join(folderOf(newer), file);
-    DAMAGE[kind]?.(place, random);
+    const target = path.join(folderOf(newer), file);
+    DAMAGE[kind]?.(target, random);
     pointTo(older);
     await snapshots.refresh();
     expect(snapshots.refusal()).toBeUndefined();
@@ -129,7 +131,7 @@ test(`${DAMAGES} damages anywhere in a generation are all refused, and the old o
     if (snapshots.current()?.id === newer) {
       // White space, or one character less after the last: the manifest says what it said.
       expect(file, what).toBe(MANIFEST);
-      expect(JSON.parse(readFileSync(place, 'utf8')), what).toEqual(manifest);
+      expect(JSON.parse(readFileSync(target, 'utf8')), what).toEqual(manifest);
       harmless++;
       // Else it would stay open, and not be read again.
       snapshots.close();
@@ -146,6 +148,20 @@ test(`${DAMAGES} damages anywhere in a generation are all refused, and the old o
   sayFigure(
     PROMISE,
     `${DAMAGES} damages, ${DAMAGES - harmless} refused, ${harmless} in white space`,
+  );
+});
+
+test('a manifest that promises more than memory is refused by the sizes of its files', () => {
+  restore();
+  const content = parseManifest(readFileSync(path.join(whole, MANIFEST), 'utf8'));
+  const files = content.files.map((file) =>
+    file.path === PLATFORMS ? { ...file, size: 2 ** 50 } : file,
+  );
+  const manifest = makeManifest({ ...content, files }, content.sequence);
+  writeFileSync(path.join(folderOf(newer), MANIFEST), encodeManifest(manifest));
+  const order = { dir: folderOf(newer), id: manifest.id, mostMemory: 0, known: undefined };
+  expect(() => planOpening(order)).toThrow(
+    /^platforms\.json is damaged: it has \d+ bytes, the manifest says 1125899906842624\.$/,
   );
 });
 

@@ -3,7 +3,8 @@ import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node
 import path from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
-import { createTables } from '../../database/schema.ts';
+import { CATALOGUE_TABLES } from '../../database/schema.ts';
+import { createTables } from '../../database/tables.ts';
 import { makeMailer } from '../../keys/mail/mailer.ts';
 import { makeFolder } from '../support/product.ts';
 
@@ -35,7 +36,7 @@ describe.each(['000', '022', '077'])('with the umask %s', (digits) => {
     const folder = path.join(makeFolder(), 'new');
     const url = `sqlite:${path.join(folder, 'newer', 'catalogue.db')}`;
     const database = await openDatabase(url, { create: true });
-    await createTables(database);
+    await createTables(database, CATALOGUE_TABLES);
     expect([modeOf(folder), modesIn(folder)]).toEqual(['700', { newer: '700' }]);
     expect(modesIn(path.join(folder, 'newer'))).toEqual({
       'catalogue.db': '600',
@@ -61,7 +62,7 @@ describe.each(['000', '022', '077'])('with the umask %s', (digits) => {
     writeFileSync(file, '');
     chmodSync(file, 0o660);
     const database = await openDatabase(`sqlite:${file}`, { create: true });
-    await createTables(database);
+    await createTables(database, CATALOGUE_TABLES);
     await database.close();
     await mailerIn(folder).send(MAIL);
     expect(modeOf(folder)).toBe('750');

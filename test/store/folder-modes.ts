@@ -6,9 +6,9 @@ import { chmodSync, existsSync, lstatSync, readdirSync, statSync } from 'node:fs
 import path from 'node:path';
 import { expect } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
-import { createKeysTables } from '../../database/schema.ts';
 import { hashKey } from '../../format/api-key.ts';
 import { RUN_REPORT, STATUS_FILE } from '../../format/layout.ts';
+import { createKeysTables } from '../../keys/tables/schema.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import { makeSqlite } from '../catalogue/snapshots.ts';
 import {

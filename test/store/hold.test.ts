@@ -1,6 +1,6 @@
 /**
  * A hold pauses publishing and nothing else: no run publishes, not even one that was under way, keys
- * still reach the proxy, the generation stays on disk, and everyone who looks can see it.
+ * still reach the proxy, the generation stays on disk, and the hold is shown everywhere.
  */
 import {
   copyFileSync,
@@ -17,7 +17,6 @@ import {
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
-import { createTables } from '../../database/schema.ts';
 import { hashKey, makeKey } from '../../format/api-key.ts';
 import {
   encodeHold,
@@ -33,14 +32,15 @@ import {
   PROXY_FOLDER,
   RUN_REPORT,
 } from '../../format/layout.ts';
+import { createKeysTables } from '../../keys/tables/schema.ts';
 import {
   currentId,
   generationDir,
   idsOnDisk,
-  KEPT_GENERATIONS,
   pointCurrentTo,
 } from '../../store/generations/generations.ts';
 import { withLock } from '../../store/lock.ts';
+import { KEPT_GENERATIONS } from '../../store/prune.ts';
 import {
   end,
   finish,
@@ -52,6 +52,7 @@ import {
   startProxy,
   until,
 } from '../support/product.ts';
+import { freeKilobytes, mountSmallDisk } from '../support/small-disk.ts';
 import { makeChanging, newSnapshots, startGenerator, statusOf } from '../support/wholeness.ts';
 
 const REFUSED = 3;
@@ -100,7 +101,7 @@ function makePublished(generations = 1) {
 async function issueKey(url: string): Promise<string> {
   const key = makeKey();
   const database = await openDatabase(url);
-  await createTables(database, ['api_keys']);
+  await createKeysTables(database);
   await database.run(
     "INSERT INTO api_keys (purpose, website_url, state, limit_per_minute, key_hash, requested_at) VALUES ('a test', '', 'approved', 60, ?, '2026-01-01 00:00:00')",
     [hashKey(key)],
@@ -190,11 +191,11 @@ describe('hold', () => {
     const { dir, url, ids } = makePublished();
     const child = startGenerator(url, dir);
     const run = finish(child);
-    let said = '';
+    let log = '';
     child.stderr?.on('data', (text) => {
-      said += text;
+      log += text;
     });
-    await until(() => said.includes('reading'));
+    await until(() => log.includes('reading'));
     // It goes on only once the hold is there, and so must find it.
     child.kill('SIGSTOP');
     const holding = snapshot(dir, 'hold');
@@ -357,6 +358,7 @@ describe('rollback', () => {
     mkdirSync(path.join(whole.dir, 'current/x'), { recursive: true });
     const { code, stderr } = await snapshot(whole.dir, 'rollback', older);
     expect([code, stderr]).toEqual([1, expect.stringContaining('point "current"')]);
+    expect(stderr).toContain('Publishing is not held.');
     expect(existsSync(holdFile(whole.dir))).toBe(false);
     expect(idsOnDisk(whole.dir)).toEqual([older, newer]);
   });
@@ -380,6 +382,41 @@ describe('rollback', () => {
     });
     expect(existsSync(holdFile(dir))).toBe(false);
   });
+});
+
+test('a full disk: hold and rollback change nothing, and say so and how to go on', async ({
+  skip,
+}) => {
+  const disk = await mountSmallDisk(8 * 1024);
+  if (disk === undefined) return skip('this machine does not let us mount a disk');
+  try {
+    const { dir: source, ids } = makePublished(2);
+    const [older, newer] = ids as [string, string];
+    const dir = path.join(disk.root, 'snapshots');
+    cpSync(source, dir, { recursive: true, verbatimSymlinks: true });
+    const ballast = path.join(disk.root, 'ballast');
+    const run = (...args: string[]) => disk.run('commands/snapshot.ts', args);
+    const expectFull = async (state: string, ...args: string[]) => {
+      writeFileSync(ballast, Buffer.alloc(freeKilobytes(disk.root) * 1024));
+      const { code, stderr } = await run(...args);
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/^write hold\.json: ENOSPC: /);
+      expect(stderr).toContain(`The current generation is ${newer}. ${state}`);
+      expect(stderr).toMatch(/Free space on the disk of \/\S+\/snapshots, then run this command/);
+      expect(currentOf(dir)).toBe(newer);
+      rmSync(ballast);
+    };
+    await expectFull('Publishing is not held. Free', 'hold');
+    await expectFull('Publishing is not held. Free', 'rollback', older);
+    expect(existsSync(holdFile(dir))).toBe(false);
+    expect((await run('hold', '--reason', 'a test')).code).toBe(0);
+    await expectFull(`Publishing is held at ${newer} since `, 'rollback', older);
+    expect(readHold(dir)).toMatchObject({ id: newer, reason: 'a test' });
+    expect((await run('rollback', older)).code).toBe(0);
+    expect([currentOf(dir), readHold(dir).id]).toEqual([older, older]);
+  } finally {
+    await disk.unmount();
+  }
 });
 
 describe('a hold file that is damaged', () => {
@@ -416,11 +453,17 @@ describe('a hold file that is damaged', () => {
     expect(code).toBe(REFUSED);
     expect(stderr).toContain('cover-catalogue snapshot release');
     expect(idsOnDisk(dir)).toEqual(ids);
+    const proxy = await startProxy(dir);
+    const { json } = await send(`${proxy.adminUrl}/readyz`);
+    expect(json.held).toMatchObject({ id: null, error: expect.stringContaining('symbolic link') });
+    expect((await send(`${proxy.adminUrl}/metrics`)).text).toMatch(/^snapshot_held 1$/m);
+    await proxy.stop();
   });
 
   test('still pauses publishing and pruning, and every message says what to do', async () => {
     const { dir, url, ids } = makePublished(3);
     const proxy = await startProxy(dir);
+    const fault = /hold\.json is (?:damaged: it is not JSON|larger than 16384 bytes)\./;
     for (const text of ['', JSON.stringify(good).padEnd(LARGEST_HOLD_FILE + 1)]) {
       writeFileSync(holdFile(dir), text);
       const run = await finish(startGenerator(url, dir));
@@ -428,7 +471,7 @@ describe('a hold file that is damaged', () => {
       const prune = await snapshot(dir, 'prune', '--keep', '1');
       expect(prune.code).toBe(1);
       for (const { stderr } of [run, prune, await snapshot(dir, 'list')]) {
-        expect(stderr).toContain('hold.json is damaged: ');
+        expect(stderr).toMatch(fault);
         expect(stderr).toContain('cover-catalogue snapshot release');
       }
       const { status, json } = await send(`${proxy.adminUrl}/readyz`);
@@ -436,13 +479,31 @@ describe('a hold file that is damaged', () => {
         id: null,
         since: null,
         reason: null,
-        error: expect.stringContaining('hold.json is damaged: '),
+        error: expect.stringMatching(fault),
       });
       expect(status).toBe(json.keys === null ? 503 : 200);
       expect((await send(`${proxy.adminUrl}/metrics`)).text).toMatch(/^snapshot_held 1$/m);
     }
     expect(idsOnDisk(dir)).toEqual(ids);
     await proxy.stop();
+  });
+
+  test('that is an empty directory is replaced, too; one that is not empty stays and is named', async () => {
+    const { dir, ids } = makePublished(2);
+    mkdirSync(holdFile(dir));
+    expect((await snapshot(dir, 'hold')).code).toBe(0);
+    expect(readHold(dir).id).toBe(ids[1]);
+    rmSync(holdFile(dir));
+    mkdirSync(path.join(holdFile(dir), 'x'), { recursive: true });
+    for (const args of [['hold'], ['rollback', ids[0] as string]]) {
+      const { code, stderr } = await snapshot(dir, ...args);
+      expect(code).toBe(1);
+      expect(stderr).toContain(`${holdFile(dir)} is a directory (ENOTEMPTY`);
+      expect(stderr).toContain('move it away, then run the command again.');
+      expect(stderr).toContain(`The current generation is ${ids[1]}. hold.json is a directory`);
+      expect(stderr).toContain('stays paused until');
+    }
+    expect([currentOf(dir), existsSync(path.join(holdFile(dir), 'x'))]).toEqual([ids[1], true]);
   });
 
   test('is replaced by hold and rollback, and removed by release', async () => {

@@ -92,7 +92,7 @@ const ODD: readonly ((file: string) => void)[] = [
   (file) => mkdirSync(file),
 ];
 /** The error of a link that names no generation, also inside a line of log, and of other files. */
-const FAULT = /current\\?" points to \S+, which is no generation|EINVAL.*current/;
+const FAULT = /current\\?" points to \S+, which is not a generation|EINVAL.*current/;
 
 describe('a current that names no generation', () => {
   const link = () => path.join(dir, CURRENT);
@@ -110,7 +110,7 @@ describe('a current that names no generation', () => {
       expect(await statusFor(proxy, key)).toBe(200);
       const state = { ready: true, snapshot: path.basename(before), refused: null };
       expect(await readiness(proxy)).toMatchObject(state);
-      // It is followed again: a generation that is not there is refused by its name.
+      // It is polled again: a generation that is not there is refused by its name.
       rmSync(link(), { recursive: true });
       symlinkSync(`${GENERATIONS}/000009-0123456789ab`, link());
       await until(async () => (await readiness(proxy)).refused !== null);

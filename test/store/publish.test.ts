@@ -7,16 +7,11 @@ import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync }
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
-import {
-  currentId,
-  generationDir,
-  idsOnDisk,
-  KEPT_GENERATIONS,
-  prune,
-  rollbackTo,
-} from '../../store/generations/generations.ts';
+import { currentId, generationDir, idsOnDisk } from '../../store/generations/generations.ts';
 import { verifyGeneration } from '../../store/generations/verify.ts';
 import { LockedError, withLock } from '../../store/lock.ts';
+import { KEPT_GENERATIONS, prune } from '../../store/prune.ts';
+import { rollbackTo } from '../../store/rollback.ts';
 import { loadCatalogue } from '../catalogue/load.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
@@ -40,7 +35,8 @@ test('a run that cannot hand the keys over says so, and that its generation is c
   await change();
   const before = currentId(dir);
   rmSync(path.join(dir, 'keys.json'), { force: true });
-  mkdirSync(path.join(dir, 'keys.json'));
+  // An empty folder would be replaced.
+  mkdirSync(path.join(dir, 'keys.json', 'not-empty'), { recursive: true });
   const started = Math.floor(Date.now() / 1000) * 1000;
   const { code, stderr } = await finish(start(url, dir));
   expect(code).toBe(1);
@@ -67,7 +63,7 @@ describe('one at a time', () => {
     await expectCurrentVerifies(dir);
   });
 
-  test('a rollback and a prune wait for nobody either', async () => {
+  test('a rollback and a prune do not wait for another writer either', async () => {
     const dir = newSnapshots();
     const database = await makeChanging();
     await generate(database.url, dir);

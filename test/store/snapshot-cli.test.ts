@@ -82,6 +82,8 @@ describe('reading', () => {
       '/covers/900002',
       '/covers/recent',
       '/stats',
+      '/search?q=chrono',
+      '/search?platform=snes&sort=title_desc&page=2&per_page=2',
     ]) {
       const reply = await send(`${proxy.url}/api/v1${target}`, {
         headers: { 'x-api-key': key.key },
@@ -97,7 +99,19 @@ describe('reading', () => {
     const { code, stderr } = await snapshot('show', '/games/snes/a-new-game', first);
     expect(code).toBe(1);
     expect(stderr).toBe(`There is no /games/snes/a-new-game in ${first}.\n`);
-    expect((await snapshot('show', '/search')).stderr).toContain('answered by the proxy');
+  });
+
+  test('show refuses the parameters that the API refuses', async () => {
+    for (const [target, fault] of [
+      ['/platforms/snes/games?per_page=101', 'per_page must be an integer from 1 to 100'],
+      ['/search?page=1&page=2', 'page must be given at most once'],
+      ['/search?sort=newest', 'sort must be one of'],
+    ] as const) {
+      const { code, stdout, stderr } = await snapshot('show', target);
+      expect(code, target).toBe(1);
+      expect(stdout).toBe('');
+      expect(stderr).toContain(fault);
+    }
   });
 
   test('diff names the games and covers that were added, changed and removed', async () => {

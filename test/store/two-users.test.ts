@@ -1,4 +1,4 @@
-/** The generator and the proxy as two users, the way OPERATIONS.md sets up. */
+/** The generator and the proxy as two users, set up as in OPERATIONS.md. */
 import { execFileSync } from 'node:child_process';
 import {
   chmodSync,
@@ -8,11 +8,13 @@ import {
   readdirSync,
   readFileSync,
   statSync,
+  writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
-import { GENERATIONS, PROXY_FOLDER } from '../../format/layout.ts';
+import { GENERATIONS, keyUsageFile, PROXY_FOLDER, UNFINISHED_PREFIX } from '../../format/layout.ts';
+import { makeInstanceFiles } from '../../proxy/state/instance-files.ts';
 import {
   end,
   makeFolder,
@@ -38,7 +40,7 @@ import {
   serveOnce,
 } from './folder-modes.ts';
 
-/** Two users where this process is root. Elsewhere both are its own, and modes stand in the way. */
+/** Two users where this process is root. Otherwise both are its own user, whom modes would lock out. */
 describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
   function install(dir: string, { uid }: typeof PROXY): void {
     mkdirSync(dir);
@@ -84,7 +86,7 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     }
   }
 
-  test('the proxy serves, follows new generations, and reports key usage', async () => {
+  test('the proxy serves, swaps to new generations, and reports key usage', async () => {
     const url = await makeDatabase();
     const dir = makeShared();
     await generate(url, dir, as(GENERATOR));
@@ -148,19 +150,19 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     await until(() => /refused a generation/.test(proxy.log()));
     const { status, text, json } = await send(`${proxy.adminUrl}/readyz`);
     expect([status, json.ready]).toEqual([503, false]);
-    for (const said of [proxy.log(), text]) {
-      expect(said).toMatch(
+    for (const message of [proxy.log(), text]) {
+      expect(message).toMatch(
         new RegExp(
           `keys.json cannot be read: permission denied. ${dir}/keys.json has mode ${fileMode}`,
         ),
       );
-      expect(said).toMatch(
+      expect(message).toMatch(
         new RegExp(`manifest.json cannot be read: .* ${dir}/generations has mode ${folderMode}`),
       );
       if (IS_ROOT)
-        expect(said).toContain(`the proxy runs as uid ${PROXY.uid} and gid ${PROXY.gid}`);
-      if (IS_ROOT) expect(said).toContain(`to uid ${GENERATOR.uid} and gid ${GENERATOR.gid}`);
-      expect(said).toContain('Users and file permissions');
+        expect(message).toContain(`the proxy runs as uid ${PROXY.uid} and gid ${PROXY.gid}`);
+      if (IS_ROOT) expect(message).toContain(`to uid ${GENERATOR.uid} and gid ${GENERATOR.gid}`);
+      expect(message).toContain('Users and file permissions');
     }
     // The fix of OPERATIONS.md, while the proxy runs. It looks at a refused generation every 30 s.
     chmodSync(path.join(dir, GENERATIONS), 0o700);
@@ -196,3 +198,32 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     await serveOnce(dir, as(PROXY));
   });
 });
+
+test.skipIf(!IS_ROOT)(
+  'a file that another user of the group left unfinished is replaced',
+  async () => {
+    const dir = makeFolder();
+    const name = keyUsageFile(8080);
+    const folder = path.join(dir, PROXY_FOLDER);
+    mkdirSync(folder);
+    chmodSync(dir, 0o755);
+    chownSync(folder, GENERATOR.uid, COVERS);
+    chmodSync(folder, 0o2770);
+    const left = path.join(folder, `${UNFINISHED_PREFIX}${name}-${process.pid}`);
+    writeFileSync(left, 'left over');
+    chownSync(left, GENERATOR.uid, COVERS);
+    chmodSync(left, 0o664);
+    process.setegid?.(COVERS);
+    process.seteuid?.(PROXY.uid);
+    try {
+      await makeInstanceFiles(dir).replace(name, 'new');
+    } finally {
+      process.seteuid?.(0);
+      process.setegid?.(0);
+    }
+    expect(readdirSync(folder)).toEqual([name]);
+    expect(readFileSync(path.join(folder, name), 'utf8')).toBe('new');
+    const { uid, gid, mode } = statSync(path.join(folder, name));
+    expect([uid, gid, mode & 0o777]).toEqual([PROXY.uid, COVERS, 0o640]);
+  },
+);

@@ -1,11 +1,14 @@
 /**
- * Runs the pages of API keys as the site does, and visits them as browsers do without scripts: a
- * visitor keeps cookies and sends the forms that the pages hold.
+ * Starts the account pages, and visits them as a browser without scripts does: a visitor keeps cookies
+ * and sends the forms of the pages. A page with broken markup is an
+ * error, whichever test comes to it.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { openDatabase } from '../../database/open.ts';
-import { createKeysTables, createTables } from '../../database/schema.ts';
+import { createTables } from '../../database/tables.ts';
+import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
+import { faultOfMarkup } from './markup.ts';
 import { type RunningServer, startServing, until } from './product.ts';
 
 /** Rows of `accounts`. */
@@ -18,7 +21,7 @@ export const ACCOUNTS = {
 /** Makes every table and the accounts above. */
 export async function makeAccounts(databaseUrl: string): Promise<void> {
   const database = await openDatabase(databaseUrl);
-  await createTables(database);
+  await createTables(database, ACCOUNTS_TABLE);
   await createKeysTables(database);
   for (const { id, email, name, role } of Object.values(ACCOUNTS)) {
     await database.run('INSERT INTO accounts (id, email, name, role) VALUES (?, ?, ?, ?)', [
@@ -33,16 +36,14 @@ export interface RunningPages extends RunningServer {
   readonly url: string;
 }
 
-/** Starts `keys/web/main.ts` on a free port. */
+/** Starts `keys/account/main.ts` on a free port. */
 export async function startPages(
   databaseUrl: string,
   environment: Readonly<Record<string, string>> = {},
+  wrapper: readonly string[] = [],
 ): Promise<RunningPages> {
-  const server = await startServing('keys/web/main.ts', {
-    DATABASE_URL: databaseUrl,
-    KEYS_PORT: '0',
-    ...environment,
-  });
+  const own = { DATABASE_URL: databaseUrl, ACCOUNT_PORT: '0', ...environment };
+  const server = await startServing('keys/account/main.ts', own, wrapper);
   return { ...server, url: `http://${server.listening.account}` };
 }
 
@@ -86,6 +87,9 @@ export function makeVisitor(url: string): Visitor {
     }
     const text = await response.text();
     answers.push(text);
+    const isPage = response.headers.get('content-type')?.startsWith('text/html');
+    const fault = isPage ? faultOfMarkup(text) : undefined;
+    if (fault !== undefined) throw new Error(`The page ${path} is broken: ${fault}.\n${text}`);
     token = /name="token" value="([^"]*)"/.exec(text)?.[1] ?? token;
     return { status: response.status, headers: response.headers, text };
   }

@@ -1,5 +1,5 @@
 /**
- * How long tests run that prove a promise of the README: in `npm test` the short form, in
+ * How long tests run that prove a guarantee (test/RELIABILITY.md): in `npm test` the short form, in
  * `npm run soak` the full one, with the same code. The soak runs just the files that import this.
  */
 

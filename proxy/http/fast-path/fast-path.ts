@@ -8,11 +8,12 @@
  * Other folders import this file only.
  */
 import type { Socket } from 'node:net';
+import type { NoteUse } from '../../../program/connections.ts';
 import { type FastConnection, type FastPathOptions, openConnection } from './connection.ts';
 
 export interface FastPath {
   /** @param noteUse called for each request */
-  take(socket: Socket, noteUse: () => void): void;
+  take(socket: Socket, noteUse: NoteUse): void;
   /** Whether a request of a connection that was taken here is being answered. */
   isAnswering(socket: Socket): boolean;
   /** From now on each response is the last on its connection. */

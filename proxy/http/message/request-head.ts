@@ -89,7 +89,7 @@ export function readHead({
   // An empty field is what a script with an unset variable sends: it holds no key.
   const key = hasSeveralKeys ? undefined : (bearer ?? apiKey) || undefined;
   return {
-    key: key === undefined || key.length <= LONGEST_KEY ? key : key.slice(0, LONGEST_KEY),
+    key: key?.slice(0, LONGEST_KEY),
     hasSeveralKeys,
     ifNoneMatch,
     acceptEncoding,
@@ -103,7 +103,7 @@ export function readHead({
 function tokenOf(authorization: string): string | undefined {
   const token = BEARER.exec(authorization)?.[1];
   if (token !== undefined) return token;
-  return authorization.trim().toLowerCase() === 'bearer' ? '' : undefined;
+  return authorization.toLowerCase() === 'bearer' ? '' : undefined;
 }
 
 function join(before: string | undefined, value: string): string {

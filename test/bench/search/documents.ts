@@ -104,8 +104,8 @@ function writeLines(folder: string): void {
   for (let rank = 0; rank < index.games; rank++) {
     const number = games.gameOfRank[rank];
     const platform = platformOf(platforms, 'first_game', number);
-    const bytes = Buffer.allocUnsafe(games.length[number]);
-    readSync(packs[platform], bytes, 0, bytes.length, games.offset[number]);
+    const bytes = Buffer.allocUnsafe(games.byteLength[number]);
+    readSync(packs[platform], bytes, 0, bytes.length, games.byteOffset[number]);
     const record = JSON.parse(bytes.toString('utf8'));
     const document: SearchDocument = {
       path: `${record.platform.slug}/${record.slug}`,

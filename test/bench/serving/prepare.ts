@@ -26,7 +26,7 @@ import {
 } from '../../../format/layout.ts';
 import type { Counts } from '../../../format/manifest.ts';
 import { generationDir, idsOnDisk } from '../../../store/generations/generations.ts';
-import { readManifest } from '../../../store/generations/verify.ts';
+import { readManifest } from '../../../store/generations/manifest-file.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
@@ -165,13 +165,13 @@ function sampleGames(generation: string): SampledGame[] {
   const packs = platforms.map(({ slug }) => openSync(path.join(generation, gamesPack(slug)), 'r'));
   const random = makeRandom();
   random.start(SEED, 1, 1);
-  const total = games.length.length;
+  const total = games.byteLength.length;
   const sample = Array.from({ length: Math.min(total, DIFFERENT_GAMES) }, () => {
     const number = random.below(total);
     const place = platformOf(platforms, 'first_game', number);
     const { slug, first_game } = platforms[place];
-    const bytes = Buffer.allocUnsafe(games.length[number]);
-    readSync(packs[place], bytes, 0, bytes.length, games.offset[number]);
+    const bytes = Buffer.allocUnsafe(games.byteLength[number]);
+    readSync(packs[place], bytes, 0, bytes.length, games.byteOffset[number]);
     const game = JSON.parse(bytes.toString());
     const page = 1 + Math.floor((number - first_game) / PAGE);
     return {

@@ -6,7 +6,7 @@ import {
   countConnections,
   makeConnections,
   newConnectionCells,
-} from '../../../proxy/connections/connections.ts';
+} from '../../../program/connections.ts';
 
 describe('of two connections', () => {
   /** As much of a socket as is looked at. */

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
-import { shareOut } from '../../../proxy/connections/connection-limit.ts';
+import { shareOut } from '../../../proxy/admin/connection-limit.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
 import {
@@ -200,7 +200,11 @@ test('a request that is being answered keeps its connection, however long that t
   });
   await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
   const { port } = pages.address() as AddressInfo;
-  const proxy = await startProxy(dir, { KEYS_URL: `http://127.0.0.1:${port}` }, withFiles(FILES));
+  const proxy = await startProxy(
+    dir,
+    { ACCOUNT_URL: `http://127.0.0.1:${port}` },
+    withFiles(FILES),
+  );
   const limit = await metric(proxy, 'api_connections_limit');
   const page = send(`${proxy.url}/account`);
   await until(() => answer !== undefined);

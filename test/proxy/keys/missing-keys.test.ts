@@ -2,6 +2,7 @@
  * A generation without keys: clients are told so in a few words, operators are told why, in the log
  * and by `/readyz`, and the proxy serves as soon as the keys can be read.
  */
+import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -60,7 +61,12 @@ const faults: [string, () => void, () => string][] = [
     () => writeFileSync(file, Buffer.alloc(LARGEST_KEYS_FILE + 1)),
     () => `keys.json is larger than ${LARGEST_KEYS_FILE} bytes.`,
   ],
-  ['a folder', () => mkdirSync(file), () => 'keys.json cannot be read: EISDIR'],
+  ['a folder', () => mkdirSync(file), () => 'keys.json is a directory, not a regular file.'],
+  [
+    'a named pipe',
+    () => execFileSync('mkfifo', [file]),
+    () => 'keys.json is a named pipe, not a regular file.',
+  ],
   [
     'one that the proxy may not read',
     () => writeFileSync(file, '', { mode: 0o200 }),

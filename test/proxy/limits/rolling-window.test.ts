@@ -142,6 +142,23 @@ test('a clock that steps back and forth opens no gap and locks nobody out for go
   }
 });
 
+test('a request that is a little behind the newest, in a thread whose clock is, has 60 seconds to wait', () => {
+  const window = makeWindow(2);
+  window.admit(2, 1_000);
+  expect(window.admit(2, 999.999)).toMatchObject({ admitted: true, resetSeconds: 60 });
+  expect(window.peek(2, 999.998)).toMatchObject({ resetSeconds: 60, retrySeconds: 60 });
+});
+
+test('an empty window starts anew, however far back its clock was set meanwhile', () => {
+  const window = makeRollingWindow(1);
+  window.admit(1, 1e7);
+  expect(window.peek(1, 1e7 + MINUTE)).toMatchObject({ remaining: 1 });
+  expect(window.lastAdmitted()).toBe(1e7);
+  expect(window.admit(1, 1e6)).toMatchObject({ admitted: true });
+  expect(window.admit(1, 1e6 + MINUTE - 1)).toMatchObject({ admitted: false });
+  expect(window.admit(1, 1e6 + MINUTE)).toMatchObject({ admitted: true });
+});
+
 test('a window that moves to a larger one takes along what it counted, from wherever its ring stands', () => {
   for (let seed = 0; seed < 200; seed++) {
     const random = makeRandom(seed);

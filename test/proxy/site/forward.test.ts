@@ -1,5 +1,5 @@
 /**
- * The proxy in front of the pages of API keys: what it hands on, what it refuses, and that nothing
+ * The proxy in front of the account pages: what it hands on, what it refuses, and that nothing
  * of one request reaches another. The pages are stood in for by a server that tells what it got.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -54,7 +54,7 @@ beforeAll(async () => {
   snapshotsDir = await makeSampleSnapshots();
   writeKeys(snapshotsDir, [key]);
   const { port } = upstream.address() as { port: number };
-  proxy = await startProxy(snapshotsDir, { KEYS_URL: `http://127.0.0.1:${port}` });
+  proxy = await startProxy(snapshotsDir, { ACCOUNT_URL: `http://127.0.0.1:${port}` });
 });
 
 beforeEach(() => {
@@ -149,7 +149,7 @@ describe('who a request is said to come from', () => {
   test('a trusted proxy in front is believed', async () => {
     const { port } = upstream.address() as { port: number };
     const behind = await startProxy(snapshotsDir, {
-      KEYS_URL: `http://127.0.0.1:${port}`,
+      ACCOUNT_URL: `http://127.0.0.1:${port}`,
       TRUSTED_PROXIES: '127.0.0.1',
     });
     await send(`${behind.url}/account`, { headers: claims });
@@ -233,7 +233,7 @@ test('requests that one client sends all at once reach the pages a bounded numbe
 });
 
 test('pages that are not running are said to be so, and the API goes on', async () => {
-  const gone = await startProxy(snapshotsDir, { KEYS_URL: 'http://127.0.0.1:1' });
+  const gone = await startProxy(snapshotsDir, { ACCOUNT_URL: 'http://127.0.0.1:1' });
   const reply = await send(`${gone.url}/account/api-keys?token=of-a-link`);
   expect(reply.status).toBe(502);
   expect(reply.headers['content-type']).toBe('text/html; charset=utf-8');
@@ -256,7 +256,7 @@ test('an answer that breaks off is not made to look whole', async () => {
   await expect(send(`${proxy.url}/account`)).rejects.toThrow();
 });
 
-test('without KEYS_URL there are no such pages', async () => {
+test('without ACCOUNT_URL there are no such pages', async () => {
   const alone = await startProxy(snapshotsDir);
   const reply = await send(`${alone.url}/account/api-keys`);
   expect([reply.status, reply.text]).toEqual([404, '{"error":"Not found"}']);

@@ -16,7 +16,8 @@ import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { GAME_INDEX, STATUS_FILE } from '../../../format/layout.ts';
 import { parseStatus } from '../../../format/status-file.ts';
-import { currentId, generationDir, rollbackTo } from '../../../store/generations/generations.ts';
+import { currentId, generationDir } from '../../../store/generations/generations.ts';
+import { rollbackTo } from '../../../store/rollback.ts';
 import {
   finish,
   generate,

@@ -3,9 +3,19 @@
  * most one of them with packs in memory, and every request gets its own generation's answer.
  */
 import { once } from 'node:events';
-import { cpSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { type AddressInfo, BlockList } from 'node:net';
 import path from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { pino } from 'pino';
 import { Pool } from 'undici';
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -121,7 +131,7 @@ describe('with room for two besides the current one', () => {
     snapshots.close();
   });
 
-  test('all who wait for several are answered, and few are open meanwhile', async () => {
+  test('all requests that wait for several are answered, and few are open meanwhile', async () => {
     start(1);
     await publish(0);
     const asked = Array.from({ length: 200 }, (_, i) => i % MARKS.length);
@@ -235,6 +245,43 @@ describe('with room for two besides the current one', () => {
     snapshots.close();
   });
 
+  test('a path that leads to one is not its name, and is not looked at', async () => {
+    start();
+    for (const name of [`./${ids[1]}`, `../${GENERATIONS}/${ids[1]}`, `${ids[1]}/`, '.', '']) {
+      expect(await askByName(snapshots, name), name).toBe('gone');
+    }
+    expect(refused).toEqual([]);
+    expect(open()).toEqual([]);
+    snapshots.close();
+  });
+
+  test('one that is pruned while it waits to be opened is gone, not at fault', async () => {
+    const copies = makeCopies(2);
+    const [first, second] = copies.ids as [string, string];
+    refused.length = 0;
+    const events = { swapped: () => {}, refused: (id: string) => refused.push(id) };
+    const several = openSnapshots(copies.dir, 2 ** 30, events, () => 0);
+    const answers = [askByName(several, first), askByName(several, second)];
+    const folder = path.join(copies.dir, GENERATIONS, second);
+    // Until the store has seen that it is there; to open the first takes much longer.
+    await stat(path.join(folder, MANIFEST));
+    rmSync(folder, { recursive: true });
+    expect(await Promise.all(answers)).toEqual(['first', 'gone']);
+    expect(refused).toEqual([]);
+    several.close();
+  });
+
+  test('two looks for the current one at the same time are one', async () => {
+    let swaps = 0;
+    const events = { swapped: () => swaps++, refused: () => {} };
+    const looking = openSnapshots(dir, 2 ** 30, events, () => 0);
+    pointTo(dir, ids[0]);
+    await Promise.all([looking.refresh(), looking.refresh()]);
+    expect(looking.current()?.id).toBe(ids[0]);
+    expect(swaps).toBe(1);
+    looking.close();
+  });
+
   test('however small they are, eight are open at most', async () => {
     const copies = makeCopies(10);
     const events = { swapped: () => {}, refused: () => {} };
@@ -265,7 +312,7 @@ describe('with room for two besides the current one', () => {
     several.close();
   });
 
-  test('those that nobody asked for during a minute are let go', async () => {
+  test('those that no request has named for a minute are closed', async () => {
     start(1_000);
     await publish(0);
     for (const number of [1, 2]) await ask(number);
@@ -328,8 +375,10 @@ describe('the requests of one thread', () => {
     const answers = Array.from({ length: 50 }, () => wait(thread, id));
     expect(asked).toEqual([id]);
     thread.opened(id, filesOf(1));
-    // Not all at once: others must have their turn.
+    // Not all at once: other requests are served in between.
     expect(answers.flat().length).toBeLessThan(10);
+    await setImmediate();
+    expect(answers.flat().length).toBeLessThan(20);
     const forgotten = thread.forget(id);
     // What comes now is for the store to decide.
     wait(thread, id);
@@ -337,6 +386,18 @@ describe('the requests of one thread', () => {
     await forgotten;
     expect(answers.map((list) => list.length)).toEqual(answers.map(() => 1));
     for (const [answer] of answers) expect(answer).toContain('"second"');
+  });
+
+  test('that wait make the generation one that was just used', () => {
+    const thread = makeThreadGenerations(
+      () => {},
+      () => 5_000,
+    );
+    const files = filesOf(1);
+    wait(thread, ids[1]);
+    thread.opened(ids[1], files);
+    expect(files.lastUsed[0]).toBe(5_000);
+    thread.close();
   });
 
   test('may wait, but not in any number', () => {

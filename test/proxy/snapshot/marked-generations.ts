@@ -15,8 +15,8 @@ import { generate, makeFolder, type TestKey, writeKeys } from '../../support/pro
 /** A catalogue whose every platform, game and cover names it, so that no body is in another one. */
 export function markedCatalogue(games: number, mark: string): Catalogue {
   const catalogue = seededCatalogue({ games, seed: 3 });
-  const marked = (rows: Iterable<Row>, place: number) =>
-    [...rows].map((row) => row.map((value, column) => (column === place ? mark : value)));
+  const marked = (rows: Iterable<Row>, position: number) =>
+    [...rows].map((row) => row.map((value, column) => (column === position ? mark : value)));
   return {
     ...catalogue,
     platforms: [...catalogue.platforms].map(([id, slug, name]) => [id, slug, `${name} ${mark}`]),

@@ -1,4 +1,4 @@
-/** Packs in memory and packs read by ranges: which way a body comes from is nobody's business. */
+/** Packs in memory and packs that are read from disk give the same bodies. */
 import {
   closeSync,
   openSync,

@@ -1,11 +1,11 @@
-/** Generations that come and go under load: nobody notices, no answer is of two of them. */
+/** Generations that are swapped and removed under load: no request fails, and no answer mixes two of them. */
 import { readlinkSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { Pool } from 'undici';
 import { expect, test } from 'vitest';
 import { CURRENT, GENERATIONS, MANIFEST } from '../../../format/layout.ts';
 import { openSnapshots } from '../../../proxy/snapshot/snapshots.ts';
-import { KEPT_GENERATIONS } from '../../../store/generations/generations.ts';
+import { KEPT_GENERATIONS } from '../../../store/prune.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
 import {
   generate,
@@ -126,10 +126,10 @@ async function readAll(dir: string, id: string): Promise<ReadonlyMap<string, str
   }
   const { data: found } = await read('/search?q=s&per_page=100&sort=year_desc');
   for (const game of found) {
-    const place = `/games/${game.platform.slug}/${game.slug}`;
-    await read(place);
+    const target = `/games/${game.platform.slug}/${game.slug}`;
+    await read(target);
     if (game.cover_count === 0) continue;
-    const { data: covers } = await read(`${place}/covers`);
+    const { data: covers } = await read(`${target}/covers`);
     await read(`/covers/${covers[0].id}`);
   }
   await proxy.stop();
@@ -168,7 +168,7 @@ test('a crawl that names its snapshot sees one catalogue over a swap, until it i
 
 // A process that has just begun, and one that has run for weeks.
 test.each([0, 5_000_000_000])(
-  'a generation that is removed serves those who ask on, and is gone a minute after them (clock at %i)',
+  'a generation that is removed serves clients that go on asking for it, and is gone a minute after their last request (clock at %i)',
   async (started) => {
     const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
     const [older, newer] = ids as [string, string];
@@ -196,7 +196,7 @@ test.each([0, 5_000_000_000])(
   },
 );
 
-test('a kept generation that is not open is opened for who names it', async () => {
+test('a kept generation that is not open is opened for a client that names it', async () => {
   const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
   const [older] = ids as [string, string];
   const proxy = await startProxy(dir);
@@ -239,7 +239,7 @@ test('of what the generator made the kept generations answer by their names, and
       expect((await ask(id, 'HEAD')).status).toBe(410);
     }
   }
-  // No such generation ever was; none of these may lead out of the folder either.
+  // None of these is a generation, and none may lead out of the folder.
   for (const id of ['x', '../snapshots', `${ids.at(-1)}/../${ids.at(-1)}`, '__proto__', '%00']) {
     expect([id, (await ask(id)).text]).toEqual([id, '{"error":"Snapshot gone"}']);
   }

@@ -1,0 +1,98 @@
+/**
+ * Definitions of tables: checks that a database offers them, and makes those that are absent. The
+ * same definition serves MySQL, MariaDB and SQLite.
+ */
+import { findBrokenViews } from './broken-views.ts';
+import type { Database } from './database.ts';
+
+export interface Table {
+  /** Definitions by column, in order, in the SQL of MySQL; SQLite's are derived from them. */
+  readonly columns: Readonly<Record<string, string>>;
+  readonly unique?: readonly string[];
+  readonly keys?: readonly string[];
+}
+
+/** Tables by name. */
+export type Tables = Readonly<Record<string, Table>>;
+
+/** The columns of a table, in order. */
+export function columnNames(table: Table): string[] {
+  return Object.keys(table.columns);
+}
+
+/**
+ * Checks that a database has the tables that a program is about to use.
+ * @throws Error of one line naming every table and column that is missing and every broken view
+ */
+export async function checkTables(database: Database, tables: Tables): Promise<void> {
+  const found = await database.columns();
+  const broken = await findBrokenViews(database, Object.keys(tables));
+  const missingTables: string[] = [];
+  const missingColumns: string[] = [];
+  for (const [name, table] of Object.entries(tables)) {
+    if (broken.names.has(name)) continue;
+    const columns = found.get(name);
+    if (columns === undefined) {
+      missingTables.push(name);
+      continue;
+    }
+    const missing = columnNames(table).filter((column) => !columns.has(column));
+    missingColumns.push(...missing.map((column) => `${name}.${column}`));
+  }
+  const missing: string[] = [];
+  if (missingTables.length > 0) missing.push(listed('the table', missingTables));
+  if (missingColumns.length > 0) missing.push(listed('the column', missingColumns));
+  const faults = [...broken.faults];
+  if (missing.length > 0) {
+    faults.push(
+      `The database lacks ${missing.join(' and ')}, or its user may not read them. Offer them as tables or views; README.md shows how.`,
+    );
+  }
+  if (faults.length > 0) throw new Error(faults.join(' '));
+}
+
+/** Makes each table that is absent; existing tables stay as they are. */
+export async function createTables(database: Database, tables: Tables): Promise<void> {
+  for (const [name, table] of Object.entries(tables)) {
+    const statements =
+      database.kind === 'mysql' ? [mysqlTable(name, table)] : sqliteTable(name, table);
+    for (const sql of statements) await database.run(sql);
+  }
+}
+
+function mysqlTable(name: string, { columns, unique = [], keys = [] }: Table): string {
+  const lines = [
+    ...Object.entries(columns).map(([column, definition]) => `${column} ${definition}`),
+    ...unique.map((list) => `UNIQUE (${list})`),
+    ...keys.map((list) => `KEY (${list})`),
+  ];
+  // The collation compares by code point, as SQLite does.
+  return `CREATE TABLE IF NOT EXISTS ${name} (${lines.join(', ')}) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin`;
+}
+
+function sqliteTable(name: string, { columns, unique = [], keys = [] }: Table): string[] {
+  const lines = [
+    ...Object.entries(columns).map(
+      ([column, definition]) => `${column} ${sqliteColumn(definition)}`,
+    ),
+    ...unique.map((list) => `UNIQUE (${list})`),
+  ];
+  return [
+    `CREATE TABLE IF NOT EXISTS ${name} (${lines.join(', ')})`,
+    ...keys.map(
+      (list) =>
+        `CREATE INDEX IF NOT EXISTS ${name}_${list.replace(', ', '_')} ON ${name} (${list})`,
+    ),
+  ];
+}
+
+// SQLite stores rows by the primary key only if the column's type is exactly INTEGER.
+function sqliteColumn(definition: string): string {
+  return definition
+    .replace(/^(?:BIG)?INT UNSIGNED PRIMARY KEY/, 'INTEGER PRIMARY KEY')
+    .replace('AUTO_INCREMENT', 'AUTOINCREMENT');
+}
+
+function listed(noun: string, names: readonly string[]): string {
+  return `${noun}${names.length > 1 ? 's' : ''} ${names.join(', ')}`;
+}

@@ -1,0 +1,102 @@
+/**
+ * The pages as one Hono application: what holds for every request, the fixed files, the routes, and
+ * the edge where every error ends. A GET changes nothing, and neither does a POST without its
+ * visitor's token.
+ */
+import { readFileSync } from 'node:fs';
+import { Hono } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import { methodNotAllowed } from 'hono/method-not-allowed';
+import { secureHeaders } from 'hono/secure-headers';
+import type { Logger } from 'pino';
+import { FILE_PATHS } from '../paths.ts';
+import { endExchange } from './end-exchange.ts';
+import { addAccountRoutes } from './routes/account-routes.ts';
+import { addModerationRoutes } from './routes/moderation-routes.ts';
+import { sendMessage, sendText } from './routes/replies.ts';
+import { addSignInRoutes } from './routes/sign-in-routes.ts';
+import type { App, PageEnv, Site } from './routes/site.ts';
+import { refuseForeignForms } from './visitors/form-token.ts';
+import { SiteKeysUnreachable } from './visitors/remote-keys.ts';
+import { identify } from './visitors/visitors.ts';
+
+/** Nothing inline, nothing from elsewhere, forms to this site alone, and no site may frame it. */
+const SECURE_HEADERS = secureHeaders({
+  contentSecurityPolicy: {
+    defaultSrc: ["'none'"],
+    scriptSrc: ["'self'"],
+    styleSrc: ["'self'"],
+    imgSrc: ["'self'"],
+    formAction: ["'self'"],
+    baseUri: ["'none'"],
+    frameAncestors: ["'none'"],
+  },
+  xFrameOptions: 'DENY',
+  // Addresses of links hold tokens, which no other site may learn. "no-referrer" would take the
+  // Origin field from forms.
+  referrerPolicy: 'same-origin',
+  // Whoever ends TLS sends it, for all of the host.
+  strictTransportSecurity: false,
+  originAgentCluster: false,
+  xDnsPrefetchControl: false,
+  xDownloadOptions: false,
+  xPermittedCrossDomainPolicies: false,
+  xXssProtection: false,
+});
+const FILES = [
+  [FILE_PATHS.styles, 'account.css', 'text/css; charset=utf-8'],
+  [FILE_PATHS.script, 'copy.js', 'text/javascript; charset=utf-8'],
+  [FILE_PATHS.icon, 'icon.svg', 'image/svg+xml'],
+] as const;
+
+export function makeApp(site: Site, log: Logger): App {
+  const app: App = new Hono<PageEnv>();
+  app.use(endExchange, SECURE_HEADERS);
+  for (const [path, name, type] of FILES) {
+    const text = readFileSync(new URL(`./files/${name}`, import.meta.url), 'utf8');
+    app.get(path, (c) => {
+      c.header('Cache-Control', 'no-cache');
+      return sendText(c, 200, type, text);
+    });
+  }
+  app.use(async (c, next) => {
+    c.header('Cache-Control', 'no-store');
+    await next();
+  });
+  app.use(refuseForeignForms(site.publicUrl));
+  app.use(async (c, next) => {
+    const at = new Date();
+    c.set('at', at);
+    c.set('viewer', await identify(c, site, at));
+    await next();
+  });
+  app.use(
+    methodNotAllowed({
+      app,
+      onMethodNotAllowed(c, methods) {
+        c.header('Allow', methods.join(', '));
+        return sendMessage(c, 405, 'Not possible', 'This page does not take such a request.');
+      },
+    }),
+  );
+  addSignInRoutes(app, site);
+  addAccountRoutes(app, site);
+  addModerationRoutes(app, site);
+  app.notFound((c) => sendMessage(c, 404, 'Not found', 'There is no such page.'));
+  app.onError((error, c) => {
+    if (error instanceof HTTPException && error.status === 404) return c.notFound();
+    if (error instanceof HTTPException && error.status === 403) {
+      return sendMessage(c, 403, 'Refused', 'This form was sent from another site.');
+    }
+    if (error instanceof SiteKeysUnreachable) {
+      const text =
+        'Whether you are signed in cannot be checked at the moment. Try again in a minute.';
+      return sendMessage(c, 503, 'Not available', text);
+    }
+    // Never the target or the form: they may hold links, tokens and what people wrote.
+    log.error({ err: error, method: c.req.method, path: c.req.path }, 'a request failed');
+    const text = 'Something went wrong on our side. Try again in a while.';
+    return sendMessage(c, 500, 'Error', text);
+  });
+  return app;
+}

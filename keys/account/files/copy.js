@@ -1,0 +1,17 @@
+// Buttons that copy a text of the page. They are hidden until this runs.
+const message = document.getElementById('copied');
+
+for (const button of document.querySelectorAll('[data-copy]')) {
+  const text = document.getElementById(button.dataset.copy);
+  button.hidden = false;
+  button.addEventListener('click', async () => {
+    try {
+      await navigator.clipboard.writeText(text.textContent);
+      message.textContent = 'Copied.';
+    } catch {
+      // Browsers refuse without TLS or permission. The text is selected, ready to be copied.
+      getSelection().selectAllChildren(text);
+      message.textContent = 'Selected. Copy it with the keyboard.';
+    }
+  });
+}

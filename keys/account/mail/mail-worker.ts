@@ -1,0 +1,34 @@
+/**
+ * The worker thread that runs `mail-loops.ts`, apart from the thread that serves pages: the time until
+ * an answer must not show whether an address has an account. SQLite works synchronously, and would
+ * hold up every request of its thread.
+ */
+import { parentPort, workerData } from 'node:worker_threads';
+import { openDatabase } from '../../../database/open.ts';
+import { makeLog } from '../../../program/log.ts';
+import { makeMailer } from '../../mail/mailer.ts';
+import { startMailLoops } from './mail-loops.ts';
+import type { FromMailWorker, MailWorkerData, ToMailWorker } from './mail-messages.ts';
+
+if (parentPort === null) throw new Error('mail-worker.ts runs as a worker thread only.');
+const main = parentPort;
+const send = (message: FromMailWorker) => main.postMessage(message);
+const { databaseUrl, mail, publicUrl, logLevel, waiting }: MailWorkerData = workerData;
+
+const mailer = makeMailer(mail);
+const database = await openDatabase(databaseUrl);
+const loops = startMailLoops({
+  database,
+  mailer,
+  publicUrl,
+  log: makeLog(logLevel),
+  onRequestDone: () => Atomics.sub(waiting, 0, 1),
+});
+
+main.on('message', async (message: ToMailWorker) => {
+  if (message !== 'stop') return loops.requestLink(message.email);
+  await loops.stop();
+  await database.close();
+  main.close();
+});
+send('ready');

@@ -1,0 +1,58 @@
+/** Starts the mail worker, passes requests for links to it, and ends it. */
+import { Worker } from 'node:worker_threads';
+import type { MailWorkerData, ToMailWorker } from './mail-messages.ts';
+
+/** How many requests for links may wait at once; more are refused, whatever the address. */
+const MOST_WAITING = 1_000;
+
+export interface MailWorker {
+  /**
+   * Mails a link to the owner of an address, if an account has it. Takes the same time either way.
+   * @returns false when too many are waiting
+   */
+  requestLink(email: string): boolean;
+  /**
+   * Waits until the worker has finished its work, but no longer than the deadline.
+   * @returns whether it ended in time
+   */
+  stop(deadlineMs: number): Promise<boolean>;
+}
+
+/**
+ * @param onFailure called when the worker dies later
+ * @throws Error when it cannot start: the sender is not an address, or the database is not reached
+ */
+export async function startMailWorker(
+  data: Omit<MailWorkerData, 'waiting'>,
+  onFailure: (error: Error) => void,
+): Promise<MailWorker> {
+  const waiting = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
+  const workerData: MailWorkerData = { ...data, waiting };
+  const worker = new Worker(new URL('./mail-worker.ts', import.meta.url), { workerData });
+  const send = (message: ToMailWorker) => worker.postMessage(message);
+  const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
+  await new Promise<void>((resolve, reject) => {
+    worker.once('message', () => resolve());
+    worker.once('error', reject);
+  });
+  worker.on('error', onFailure);
+  return {
+    requestLink(email) {
+      if (Atomics.load(waiting, 0) >= MOST_WAITING) return false;
+      Atomics.add(waiting, 0, 1);
+      send({ email });
+      return true;
+    },
+    async stop(deadlineMs) {
+      send('stop');
+      let isCut = false;
+      const cut = setTimeout(() => {
+        isCut = true;
+        worker.terminate();
+      }, deadlineMs);
+      await ended;
+      clearTimeout(cut);
+      return !isCut;
+    },
+  };
+}

@@ -1,0 +1,150 @@
+/**
+ * `cover-catalogue account`: serves the account pages on ACCOUNT_HOST:ACCOUNT_PORT and sends the
+ * e-mails of the outbox, until SIGTERM or SIGINT. It shares the database with the generator and
+ * nothing with the proxy.
+ */
+import '../../program/environment/node-version.ts';
+import '../../program/stop.ts';
+import type { Server } from 'node:http';
+import { MOST_CONNECTIONS } from '../../database/database.ts';
+import { openDatabase } from '../../database/open.ts';
+import { checkTables } from '../../database/tables.ts';
+import { readArguments } from '../../program/arguments.ts';
+import { closeServer } from '../../program/close-server.ts';
+import {
+  type Descriptors,
+  makeConnectionLimit,
+  SHORT_LIVED,
+  type Shares,
+  shareOutConnections,
+} from '../../program/connection-limit.ts';
+import { newConnectionCells } from '../../program/connections.ts';
+import { loadEnvironmentFile, readEnvironment } from '../../program/environment/environment.ts';
+import { reportFailure } from '../../program/failure.ts';
+import { checkWritableFolder } from '../../program/folders.ts';
+import { listenAll } from '../../program/listen.ts';
+import { makeLog } from '../../program/log.ts';
+import { stopWith } from '../../program/stop.ts';
+import { parseSender } from '../mail/mailer.ts';
+import { ACCOUNTS_TABLE, createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
+import { makeApp } from './app.ts';
+import { startMailWorker } from './mail/start-mail-worker.ts';
+import { makeAccountServer } from './server.ts';
+import { makeAssertionCheck } from './visitors/assertion.ts';
+import { makeCookies } from './visitors/cookies.ts';
+
+const USAGE = `cover-catalogue account
+
+Serves the account pages on ACCOUNT_HOST:ACCOUNT_PORT and sends the e-mails of the
+outbox, until SIGTERM or SIGINT.
+
+Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
+`;
+/** Requests still under way after this are cut. */
+const STOP_DEADLINE_MS = 10_000;
+
+/** Both threads may open as many connections to their database as a pool has, and one more for mail. */
+const TO_DATABASE_AND_MAIL = 2 * MOST_CONNECTIONS + 1;
+
+function shareOut({ limit, inUse }: Descriptors): Shares {
+  return shareOutConnections(limit - inUse - TO_DATABASE_AND_MAIL - SHORT_LIVED);
+}
+
+function readSettings() {
+  loadEnvironmentFile();
+  return readEnvironment(
+    [
+      'DATABASE_URL',
+      'ACCOUNT_HOST',
+      'ACCOUNT_PORT',
+      'PUBLIC_URL',
+      'SITE_URL',
+      'SITE_JWT_SECRET',
+      'SITE_JWKS',
+      'SMTP_URL',
+      'MAIL_FROM',
+      'MAIL_FOLDER',
+      'DEFAULT_RATE_LIMIT',
+      'LOG_LEVEL',
+    ],
+    process.env,
+    {
+      MAIL_FROM: parseSender,
+      MAIL_FOLDER(folder, { SMTP_URL }) {
+        if (SMTP_URL === '') checkWritableFolder(folder);
+      },
+    },
+  );
+}
+
+async function main(): Promise<void> {
+  readArguments(USAGE, {});
+  const settings = readSettings();
+  const { DATABASE_URL: databaseUrl, PUBLIC_URL: publicUrl, LOG_LEVEL: logLevel } = settings;
+  const { SITE_JWT_SECRET: secret, SITE_JWKS: jwks } = settings;
+  const log = makeLog(logLevel);
+  const siteKeys = secret === '' ? jwks : { secret };
+  const checkAssertion = siteKeys && makeAssertionCheck(siteKeys, log);
+  const database = await openDatabase(databaseUrl);
+  await createKeysTables(database);
+  await checkTables(database, { ...ACCOUNTS_TABLE, api_keys: KEYS_TABLES.api_keys });
+
+  const mail = {
+    smtpUrl: settings.SMTP_URL,
+    folder: settings.MAIL_FOLDER,
+    from: settings.MAIL_FROM,
+  };
+  const mails = await startMailWorker({ databaseUrl, mail, publicUrl, logLevel }, (error) => {
+    log.fatal({ err: error }, 'the mail worker failed');
+    process.exit(1);
+  });
+  const site = {
+    database,
+    publicUrl,
+    siteUrl: settings.SITE_URL,
+    defaultLimit: settings.DEFAULT_RATE_LIMIT,
+    cookies: makeCookies(publicUrl.startsWith('https:')),
+    checkAssertion,
+    requestLink: mails.requestLink,
+  };
+  const cells = newConnectionCells();
+  makeConnectionLimit([cells], shareOut, log).start();
+  const server = makeAccountServer(makeApp(site, log), cells);
+  const close = makeClose(server);
+  let isStopping = false;
+  stopWith(async (signal) => {
+    isStopping = true;
+    log.info({ signal }, 'stopping');
+    await close();
+    if (!(await mails.stop(STOP_DEADLINE_MS))) log.warn('an e-mail under way is sent again later');
+    await database.close();
+    log.info('stopped');
+  });
+  const { ACCOUNT_HOST: host, ACCOUNT_PORT: port } = settings;
+  await listenAll([{ server, host, port, variables: ['ACCOUNT_HOST', 'ACCOUNT_PORT'] }]);
+  if (!isStopping) log.info({ account: addressOf(server) }, 'listening');
+}
+
+/** @returns a function that answers the requests under way, and closes the server */
+function makeClose(server: Server): () => Promise<void> {
+  let isClosing = false;
+  // Otherwise a kept-alive connection would stay open: this response tells its client to close it.
+  server.prependListener('request', (_request, response) => {
+    if (isClosing) response.shouldKeepAlive = false;
+  });
+  return async () => {
+    isClosing = true;
+    await closeServer(server, STOP_DEADLINE_MS);
+  };
+}
+
+function addressOf(server: Server): string {
+  const address = server.address();
+  return typeof address === 'object' && address !== null
+    ? `${address.address}:${address.port}`
+    : String(address);
+}
+
+main().catch((error: Error) => {
+  process.exit(reportFailure(error, 'The account pages cannot start: '));
+});

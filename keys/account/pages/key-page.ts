@@ -1,0 +1,86 @@
+/** One key as moderators see it: its details, what can be done to it, and its history. */
+import type { KeyEvent } from '../../lifecycle/history.ts';
+import type { KeyWithAccount } from '../../lifecycle/key-lists.ts';
+import { PATHS, reviewActionPath } from '../../paths.ts';
+import { type Html, html } from './html.ts';
+import {
+  decisions,
+  facts,
+  limitInput,
+  limitOf,
+  nameOf,
+  prefixOf,
+  reasonInput,
+  stateBadge,
+} from './key-parts.ts';
+import { day, makePage, moment, type Notice, tokenField, type Viewer } from './layout.ts';
+
+/** An event with the name of the account that did it; null where no account did, or it is deleted. */
+export type NamedEvent = KeyEvent & { readonly actor_name: string | null };
+
+export interface KeyPage {
+  readonly viewer: Viewer;
+  readonly key: KeyWithAccount;
+  readonly events: readonly NamedEvent[];
+  readonly defaultLimit: number;
+  readonly notice?: Notice | undefined;
+}
+
+const ACTION_NAMES: Readonly<Record<KeyEvent['action'], string>> = {
+  requested: 'Requested',
+  issued: 'Issued',
+  approved: 'Approved',
+  rejected: 'Rejected',
+  revealed: 'Revealed',
+  rotated: 'Rotated',
+  revoked: 'Revoked',
+  limit_changed: 'Limit changed',
+};
+
+export function keyPage({ viewer, key, events, defaultLimit, notice }: KeyPage): Html {
+  return makePage({
+    title: nameOf(key),
+    viewer,
+    notice,
+    body: html`
+      <p class="line">${stateBadge(key.state)} <a href="${PATHS.review}">All keys</a></p>
+      ${facts(key, [
+        limitOf(key),
+        prefixOf(key),
+        ['Reason', key.reason ?? undefined],
+        ['Last use', day(key.last_used_on)],
+      ])}
+      ${key.state === 'pending' && decisions(key, viewer, defaultLimit)}
+      ${key.state === 'approved' && changesOfApproved(key, viewer)}
+      <section aria-labelledby="history">
+        <h2 id="history">History</h2>
+        ${events.length === 0 ? html`<p>No history.</p>` : html`<ol class="history">${events.map(eventItem)}</ol>`}
+      </section>`,
+  });
+}
+
+function changesOfApproved({ id, limit_per_minute }: KeyWithAccount, viewer: Viewer): Html {
+  return html`<div class="decisions">
+        <form method="post" action="${reviewActionPath(id, 'limit')}">
+          ${tokenField(viewer)}
+          ${limitInput(id, limit_per_minute)}
+          <button>Change the limit</button>
+        </form>
+        <form method="post" action="${reviewActionPath(id, 'revoke')}">
+          ${tokenField(viewer)}
+          ${reasonInput(id)}
+          <button class="danger">Revoke key ${id}</button>
+        </form>
+      </div>`;
+}
+
+function eventItem(event: NamedEvent): Html {
+  const { action, actor_id, reason, limit_per_minute } = event;
+  const actor =
+    actor_id === null ? 'the command line' : (event.actor_name ?? `account ${actor_id}`);
+  return html`<li>
+            <p><strong>${ACTION_NAMES[action]}</strong> by ${actor}, ${moment(event.at)}</p>
+            ${limit_per_minute !== null && html`<p>${limit_per_minute} requests a minute</p>`}
+            ${reason !== null && reason !== '' && html`<p class="text">${reason}</p>`}
+          </li>`;
+}

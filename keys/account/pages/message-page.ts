@@ -1,0 +1,14 @@
+/** A page of one sentence: what does not exist, is not allowed, or went wrong. */
+import { PATHS } from '../../paths.ts';
+import { type Html, html } from './html.ts';
+import { makePage, type Viewer } from './layout.ts';
+
+export function messagePage(viewer: Viewer, title: string, text: string): Html {
+  return makePage({
+    title,
+    viewer,
+    body: html`
+      <p>${text}</p>
+      <p><a href="${PATHS.keys}">Go to your API keys</a></p>`,
+  });
+}

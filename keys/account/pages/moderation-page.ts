@@ -1,0 +1,104 @@
+/** The page of moderators: the queue of requests, and the list of all keys. */
+import type { KeyWithAccount } from '../../lifecycle/key-lists.ts';
+import { PATHS, reviewPath } from '../../paths.ts';
+import { type Html, html } from './html.ts';
+import {
+  accountOf,
+  decisions,
+  facts,
+  hasLimit,
+  nameOf,
+  STATE_NAMES,
+  stateBadge,
+} from './key-parts.ts';
+import { makePage, type Notice, type Viewer } from './layout.ts';
+
+/** Which keys the list shows. */
+export interface Filter {
+  readonly state: KeyWithAccount['state'] | undefined;
+  readonly text: string;
+  /** Counted from 1. */
+  readonly page: number;
+}
+
+export interface ModerationPage {
+  readonly viewer: Viewer;
+  readonly pending: readonly KeyWithAccount[];
+  readonly keys: readonly KeyWithAccount[];
+  readonly hasMore: boolean;
+  readonly filter: Filter;
+  readonly defaultLimit: number;
+  readonly notice?: Notice | undefined;
+}
+
+const LONGEST_EXCERPT = 120;
+
+export function moderationPage(parts: ModerationPage): Html {
+  const { viewer, pending, keys, notice, defaultLimit } = parts;
+  const card = (key: KeyWithAccount) => html`<li class="card" id="key-${key.id}">
+          <h3><a href="${reviewPath(key.id)}">${nameOf(key)}</a></h3>
+          ${facts(key)}
+          ${decisions(key, viewer, defaultLimit)}
+        </li>`;
+  return makePage({
+    title: 'Moderation of API keys',
+    viewer,
+    path: PATHS.review,
+    notice,
+    body: html`
+      <section aria-labelledby="pending">
+        <h2 id="pending">Requests under review</h2>
+        ${pending.length === 0 ? html`<p>No requests to review.</p>` : html`<ul class="cards">${pending.map(card)}</ul>`}
+      </section>
+      <section aria-labelledby="all">
+        <h2 id="all">All keys</h2>
+        ${filterForm(parts.filter)}
+        ${keys.length === 0 ? html`<p>No keys found.</p>` : html`<ul class="rows">${keys.map(row)}</ul>`}
+        ${pageLinks(parts.filter, parts.hasMore)}
+      </section>`,
+  });
+}
+
+function row(key: KeyWithAccount): Html {
+  const excerpt =
+    key.purpose.length > LONGEST_EXCERPT
+      ? `${[...key.purpose].slice(0, LONGEST_EXCERPT).join('')}…`
+      : key.purpose;
+  return html`<li>
+            <p><a href="${reviewPath(key.id)}">${nameOf(key)}</a> ${stateBadge(key.state)}
+              ${key.key_prefix !== null && html`<code>${key.key_prefix}…</code>`}
+              ${hasLimit(key) && html`<span>${key.limit_per_minute} a minute</span>`}</p>
+            <p>${accountOf(key)}</p>
+            <p class="faint">${excerpt}</p>
+          </li>`;
+}
+
+function filterForm({ state, text }: Filter): Html {
+  return html`<form class="filter" method="get" action="${PATHS.review}" role="search" aria-label="Keys">
+          <div><label for="state">State</label>
+          <select id="state" name="state">
+            <option value="">All</option>
+            ${Object.entries(STATE_NAMES).map(
+              ([value, name]) =>
+                html`<option value="${value}"${value === state && html` selected`}>${name}</option>`,
+            )}
+          </select></div>
+          <div><label for="text">Name, e-mail, purpose or prefix</label>
+          <input id="text" name="text" type="search" maxlength="200" value="${text}"></div>
+          <button class="quiet">Show</button>
+        </form>`;
+}
+
+function pageLinks(filter: Filter, hasMore: boolean): Html | undefined {
+  if (filter.page === 1 && !hasMore) return undefined;
+  const link = (page: number, text: string) => {
+    const query = new URLSearchParams({ page: String(page) });
+    if (filter.state !== undefined) query.set('state', filter.state);
+    if (filter.text !== '') query.set('text', filter.text);
+    return html`<a href="${PATHS.review}?${query.toString()}#all">${text}</a>`;
+  };
+  return html`<nav class="pages" aria-label="Pages of the list">
+          ${filter.page > 1 && link(filter.page - 1, 'Newer keys')}
+          ${hasMore && link(filter.page + 1, 'Older keys')}
+        </nav>`;
+}

@@ -1,0 +1,98 @@
+/** What an account does with its own keys. Each action names the account: another's key is not there. */
+import type { Context } from 'hono';
+import { listKeysOf } from '../../lifecycle/key-lists.ts';
+import { RefusedMove } from '../../lifecycle/move.ts';
+import { requestKey, revealKey, revokeOwnKey, rotateKey } from '../../lifecycle/own-keys.ts';
+import { ANY_KEY, ownKeyPath, PATHS } from '../../paths.ts';
+import { accountPage, type Draft } from '../pages/account-page.ts';
+import { keyShownPage } from '../pages/key-shown.ts';
+import type { Notice } from '../pages/layout.ts';
+import { fieldOf, readForm } from './forms.ts';
+import { needsAccount } from './guards.ts';
+import {
+  doneNotice,
+  keyIdOf,
+  type RefusalStatus,
+  redirect,
+  sendPage,
+  statusOf,
+} from './replies.ts';
+import type { AccountVisit, App, Site } from './site.ts';
+
+/** What the address says was just done, in words. */
+const DONE: Readonly<Record<string, string>> = {
+  requested: 'Your request is under review. You get an e-mail when it is decided.',
+  revoked: 'The key is revoked.',
+};
+
+export function addAccountRoutes(app: App, site: Site): void {
+  const { database, publicUrl } = site;
+
+  async function showKeys(
+    c: Context,
+    { viewer, account }: AccountVisit,
+    status: 200 | RefusalStatus,
+    notice?: Notice,
+    draft?: Draft,
+  ): Promise<Response> {
+    const keys = await listKeysOf(database, account.id);
+    return sendPage(c, status, accountPage({ viewer, keys, notice, draft }));
+  }
+
+  /** Makes a move. If it is refused, shows why above the keys as they are. */
+  async function attempt(
+    c: Context,
+    visit: AccountVisit,
+    move: () => Promise<Response>,
+    draft?: Draft,
+  ): Promise<Response> {
+    try {
+      return await move();
+    } catch (error) {
+      if (!(error instanceof RefusedMove)) throw error;
+      return showKeys(c, visit, statusOf(error), { kind: 'refused', text: error.message }, draft);
+    }
+  }
+
+  const ownKey = (c: Context, { account, at }: AccountVisit) => ({
+    id: keyIdOf(c),
+    accountId: account.id,
+    at,
+  });
+  const showOnce = (c: Context, { viewer }: AccountVisit, key: string) =>
+    sendPage(c, 200, keyShownPage({ viewer, key, publicUrl }));
+
+  app.get(PATHS.account, (c) => redirect(c, PATHS.keys));
+  app.get(`${PATHS.account}/`, (c) => redirect(c, PATHS.keys));
+  app.get(PATHS.keys, needsAccount, (c) => showKeys(c, c.var, 200, doneNotice(c, DONE)));
+  app.post(PATHS.keys, needsAccount, readForm, (c) => {
+    const { account, form, at } = c.var;
+    const purpose = fieldOf(form, 'purpose').trim();
+    const websiteUrl = fieldOf(form, 'website_url').trim();
+    const ask = async () => {
+      await requestKey(database, { accountId: account.id, purpose, websiteUrl, at });
+      return redirect(c, `${PATHS.keys}?done=requested`);
+    };
+    return attempt(c, c.var, ask, { purpose, websiteUrl });
+  });
+  app.post(ownKeyPath(ANY_KEY, 'reveal'), needsAccount, readForm, (c) =>
+    attempt(c, c.var, async () => {
+      const { key } = await revealKey(database, ownKey(c, c.var));
+      return showOnce(c, c.var, key);
+    }),
+  );
+  app.post(ownKeyPath(ANY_KEY, 'rotate'), needsAccount, readForm, (c) =>
+    attempt(c, c.var, async () => {
+      // The form names the key that it replaces: sent again by a reload it replaces no other.
+      const prefix = fieldOf(c.var.form, 'prefix');
+      const { key } = await rotateKey(database, { ...ownKey(c, c.var), prefix });
+      return showOnce(c, c.var, key);
+    }),
+  );
+  app.post(ownKeyPath(ANY_KEY, 'revoke'), needsAccount, readForm, (c) =>
+    attempt(c, c.var, async () => {
+      await revokeOwnKey(database, { ...ownKey(c, c.var), publicUrl });
+      return redirect(c, `${PATHS.keys}?done=revoked`);
+    }),
+  );
+}

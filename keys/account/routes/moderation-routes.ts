@@ -1,0 +1,149 @@
+/** What moderators do: look at all requests and keys, decide, change limits, revoke. */
+import type { Context } from 'hono';
+import type { Database } from '../../../database/database.ts';
+import { KEY_STATES } from '../../../format/api-key.ts';
+import { eventsOf } from '../../lifecycle/history.ts';
+import {
+  findKeyWithAccount,
+  listKeysWithAccounts,
+  pendingRequests,
+} from '../../lifecycle/key-lists.ts';
+import { RefusedMove } from '../../lifecycle/move.ts';
+import { approveRequest, changeLimit, rejectRequest, revokeKey } from '../../lifecycle/requests.ts';
+import {
+  ANY_KEY,
+  PATHS,
+  REVIEW_ACTIONS,
+  type ReviewAction,
+  reviewActionPath,
+  reviewPath,
+} from '../../paths.ts';
+import { findAccount } from '../../tables/accounts.ts';
+import { keyPage, type NamedEvent } from '../pages/key-page.ts';
+import type { Notice } from '../pages/layout.ts';
+import { moderationPage } from '../pages/moderation-page.ts';
+import { fieldOf, readForm } from './forms.ts';
+import { needsAccount, needsModerator } from './guards.ts';
+import {
+  doneNotice,
+  keyIdOf,
+  type RefusalStatus,
+  redirect,
+  sendMessage,
+  sendPage,
+  statusOf,
+} from './replies.ts';
+import type { AccountVisit, App, FormVisit, Site, Visit } from './site.ts';
+
+const PER_PAGE = 50;
+const LAST_PAGE = 100_000;
+
+const DONE: Readonly<Record<ReviewAction, string>> = {
+  approve: 'The request is approved. Its owner is told by e-mail.',
+  reject: 'The request is rejected. Its owner is told by e-mail.',
+  revoke: 'The key is revoked. Its owner is told by e-mail.',
+  limit: 'The key has its new limit.',
+};
+
+type Move = (id: number, visit: AccountVisit & FormVisit) => Promise<void>;
+
+export function addModerationRoutes(app: App, site: Site): void {
+  const { database, defaultLimit } = site;
+
+  async function showKey(
+    c: Context,
+    { viewer }: Visit,
+    status: 200 | RefusalStatus,
+    notice?: Notice,
+  ): Promise<Response> {
+    const key = await findKeyWithAccount(database, keyIdOf(c));
+    if (key === undefined) return sendMessage(c, 404, 'Not found', 'There is no such key.');
+    const events = await namedEventsOf(database, key.id);
+    return sendPage(c, status, keyPage({ viewer, key, events, defaultLimit, notice }));
+  }
+
+  app.get(PATHS.moderation, (c) => redirect(c, PATHS.review));
+  app.get(`${PATHS.moderation}/`, (c) => redirect(c, PATHS.review));
+  app.get(PATHS.review, needsAccount, needsModerator, (c) => showAll(c, c.var, site));
+  app.get(reviewPath(ANY_KEY), needsAccount, needsModerator, (c) =>
+    showKey(c, c.var, 200, doneNotice(c, DONE)),
+  );
+  const moves = movesOf(site);
+  for (const action of REVIEW_ACTIONS) {
+    const path = reviewActionPath(ANY_KEY, action);
+    app.post(path, needsAccount, needsModerator, readForm, async (c) => {
+      const id = keyIdOf(c);
+      try {
+        await moves[action](id, c.var);
+      } catch (error) {
+        if (!(error instanceof RefusedMove)) throw error;
+        return showKey(c, c.var, statusOf(error), { kind: 'refused', text: error.message });
+      }
+      const isDecision = action === 'approve' || action === 'reject';
+      return redirect(c, `${isDecision ? PATHS.review : reviewPath(id)}?done=${action}`);
+    });
+  }
+}
+
+function movesOf({ database, publicUrl }: Site): Readonly<Record<ReviewAction, Move>> {
+  const review = ({ account, at }: AccountVisit) => ({ by: account.id, at, publicUrl });
+  const reasonOf = ({ form }: FormVisit) => fieldOf(form, 'reason').trim();
+  return {
+    approve: (id, visit) =>
+      approveRequest(database, id, { limit: limitOf(visit), ...review(visit) }),
+    reject: (id, visit) =>
+      rejectRequest(database, id, { reason: reasonOf(visit), ...review(visit) }),
+    revoke: (id, visit) => revokeKey(database, id, { reason: reasonOf(visit), ...review(visit) }),
+    limit: (id, visit) => changeLimit(database, id, { limit: limitOf(visit), ...review(visit) }),
+  };
+}
+
+async function showAll(
+  c: Context,
+  { viewer }: Visit,
+  { database, defaultLimit }: Site,
+): Promise<Response> {
+  const state = KEY_STATES.find((known) => known === c.req.query('state'));
+  const text = (c.req.query('text') ?? '').trim().slice(0, 200);
+  const page = pageOf(c.req.query('page'));
+  const found = await listKeysWithAccounts(database, {
+    state,
+    text,
+    // One more tells whether there is a further page.
+    limit: PER_PAGE + 1,
+    offset: (page - 1) * PER_PAGE,
+  });
+  const markup = moderationPage({
+    viewer,
+    pending: await pendingRequests(database),
+    keys: found.slice(0, PER_PAGE),
+    hasMore: found.length > PER_PAGE,
+    filter: { state, text, page },
+    defaultLimit,
+    notice: doneNotice(c, DONE),
+  });
+  return sendPage(c, 200, markup);
+}
+
+/** The number of a page of the list; 1 for what is not such a number. */
+function pageOf(text: string | undefined): number {
+  const page = Number(text ?? 1);
+  return Number.isInteger(page) && page >= 1 && page <= LAST_PAGE ? page : 1;
+}
+
+/** The history of a key with the names of the accounts, each looked up once. */
+async function namedEventsOf(database: Database, keyId: number): Promise<NamedEvent[]> {
+  const events = await eventsOf(database, keyId);
+  const names = new Map<number | null, string | null>([[null, null]]);
+  for (const { actor_id } of events) {
+    if (actor_id === null || names.has(actor_id)) continue;
+    names.set(actor_id, (await findAccount(database, actor_id))?.name ?? null);
+  }
+  return events.map((event) => ({ ...event, actor_name: names.get(event.actor_id) ?? null }));
+}
+
+/** NaN, which no key may have, for what is not a whole number. */
+function limitOf({ form }: FormVisit): number {
+  const text = fieldOf(form, 'limit').trim();
+  return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+}

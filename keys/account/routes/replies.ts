@@ -1,0 +1,69 @@
+/** How the routes answer: a page, a page of one message, or a redirect. */
+import type { Context } from 'hono';
+import { HTTPException } from 'hono/http-exception';
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { RefusedMove } from '../../lifecycle/move.ts';
+import type { Html } from '../pages/html.ts';
+import type { Notice, Viewer } from '../pages/layout.ts';
+import { messagePage } from '../pages/message-page.ts';
+
+/** The visitor of a request that failed before it was known who sends it. */
+const NOBODY: Viewer = { account: undefined, token: '', hasSession: false };
+
+/** A text with its length, which the answer to a HEAD request has as well. */
+export function sendText(
+  c: Context,
+  status: ContentfulStatusCode,
+  type: string,
+  text: string,
+): Response {
+  const length = String(Buffer.byteLength(text));
+  return c.body(text, status, { 'Content-Type': type, 'Content-Length': length });
+}
+
+export function sendPage(c: Context, status: ContentfulStatusCode, page: Html): Response {
+  return sendText(c, status, 'text/html; charset=utf-8', page.toString());
+}
+
+export function sendMessage(
+  c: Context,
+  status: ContentfulStatusCode,
+  title: string,
+  text: string,
+): Response {
+  const viewer: Viewer = c.get('viewer') ?? NOBODY;
+  return sendPage(c, status, messagePage(viewer, title, text));
+}
+
+/** Sends the browser on with a GET, so that a reload repeats nothing. */
+export function redirect(c: Context, location: string): Response {
+  c.header('Content-Length', '0');
+  return c.redirect(location, 303);
+}
+
+/**
+ * The id of the key in the path of a request.
+ * @throws HTTPException with status 404 when it is larger than any id
+ */
+export function keyIdOf(c: Context): number {
+  const id = Number(c.req.param('id'));
+  if (!Number.isSafeInteger(id)) throw new HTTPException(404);
+  return id;
+}
+
+/** The notice for `?done=…`; undefined for what the pages never say. */
+export function doneNotice(
+  c: Context,
+  texts: Readonly<Record<string, string>>,
+): Notice | undefined {
+  const done = c.req.query('done') ?? '';
+  return Object.hasOwn(texts, done) ? { kind: 'done', text: texts[done] } : undefined;
+}
+
+const REFUSAL_STATUS = { invalid: 422, missing: 404, conflict: 409 } as const;
+export type RefusalStatus = (typeof REFUSAL_STATUS)[RefusedMove['kind']];
+
+/** The status that says why a move was refused. */
+export function statusOf({ kind }: RefusedMove): RefusalStatus {
+  return REFUSAL_STATUS[kind];
+}

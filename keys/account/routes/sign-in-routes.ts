@@ -1,0 +1,79 @@
+/** Signing in by an e-mailed link, and out again; or, where the site does both, where to do it. */
+import { createSession, endSession, SESSION_SECONDS } from '../../lifecycle/sign-in.ts';
+import { PATHS } from '../../paths.ts';
+import { findAccount } from '../../tables/accounts.ts';
+import { openLink } from '../../tables/sign-in-links.ts';
+import { linkPage, linkSentPage, signInPage, siteSignInPage } from '../pages/sign-in-pages.ts';
+import { SESSION_COOKIE, VISIT_COOKIE } from '../visitors/visitors.ts';
+import { fieldOf, readForm } from './forms.ts';
+import { needsAccount } from './guards.ts';
+import { redirect, sendPage } from './replies.ts';
+import type { App, Site } from './site.ts';
+
+const LINK = /^[\w-]{20,100}$/;
+
+export function addSignInRoutes(app: App, site: Site): void {
+  if (site.checkAssertion !== undefined) {
+    app.get(PATHS.signIn, (c) => sendPage(c, 200, siteSignInPage(c.get('viewer'), site.siteUrl)));
+    return;
+  }
+  addLinkRequest(app, site);
+  addLink(app, site);
+  addSignOut(app, site);
+}
+
+/** The form that asks for a link. */
+function addLinkRequest(app: App, site: Site): void {
+  app.get(PATHS.signIn, (c) => {
+    const viewer = c.get('viewer');
+    if (viewer.account !== undefined) return redirect(c, PATHS.keys);
+    return sendPage(c, 200, signInPage(viewer));
+  });
+  app.post(PATHS.signIn, readForm, (c) => {
+    const viewer = c.get('viewer');
+    const email = fieldOf(c.get('form'), 'email').trim();
+    if (!/^[^\s@]+@[^\s@]+$/.test(email) || email.length > 320) {
+      const text = 'Type an e-mail address, such as name@example.org.';
+      return sendPage(c, 422, signInPage(viewer, { kind: 'refused', text }));
+    }
+    // Answered before the account is looked up: not even the time it takes shows if there is one.
+    if (site.requestLink(email)) return sendPage(c, 200, linkSentPage(viewer));
+    const text = 'Too many people are asking for links at the moment. Try again in a minute.';
+    return sendPage(c, 503, signInPage(viewer, { kind: 'refused', text }));
+  });
+}
+
+/** What the e-mailed link opens, and the button there, which signs in. */
+function addLink(app: App, { database, cookies }: Site): void {
+  app.get(PATHS.link, (c) => {
+    const link = c.req.query('token') ?? '';
+    if (!LINK.test(link)) return redirect(c, PATHS.signIn);
+    return sendPage(c, 200, linkPage(c.get('viewer'), link));
+  });
+  app.post(PATHS.link, readForm, async (c) => {
+    const at = c.get('at');
+    const link = fieldOf(c.get('form'), 'link');
+    const opened = LINK.test(link) ? await openLink(database, link, at) : undefined;
+    const account = opened && (await findAccount(database, opened.accountId));
+    if (account === undefined) {
+      const text = 'The link was used before, or its 15 minutes are over. Ask for another.';
+      return sendPage(c, 410, signInPage(c.get('viewer'), { kind: 'refused', text }));
+    }
+    // A session that was there before is never kept: someone else may have planted it.
+    const before = cookies.read(c, SESSION_COOKIE);
+    if (before !== undefined) await endSession(database, before);
+    const session = await createSession(database, account.id, at);
+    cookies.write(c, SESSION_COOKIE, session, SESSION_SECONDS);
+    cookies.write(c, VISIT_COOKIE, '', 0);
+    return redirect(c, account.role === 'moderator' ? PATHS.review : PATHS.keys);
+  });
+}
+
+function addSignOut(app: App, { database, cookies }: Site): void {
+  app.post(PATHS.signOut, needsAccount, readForm, async (c) => {
+    const session = cookies.read(c, SESSION_COOKIE);
+    if (session !== undefined) await endSession(database, session);
+    cookies.write(c, SESSION_COOKIE, '', 0);
+    return redirect(c, PATHS.signIn);
+  });
+}

@@ -1,0 +1,59 @@
+/**
+ * The HTTP server of the pages: how many connections it has, how long a client may take, and the
+ * answers to what is not valid HTTP. `app.ts` answers the requests.
+ */
+import { createServer, type IncomingMessage, type Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import { type HttpSocket, isResponding, makeConnections } from '../../program/connections.ts';
+import type { App } from './routes/site.ts';
+
+/** Request line and header fields together, in bytes. */
+const LARGEST_HEAD = 16 * 1024;
+/** How often it is checked whether there are more connections than there may be. */
+const TRIM_MS = 1_000;
+
+/** @param cells how many connections the server may have, and has */
+export function makeAccountServer(app: App, cells: Float64Array): Server {
+  const server = createServer({
+    maxHeaderSize: LARGEST_HEAD,
+    headersTimeout: 10_000,
+    requestTimeout: 15_000,
+    connectionsCheckingInterval: 2_000,
+    keepAliveTimeout: 65_000,
+  });
+  limitConnections(server, cells);
+  // Requests of HTTP/1.0 need no Host.
+  server.on('request', getRequestListener(app.fetch, { hostname: 'localhost' }));
+  server.on('clientError', (error: NodeJS.ErrnoException, socket: HttpSocket) => {
+    if (!socket.writable || socket._httpMessage?.headersSent === true) socket.destroy();
+    else if (error.code === 'HPE_HEADER_OVERFLOW') {
+      endRaw(socket, '431 Request Header Fields Too Large');
+    } else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') endRaw(socket, '408 Request Timeout');
+    else endRaw(socket, '400 Bad Request');
+  });
+  server.on('connect', (_request: IncomingMessage, socket: Socket) => {
+    endRaw(socket, '405 Method Not Allowed');
+  });
+  return server;
+}
+
+/** Connections that are not used, or that never finish a request, make room for others. */
+function limitConnections(server: Server, cells: Float64Array): void {
+  const connections = makeConnections(cells, isAnswering, () => performance.now());
+  server.on('connection', (socket) => connections.take(socket));
+  server.on('request', ({ socket }) => connections.noteUse(socket));
+  // The limit can fall while no connection comes.
+  const trimming = setInterval(connections.trim, TRIM_MS).unref();
+  server.once('close', () => clearInterval(trimming));
+}
+
+/** A client that is slow to send its form is not being answered yet. */
+function isAnswering(socket: HttpSocket): boolean {
+  return isResponding(socket) && socket._httpMessage?.req.complete === true;
+}
+
+function endRaw(socket: Socket, status: string): void {
+  const head = `HTTP/1.1 ${status}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`;
+  socket.end(head, () => socket.destroy());
+}

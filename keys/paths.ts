@@ -1,0 +1,40 @@
+/** The paths of the account pages: their routes, links and forms, and the links in e-mails. */
+
+export const PATHS = {
+  account: '/account',
+  signIn: '/account/sign-in',
+  link: '/account/sign-in/link',
+  signOut: '/account/sign-out',
+  keys: '/account/api-keys',
+  moderation: '/moderation',
+  review: '/moderation/api-keys',
+} as const;
+
+/** The files of the pages, in `keys/account/files`. */
+export const FILE_PATHS = {
+  styles: '/account/account.css',
+  script: '/account/copy.js',
+  icon: '/account/icon.svg',
+} as const;
+
+/** In the path of a route, the id of any key. */
+export const ANY_KEY = ':id{[0-9]+}';
+type KeyId = number | typeof ANY_KEY;
+
+/** Where an owner does something to a key. */
+export function ownKeyPath(id: KeyId, action: 'reveal' | 'rotate' | 'revoke'): string {
+  return `${PATHS.keys}/${id}/${action}`;
+}
+
+/** The page of one key for moderators. */
+export function reviewPath(id: KeyId): string {
+  return `${PATHS.review}/${id}`;
+}
+
+export const REVIEW_ACTIONS = ['approve', 'reject', 'revoke', 'limit'] as const;
+export type ReviewAction = (typeof REVIEW_ACTIONS)[number];
+
+/** Where a moderator does something to a key. */
+export function reviewActionPath(id: KeyId, action: ReviewAction): string {
+  return `${reviewPath(id)}/${action}`;
+}

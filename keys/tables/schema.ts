@@ -1,0 +1,147 @@
+/**
+ * The tables that `keys/` uses: the accounts, which are usually a view of the site's, and the tables
+ * of its own, which it makes and upgrades. Times are UTC, "YYYY-MM-DD HH:MM:SS".
+ */
+import type { Database } from '../../database/database.ts';
+import { createTables, type Tables } from '../../database/tables.ts';
+import { protectHistory } from './history-triggers.ts';
+
+export const ACCOUNTS_TABLE = {
+  accounts: {
+    columns: {
+      id: 'BIGINT UNSIGNED PRIMARY KEY',
+      email: 'VARCHAR(320) NOT NULL',
+      name: 'VARCHAR(255) NOT NULL',
+      // user or moderator
+      role: "VARCHAR(16) NOT NULL DEFAULT 'user'",
+    },
+  },
+} as const satisfies Tables;
+
+/** All tables that `keys/` writes into. */
+export const KEYS_TABLES = {
+  api_keys: {
+    columns: {
+      id: 'BIGINT UNSIGNED PRIMARY KEY AUTO_INCREMENT',
+      // NULL: issued from the command line.
+      account_id: 'BIGINT UNSIGNED NULL',
+      purpose: 'TEXT NOT NULL',
+      website_url: 'VARCHAR(2000) NOT NULL',
+      // pending, approved, rejected or revoked
+      state: 'VARCHAR(16) NOT NULL',
+      // Why it was rejected or revoked.
+      reason: 'TEXT NULL',
+      limit_per_minute: 'INT UNSIGNED NOT NULL DEFAULT 120',
+      // SHA-256, hex; NULL until the owner has revealed the key.
+      key_hash: 'CHAR(64) NULL',
+      key_prefix: 'VARCHAR(16) NULL',
+      requested_at: 'DATETIME NOT NULL',
+      reviewed_at: 'DATETIME NULL',
+      reviewed_by: 'BIGINT UNSIGNED NULL',
+      revealed_at: 'DATETIME NULL',
+      revoked_at: 'DATETIME NULL',
+      last_used_on: 'DATE NULL',
+    },
+    unique: ['key_hash'],
+    keys: ['account_id', 'state'],
+  },
+  // Who did what to which key. Triggers refuse to change or remove a row (history-triggers.ts).
+  key_events: {
+    columns: {
+      id: 'BIGINT UNSIGNED PRIMARY KEY AUTO_INCREMENT',
+      key_id: 'BIGINT UNSIGNED NOT NULL',
+      at: 'DATETIME NOT NULL',
+      // NULL: an operator at the command line.
+      actor_id: 'BIGINT UNSIGNED NULL',
+      action: 'VARCHAR(16) NOT NULL',
+      reason: 'TEXT NULL',
+      limit_per_minute: 'INT UNSIGNED NULL',
+    },
+    keys: ['key_id'],
+  },
+  // The account lock: a transaction locks the row of its account, so that requests of one account
+  // run one at a time.
+  request_turns: {
+    columns: {
+      account_id: 'BIGINT UNSIGNED PRIMARY KEY',
+      turns: 'BIGINT UNSIGNED NOT NULL',
+    },
+  },
+  mail_outbox: {
+    columns: {
+      id: 'BIGINT UNSIGNED PRIMARY KEY AUTO_INCREMENT',
+      key_id: 'BIGINT UNSIGNED NULL',
+      recipient: 'VARCHAR(320) NOT NULL',
+      subject: 'VARCHAR(255) NOT NULL',
+      // The text, emptied when the mail is sent or has expired. For a sign-in link, a note of its account.
+      body: 'TEXT NOT NULL',
+      created_at: 'DATETIME NOT NULL',
+      // NULL: worth sending however late.
+      expires_at: 'DATETIME NULL',
+      attempts: 'INT UNSIGNED NOT NULL DEFAULT 0',
+      // NULL: sent, or given up.
+      next_attempt_at: 'DATETIME NULL',
+      sent_at: 'DATETIME NULL',
+      last_error: 'TEXT NULL',
+    },
+    keys: ['next_attempt_at'],
+  },
+  sign_in_links: {
+    columns: {
+      // SHA-256, hex.
+      token_hash: 'CHAR(64) PRIMARY KEY',
+      account_id: 'BIGINT UNSIGNED NOT NULL',
+      expires_at: 'DATETIME NOT NULL',
+      used_at: 'DATETIME NULL',
+    },
+    keys: ['account_id', 'expires_at'],
+  },
+  sessions: {
+    columns: {
+      // SHA-256, hex.
+      token_hash: 'CHAR(64) PRIMARY KEY',
+      account_id: 'BIGINT UNSIGNED NOT NULL',
+      created_at: 'DATETIME NOT NULL',
+      expires_at: 'DATETIME NOT NULL',
+      csrf_secret: 'CHAR(43) NOT NULL',
+    },
+    keys: ['expires_at'],
+  },
+} as const satisfies Tables;
+
+/**
+ * Makes those of {@link KEYS_TABLES} that are absent, and the triggers that protect the history.
+ * @throws Error naming the right that is missing
+ */
+export async function createKeysTables(database: Database): Promise<void> {
+  // Only absent tables are created: a user who may not create any may still use existing ones.
+  const found = await database.columns();
+  if (found.get('api_keys')?.has('last_used_on') === false) await addLastUse(database);
+  for (const [name, table] of Object.entries(KEYS_TABLES)) {
+    if (found.has(name)) continue;
+    try {
+      await createTables(database, { [name]: table });
+    } catch (cause) {
+      throw new Error(
+        `The table ${name} cannot be made: ${(cause as Error).message}. Give the user of DATABASE_URL the rights that OPERATIONS.md lists.`,
+        { cause },
+      );
+    }
+  }
+  await protectHistory(database);
+}
+
+/** Upgrades a table that an older version made. */
+async function addLastUse(database: Database): Promise<void> {
+  const definition = KEYS_TABLES.api_keys.columns.last_used_on;
+  try {
+    await database.run(`ALTER TABLE api_keys ADD COLUMN last_used_on ${definition}`);
+  } catch (cause) {
+    // Another program may have added it in the meantime.
+    if ((await database.columns()).get('api_keys')?.has('last_used_on')) return;
+    throw new Error(
+      `api_keys lacks the column last_used_on, and it cannot be added: ${(cause as Error).message}. Add it as an administrator: ALTER TABLE api_keys ADD COLUMN last_used_on ${definition}.`,
+      { cause },
+    );
+  }
+}

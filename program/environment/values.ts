@@ -1,0 +1,124 @@
+/**
+ * Turns the text of a variable into its value. Each function throws an error that says what is
+ * allowed and reads on from the name of the variable: "must be a port …". The site's keys and the mail
+ * server have files of their own.
+ */
+import { BlockList, isIP } from 'node:net';
+
+/** The error does not quote the text, which may hold a password. */
+export function parseDatabaseUrl(text: string): string {
+  if (/^sqlite:.+/.test(text)) return text;
+  if (/^(?:mysql|mariadb):\/\//.test(text) && URL.canParse(text)) {
+    const { hostname, pathname } = new URL(text);
+    if (hostname !== '' && pathname.length > 1) return text;
+  }
+  throw new Error(
+    'must be mysql://user:password@host:3306/name (special characters percent-encoded) or sqlite:path/to/catalogue.db.',
+  );
+}
+
+export function parseSwitch(text: string): boolean {
+  if (text !== 'on' && text !== 'off') {
+    throw new Error(`must be on or off, not ${JSON.stringify(text)}.`);
+  }
+  return text === 'on';
+}
+
+export function parsePort(text: string): number {
+  const port = parseInteger(text);
+  if (port === undefined || port > 65_535) {
+    throw new Error(`must be a port from 0 to 65535, not ${JSON.stringify(text)}.`);
+  }
+  return port;
+}
+
+export function parseHost(text: string): string {
+  if (isIP(text) === 0 && !/^[A-Za-z0-9.-]{1,253}$/.test(text)) {
+    throw new Error(`must be an address or a host name, not ${JSON.stringify(text)}.`);
+  }
+  return text;
+}
+
+export function parseRate(text: string): number {
+  const rate = parseInteger(text);
+  if (rate === undefined || rate < 1 || rate > 1_000_000) {
+    throw new Error(`must be a whole number from 1 to 1000000, not ${JSON.stringify(text)}.`);
+  }
+  return rate;
+}
+
+export function parseThreads(text: string): number {
+  const threads = parseInteger(text);
+  if (threads === undefined || threads < 1 || threads > 64) {
+    throw new Error(`must be a whole number from 1 to 64, not ${JSON.stringify(text)}.`);
+  }
+  return threads;
+}
+
+/** @returns bytes */
+export function parseMegabytes(text: string): number {
+  const megabytes = parseInteger(text);
+  if (megabytes === undefined || megabytes > 1_000_000) {
+    throw new Error(`must be a whole number from 0 to 1000000, not ${JSON.stringify(text)}.`);
+  }
+  return megabytes * 2 ** 20;
+}
+
+function parseInteger(text: string): number | undefined {
+  return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
+}
+
+export function parseWebAddress(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const ok =
+    url !== undefined &&
+    (url.protocol === 'https:' || url.protocol === 'http:') &&
+    // URL reports no query for "https://example.org?", so the text itself is checked.
+    !/[?#]/.test(text) &&
+    url.username === '' &&
+    url.password === '';
+  if (!ok) {
+    throw new Error(
+      `must be an http or https address without query or user, such as https://example.org, not ${JSON.stringify(text)}.`,
+    );
+  }
+  return url.href.replace(/\/+$/, '');
+}
+
+export function parseOptionalWebAddress(text: string): string {
+  return text === '' ? '' : parseWebAddress(text);
+}
+
+export function parseLanguage(text: string): string {
+  if (!/^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/.test(text)) {
+    throw new Error(`must be a language tag such as en, not ${JSON.stringify(text)}.`);
+  }
+  return text;
+}
+
+export function parseLevel(text: string): string {
+  const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'];
+  if (!levels.includes(text)) {
+    throw new Error(`must be one of ${levels.join(', ')}, not ${JSON.stringify(text)}.`);
+  }
+  return text;
+}
+
+export function parseAddresses(text: string): BlockList {
+  const list = new BlockList();
+  for (const entry of text.split(',').map((part) => part.trim())) {
+    if (entry === '') continue;
+    const [address = '', bits, ...rest] = entry.split('/');
+    const version = isIP(address);
+    const family = version === 6 ? 'ipv6' : 'ipv4';
+    const longest = version === 6 ? 128 : 32;
+    const length = bits === undefined ? longest : parseInteger(bits);
+    if (version === 0 || rest.length > 0 || length === undefined || length > longest) {
+      throw new Error(
+        `must list addresses or CIDR ranges such as 10.0.0.0/8, not ${JSON.stringify(entry)}.`,
+      );
+    }
+    list.addSubnet(address, length, family);
+  }
+  return list;
+}

@@ -1,0 +1,146 @@
+/**
+ * The table of every environment variable of the project: its default, its meaning and how its text
+ * becomes a value. OPERATIONS.md repeats it, and a test compares the two.
+ */
+import { parseJwtSecret, parseSiteKeySource } from './site-keys.ts';
+import { parseSmtpUrl } from './smtp-url.ts';
+import {
+  parseAddresses,
+  parseDatabaseUrl,
+  parseHost,
+  parseLanguage,
+  parseLevel,
+  parseMegabytes,
+  parseOptionalWebAddress,
+  parsePort,
+  parseRate,
+  parseSwitch,
+  parseThreads,
+  parseWebAddress,
+} from './values.ts';
+
+export interface Variable<T> {
+  /** The text to use when the variable is unset or empty. A variable without one must be set. */
+  readonly default: string | undefined;
+  readonly meaning: string;
+  /** @throws Error that says what is allowed and reads on from the name of the variable */
+  readonly parse: (text: string) => T;
+}
+
+function variable<T>(
+  fallback: string | undefined,
+  meaning: string,
+  parse: (text: string) => T,
+): Variable<T> {
+  return { default: fallback, meaning, parse };
+}
+
+export const VARIABLES = {
+  DATABASE_URL: variable(
+    undefined,
+    'the catalogue database: `mysql://user:password@host:3306/name` or `sqlite:path/to/catalogue.db`',
+    parseDatabaseUrl,
+  ),
+  SNAPSHOTS_DIR: variable(
+    './snapshots',
+    'folder of the generations and of `keys.json`',
+    (text) => text,
+  ),
+  HOST: variable('127.0.0.1', 'address that the API listens on', parseHost),
+  PORT: variable('8080', 'port of the API', parsePort),
+  PROXY_THREADS: variable(
+    '1',
+    'number of serving threads of the proxy; they share one port and one set of limits',
+    parseThreads,
+  ),
+  HTTP_FAST_PATH: variable(
+    'on',
+    "`on`: the proxy reads usual requests itself, with less processor time; `off`: Node's HTTP parser reads all requests",
+    parseSwitch,
+  ),
+  SNAPSHOT_MEMORY_MB: variable(
+    '160',
+    'megabytes of memory that the proxy uses for the current generation (always for its index, then for packs as far as they fit); all other generations share the same amount again',
+    parseMegabytes,
+  ),
+  ADMIN_HOST: variable('127.0.0.1', 'address of health checks and metrics', parseHost),
+  ADMIN_PORT: variable('9090', 'port of `/healthz`, `/readyz` and `/metrics`', parsePort),
+  SITE_URL: variable(
+    'http://localhost:8080',
+    'web site of the catalogue, which the records link to',
+    parseWebAddress,
+  ),
+  SITE_LANGUAGE: variable('en', 'language segment in the links to that site', parseLanguage),
+  FILES_URL: variable(
+    'http://localhost:8080/files',
+    'base address of the cover files; the path of a file is appended to it',
+    parseWebAddress,
+  ),
+  GENERATE_CRON: variable(
+    '*/15 * * * *',
+    'when `cover-catalogue schedule` generates, in UTC',
+    (text) => text,
+  ),
+  DEFAULT_RATE_LIMIT: variable(
+    '120',
+    'requests per minute of a key that is issued without a limit of its own',
+    parseRate,
+  ),
+  ADDRESS_RATE_LIMIT: variable(
+    '60',
+    'requests per minute that one address may send without a valid key',
+    parseRate,
+  ),
+  TRUSTED_PROXIES: variable(
+    '',
+    'proxies whose `X-Forwarded-For` is trusted: comma-separated addresses or CIDR ranges',
+    parseAddresses,
+  ),
+  ACCOUNT_HOST: variable('127.0.0.1', 'address that the account pages listen on', parseHost),
+  ACCOUNT_PORT: variable('8081', 'port of the account pages', parsePort),
+  ACCOUNT_URL: variable(
+    '',
+    'where the proxy forwards `/account` and `/moderation` to, such as `http://127.0.0.1:8081`; if empty, these paths are not found',
+    parseOptionalWebAddress,
+  ),
+  PUBLIC_URL: variable(
+    'http://localhost:8080',
+    'address at which browsers reach the account pages and clients reach the API; if it is https, cookies are sent over TLS only',
+    parseWebAddress,
+  ),
+  SITE_JWT_SECRET: variable(
+    '',
+    'secret of at least 32 bytes that the site signs assertions with (HS256); if neither this nor `SITE_JWKS` is set, users sign in with e-mailed links',
+    parseJwtSecret,
+  ),
+  SITE_JWKS: variable(
+    '',
+    'public keys that verify the assertions of the site: a JWKS file, or its https address',
+    parseSiteKeySource,
+  ),
+  SMTP_URL: variable(
+    '',
+    'mail server, such as `smtp://user:password@host:587`; if empty, e-mails are written to files',
+    parseSmtpUrl,
+  ),
+  MAIL_FROM: variable('Cover Catalogue <no-reply@localhost>', 'sender of e-mails', (text) => text),
+  MAIL_FOLDER: variable('./mail', 'folder for e-mails when `SMTP_URL` is empty', (text) => text),
+  LOG_LEVEL: variable('info', '`fatal`, `error`, `warn`, `info`, `debug` or `silent`', parseLevel),
+} as const;
+
+export type VariableName = keyof typeof VARIABLES;
+
+/** Names of variables in earlier versions, with their replacements and a hint which one to set. */
+export const RENAMED: Readonly<Record<string, { now: readonly VariableName[]; hint: string }>> = {
+  KEYS_HOST: { now: ['ACCOUNT_HOST'], hint: 'Set ACCOUNT_HOST instead' },
+  KEYS_PORT: { now: ['ACCOUNT_PORT'], hint: 'Set ACCOUNT_PORT instead' },
+  KEYS_URL: { now: ['ACCOUNT_URL'], hint: 'Set ACCOUNT_URL instead' },
+  SITE_JWT_KEY: {
+    now: ['SITE_JWT_SECRET', 'SITE_JWKS'],
+    hint: 'Set SITE_JWT_SECRET if it held a secret, or SITE_JWKS if it held the path of a JWKS file',
+  },
+};
+/** Only one variable of each pair may be set. */
+export const EXCLUSIVE: readonly (readonly [VariableName, VariableName])[] = [
+  ['SITE_JWT_SECRET', 'SITE_JWKS'],
+];

@@ -1,0 +1,55 @@
+/** The database stops while the account pages run: they log it once, wait, and send what waited. */
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ACCOUNTS, linksTo, makeAccounts, makeVisitor, startPages } from '../../support/account.ts';
+import { makeFolder, until } from '../../support/product.ts';
+import { type MariaDb, startMariaDb } from '../../support/servers/mariadb.ts';
+
+const GONE_MS = 4_000;
+let server: MariaDb;
+beforeAll(async () => {
+  server = await startMariaDb();
+});
+afterAll(async () => {
+  await server.stop();
+});
+
+test('one line when it goes, one when it is back, no stack traces, and every link arrives', async () => {
+  const databaseUrl = await server.createDatabase('accounts');
+  await makeAccounts(databaseUrl);
+  const mailFolder = makeFolder();
+  const pages = await startPages(databaseUrl, { MAIL_FOLDER: mailFolder });
+  const visitor = makeVisitor(pages.url);
+  await visitor.get('/account/sign-in');
+  for (const round of [1, 2]) {
+    await server.kill();
+    // Asked for while it is gone.
+    const reply = await visitor.post('/account/sign-in', { email: ACCOUNTS.owner.email });
+    expect(reply.status).toBe(200);
+    await pause(GONE_MS);
+    await server.restart();
+    await until(() => linksTo(ACCOUNTS.owner.email, mailFolder).length === round);
+    await until(() => logged(pages.log()).filter(({ level }) => level === 30).length > round);
+  }
+  expect(await pages.stop()).toBe(0);
+  const lines = logged(pages.log()).map(({ level, msg }) => [level, msg]);
+  const gone = [50, expect.stringMatching(/^E-mails wait until the database is back: /)];
+  const back = [30, 'the database is back; e-mails are sent again'];
+  const sent = [30, 'mails are sent'];
+  const isSent = ([, msg]: unknown[]) => msg === 'mails are sent';
+  expect(lines.filter(isSent)).toEqual([sent, sent]);
+  expect(lines.filter((line) => !isSent(line))).toEqual([
+    [30, 'listening'],
+    ...[gone, back, gone, back],
+    [30, 'stopping'],
+    [30, 'stopped'],
+  ]);
+  expect(pages.log()).not.toMatch(/ {4}at |"stack"|"err"/);
+}, 60_000);
+
+function logged(log: string): { level: number; msg: string }[] {
+  return log
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+}

@@ -1,0 +1,192 @@
+/** The parts that pages are made of: markup, form tokens, cookies, assertions of the site. */
+import { createHmac } from 'node:crypto';
+import { Hono } from 'hono';
+import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
+import { pino } from 'pino';
+import { describe, expect, test } from 'vitest';
+import { html } from '../../../keys/account/pages/html.ts';
+import { webLink } from '../../../keys/account/pages/layout.ts';
+import { makeAssertionCheck } from '../../../keys/account/visitors/assertion.ts';
+import { makeCookies } from '../../../keys/account/visitors/cookies.ts';
+import {
+  isToken,
+  makeVisit,
+  refuseForeignForms,
+  tokenFor,
+} from '../../../keys/account/visitors/form-token.ts';
+import { usableKeys } from '../../../program/environment/site-keys.ts';
+
+describe('markup', () => {
+  test('takes every text as text, in elements and in attributes', () => {
+    const text = `<script>alert("1")</script>&'`;
+    const safe = '&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;';
+    expect(String(html`<p title="${text}">${text}</p>`)).toBe(`<p title="${safe}">${safe}</p>`);
+  });
+
+  test('is put into markup as it is, alone or many', () => {
+    const items = ['a<', 'b'].map((text) => html`<li>${text}</li>`);
+    expect(String(html`<ul>${items}</ul>${undefined}${false}${7}`)).toBe(
+      '<ul><li>a&lt;</li><li>b</li></ul>7',
+    );
+  });
+
+  test('is not made by what merely looks like it', () => {
+    const forged = JSON.parse('{"isEscaped":true,"length":3}');
+    expect(() => html`${forged}`).toThrow('not markup');
+    expect(() => html`${[forged]}`).toThrow('not markup');
+  });
+
+  test('has no gap without quotes as the value of an attribute', () => {
+    expect(() => html`<p title=${'x onclick=1'}>`).toThrow('without quotes');
+  });
+
+  test('shows what would steer the text as a mark', () => {
+    expect(String(html`${'a\u202eb\u2066c\u0000d\u001b[2Je\nf\tg'}`)).toBe(
+      'a\ufffdb\ufffdc\ufffdd\ufffd[2Je\nf\tg',
+    );
+  });
+
+  test.each(['javascript:alert(1)', 'JaVaScRiPt:1', ' data:text/html,1', 'vbscript:1', 'x', ''])(
+    'makes no link of %j',
+    (address) => {
+      expect(String(webLink(address))).not.toContain('href');
+    },
+  );
+
+  test('makes a link of a web address, and leaves its host no way back', () => {
+    expect(String(webLink('https://a.example/?a="&b'))).toBe(
+      '<a href="https://a.example/?a=&quot;&amp;b" rel="noopener noreferrer nofollow ugc">https://a.example/?a=&quot;&amp;b</a>',
+    );
+  });
+});
+
+describe('the token of a form', () => {
+  test('holds for one visitor and one account', () => {
+    const visit = makeVisit();
+    const token = tokenFor(visit, 7);
+    expect(isToken(token, tokenFor(visit, 7))).toBe(true);
+    for (const other of [
+      tokenFor(visit, 8),
+      tokenFor(visit, undefined),
+      tokenFor(makeVisit(), 7),
+    ]) {
+      expect(isToken(token, other)).toBe(false);
+    }
+    for (const wrong of [null, '', 'x', `${token}x`]) expect(isToken(wrong, token)).toBe(false);
+  });
+
+  test.each([
+    [{ 'sec-fetch-site': 'cross-site' }, true],
+    [{ 'sec-fetch-site': 'same-site', origin: 'https://a.example' }, true],
+    [{ origin: 'null' }, true],
+    [{ origin: 'https://evil.example', host: 'a.example' }, true],
+    [{ origin: 'https://a.example.evil.example', host: 'a.example' }, true],
+    [{ 'sec-fetch-site': 'same-origin', origin: 'https://a.example', host: 'b' }, false],
+    [{ origin: 'http://127.0.0.1:8080', host: '127.0.0.1:8080' }, false],
+    [{ host: 'a.example' }, false],
+    [{ 'sec-fetch-site': 'cross-site', origin: 'http://a.example', host: 'a.example' }, true],
+  ])('a form sent with %j comes from elsewhere: %s', async (headers, expected) => {
+    const app = new Hono()
+      .use(refuseForeignForms('https://a.example'))
+      .post('/', (c) => c.text('taken'));
+    const reply = await app.request('/', { method: 'POST', headers: { ...headers } });
+    expect(reply.status).toBe(expected ? 403 : 200);
+  });
+});
+
+describe('cookies', () => {
+  test('are for no script, and for TLS alone where there is TLS', async () => {
+    const written = async (isSecure: boolean) => {
+      const app = new Hono().get('/', (c) => {
+        makeCookies(isSecure).write(c, 'a', 'b', 9);
+        return c.text('');
+      });
+      return (await app.request('/')).headers.getSetCookie();
+    };
+    expect(await written(true)).toEqual([
+      '__Host-a=b; Max-Age=9; Path=/; HttpOnly; Secure; SameSite=Lax',
+    ]);
+    expect(await written(false)).toEqual(['a=b; Max-Age=9; Path=/; HttpOnly; SameSite=Lax']);
+  });
+
+  test.each([
+    ['x=1; __Host-a=2; a=3', '2'],
+    ['a=3', undefined],
+    ['__Host-a=1; __Host-a=2', undefined],
+    ['__Host-a=1;__Host-a =2', undefined],
+    ['x__Host-a=1', undefined],
+  ])('of one name are believed only once: %s', async (cookie, expected) => {
+    const app = new Hono().get('/', (c) => c.json({ read: makeCookies(true).read(c, 'a') }));
+    const reply = await app.request('/', { headers: { cookie } });
+    expect(await reply.json()).toEqual({ read: expected });
+  });
+});
+
+describe('an assertion of the site', async () => {
+  const at = new Date('2026-01-01T00:00:00Z');
+  const soon = at.getTime() / 1000 + 60;
+  const secret = 'a secret of thirty-two bytes ...';
+  const bytes = Buffer.from(secret);
+  const log = pino({ level: 'silent' });
+  const check = makeAssertionCheck({ secret }, log);
+  const claims = { sub: '7', aud: 'cover-catalogue-api', exp: soon };
+  const sign = (payload: object, key: Uint8Array = bytes, alg = 'HS256') =>
+    new SignJWT({ ...payload }).setProtectedHeader({ alg }).sign(key);
+
+  test('names the account', async () => {
+    expect(await check(await sign(claims), at)).toBe(7);
+  });
+
+  test.each([
+    ['expired', { ...claims, exp: soon - 120 }],
+    ['without an end', { ...claims, exp: undefined }],
+    ['for somebody else', { ...claims, aud: 'another' }],
+    ['for nobody', { ...claims, aud: undefined }],
+    ['not yet valid', { ...claims, nbf: soon }],
+    ['without a subject', { ...claims, sub: undefined }],
+    ['of no account number', { ...claims, sub: '7 OR 1=1' }],
+    ['of a number too large', { ...claims, sub: '99999999999999999999' }],
+  ])('is nobody’s when it is %s', async (_name, payload) => {
+    expect(await check(await sign(payload), at)).toBeUndefined();
+  });
+
+  test.each(['007', '0x7', '7.0', '7e0', '+7', '-7', ' 7', '7 ', '0', '٧', '', 7, [7], null])(
+    'is nobody’s when its subject is %j: only "7" is account 7',
+    async (sub) => {
+      expect(await check(await sign({ ...claims, sub }), at)).toBeUndefined();
+    },
+  );
+
+  test('is nobody’s when it is forged', async () => {
+    const token = await sign(claims);
+    const [head, , signature] = token.split('.');
+    const other = Buffer.from(JSON.stringify({ ...claims, sub: '1' })).toString('base64url');
+    expect(await check(`${head}.${other}.${signature}`, at)).toBeUndefined();
+    expect(
+      await check(await sign(claims, Buffer.from('another secret of 32 bytes ....')), at),
+    ).toBe(undefined);
+    expect(await check(await sign(claims, Buffer.alloc(64, 1), 'HS512'), at)).toBeUndefined();
+    expect(await check(new UnsecuredJWT(claims).encode(), at)).toBeUndefined();
+    const none = Buffer.from('{"alg":"none"}').toString('base64url');
+    expect(await check(`${none}.${other}.${signature}`, at)).toBeUndefined();
+    for (const junk of ['', 'x', '..', 'a.b.c', 'x'.repeat(9000)]) {
+      expect(await check(junk, at)).toBeUndefined();
+    }
+  });
+
+  test('may be signed with a key of a JWKS, never with that public key as a secret', async () => {
+    const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
+    const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' };
+    const checkByFile = makeAssertionCheck(usableKeys({ keys: [jwk] }), log);
+    const ask = (token: string) => checkByFile(token, at);
+    const signed = await new SignJWT(claims)
+      .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+      .sign(privateKey);
+    expect(await ask(signed)).toBe(7);
+    const text = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
+    const input = `${text({ alg: 'HS256', kid: 'one' })}.${text(claims)}`;
+    const mac = createHmac('sha256', JSON.stringify(jwk)).update(input).digest('base64url');
+    expect(await ask(`${input}.${mac}`)).toBeUndefined();
+    expect(await ask(await sign(claims))).toBeUndefined();
+  });
+});

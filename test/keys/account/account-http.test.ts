@@ -1,0 +1,129 @@
+/** The account pages as an HTTP server: what it answers, byte by byte, to requests that no browser sends. */
+import { connect } from 'node:net';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makeAccounts, type RunningPages, startPages } from '../../support/account.ts';
+import { makeDatabase } from '../../support/databases.ts';
+import { makeFolder } from '../../support/product.ts';
+
+const FORM = 'Content-Type: application/x-www-form-urlencoded';
+let pages: RunningPages;
+
+beforeAll(async () => {
+  const databaseUrl = await makeDatabase('sqlite');
+  await makeAccounts(databaseUrl);
+  pages = await startPages(databaseUrl, { MAIL_FOLDER: makeFolder() });
+});
+
+afterAll(async () => {
+  expect(await pages.stop()).toBe(0);
+  // None of it is an error of the pages, or a line in the log.
+  expect(pages.log().trimEnd().split('\n')).toHaveLength(3);
+});
+
+interface RawAnswer {
+  readonly status: number;
+  readonly fields: ReadonlyMap<string, string>;
+  readonly body: string;
+}
+
+/** Sends lines of text and reads until the server closes the connection, as it is asked to. */
+function ask(lines: readonly string[], body = ''): Promise<RawAnswer> {
+  const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
+  const parts: Buffer[] = [];
+  const socket = connect(Number(new URL(pages.url).port), '127.0.0.1');
+  socket.write(`${[...lines, '', ''].join('\r\n')}${body}`);
+  socket.on('data', (part: Buffer) => parts.push(part));
+  socket.on('error', reject);
+  socket.on('end', () => {
+    const [head, ...rest] = Buffer.concat(parts).toString('utf8').split('\r\n\r\n');
+    const [first, ...fields] = head.split('\r\n');
+    resolve({
+      status: Number(first.split(' ')[1]),
+      fields: new Map(
+        fields.map((line) => [line.split(':', 1)[0].toLowerCase(), line.replace(/^[^:]*: */, '')]),
+      ),
+      body: rest.join('\r\n\r\n'),
+    });
+  });
+  return promise;
+}
+
+const get = (target: string, method = 'GET') =>
+  ask([`${method} ${target} HTTP/1.1`, 'Host: a', 'Connection: close']);
+
+test('HEAD has the fields of GET, the length among them, and no body', async () => {
+  for (const target of ['/account/sign-in', '/account/account.css', '/account/nothing']) {
+    const [whole, head] = [await get(target), await get(target, 'HEAD')];
+    const named = ({ fields }: RawAnswer) => [...fields.keys()].toSorted();
+    expect([head.status, head.body, named(head)]).toEqual([whole.status, '', named(whole)]);
+    expect(whole.fields.get('content-length')).toBe(String(Buffer.byteLength(whole.body)));
+    expect(head.fields.get('content-length')).toBe(whole.fields.get('content-length'));
+  }
+});
+
+test('every answer has the security fields, exactly', async () => {
+  for (const target of ['/account', '/account/sign-in', '/account/copy.js', '/account/nothing']) {
+    const { fields } = await get(target);
+    expect(Object.fromEntries(fields)).toMatchObject({
+      'content-security-policy':
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+      'x-content-type-options': 'nosniff',
+      'x-frame-options': 'DENY',
+      'cross-origin-opener-policy': 'same-origin',
+      'cross-origin-resource-policy': 'same-origin',
+      'referrer-policy': 'same-origin',
+    });
+  }
+});
+
+test.each([
+  ['/account/api-keys', 'PUT', 'GET, HEAD, POST'],
+  ['/account/api-keys', 'OPTIONS', 'GET, HEAD, POST'],
+  ['/account/api-keys', 'TRACE', 'GET, HEAD, POST'],
+  ['/account/api-keys/1/revoke', 'GET', 'POST'],
+  ['/moderation/api-keys/1', 'DELETE', 'GET, HEAD'],
+  ['/account/account.css', 'PUT', 'GET, HEAD'],
+])('%s does not take %s: 405', async (target, method, allow) => {
+  const { status, fields } = await get(target, method);
+  expect([status, fields.get('allow')]).toEqual([405, allow]);
+});
+
+test.each([
+  ['/account/api-keys/', 404],
+  ['/account/api-keys/x/revoke', 404],
+  ['/account/../etc', 404],
+  ['/account/%zz', 404],
+  ['/', 404],
+  ['/account/', 303],
+  ['/moderation', 303],
+])('GET %s is answered with %i', async (target, status) => {
+  expect((await get(target)).status).toBe(status);
+});
+
+test('what is not HTTP, or names no host, is refused', async () => {
+  const host = ['Host: a', 'Connection: close'];
+  expect((await ask(['garbage'])).status).toBe(400);
+  expect((await ask(['GET /account HTTP/1.1', 'Host: a b', 'Connection: close'])).status).toBe(400);
+  expect((await ask(['CONNECT a:1 HTTP/1.1', ...host])).status).toBe(405);
+  expect((await ask(['GET / HTTP/1.1', ...host, `X: ${'x'.repeat(17_000)}`])).status).toBe(431);
+  expect((await ask(['GET /account/sign-in HTTP/1.0'])).status).toBe(200);
+});
+
+test('a body that nobody reads closes the connection: it is not taken for the next request', async () => {
+  const next = 'GET /account/nothing HTTP/1.1\r\nHost: a\r\n\r\n';
+  for (const [line, status] of [
+    ['GET /account/sign-in HTTP/1.1', 200],
+    ['POST /account/nothing HTTP/1.1', 404],
+    ['POST /account/api-keys HTTP/1.1', 401],
+  ] as const) {
+    const reply = await ask([line, 'Host: a', FORM, 'Content-Length: 90000'], next);
+    expect([line, reply.status, reply.fields.get('connection')]).toEqual([line, status, 'close']);
+    expect(reply.body).not.toContain('HTTP/1.1');
+  }
+});
+
+test('a form that is too large is refused before it is sent', async () => {
+  const line = 'POST /account/sign-in HTTP/1.1';
+  const reply = await ask([line, 'Host: a', FORM, 'Content-Length: 65537'], 'a=1');
+  expect([reply.status, reply.fields.get('connection')]).toEqual([413, 'close']);
+});

@@ -1,0 +1,256 @@
+/** The account pages over HTTP, as owners and moderators use them, on both databases. */
+import { beforeAll, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../../database/open.ts';
+import { issueKey } from '../../../keys/lifecycle/requests.ts';
+import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
+import { ACCOUNTS, linkOf, mailsIn, tokenOf } from '../../support/account.ts';
+import { KINDS } from '../../support/databases.ts';
+import {
+  type AccountSite,
+  HOSTILE,
+  KEYS,
+  MODERATION,
+  openAccountSite,
+  RAW_KEY,
+} from './account-people.ts';
+
+const { other, moderator } = ACCOUNTS;
+
+describe.each(KINDS)('on %s', (kind) => {
+  let site: AccountSite;
+
+  beforeAll(async () => {
+    site = await openAccountSite(kind);
+  });
+
+  /** Issues a key as the command line does. */
+  async function issue(purpose: string, limit = 60): Promise<number> {
+    const database = await openDatabase(site.databaseUrl);
+    const { id } = await issueKey(database, { limit, purpose, at: new Date() });
+    await database.close();
+    return id;
+  }
+
+  test('every page has the headers that keep others out', async () => {
+    for (const [visitor, target] of [
+      [site.people.owner, KEYS],
+      [site.people.moderator, MODERATION],
+      [site.visit(), '/account/sign-in'],
+      [site.people.owner, '/account/nothing'],
+    ] as const) {
+      const { headers, text } = await visitor.get(target);
+      expect(headers.get('content-security-policy')).toMatch(/^default-src 'none'; /);
+      expect(headers.get('content-security-policy')).not.toMatch(/unsafe|http|\*/);
+      expect(headers.get('cache-control')).toBe('no-store');
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('referrer-policy')).toBe('same-origin');
+      expect(headers.get('access-control-allow-origin')).toBe(null);
+      expect(text).not.toMatch(
+        /<style|<script>|\sstyle=|\son\w+=|(?:href|src|action)="(?!\/(?!\/)|#)/i,
+      );
+    }
+  });
+
+  describe('a request', () => {
+    test('is approved, revealed once, rotated and revoked', async () => {
+      const id = await site.request(site.people.owner);
+      expect((await site.people.owner.get(KEYS)).text).toContain('Pending review');
+      expect((await site.people.owner.post(`${KEYS}/${id}/reveal`)).status).toBe(409);
+      expect((await site.decide(id, 'approve', { limit: '600' })).status).toBe(303);
+      const approved = await site.people.owner.get(KEYS);
+      expect(approved.text).toContain('600 requests a minute');
+      expect(approved.text).not.toMatch(RAW_KEY);
+
+      for (const method of ['GET', 'HEAD']) {
+        const headers = {
+          cookie: `catalogue_session=${site.people.owner.cookies.get('catalogue_session')}`,
+        };
+        const target = `${site.pages.url}${KEYS}/${id}/reveal`;
+        const seen = await fetch(target, { method, headers: { ...headers, purpose: 'prefetch' } });
+        expect([seen.status, seen.headers.get('allow')]).toEqual([405, 'POST']);
+      }
+      await site.people.owner.get(KEYS);
+      const ten = await Promise.all(
+        Array.from({ length: 10 }, () => site.people.owner.post(`${KEYS}/${id}/reveal`)),
+      );
+      const refusals = Array.from({ length: 9 }, () => 409);
+      expect(ten.map(({ status }) => status).toSorted()).toEqual([200, ...refusals]);
+      const shown = ten.find(({ status }) => status === 200)?.text ?? '';
+      const key = RAW_KEY.exec(shown)?.[0] as string;
+      expect(shown).toContain(
+        `curl -H &#39;X-Api-Key: ${key}&#39; http://localhost:8080/api/v1/stats`,
+      );
+      const again = await site.people.owner.post(`${KEYS}/${id}/reveal`);
+      expect(again.status).toBe(409);
+      for (const { text } of [again, await site.people.owner.get(KEYS)])
+        expect(text).not.toMatch(RAW_KEY);
+
+      await site.people.owner.get(KEYS);
+      const rotated = await site.people.owner.post(`${KEYS}/${id}/rotate`, {
+        prefix: key.slice(0, 8),
+      });
+      const second = RAW_KEY.exec(rotated.text)?.[0] as string;
+      expect(second).not.toBe(key);
+      const repeated = await site.people.owner.post(`${KEYS}/${id}/rotate`, {
+        prefix: key.slice(0, 8),
+      });
+      expect(repeated.status).toBe(409);
+      expect(repeated.text).not.toMatch(RAW_KEY);
+      expect((await site.people.owner.get(KEYS)).text).toContain(second.slice(0, 8));
+      await site.query('UPDATE api_keys SET last_used_on = ? WHERE id = ?', ['2026-02-28', id]);
+      expect((await site.people.owner.get(KEYS)).text).toMatch(
+        /<dt>Last use<\/dt><dd><time datetime="2026-02-28">28 Feb 2026<\/time>/,
+      );
+      expect((await site.people.owner.post(`${KEYS}/${id}/revoke`)).status).toBe(303);
+      expect(await site.stateOf(id)).toBe('revoked');
+      expect((await site.people.owner.post(`${KEYS}/${id}/rotate`)).status).toBe(409);
+
+      const { text } = await site.people.moderator.get(`${MODERATION}/${id}`);
+      for (const action of ['Requested', 'Approved', 'Revealed', 'Rotated', 'Revoked']) {
+        expect(text).toContain(`<strong>${action}</strong>`);
+      }
+      expect(text).toContain(`by ${moderator.name}`);
+      const kept = [site.pages.log(), ...mailsIn(site.mailFolder)];
+      for (const table of Object.keys(KEYS_TABLES)) {
+        kept.push(JSON.stringify(await site.query(`SELECT * FROM ${table}`)));
+      }
+      for (const raw of [key, second]) {
+        expect(kept.join().includes(raw)).toBe(false);
+        expect(site.answers().filter((answer) => answer.includes(raw)).length).toBe(1);
+      }
+    });
+
+    test('is rejected with a reason that its owner sees', async () => {
+      const id = await site.request(site.people.owner);
+      expect((await site.decide(id, 'reject', { reason: '  ' })).status).toBe(422);
+      expect((await site.decide(id, 'approve', { limit: '0' })).status).toBe(422);
+      expect((await site.decide(id, 'approve', { limit: 'many' })).status).toBe(422);
+      expect(await site.stateOf(id)).toBe('pending');
+      expect((await site.decide(id, 'reject', { reason: `Not yet: ${HOSTILE}` })).status).toBe(303);
+      const { text } = await site.people.owner.get(KEYS);
+      expect(text).toContain('Not yet: &lt;/textarea&gt;');
+    });
+
+    test('that was decided stays so: the second moderator is told', async () => {
+      const id = await site.request(site.people.owner);
+      expect((await site.decide(id, 'approve', { limit: '60' })).status).toBe(303);
+      const late = await site.decide(id, 'reject', { reason: 'no' });
+      expect(late.status).toBe(409);
+      expect(late.text).toMatch(/role="alert">[^<]*approved/);
+      expect(await site.stateOf(id)).toBe('approved');
+      expect((await site.decide(id, 'limit', { limit: '90' })).status).toBe(303);
+      expect((await site.people.owner.get(KEYS)).text).toContain('90 requests a minute');
+      expect((await site.decide(id, 'revoke', { reason: 'abuse' })).status).toBe(303);
+      expect((await site.decide(id, 'revoke', { reason: 'abuse' })).status).toBe(409);
+      expect((await site.decide(999_999, 'revoke', { reason: 'abuse' })).status).toBe(404);
+    });
+
+    test('that is not fit is refused, and what was typed stays', async () => {
+      const before = await site.query('SELECT COUNT(*) FROM api_keys');
+      for (const [purpose, website_url] of [
+        ['', 'https://a.example'],
+        ['x', ''],
+        ['x', 'javascript:alert(1)'],
+        ['x', 'data:text/html,x'],
+        ['x', 'https://user:pw@a.example'],
+        ['x', `https://a.example/${'x'.repeat(2000)}`],
+        ['x'.repeat(5001), 'https://a.example'],
+      ] as const) {
+        await site.people.owner.get(KEYS);
+        const reply = await site.people.owner.post(KEYS, { purpose, website_url });
+        expect([website_url, reply.status]).toEqual([website_url, 422]);
+        expect(reply.text).toMatch(/role="alert"/);
+        expect(reply.text).toContain(`value="${website_url}"`);
+        expect(reply.text).not.toMatch(/href="(javascript|data)/);
+      }
+      expect(await site.query('SELECT COUNT(*) FROM api_keys')).toEqual(before);
+    });
+  });
+
+  test('the page of a key tells its limit and all that was done to it', async () => {
+    const id = await issue('Our own', 70);
+    const pageOf = async (key: number) =>
+      (await site.people.moderator.get(`${MODERATION}/${key}`)).text;
+    expect(await pageOf(id)).toContain('<dt>Limit</dt><dd>70 requests a minute</dd>');
+    expect(await pageOf((await site.revealed(site.people.owner)).id)).toContain('<h1>Key ');
+    await site.decide(id, 'limit', { limit: '80' });
+    await site.decide(id, 'revoke', { reason: 'Not ours' });
+    const rejected = await site.request(site.people.owner);
+    expect(await pageOf(rejected)).toContain(`<h1>Request ${rejected}</h1>`);
+    expect(await pageOf(rejected)).not.toContain('<dt>Limit</dt>');
+    await site.decide(rejected, 'reject', { reason: 'no' });
+    const done = (text: string) =>
+      [...text.matchAll(/<strong>(.*?)<\/strong>/g)].map(([, it]) => it);
+    expect(done(await pageOf(id)).toSorted()).toEqual(['Issued', 'Limit changed', 'Revoked']);
+    expect(done(await pageOf(rejected)).toSorted()).toEqual(['Rejected', 'Requested']);
+    expect(await pageOf(id)).toContain('<dt>Limit</dt><dd>80 requests a minute</dd>');
+  });
+
+  test('a move that there is not is 404, also where its name begins like another', async () => {
+    const id = await site.request(site.people.owner);
+    for (const action of ['approved', 'approve/', 'delete']) {
+      expect([action, (await site.decide(id, action, { limit: '60' })).status]).toEqual([
+        action,
+        404,
+      ]);
+    }
+    expect(await site.stateOf(id)).toBe('pending');
+    await site.decide(id, 'reject', { reason: 'no' });
+  });
+
+  describe('the list of moderators', () => {
+    test('is filtered by state and by text', async () => {
+      const rows = async (search: string) => {
+        const { text } = await site.people.moderator.get(`${MODERATION}?${search}`);
+        return [...text.matchAll(/<li>\s*<p><a href="\/moderation\/api-keys\/(\d+)"/g)].length;
+      };
+      const [[all]] = (await site.query('SELECT COUNT(*) FROM api_keys')) as [[number]];
+      expect(await rows('')).toBe(all);
+      const [[rejected]] = (await site.query(
+        "SELECT COUNT(*) FROM api_keys WHERE state = 'rejected'",
+      )) as [[number]];
+      expect(await rows('state=rejected')).toBe(rejected);
+      await site.request(site.people.other, { purpose: 'Sought for' });
+      expect(await rows(`text=${encodeURIComponent(other.email)}`)).toBe(1);
+      expect(await rows('text=SOUGHT%20for&state=pending')).toBe(1);
+      expect(await rows('text=sought&state=approved')).toBe(0);
+      expect(await rows('text=%25%25')).toBe(0);
+      expect(await rows('page=2')).toBe(0);
+      expect(await rows('page=-1&state=nonsense')).toBe(all + 1);
+    });
+
+    test('shows the first 120 characters of a longer purpose', async () => {
+      await issue(`${'𠮷'.repeat(120)}end`);
+      const { text } = await site.people.moderator.get(`${MODERATION}?text=𠮷`);
+      expect(text).toContain(`>${'𠮷'.repeat(120)}…<`);
+    });
+
+    test('is shown fifty at a time, with links to the pages beside', async () => {
+      for (let i = 0; i < 51; i++) await issue('One of many');
+      const look = async (search: string) => {
+        const { text } = await site.people.moderator.get(`${MODERATION}?text=one+of+many${search}`);
+        const rows = text.match(/<p><a href="\/moderation\/api-keys\/\d+">/g)?.length;
+        const links = [...text.matchAll(/<a href="[^"]*\?([^"]*)#all">([^<]*)/g)];
+        return [rows, ...links.map(([, query, name]) => `${name}: ${query}`)];
+      };
+      expect(await look('')).toEqual([50, 'Older keys: page=2&amp;text=one+of+many']);
+      expect(await look('&page=2')).toEqual([1, 'Newer keys: page=1&amp;text=one+of+many']);
+      expect(await look('&state=approved&page=1')).toEqual([
+        50,
+        'Older keys: page=2&amp;state=approved&amp;text=one+of+many',
+      ]);
+      expect((await site.people.moderator.get(`${MODERATION}?text=sought`)).text).not.toContain(
+        '#all',
+      );
+    });
+  });
+
+  test('nothing that was refused made the log grow, and the end is orderly', async () => {
+    expect(site.pages.log()).not.toContain('failed');
+    for (const mail of mailsIn(site.mailFolder)) {
+      if (mail.includes('sign-in/link'))
+        expect(site.pages.log()).not.toContain(tokenOf(linkOf(mail)));
+    }
+    expect(await site.pages.stop()).toBe(0);
+  });
+});

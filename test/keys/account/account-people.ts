@@ -1,0 +1,103 @@
+/**
+ * The account pages with three people signed in: an owner of keys, another one, a moderator.
+ * All answers are kept, so that tests can search them.
+ */
+import path from 'node:path';
+import type { Row, Value } from '../../../database/database.ts';
+import { openDatabase } from '../../../database/open.ts';
+import {
+  ACCOUNTS,
+  type Answer,
+  makeAccounts,
+  makeVisitor,
+  type RunningPages,
+  signIn,
+  startPages,
+  type Visitor,
+} from '../../support/account.ts';
+import { type Kind, makeDatabase } from '../../support/databases.ts';
+import { makeFolder } from '../../support/product.ts';
+
+export const KEYS = '/account/api-keys';
+export const MODERATION = '/moderation/api-keys';
+export const RAW_KEY = /cck_[0-9A-Za-z]{38}/;
+/** A text that would be more than text where nobody escapes it. */
+export const HOSTILE = `</textarea><script>alert(1)</script><img src=x onerror="alert(2)">' "&`;
+
+export interface AccountSite {
+  readonly pages: RunningPages;
+  readonly mailFolder: string;
+  readonly databaseUrl: string;
+  readonly people: Readonly<Record<keyof typeof ACCOUNTS, Visitor>>;
+  /** Somebody new. */
+  visit(): Visitor;
+  /** Every answer to everybody so far. */
+  answers(): string[];
+  /** Asks for a key and returns its id. */
+  request(visitor: Visitor, fields?: Record<string, string>): Promise<number>;
+  /** What the moderator does to a key: approve, reject, revoke, limit. */
+  decide(id: number, action: string, fields: Record<string, string>): Promise<Answer>;
+  /** A key that its owner has revealed. */
+  revealed(visitor: Visitor): Promise<{ id: number; key: string }>;
+  stateOf(id: number): Promise<unknown>;
+  query(sql: string, values?: readonly Value[]): Promise<Row[]>;
+}
+
+export async function openAccountSite(kind: Kind): Promise<AccountSite> {
+  const databaseUrl = await makeDatabase(kind);
+  const mailFolder = path.join(makeFolder(), 'mail');
+  await makeAccounts(databaseUrl);
+  const pages = await startPages(databaseUrl, { MAIL_FOLDER: mailFolder });
+  const visitors: Visitor[] = [];
+  const visit = () => {
+    const visitor = makeVisitor(pages.url);
+    visitors.push(visitor);
+    return visitor;
+  };
+  const people = { owner: visit(), other: visit(), moderator: visit() };
+  await Promise.all(
+    Object.entries(people).map(([name, visitor]) =>
+      signIn(visitor, ACCOUNTS[name as keyof typeof ACCOUNTS].email, mailFolder),
+    ),
+  );
+
+  const site: AccountSite = {
+    pages,
+    mailFolder,
+    databaseUrl,
+    people,
+    visit,
+    answers: () => visitors.flatMap(({ answers }) => answers),
+    async request(visitor, fields = {}) {
+      await visitor.get(KEYS);
+      const asked = { purpose: 'A test', website_url: 'https://a.example', ...fields };
+      const reply = await visitor.post(KEYS, asked);
+      if (reply.headers.get('location') !== `${KEYS}?done=requested`) {
+        throw new Error(`Asking was answered with ${reply.status}:\n${reply.text}`);
+      }
+      const ids = [...(await visitor.get(KEYS)).text.matchAll(/id="key-(\d+)"/g)];
+      return Math.max(...ids.map(([, id]) => Number(id)));
+    },
+    async decide(id, action, fields) {
+      await people.moderator.get(`${MODERATION}/${id}`);
+      return people.moderator.post(`${MODERATION}/${id}/${action}`, fields);
+    },
+    async revealed(visitor) {
+      const id = await site.request(visitor);
+      await site.decide(id, 'approve', { limit: '60' });
+      const { text } = await visitor.post(`${KEYS}/${id}/reveal`);
+      return { id, key: RAW_KEY.exec(text)?.[0] as string };
+    },
+    stateOf: async (id) =>
+      (await site.query('SELECT state FROM api_keys WHERE id = ?', [id]))[0]?.[0],
+    async query(sql, values = []) {
+      const database = await openDatabase(databaseUrl);
+      try {
+        return await database.rows(sql, values);
+      } finally {
+        await database.close();
+      }
+    },
+  };
+  return site;
+}

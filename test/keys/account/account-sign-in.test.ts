@@ -1,0 +1,122 @@
+/** Signing in to the account pages by mailed links, on both databases. */
+import { beforeAll, describe, expect, test } from 'vitest';
+import { ACCOUNTS, linkOf, linksTo, mailsIn, signIn, tokenOf } from '../../support/account.ts';
+import { KINDS } from '../../support/databases.ts';
+import { until } from '../../support/product.ts';
+import { type AccountSite, KEYS, MODERATION, openAccountSite } from './account-people.ts';
+
+const { owner, other } = ACCOUNTS;
+
+describe.each(KINDS)('on %s', (kind) => {
+  let site: AccountSite;
+
+  beforeAll(async () => {
+    site = await openAccountSite(kind);
+  });
+
+  describe('signing in', () => {
+    test('is where whoever is not signed in is sent', async () => {
+      const visitor = site.visit();
+      for (const target of ['/account', KEYS, MODERATION, `${MODERATION}/1`]) {
+        const { status, headers } = await visitor.get(target);
+        expect([status, headers.get('location')]).toEqual([
+          303,
+          target === '/account' ? KEYS : '/account/sign-in',
+        ]);
+      }
+      expect((await visitor.post(`${KEYS}/1/reveal`)).status).toBe(401);
+    });
+
+    test('says the same of every address, and mails only those of accounts', async () => {
+      const visitor = site.visit();
+      const ask = async (email: string) => {
+        await visitor.get('/account/sign-in');
+        return visitor.post('/account/sign-in', { email });
+      };
+      const before = linksTo(other.email, site.mailFolder).length;
+      const mails = mailsIn(site.mailFolder).length;
+      const unknown = await ask('nobody@covers.example');
+      const known = await ask(other.email);
+      expect([unknown.status, unknown.text]).toEqual([known.status, known.text]);
+      await until(() => linksTo(other.email, site.mailFolder).length > before);
+      expect(mailsIn(site.mailFolder).length).toBe(mails + 1);
+      for (const email of ['', 'x', 'a@b\r\nBcc: c@d', 'a b@c']) {
+        expect((await ask(email)).status).toBe(422);
+      }
+    });
+
+    test('is done by the button alone, once: looking at the link changes nothing', async () => {
+      const visitor = site.visit();
+      const before = linksTo(other.email, site.mailFolder).length;
+      await visitor.get('/account/sign-in');
+      await visitor.post('/account/sign-in', { email: other.email });
+      await until(() => linksTo(other.email, site.mailFolder).length > before);
+      const link = linksTo(other.email, site.mailFolder).at(-1) as string;
+      for (let times = 0; times < 3; times++) {
+        const scanner = site.visit();
+        expect((await scanner.get(link, { 'sec-purpose': 'prefetch' })).status).toBe(200);
+        await fetch(site.pages.url + link, { method: 'HEAD' });
+        expect((await scanner.get(KEYS)).status).toBe(303);
+      }
+      await visitor.get(link);
+      const press = () => visitor.post('/account/sign-in/link', { link: tokenOf(link) });
+      const reply = await press();
+      expect(reply.status).toBe(303);
+      expect(reply.headers.getSetCookie()[0]).toMatch(
+        /^catalogue_session=[\w-]{20,}; Max-Age=\d+; Path=\/; HttpOnly; SameSite=Lax$/,
+      );
+      const late = site.visit();
+      await late.get(link);
+      expect((await late.post('/account/sign-in/link', { link: tokenOf(link) })).status).toBe(410);
+      expect((await late.get(KEYS)).status).toBe(303);
+    });
+
+    test('takes over no session that somebody planted, nor leaves it open', async () => {
+      const attacker = site.visit();
+      await signIn(attacker, other.email, site.mailFolder);
+      const theirs = attacker.cookies.get('catalogue_session') as string;
+      for (const planted of [theirs, 'planted-and-unknown']) {
+        const victim = site.visit();
+        await victim.get('/account/sign-in');
+        const visit = victim.cookies.get('catalogue_visit') as string;
+        const before = linksTo(owner.email, site.mailFolder).length;
+        await victim.post('/account/sign-in', { email: owner.email });
+        await until(() => linksTo(owner.email, site.mailFolder).length > before);
+        const link = linksTo(owner.email, site.mailFolder).at(-1) as string;
+        victim.cookies.set('catalogue_session', planted);
+        await victim.get(link);
+        const fields = { link: tokenOf(link) };
+        expect((await victim.post('/account/sign-in/link', fields)).status).toBe(303);
+        expect(victim.cookies.get('catalogue_session')).not.toBe(planted);
+        expect((await victim.get(KEYS)).text).toContain(owner.name);
+        const thief = site.visit();
+        thief.cookies.set('catalogue_session', planted);
+        thief.cookies.set('catalogue_visit', visit);
+        expect((await thief.get(KEYS)).status).toBe(303);
+      }
+    });
+
+    test('ends with signing out, also for a copy of the cookie', async () => {
+      const visitor = site.visit();
+      await signIn(visitor, other.email, site.mailFolder);
+      const session = visitor.cookies.get('catalogue_session') as string;
+      await visitor.get(KEYS);
+      expect((await visitor.post('/account/sign-out')).status).toBe(303);
+      expect(visitor.cookies.has('catalogue_session')).toBe(false);
+      visitor.cookies.set('catalogue_session', session);
+      expect((await visitor.get(KEYS)).status).toBe(303);
+    });
+
+    test('stores no token that opens anything', async () => {
+      const session = site.people.owner.cookies.get('catalogue_session') as string;
+      const stored = JSON.stringify([
+        await site.query('SELECT * FROM sessions'),
+        await site.query('SELECT * FROM sign_in_links'),
+      ]);
+      expect(stored).not.toContain(session);
+      for (const mail of mailsIn(site.mailFolder)) {
+        if (mail.includes('sign-in/link')) expect(stored).not.toContain(tokenOf(linkOf(mail)));
+      }
+    });
+  });
+});

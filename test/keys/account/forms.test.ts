@@ -1,0 +1,135 @@
+/** Posted forms as the account pages read them, on a real server: which are accepted, and what the refusals say. */
+import { once } from 'node:events';
+import { request } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { Hono } from 'hono';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { fieldOf, readForm } from '../../../keys/account/routes/forms.ts';
+import type { PageEnv } from '../../../keys/account/routes/site.ts';
+import { makeAccountServer } from '../../../keys/account/server.ts';
+import { newConnectionCells } from '../../../program/connections.ts';
+import { until } from '../../support/product.ts';
+
+const FORM = 'application/x-www-form-urlencoded';
+const HEADERS = { 'content-type': FORM };
+const TOO_LARGE = 'The form is larger than 65536 bytes.';
+const TOKEN = 'the-token-of-the-visitor';
+let form: URLSearchParams | undefined;
+let status: number | undefined;
+
+const app = new Hono<PageEnv>();
+app.use(async (c, next) => {
+  c.set('viewer', { account: undefined, token: TOKEN, hasSession: false });
+  await next();
+  status = c.res.status;
+});
+app.post('/', readForm, (c) => {
+  form = c.var.form;
+  return c.text('taken');
+});
+const server = makeAccountServer(app, newConnectionCells());
+const portOf = () => (server.address() as AddressInfo).port;
+
+beforeAll(async () => {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+});
+
+afterAll(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+/** Posts a body, in two pieces without a length where it is `chunked`. @returns status and text */
+async function post(
+  body: string,
+  headers: Record<string, string> = HEADERS,
+  isChunked = false,
+): Promise<[number | undefined, string]> {
+  form = undefined;
+  const sent = request({ port: portOf(), host: '127.0.0.1', method: 'POST', headers });
+  if (isChunked) {
+    sent.write(body.slice(0, 10));
+    sent.end(body.slice(10));
+  } else {
+    sent.setHeader('Content-Length', Buffer.byteLength(body));
+    sent.end(body);
+  }
+  const [response] = await once(sent, 'response');
+  return [response.statusCode, await text(response)];
+}
+
+const withToken = (body: string) => `token=${TOKEN}&${body}`;
+const taken = [200, 'taken'];
+const refused = (code: number, sentence: string) => [
+  code,
+  expect.stringContaining(`<p>${sentence}</p>`),
+];
+
+test.each([FORM, 'Application/X-WWW-Form-URLEncoded ; charset=utf-8'])(
+  'is read as %s',
+  async (type) => {
+    const body = withToken('purpose=Caf%C3%A9+%26+%F0%9F%8E%AE%0D%0Atwo&limit=60&limit=70&none=');
+    expect(await post(body, { 'content-type': type })).toEqual(taken);
+    const read = (name: string) => fieldOf(form ?? new URLSearchParams(), name);
+    expect(['purpose', 'limit', 'none', 'missing'].map(read)).toEqual([
+      ...['Café & 🎮\ntwo', '60', '', ''],
+    ]);
+  },
+);
+
+test.each(['application/json', `${FORM}x`, 'multipart/form-data; boundary=x', ''])(
+  'is refused as %j',
+  async (type) => {
+    const headers: Record<string, string> = type === '' ? {} : { 'content-type': type };
+    expect(await post(withToken('a=1'), headers)).toEqual(
+      refused(415, 'Send a form of the type application/x-www-form-urlencoded.'),
+    );
+  },
+);
+
+test('is refused with a content coding', async () => {
+  expect(await post(withToken('a=1'), { ...HEADERS, 'content-encoding': 'gzip' })).toEqual(
+    refused(415, 'Send the form without a content coding.'),
+  );
+});
+
+test.each([false, true])('may have 65,536 bytes and no more (chunked: %s)', async (isChunked) => {
+  const body = withToken('a=').padEnd(65_536, 'x');
+  expect(await post(body, HEADERS, isChunked)).toEqual(taken);
+  expect(form?.get('a')).toHaveLength(65_536 - withToken('a=').length);
+  expect(await post(`${body}x`, HEADERS, isChunked)).toEqual(refused(413, TOO_LARGE));
+  expect(form).toBeUndefined();
+});
+
+test('may have 20 fields and no more', async () => {
+  const fields = (count: number) => Array.from({ length: count }, (_, i) => `f${i}=${i}`).join('&');
+  expect(await post(withToken(fields(19)))).toEqual(taken);
+  expect(form?.size).toBe(20);
+  expect(await post(withToken(fields(20)))).toEqual(refused(400, 'The form has too many fields.'));
+});
+
+test('needs its visitor’s token, also when it is empty', async () => {
+  for (const body of ['', 'a=1', 'token=', 'token=another']) {
+    expect([body, ...(await post(body))]).toEqual([
+      body,
+      ...refused(403, 'This form is out of date. Load its page again, then send it once more.'),
+    ]);
+  }
+});
+
+test.each([
+  ['Content-Length: 100', 'a=1'],
+  ['Transfer-Encoding: chunked', '3\r\na=1\r\n'],
+])('is refused when it is cut off: %s', async (field, part) => {
+  status = undefined;
+  form = undefined;
+  const socket = connect(portOf(), '127.0.0.1');
+  socket.write(
+    `POST / HTTP/1.1\r\nHost: a\r\nContent-Type: ${FORM}\r\n${field}\r\n\r\n${part}`,
+    () => setTimeout(() => socket.destroy(), 50),
+  );
+  await until(() => status === 400);
+  expect(form).toBeUndefined();
+});

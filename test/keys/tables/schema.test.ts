@@ -1,0 +1,42 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../../database/database.ts';
+import { openDatabase } from '../../../database/open.ts';
+import { checkTables, createTables } from '../../../database/tables.ts';
+import { ACCOUNTS_TABLE, createKeysTables, KEYS_TABLES } from '../../../keys/tables/schema.ts';
+import { KINDS, makeDatabase } from '../../support/databases.ts';
+
+describe.each(KINDS)('the tables of keys in a %s database', (kind) => {
+  let database: Database;
+  beforeEach(async () => {
+    database = await openDatabase(await makeDatabase(kind));
+  });
+  afterEach(() => database.close());
+
+  it('are found whole after they are made', async () => {
+    await createKeysTables(database);
+    await createTables(database, ACCOUNTS_TABLE);
+    await expect(
+      checkTables(database, { ...KEYS_TABLES, ...ACCOUNTS_TABLE }),
+    ).resolves.toBeUndefined();
+  });
+
+  it('keep their rows when tables are made again, also by two programs at once', async () => {
+    await Promise.all([createKeysTables(database), createKeysTables(database)]);
+    await database.run(
+      "INSERT INTO api_keys (purpose, website_url, state, requested_at) VALUES ('', '', 'pending', '2026-01-01 00:00:00')",
+    );
+    await createKeysTables(database);
+    expect(await database.rows('SELECT id, limit_per_minute FROM api_keys')).toEqual([[1, 120]]);
+  });
+
+  it('never reuse the id of a key', async () => {
+    await createKeysTables(database);
+    const insert = () =>
+      database.run(
+        "INSERT INTO api_keys (purpose, website_url, state, requested_at) VALUES ('', '', 'pending', '2026-01-01 00:00:00')",
+      );
+    expect((await insert()).insertId).toBe(1);
+    await database.run('DELETE FROM api_keys');
+    expect((await insert()).insertId).toBe(2);
+  });
+});

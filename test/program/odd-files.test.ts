@@ -1,0 +1,211 @@
+/**
+ * Named pipes, folders and devices instead of the files that the programs read. Reading a pipe would
+ * wait for its writer, and a device never ends: the programs refuse or ignore them, and never hang.
+ */
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import { createServer } from 'node:net';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import {
+  CURRENT,
+  HOLD_FILE,
+  KEYS_FILE,
+  keyUsageFile,
+  limitWindowsFile,
+  MANIFEST,
+  PROXY_FOLDER,
+  STATUS_FILE,
+} from '../../format/layout.ts';
+import {
+  NO_LINK,
+  openRegularFile,
+  readBoundedFile,
+  readBoundedFileSync,
+} from '../../program/files/bounded-file.ts';
+import { currentId } from '../../store/generations/generations.ts';
+import { sampleCatalogue } from '../catalogue/sample.ts';
+import { makeSampleSnapshots, makeSqlite } from '../catalogue/snapshots.ts';
+import {
+  makeFolder,
+  runProgram,
+  send,
+  startProxy,
+  testKey,
+  until,
+  writeKeys,
+} from '../support/product.ts';
+import { freePort } from '../support/servers/ports.ts';
+import { SETTINGS } from '../support/wholeness.ts';
+
+/** Much longer than a program takes if it does not hang. */
+const IN_TIME = { timeout: 20_000 };
+
+/** Creates each kind of odd file at a path. */
+const ODD: readonly (readonly [string, (file: string) => void])[] = [
+  ['a named pipe', (file) => execFileSync('mkfifo', [file])],
+  ['a directory', (file) => mkdirSync(file)],
+  ['a device', (file) => symlinkSync('/dev/zero', file)],
+];
+
+describe('a bounded read', () => {
+  const readers: readonly (readonly [
+    string,
+    (file: string, largest: number) => Promise<Buffer>,
+  ])[] = [
+    ['synchronous', async (file, largest) => readBoundedFileSync(file, largest)],
+    ['asynchronous', readBoundedFile],
+  ];
+
+  describe.each(readers)('%s', (_, read) => {
+    test.each(ODD)('refuses %s and says what it is', IN_TIME, async (kind, put) => {
+      const file = path.join(makeFolder(), 'a-file');
+      put(file);
+      await expect(read(file, 100)).rejects.toThrow(`a-file is ${kind}, not a regular file.`);
+      expect(() => openRegularFile(file)).toThrow(`a-file is ${kind}, not a regular file.`);
+    });
+
+    test('refuses a socket', async () => {
+      const file = path.join(makeFolder(), 'a-file');
+      const server = createServer().listen(file);
+      await until(() => server.listening);
+      await expect(read(file, 100)).rejects.toThrow('a-file is a socket or a device');
+      server.close();
+    });
+
+    test('accepts a file of the largest size, and no larger one', async () => {
+      const file = path.join(makeFolder(), 'a-file');
+      writeFileSync(file, 'x'.repeat(100));
+      expect((await read(file, 100)).toString()).toBe('x'.repeat(100));
+      await expect(read(file, 99)).rejects.toThrow('a-file is larger than 99 bytes.');
+      truncateSync(file, 0);
+      expect(await read(file, 100)).toHaveLength(0);
+    });
+
+    test('passes on the error of the system for an absent file', async () => {
+      await expect(read(path.join(makeFolder(), 'absent'), 100)).rejects.toMatchObject({
+        code: 'ENOENT',
+      });
+    });
+  });
+
+  test('does not follow a link where it must not', () => {
+    const folder = makeFolder();
+    writeFileSync(path.join(folder, 'a-file'), 'x');
+    symlinkSync('a-file', path.join(folder, 'link'));
+    expect(readBoundedFileSync(path.join(folder, 'link'), 100).toString()).toBe('x');
+    expect(() => readBoundedFileSync(path.join(folder, 'link'), 100, NO_LINK)).toThrow('ELOOP');
+  });
+});
+
+describe.each(ODD)('%s', (kind, put) => {
+  test(
+    'instead of every file that the proxy reads at its start does not stop it',
+    IN_TIME,
+    async () => {
+      const dir = await makeSampleSnapshots();
+      const key = testKey(1);
+      const port = await freePort();
+      const files = [HOLD_FILE, STATUS_FILE];
+      for (const name of [limitWindowsFile(port), keyUsageFile(port)]) {
+        files.push(path.join(PROXY_FOLDER, name));
+      }
+      mkdirSync(path.join(dir, PROXY_FOLDER), { recursive: true });
+      for (const name of [...files, KEYS_FILE]) {
+        rmSync(path.join(dir, name), { force: true });
+        put(path.join(dir, name));
+      }
+      const proxy = await startProxy(dir, { PORT: String(port) });
+      const state = async () => (await send(`${proxy.adminUrl}/readyz`)).json;
+      expect(await state()).toMatchObject({
+        snapshot: currentId(dir),
+        keys_error: `${KEYS_FILE} is ${kind}, not a regular file.`,
+        held: { error: `${HOLD_FILE} is ${kind}, not a regular file.` },
+      });
+      expect(proxy.log()).toContain(`${limitWindowsFile(port)} is ${kind}, not a regular file.`);
+      rmSync(path.join(dir, KEYS_FILE), { recursive: true });
+      writeKeys(dir, [key]);
+      await until(async () => (await state()).ready);
+      const headers = { 'x-api-key': key.key };
+      expect((await send(`${proxy.url}/api/v1/stats`, { headers })).status).toBe(200);
+      expect(await proxy.stop()).toBe(0);
+    },
+  );
+
+  test('instead of files that the generator reads is replaced or reported', IN_TIME, async () => {
+    const dir = await makeSampleSnapshots();
+    const before = currentId(dir) as string;
+    const generate = async () =>
+      runProgram('generator/cli/main.ts', [], {
+        ...SETTINGS,
+        DATABASE_URL: await makeSqlite(sampleCatalogue()),
+        SNAPSHOTS_DIR: dir,
+      });
+    put(path.join(dir, HOLD_FILE));
+    const held = await generate();
+    expect(held.code).toBe(3);
+    expect(held.stderr).toContain(`${HOLD_FILE} is ${kind}, not a regular file.`);
+    rmSync(path.join(dir, HOLD_FILE), { recursive: true });
+
+    const replaced = [STATUS_FILE, KEYS_FILE, path.join(CURRENT, MANIFEST)];
+    for (const name of replaced) {
+      rmSync(path.join(dir, name), { force: true });
+      put(path.join(dir, name));
+    }
+    const ended = await generate();
+    expect(ended.code).toBe(0);
+    expect(currentId(dir)).not.toBe(before);
+    const verified = await runProgram('commands/snapshot.ts', ['verify', before], {
+      SNAPSHOTS_DIR: dir,
+    });
+    expect(verified.code).toBe(1);
+    expect(verified.stderr).toContain(`${MANIFEST} is ${kind}, not a regular file.`);
+  });
+
+  test('instead of a pack is reported by the proxy and by snapshot verify', IN_TIME, async () => {
+    const dir = await makeSampleSnapshots();
+    const folder = path.join(dir, CURRENT, 'games');
+    const name = readdirSync(folder)[0] as string;
+    rmSync(path.join(folder, name));
+    put(path.join(folder, name));
+    const verified = await runProgram('commands/snapshot.ts', ['verify'], { SNAPSHOTS_DIR: dir });
+    expect(verified.code).toBe(1);
+    expect(verified.stderr).toContain(name);
+    const proxy = await startProxy(dir);
+    const { json } = await send(`${proxy.adminUrl}/readyz`);
+    expect(json.refused.error).toContain(`${name} is ${kind}, not a regular file`);
+    expect(await proxy.stop()).toBe(0);
+  });
+
+  test('instead of the file of SITE_JWKS ends the account pages with 2', IN_TIME, async () => {
+    const file = path.join(makeFolder(), 'jwks');
+    put(file);
+    const { code, stderr } = await runProgram('keys/account/main.ts', [], {
+      DATABASE_URL: 'sqlite:absent.db',
+      SITE_JWKS: file,
+    });
+    expect(code).toBe(2);
+    expect(stderr).toBe(
+      `SITE_JWKS names the file "${file}", which is ${kind}, not a regular file. Give the path of a JWKS file that this user may read, or an https address.\n`,
+    );
+  });
+
+  test('instead of .env ends a program with 2', IN_TIME, async () => {
+    const folder = makeFolder();
+    chmodSync(folder, 0o755);
+    put(path.join(folder, '.env'));
+    const { code, stderr } = await runProgram('proxy/main.ts', [], {}, [
+      ...['sh', '-c', 'cd "$0" && exec "$@"', folder],
+    ]);
+    expect(code).toBe(2);
+    expect(stderr).toBe(`.env is ${kind}, not a regular file. Correct or remove it.\n`);
+  });
+});

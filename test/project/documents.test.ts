@@ -1,0 +1,125 @@
+/** Compares the documents and .env.example with the code. */
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import fastGlob from 'fast-glob';
+import { describe, expect, test } from 'vitest';
+import { VARIABLES } from '../../program/environment/variables.ts';
+import { ROOT } from '../support/product.ts';
+
+const DOCUMENTS = ['README.md', 'ARCHITECTURE.md', 'OPERATIONS.md', 'CONTRIBUTING.md'];
+const MOST_README_WORDS = 1200;
+
+const packageJson = JSON.parse(read('package.json'));
+const testFiles = fastGlob.sync('test/**/*.test.ts', {
+  cwd: ROOT,
+  ignore: ['test/bench/**', '**/node_modules/**'],
+});
+
+function read(file: string): string {
+  return readFileSync(path.join(ROOT, file), 'utf8');
+}
+
+/** The anchors that GitHub makes of the headings of a document. */
+function anchorsOf(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+    (heading as string)
+      .toLowerCase()
+      .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}
+
+test(`README.md has at most ${MOST_README_WORDS} words`, () => {
+  expect(read('README.md').split(/\s+/).length).toBeLessThanOrEqual(MOST_README_WORDS);
+});
+
+test('the table in OPERATIONS.md has exactly the variables, with their defaults and meanings', () => {
+  const rows = [...read('OPERATIONS.md').matchAll(/^\| `([A-Z_]+)` \| (.+?) \| (.+) \|$/gm)].map(
+    (row) => row.slice(1),
+  );
+  const expected = Object.entries(VARIABLES).map(([name, variable]) => [
+    name,
+    variable.default === undefined
+      ? 'required'
+      : variable.default === ''
+        ? 'none'
+        : `\`${variable.default}\``,
+    variable.meaning,
+  ]);
+  expect(rows).toEqual(expected);
+});
+
+test('.env.example sets every variable once', () => {
+  const names = [...read('.env.example').matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name);
+  expect(names.toSorted()).toEqual(Object.keys(VARIABLES).toSorted());
+});
+
+test('README.md names every dependency with its reason', () => {
+  const readme = read('README.md');
+  const section = readme.slice(readme.indexOf('## Dependencies'));
+  for (const group of ['dependencies', 'devDependencies', 'optionalDependencies']) {
+    for (const name of Object.keys(packageJson[group])) expect(section).toContain(`\`${name}\``);
+  }
+});
+
+test('every guarantee names tests that exist, and every test with a full form belongs to a guarantee', () => {
+  const section = /# Guarantees\n(.*?)\n# /s.exec(read('test/RELIABILITY.md'))?.[1] ?? '';
+  const named = new Set(
+    [...section.matchAll(/^\| .*/gm)].flatMap(
+      ([row]) => row.match(/test\/[\w/-]+\.test\.ts/g) ?? [],
+    ),
+  );
+  expect(testFiles).toEqual(expect.arrayContaining([...named]));
+  const withFullForm = testFiles.filter((file) => / from '.+\/rounds\.ts'/.test(read(file)));
+  expect(withFullForm).not.toEqual([]);
+  expect([...named]).toEqual(expect.arrayContaining(withFullForm));
+});
+
+describe.each(DOCUMENTS)('%s', (document) => {
+  const text = read(document);
+
+  test('names commands that exist', () => {
+    for (const [, script] of text.matchAll(/`npm run ([a-z:]+)/g)) {
+      expect(Object.keys(packageJson.scripts)).toContain(script);
+    }
+    const known = [...read('bin/cover-catalogue').matchAll(/^ {2}([a-z]+)\) program=/gm)].map(
+      ([, name]) => name,
+    );
+    for (const [, command] of text.matchAll(/(?:`|^ {4})cover-catalogue ([a-z]+)/gm)) {
+      expect(known).toContain(command);
+    }
+    expect(text).toContain('`');
+  });
+
+  test('links to files and headings that exist', () => {
+    const links = [...text.matchAll(/\]\(([^)]+)\)/g)]
+      .map(([, target]) => target as string)
+      .filter((target) => !target.startsWith('https:'));
+    const broken = links.filter((target) => {
+      const [file, anchor] = target.split('#', 2) as [string, string | undefined];
+      const found = file === '' ? document : file;
+      if (!existsSync(path.join(ROOT, found))) return true;
+      return anchor !== undefined && !anchorsOf(read(found)).includes(anchor);
+    });
+    expect(broken).toEqual([]);
+  });
+
+  test('names files and folders of the project that exist', () => {
+    const folders =
+      '(?:bin|commands|database|demo|format|generator|install|keys|operations|program|proxy|store|test)';
+    const names = [...text.matchAll(new RegExp(`\`(${folders}/[\\w./-]*)`, 'g'))].map(
+      ([, name]) => name as string,
+    );
+    expect(names.filter((name) => !existsSync(path.join(ROOT, name)))).toEqual([]);
+  });
+});
+
+test('ARCHITECTURE.md names every folder of sources in the product', () => {
+  const folders = new Set(
+    fastGlob
+      .sync('{commands,database,format,generator,keys,program,proxy,store}/**/*.ts', { cwd: ROOT })
+      .map((file) => `${path.posix.dirname(file)}/`),
+  );
+  const text = read('ARCHITECTURE.md');
+  expect([...folders].filter((folder) => !text.includes(`\`${folder}`))).toEqual([]);
+});

@@ -1,0 +1,59 @@
+/**
+ * A power cut takes what was not synced. So each file and folder of a generation is synced before
+ * the generation gets its name, that name before `current` points to it, and `current` at the end.
+ */
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { currentId, generationDir } from '../../store/generations/generations.ts';
+import { makeFolder } from '../support/product.ts';
+import { finishInTime, makeChanging, newSnapshots, startGenerator } from '../support/wholeness.ts';
+
+const PRELOAD = path.join(import.meta.dirname, 'recorded-disk.ts');
+
+/** Publishes, and returns what was synced and renamed, in order, with the name of the new generation. */
+async function record(databaseUrl: string, dir: string) {
+  const log = path.join(makeFolder(), 'record.log');
+  const { code, stderr } = await finishInTime(
+    startGenerator(databaseUrl, dir, [], {
+      NODE_OPTIONS: `--import ${PRELOAD}`,
+      RECORDED_DIR: dir,
+      RECORD_LOG: log,
+    }),
+  );
+  expect(code, stderr).toBe(0);
+  return { steps: readFileSync(log, 'utf8').split('\n'), id: currentId(dir) as string };
+}
+
+test.each(['the first', 'the next'])(
+  '%s generation is safe on disk before it is current',
+  async (which) => {
+    const dir = newSnapshots();
+    const database = await makeChanging();
+    if (which === 'the next') {
+      await record(database.url, dir);
+      await database.change();
+    }
+    const { steps, id } = await record(database.url, dir);
+    const lastOf = (step: string) => {
+      expect(steps).toContain(step);
+      return steps.lastIndexOf(step);
+    };
+    const published = steps.findIndex((step) => step.endsWith(` generations/${id}`));
+    const unfinished = steps[published]?.split(' ')[1] as string;
+    const contents = readdirSync(generationDir(dir, id), { recursive: true, encoding: 'utf8' });
+    expect(contents).toContain('games/snes.json');
+    for (const name of contents) {
+      const inside = path.join(unfinished, name);
+      expect(lastOf(`fsync ${inside}`)).toBeLessThan(published);
+      // The link to an equal file of the previous generation replaces the file that was written.
+      const linked = steps.indexOf(`rename ${inside}.link ${inside}`);
+      expect(linked).toBeLessThan(lastOf(`fsync ${path.dirname(inside)}`));
+    }
+    expect(lastOf(`fsync ${unfinished}`)).toBeLessThan(published);
+    const swapped = steps.findIndex((step) => /^rename \S+ current$/.test(step));
+    const named = lastOf('fsync generations');
+    expect([published < named, named < swapped]).toEqual([true, true]);
+    expect(steps[swapped + 1]).toBe('fsync ');
+  },
+);
