@@ -42,7 +42,7 @@ const SLOW = [
   'test/proxy/http/connections.test.ts',
   'test/proxy/http/failed-requests.test.ts',
   'test/proxy/keys/missing-keys.test.ts',
-  'test/proxy/limits/limit-handover.test.ts',
+  'test/proxy/state/limit-handover.test.ts',
   'test/proxy/limits/limit.test.ts',
   'test/proxy/search/search.test.ts',
   'test/proxy/snapshot/data-age.test.ts',

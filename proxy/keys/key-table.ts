@@ -24,7 +24,7 @@ export interface KeyRecord {
 
 /** What a request needs of the keys. */
 export interface Keys {
-  /** The record of a raw key that was in use lately; costs no hash. */
+  /** The record of a raw key that is cached; costs no hash. */
   recent(rawKey: string): KeyRecord | undefined;
   /** The record of a raw key, whatever its state; undefined if it is malformed or unknown. */
   find(rawKey: string): KeyRecord | undefined;
@@ -35,7 +35,7 @@ export interface Keys {
 }
 
 export interface KeyTable extends Keys {
-  /** Takes the place of all keys that were known. */
+  /** Replaces all keys that were known. */
   replace(keys: readonly SharedKey[]): void;
   /** The record of a key by its hash. */
   byHash(hash: string): KeyRecord | undefined;

@@ -8,8 +8,8 @@
 import { stat } from 'node:fs/promises';
 import { encodeKeyUsage, LARGEST_KEY_USAGE, parseKeyUsage } from '../../format/key-usage.ts';
 import { readBoundedFile } from '../../program/files/bounded-file.ts';
-import type { InstanceFiles } from '../instance-files.ts';
-import type { KeyRecord } from './key-table.ts';
+import type { KeyRecord } from '../keys/key-table.ts';
+import type { InstanceFiles } from './instance-files.ts';
 
 export interface KeyUsage {
   /**

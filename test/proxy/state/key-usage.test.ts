@@ -4,9 +4,9 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { encodeKeyUsage, parseKeyUsage } from '../../../format/key-usage.ts';
 import { keyUsageFile, PROXY_FOLDER, UNFINISHED_PREFIX } from '../../../format/layout.ts';
-import { makeInstanceFiles } from '../../../proxy/instance-files.ts';
-import { makeKeyUsage } from '../../../proxy/keys/key-usage.ts';
 import { makeRollingWindow } from '../../../proxy/limits/rolling-window.ts';
+import { makeInstanceFiles } from '../../../proxy/state/instance-files.ts';
+import { makeKeyUsage } from '../../../proxy/state/key-usage.ts';
 import { makeFolder } from '../../support/product.ts';
 
 const NAME = keyUsageFile(8080);

@@ -1,23 +1,23 @@
-/** Which targets are worth a place among the hot ones. */
+/** Which targets are worth caching. */
 import { expect, test } from 'vitest';
-import { makeDoorkeeper } from '../../../proxy/http/admission-filter.ts';
+import { makeAdmissionFilter } from '../../../proxy/api/admission-filter.ts';
 
 test('a target is known from its second time on', () => {
-  const { isKnown } = makeDoorkeeper();
+  const { isKnown } = makeAdmissionFilter();
   expect(isKnown('/games/snes/chrono-trigger')).toBe(false);
   expect(isKnown('/games/snes/chrono-trigger')).toBe(true);
   expect(isKnown('/games/snes/chrono-trigger')).toBe(true);
 });
 
 test('hardly any target of a long walk is taken for one that came before', () => {
-  const { isKnown } = makeDoorkeeper();
+  const { isKnown } = makeAdmissionFilter();
   let known = 0;
   for (let i = 0; i < 200_000; i++) if (isKnown(`/games/snes/game-${i}`)) known++;
   expect(known).toBeLessThan(20);
 });
 
-test('one that is asked for again and again is remembered through a walk', () => {
-  const { isKnown } = makeDoorkeeper();
+test('one that is asked for repeatedly is remembered through a walk', () => {
+  const { isKnown } = makeAdmissionFilter();
   isKnown('/stats');
   let forgotten = 0;
   for (let i = 0; i < 50_000; i++) {

@@ -1,15 +1,15 @@
 /**
- * From a path to a resource: the endpoints under the base. The raw path is taken apart and each
- * part looked up in the index; none of it ever becomes a file name.
+ * From a path to a resource: the endpoints under the base. The raw path is split and each part
+ * looked up in the index; none of it ever becomes a file name.
  */
-
 import { findCover, findGame } from '../../format/index/record-index.ts';
 import { totalPages } from '../../format/pack.ts';
+import { BASE } from '../http/message/target.ts';
 import type { Body, Generation } from '../snapshot/generation.ts';
 import { readPaging, readSearch } from './parameters.ts';
+import { makeResource, type Resource } from './resource.ts';
 
-export const BASE = '/api/v1';
-/** Of the path of an endpoint. */
+/** How many parts the path of an endpoint has. */
 const MOST_PARTS = 4;
 
 export const ROUTES = [
@@ -30,24 +30,13 @@ export interface Route {
   /**
    * Reads the parameters.
    * @param queryString what stands behind "?", without it
-   * @returns what finds the resource in a generation, or undefined where there is none such
+   * @returns what finds the resource in a generation; undefined where it has none
    * @throws ParameterError
    */
   readonly prepare: (queryString: string) => Finder;
 }
 
-export type Finder = (generation: Generation) => Answer | undefined;
-
-export interface Answer {
-  readonly body: Body;
-  readonly link?: string;
-}
-
-/** A target's path, and its query without "?": '' where there is none. */
-export function splitTarget(target: string): readonly [path: string, queryString: string] {
-  const question = target.indexOf('?');
-  return question < 0 ? [target, ''] : [target.slice(0, question), target.slice(question + 1)];
-}
+export type Finder = (generation: Generation) => Resource | undefined;
 
 /**
  * The endpoint that a path below the base names.
@@ -90,12 +79,12 @@ export function matchRoute(path: string): Route | undefined {
 function answering(name: RouteName, find: (generation: Generation) => Body | undefined): Route {
   const finder: Finder = (generation) => {
     const body = find(generation);
-    return body === undefined ? undefined : { body };
+    return body && makeResource(body, generation.id);
   };
   return { name, prepare: () => finder };
 }
 
-/** The decoded parts between and behind the slashes; of a path of more parts than any endpoint has, no more than that. */
+/** The decoded parts between the slashes: at most one more than an endpoint has. */
 function partsOf(path: string): (string | undefined)[] {
   const parts: (string | undefined)[] = [];
   for (let slash = 0; slash >= 0 && parts.length <= MOST_PARTS; ) {
@@ -106,7 +95,7 @@ function partsOf(path: string): (string | undefined)[] {
   return parts;
 }
 
-/** Undefined for what is no percent-encoded UTF-8: it names nothing. */
+/** Undefined for what is not percent-encoded UTF-8: it names nothing. */
 function decodePart(part: string): string | undefined {
   if (!part.includes('%')) return part;
   try {
@@ -156,10 +145,9 @@ function platformGames(slug: string, queryString: string): Finder {
     const { first_game, games: total } = platform;
     const from = first_game + Math.min((page - 1) * perPage, total);
     const to = Math.min(from + perPage, first_game + total);
-    return {
-      body: generation.gamePage(from, to, { page, perPage, total }),
-      link: pageLinks(`/platforms/${slug}/games`, [], page, perPage, total),
-    };
+    const body = generation.gamePage(from, to, { page, perPage, total });
+    const link = pageLinks(`/platforms/${slug}/games`, [], page, perPage, total);
+    return makeResource(body, generation.id, link);
   };
 }
 
@@ -168,10 +156,8 @@ function search(queryString: string): Finder {
   return (generation) => {
     const { total, ranks } = generation.search.find(query, (page - 1) * perPage, perPage);
     const games = ranks.map((rank) => generation.records.games.gameOfRank[rank]);
-    return {
-      body: generation.gatheredPage(games, { page, perPage, total }),
-      link: pageLinks('/search', kept, page, perPage, total),
-    };
+    const body = generation.gatheredPage(games, { page, perPage, total });
+    return makeResource(body, generation.id, pageLinks('/search', kept, page, perPage, total));
   };
 }
 

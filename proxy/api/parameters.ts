@@ -1,8 +1,8 @@
 /**
- * Query parameters: read once, held to what is allowed, never more of them than are known.
+ * Query parameters: read once and checked against what is allowed; unknown ones are ignored.
  */
 import { LONGEST_QUERY, MOST_WORDS, wordsOf } from '../../format/index/words.ts';
-import { type Query, SORTS, type Sort } from '../search/search.ts';
+import { type Query, SORTS, type Sort } from '../search/query.ts';
 
 const LARGEST_PER_PAGE = 100;
 const DEFAULT_PER_PAGE = 50;
@@ -72,7 +72,7 @@ function read(queryString: string, names: readonly string[]): Map<string, string
     if (!names.includes(name)) continue;
     if (seen.has(name)) throw new ParameterError(`${name} must be given at most once`);
     seen.add(name);
-    // What is no UTF-8 decodes to this character, which no title or name holds.
+    // What is not UTF-8 decodes to this character, which no title or name holds.
     if (value.includes('\ufffd')) {
       throw new ParameterError(`${name} must be percent-encoded UTF-8`);
     }

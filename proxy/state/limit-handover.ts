@@ -8,8 +8,8 @@ import { rm } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { limitWindowsFile } from '../../format/layout.ts';
 import { readBoundedFile } from '../../program/files/bounded-file.ts';
-import type { InstanceFiles } from '../instance-files.ts';
-import { decodeWindows, encodeWindows, type Moment, type Windows } from './handover.ts';
+import { decodeWindows, encodeWindows, type Moment, type Windows } from '../limits/handover.ts';
+import type { InstanceFiles } from './instance-files.ts';
 
 /** In bytes: over 30 million requests in a minute. */
 const LARGEST_FILE = 64 * 1024 * 1024;

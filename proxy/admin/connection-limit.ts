@@ -10,8 +10,8 @@ import {
   SHORT_LIVED,
   type Shares,
   shareOutConnections,
-} from '../program/connection-limit.ts';
-import { countConnections } from '../program/connections.ts';
+} from '../../program/connection-limit.ts';
+import { countConnections } from '../../program/connections.ts';
 
 /** Connections on the admin address. */
 export const ADMIN_CONNECTIONS = 16;

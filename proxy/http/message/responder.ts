@@ -1,9 +1,9 @@
 /**
- * What the API asks of whichever way a request came in: how to see it and how to answer it.
+ * What the API needs of a request, whichever path it came in by: how to see it and how to answer it.
  */
 import type { Socket } from 'node:net';
 import type { RequestHead } from './request-head.ts';
-import type { Payload } from './resource.ts';
+import type { HeaderList, PreparedResponse } from './response.ts';
 
 export interface ApiRequest {
   readonly method: string;
@@ -17,11 +17,10 @@ export interface ApiRequest {
 export interface Responder {
   readonly isSent: () => boolean;
   /**
-   * @param fields header lines, each with CR LF behind it
-   * @param payload a string has one byte a character
-   * @param isLast whether the connection ends with this response
+   * @param headers of this response alone
+   * @param isLast whether the connection ends with it
    */
-  send(status: number, fields: string, payload: Payload, isLast?: boolean): void;
+  send(response: PreparedResponse, headers?: HeaderList, isLast?: boolean): void;
   /** Gives the connection up. */
   destroy(): void;
 }

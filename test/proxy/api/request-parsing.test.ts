@@ -1,7 +1,7 @@
 /** What the proxy reads from a query and from the fields about codings and validators. */
 import { describe, expect, test } from 'vitest';
-import { chooseCoding, matchesEtag } from '../../../proxy/http/negotiation.ts';
-import { ParameterError, readPaging, readSearch } from '../../../proxy/http/parameters.ts';
+import { ParameterError, readPaging, readSearch } from '../../../proxy/api/parameters.ts';
+import { chooseCoding, matchesEtag } from '../../../proxy/http/message/negotiation.ts';
 
 const faultOf = (read: () => unknown): unknown => {
   try {

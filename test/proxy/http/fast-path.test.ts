@@ -5,10 +5,13 @@
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { makePlainReader } from '../../../proxy/http/fast-path/fast-path.ts';
-import { type RequestHead, readHead } from '../../../proxy/http/request-head.ts';
-import { BASE } from '../../../proxy/http/routes.ts';
+import { makeRequestReader } from '../../../proxy/http/fast-path/request-reader.ts';
+import { type RequestHead, readHead } from '../../../proxy/http/message/request-head.ts';
+import type { ApiHandler } from '../../../proxy/http/message/responder.ts';
+import { BASE } from '../../../proxy/http/message/target.ts';
+import { makeServer } from '../../../proxy/http/server.ts';
 import { makeRandom, type Random } from '../../catalogue/random.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { type RunningProxy, startProxy, testKey, until, writeKeys } from '../../support/product.ts';
@@ -87,10 +90,10 @@ test.each([
   ['an error', '/api/v1/nothing', '', 404],
 ])('%s has the same head whichever way it is read', async (_, target, more, status) => {
   for (const connection of ['', 'Connection: close\r\n']) {
-    const plain = usual(target, more + connection);
+    const request = usual(target, more + connection);
     // Node reads a request that has this field.
     const other = usual(target, `${more}${connection}Content-Length: 0\r\n`);
-    const [fast, slow] = await Promise.all([firstHead(plain), firstHead(other)]);
+    const [fast, slow] = await Promise.all([firstHead(request), firstHead(other)]);
     expect(linesOf(fast)).toEqual(linesOf(slow));
     expect(statuses(fast)).toEqual([status]);
     expect(fast).toContain(
@@ -173,6 +176,33 @@ test('who asks on and on and reads nothing is not read from either', async () =>
   expect(statuses(again)).toEqual([200, 200]);
 });
 
+test.each([
+  [true, 0],
+  [false, 2],
+])('with hasFastPath %s Node reads %i of two usual requests', async (hasFastPath, expected) => {
+  const answer: ApiHandler = (_, response) =>
+    response.send({
+      head: { status: 200, headers: ['Content-Length', '2'] },
+      headers: [],
+      body: Buffer.from('{}'),
+    });
+  const http = makeServer(answer, () => {}, pino({ level: 'silent' }), { hasFastPath });
+  let readByNode = 0;
+  http.server.on('request', () => readByNode++);
+  await new Promise<void>((resolve) => http.server.listen(0, '127.0.0.1', resolve));
+  const { port } = http.server.address() as AddressInfo;
+  const socket = await openSocket(port);
+  const received = readToEnd(socket);
+  for (let i = 0; i < 2; i++) {
+    socket.write(usual());
+    await new Promise((resolve) => socket.once('data', resolve));
+  }
+  http.closeAllConnections();
+  http.server.close();
+  expect(statuses(await received)).toEqual([200, 200]);
+  expect(readByNode).toBe(expected);
+});
+
 test('what is read here is what Node reads', async () => {
   let heard: { target: string | undefined; head: RequestHead } | undefined;
   const node = createServer((request, response) => {
@@ -185,8 +215,8 @@ test('what is read here is what Node reads', async () => {
   try {
     for (let seed = 0; seed < 1_000; seed++) {
       const text = randomHead(makeRandom(seed));
-      const plain = makePlainReader()(Buffer.from(text, 'latin1'), 0);
-      if (plain === undefined) continue;
+      const request = makeRequestReader()(Buffer.from(text, 'latin1'), 0);
+      if (request === undefined) continue;
       read++;
       heard = undefined;
       await new Promise<void>((resolve) => {
@@ -195,10 +225,10 @@ test('what is read here is what Node reads', async () => {
         socket.once('close', () => resolve());
       });
       expect(heard, JSON.stringify(text)).toEqual({
-        target: BASE + plain.target,
-        head: plain.head,
+        target: BASE + request.target,
+        head: request.head,
       });
-      expect(plain.end).toBe(text.length);
+      expect(request.end).toBe(text.length);
     }
   } finally {
     node.close();
@@ -210,7 +240,7 @@ test('what is read here is what Node reads', async () => {
 });
 
 test('a head that is too long is too long behind fields that were read before, too', () => {
-  const read = makePlainReader();
+  const read = makeRequestReader();
   const readHeadOf = (targetLength: number) => {
     const text = `GET ${BASE}/${'a'.repeat(targetLength)} HTTP/1.1\r\nHost: ${'x'.repeat(5_000)}\r\n\r\n`;
     return read(Buffer.from(text), 0);

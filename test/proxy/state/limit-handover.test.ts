@@ -7,8 +7,8 @@ import { pino } from 'pino';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { makeKey } from '../../../format/api-key.ts';
 import { limitWindowsFile, PROXY_FOLDER } from '../../../format/layout.ts';
-import { makeInstanceFiles } from '../../../proxy/instance-files.ts';
-import { bootId, makeLimitHandover } from '../../../proxy/limits/limit-handover.ts';
+import { makeInstanceFiles } from '../../../proxy/state/instance-files.ts';
+import { bootId, makeLimitHandover } from '../../../proxy/state/limit-handover.ts';
 import { now } from '../../../proxy/workers/serving.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import {
