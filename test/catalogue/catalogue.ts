@@ -1,4 +1,4 @@
-/** A catalogue as rows: what tests and benchmarks load into a database. */
+/** A catalogue as rows, which tests and benchmarks load into a database. */
 import type { Row } from '../../database/database.ts';
 
 /** Rows in the order of the tables' columns (database/schema.ts, keys/tables/schema.ts); each list can be read repeatedly. */

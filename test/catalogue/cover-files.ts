@@ -1,18 +1,18 @@
 /**
- * Plausible files for a cover: one to three sizes of one image, in pixels and bytes. Handed the
- * shape of the box; hands on rows of `cover_files`. The images themselves do not exist.
+ * Makes plausible rows of `cover_files` for a cover: one to three sizes of one image, in pixels and
+ * bytes, with the shape of the box. The images do not exist.
  */
 import type { Row } from '../../database/database.ts';
 import type { Random } from './random.ts';
 
-/** Of the front of a box, width to height. */
+/** The ratio of width to height of the front of a box. */
 export type Shape = readonly [width: number, height: number];
 
-/** The longest side of each variant, in pixels; that of an original differs from scan to scan. */
+/** The longest side of each variant, in pixels. That of an original varies from scan to scan. */
 const LONGEST_SIDE = { original: 2400, large: 1000, thumb: 250 } as const;
 const VARIANTS = ['original', 'large', 'thumb'] as const;
 
-// Bytes per pixel as such images have them.
+// MIME types and typical bytes per pixel.
 const FORMATS = {
   png: ['image/png', 1.4],
   jpg: ['image/jpeg', 0.35],
@@ -21,10 +21,10 @@ const FORMATS = {
 const SHARE_UNMEASURED = 0.02;
 
 /**
- * The rows of a cover's files.
- * @param firstId the id of the first one; those of the others follow
- * @param type of the cover, which shapes the image: "spine", "cart", "disc" or any other
- * @param folder what their paths begin with, without a slash at the end
+ * Makes the rows of a cover's files.
+ * @param firstId the id of the first file; the others count up from it
+ * @param type of the cover, which determines the shape: "spine", "cart", "disc" or any other
+ * @param folder the folder of their paths, without a trailing slash
  */
 export function makeFiles(
   random: Random,

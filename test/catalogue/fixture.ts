@@ -1,6 +1,7 @@
 /**
  * The golden fixtures: a tiny catalogue with one row of every kind that a generation can hold, and
- * how the folders under `test/fixtures/` are made from it. The same rows make the same bytes.
+ * the functions that make the folders under `test/fixtures/` from it. The same rows give the same
+ * bytes.
  */
 import { spawnSync } from 'node:child_process';
 import { hash } from 'node:crypto';
@@ -35,11 +36,11 @@ import { encodeStatus, parseStatus } from '../../format/status-file.ts';
 import type { Catalogue } from './catalogue.ts';
 import { loadCatalogue } from './load.ts';
 
-/** The one approved key of the fixtures, known to all the world. */
+/** The only approved key of the fixtures. It is public. */
 export const FIXTURE_KEY = 'cck_TestFixtureNotASecretTestFixture1EvauM';
 export const FUTURE_VERSION = FORMAT_VERSION + 1;
 
-/** The environment that the fixtures are generated with, besides where from and where to. */
+/** The environment in which the fixtures are generated, without the database and the folder. */
 export const FIXTURE_SETTINGS = {
   SITE_URL: 'https://covers.example',
   SITE_LANGUAGE: 'en',
@@ -49,7 +50,7 @@ export const FIXTURE_SETTINGS = {
 const HUGE = '9223372036854775807';
 const GENERATOR = path.join(import.meta.dirname, '../../generator/cli/main.ts');
 
-/** Every row of the fixtures' catalogue but its keys. */
+/** Every row of the fixtures' catalogue, without its keys. */
 export function fixtureCatalogue(): Catalogue {
   return {
     platforms: [
@@ -92,7 +93,7 @@ export function fixtureCatalogue(): Catalogue {
   };
 }
 
-/** id, hash, state, limit: a key that was never revealed is not handed to the proxy. */
+/** id, hash, state and limit. A key that was never revealed has no hash and is not exported. */
 const KEY_ROWS: readonly Row[] = [
   [1, hashKey(FIXTURE_KEY), 'approved', 1_000_000],
   [2, hashKey('revoked'), 'revoked', 120],
@@ -117,7 +118,7 @@ export async function makeFixture(snapshotsDir: string): Promise<void> {
       );
     }
     await database.close();
-    // --force: one row that is left out of so few is more than 1 %.
+    // --force: in so few rows, one row that is left out is more than 1 %.
     const { status, stderr } = spawnSync(process.execPath, [GENERATOR, '--force'], {
       cwd: work,
       env: {
@@ -132,7 +133,7 @@ export async function makeFixture(snapshotsDir: string): Promise<void> {
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
-  // What says something of the run, or of Node, and nothing of the rows.
+  // Removes what depends on the run or on Node, not on the rows.
   const manifestFile = path.join(snapshotsDir, CURRENT, MANIFEST);
   const manifest = JSON.parse(readFileSync(manifestFile, 'utf8'));
   const { icu_version: _icu, unicode_version: _unicode, ...rest } = manifest;
@@ -148,8 +149,9 @@ export async function makeFixture(snapshotsDir: string): Promise<void> {
 }
 
 /**
- * Makes of a fixture what a later program could have written: the second generation of the folder,
- * of another version and else the same, so that nothing but the version can be why it is refused.
+ * Turns a fixture into what a later version of the program could have written: the second generation
+ * of the folder, which differs only in its version, so that only the version can be the reason to
+ * refuse it.
  * @param from a folder of {@link makeFixture}, @param to a folder that does not exist yet
  */
 export function makeFutureFixture(from: string, to: string): void {

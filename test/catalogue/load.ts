@@ -1,4 +1,4 @@
-/** Puts a catalogue into an empty database: tables first, then rows by the hundred. */
+/** Loads a catalogue into an empty database: first the tables, then the rows in batches. */
 import type { Database, Row, Value } from '../../database/database.ts';
 import { CATALOGUE_TABLES } from '../../database/schema.ts';
 import { columnNames, createTables } from '../../database/tables.ts';
@@ -8,7 +8,7 @@ import type { Catalogue } from './catalogue.ts';
 const TABLES = { ...CATALOGUE_TABLES, ...ACCOUNTS_TABLE };
 const ROWS_PER_INSERT = 400;
 
-/** Makes the tables that are absent and inserts every row, all in one transaction. */
+/** Creates the missing tables and inserts every row, in one transaction. */
 export async function loadCatalogue(database: Database, catalogue: Catalogue): Promise<void> {
   await createTables(database, { ...TABLES, ...KEYS_TABLES });
   const tables: [keyof typeof TABLES, Iterable<Row>][] = [
@@ -19,7 +19,7 @@ export async function loadCatalogue(database: Database, catalogue: Catalogue): P
     ['accounts', catalogue.accounts],
   ];
   await database.transaction(async ({ run }) => {
-    // The ids come in no order; without room for the whole tree every insert reads a page.
+    // The ids are not in order. With a smaller cache, every insert would read a page from disk.
     if (database.kind === 'sqlite') await run('PRAGMA cache_size = -300000');
     for (const [table, rows] of tables) {
       const columns = columnNames(TABLES[table]);

@@ -1,4 +1,4 @@
-/** Writes the golden fixtures anew; `test/fixtures/README.md` says when that is right. */
+/** Regenerates the golden fixtures. `test/fixtures/README.md` says when to do that. */
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { makeFixture, makeFutureFixture } from './fixture.ts';

@@ -1,4 +1,4 @@
-/** Catalogues as plain as can be, for tests that spoil single rows of them. */
+/** Minimal catalogues, for tests that break single rows of them. */
 import type { Row } from '../../database/database.ts';
 import type { Catalogue } from './catalogue.ts';
 
@@ -9,7 +9,7 @@ export const cover = (id: number, time: string | null = null, status = 'approved
   return [id, id, 'USA', 'front', status, time];
 };
 
-/** So many games on eight platforms, each with a cover of its number. */
+/** A number of games on eight platforms, each with a cover that has the same number. */
 export function plainCatalogue(games: number): Catalogue & { readonly games: readonly Row[] } {
   const numbers = Array.from({ length: games }, (_, i) => i + 1);
   return {

@@ -1,25 +1,25 @@
 /**
- * A small source of random numbers that gives the same ones on every machine: mulberry32. It can be
- * set to any place at once, so what belongs to the millionth game is made without the ones before.
+ * A small generator of random numbers that are the same on every machine (mulberry32). It can start
+ * at any index, so the data of the millionth game does not depend on the games before it.
  */
 
 export interface Random {
-  /** Starts anew: the numbers that follow depend on these three alone. */
-  start(seed: number, stream: number, place: number): void;
-  /** From 0 up to but not including 1. */
+  /** Restarts the generator. The following numbers depend only on these three. */
+  start(seed: number, stream: number, index: number): void;
+  /** A number from 0 to 1, exclusive. */
   next(): number;
-  /** A whole number from 0 up to but not including `limit`. */
+  /** A whole number from 0 to `limit`, exclusive. */
   below(limit: number): number;
-  /** Whether something that happens this often (0 to 1) happens now. */
+  /** True with this probability (0 to 1). */
   happens(share: number): boolean;
   pick<T>(list: readonly T[]): T;
 }
 
 export function makeRandom(seed = 0): Random {
   let state = 0;
-  const start = (seed: number, stream: number, place: number) => {
-    // Neighbouring places must not give neighbouring numbers.
-    state = mix(mix(mix(seed | 0) ^ Math.imul(stream + 1, 0x9e3779b1)) ^ place);
+  const start = (seed: number, stream: number, index: number) => {
+    // Mixed, so that neighbouring indexes do not give neighbouring numbers.
+    state = mix(mix(mix(seed | 0) ^ Math.imul(stream + 1, 0x9e3779b1)) ^ index);
   };
   const next = () => {
     state = (state + 0x6d2b79f5) | 0;

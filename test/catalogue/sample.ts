@@ -1,7 +1,7 @@
 /**
  * The sample catalogue: a few hundred well-known games on a dozen platforms, for the demo, the
- * tests and the examples of the documentation. It is made from `sample-games.txt`, which holds the
- * facts; covers are made up, the same ones each time, and no image stands behind them.
+ * tests and the examples of the documentation. `sample-games.txt` contains the facts. The covers are
+ * invented, the same at each call, and their images do not exist.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -24,7 +24,7 @@ const SHARE_WITHOUT_COVERS = 0.1;
 const SHARE_PENDING = 0.08;
 const SHARE_REJECTED = 0.03;
 const SHARE_WITHOUT_TIME = 0.03;
-/** Of covers that a moderator approved in one go with the one before. */
+/** The share of covers that were approved in the same second as the cover before them. */
 const SHARE_SAME_SECOND = 0.15;
 
 interface Platform {
@@ -51,7 +51,7 @@ interface Cover {
   readonly files: number;
 }
 
-// The game that the documentation shows: each state and each unknown that a cover can have.
+// The game of the documentation. Its covers have each state and each unknown value.
 const EXAMPLE = 'snes/chrono-trigger';
 const EXAMPLE_COVERS: readonly Omit<Cover, 'game'>[] = [
   cover('Japan', 'front', 'approved', '2019-03-02 10:15:00', 3),
@@ -60,23 +60,23 @@ const EXAMPLE_COVERS: readonly Omit<Cover, 'game'>[] = [
   cover('USA', 'back', 'approved', null, 1),
   cover('USA', 'cart', 'approved', '2026-10-30 07:59:59', 2),
   cover('USA', 'spine', 'pending', null, 1),
-  // Approved once, and withdrawn.
+  // Approved first, then withdrawn.
   cover('Europe', 'front', 'rejected', '2020-01-01 00:00:00', 1),
   cover(null, 'front', 'approved', '2022-12-31 23:59:59', 1),
   cover('World', null, 'approved', '2024-02-29 12:00:00', 1),
 ];
 
-/** Every row of the sample catalogue, the same at each call. */
+/** Makes every row of the sample catalogue, the same at each call. */
 export function sampleCatalogue(): Catalogue {
   const { platforms, games } = readGames(readFileSync(GAMES_FILE, 'utf8'));
   const covers = games.flatMap(makeCovers);
   const coverRows: Row[] = [];
   const fileRows: Row[] = [];
   const random = makeRandom();
-  // Covers come in as people send them, not in the order of the games.
+  // Covers are uploaded in any order, not in the order of the games.
   const step = coprimeStep(covers.length);
-  covers.forEach(({ game, region, type, status, approvedAt, files }, place) => {
-    const id = FIRST_COVER_ID + ((place * step) % covers.length);
+  covers.forEach(({ game, region, type, status, approvedAt, files }, index) => {
+    const id = FIRST_COVER_ID + ((index * step) % covers.length);
     coverRows.push([id, game.id, region, type, status, approvedAt]);
     random.start(id, 0, 0);
     const { shape, slug } = game.platform;
@@ -99,7 +99,7 @@ export function sampleCatalogue(): Catalogue {
   };
 }
 
-/** A title as it stands in a path: "Pokémon Red Version" is "pokemon-red-version". */
+/** Makes the slug of a title: "Pokémon Red Version" becomes "pokemon-red-version". */
 export function slugOf(title: string): string {
   return title
     .normalize('NFKD')
@@ -112,18 +112,18 @@ export function slugOf(title: string): string {
 function readGames(text: string): { platforms: Platform[]; games: Game[] } {
   const platforms: Platform[] = [];
   const games: Game[] = [];
-  text.split('\n').forEach((line, place) => {
+  text.split('\n').forEach((line, index) => {
     if (line === '' || line.startsWith('#')) return;
     try {
       if (line.startsWith('= ')) {
         platforms.push(readPlatform(line.slice(2), FIRST_PLATFORM_ID + platforms.length));
       } else {
         const platform = platforms.at(-1);
-        if (platform === undefined) throw new Error('no platform stands before it');
+        if (platform === undefined) throw new Error('there is no platform before it');
         games.push(readGame(line, FIRST_GAME_ID + games.length, platform));
       }
     } catch (cause) {
-      throw new Error(`Line ${place + 1} of ${GAMES_FILE} cannot be read: ${line}`, { cause });
+      throw new Error(`Line ${index + 1} of ${GAMES_FILE} cannot be read: ${line}`, { cause });
     }
   });
   return { platforms, games };
@@ -160,7 +160,7 @@ function makeCovers(game: Game): Cover[] {
   if (key === EXAMPLE) return EXAMPLE_COVERS.map((one) => ({ ...one, game }));
   const random = makeRandom(crc32(key));
   if (random.happens(SHARE_WITHOUT_COVERS)) return [];
-  // A title in Japanese is that of a game sold in Japan alone.
+  // A game with a Japanese title was sold only in Japan.
   const isJapanese = /[\u3040-\u9fff]/.test(String(game.row[3]));
   const regions = ['Japan', 'USA', 'Europe', 'Australia', 'Germany', 'Brazil'].slice(
     0,
@@ -204,7 +204,7 @@ function cover(
   return { region, type, status, approvedAt, files };
 }
 
-// A path may hold what an address must not, or be a whole address of another host.
+// A path may contain characters that must be encoded in a URL, or be a URL of another host.
 function withOddPath(row: Row, number: number): Row {
   const file = String(row[7]);
   const kind = Number(row[1]) % 50;

@@ -1,4 +1,4 @@
-/** The platforms of a seeded catalogue: a few with many games, many with few, one without any. */
+/** The platforms of a seeded catalogue: a few with many games, many with few, one without games. */
 import { makeRandom } from './random.ts';
 import { slugOf } from './sample.ts';
 import { nameOf } from './seeded-words.ts';
@@ -7,7 +7,7 @@ export interface SeededPlatform {
   readonly id: number;
   readonly slug: string;
   readonly name: string;
-  /** The place of its first game among all, and how many it has. */
+  /** The index of its first game among all games, and the number of its games. */
   readonly firstGame: number;
   readonly games: number;
 }
@@ -28,12 +28,12 @@ const MODELS = [
 const JAPANESE = ['ゲームキング', 'スーパードライブ', '電脳システム'];
 
 /**
- * Shares the games out: the k-th largest platform has about 1/k of what the largest one has.
+ * Distributes the games: the k-th largest platform has about 1/k as many as the largest one.
  * @param count 1 or more, unless there are no games
  */
 export function makePlatforms(count: number, games: number, seed: number): SeededPlatform[] {
   const random = makeRandom();
-  // Three are the fewest among which one can be empty and one can have a single game.
+  // With at least three platforms, one can be empty and one can have a single game.
   const special = count >= 3 && games > 0 ? 2 : 0;
   const regular = count - special;
   let weights = 0;
@@ -46,7 +46,7 @@ export function makePlatforms(count: number, games: number, seed: number): Seede
     sizes.push(size);
     left -= size;
   }
-  // What rounding left over belongs to the largest, not to the smallest.
+  // The largest platform gets the remainder of the rounding.
   const last = sizes.pop() ?? 0;
   const kept = sizes.length === 0 ? last : Math.min(last, 1);
   if (sizes.length > 0) sizes[0] = sizes[0] + last - kept;
@@ -54,14 +54,14 @@ export function makePlatforms(count: number, games: number, seed: number): Seede
   if (special > 0) sizes.push(1, 0);
 
   let firstGame = 0;
-  return sizes.slice(0, count).map((size, place) => {
-    random.start(seed, STREAM, place);
-    const id = 3 + place * 7 + random.below(7);
+  return sizes.slice(0, count).map((size, index) => {
+    random.start(seed, STREAM, index);
+    const id = 3 + index * 7 + random.below(7);
     const made = nameOf(random.below(20_000)) + MODELS[random.below(MODELS.length)];
     const name = random.happens(0.08) ? `${random.pick(JAPANESE)} ${id}` : made;
     const platform = {
       id,
-      slug: `${slugOf(name) || 'platform'}-${place}`,
+      slug: `${slugOf(name) || 'platform'}-${index}`,
       name,
       firstGame,
       games: size,

@@ -1,4 +1,4 @@
-/** What a seeded game has besides its title: year, description, genres and companies, or null. */
+/** The year, description, genres and companies of a seeded game; each may be null. */
 import type { Random } from './random.ts';
 import { makeKanji, makeKatakana, makeSkew, nameOf, pickJoiner, pickWord } from './seeded-words.ts';
 
@@ -23,13 +23,13 @@ const ODD_MARKS = [
 ];
 const LONGEST_DESCRIPTION = 7_500;
 
-/** About a tenth have none; recent decades have more games. */
+/** About a tenth of the games have no year. Recent decades have more games. */
 export function makeYear(random: Random): number | null {
   if (random.happens(0.1)) return null;
   return 2026 - Math.floor(52 * random.next() * Math.max(random.next(), random.next()));
 }
 
-/** One game in twenty has one: half of them under about 400 characters, a few of several thousand. */
+/** One game in twenty has a description: half are shorter than 400 characters, a few have thousands. */
 export function makeDescription(random: Random): string | null {
   if (!random.happens(0.05)) return null;
   const share = random.next();
@@ -59,11 +59,11 @@ export function makeGenres(random: Random): string | null {
   return genres.join(', ');
 }
 
-/** @param games of the whole catalogue: the more there are, the more companies */
+/** @param games number of games in the whole catalogue; more games have more companies */
 export function makeCompany(random: Random, games: number): string | null {
   if (random.happens(0.4)) return null;
   const share = random.next();
-  // A few have made hundreds of games, most of them two or three.
+  // A few companies have made hundreds of games, most have made two or three.
   const number = Math.floor(share * share * share * (20 + games / 10));
   return `${nameOf((number * 31 + 7) % 900_000)} ${FIRMS[number % FIRMS.length]}`;
 }

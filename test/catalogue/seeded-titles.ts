@@ -1,7 +1,7 @@
 /**
- * Titles as messy as real ones, made from random numbers: how often each oddity occurs follows
- * what catalogues of games look like; the rarest ones come more often, so that small catalogues
- * have them too. Every title is 1 to 500 characters long and is not blank.
+ * Random titles that are as messy as real ones. The frequency of each oddity follows real catalogues
+ * of games, but the rarest ones are more frequent, so that small catalogues also have them. Every
+ * title has 1 to 500 characters and is not blank.
  */
 import type { Random } from './random.ts';
 import {
@@ -16,7 +16,7 @@ import {
   pickWord,
 } from './seeded-words.ts';
 
-/** What the column holds. */
+/** The size of the column. */
 const LONGEST_TITLE = 500;
 
 const ROMAN = ['II', 'III', 'IV', 'V', 'VI', 'VII', 'VIII', 'IX', 'X', 'XIII'];
@@ -38,7 +38,7 @@ const ACCENTED: Readonly<Record<string, string>> = {
 
 type Make = (random: Random) => string;
 
-/** Kinds of titles with their shares; the rest is in Latin letters. */
+/** Kinds of titles with their shares. All other titles are in Latin letters. */
 const KINDS: readonly (readonly [share: number, make: Make])[] = [
   [0.04, makeJapanese],
   [0.003, (random) => joined(random, makeKorean, 3)],
@@ -64,7 +64,7 @@ function makeLatin(random: Random): string {
   if (random.happens(0.11)) title += ` ${makeNumber(random)}`;
   if (random.happens(0.04)) title += ` ${random.pick(ROMAN)}`;
   if (random.happens(0.035)) {
-    // Catalogues sort by the word that follows an article: half of them put it last.
+    // Catalogues sort by the word after an article, so half of them move the article to the end.
     const article = pickArticle(random);
     if (random.happens(0.6)) title += `, ${article}`;
     else title = article.endsWith("'") ? article + title : `${article} ${title}`;
@@ -124,7 +124,7 @@ function makeOdd(random: Random, title: string): string {
 
 function withAccent(random: Random, title: string): string {
   const accented = title.replace(/[aeioucn]/, (letter) => ACCENTED[letter]);
-  // Some sources hand the accent on as a character of its own.
+  // Some sources write the accent as a separate character.
   return random.happens(0.1) ? accented.normalize('NFD') : accented;
 }
 
@@ -154,7 +154,7 @@ function joined(random: Random, make: Make, most: number): string {
   return random.happens(0.2) ? `${title} ${2 + random.below(4)}` : title;
 }
 
-// Letters and digits as wide as kanji.
+// Full-width letters and digits.
 function widened(random: Random, title: string): string {
   const whole = random.happens(0.5) ? title : title.split(' ', 1)[0];
   return whole.replace(/[!-~]/g, (character) =>
@@ -166,7 +166,7 @@ function makeLong(random: Random): string {
   const length = random.happens(0.3) ? LONGEST_TITLE : 150 + random.below(LONGEST_TITLE - 150);
   let title = makeLatin(random);
   while (title.length < length) title += `, ${makePhrase(random, 3)}`;
-  // Cut between characters, and not at a space, which some databases take off.
+  // Cut between characters, and not at a space, because some databases strip trailing spaces.
   return title
     .slice(0, length)
     .replace(/[\ud800-\udbff]$/, '.')

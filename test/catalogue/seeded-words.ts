@@ -1,12 +1,12 @@
 /**
- * The words of the seeded catalogue: a few hundred that titles are full of, and made-up names
- * without end, so that the vocabulary grows with the catalogue as it does in real ones.
+ * The words of the seeded catalogue: a few hundred common words of titles and an endless supply of
+ * invented names, so that the vocabulary grows with the catalogue as in real ones.
  */
 import type { Random } from './random.ts';
 
 const list = (text: string): readonly string[] => text.trim().split(/\s+/);
 
-// The more frequent ones first.
+// The most frequent words first.
 const COMMON = list(`
   Super World Battle Star Dragon Game Quest Space Adventure Pro Man Racing Soccer Hero War Power
   Fighter Magic Master Force Final Legend Night City Dark Island King Ball Attack Story Baseball
@@ -67,17 +67,17 @@ const ONSETS = list(
 );
 const RHYMES = list('a an ar e el en er i in ir o ol on or u un ai ea ia os us ax ex ix orn and');
 const SYLLABLES = ONSETS.length * RHYMES.length;
-/** Two syllables give about this many names, three the rest. */
+/** About this many names have two syllables; all others have three. */
 const SHORT_NAMES = 20_000;
 const NAMES = 900_000;
 
 /**
- * Numbers from 0 up to `count`, small ones far more often, as words are in texts.
- * @param flat about so many of the smallest are equally frequent
+ * Makes random numbers below `count`. Small ones are far more frequent, like common words in texts.
+ * @param flat about how many of the smallest numbers are equally frequent
  */
 export function makeSkew(count: number, flat: number): (random: Random) => number {
-  // Each stretch is twice as wide as the one before and just as frequent. Unlike a logarithm this
-  // is exact arithmetic, which is the same on every machine.
+  // Each stretch is twice as wide as the one before and equally frequent. Unlike a logarithm, this
+  // arithmetic is exact, and so the same on every machine.
   let stretches = 0;
   let start = 0;
   let width = flat;
@@ -88,17 +88,17 @@ export function makeSkew(count: number, flat: number): (random: Random) => numbe
   }
   const total = stretches + (count - start) / width;
   return (random) => {
-    const place = random.next() * total;
-    const stretch = Math.floor(place);
+    const position = random.next() * total;
+    const stretch = Math.floor(position);
     const scale = flat * 2 ** stretch;
-    return Math.floor(scale - flat + (place - stretch) * scale);
+    return Math.floor(scale - flat + (position - stretch) * scale);
   };
 }
 
-/** The made-up name that has a number from 0 to about a million; others have other names, mostly. */
+/** The invented name for a number from 0 to about a million. Different numbers mostly differ in name. */
 export function nameOf(number: number): string {
   const syllables = number < SHORT_NAMES ? 2 : 3;
-  // Scattered, or else names with numbers close by would look alike.
+  // Scattered, so that names of neighbouring numbers do not look alike.
   let rest = (number * 46_573) % SYLLABLES ** syllables;
   let name = '';
   for (let left = syllables; left > 0; left--) {
@@ -114,7 +114,7 @@ const commonPlace = makeSkew(COMMON.length, 20);
 const joinerPlace = makeSkew(JOINERS.length, 2);
 const namePlace = makeSkew(NAMES, 60);
 
-/** A word of a title: one of the common ones or a name. */
+/** A word of a title: a common word or a name. */
 export function pickWord(random: Random): string {
   if (random.happens(0.6)) return COMMON[commonPlace(random)];
   return nameOf(namePlace(random));
@@ -128,7 +128,7 @@ export function pickArticle(random: Random): string {
   return random.pick(ARTICLES);
 }
 
-/** A word with letters beyond ASCII, also of Cyrillic and Greek. */
+/** A word with letters beyond ASCII, including Cyrillic and Greek. */
 export function pickForeign(random: Random): string {
   return random.pick(FOREIGN);
 }

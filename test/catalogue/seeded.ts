@@ -1,7 +1,7 @@
 /**
- * A catalogue of any size, as messy as real ones, made from a seed: the same options give the same
- * rows on every machine. Nothing is kept: each row is made when a list is read, and made again when
- * it is read again, so a catalogue of millions takes no more memory than one of ten.
+ * A catalogue of any size that is as messy as real ones, made from a seed: the same options give the
+ * same rows on every machine. Rows are made each time a list is read and never stored, so a catalogue
+ * of millions takes no more memory than one of ten.
  */
 import type { Row } from '../../database/database.ts';
 import type { Catalogue } from './catalogue.ts';
@@ -16,20 +16,20 @@ import { makeSkew } from './seeded-words.ts';
 export interface SeededOptions {
   readonly games: number;
   readonly seed: number;
-  /** How many; from three on, one of them has no game and one has a single game. Default 60. */
+  /** Of three or more platforms, one has no games and one has a single game. Default 60. */
   readonly platforms?: number;
-  /** On average, 0 or more. Default 2. */
+  /** The average, 0 or more. Default 2. */
   readonly coversPerGame?: number;
-  /** On average, 1 to 3. Default 2. */
+  /** The average, 1 to 3. Default 2. */
   readonly filesPerCover?: number;
-  /** Puts an eighth of the games and covers, and their files, beyond 2^53. */
+  /** Gives an eighth of the games and covers, and their files, ids beyond 2^53. */
   readonly hugeIds?: boolean;
 }
 
-// What is made for one row must not move when more is made for another.
+// Separate streams of random numbers, so that the data of one kind does not depend on another.
 const STREAM = { game: 1, title: 2, slug: 3, covers: 4, files: 5 } as const;
 
-/** Games whose title another game may have too: ports, and plain coincidence. */
+/** The share of games that may have the title of another game: ports and coincidences. */
 const SHARE_SHARED_TITLES = 0.27;
 const SHARE_WITHOUT_COVERS = 0.08;
 const SHARE_PENDING = 0.08;
@@ -41,7 +41,7 @@ const SHARE_ELSEWHERE = 0.01;
 const FIRST_APPROVAL = Date.UTC(2012, 0, 1) / 1000;
 const LAST_APPROVAL = Date.UTC(2026, 9, 31) / 1000;
 const DAY = 86_400;
-/** Added to huge ids: beyond 2^53, and four times as much still fits a signed 64-bit integer. */
+/** Added to huge ids. It is beyond 2^53, and four times as much still fits a signed 64-bit integer. */
 const HUGE = 2n ** 60n;
 const LONGEST_SLUG = 160;
 
@@ -50,12 +50,12 @@ const REGIONS = [
   ...['Australia', 'Spain', 'United Kingdom', 'Italy', 'China', 'Taiwan', 'Brazil', 'Netherlands'],
   ...['Poland', 'Russia', 'Canada', 'Czech Republic', 'Sweden', 'Portugal', 'Latin America'],
 ];
-const regionPlace = makeSkew(REGIONS.length, 3);
+const regionIndex = makeSkew(REGIONS.length, 3);
 const TYPES = ['front', 'back', 'disc', 'spine', 'cart'];
 
 /**
- * The catalogue of a seed.
- * @throws RangeError when an option is not what {@link SeededOptions} says
+ * Makes the catalogue of a seed.
+ * @throws RangeError if an option is not in the range that {@link SeededOptions} gives
  */
 export function seededCatalogue(options: SeededOptions): Catalogue {
   const { games, seed, coversPerGame = 2, filesPerCover = 2, hugeIds = false } = options;
@@ -65,25 +65,25 @@ export function seededCatalogue(options: SeededOptions): Catalogue {
   check('coversPerGame', coversPerGame, 0, true);
   check('filesPerCover', filesPerCover, 1, filesPerCover <= 3);
   const platforms = makePlatforms(platformCount, games, seed);
-  // The chance of a further cover, so that the mean comes out; and a number that is never reached.
+  // The chance of a further cover that gives the average, and an upper bound that is never reached.
   const mean = coversPerGame / (1 - SHARE_WITHOUT_COVERS);
   const isSparse = mean < 1;
   const shareMore = isSparse ? 0 : 1 - 1 / mean;
   const mostCovers = Math.max(40, Math.ceil(20 * mean));
   const gameNumber = makeScatter(games * 1.5, seed);
   const coverNumber = makeScatter(games * mostCovers, seed + 1);
-  const isHuge = (place: number) => hugeIds && place % 8 === 5;
-  const idOf = (number: number, place: number): number | string =>
-    isHuge(place) ? String(HUGE + BigInt(number)) : number;
-  const gameId = (place: number) => idOf(gameNumber(place) + 1, place);
+  const isHuge = (index: number) => hugeIds && index % 8 === 5;
+  const idOf = (number: number, index: number): number | string =>
+    isHuge(index) ? String(HUGE + BigInt(number)) : number;
+  const gameId = (index: number) => idOf(gameNumber(index) + 1, index);
 
   function* makeGames(): Generator<Row> {
     const random = makeRandom();
     for (const platform of platforms) {
-      for (let place = platform.firstGame; place < platform.firstGame + platform.games; place++) {
-        random.start(seed, STREAM.game, place);
+      for (let index = platform.firstGame; index < platform.firstGame + platform.games; index++) {
+        random.start(seed, STREAM.game, index);
         const isShared = random.happens(SHARE_SHARED_TITLES);
-        const titlePlace = isShared ? Math.floor(place * random.next() * random.next()) : place;
+        const titleIndex = isShared ? Math.floor(index * random.next() * random.next()) : index;
         const facts = [
           makeYear(random),
           makeDescription(random),
@@ -91,15 +91,15 @@ export function seededCatalogue(options: SeededOptions): Catalogue {
           makeCompany(random, games),
           makeCompany(random, games),
         ];
-        random.start(seed, STREAM.title, titlePlace);
+        random.start(seed, STREAM.title, titleIndex);
         const title = makeTitle(random);
-        random.start(seed, STREAM.slug, place);
-        yield [gameId(place), platform.id, makeSlug(random, title, place), title, ...facts];
+        random.start(seed, STREAM.slug, index);
+        yield [gameId(index), platform.id, makeSlug(random, title, index), title, ...facts];
       }
     }
   }
 
-  function* eachCover(): Generator<{ row: Row; place: number; platform: SeededPlatform }> {
+  function* eachCover(): Generator<{ row: Row; index: number; platform: SeededPlatform }> {
     const random = makeRandom();
     for (const platform of platforms) {
       for (let game = platform.firstGame; game < platform.firstGame + platform.games; game++) {
@@ -108,12 +108,12 @@ export function seededCatalogue(options: SeededOptions): Catalogue {
         let time = 0;
         for (let number = 0; number < mostCovers; number++) {
           if (number > 0 && !random.happens(shareMore)) break;
-          const place = coverNumber(game * mostCovers + number);
-          // A moderator often approves several covers of a game in one go.
+          const index = coverNumber(game * mostCovers + number);
+          // A moderator often approves several covers of a game at once.
           if (number === 0 || !random.happens(0.2)) time = makeTime(random);
           const [region, type, status] = [makeRegion(random), makeType(random), makeStatus(random)];
-          const row = [idOf(place + 1, place), gameId(game), region, type, status];
-          yield { row: [...row, hasTime(random, status) ? timeOf(time) : null], place, platform };
+          const row = [idOf(index + 1, index), gameId(game), region, type, status];
+          yield { row: [...row, hasTime(random, status) ? timeOf(time) : null], index, platform };
         }
       }
     }
@@ -126,8 +126,8 @@ export function seededCatalogue(options: SeededOptions): Catalogue {
   function* makeCoverFiles(): Generator<Row> {
     const random = makeRandom();
     const shareMoreFiles = (filesPerCover - 1) / 2;
-    for (const { row, place, platform } of eachCover()) {
-      random.start(seed, STREAM.files, place);
+    for (const { row, index, platform } of eachCover()) {
+      random.start(seed, STREAM.files, index);
       if (random.happens(SHARE_WITHOUT_FILES)) continue;
       let count = 1;
       if (random.happens(shareMoreFiles)) count++;
@@ -164,36 +164,36 @@ function check(name: string, value: number, least: number, holds: boolean): void
 }
 
 /**
- * A number for each place below `count`, no two alike and in no order, with gaps between them.
- * @returns a function into 0 to 2^32 - 1
+ * Makes distinct numbers for the indexes below `count`, in no order and with gaps.
+ * @returns a function from an index to a number below 2^32
  */
-function makeScatter(count: number, seed: number): (place: number) => number {
+function makeScatter(count: number, seed: number): (index: number) => number {
   let bits = 4;
   while (2 ** bits < count) bits++;
   if (bits > 32) throw new RangeError(`${count} ids do not fit 32 bits: make fewer games.`);
   const mask = 2 ** bits - 1;
   const half = bits >> 1;
   const odd = (0x9e3779b1 + 2 * seed) | 1;
-  // Each step can be undone inside these bits, so no two places meet.
-  return (place) => {
-    let number = (Math.imul(place, odd) & mask) >>> 0;
+  // Each step is invertible within these bits, so no two indexes give the same number.
+  return (index) => {
+    let number = (Math.imul(index, odd) & mask) >>> 0;
     number ^= number >>> half;
     number = (Math.imul(number, 0x85ebca6b) & mask) >>> 0;
     return (number ^ (number >>> half)) >>> 0;
   };
 }
 
-// The place at the end makes it unique, whatever the title: no list of slugs has to be kept.
-function makeSlug(random: Random, title: string, place: number): string {
+// The index at the end makes the slug unique without a list of slugs.
+function makeSlug(random: Random, title: string, index: number): string {
   let slug = slugOf(title).slice(0, LONGEST_SLUG) || 'game';
   if (random.happens(0.005))
     slug = slug.toUpperCase().replaceAll('-', random.pick(['_', '.', '~']));
-  return `${slug}-${place.toString(36)}`;
+  return `${slug}-${index.toString(36)}`;
 }
 
 function makeRegion(random: Random): string | null {
   if (random.happens(0.02)) return null;
-  const region = REGIONS[regionPlace(random)];
+  const region = REGIONS[regionIndex(random)];
   return random.happens(0.005) ? region.toLowerCase() : region;
 }
 
@@ -208,7 +208,7 @@ function makeStatus(random: Random): string {
   return share < SHARE_PENDING + SHARE_REJECTED ? 'rejected' : 'approved';
 }
 
-// Some that are rejected were approved before.
+// Some rejected covers were approved before.
 function hasTime(random: Random, status: string): boolean {
   if (status === 'approved') return !random.happens(SHARE_WITHOUT_TIME);
   return random.happens(status === 'rejected' ? 0.12 : 0.02);
@@ -216,7 +216,7 @@ function hasTime(random: Random, status: string): boolean {
 
 function makeTime(random: Random): number {
   const time = FIRST_APPROVAL + random.below(LAST_APPROVAL - FIRST_APPROVAL);
-  // Imports leave many covers at one moment.
+  // Imports give many covers the same time.
   return random.happens(0.06) ? time - (time % DAY) : time;
 }
 

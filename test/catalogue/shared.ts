@@ -1,9 +1,9 @@
 /**
- * A real catalogue of 148,454 games, for tests and benchmarks on machines that have it beside the
- * repository (../shared/catalogue). Its data is CC BY-SA and no part of this project.
+ * A real catalogue of 148,454 games, for tests and benchmarks on machines that have it next to the
+ * repository (../shared/catalogue). Its data is CC BY-SA and not part of this project.
  *
- * What a database adds to the data is made from each row alone, so every load gives the same rows:
- * ids, which ascend with nothing, and times of approval.
+ * The data has no ids and no times of approval. They are derived from each row, so every load gives
+ * the same rows; the ids are in no order.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -48,7 +48,7 @@ interface Cover {
   }[];
 }
 
-/** @returns undefined where the data is not there */
+/** @returns undefined if the data is not available */
 export function sharedCatalogue(): Catalogue | undefined {
   if (!existsSync(join(DIRECTORY, 'covers.jsonl.gz'))) return undefined;
   const platformLines = lines('platforms');
@@ -59,33 +59,33 @@ export function sharedCatalogue(): Catalogue | undefined {
   const gameId = shuffledIds(gameLines.length);
   const coverId = shuffledIds(coverLines.length);
   const platformIds = new Map<string, number>();
-  platformLines.forEach((line, place) => {
-    platformIds.set(JSON.parse(line).slug, platformId(place));
+  platformLines.forEach((line, index) => {
+    platformIds.set(JSON.parse(line).slug, platformId(index));
   });
   const gameIds = new Map<string, number>();
-  gameLines.forEach((line, place) => {
+  gameLines.forEach((line, index) => {
     const { platform, slug } = JSON.parse(line) as Game;
-    gameIds.set(`${platform}/${slug}`, gameId(place));
+    gameIds.set(`${platform}/${slug}`, gameId(index));
   });
 
   const rows = <T>(
     list: readonly string[],
-    toRows: (found: T, place: number) => Iterable<Row>,
+    toRows: (found: T, index: number) => Iterable<Row>,
   ) => ({
     *[Symbol.iterator]() {
-      for (let place = 0; place < list.length; place++) {
-        yield* toRows(JSON.parse(list[place]) as T, place);
+      for (let index = 0; index < list.length; index++) {
+        yield* toRows(JSON.parse(list[index]) as T, index);
       }
     },
   });
 
   return {
-    platforms: rows<{ slug: string; name: string }>(platformLines, ({ slug, name }, place) => [
-      [platformId(place), slug, name],
+    platforms: rows<{ slug: string; name: string }>(platformLines, ({ slug, name }, index) => [
+      [platformId(index), slug, name],
     ]),
-    games: rows<Game>(gameLines, (game, place) => [
+    games: rows<Game>(gameLines, (game, index) => [
       [
-        gameId(place),
+        gameId(index),
         known(platformIds, game.platform),
         game.slug,
         game.title,
@@ -96,21 +96,21 @@ export function sharedCatalogue(): Catalogue | undefined {
         game.publisher,
       ],
     ]),
-    covers: rows<Cover>(coverLines, (cover, place) => [
+    covers: rows<Cover>(coverLines, (cover, index) => [
       [
-        coverId(place),
+        coverId(index),
         known(gameIds, `${cover.platform}/${cover.game}`),
         cover.region,
         cover.type,
         cover.status,
-        approvedAt(cover.status, crc32(coverLines[place])),
+        approvedAt(cover.status, crc32(coverLines[index])),
       ],
     ]),
-    coverFiles: rows<Cover>(coverLines, (cover, place) =>
+    coverFiles: rows<Cover>(coverLines, (cover, index) =>
       cover.files.map((file, number) => [
         // The largest cover id is the number of covers; at most three files belong to one.
-        coverId(coverLines.length - 1 - place) * 3 + number,
-        coverId(place),
+        coverId(coverLines.length - 1 - index) * 3 + number,
+        coverId(index),
         file.variant,
         MIME_TYPES[file.format] ?? null,
         file.width,
@@ -131,19 +131,19 @@ function lines(name: string): string[] {
   return bytes.toString('utf8').trimEnd().split('\n');
 }
 
-/** The numbers from 1 to `count`, each once, in an order that looks like none. */
-function shuffledIds(count: number): (place: number) => number {
+/** Shuffles the numbers from 1 to `count`. */
+function shuffledIds(count: number): (index: number) => number {
   let step = Math.floor(count * 0.618) + 1;
   while (commonDivisor(step, count) !== 1) step++;
-  return (place) => ((place * step) % count) + 1;
+  return (index) => ((index * step) % count) + 1;
 }
 
 function commonDivisor(a: number, b: number): number {
   return b === 0 ? a : commonDivisor(b, a % b);
 }
 
-// A few approved covers have no time, and a few others had one before they were withdrawn. A tenth
-// share the midnight of a day, so that equal times occur.
+// A few approved covers have no time, and a few withdrawn ones still have one. A tenth have a time at
+// midnight, so that equal times occur.
 function approvedAt(status: string, hash: number): string | null {
   const hasTime = status === 'approved' ? hash % 32 !== 0 : hash % 8 === 0;
   if (!hasTime) return null;
@@ -154,6 +154,7 @@ function approvedAt(status: string, hash: number): string | null {
 
 function known(ids: ReadonlyMap<string, number>, key: string): number {
   const id = ids.get(key);
-  if (id === undefined) throw new Error(`The shared catalogue refers to ${key}, which it lacks.`);
+  if (id === undefined)
+    throw new Error(`The shared catalogue refers to ${key}, which it does not contain.`);
   return id;
 }

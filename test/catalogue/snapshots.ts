@@ -1,4 +1,4 @@
-/** Snapshots folders made from a catalogue by the real generator, through SQLite. */
+/** Makes snapshots folders from a catalogue with SQLite and the real generator. */
 import path from 'node:path';
 import { openDatabase } from '../../database/open.ts';
 import { generate, makeFolder } from '../support/product.ts';
@@ -6,7 +6,7 @@ import type { Catalogue } from './catalogue.ts';
 import { loadCatalogue } from './load.ts';
 import { sampleCatalogue } from './sample.ts';
 
-/** Puts a catalogue into a new SQLite database. @returns its DATABASE_URL */
+/** Loads a catalogue into a new SQLite database. @returns its DATABASE_URL */
 export async function makeSqlite(catalogue: Catalogue): Promise<string> {
   const url = `sqlite:${path.join(makeFolder(), 'catalogue.db')}`;
   const database = await openDatabase(url, { create: true });
@@ -25,7 +25,7 @@ export async function makeSnapshots(catalogue: Catalogue): Promise<string> {
   return snapshotsDir;
 }
 
-/** A snapshots folder of the sample catalogue. */
+/** @returns a new snapshots folder with one generation of the sample catalogue */
 export function makeSampleSnapshots(): Promise<string> {
   return makeSnapshots(sampleCatalogue());
 }

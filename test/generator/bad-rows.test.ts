@@ -14,7 +14,7 @@ import { currentId } from '../../store/generations/generations.ts';
 import { makeRandom, type Random } from '../catalogue/random.ts';
 import { KINDS, type Kind, makeDatabase } from '../support/databases.ts';
 import { finish, generate } from '../support/product.ts';
-import { IS_SOAK, rounds, sayFigure } from '../support/rounds.ts';
+import { IS_SOAK, printFigure, rounds } from '../support/rounds.ts';
 import { crawl } from '../support/served.ts';
 import {
   expectCurrentVerifies,
@@ -401,7 +401,7 @@ test(`${CATALOGUES} catalogues of seeded rubbish: every row is served by the con
     figures.resources += resources;
   }
   expect(figures.leftOut).toBeGreaterThan(CATALOGUES);
-  sayFigure(
+  printFigure(
     'Bad rows',
     `${CATALOGUES} spoilt catalogues, ${figures.rows} rows: ${figures.leftOut} left out and reported, ${figures.served} games and covers served; ${figures.resources} responses held to the contract, 0 broken`,
   );

@@ -15,7 +15,7 @@ import { makeRandom, type Random } from '../catalogue/random.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { makeDatabase, sharedMariaDb } from '../support/databases.ts';
 import { type Finished, generate } from '../support/product.ts';
-import { rounds, sayFigure } from '../support/rounds.ts';
+import { printFigure, rounds } from '../support/rounds.ts';
 import { type Cut, startTcpProxy, type TcpProxy } from '../support/servers/tcp-proxy.ts';
 import {
   expectCurrentVerifies,
@@ -132,7 +132,7 @@ test(`${CUTS} cuts at random bytes: nothing partial is published, nothing hangs,
     }
   }
   expect(figures.failed).toBeGreaterThan(CUTS / 2);
-  sayFigure(
+  printFigure(
     'No torn or cut export (cuts)',
     `${CUTS} cuts over ${source.bytes} bytes: ${figures.failed} runs failed and published nothing, ${figures.late} failed after all was published, ${figures.whole} had all they needed; 0 partial, 0 hangs, the slowest ended after ${figures.slowest.toFixed(1)} s`,
   );
@@ -195,7 +195,7 @@ describe('in mid-read', () => {
         else figures.failed++;
       }
       expect(figures.failed).toBeGreaterThan(0);
-      sayFigure(
+      printFigure(
         `No torn or cut export (${kill})`,
         `${TIMES} times: ${figures.failed} runs failed and published nothing, ${figures.whole} had all they needed; 0 partial, 0 hangs`,
       );
@@ -227,7 +227,7 @@ describe('in mid-read', () => {
       await other.run(`INSERT INTO ${table} SELECT * FROM ${backup(table)}`);
     }
     expect(figures.failed).toBeGreaterThan(0);
-    sayFigure(
+    printFigure(
       'No torn or cut export (ALTER, TRUNCATE and DROP TABLE)',
       `${TIMES * 2} times: ${figures.failed} runs failed and published nothing, ${figures.whole} read all there was at their start; 0 partial, 0 hangs. They said: ${[...faults].join(' | ')}`,
     );

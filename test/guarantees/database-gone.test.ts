@@ -20,7 +20,7 @@ import {
   startProxy,
   until,
 } from '../support/product.ts';
-import { rounds, sayFigure } from '../support/rounds.ts';
+import { printFigure, rounds } from '../support/rounds.ts';
 import { type MariaDb, startMariaDb } from '../support/servers/mariadb.ts';
 
 const PROMISE = 'Database gone';
@@ -177,7 +177,7 @@ test('no read fails, keys stay, and the ages grow until it is back', {
   await until(async () => (await ask(approved)).status === 401);
   expect(await end(schedule, 'SIGTERM')).toBe(0);
   await proxy.stop();
-  sayFigure(
+  printFigure(
     PROMISE,
     `${Math.round(GONE_MS / 1000)} s without it: ${reads} reads, 0 failed; the data ${after.data} s old, the keys ${after.keys} s; both 0 to ${TOLERANCE} s when it was back`,
   );

@@ -12,7 +12,7 @@ import { KEPT_GENERATIONS } from '../../store/prune.ts';
 import { makeRandom } from '../catalogue/random.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { generate, makeFolder } from '../support/product.ts';
-import { IS_SOAK, rounds, sayFigure } from '../support/rounds.ts';
+import { IS_SOAK, printFigure, rounds } from '../support/rounds.ts';
 import { freeKilobytes, mountSmallDisk } from '../support/small-disk.ts';
 import {
   expectCurrentVerifies,
@@ -151,7 +151,7 @@ describe.each([
     else await failInTurn(step(), step);
     expect(wrong).toEqual([]);
     expect(figures.calls).toBeGreaterThan(rounds(1, 50));
-    sayFigure(
+    printFigure(
       `A generation is whole or not there (${thread} thread)`,
       `${figures.calls} calls, ${figures.runs} runs with a fault: ${figures.failed} failed, ${figures.published} published all the same, 0 torn`,
     );
@@ -208,7 +208,7 @@ test('a disk that is really full: exit 1, one clear line, and the old generation
     }
     expect(readdirSync(disk.root)).toEqual(['snapshots']);
     expect(figures.failed).toBeGreaterThan(0);
-    sayFigure(
+    printFigure(
       'A generation is whole or not there (a full disk)',
       `${RUNS} runs on a disk that fills up: ${figures.failed} failed, ${figures.published} had room enough, 0 torn`,
     );

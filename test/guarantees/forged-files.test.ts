@@ -26,7 +26,7 @@ import { makeRandom } from '../catalogue/random.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { makeSnapshots } from '../catalogue/snapshots.ts';
 import { makeFolder, send, startProxy, testKey, until, writeKeys } from '../support/product.ts';
-import { rounds, sayFigure } from '../support/rounds.ts';
+import { printFigure, rounds } from '../support/rounds.ts';
 import { changedJson, type Files, forgeFullTable } from './forged-files.ts';
 import type { ForgedOrder, ForgedResult } from './forged-files-worker.ts';
 
@@ -123,7 +123,7 @@ test(`${FORGERIES} forged generations are refused by name or serve`, {
   expect(refused + served).toBe(FORGERIES);
   // Else nothing would be tried behind the checks, or nothing by them.
   expect(Math.min(refused, served)).toBeGreaterThan(FORGERIES / 20);
-  sayFigure(
+  printFigure(
     'A damaged generation is never served',
     `${FORGERIES} forgeries with valid hashes: ${refused} refused by name, ${served} served within their files; the slowest took ${longest.toFixed(0)} ms`,
   );

@@ -8,7 +8,7 @@ import { makeKey } from '../../format/api-key.ts';
 import { makeRandom, type Random } from '../catalogue/random.ts';
 import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
 import { send, startProxy, testKey, writeKeys } from '../support/product.ts';
-import { rounds, sayFigure } from '../support/rounds.ts';
+import { printFigure, rounds } from '../support/rounds.ts';
 import { SERVER_NAME, startNginx } from '../support/servers/nginx.ts';
 
 const PROMISE = 'Guessing is slow';
@@ -153,7 +153,7 @@ test.concurrent.for([
     expect(await useKey()).toBe(200);
     const counted = (await send(`${adminUrl}/metrics`)).text;
     expect(counted).toContain(`api_requests_total{route="none",status="401"} ${times.length}`);
-    sayFigure(
+    printFigure(
       PROMISE,
       `${name}: of ${times.length + refused} guesses in ${Math.round(GUESSING_MS / 1000)} s ${times.length} looked up, ${refused} refused; ${used} requests with the key in use beside them, all answered`,
     );

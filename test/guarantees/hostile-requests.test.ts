@@ -14,7 +14,7 @@ import { type Hostile, makeHostile } from '../support/hostile/hostile.ts';
 import { judge, type Known } from '../support/hostile/hostile-judge.ts';
 import { exchange, type WireReply } from '../support/hostile/hostile-wire.ts';
 import { type RunningProxy, send, startProxy, testKey, writeKeys } from '../support/product.ts';
-import { IS_SOAK, rounds, sayFigure } from '../support/rounds.ts';
+import { IS_SOAK, printFigure, rounds } from '../support/rounds.ts';
 import { openTls, type RunningNginx, SERVER_NAME, startNginx } from '../support/servers/nginx.ts';
 import { openSocket } from '../support/servers/sockets.ts';
 
@@ -223,7 +223,7 @@ describe.each([
         Math.max(...memory.slice(split)),
       ];
       const counts = [...statuses].toSorted().map(([status, count]) => `${status}: ${count}`);
-      sayFigure(
+      printFigure(
         PROMISE,
         `${path}, ${way}, ${REQUESTS} in ${seconds.toFixed(0)} s, ${counts.join(', ')}; memory at most ${before.toFixed(0)} MB, then ${after.toFixed(0)} MB`,
       );

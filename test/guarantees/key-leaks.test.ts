@@ -27,7 +27,7 @@ import {
   startProxy,
   until,
 } from '../support/product.ts';
-import { rounds, sayFigure } from '../support/rounds.ts';
+import { printFigure, rounds } from '../support/rounds.ts';
 import { openTls, SERVER_NAME, startNginx } from '../support/servers/nginx.ts';
 import { openSocket } from '../support/servers/sockets.ts';
 
@@ -254,7 +254,7 @@ test('through proxy, nginx, schedule, command line and database', {
   await opened.close();
 
   const bytes = said.reduce((sum, [, text]) => sum + text.length, 0);
-  sayFigure(
+  printFigure(
     PROMISE,
     `${canaries.length} canaries in ${sent} requests, ${said.length} files, logs and dumps (${(bytes / 2 ** 20).toFixed(1)} MiB): 0 finds`,
   );

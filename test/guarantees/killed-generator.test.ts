@@ -8,7 +8,7 @@ import { idsOnDisk } from '../../store/generations/generations.ts';
 import { KEPT_GENERATIONS } from '../../store/prune.ts';
 import { makeRandom } from '../catalogue/random.ts';
 import { finish, generate } from '../support/product.ts';
-import { rounds, sayFigure } from '../support/rounds.ts';
+import { printFigure, rounds } from '../support/rounds.ts';
 import {
   expectCurrentVerifies,
   expectNoDebris,
@@ -75,7 +75,7 @@ test(`${KILLS} times SIGKILL at a random moment leave a current generation that 
   await Promise.all(Array.from({ length: AT_ONCE }, () => killRepeatedly(KILLS / AT_ONCE)));
   // Moments after the end of a run prove nothing.
   expect(figures.killed).toBeGreaterThan(KILLS / 2);
-  sayFigure(
+  printFigure(
     'A generation is whole or not there (SIGKILL)',
     `${KILLS} SIGKILLs: ${figures.killed} met a run (${figures.published} of them after the swap), ${figures.ended} its end; ${figures.healed} runs healed, 0 torn, no debris`,
   );

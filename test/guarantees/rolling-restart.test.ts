@@ -19,9 +19,9 @@ import {
   until,
   writeKeys,
 } from '../support/product.ts';
-import { IS_SOAK, rounds, sayFigure } from '../support/rounds.ts';
+import { IS_SOAK, printFigure, rounds } from '../support/rounds.ts';
 import {
-  type Asked,
+  type FrontClientRequest,
   type FrontClients,
   startFrontClients,
 } from '../support/servers/front-clients.ts';
@@ -40,7 +40,7 @@ const STATS = '/api/v1/stats';
 const SEARCH = '/api/v1/search?per_page=100';
 /** More than nginx keeps of one response. */
 const BUNDLE = '/docs/swagger-ui-bundle.js';
-const requests: Asked[] = [
+const requests: FrontClientRequest[] = [
   { method: 'GET', path: STATS, headers },
   { method: 'GET', path: SEARCH, headers },
   { method: 'GET', path: '/api/v1/platforms', headers: { ...headers, 'accept-encoding': 'br' } },
@@ -138,7 +138,7 @@ describe.each(IS_SOAK ? [1, 3] : [1])('with two proxies of %i threads', (threads
       }
     });
     expect(await answeredBy(first)).toBeGreaterThan(0);
-    sayFigure(
+    printFigure(
       PROMISE,
       `${threads} threads, ${RESTARTS} rolling restarts, ${count} requests: 0 lost`,
     );
@@ -155,7 +155,7 @@ describe.each(IS_SOAK ? [1, 3] : [1])('with two proxies of %i threads', (threads
         await instance.start();
       }
     });
-    sayFigure(PROMISE, `${threads} threads, ${KILLS} times kill -9, ${count} requests: 0 lost`);
+    printFigure(PROMISE, `${threads} threads, ${KILLS} times kill -9, ${count} requests: 0 lost`);
   });
 
   test('kill -9 cuts no response that a client has begun to read, however slowly', async () => {

@@ -9,7 +9,7 @@ import { makeRandom } from '../catalogue/random.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { makeSnapshots } from '../catalogue/snapshots.ts';
 import { type RunningProxy, send, startProxy, testKey, writeKeys } from '../support/product.ts';
-import { rounds, sayFigure } from '../support/rounds.ts';
+import { printFigure, rounds } from '../support/rounds.ts';
 
 const PROMISE = 'Search cannot be abused';
 const GAMES = rounds(20_000, 150_000);
@@ -164,7 +164,7 @@ test(`of ${Object.keys(KINDS).length} kinds of costly queries none holds the eve
   const most = (of: 'cpu' | 'delay') =>
     found.toSorted((a, b) => b[of] - a[of])[0] as (typeof found)[0];
   const [dearest, longest] = [most('cpu'), most('delay')];
-  sayFigure(
+  printFigure(
     PROMISE,
     `${GAMES} games, ${ROUNDS * QUERIES * found.length} queries of ${found.length} kinds: at most ${dearest.cpu.toFixed(1)} ms of CPU each with all of HTTP ("${dearest.kind}"), a pass over the titles takes ${yardstick.cpu.toFixed(1)} ms; event-loop delay at most ${longest.delay.toFixed(1)} ms ("${longest.kind}"), the pass ${yardstick.delay.toFixed(1)} ms`,
   );

@@ -11,7 +11,7 @@ import { median } from '../bench/part.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { makeSnapshots } from '../catalogue/snapshots.ts';
 import { type RunningProxy, startProxy, testKey, until, writeKeys } from '../support/product.ts';
-import { rounds, sayFigure } from '../support/rounds.ts';
+import { printFigure, rounds } from '../support/rounds.ts';
 import type { Attack, Opened } from './slow-attackers.ts';
 
 const PROMISE = 'Slow clients';
@@ -161,7 +161,7 @@ test(`${SENDERS} slow senders and ${READERS} slow readers leave a good client be
   const readersGone = await waitUntilDropped(opened.readers, started);
   await worker.terminate();
   const seconds = (milliseconds: number) => (milliseconds / 1000).toFixed(0);
-  sayFigure(
+  printFigure(
     PROMISE,
     `${SENDERS} senders gone after ${seconds(sendersGone)} s, ${READERS} readers after ${seconds(readersGone)} s; p99 of a good client ${p99(before.attacked).toFixed(1)} ms before, ${p99(during.attacked).toFixed(1)} ms beside them, ${p99(during.control).toFixed(1)} ms at a proxy without them (in stretches ${slowdown(during).toFixed(2)} times as long, before ${slowdown(before).toFixed(2)})`,
   );

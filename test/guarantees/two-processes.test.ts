@@ -14,7 +14,7 @@ import { KEPT_GENERATIONS } from '../../store/prune.ts';
 import { makeRandom } from '../catalogue/random.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { type Finished, generate, startProgram } from '../support/product.ts';
-import { rounds, sayFigure } from '../support/rounds.ts';
+import { printFigure, rounds } from '../support/rounds.ts';
 import {
   expectCurrentVerifies,
   expectNoDebris,
@@ -125,7 +125,7 @@ test(`${ROUNDS} meetings of two: one waits or refuses, and nothing is lost`, {
     while (idsOnDisk(dir).length < KEPT_GENERATIONS) await publish();
   }
   expect(figures.refused).toBeGreaterThan(0);
-  sayFigure(
+  printFigure(
     'Two processes',
     `${ROUNDS} meetings: ${figures.refused} times one refused with exit ${LOCKED}, or ${HELD} where it met a hold, ${figures.both} times they took turns; 0 lost, no debris`,
   );

@@ -11,7 +11,7 @@ import {
   type FrontRequest,
   makeCertificate,
   type NginxForm,
-  type NginxPlace,
+  type NginxSetup,
   openTls,
   type RunningNginx,
   startNginx,
@@ -29,7 +29,7 @@ const certificate = path.join(files, 'other.pem');
 const certificateKey = path.join(files, 'other-key.pem');
 
 /** /etc/nginx/nginx.conf of Debian 12 without its comments. */
-const debianMain = (place: NginxPlace) => `user www-data;
+const debianMain = (place: NginxSetup) => `user www-data;
 worker_processes auto;
 pid /run/nginx.pid;
 error_log /var/log/nginx/error.log;
@@ -54,7 +54,7 @@ http {
 `;
 
 /** The site that was there first. It has the names that come to mind, and settings of its own. */
-const otherSite = ({ httpsPort, httpPort }: NginxPlace) => `
+const otherSite = ({ httpsPort, httpPort }: NginxSetup) => `
 upstream api { server 127.0.0.1:1; }
 map $uri $error_text { default "other"; }
 limit_conn_zone $binary_remote_addr zone=clients:1m;

@@ -33,7 +33,7 @@ import {
   until,
   writeKeys,
 } from '../support/product.ts';
-import { rounds, sayFigure } from '../support/rounds.ts';
+import { printFigure, rounds } from '../support/rounds.ts';
 
 const PROMISE = 'A damaged generation is never served';
 const DAMAGES = rounds(40, 1_000);
@@ -145,7 +145,7 @@ test(`${DAMAGES} damages anywhere in a generation are all refused, and the old o
   }
   snapshots.close();
   expect(harmless).toBeLessThan(DAMAGES / 20);
-  sayFigure(
+  printFigure(
     PROMISE,
     `${DAMAGES} damages, ${DAMAGES - harmless} refused, ${harmless} in white space`,
   );

@@ -1,7 +1,6 @@
 /**
- * Starts the account pages, and visits them as a browser without scripts does: a visitor keeps cookies
- * and sends the forms of the pages. A page with broken markup is an
- * error, whichever test comes to it.
+ * Starts the account pages and visits them like a browser without scripts: a visitor keeps cookies
+ * and submits the forms of the pages. A page with broken markup fails any test that visits it.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -18,7 +17,7 @@ export const ACCOUNTS = {
   moderator: { id: 9, email: 'mod@covers.example', name: 'Mo Moderator', role: 'moderator' },
 } as const;
 
-/** Makes every table and the accounts above. */
+/** Creates the tables and the accounts above. */
 export async function makeAccounts(databaseUrl: string): Promise<void> {
   const database = await openDatabase(databaseUrl);
   await createTables(database, ACCOUNTS_TABLE);
@@ -55,12 +54,12 @@ export interface Answer {
 
 export interface Visitor {
   readonly cookies: Map<string, string>;
-  /** The text of every answer so far. */
+  /** The text of every response so far. */
   readonly answers: readonly string[];
-  /** The token of the page last seen. */
+  /** The form token of the last page. */
   token(): string;
   get(path: string, headers?: Record<string, string>): Promise<Answer>;
-  /** Sends a form with the token of the page last seen, unless `fields` has another. */
+  /** Submits a form with the token of the last page, unless `fields` has another. */
   post(
     path: string,
     fields?: Record<string, string>,
@@ -68,12 +67,12 @@ export interface Visitor {
   ): Promise<Answer>;
 }
 
-/** Somebody new, without cookies. */
+/** A new visitor without cookies. */
 export function makeVisitor(url: string): Visitor {
   const cookies = new Map<string, string>();
   const answers: string[] = [];
   let token = '';
-  async function ask(path: string, init: RequestInit): Promise<Answer> {
+  async function request(path: string, init: RequestInit): Promise<Answer> {
     const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join('; ');
     const response = await fetch(url + path, {
       ...init,
@@ -97,13 +96,13 @@ export function makeVisitor(url: string): Visitor {
     cookies,
     answers,
     token: () => token,
-    get: (path, headers = {}) => ask(path, { headers }),
+    get: (path, headers = {}) => request(path, { headers }),
     post: (path, fields = {}, headers = {}) =>
-      ask(path, { method: 'POST', headers, body: new URLSearchParams({ token, ...fields }) }),
+      request(path, { method: 'POST', headers, body: new URLSearchParams({ token, ...fields }) }),
   };
 }
 
-/** The texts of the mails in a folder, oldest first, with line breaks and signs of transport undone. */
+/** The decoded texts of the e-mails in a folder, oldest first. */
 export function mailsIn(folder: string): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder)
@@ -115,7 +114,7 @@ export function mailsIn(folder: string): string[] {
     .map((file) => readMail(readFileSync(file, 'utf8')));
 }
 
-/** A mail as its reader sees it. */
+/** Decodes an e-mail. */
 export function readMail(source: string): string {
   const text = source.replaceAll('\r\n', '\n');
   if (!/^content-transfer-encoding: quoted-printable$/im.test(text)) return text;
@@ -126,7 +125,7 @@ export function readMail(source: string): string {
     );
 }
 
-/** Signs a visitor in by the link that is mailed, as people do. */
+/** Signs a visitor in with an e-mailed link, through the forms. */
 export async function signIn(visitor: Visitor, email: string, mailFolder: string): Promise<void> {
   const before = linksTo(email, mailFolder).length;
   await visitor.get('/account/sign-in');
@@ -138,14 +137,14 @@ export async function signIn(visitor: Visitor, email: string, mailFolder: string
   if (reply.status !== 303) throw new Error(`Signing in was answered with ${reply.status}.`);
 }
 
-/** The paths and queries of the links that were mailed to an address, oldest first. */
+/** The paths and queries of the links that were sent to an address, oldest first. */
 export function linksTo(email: string, mailFolder: string): string[] {
   return mailsIn(mailFolder)
     .filter((mail) => mail.includes(`To: ${email}\n`) && mail.includes('/account/sign-in/link?'))
     .map(linkOf);
 }
 
-/** The path and query of the link in a mail. */
+/** The path and query of the link in an e-mail. */
 export function linkOf(mail: string): string {
   const [, link] = /https?:\/\/[^/\s]+(\/account\/sign-in\/link\?token=[\w-]+)/.exec(mail) ?? [];
   if (link === undefined) throw new Error(`No link in:\n${mail}`);

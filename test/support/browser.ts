@@ -1,11 +1,11 @@
 /**
- * Visits to pages in a real Chromium: each visitor is somebody new, and what a page asks for
- * elsewhere and complains of is noted.
+ * Visits pages in a real Chromium, each time as a new visitor, and records errors, warnings and
+ * requests to other origins.
  */
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 
-// Without the network flags Chromium looks for its maker's hosts at every start. Its folder of user
-// data is a new one each time: playwright makes and removes it.
+// Without the network flags Chromium contacts its vendor at every start. Playwright creates a new
+// folder of user data each time, and removes it.
 const FLAGS = [
   '--headless',
   '--no-sandbox',
@@ -21,7 +21,7 @@ export const LONGEST_WAIT_MS = 20_000;
 export const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 360, height: 740 };
 
-/** What every page is looked at on. */
+/** The screens that every page is tested on. */
 export const SCREENS = [
   { screen: 'desktop-light', size: DESKTOP, colorScheme: 'light' },
   { screen: 'desktop-dark', size: DESKTOP, colorScheme: 'dark' },
@@ -35,18 +35,18 @@ export function startChromium(): Promise<Browser> {
 }
 
 export interface Visits {
-  /** A page of somebody new. */
+  /** Opens a page as a new visitor. */
   open(options?: BrowserContextOptions): Promise<Page>;
   /**
-   * Exceptions, errors and warnings of the console, refusals of the content security policy and
-   * answers of 400 and above among them, and dialogs.
+   * Exceptions, dialogs, and errors and warnings of the console, which include violations of the
+   * content security policy and responses with a status of 400 or above.
    */
   readonly complaints: readonly string[];
-  /** Addresses elsewhere that a page asked for. */
+  /** Requested addresses of other origins. */
   readonly foreign: readonly string[];
 }
 
-/** @param origin where the pages are reached; all else is elsewhere */
+/** @param origin of the pages; requests to any other are recorded */
 export function makeVisits(browser: Browser, origin: string): Visits {
   const complaints: string[] = [];
   const foreign: string[] = [];
@@ -65,8 +65,8 @@ export function makeVisits(browser: Browser, origin: string): Visits {
         complaints.push(`a dialog: ${dialog.message()}`);
         void dialog.dismiss();
       });
-      page.on('request', (asked) => {
-        if (new URL(asked.url()).origin !== origin) foreign.push(asked.url());
+      page.on('request', (request) => {
+        if (new URL(request.url()).origin !== origin) foreign.push(request.url());
       });
       return page;
     },

@@ -1,4 +1,4 @@
-/** Empty databases for tests, of both kinds, and the way to run the same tests on each. */
+/** Empty databases of both kinds for tests, so that the same tests can run on each. */
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ afterAll(async () => {
   for (const drop of dropped) await drop();
 });
 
-/** The server that all test files share. What kills or freezes a server starts one of its own. */
+/** The server that all test files share. A test that kills or freezes a server starts its own. */
 export function sharedMariaDb(): MariaDbAddress {
   return mariaDbAt(inject('mariaDb'));
 }

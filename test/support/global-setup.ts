@@ -1,4 +1,4 @@
-/** Starts the MariaDB server that all test files share, and ends it after the last one. */
+/** Starts the MariaDB server that all test files share, and stops it after the last one. */
 import type { TestProject } from 'vitest/node';
 import { type MariaDb, startMariaDb } from './servers/mariadb.ts';
 

@@ -1,13 +1,13 @@
 /**
- * Traces of a secret in what programs leave behind: handed a raw key and bytes, says whether any
- * part of the key stands there, in whatever form programs are wont to write it.
+ * Finds traces of a raw key in bytes that a program wrote: any part of the key, in any encoding that
+ * programs usually write.
  */
 
-/** Longer than what a key is displayed by, so that this may stand where it is meant to. */
+/** The first characters of a key are not secret: they are displayed. */
 const DISPLAYED = 8;
 const PIECE = 12;
 
-/** @returns a function that names the form in which bytes hold the key; undefined: they do not */
+/** @returns a function that names the form in which bytes contain the key; undefined if they do not */
 export function makeTraceFinder(key: string): (bytes: Buffer | string) => string | undefined {
   const forms = new Map<string, string>();
   for (let at = DISPLAYED; at + PIECE <= key.length; at += PIECE - 2) {
@@ -22,12 +22,12 @@ export function makeTraceFinder(key: string): (bytes: Buffer | string) => string
     forms.set(`a list ${at}`, bytes.join(','));
     forms.set(`a spaced list ${at}`, bytes.join(', '));
   }
-  // Where the text begins within a group of three bytes shows in every character.
+  // Base64 encodes groups of three bytes, so the form depends on where the text begins in a group.
   for (const before of ['', 'x', 'xx']) {
     const text = Buffer.from(before + key.slice(DISPLAYED)).toString('base64');
     forms.set(`Base64 ${before.length}`, text.slice(4, 24));
   }
-  // Case is nothing to rely on: some of what writes headers changes it.
+  // Case is ignored, because some programs change the case of headers.
   const wanted = [...forms].map(([name, form]) => [name, form.toLowerCase()] as const);
   return (bytes) => {
     const text = (typeof bytes === 'string' ? bytes : bytes.toString('latin1')).toLowerCase();

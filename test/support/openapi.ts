@@ -1,6 +1,6 @@
 /**
- * Holds responses to openapi.yaml. It is handed what a test sent and got back, and throws on the
- * first thing that the contract does not say: a status, a header, a body, the order of its members.
+ * Checks responses against openapi.yaml: the status, the headers, the body and the order of its
+ * members.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { parse } from 'yaml';
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type JsonObject = { [name: string]: Json };
 
-/** Those of fetch, or an object as undici and node:http hand it out. */
+/** The headers of fetch, or an object as undici and node:http return it. */
 export type ResponseHeaders =
   | Pick<Headers, 'get'>
   | Readonly<Record<string, string | readonly string[] | undefined>>;
@@ -20,8 +20,8 @@ export interface ContractChecker {
   /**
    * @param method as sent
    * @param path raw, with the base; a query is ignored
-   * @param bodyText the body decoded; undefined: none, or one that is not to be looked at
-   * @throws Error naming the request, the status and what is wrong
+   * @param bodyText the decoded body; undefined if there is none or it is not to be checked
+   * @throws Error that names the request, the status and the faults
    */
   check(
     method: string,
@@ -41,7 +41,7 @@ interface Header {
 
 interface ResponseRules {
   readonly headers: readonly Header[];
-  /** Undefined: there is no body. */
+  /** Undefined for a response without a body. */
   readonly body: { readonly schema: JsonObject; readonly validate: ValidateFunction } | undefined;
 }
 
@@ -51,16 +51,16 @@ interface Operation {
 }
 
 const CONTENT_TYPE = 'application/json; charset=utf-8';
-/** What a path that is no operation may answer, and what other methods may on any path. */
+/** The statuses of paths that are not operations, and of other methods on any path. */
 const WITHOUT_OPERATION = [400, 401, 404, 429, 500, 503];
 const OTHER_METHODS = [400, 405, 500];
 
-/** The contract as it stands in the file. */
+/** Reads the contract from its file. */
 export function readContract(): JsonObject {
   return parse(readFileSync(join(import.meta.dirname, '../../openapi.yaml'), 'utf8')) as JsonObject;
 }
 
-/** The validator of JSON schemas that stand in the contract, which may refer to one another. */
+/** Makes a validator of the JSON schemas in the contract, which may refer to one another. */
 export function makeValidator(contract: JsonObject): (schema: JsonObject) => ValidateFunction {
   const ajv = new Ajv2020({ allErrors: true, allowUnionTypes: true });
   formats.default(ajv);
@@ -71,7 +71,7 @@ export function makeValidator(contract: JsonObject): (schema: JsonObject) => Val
   return (schema) => ajv.compile(rebased(schema) as JsonObject);
 }
 
-/** What a `$ref` names, or the value itself. */
+/** Resolves a `$ref`; returns any other value unchanged. */
 export function resolve(contract: JsonObject, value: Json | undefined): JsonObject {
   const found = value as JsonObject;
   if (typeof found?.$ref !== 'string') return found;
@@ -117,10 +117,10 @@ export function makeContractChecker(contract = readContract()): ContractChecker 
       const faults: string[] = [];
       const [target = ''] = path.split('?', 1);
       if (target !== base && !target.startsWith(`${base}/`)) {
-        faults.push(`the path does not stand under ${base}`);
+        faults.push(`the path is not under ${base}`);
       } else {
         const rules = rulesOf(method, target.slice(base.length), status);
-        if (rules === undefined) faults.push('the contract knows no such status here');
+        if (rules === undefined) faults.push('the contract does not have this status here');
         else {
           faults.push(...headerFaults(rules, headers, headerNames));
           faults.push(...bodyFaults(contract, rules, method, headers, bodyText));
@@ -153,15 +153,15 @@ function readRules(
   return { headers, body: schema && { schema, validate: compile(schema) } };
 }
 
-/** A literal segment wins over a template, so /covers/recent is no cover. */
+/** A literal segment takes precedence over a template, so /covers/recent is not a cover. */
 function findOperation(operations: readonly Operation[], path: string): Operation | undefined {
   const segments = path.split('/');
   const isTemplate = (segment: string | undefined) => segment?.startsWith('{') === true;
   const fits = operations.filter(
     (operation) =>
       operation.segments.length === segments.length &&
-      operation.segments.every((segment, place) =>
-        isTemplate(segment) ? segments[place] !== '' : segment === segments[place],
+      operation.segments.every((segment, index) =>
+        isTemplate(segment) ? segments[index] !== '' : segment === segments[index],
       ),
   );
   const templates = (operation: Operation) => operation.segments.filter(isTemplate).length;
@@ -177,7 +177,7 @@ function headerFaults(
   const documented = new Set(rules.headers.map(({ name }) => name));
   for (const name of known) {
     if (!documented.has(name) && valuesOf(headers, name).length > 0) {
-      faults.push(`the header ${name} does not belong to this answer`);
+      faults.push(`the header ${name} does not belong to this response`);
     }
   }
   for (const { name, isRequired, isInteger, validate } of rules.headers) {
@@ -221,7 +221,7 @@ function bodyFaults(
   }
   let value: Json;
   try {
-    // Ids beyond 2^53 lose digits here; they stay integers, which is all that a schema asks.
+    // Ids beyond 2^53 lose digits here, but they stay integers, which is all that a schema checks.
     value = JSON.parse(text);
   } catch {
     return [`the body is not JSON: ${JSON.stringify(text.slice(0, 80))}`];
@@ -230,7 +230,7 @@ function bodyFaults(
   return orderFaults(contract, body.schema, value, '');
 }
 
-/** Members of objects stand in the order of their schema. */
+/** Checks that the members of objects are in the order of their schema. */
 function orderFaults(
   contract: JsonObject,
   reference: JsonObject,
@@ -239,8 +239,8 @@ function orderFaults(
 ): string[] {
   const schema = resolve(contract, reference);
   if (Array.isArray(value)) {
-    return value.flatMap((item, place) =>
-      orderFaults(contract, schema.items as JsonObject, item, `${at}/${place}`),
+    return value.flatMap((item, index) =>
+      orderFaults(contract, schema.items as JsonObject, item, `${at}/${index}`),
     );
   }
   if (value === null || typeof value !== 'object') return [];
@@ -248,7 +248,7 @@ function orderFaults(
   const expected = Object.keys(properties).join(', ');
   const found = Object.keys(value).join(', ');
   if (found !== expected) {
-    return [`the members of ${at || 'the body'} stand in the order ${found}, not ${expected}`];
+    return [`the members of ${at || 'the body'} are in the order ${found}, not ${expected}`];
   }
   return Object.entries(value).flatMap(([name, member]) =>
     orderFaults(contract, properties[name] as JsonObject, member, `${at}/${name}`),

@@ -1,6 +1,6 @@
 /**
- * Processes of tests and benchmarks alike: the flags that a program of the product runs with, how
- * long a command takes, and servers that never outlive whoever started them.
+ * Processes for tests and benchmarks: the Node flags of the product's programs, the time that a
+ * command takes, and servers that never outlive the process that started them.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -8,7 +8,7 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 
 const EXECUTABLE = path.join(import.meta.dirname, '../../bin/cover-catalogue');
-/** Ctrl-C reaches all of the terminal's group: the shell must outlive it to end the server. */
+/** Ctrl-C reaches the whole process group, so the shell ignores it in order to end the server. */
 const TIE = `trap "" INT; "$@" </dev/null >&2 & server=$!; echo $server
 cat >/dev/null; kill -$SIGNAL $server 2>/dev/null; wait`;
 
@@ -19,7 +19,7 @@ export function flagsOf(program: string): string[] {
   return [/node_flags=(\S+)/.exec(line)?.[1] ?? []].flat();
 }
 
-/** Runs a command to its end, its output thrown away. @returns seconds */
+/** Runs a command and discards its output. @returns seconds */
 export function timeOf(command: string, args: readonly string[]): Promise<number> {
   const started = performance.now();
   const child = spawn(command, args, { stdio: ['ignore', 'ignore', 'inherit'] });
@@ -43,17 +43,17 @@ export function isAlive(pid: number): boolean {
 
 export interface TiedServer {
   readonly pid: number;
-  /** What it prints, both outputs in one; null unless `output` is "pipe". */
+  /** Its stdout and stderr in one stream; null unless `output` is "pipe". */
   readonly output: Readable | null;
-  /** Ends it and waits until it is gone. */
+  /** Ends it and waits for its end. */
   stop(): Promise<void>;
 }
 
 /**
- * Starts a server that also ends when this process dies, however that happens: a shell ends it when
- * the shell's stdin closes.
- * @param output where both of its outputs go: nowhere, to a stream, or to an open file
- * @param signal that it is ended with
+ * Starts a server that ends when this process ends, even when it is killed: a shell ends the server
+ * once the shell's stdin closes.
+ * @param output where its stdout and stderr go: nowhere, to a stream, or to an open file
+ * @param signal to end it with
  */
 export async function startTied(
   command: readonly string[],
@@ -69,7 +69,7 @@ export async function startTied(
 ): Promise<TiedServer> {
   const child = spawn('sh', ['-c', TIE.replace('$SIGNAL', signal), 'sh', ...command], {
     stdio: ['pipe', 'pipe', output],
-    // Debian keeps servers where only root looks.
+    // Debian installs servers in /usr/sbin, which is not on the PATH of other users than root.
     env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin`, ...environment },
   });
   const exited = new Promise((resolve) => child.once('exit', resolve));

@@ -1,6 +1,6 @@
 /**
- * Runs the product as its users do: the real programs under Node, on real files and ports. Every
- * process that is started here is ended by its pid when the test file ends.
+ * Runs the product as its users do: the real programs under Node, on real files and ports. At the
+ * end of the test file, every process that was started here is ended.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -39,7 +39,7 @@ export function makeFolder(): string {
 
 /**
  * Starts a program of the product, such as "generator/cli/main.ts".
- * @param wrapper a command that executes what stands behind it, such as `setpriv`
+ * @param wrapper a command that executes the command line after it, such as `setpriv`
  */
 export function startProgram(
   program: string,
@@ -50,7 +50,7 @@ export function startProgram(
   const node = [process.execPath, ...flagsOf(program), path.join(ROOT, program), ...args];
   const [command, ...rest] = [...wrapper, ...node] as [string, ...string[]];
   const child = spawn(command, rest, {
-    // Not the checkout: a developer's .env there must not reach a test.
+    // Not the checkout, because a developer's .env there must not affect a test.
     cwd: tmpdir(),
     env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -70,7 +70,7 @@ export async function runProgram(
   return finish(startProgram(program, args, environment, launcher));
 }
 
-/** Waits for the end of a program and gathers what it printed. */
+/** Waits for the end of a program and collects its output. */
 export function finish(child: ChildProcess): Promise<Finished> {
   return new Promise((resolve) => {
     let stdout = '';
@@ -85,7 +85,7 @@ export function finish(child: ChildProcess): Promise<Finished> {
   });
 }
 
-/** Ends a process by its pid and waits until it is gone. */
+/** Sends a signal to a process and waits for its end. */
 export async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
   if (child.exitCode !== null || child.signalCode !== null) return child.exitCode;
   const gone = new Promise<number | null>((resolve) => child.once('exit', resolve));
@@ -93,7 +93,7 @@ export async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<
   return gone;
 }
 
-/** One generation through `generator/cli/main.ts`; fails the test unless it ends with 0. */
+/** Runs `generator/cli/main.ts` once; fails the test unless it ends with 0. */
 export async function generate(
   databaseUrl: string,
   snapshotsDir: string,
@@ -118,7 +118,7 @@ export interface TestKey {
   readonly limit?: number;
 }
 
-/** A key that a test's `keys.json` can hold; its limit is out of the way unless one is given. */
+/** A key for `keys.json`, approved and with a very high limit unless `changes` says otherwise. */
 export function testKey(id: number, changes: Partial<TestKey> = {}): TestKey {
   return { id, key: makeKey(), state: 'approved', limit: 1_000_000, ...changes };
 }
@@ -136,15 +136,15 @@ export function writeKeys(snapshotsDir: string, keys: readonly TestKey[]): void 
 
 export interface RunningServer {
   readonly child: ChildProcess;
-  /** Where it listens, as it logged it. */
+  /** The addresses on which it listens, from its log. */
   readonly listening: Readonly<Record<string, string>>;
-  /** Everything that it logged so far. */
+  /** Its log so far. */
   log(): string;
-  /** SIGTERM, and its exit code. */
+  /** Sends SIGTERM. @returns the exit code */
   stop(): Promise<number | null>;
 }
 
-/** Starts a program of the product that serves and waits until it listens. */
+/** Starts a server of the product and waits until it listens. */
 export async function startServing(
   program: string,
   environment: Readonly<Record<string, string>>,
@@ -165,7 +165,7 @@ export async function startServing(
 }
 
 export interface RunningProxy extends RunningServer {
-  /** Of the API server, without a slash at the end. */
+  /** The address of the API, without a trailing slash. */
   readonly url: string;
   readonly port: number;
   readonly adminUrl: string;
@@ -193,14 +193,14 @@ export interface Reply {
   readonly json: any;
 }
 
-/** One request as it is, without following or decoding anything. */
+/** Sends one request, without following redirects or decoding the body. */
 export async function send(
   url: string,
   options: { method?: string; headers?: Record<string, string | string[]> } = {},
 ): Promise<Reply> {
   const { origin } = new URL(url);
   const target = {
-    // Apart from the origin, or "%2e%2e" would be resolved before it is sent.
+    // Passed separately from the origin: a URL would resolve "%2e%2e" before it is sent.
     path: url.slice(origin.length) || '/',
     method: (options.method ?? 'GET') as 'GET',
     headers: options.headers ?? {},
@@ -225,5 +225,5 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
     if (await condition()) return;
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
-  throw new Error('What was waited for did not come within thirty seconds.');
+  throw new Error('The condition did not hold within thirty seconds.');
 }

@@ -1,6 +1,6 @@
 /**
- * Serves the current generation of a snapshots folder by the real proxy and asks for every resource
- * that it has, each response held to openapi.yaml and to what the others say.
+ * Serves the current generation of a snapshots folder with the real proxy, requests every resource
+ * and checks each response against openapi.yaml and against the other responses.
  */
 import { rmSync } from 'node:fs';
 import path from 'node:path';
@@ -13,7 +13,7 @@ import { end, send, startProxy, testKey, writeKeys } from './product.ts';
 type Json = any;
 
 export interface Served {
-  /** By id, with every digit. */
+  /** By the exact id. */
   readonly games: Map<string, Json>;
   readonly covers: Map<string, Json>;
   /** The ids of all files. */
@@ -27,7 +27,7 @@ export interface Served {
 const contract = makeContractChecker();
 const key = testKey(1);
 
-/** JSON with every integer kept as it stands, as text, where a double would lose digits. */
+/** Parses JSON. An integer that a double cannot hold becomes a string of its digits. */
 function parseExactly(text: string): Json {
   return JSON.parse(text, (_, value, context?: { source?: string }) =>
     typeof value === 'number' && !Number.isSafeInteger(value) ? context?.source : value,
@@ -54,7 +54,7 @@ export async function crawl(snapshotsDir: string): Promise<Served> {
     return { body: parseExactly(text), text };
   }
 
-  /** Every item of a list of pages. */
+  /** Every item of a paginated list. */
   async function getAll(apiPath: string): Promise<Json[]> {
     const items: Json[] = [];
     for (let page = 1; ; page++) {
@@ -68,13 +68,13 @@ export async function crawl(snapshotsDir: string): Promise<Served> {
 
   async function getGame(game: Json): Promise<void> {
     const apiPath = `/games/${game.platform.slug}/${game.slug}`;
-    expect(games.has(String(game.id)), `the game ${game.id} stands twice`).toBe(false);
+    expect(games.has(String(game.id)), `the game ${game.id} appears twice`).toBe(false);
     games.set(String(game.id), game);
     expect((await get(apiPath)).body).toEqual(game);
     const list = (await get(`${apiPath}/covers`)).body.data;
     expect(list).toHaveLength(game.cover_count);
     for (const cover of list) {
-      expect(covers.has(String(cover.id)), `the cover ${cover.id} stands twice`).toBe(false);
+      expect(covers.has(String(cover.id)), `the cover ${cover.id} appears twice`).toBe(false);
       covers.set(String(cover.id), cover);
       expect((await get(`/covers/${cover.id}`)).body).toEqual(cover);
       files.push(...cover.files.map(({ id }: Json) => String(id)));
@@ -92,7 +92,7 @@ export async function crawl(snapshotsDir: string): Promise<Served> {
     const found = await getAll('/search');
     expect(found.map(({ id }) => String(id)).toSorted()).toEqual([...games.keys()].toSorted());
     for (const { title } of found) {
-      // A replacement character in `q` is taken for bytes that are no UTF-8.
+      // The API takes a replacement character in `q` for malformed UTF-8.
       const words = encodeURIComponent(title.slice(0, 40).toWellFormed().replaceAll('\ufffd', ''));
       await get(`/search?q=${words}`);
     }
@@ -106,7 +106,7 @@ export async function crawl(snapshotsDir: string): Promise<Served> {
     });
     return { games, covers, files, text: texts.join('\n'), resources: texts.length };
   } finally {
-    // Nothing is under way: there is no need to wait for idle connections.
+    // No request is under way, so there is no need to wait for idle connections.
     await end(proxy.child, 'SIGKILL');
     rmSync(path.join(snapshotsDir, KEYS_FILE));
   }

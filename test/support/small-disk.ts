@@ -1,4 +1,4 @@
-/** A disk of a few megabytes, which a test can really fill. */
+/** A disk of a few megabytes that a test can fill. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { statfsSync } from 'node:fs';
 import path from 'node:path';
@@ -6,9 +6,9 @@ import { end, type Finished, makeFolder, ROOT } from './product.ts';
 import { finishInTime } from './wholeness.ts';
 
 /**
- * A file system of a few megabytes in memory, mounted where only a process of its own sees it, so
- * that it goes with that process.
- * @returns undefined where mounting is not allowed
+ * Mounts a small file system in memory, in the mount namespace of a separate process, with which it
+ * disappears.
+ * @returns undefined if mounting is not allowed
  */
 export async function mountSmallDisk(kilobytes: number) {
   const folder = makeFolder();
@@ -23,9 +23,9 @@ export async function mountSmallDisk(kilobytes: number) {
   });
   if (!isMounted) return undefined;
   return {
-    /** From here; SQLite would look for the files of the lock elsewhere. */
+    /** The path of the disk for this process. SQLite cannot use it: its lock files would be elsewhere. */
     root: `/proc/${holder.pid}/root${folder}`,
-    /** Runs a program of the product where the disk stands at `folder`, with its snapshots on it. */
+    /** Runs a program of the product that sees the disk at `folder`, with its snapshots on it. */
     run(
       program: string,
       args: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * What every test of a fault asks of a snapshots folder afterwards: `current` is a generation that
- * verifies, the run said what was wrong, and nothing else lies about.
+ * Checks of a snapshots folder after a fault: the current generation verifies, the run reported the
+ * fault, and no files are left behind.
  */
 import type { ChildProcess } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -39,11 +39,11 @@ export function startGenerator(
 
 const LONGEST_RUN_SECONDS = 60;
 
-/** As `finish`, of a program that must not hang. */
+/** Like `finish`, for a program that must not hang. */
 export async function finishInTime(child: ChildProcess): Promise<Finished> {
   let isLate = false;
   let seconds = 0;
-  // Counted, since the clock goes on while a machine sleeps.
+  // Seconds are counted, because the clock continues while a machine sleeps.
   const timer = setInterval(() => {
     if (++seconds < LONGEST_RUN_SECONDS) return;
     isLate = true;
@@ -59,7 +59,7 @@ export function statusOf(snapshotsDir: string) {
   return JSON.parse(readFileSync(path.join(snapshotsDir, 'status.json'), 'utf8'));
 }
 
-/** Fails unless the folder holds whole generations and nothing that a run left behind. */
+/** Fails if the folder holds an incomplete generation or other files that a run left behind. */
 export function expectNoDebris(snapshotsDir: string): void {
   const expected = [
     ...['current', 'generations', 'keys.json', 'lock', 'lock.holder'],
@@ -70,7 +70,7 @@ export function expectNoDebris(snapshotsDir: string): void {
   expect(generations.toSorted()).toEqual(idsOnDisk(snapshotsDir).toSorted());
 }
 
-/** @returns the id of the current generation, read back and found whole */
+/** @returns the id of the current generation, which verifies */
 export async function expectCurrentVerifies(snapshotsDir: string): Promise<string> {
   const id = currentId(snapshotsDir);
   if (id === undefined) throw new Error('There is no current generation.');
@@ -78,14 +78,14 @@ export async function expectCurrentVerifies(snapshotsDir: string): Promise<strin
   return id;
 }
 
-/** @returns the last line that a run printed, which says what was wrong; none is of a stack */
+/** @returns the last line that a run printed, its error message; fails if it printed a stack trace */
 export function expectOneClearLine({ code, stdout, stderr }: Finished): string {
   expect([code, stdout], stderr).toEqual([1, '']);
   expect(stderr).not.toMatch(/^\s+at |^Node\.js v|Unhandled|\n\n/m);
   return stderr.trimEnd().split('\n').at(-1) ?? '';
 }
 
-/** A database whose one title can be changed, so that each run has something to publish. */
+/** A database in which one row can be changed, so that each run has something to publish. */
 export async function makeChanging(catalogue: Catalogue = sampleCatalogue()) {
   const url = await makeSqlite(catalogue);
   let change = 0;

@@ -15,7 +15,7 @@ import {
   RING_HEAD,
 } from '../../../proxy/limits/rolling-window.ts';
 import { makeRandom, type Random } from '../../catalogue/random.ts';
-import { rounds, sayFigure } from '../../support/rounds.ts';
+import { printFigure, rounds } from '../../support/rounds.ts';
 
 const SCHEDULES = rounds(1_000, 10_000);
 const MINUTE = 60_000;
@@ -97,7 +97,10 @@ test(`says of ${SCHEDULES} schedules what a list of all admitted times says`, {
     expect(tooClose).toEqual([]);
     admitted += times.length;
   }
-  sayFigure('The limit holds', `${SCHEDULES} schedules, ${admitted} admitted, ${refused} refused`);
+  printFigure(
+    'The limit holds',
+    `${SCHEDULES} schedules, ${admitted} admitted, ${refused} refused`,
+  );
   expect(refused).toBeGreaterThan(SCHEDULES * 20);
 });
 

@@ -44,7 +44,7 @@ import {
   testKey,
   until,
 } from '../../support/product.ts';
-import { rounds, sayFigure } from '../../support/rounds.ts';
+import { printFigure, rounds } from '../../support/rounds.ts';
 import { askByName, makeGenerations, pointTo } from './marked-generations.ts';
 
 const MARKS = ['first', 'second', 'third', 'fourth', 'fifth'];
@@ -479,7 +479,7 @@ test.each([1, 2])(
     const index = indexBytes(ids[0]) / 1e6;
     expect(highest).toBeLessThan(opened + 2 * index + MARGIN_MB);
     expect(proxy.log()).not.toContain('"level":50');
-    sayFigure(
+    printFigure(
       'Swaps are invisible',
       `${answers} answers of ${MARKS.length} generations to ${CLIENTS} clients in turn, ${threads} threads: ${mostFiles} files open, ${Math.round(opened)} MB with one of ${Math.round(index)} MB, at most ${Math.round(highest)} MB`,
     );

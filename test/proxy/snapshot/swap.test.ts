@@ -16,7 +16,7 @@ import {
   until,
   writeKeys,
 } from '../../support/product.ts';
-import { rounds, sayFigure } from '../../support/rounds.ts';
+import { printFigure, rounds } from '../../support/rounds.ts';
 import { askByName, makeGenerations, markedCatalogue, pointTo } from './marked-generations.ts';
 
 const SWAPS = rounds(20, 100);
@@ -97,7 +97,7 @@ test(`${SWAPS} swaps under load fail no request and mix no response`, {
   expect(requests).toBeGreaterThan(SWAPS * 20);
   expect(crawls).toBeGreaterThan(SWAPS / 4);
   const seconds = (performance.now() - started) / 1000;
-  sayFigure(
+  printFigure(
     'Swaps are invisible',
     `${SWAPS} swaps, ${requests} requests (${Math.round(requests / seconds)} a second), ${crawls} crawls: 0 failed, 0 mixed`,
   );

@@ -22,7 +22,7 @@ import {
   until,
   writeKeys,
 } from '../../support/product.ts';
-import { rounds, sayFigure } from '../../support/rounds.ts';
+import { printFigure, rounds } from '../../support/rounds.ts';
 import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
 
 const PROMISE = 'Stopping';
@@ -105,7 +105,7 @@ describe.each([1, 3])('SIGTERM with %i serving threads', (threads) => {
       expect(longest).toBeLessThan(DEADLINE_MS);
     }
     expect(requests).toBeGreaterThan(STOPS * CLIENTS);
-    sayFigure(
+    printFigure(
       PROMISE,
       `${STOPS} times SIGTERM, ${threads} threads, ${requests} requests: 0 failed, exit 0 after at most ${(longest / 1000).toFixed(1)} s`,
     );

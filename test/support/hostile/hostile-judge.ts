@@ -1,10 +1,10 @@
 /**
- * What a sequence of bytes on a connection may be answered with: a reading of HTTP and of the
- * contract of its own, which shares nothing with the proxy's. It says where a 200 may stand and
- * what it then has to hold; anything else must be a refusal.
+ * Decides which responses are allowed to a sequence of bytes on a connection. It implements HTTP and
+ * the contract independently of the proxy. It says which request may get a 200 and with which body;
+ * every other request must be refused.
  */
 
-/** The whole catalogue as it is served, read with plain requests before. */
+/** The whole catalogue, read with plain requests beforehand. */
 export interface Known {
   readonly key: string;
   readonly snapshot: string;
@@ -15,30 +15,30 @@ export interface Known {
   readonly pages: ReadonlySet<string>;
 }
 
-/** What one request of a connection may be answered with. */
+/** The allowed response to one request of a connection. */
 export interface Verdict {
   readonly method: string;
-  /** Why the text of a 200 is wrong; undefined when it is right. Absent: a 200 is wrong in itself. */
+  /** Why the body of a 200 is wrong; undefined if it is right. Absent if a 200 is not allowed. */
   readonly faultOf?: (text: string) => string | undefined;
 }
 
-// RFC 9112, section 3: several spaces may separate as one does.
+// RFC 9112, section 3 allows several spaces between the parts.
 const REQUEST_LINE = /^([!#$%&'*+\-.^_`|~\w]+) +(\S+) +HTTP\/(\d\.\d+)$/;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: what a field must not hold
+// biome-ignore lint/suspicious/noControlCharactersInRegex: a field must not contain them
 const FIELD = /^([!#$%&'*+\-.^_`|~\w]+):[ \t]*([^\x00-\x08\x0a-\x1f\x7f]*)$/;
 const SORTS = ['title_asc', 'title_desc', 'year_asc', 'year_desc'];
 
 /**
- * The verdicts on the requests that bytes hold, in order. After what is no request, or one that
- * ends the connection, nothing more may be answered with 200.
- * @param isLenient as nginx reads: bare line feeds end lines, spaces and returns before them say
- *   nothing, what is no field is dropped
+ * The verdicts on the requests in the bytes, in order. After a malformed request, or one that ends
+ * the connection, no further 200 is allowed.
+ * @param isLenient whether to parse like nginx: bare line feeds end lines, spaces and carriage
+ *   returns before them are ignored, and malformed fields are dropped
  */
 export function judge(bytes: string, known: Known, isLenient: boolean): Verdict[] {
   const verdicts: Verdict[] = [];
   let rest = bytes;
   for (;;) {
-    // RFC 9112, section 2.2: empty lines before a request line are passed over.
+    // RFC 9112, section 2.2: empty lines before a request line are ignored.
     rest = rest.replace(isLenient ? /^[\r\n]+/ : /^(?:\r?\n)+/, '');
     const head = (isLenient ? /^.*?\n\r?\n/s : /^.*?\r\n\r\n/s).exec(rest)?.[0];
     if (head === undefined) return verdicts;
@@ -55,14 +55,14 @@ export function judge(bytes: string, known: Known, isLenient: boolean): Verdict[
     const all = (name: string) => fields.filter((field) => field[0] === name).map(([, v]) => v);
     const hosts = all('host').length;
     const isOld = /^1\.0+$/.test(version);
-    // nginx goes on behind a head that it could not read; the proxy closes.
+    // nginx continues after a head that it could not parse; the proxy closes the connection.
     if (isLenient && isBroken) {
       verdicts.push({ method });
       continue;
     }
     const isRefused =
       isBroken ||
-      // nginx takes every HTTP/1 for 1.1, as RFC 9110, section 2.5, has it, in up to three digits.
+      // nginx treats every HTTP/1.x as 1.1 (RFC 9110, section 2.5), with up to three digits.
       !(isLenient ? /^1\.\d{1,3}$/ : /^1\.[01]$/).test(version) ||
       hosts > 1 ||
       (hosts === 0 && !isOld) ||
@@ -74,8 +74,8 @@ export function judge(bytes: string, known: Known, isLenient: boolean): Verdict[
     }
     const faultOf = ['GET', 'HEAD'].includes(method) ? judgeTarget(target, all, known) : undefined;
     verdicts.push(faultOf === undefined ? { method } : { method, faultOf });
-    const says = (token: RegExp) => all('connection').some((value) => token.test(value));
-    const isLast = says(/\bclose\b/i) || (isOld && !(isLenient && says(/keep-alive/i)));
+    const hasOption = (token: RegExp) => all('connection').some((value) => token.test(value));
+    const isLast = hasOption(/\bclose\b/i) || (isOld && !(isLenient && hasOption(/keep-alive/i)));
     if (isLast) return verdicts;
   }
 }
@@ -109,7 +109,7 @@ function judgeResource(path: string, query: string, known: Known): Verdict['faul
   let decoded: string;
   try {
     const segments = path.split('/').map(decodeURIComponent);
-    // An encoded slash is part of a name, and no name has one.
+    // An encoded slash would be part of a name, and no name contains one.
     if (segments.some((segment) => segment.includes('/'))) return undefined;
     decoded = segments.join('/');
   } catch {
@@ -144,7 +144,7 @@ function judgeResource(path: string, query: string, known: Known): Verdict['faul
   };
 }
 
-/** The parameters that count; undefined where they have to be refused. */
+/** The known parameters; undefined if they must be refused. */
 function readQuery(query: string, isSearch: boolean): Map<string, string> | undefined {
   const names = ['page', 'per_page'];
   if (isSearch) names.push('q', 'sort', 'platform', 'region', 'type', 'genre');

@@ -1,6 +1,6 @@
 /**
- * A connection that hostile requests are sent on and their answers read from, byte by byte: what
- * no client library would send or take.
+ * Sends hostile requests on a connection and reads the responses byte by byte, because no client
+ * library would send or accept them.
  */
 import type { Socket } from 'node:net';
 
@@ -13,21 +13,21 @@ export interface WireReply {
 
 export interface Exchanged {
   readonly replies: readonly WireReply[];
-  /** What was received and is no whole reply. */
+  /** The bytes after the last complete reply. */
   readonly rest: string;
   readonly isClosed: boolean;
 }
 
-/** A server that is silent for so long has nothing to say to what it was sent. */
+/** If a server sends nothing for this long, it is waiting for more bytes. */
 const QUIET_MS = 60;
 const LONGEST_MS = 20_000;
 
 /**
- * Sends bytes and reads the answers. A refused client that goes on sending is reset, so that errors
- * of the socket say nothing: what was received before counts.
+ * Sends bytes and reads the responses. A server may reset a refused client that keeps sending, so
+ * errors of the socket are ignored and the bytes received before them count.
  * @param socket with a listener for errors
- * @param methods of the requests in the bytes, as far as they are known: HEAD has no body
- * @param isWhole whether one answer is all there is to wait for; else the connection is ended
+ * @param methods the methods of the requests in the bytes, if known: a response to HEAD has no body
+ * @param isWhole whether exactly one response is expected; otherwise the connection is ended
  */
 export function exchange(
   socket: Socket,
@@ -41,7 +41,7 @@ export function exchange(
     const finish = (isClosed: boolean) => {
       clearTimeout(quiet);
       clearTimeout(longest);
-      // Only these: a socket hears of its own end by listeners too.
+      // Only these listeners: the socket itself also uses listeners.
       socket.off('data', take).off('end', hangUp).off('close', close);
       resolve({ ...parseReplies(received, methods), isClosed });
     };
@@ -90,14 +90,15 @@ function parseReplies(
       }),
     );
     if (status === 100) {
-      // nginx says so to whoever asks, body or none: an answer follows.
+      // nginx sends 100 whenever a client expects it, with or without a body. A response follows.
       at = end + 4;
       continue;
     }
-    const said = Number(headers.get('content-length') ?? 0);
-    // What could not be read as a request may be refused with a body, though it begins with HEAD.
-    const isHead = methods[replies.length] === 'HEAD' && received.length - end - 4 !== said;
-    const length = status === 204 || status === 304 || isHead ? 0 : said;
+    const contentLength = Number(headers.get('content-length') ?? 0);
+    // A malformed request may be refused with a body even if it begins with HEAD.
+    const isHead =
+      methods[replies.length] === 'HEAD' && received.length - end - 4 !== contentLength;
+    const length = status === 204 || status === 304 || isHead ? 0 : contentLength;
     if (end + 4 + length > received.length) break;
     replies.push({ status, headers, body: received.subarray(end + 4, end + 4 + length) });
     at = end + 4 + length;

@@ -1,7 +1,7 @@
 /**
- * Hostile requests from a seed: bytes that hostile or broken clients send, a good share of them
- * nearly right. Each is handed to the wire as it is; what the answer may be is judged by
- * `hostile-judge.ts` from the bytes alone.
+ * Generates hostile requests from a seed: bytes that hostile or broken clients send, many of them
+ * almost valid. `hostile-wire.ts` sends them unchanged, and `hostile-judge.ts` decides from the bytes
+ * alone which responses are allowed.
  */
 import type { Random } from '../../catalogue/random.ts';
 
@@ -15,11 +15,11 @@ export interface HostileParts {
 }
 
 export interface Hostile {
-  /** One character a byte. */
+  /** Each character is a byte. */
   readonly bytes: string;
-  /** Whether it is one request that ends where it says, so that the connection can be kept. */
+  /** Whether it is one complete request, after which the connection can be kept. */
   readonly isWhole: boolean;
-  /** Whether nothing is wrong with it: it has to be answered with 200. */
+  /** Whether it is valid and must get a 200. */
   readonly isClean: boolean;
 }
 
@@ -68,7 +68,7 @@ const FIELDS: readonly ((random: Random, parts: HostileParts) => string)[] = [
   () => 'TE: trailers',
 ];
 
-/** What makes hostile requests, the same ones for the same state of `random`. */
+/** Returns a generator of hostile requests, which depend only on the state of `random`. */
 export function makeHostile(random: Random, parts: HostileParts): () => Hostile {
   const many = (most: number, make: () => string) =>
     Array.from({ length: random.below(most + 1) }, make);
@@ -87,21 +87,21 @@ export function makeHostile(random: Random, parts: HostileParts): () => Hostile 
 
   function changedPath(path: string): string {
     const segments = path.split('/');
-    const place = 1 + random.below(segments.length - 1);
-    const segment = segments[place] ?? '';
+    const index = 1 + random.below(segments.length - 1);
+    const segment = segments[index] ?? '';
     const at = random.below(segment.length);
     const code = segment.charCodeAt(at);
     const change = random.below(8);
-    if (change === 0) segments[place] = random.pick(STRANGE);
-    else if (change === 1) segments.splice(place, 0, random.pick(STRANGE));
-    else if (change === 2) segments.splice(place, 1);
-    else if (change === 3) segments[place] = segment.toUpperCase();
+    if (change === 0) segments[index] = random.pick(STRANGE);
+    else if (change === 1) segments.splice(index, 0, random.pick(STRANGE));
+    else if (change === 2) segments.splice(index, 1);
+    else if (change === 3) segments[index] = segment.toUpperCase();
     else if (change === 4) segments.push(random.pick(STRANGE));
     else if (change === 5 && segment !== '') {
       const encoded = `%${code.toString(16).padStart(2, '0')}`;
-      segments[place] = segment.slice(0, at) + encoded + segment.slice(at + 1);
-    } else if (change === 6) segments[place] = `${segment}${random.pick(STRANGE)}`;
-    else segments[place] = segment.repeat(1 + random.below(300)).slice(0, 6000);
+      segments[index] = segment.slice(0, at) + encoded + segment.slice(at + 1);
+    } else if (change === 6) segments[index] = `${segment}${random.pick(STRANGE)}`;
+    else segments[index] = segment.repeat(1 + random.below(300)).slice(0, 6000);
     return segments.join('/');
   }
 
@@ -145,7 +145,7 @@ export function makeHostile(random: Random, parts: HostileParts): () => Hostile 
     return `${method} ${target()} HTTP/${version}\r\n${fields.join('\r\n')}\r\n\r\n`;
   }
 
-  /** Bytes changed anywhere, and framings of every wrong kind. */
+  /** Bytes changed at random positions, and every kind of wrong framing. */
   function broken(): string {
     const text = head(false);
     const hidden = head(true);

@@ -1,10 +1,10 @@
-/** A real SMTP server on loopback that can be down, full or choosy, and keeps what it took. */
+/** A real SMTP server on loopback that can stop or refuse e-mails, and keeps those that it accepts. */
 import { SMTPServer } from 'smtp-server';
 
-export interface TakenMail {
+export interface AcceptedMail {
   readonly from: string;
   readonly to: readonly string[];
-  /** Header and body as they came, lines ended by \n. */
+  /** The header and body, with lines that end with \n. */
   readonly source: string;
   readonly messageId: string;
 }
@@ -12,18 +12,18 @@ export interface TakenMail {
 export interface MailServer {
   /** For `SMTP_URL`. */
   readonly url: string;
-  /** What it took, in order. */
-  readonly mails: readonly TakenMail[];
-  /** Refuses what these say: the answer to a recipient, or to the whole mail after it was sent. */
+  /** The accepted e-mails, in order. */
+  readonly mails: readonly AcceptedMail[];
+  /** Sets what it refuses: the reply to a recipient, or to the whole e-mail after its data. */
   refuse(rules: { recipient?: (address: string) => string | undefined; data?: string }): void;
-  /** Stops listening; connections are cut. */
+  /** Stops listening and cuts the connections. */
   stop(): Promise<void>;
   /** Listens on the same port again. */
   start(): Promise<void>;
 }
 
 export async function startMailServer(): Promise<MailServer> {
-  const mails: TakenMail[] = [];
+  const mails: AcceptedMail[] = [];
   let rules: Parameters<MailServer['refuse']>[0] = {};
   let port = 0;
   let server: SMTPServer;
@@ -65,14 +65,14 @@ export async function startMailServer(): Promise<MailServer> {
   };
 }
 
-/** @param answer such as "550 no such mailbox" */
+/** @param answer an SMTP reply such as "550 no such mailbox" */
 function refusal(answer: string | undefined): Error | null {
   if (answer === undefined) return null;
   const [code, ...words] = answer.split(' ');
   return Object.assign(new Error(words.join(' ')), { responseCode: Number(code) });
 }
 
-/** A mail as its reader sees it: encoded words of the header and quoted-printable lines undone. */
+/** Decodes an e-mail: the encoded words of its header and the lines of its body. */
 export function readMail(source: string): string {
   const text = source.replaceAll('\r\n', '\n').replace(/\n[ \t]+(?=[^\n]*\n)/g, '\n ');
   const end = text.indexOf('\n\n');

@@ -1,11 +1,11 @@
-/** A real SMTP server on loopback that keeps what it is sent, for tests to read. */
+/** A real SMTP server on loopback that keeps the e-mails it receives, for tests to read. */
 import { SMTPServer } from 'smtp-server';
 import { readMail } from '../account.ts';
 
 export interface Mailbox {
   /** For `SMTP_URL`. */
   readonly url: string;
-  /** The mails to an address, oldest first, as their reader sees them. */
+  /** The decoded e-mails to an address, oldest first. */
   to(address: string): readonly string[];
   stop(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * A private MariaDB server for tests: in a temporary folder, on loopback, ended by its process id.
- * It also ends when the process that started it dies, however that happens.
+ * A private MariaDB server for tests, in a temporary folder and on loopback. It also ends when the
+ * process that started it ends, even when that one is killed.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
@@ -14,16 +14,16 @@ import { freePort, listens } from './ports.ts';
 const run = promisify(execFile);
 const START_SECONDS = 60;
 const USER = 'catalogue';
-/** Has every character that a database address must encode. */
+/** Contains every character that a database address must encode. */
 const PASSWORD = 'p@ss:w/rd?#%';
 
 export interface MariaDbAddress {
   readonly port: number;
   readonly socketPath: string;
   readonly pid: number;
-  /** A `DATABASE_URL` of a user with all rights. */
+  /** The `DATABASE_URL` for a user with all rights. */
   url(database: string): string;
-  /** Makes an empty database. @returns its `DATABASE_URL` */
+  /** Creates an empty database. @returns its `DATABASE_URL` */
   createDatabase(database: string): Promise<string>;
   /** A command, with its arguments, that writes a dump of a database to stdout. */
   dumpCommand(database: string): [command: string, args: string[]];
@@ -32,16 +32,16 @@ export interface MariaDbAddress {
 export interface MariaDb extends MariaDbAddress {
   /** Ends the server and removes its files. */
   stop(): Promise<void>;
-  /** Kills the server as a crash would; its files stay until `stop`. */
+  /** Kills the server as a crash would. Its files stay until `stop`. */
   kill(): Promise<void>;
-  /** Stops and continues the process: a server that is there but says nothing. */
+  /** Suspends the process: the server accepts connections but does not answer. */
   freeze(): void;
   thaw(): void;
-  /** Starts a killed server again, on the same files and port. */
+  /** Restarts a killed server on the same files and port. */
   restart(): Promise<void>;
 }
 
-/** What is known of a running server wherever the plain values came from. */
+/** Describes a running server by values that can be passed between processes. */
 export function mariaDbAt(server: {
   port: number;
   socketPath: string;
@@ -82,7 +82,7 @@ export function mariaDbAt(server: {
   };
 }
 
-/** Starts a server that is ready when the promise resolves. Takes a few seconds. */
+/** Starts a server, which is ready when the promise resolves. This takes a few seconds. */
 export async function startMariaDb(): Promise<MariaDb> {
   const directory = await mkdtemp(join(tmpdir(), 'catalogue-mariadb-'));
   const data = join(directory, 'data');

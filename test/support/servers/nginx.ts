@@ -1,8 +1,8 @@
 /**
- * A real nginx on loopback that runs the project's own configuration, the complete nginx.conf or the
- * files that other sites include: only addresses and paths in it are replaced, and each replacement
- * is checked against how often it occurs. nginx ends when the test file ends, or when the process
- * that started it dies.
+ * A real nginx on loopback that runs the project's own configuration, either the complete nginx.conf or
+ * the files for an nginx with other sites. Only addresses and paths are replaced, and each replacement
+ * must occur exactly as often as expected. nginx ends with the test file, or with the process that
+ * started it.
  */
 import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -17,7 +17,7 @@ import { makeFolder, ROOT, until } from '../product.ts';
 import { freePort, listens } from './ports.ts';
 
 const run = promisify(execFile);
-/** What nginx.conf calls itself, and what the certificate is for. */
+/** The host name in nginx.conf and in the certificate. */
 export const SERVER_NAME = 'api.covers.example.org';
 const CERTIFICATES = `/etc/letsencrypt/live/${SERVER_NAME}`;
 
@@ -31,17 +31,17 @@ export interface RunningNginx {
   readonly httpPort: number;
   /** The certificate, for clients to trust. */
   readonly ca: string;
-  /** Ends it, and with it the writing of its logs. */
+  /** Ends it. Its logs are then complete. */
   stop(): Promise<void>;
-  /** Every file that it wrote, and what it said on its error output, by name. */
+  /** Its log files and its stderr, by name. */
   logs(): Record<string, string>;
 }
 
-/** Text of the configuration, what replaces it, and how often it occurs (once unless given). */
+/** A text of the configuration, its replacement, and how often it occurs (by default once). */
 export type Change = readonly [from: string, to: string, times?: number];
 
-/** Where a test's nginx keeps its files and listens. */
-export interface NginxPlace {
+/** The ports and the folder of a test's nginx. */
+export interface NginxSetup {
   readonly httpsPort: number;
   readonly httpPort: number;
   /** The absolute path of a file in nginx's folder. */
@@ -49,7 +49,7 @@ export interface NginxPlace {
 }
 
 /** The files of a configuration by their names in nginx's folder; "nginx.conf" is the main one. */
-export type NginxForm = (place: NginxPlace) => Readonly<Record<string, string>>;
+export type NginxForm = (setup: NginxSetup) => Readonly<Record<string, string>>;
 
 /** The complete nginx.conf, alone. */
 const COMPLETE: NginxForm = () => ({
@@ -58,16 +58,16 @@ const COMPLETE: NginxForm = () => ({
 
 let form = COMPLETE;
 
-/** From now on nginx is started with this form, in this test file. */
+/** Chooses the form of the configuration for the rest of this test file. */
 export function useNginxForm(chosen: NginxForm): void {
   form = chosen;
 }
 
 /**
  * Starts nginx and waits until it listens.
- * @param upstreamPort where the first proxy listens on 127.0.0.1
- * @param changes further texts of the configuration and what replaces them
- * @param backupPort where the second proxy listens; unless given, nobody does
+ * @param upstreamPort the port of the first proxy on 127.0.0.1
+ * @param changes further replacements in the configuration
+ * @param backupPort the port of the second proxy; by default nothing listens there
  */
 export async function startNginx(
   upstreamPort: number,
@@ -78,21 +78,21 @@ export async function startNginx(
   const inFolder = (name: string) => path.join(folder, name);
   await makeCertificate(SERVER_NAME, inFolder('fullchain.pem'), inFolder('privkey.pem'));
   const ca = readFileSync(inFolder('fullchain.pem'), 'utf8');
-  const [httpsPort, httpPort, nobody] = await Promise.all([freePort(), freePort(), freePort()]);
+  const [httpsPort, httpPort, unusedPort] = await Promise.all([freePort(), freePort(), freePort()]);
   const texts = replaceIn(form({ httpsPort, httpPort, inFolder }), [
     ['\tlisten 443 ', `\tlisten 127.0.0.1:${httpsPort} `],
-    // Not every machine has IPv6: a second IPv4 address takes its place.
+    // Not every machine has IPv6, so a second IPv4 address replaces it.
     ['\tlisten [::]:443 ', `\tlisten 127.0.0.2:${httpsPort} `],
     ['\tlisten 80;', `\tlisten 127.0.0.1:${httpPort};`],
     ['\tlisten [::]:80;', `\tlisten 127.0.0.2:${httpPort};`],
     [`${CERTIFICATES}/fullchain.pem;`, `${inFolder('fullchain.pem')};`],
     [`${CERTIFICATES}/privkey.pem;`, `${inFolder('privkey.pem')};`],
     ['server 127.0.0.1:8080 ', `server 127.0.0.1:${upstreamPort} `, 2],
-    ['server 127.0.0.1:8082 ', `server 127.0.0.1:${backupPort ?? nobody} `],
+    ['server 127.0.0.1:8082 ', `server 127.0.0.1:${backupPort ?? unusedPort} `],
     ['pid /run/nginx.pid;', `pid ${inFolder('nginx.pid')};`],
     ['/var/log/nginx/cover-catalogue-access.log', inFolder('access.log')],
     ['/var/log/nginx/error.log', inFolder('error.log')],
-    // Debian's places for these belong to root.
+    // Debian's folders for these belong to root.
     [
       '\nhttp {\n',
       `\nhttp {\n${['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
@@ -114,15 +114,15 @@ export async function startNginx(
     { output: 'pipe' },
   );
   running.push(server);
-  let said = '';
+  let stderr = '';
   server.output?.setEncoding('utf8').on('data', (part) => {
-    said += part;
+    stderr += part;
   });
   const logs = () => {
     const files = readdirSync(folder).filter((name) => name.endsWith('.log'));
     return {
       ...Object.fromEntries(files.map((name) => [name, readFileSync(inFolder(name), 'utf8')])),
-      stderr: said,
+      stderr,
     };
   };
   try {
@@ -150,7 +150,7 @@ function replaceIn(
   return changed;
 }
 
-/** A self-signed certificate of a host name, and its key, as two files. */
+/** Writes a self-signed certificate of a host name, and its key, to two files. */
 export async function makeCertificate(
   name: string,
   certificate: string,
@@ -173,20 +173,20 @@ export interface FrontReply {
 export interface FrontRequest {
   readonly method?: string;
   readonly headers?: Record<string, string | string[]>;
-  /** The address of loopback that the client has. */
+  /** The client's address on loopback. */
   readonly from?: string;
-  /** The host that is asked. */
+  /** The host name of the request. */
   readonly name?: string;
   readonly body?: string;
 }
 
-/** One request over HTTP/1.1 and TLS, on a connection of its own. */
+/** Sends one request over HTTP/1.1 and TLS, on a new connection. */
 export function askHttp1(
   { httpsPort, ca }: Pick<RunningNginx, 'httpsPort' | 'ca'>,
   target: string,
   { method = 'GET', headers = {}, from = '127.0.0.1', name = SERVER_NAME, body }: FrontRequest = {},
 ): Promise<FrontReply> {
-  // Node says no length of the body of a GET.
+  // Node does not send the length of the body of a GET.
   const framing = body === undefined ? {} : { 'content-length': String(body.length) };
   return new Promise((resolve, reject) => {
     const sent = request(
@@ -228,7 +228,7 @@ export async function openHttp2(
   return session;
 }
 
-/** One request on an HTTP/2 connection. */
+/** Sends one request on an HTTP/2 connection. */
 export function askHttp2(
   session: ClientHttp2Session,
   target: string,
@@ -253,7 +253,7 @@ export function askHttp2(
   });
 }
 
-/** A TLS connection, once its handshake is done. */
+/** Opens a TLS connection and waits for its handshake. */
 export function openTls(
   { httpsPort, ca }: Pick<RunningNginx, 'httpsPort' | 'ca'>,
   options: ConnectionOptions & { localAddress?: string } = {},

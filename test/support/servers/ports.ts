@@ -1,7 +1,7 @@
-/** Ports of loopback: one that is free, and whether a server has come to listen. */
+/** Finds free ports on loopback, and checks whether a server listens. */
 import { connect, createServer } from 'node:net';
 
-/** A port of 127.0.0.1 that nobody listens on. */
+/** A free port of 127.0.0.1. */
 export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -12,12 +12,12 @@ export async function freePort(): Promise<number> {
 }
 
 /**
- * Whether somebody listens.
- * @param place a port of 127.0.0.1, or the path of a socket
+ * Whether a server listens.
+ * @param address a port of 127.0.0.1, or the path of a socket
  */
-export function listens(place: number | string): Promise<boolean> {
+export function listens(address: number | string): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = typeof place === 'number' ? connect(place, '127.0.0.1') : connect(place);
+    const socket = typeof address === 'number' ? connect(address, '127.0.0.1') : connect(address);
     socket.once('connect', () => {
       socket.destroy();
       resolve(true);

@@ -1,7 +1,7 @@
-/** Plain connections to a server of loopback, for bytes that no client library sends or takes. */
+/** Plain connections to a server on loopback, for bytes that no client library sends or accepts. */
 import { connect, type Socket } from 'node:net';
 
-/** A connection, once it is there; from then on its errors are the caller's to hear. */
+/** Opens a connection. The caller handles its later errors. */
 export function openSocket(port: number): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, '127.0.0.1', () => resolve(socket));
@@ -9,7 +9,7 @@ export function openSocket(port: number): Promise<Socket> {
   });
 }
 
-/** All that comes until the server closes, a byte a character, also where it resets in the end. */
+/** Reads until the server closes or resets the connection. Each character is a byte. */
 export function readToEnd(socket: Socket): Promise<string> {
   return new Promise((resolve) => {
     let received = '';

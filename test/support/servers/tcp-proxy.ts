@@ -1,19 +1,19 @@
 /**
- * A line between a program and its server that a test can cut or hold at any byte: it is handed the
- * server's port and a number of bytes, counted in both directions and over all connections.
+ * A TCP proxy between a program and its server that a test can cut or hold at any byte. Bytes are
+ * counted in both directions and over all connections.
  */
 import { connect, createServer, type Socket } from 'node:net';
 
-/** `end` and `reset` as a server or a firewall would; `silence`: open, and not a byte more. */
+/** `end` and `reset` close connections; `silence` leaves them open without passing any byte on. */
 export type Cut = 'end' | 'reset' | 'silence';
 
 export interface TcpProxy {
   readonly port: number;
-  /** How many bytes went through so far. */
+  /** The number of bytes that passed so far. */
   bytes(): number;
-  /** Resolves when the number of bytes is reached: nothing more goes through until it is said how. */
+  /** Resolves when the limit is reached. No byte passes after it until `cut` or `resume`. */
   readonly reached: Promise<void>;
-  /** @param isForGood whether later connections meet the same */
+  /** @param isForGood whether later connections are cut too */
   cut(how: Cut, isForGood: boolean): void;
   resume(): void;
   stop(): Promise<void>;
@@ -22,11 +22,11 @@ export interface TcpProxy {
 interface Side {
   readonly from: Socket;
   readonly to: Socket;
-  /** What came while the line was held. */
+  /** The bytes that arrived while the proxy held the connection. */
   readonly waiting: Buffer[];
 }
 
-/** @param limit hold after so many bytes; the byte that follows has not gone through */
+/** @param limit the number of bytes to pass before holding */
 export async function startTcpProxy(
   serverPort: number,
   limit = Number.POSITIVE_INFINITY,
@@ -35,9 +35,9 @@ export async function startTcpProxy(
   let bytes = 0;
   let state: 'open' | 'held' | 'passed' = 'open';
   let later: Cut | undefined;
-  let sayReached = () => {};
+  let resolveReached = () => {};
   const reached = new Promise<void>((resolve) => {
-    sayReached = resolve;
+    resolveReached = resolve;
   });
 
   function forward(side: Side, chunk: Buffer): void {
@@ -56,7 +56,7 @@ export async function startTcpProxy(
     state = 'held';
     if (passing.length < chunk.length) side.waiting.push(chunk.subarray(passing.length));
     for (const { from } of sides) from.pause();
-    sayReached();
+    resolveReached();
   }
 
   const end = (how: Cut) => {
@@ -71,7 +71,7 @@ export async function startTcpProxy(
     sides.add(side);
     from.on('data', (chunk) => forward(side, chunk as Buffer));
     from.on('end', () => state !== 'held' && to.end());
-    // What the other end is told is what happened to this one.
+    // Passes the error on to the other side.
     from.on('error', () => to.destroy());
     from.on('close', () => {
       sides.delete(side);
@@ -101,7 +101,7 @@ export async function startTcpProxy(
     cut(how, isForGood) {
       if (isForGood) later = how;
       end(how);
-      // Connections of later go through again.
+      // Later connections pass again.
       state = how === 'silence' ? 'held' : 'passed';
     },
     resume() {
