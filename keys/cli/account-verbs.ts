@@ -8,7 +8,7 @@ import { PATHS } from '../paths.ts';
 import { type Account, findAccountByEmail, hasAccounts, listAccounts } from '../tables/accounts.ts';
 import { LINK_MINUTES, MOST_LINKS } from '../tables/sign-in-links.ts';
 import { makeVerb, parseAccountId, requireText, type Verb } from './arguments.ts';
-import { accountsAsTable, asJson } from './listing.ts';
+import { accountsAsTable, asJson } from './text-tables.ts';
 
 export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
   accounts: makeVerb({

@@ -8,9 +8,9 @@ import { noSuchKey } from '../lifecycle/move.ts';
 import { type Mailer, makeMailer } from '../mail/mailer.ts';
 import { listMails, retryAll, sendDueMails } from '../mail/outbox.ts';
 import { idOf, makeVerb, type Verb } from './arguments.ts';
-import { asJson, eventsAsTable, keysAsTable, mailsAsTable } from './listing.ts';
+import { asJson, eventsAsTable, keysAsTable, mailsAsTable } from './text-tables.ts';
 
-export const RECORD_VERBS: Readonly<Record<string, Verb>> = {
+export const LIST_VERBS: Readonly<Record<string, Verb>> = {
   list: makeVerb({
     usage: 'list [--state STATE] [--text TEXT] [--json]',
     help: `Lists keys and requests, oldest first. STATE is one of ${KEY_STATES.join(', ')}; TEXT is looked for in purpose, website, prefix and account.`,
