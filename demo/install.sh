@@ -1,5 +1,5 @@
 #!/bin/sh
-# Brings what `npm run demo` needs: npm packages, without those of development.
+# Installs the npm packages that `npm run demo` needs, without development packages.
 set -eu
 cd "$(dirname "$0")/.."
 . install/packages.sh

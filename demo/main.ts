@@ -1,7 +1,7 @@
 /**
- * `npm run demo`: the whole line on a sample catalogue. It makes an SQLite database in a temporary
- * folder, issues a key, starts the schedule, the proxy and the account pages as operators start
- * them, and ends all of it, the folder included, on SIGTERM or Ctrl-C.
+ * `npm run demo`: the whole product on a sample catalogue. It creates an SQLite database in a
+ * temporary folder, issues a key and starts the schedule, the proxy and the account pages like an
+ * operator. On SIGTERM or Ctrl-C it ends the programs and removes the folder.
  */
 import '../program/environment/node-version.ts';
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -20,7 +20,7 @@ import { sampleCatalogue } from '../test/catalogue/sample.ts';
 const USAGE = `npm run demo
 
 Runs the whole product on a sample catalogue until Ctrl-C. HOST, PORT and
-ADMIN_PORT say where it listens.
+ADMIN_PORT set the addresses on which it listens.
 `;
 const EXECUTABLE = path.join(import.meta.dirname, '../bin/cover-catalogue');
 const KEY_LIMIT = '6000';
@@ -57,39 +57,39 @@ async function main(): Promise<void> {
     ACCOUNT_PORT: String(accountPort),
     ACCOUNT_URL: `http://127.0.0.1:${accountPort}`,
     MAIL_FOLDER: path.join(folder, 'mail'),
-    // A mail server or a site's key of the surroundings has no part in this.
+    // The demo does not use a mail server or a site's keys from the environment.
     SMTP_URL: '',
     SITE_JWT_SECRET: '',
     SITE_JWKS: '',
     SITE_JWT_KEY: '',
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'warn',
   };
-  say('Making the sample catalogue …');
+  report('Creating the sample catalogue …');
   await makeCatalogue(environment.DATABASE_URL);
   const key = await issueKey(environment);
-  say('Generating and starting the proxy …');
+  report('Generating a snapshot and starting the proxy …');
   start('the proxy', 'proxy', environment);
-  // The schedule warns about a PUBLIC_URL on this machine, which is right for the demo.
+  // With its real PUBLIC_URL, the schedule would warn that only this machine can reach it.
   start('the schedule', 'schedule', { ...environment, PUBLIC_URL: environment.SITE_URL });
   start('the account pages', 'account', environment);
   await waitUntilReady(`http://127.0.0.1:${adminPort}/readyz`);
   await waitUntilReady(`${environment.ACCOUNT_URL}/account/sign-in`);
   const [asUser, asModerator] = await makeLinks(environment.DATABASE_URL, api);
   process.stdout.write(`
-The API is on ${api}/api/v1, its reference on ${api}/docs
+The API is at ${api}/api/v1, its reference at ${api}/docs
 The snapshot's files are in ${environment.SNAPSHOTS_DIR}
 
 API key: ${key}
 curl -H 'X-Api-Key: ${key}' ${api}/api/v1/games/snes/chrono-trigger
 
-To walk through the life of a key in a browser, sign in (within 15 minutes, each link once):
-  as a user, to ask for a key and reveal it:  ${asUser}
+To try the account pages in a browser, sign in (each link works once, within 15 minutes):
+  as a user, to request a key and reveal it:  ${asUser}
   as a moderator, to approve or reject it:    ${asModerator}
-Use two browsers, or a private window for one of them. Afterwards, or with another browser, ask for
-a link on ${api}/account/sign-in with ${USER} or ${MODERATOR}.
+Use two browsers, or a private window for one of them. To sign in again, request a link at
+${api}/account/sign-in with ${USER} or ${MODERATOR}.
 E-mails are files in ${environment.MAIL_FOLDER}
 
-Ctrl-C ends it all.
+Press Ctrl-C to stop everything.
 `);
 }
 
@@ -103,7 +103,7 @@ async function makeCatalogue(url: string): Promise<void> {
   }
 }
 
-/** A link to sign in with for the user and one for the moderator. */
+/** Creates a sign-in link for the user and one for the moderator. */
 async function makeLinks(url: string, api: string): Promise<string[]> {
   const database = await openDatabase(url);
   try {
@@ -121,7 +121,7 @@ async function makeLinks(url: string, api: string): Promise<string[]> {
   }
 }
 
-/** The pages are reached through the proxy: on which port they listen is nobody's concern. */
+/** A port for the account pages. Browsers reach them through the proxy, so any port will do. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve, reject) => {
@@ -136,17 +136,17 @@ function issueKey(environment: NodeJS.ProcessEnv): Promise<string> {
   const issue = ['issue', '--limit', KEY_LIMIT, '--note', 'demo'];
   const child = run('keys', issue, environment, 'pipe');
   let printed = '';
-  let said = '';
+  let messages = '';
   child.stdout?.setEncoding('utf8').on('data', (text) => {
     printed += text;
   });
   child.stderr?.setEncoding('utf8').on('data', (text) => {
-    said += text;
+    messages += text;
   });
   return new Promise((resolve, reject) => {
     child.once('close', (code) => {
       if (code === 0) resolve(printed.trim());
-      else reject(new Error(`Issuing a key ended with ${code}: ${said.trim()}`));
+      else reject(new Error(`Issuing a key ended with ${code}: ${messages.trim()}`));
     });
   });
 }
@@ -157,7 +157,7 @@ function start(name: string, command: string, environment: NodeJS.ProcessEnv): v
   child.once('exit', (code, signal) => {
     children.delete(child);
     if (isStopping) return;
-    say(`${name} ended with ${signal ?? code}.`);
+    report(`${name} ended with ${signal ?? code}.`);
     stop(code === 2 ? 2 : 1);
   });
 }
@@ -179,10 +179,10 @@ async function waitUntilReady(address: string): Promise<void> {
   while (!isStopping) {
     const reply = await fetch(address).catch(() => undefined);
     if (reply?.ok) return;
-    if (Date.now() > deadline) throw new Error(`${address} does not become ready.`);
+    if (Date.now() > deadline) throw new Error(`${address} did not become ready.`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  // Never goes on to say that the API is there: the end is under way.
+  // The demo is stopping, so it must not print that the API is ready.
   await new Promise(() => {});
 }
 
@@ -200,11 +200,11 @@ async function stop(code: number): Promise<void> {
   process.exit(code);
 }
 
-function say(text: string): void {
+function report(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
 main().catch(async (error: Error) => {
-  say(error.message);
+  report(error.message);
   await stop(error instanceof ConfigurationError ? 2 : 1);
 });

@@ -1,8 +1,8 @@
 /**
- * Exits with 0 when node_modules holds every package that package-lock.json asks for, "all" or
- * "production", in its version; else with 1.
+ * Exits with 0 if node_modules contains every package of package-lock.json in its version, otherwise
+ * with 1. The argument is "all" or "production".
  *
- * Plain JavaScript, since it runs before the Node that reads TypeScript is there.
+ * It is plain JavaScript, because it may run on an old Node, before the packages are installed.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,7 +19,7 @@ function packagesOf(file) {
   }
 }
 
-// An optional package that names no machine is a part of one that does.
+// An optional package without a platform belongs to one with a platform.
 function isForThisMachine({ os, cpu, libc }) {
   if (os === undefined && cpu === undefined) return false;
   const ownLibc = process.report.getReport().header.glibcVersionRuntime ? 'glibc' : 'musl';
@@ -30,11 +30,11 @@ function isForThisMachine({ os, cpu, libc }) {
   );
 }
 
-// What npm itself notes of a finished installation; absent after one that was cut short.
+// npm writes this file at the end of an installation; after an interrupted one it is missing.
 const installed = packagesOf('node_modules/.package-lock.json');
 const isUpToDate = Object.entries(packagesOf('package-lock.json')).every(([path, wanted]) => {
   if (path === '' || (isProduction && wanted.dev)) return true;
-  // These bring a Node to machines whose own is too old.
+  // These packages contain Node, for machines whose own Node is too old.
   if (path.startsWith('node_modules/node-linux-') && isNewEnough) return true;
   if (wanted.optional && !isForThisMachine(wanted)) return true;
   const found = installed[path];

@@ -1,7 +1,7 @@
 /**
- * The generator beside `mariadb-dump` of the same database: a whole generation, one changed game,
- * nothing changed; and beside what it replaces, one file a response. Both connect over TCP and both
- * write to the same disk.
+ * Compares the generator with `mariadb-dump` of the same database, for a whole generation, one
+ * changed game and no change; and with writing one file per response. Both connect over TCP and write
+ * to the same disk.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -37,11 +37,11 @@ interface Size {
   readonly full: Run[];
   readonly changed: Run[];
   readonly unchanged: Run[];
-  /** Once; undefined where it would take too long. */
+  /** Measured once; undefined if it would take too long. */
   readonly filePerResponse: number | undefined;
 }
 
-export async function run({ rounds, say }: PartOptions): Promise<string> {
+export async function run({ rounds, report }: PartOptions): Promise<string> {
   const folder = mkdtempSync(path.join(tmpdir(), 'catalogue-bench-'));
   const server = await startMariaDb();
   const clear = () => rmSync(folder, { recursive: true, force: true });
@@ -49,10 +49,10 @@ export async function run({ rounds, say }: PartOptions): Promise<string> {
   try {
     const sizes: Size[] = [];
     const real = sharedCatalogue();
-    if (real !== undefined) sizes.push(await measure(server, folder, 'real', real, rounds, say));
+    if (real !== undefined) sizes.push(await measure(server, folder, 'real', real, rounds, report));
     for (const games of SEEDED_SIZES) {
       const catalogue = seededCatalogue({ games, seed: 5 });
-      sizes.push(await measure(server, folder, `seeded_${games}`, catalogue, rounds, say));
+      sizes.push(await measure(server, folder, `seeded_${games}`, catalogue, rounds, report));
     }
     return describe(sizes, rounds);
   } finally {
@@ -68,9 +68,9 @@ async function measure(
   name: string,
   catalogue: Catalogue,
   rounds: number,
-  say: (text: string) => void,
+  report: (text: string) => void,
 ): Promise<Size> {
-  say(`  ${name}: loading`);
+  report(`  ${name}: loading`);
   const url = await server.createDatabase(name);
   const database = await openDatabase(url);
   await loadCatalogue(database, catalogue);
@@ -83,7 +83,7 @@ async function measure(
   };
   let counts: Size['counts'] | undefined;
   for (let round = 1; round <= rounds; round++) {
-    say(`  ${name}: round ${round}`);
+    report(`  ${name}: round ${round}`);
     const dumpFile = path.join(folder, 'dump.sql');
     rmSync(dumpFile, { force: true });
     const [command, args] = server.dumpCommand(name);
@@ -112,7 +112,7 @@ async function generate(url: string, snapshotsDir: string): Promise<Run & Pick<S
   return { seconds: (performance.now() - started) / 1000, memory, counts };
 }
 
-/** What one file for each game and each cover would take, synced as a generation is. */
+/** Measures writing one file for each game and each cover, synced like a generation. */
 function writeFilePerResponse(snapshotsDir: string): number {
   const current = path.join(snapshotsDir, 'current');
   const target = path.join(snapshotsDir, 'files');
@@ -123,8 +123,8 @@ function writeFilePerResponse(snapshotsDir: string): number {
       const folder = path.join(target, kind, slug);
       mkdirSync(folder, { recursive: true });
       const records = readFileSync(path.join(current, kind, `${slug}.json`), 'utf8').split(',\n');
-      for (const [place, record] of records.entries()) {
-        writeFileSync(path.join(folder, `${place}.json`), record);
+      for (const [index, record] of records.entries()) {
+        writeFileSync(path.join(folder, `${index}.json`), record);
       }
     }
   }
@@ -141,7 +141,7 @@ function describe(sizes: readonly Size[], rounds: number): string {
   const ratio = (value: number) => value.toFixed(2);
   const seconds = (value: number) => value.toFixed(1);
   return [
-    `${rounds} rounds in turns; times are medians, memory is the highest of all rounds. "Reading alone" is a program that reads all rows in one consistent read, as the generator does, and drops them.`,
+    `${rounds} rounds in turn; times are medians, memory is the highest of all rounds. "Reading alone" is a program that reads all rows in one consistent read, like the generator, and discards them.`,
     '### Ratios',
     table(
       [
@@ -150,7 +150,7 @@ function describe(sizes: readonly Size[], rounds: number): string {
         'reading alone ÷ `mariadb-dump`',
         'one game changed ÷ full',
         'nothing changed ÷ full',
-        'one file a response ÷ full',
+        'one file per response ÷ full',
       ],
       sizes.map(({ name, dump, reading, full, changed, unchanged, filePerResponse }) => [
         name,
@@ -173,9 +173,9 @@ function describe(sizes: readonly Size[], rounds: number): string {
         'full s',
         'one changed s',
         'nothing changed s',
-        'one file a response, writing alone s',
+        'one file per response, writing alone s',
         'peak MB',
-        'µs a game, full',
+        'µs per game, full',
       ],
       sizes.map(({ name, counts, dump, reading, full, changed, unchanged, filePerResponse }) => [
         name,

@@ -1,7 +1,7 @@
 /**
- * The HTTP part: the product and what people would use instead, each on one core with wrk on
- * another, asked for the same things in turns. What counts is processor time per request; requests
- * per second stand beside it.
+ * The HTTP part: compares the product with its alternatives. Each runs on one core, with wrk on
+ * another, and they get the same requests in turn. The main figure is processor time per request;
+ * the tables also show requests per second.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,27 +12,27 @@ import { copyBodies, type Prepared, prepare } from './http/prepare.ts';
 import { type Cores, chooseCores } from './http/process.ts';
 import { type Server, type ServerName, startProduct, startYardsticks } from './http/servers.ts';
 import { ratioTable, workTables } from './http/tables.ts';
-import { ask, checkStatus, makeTask, type Task, type Work, worksOf } from './http/works.ts';
+import { checkStatus, makeTask, sendRequest, type Task, type Work, worksOf } from './http/works.ts';
 import type { PartOptions } from './part.ts';
 
 const WARM_UP_SECONDS = 1;
 
-export async function run({ rounds, seconds, say }: PartOptions): Promise<string> {
+export async function run({ rounds, seconds, report }: PartOptions): Promise<string> {
   const cores = chooseCores();
   const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-bench-'));
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
   process.once('exit', remove);
   const ends: (() => unknown)[] = [remove];
   try {
-    const prepared = await prepare(folder, say);
+    const prepared = await prepare(folder, report);
     ends.push(prepared.mariaDb.stop);
     const product = await startProduct(prepared, folder, cores.server);
     ends.push(product.stop);
     await copyBodies(prepared, async (target, coding) => {
       const headers = { 'X-Api-Key': prepared.key, 'Accept-Encoding': coding };
-      return (await ask({ url: product.url + target, headers })).bytes;
+      return (await sendRequest({ url: product.url + target, headers })).bytes;
     });
-    say('starting the yardsticks');
+    report('starting the yardsticks');
     const yardsticks = await startYardsticks(prepared, folder, cores.server);
     ends.push(yardsticks.stop);
     const productServer: Server = { url: product.url, pids: [product.pid] };
@@ -50,7 +50,7 @@ export async function run({ rounds, seconds, say }: PartOptions): Promise<string
       }
     }
     for (const { work, name, measureFor } of runs) {
-      say(`warming up: ${work.title}, ${name}`);
+      report(`warming up: ${work.title}, ${name}`);
       await measureFor(WARM_UP_SECONDS);
     }
     for (let round = 1; round <= rounds; round++) {
@@ -60,7 +60,7 @@ export async function run({ rounds, seconds, say }: PartOptions): Promise<string
         checkRefusals(work, name, measurement);
         found.push(measurement);
         const { cpu, perSecond } = measurement;
-        say(
+        report(
           `round ${round}: ${work.title}, ${name}: ${cpu.toFixed(1)} µs, ${Math.round(perSecond)}/s`,
         );
       }
@@ -72,7 +72,7 @@ export async function run({ rounds, seconds, say }: PartOptions): Promise<string
       ]),
     );
     const sizes = await describeSizes(prepared, product.url);
-    return `${rounds} rounds of ${seconds} s each, in turns, after a warm-up. ${capital(prepared.description)}; ${sizes}. Servers on one core, wrk on another with ${works[0]?.connections} kept-alive connections (${works.at(-1)?.connections} for searches). CPU is user and system time per request of all processes of a server: nginx and the checker, Node and MariaDB. nginx runs one worker without logs that keeps up to ${cachedFiles()} files open. "Others" is what every other program on the machine took of the server's core meanwhile, interrupts included: where it is large, the figures are disturbed. Each server's answers were compared with the product's before.
+    return `${rounds} rounds of ${seconds} s each, in turn, after a warm-up. ${capital(prepared.description)}; ${sizes}. Servers on one core, wrk on another with ${works[0]?.connections} kept-alive connections (${works.at(-1)?.connections} for searches). CPU is user and system time per request of all processes of a server: nginx and the checker, Node and MariaDB. nginx runs one worker without logs that keeps up to ${cachedFiles()} files open. "Others" is the share of the server's core that all other programs and interrupts used: if it is large, the figures are disturbed. Before the run, each server's responses were compared with the product's.
 
 ### Ratios
 
@@ -95,7 +95,7 @@ interface Run {
   readonly found: Measurement[];
 }
 
-/** Measures again and again; a list goes on where it was, so that no address comes back too soon. */
+/** Each measurement continues the list of addresses, so that no address is repeated too soon. */
 function makeMeasure(work: Work, { url, headers }: Task, { pids }: Server, cores: Cores) {
   let start = 0;
   return async (seconds: number): Promise<Measurement> => {
@@ -124,7 +124,7 @@ function checkRefusals({ title, status }: Work, name: string, { refused, request
 async function describeSizes({ key, ...prepared }: Prepared, url: string): Promise<string> {
   const sizeOf = async (target: string, coding: string) => {
     const headers = { 'X-Api-Key': key, 'Accept-Encoding': coding };
-    return (await ask({ url: url + target, headers })).bytes.length;
+    return (await sendRequest({ url: url + target, headers })).bytes.length;
   };
   const { game, page, longPage, recent } = prepared;
   const sizes = [`one game has ${await sizeOf(game, 'identity')} bytes`];

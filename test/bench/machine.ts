@@ -1,10 +1,10 @@
-/** The machine, the day and the versions that a section of RESULTS.md speaks of. */
+/** Describes the machine, the date and the versions of a section in RESULTS.md. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
-/** Programs that say their version, and how they are asked. */
+/** Programs that report their version, and how they are asked. */
 const PROGRAMS: readonly (readonly [name: string, command: string, argument: string])[] = [
   ['nginx', 'nginx', '-v'],
   ['wrk', 'wrk', '-v'],
@@ -23,14 +23,14 @@ export function describeMachine(): string {
   ];
   return [
     `- ${cpu?.model.trim()}, ${os.availableParallelism()} cores, ${memory} GiB, ${os.type()} ${os.release()}`,
-    `- ${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC, load of the machine before: ${load}`,
+    `- ${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC, load before the run: ${load}`,
     `- ${versions.join(', ')}`,
   ].join('\n');
 }
 
 function versionOf(command: string, argument: string): string {
   try {
-    // nginx speaks on stderr, wrk exits with 1; Debian keeps servers where only root looks.
+    // nginx prints to stderr, wrk exits with 1, and Debian installs servers in /usr/sbin.
     const text = execFileSync('sh', ['-c', `${command} ${argument} 2>&1 || true`], {
       encoding: 'utf8',
       env: { ...process.env, PATH: `${process.env.PATH}:/usr/sbin:/sbin` },
@@ -41,7 +41,7 @@ function versionOf(command: string, argument: string): string {
   }
 }
 
-/** The yardsticks as they are installed, and the packages of the product that matter to speed. */
+/** The installed alternatives, and the packages of the product that matter for speed. */
 function packageVersions(): string[] {
   const own = path.join(import.meta.dirname, 'package.json');
   const names = Object.keys(JSON.parse(readFileSync(own, 'utf8')).dependencies);

@@ -1,6 +1,6 @@
 /**
- * `npm run bench -- [PART …] [--rounds N] [--seconds N]`: runs the parts that are named, or all, and
- * puts each one's section into RESULTS.md. The sections of parts that did not run stay.
+ * `npm run bench -- [PART …] [--rounds N] [--seconds N]`: runs the named parts, or all, and writes
+ * the section of each into RESULTS.md. The sections of other parts are kept.
  */
 import '../../program/environment/node-version.ts';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
@@ -18,15 +18,15 @@ const PARTS = {
 } as const;
 type Part = keyof typeof PARTS;
 
-const INTRODUCTION = `# Measured
+const INTRODUCTION = `# Benchmark results
 
-Made by \`npm run bench\`. Each section is of one run on one machine: within it everything ran side by side, in turns. Ratios carry over to other machines far better than the figures behind them.
+Written by \`npm run bench\`. Each section is from one run on one machine, in which all candidates were measured in turn. Ratios carry over to other machines far better than absolute figures.
 `;
 
 const USAGE = `npm run bench -- [PART …] [--rounds N] [--seconds N]
 
-  PART       ${Object.keys(PARTS).join(', ')}; none: all of them
-  --rounds   how often each measurement is repeated (3)
+  PART       ${Object.keys(PARTS).join(', ')}; by default all of them
+  --rounds   how many times each measurement is repeated (3)
   --seconds  how long one measurement of steady load lasts (4)
 `;
 
@@ -34,16 +34,16 @@ async function main(): Promise<void> {
   const { parts, ...settings } = readArguments();
   const options: PartOptions = {
     ...settings,
-    say: (text) => process.stderr.write(`${text}\n`),
+    report: (text) => process.stderr.write(`${text}\n`),
   };
   for (const part of parts) {
-    options.say(`${PARTS[part]} …`);
+    options.report(`${PARTS[part]} …`);
     const { run } = (await import(`./${part}.ts`)) as { run: RunPart };
     const facts = describeMachine();
     const body = await run(options);
     writeSection(part, `## ${PARTS[part]}\n\n${facts}\n\n${body.trim()}\n`);
   }
-  options.say(`Written: ${path.relative(process.cwd(), RESULTS)}`);
+  options.report(`Written: ${path.relative(process.cwd(), RESULTS)}`);
 }
 
 function readArguments() {
@@ -65,7 +65,7 @@ function readArguments() {
   const count = (name: 'rounds' | 'seconds') => {
     const value = Number(values[name]);
     if (Number.isInteger(value) && value > 0) return value;
-    throw new Error(`--${name} must be a whole number from 1 on, not ${values[name]}.`);
+    throw new Error(`--${name} must be a whole number of at least 1, not ${values[name]}.`);
   };
   const named = (Object.keys(PARTS) as Part[]).filter((part) => positionals.includes(part));
   const parts = positionals.length > 0 ? named : (Object.keys(PARTS) as Part[]).filter(isThere);
@@ -89,7 +89,7 @@ function writeSection(part: Part, section: string): void {
   );
 }
 
-// What a part started ends with this process; what it wrote it removes on `exit`.
+// The processes of a part end with this process, and its files are removed on `exit`.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
 main().catch((error: Error) => {
   process.stderr.write(`${error.stack}\n`);

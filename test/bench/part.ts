@@ -1,17 +1,17 @@
-/** What `main.ts` hands to each part of the benchmark, and what it takes back. */
+/** The interface between `main.ts` and the parts of the benchmark. */
 
 export interface PartOptions {
-  /** How often each measurement is repeated; the tables show medians. */
+  /** How many times each measurement is repeated. The tables show medians. */
   readonly rounds: number;
-  /** How long one measurement of steady load lasts. */
+  /** The length of one measurement of steady load. */
   readonly seconds: number;
-  /** Says on stderr how far the part is. */
-  readonly say: (text: string) => void;
+  /** Reports progress on stderr. */
+  readonly report: (text: string) => void;
 }
 
 /**
- * Measures, ends all that it started, and removes what it wrote.
- * @returns Markdown: ratios first, then the figures that they come from; headings from "###" on
+ * Measures, ends the processes that it started, and removes its files.
+ * @returns Markdown: ratios first, then the figures behind them; headings from "###" on
  */
 export type RunPart = (options: PartOptions) => Promise<string>;
 
@@ -21,7 +21,7 @@ export const median = (values: readonly number[]): number => {
   return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
 };
 
-/** A Markdown table; all columns but the first are aligned to the right. */
+/** A Markdown table. All columns except the first are right-aligned. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |`;
   return [line(head), line(head.map((_, i) => (i === 0 ? '---' : '--:'))), ...rows.map(line)].join(

@@ -1,6 +1,6 @@
 /**
- * A program that reads all rows of the catalogue in DATABASE_URL as the generator does, in one
- * consistent read, and drops them: what every generation costs before anything is made of it.
+ * Reads all rows of the catalogue in DATABASE_URL in one consistent read, like the generator, and
+ * discards them: the minimum cost of a generation.
  */
 import { openDatabase } from '../../database/open.ts';
 import { readEnvironment } from '../../program/environment/environment.ts';

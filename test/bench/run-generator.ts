@@ -1,4 +1,4 @@
-/** One run of the generator as `cover-catalogue generate` makes it. */
+/** Runs the generator once, like `cover-catalogue generate`. */
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
@@ -10,8 +10,8 @@ const ROOT = path.join(import.meta.dirname, '../..');
 const run = promisify(execFile);
 
 /**
- * @returns what it says of itself
- * @throws Error with what it printed on stderr, when it fails
+ * @returns its own figures
+ * @throws Error with its stderr if it fails
  */
 export async function runGenerator(
   databaseUrl: string,

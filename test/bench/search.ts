@@ -1,6 +1,6 @@
 /**
- * The search part of the benchmark: the product and what people would use instead, each in a
- * process of its own over the same titles, handed the same queries in turns.
+ * The search part: compares the product with its alternatives. Each runs in a process of its own
+ * over the same titles, and they get the same queries in turn.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ export interface SearchOptions extends Partial<Omit<PartOptions, 'rounds'>> {
   readonly rounds: number;
   /** Games of each catalogue. */
   readonly sizes?: readonly number[];
-  /** Where catalogues are kept for another run; a temporary folder otherwise. */
+  /** The folder in which catalogues are kept for another run; by default a temporary folder. */
   readonly folder?: string;
   readonly engines?: readonly EngineId[];
 }
@@ -32,7 +32,7 @@ export interface SizeResult {
   readonly memoryAfter: ReadonlyMap<EngineId, number>;
   /** Why an engine was left out. */
   readonly leftOut: ReadonlyMap<EngineId, string>;
-  /** By engine and set, one entry a round; the first is the pass before the rounds. */
+  /** By engine and set, one entry per round. The first is the pass before the rounds. */
   readonly timed: ReadonlyMap<EngineId, ReadonlyMap<string, readonly Round[]>>;
 }
 
@@ -42,26 +42,26 @@ export interface Round {
 }
 
 const SIZES = [REAL_GAMES, 300_000, 1_000_000];
-/** MiniSearch is the yardstick of the product's goals; others may take what a server has to spare. */
+/** The product's goals are relative to MiniSearch. Others get what a server could spare. */
 const HEAP_MB: Partial<Record<EngineId, number>> = { minisearch: 9000 };
 const DEFAULT_HEAP_MB = 4096;
 const LONGEST_OPENING = 150;
-/** Of the pass before the rounds, in which engines get warm. */
+/** The number of queries in the pass before the rounds, in which engines warm up. */
 const WARMING_QUERIES = 5;
 
 /** @returns Markdown, ratios first; headings from "###" on */
 export async function run(options: SearchOptions): Promise<string> {
   const { rounds, sizes = SIZES, engines = ENGINE_IDS } = options;
-  const say = options.say ?? (() => {});
+  const report = options.report ?? (() => {});
   const root = options.folder ?? mkdtempSync(path.join(tmpdir(), 'cover-bench-'));
   try {
     const sections: string[] = [];
     for (const games of sizes) {
       const folder = path.join(root, String(games));
       mkdirSync(folder, { recursive: true });
-      sections.push(describeSize(await measureSize(folder, games, rounds, engines, say)));
-      // In turns, what the others still do after their answers can hold the product up.
-      sections.push(describeAlone(await measureSize(folder, games, rounds, ['product'], say)));
+      sections.push(describeSize(await measureSize(folder, games, rounds, engines, report)));
+      // Measured alone too, because what other engines still do after an answer can delay the product.
+      sections.push(describeAlone(await measureSize(folder, games, rounds, ['product'], report)));
       if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
     }
     return [...sections, describeEngines()].join('\n\n');
@@ -75,9 +75,9 @@ async function measureSize(
   games: number,
   rounds: number,
   engines: readonly EngineId[],
-  say: (text: string) => void,
+  report: (text: string) => void,
 ): Promise<SizeResult> {
-  say(`${games} games: generating …`);
+  report(`${games} games: generating …`);
   const titles = await prepareDocuments(folder, games);
   const seeds = Array.from({ length: rounds + 1 }, (_, round) => round + 1);
   const setsOfRounds = makeQuerySets([...readDocuments(folder)], seeds);
@@ -88,13 +88,13 @@ async function measureSize(
   const timed = new Map<EngineId, Map<string, Round[]>>();
   const leave = async (id: EngineId, error: unknown) => {
     leftOut.set(id, (error as Error).message);
-    say(`${games} games: ${ENGINES[id].name} is left out: ${(error as Error).message}`);
+    report(`${games} games: ${ENGINES[id].name} is left out: ${(error as Error).message}`);
     await running.get(id)?.close();
     running.delete(id);
   };
   try {
     for (const id of engines) {
-      say(`${games} games: opening ${ENGINES[id].name} …`);
+      report(`${games} games: opening ${ENGINES[id].name} …`);
       try {
         const start = () =>
           startEngine(id, folder, HEAP_MB[id] ?? DEFAULT_HEAP_MB, LONGEST_OPENING);
@@ -108,17 +108,17 @@ async function measureSize(
       }
     }
     for (const [round, sets] of setsOfRounds.entries()) {
-      say(`${games} games: ${round === 0 ? 'warming' : `round ${round} of ${rounds}`} …`);
+      report(`${games} games: ${round === 0 ? 'warming' : `round ${round} of ${rounds}`} …`);
       for (const set of sets) {
         for (const [id, engine] of running) {
           const cannot: readonly Demand[] = ENGINES[id].cannot;
           if (set.demands.some((demand) => cannot.includes(demand))) continue;
           const isWarming = round === 0 && id !== 'product';
-          const asked = isWarming
+          const limited = isWarming
             ? { ...set, queries: set.queries.slice(0, WARMING_QUERIES) }
             : set;
           try {
-            const found = { set: asked, timed: await engine.ask(asked) };
+            const found = { set: limited, timed: await engine.run(limited) };
             const ofEngine = timed.get(id) as Map<string, Round[]>;
             ofEngine.set(set.name, [...(ofEngine.get(set.name) ?? []), found]);
           } catch (error) {
@@ -162,7 +162,7 @@ if (import.meta.main) {
     sizes: values.sizes.split(',').map(Number),
     engines: values.engines.split(',') as EngineId[],
     ...(folder === undefined ? {} : { folder }),
-    say: (text) => process.stderr.write(`${text}\n`),
+    report: (text) => process.stderr.write(`${text}\n`),
   });
   process.stdout.write(`${markdown}\n`);
 }

@@ -1,7 +1,7 @@
 /**
- * The part about one process that serves a large catalogue: what its clients notice of a new
- * generation being opened, what a second serving thread is worth, and what clients cost that name
- * every kept generation in turn.
+ * The serving part, about one process with a large catalogue: the delay while a new generation is
+ * opened, the gain of a second serving thread, and the cost of clients that name every kept
+ * generation in turn.
  */
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -17,7 +17,7 @@ import { measureThreads, THREADS, WRK_CONNECTIONS } from './serving/threads.ts';
 
 export interface ServingOptions extends PartOptions {
   readonly games?: number;
-  /** Where the generations are kept for another run; a temporary folder otherwise. */
+  /** The folder in which generations are kept for another run; by default a temporary folder. */
   readonly folder?: string;
 }
 
@@ -28,24 +28,24 @@ const BY_NAME_SECONDS = 120;
 
 /** @returns Markdown, ratios first; headings from "###" on */
 export async function run(options: ServingOptions): Promise<string> {
-  const { rounds, seconds, say, games = GAMES } = options;
+  const { rounds, seconds, report, games = GAMES } = options;
   const { server, load } = chooseCores();
   const cores = [server, load];
   const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-bench-'));
   const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
   process.once('exit', remove);
   try {
-    const prepared = await prepare(options.folder ?? folder, games, say, GENERATIONS);
-    const threads = await measureThreads(prepared, folder, cores, rounds, seconds, say);
+    const prepared = await prepare(options.folder ?? folder, games, report, GENERATIONS);
+    const threads = await measureThreads(prepared, folder, cores, rounds, seconds, report);
     const openings = [];
     for (const count of THREADS) {
-      say(`opening generations, ${count} threads`);
-      openings.push(await measureOpenings(prepared, folder, cores, count, rounds, say));
+      report(`opening generations, ${count} threads`);
+      openings.push(await measureOpenings(prepared, folder, cores, count, rounds, report));
     }
     const byName = [];
     for (const count of THREADS) {
-      say(`naming generations, ${count} threads`);
-      byName.push(await measureByName(prepared, folder, cores, count, BY_NAME_SECONDS, say));
+      report(`naming generations, ${count} threads`);
+      byName.push(await measureByName(prepared, folder, cores, count, BY_NAME_SECONDS, report));
     }
     return `${describeCatalogue(prepared)}. Medians of ${rounds} rounds. Every process may use the same two cores.
 
@@ -55,19 +55,19 @@ ${goalTable(openings, threads, byName)}
 
 ### Two threads on one port
 
-wrk asks with ${WRK_CONNECTIONS} kept-alive connections for ${seconds} s, one thread and two in turns. It takes its part of the same two cores, so that requests per second cannot show what two cores can do: that is two cores' time divided by what a request takes, beside one core's time divided by what a request takes with one thread, thus twice the processor time per request of one thread ÷ that of two. It counts all of the process, the collection of garbage and what the threads cost each other included. Of the processor time of the process, the busiest and the next thread had the shares shown.
+wrk uses ${WRK_CONNECTIONS} kept-alive connections for ${seconds} s, one thread and two threads in turn. It runs on the same two cores, so requests per second do not show what two cores can do. The gain is therefore calculated from processor time: twice the processor time per request of one thread ÷ that of two threads. It counts the whole process, including garbage collection and the overhead between threads. The table shows the shares of the busiest and the next thread in the processor time of the process.
 
 ${threadTables(threads)}
 
 ### Opening a generation while serving
 
-${REQUESTS_PER_SECOND} requests a second fall due at a fixed rate, whether or not earlier ones were answered, on ${CONNECTIONS} connections: one hot game, different games, pages of 50, searches. Each delay counts from when the request was due. The same process asks a server that only sends a fixed body (the control) at the same moments: what delays both was the machine. The window of an opening reaches from the switch of \`current\` until no answer comes from the old generation, and ${TAIL_MS / 1000} s more; the one before is as long. One game in a hundred differs between the two. The proxy holds the old generation for another minute, then lets it go.
+${REQUESTS_PER_SECOND} requests per second are due at a fixed rate, whether or not earlier ones have been answered, on ${CONNECTIONS} connections: one cached game, different games, pages of 50, searches. Each delay counts from when the request was due. At the same moments the same process sends requests to a server that only returns a fixed body (the control): a delay of both was caused by the machine. The window of an opening lasts from the switch of \`current\` until the last response from the old generation, and ${TAIL_MS / 1000} s more; the window before it is equally long. One game in a hundred differs between the two. The proxy keeps the old generation for another minute, then closes it.
 
 ${openings.map(openingTables).join('\n\n')}
 
 ### Naming every kept generation in turn
 
-${CLIENTS} clients ask for the ${GENERATIONS} kept generations in turn, all for the same one, by \`X-Snapshot\`, as fast as they are answered, while ${STEADY_PER_SECOND} requests a second that name none fall due and another generation is published every 20 s. Both share two cores with the clients.
+${CLIENTS} clients name the ${GENERATIONS} kept generations in turn in \`X-Snapshot\`, all of them the same one, and send requests as fast as they are answered. Meanwhile ${STEADY_PER_SECOND} requests per second that name none are due, and another generation is published every 20 s. The proxy shares two cores with the clients.
 
 ${byNameTable(byName)}`;
   } finally {
@@ -95,7 +95,7 @@ if (import.meta.main) {
     seconds: Number(values.seconds),
     games: Number(values.games),
     ...(folder === undefined ? {} : { folder }),
-    say: (text) => process.stderr.write(`${text}\n`),
+    report: (text) => process.stderr.write(`${text}\n`),
   });
   process.stdout.write(`${markdown}\n`);
 }

@@ -1,4 +1,4 @@
-/** The account pages behind the real nginx with the project's own nginx.conf. */
+/** The account pages behind a real nginx with the project's own nginx.conf. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ACCOUNTS, linksTo, makeAccounts, startPages, tokenOf } from '../support/account.ts';
@@ -19,12 +19,12 @@ const LARGEST = 64 * 1024;
 
 let pages: Server;
 let nginx: RunningNginx;
-let told: { url: string; headers: IncomingMessage['headers']; length: number }[] = [];
+let received: { url: string; headers: IncomingMessage['headers']; length: number }[] = [];
 
 beforeAll(async () => {
   pages = createServer(async (request, response) => {
     const { length } = Buffer.concat(await request.toArray());
-    told.push({ url: request.url ?? '', headers: request.headers, length });
+    received.push({ url: request.url ?? '', headers: request.headers, length });
     response.end('the pages');
   });
   await new Promise<void>((resolve) => pages.listen(0, '127.0.0.1', resolve));
@@ -40,34 +40,34 @@ afterAll(async () => {
   pages?.close();
 });
 
-test('are reached without the proxy, with the true address, over both versions of HTTP', async () => {
+test('the account pages get requests without the proxy, with the true address, over HTTP/1.1 and HTTP/2', async () => {
   const session = await openHttp2(nginx);
   for (const path of ['/account', '/account/api-keys?a=%2e', '/moderation/api-keys/7']) {
-    told = [];
+    received = [];
     const headers = { 'x-forwarded-for': '10.9.9.9', forwarded: 'for=10.9.9.9' };
     expect((await askHttp1(nginx, path, { headers, from: '127.0.0.3' })).text).toBe('the pages');
     expect((await askHttp2(session, path)).text).toBe('the pages');
-    expect(told.map(({ url }) => url)).toEqual([path, path]);
-    expect(told[0]?.headers['x-forwarded-for']).toBe('127.0.0.3');
-    expect(told[0]?.headers['x-forwarded-proto']).toBe('https');
-    expect(told[0]?.headers.forwarded).toBeUndefined();
+    expect(received.map(({ url }) => url)).toEqual([path, path]);
+    expect(received[0]?.headers['x-forwarded-for']).toBe('127.0.0.3');
+    expect(received[0]?.headers['x-forwarded-proto']).toBe('https');
+    expect(received[0]?.headers.forwarded).toBeUndefined();
   }
   session.destroy();
 });
 
-test('take forms of 64 KiB, of no more, also in chunks', async () => {
+test('the account pages accept forms of up to 64 KiB', async () => {
   const post = (bytes: number, headers = {}) =>
     askHttp1(nginx, '/account/api-keys', { method: 'POST', headers, body: 'a'.repeat(bytes) });
-  told = [];
+  received = [];
   expect((await post(LARGEST)).status).toBe(200);
-  expect(told[0]?.length).toBe(LARGEST);
+  expect(received[0]?.length).toBe(LARGEST);
   const refused = await post(LARGEST + 1);
   expect([refused.status, refused.text]).toEqual([413, '{"error":"The form is too large"}']);
   expect(refused.headers['strict-transport-security']).toBeDefined();
-  expect(told.length).toBe(1);
+  expect(received.length).toBe(1);
 });
 
-test('are alone in this: beside them the API is asked, and no body is taken', async () => {
+test('similar paths go to the API, which accepts no body', async () => {
   for (const path of ['/accounts', '/api/v1/account', '/x/account']) {
     expect((await askHttp1(nginx, path)).status).toBe(502);
     const reply = await askHttp1(nginx, path, { method: 'POST', body: 'aa' });
@@ -75,12 +75,12 @@ test('are alone in this: beside them the API is asked, and no body is taken', as
   }
 });
 
-test('leave no token of theirs in a log', async () => {
+test('the logs do not contain the token of a sign-in link', async () => {
   await askHttp1(nginx, '/account/sign-in/link?token=of-a-link');
   expect(JSON.stringify(nginx.logs())).not.toContain('of-a-link');
 });
 
-test('sign people in over HTTP/2, with cookies for TLS alone, and take their requests', async () => {
+test('a user can sign in and request a key over HTTP/2, with cookies for TLS only', async () => {
   const databaseUrl = await makeDatabase('sqlite');
   await makeAccounts(databaseUrl);
   const mailFolder = makeFolder();
@@ -92,12 +92,12 @@ test('sign people in over HTTP/2, with cookies for TLS alone, and take their req
   const session = await openHttp2(front);
   const cookies = new Map<string, string>([['of_the_site', '1']]);
   let token = '';
-  async function ask(path: string, fields?: Record<string, string>): Promise<FrontReply> {
+  async function visit(path: string, fields?: Record<string, string>): Promise<FrontReply> {
     const body = fields && new URLSearchParams({ token, ...fields }).toString();
     const reply = await askHttp2(session, path, {
       method: body === undefined ? 'GET' : 'POST',
       headers: {
-        // Each a field of its own, as browsers send them over HTTP/2.
+        // Over HTTP/2, browsers send each cookie in a separate field.
         cookie: [...cookies].map((pair) => pair.join('=')),
         ...(body && { 'content-type': 'application/x-www-form-urlencoded', origin }),
       },
@@ -116,24 +116,27 @@ test('sign people in over HTTP/2, with cookies for TLS alone, and take their req
     token = /name="token" value="([^"]*)"/.exec(reply.text)?.[1] ?? token;
     return reply;
   }
-  await ask('/account/sign-in');
-  expect((await ask('/account/sign-in', { email: ACCOUNTS.owner.email })).status).toBe(200);
+  await visit('/account/sign-in');
+  expect((await visit('/account/sign-in', { email: ACCOUNTS.owner.email })).status).toBe(200);
   await until(() => linksTo(ACCOUNTS.owner.email, mailFolder).length === 1);
   const [link] = linksTo(ACCOUNTS.owner.email, mailFolder) as [string];
-  await ask(link);
-  expect((await ask('/account/sign-in/link', { link: tokenOf(link) })).status).toBe(303);
-  expect((await ask('/account/api-keys')).text).toContain(ACCOUNTS.owner.name);
+  await visit(link);
+  expect((await visit('/account/sign-in/link', { link: tokenOf(link) })).status).toBe(303);
+  expect((await visit('/account/api-keys')).text).toContain(ACCOUNTS.owner.name);
   const fields = { purpose: 'é'.repeat(5000), website_url: 'https://a.example' };
-  const asked = await ask('/account/api-keys', fields);
-  expect([asked.status, asked.headers.location]).toEqual([303, '/account/api-keys?done=requested']);
-  expect((await ask('/account/account.css')).headers['content-type']).toContain('text/css');
-  expect((await ask('/account/api-keys')).text).toContain('Pending review');
+  const requested = await visit('/account/api-keys', fields);
+  expect([requested.status, requested.headers.location]).toEqual([
+    303,
+    '/account/api-keys?done=requested',
+  ]);
+  expect((await visit('/account/account.css')).headers['content-type']).toContain('text/css');
+  expect((await visit('/account/api-keys')).text).toContain('Pending review');
   session.destroy();
   await front.stop();
   await real.stop();
 });
 
-test('are said to be gone when they do not run', async () => {
+test('nginx answers 502 when the account pages do not run', async () => {
   const alone = await startNginx(await freePort(), [
     ['server 127.0.0.1:8081;', `server 127.0.0.1:${await freePort()};`],
   ]);

@@ -1,6 +1,6 @@
 /**
- * What holds for nginx.conf alone: it has the whole nginx, so its limits begin with the TLS
- * handshake and every host name is the API's. Its text is that of the files in operations/nginx/.
+ * The complete nginx.conf, which configures a whole nginx: its limits begin with the TLS handshake,
+ * and every host name belongs to the API. It has the same text as the files in operations/nginx/.
  */
 import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -27,7 +27,7 @@ function readConfiguration(file: string): string {
   return readFileSync(path.join(ROOT, file), 'utf8');
 }
 
-/** A file of operations/nginx/ without the comment at its beginning, further in by some tabs. */
+/** A file of operations/nginx/ without its first comment, indented by some tabs. */
 function part(name: string, tabs: number): string {
   const text = readConfiguration(`operations/nginx/cover-catalogue-${name}.conf`);
   return text
@@ -36,12 +36,12 @@ function part(name: string, tabs: number): string {
     .replaceAll(/^(?=.)/gm, '\t'.repeat(tabs));
 }
 
-test('nginx.conf says what the files for other sites say, once', () => {
+test('nginx.conf has the same text as the files in operations/nginx/', () => {
   const site = part('site', 1)
-    // The complete file has them for all its server blocks together.
+    // The complete file has the settings once for all server blocks.
     .replaceAll('\t\tinclude snippets/cover-catalogue-settings.conf;\n', '')
     .replace('\t\tinclude snippets/cover-catalogue-locations.conf;', () => part('locations', 2))
-    // Here no other site shares the port.
+    // No other site shares the port.
     .replaceAll(/ ssl;$/gm, ' ssl http2;');
   const blocks = [part('upstream', 1), part('settings', 1), site].join('\n\n');
   const [, http] = readConfiguration('nginx.conf').split('\nhttp {\n');
@@ -64,7 +64,7 @@ test('a request without a host gets a JSON error', async () => {
   );
 });
 
-test('the port of HTTP leads to the name of the API, whatever host was asked for', async () => {
+test('the HTTP port redirects to the host name of the API, whatever the Host of the request', async () => {
   const socket = connect(nginx.httpPort, '127.0.0.1');
   socket.write('GET /docs HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n');
   const received = await readToEnd(socket);
@@ -72,7 +72,7 @@ test('the port of HTTP leads to the name of the API, whatever host was asked for
   expect(received).toContain(`\r\nLocation: https://${SERVER_NAME}/docs\r\n`);
 });
 
-test('connections speak TLS 1.2 and 1.3 and nothing older', async () => {
+test('connections use TLS 1.2 or 1.3, no older version', async () => {
   for (const version of ['TLSv1.2', 'TLSv1.3'] as const) {
     const socket = await openTls(nginx, { minVersion: version, maxVersion: version });
     expect(socket.getProtocol()).toBe(version);
@@ -84,7 +84,7 @@ test('connections speak TLS 1.2 and 1.3 and nothing older', async () => {
   await expect(old).rejects.toMatchObject({ code: 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION' });
 });
 
-test('a client that takes more than ten seconds for its head is cut off', async () => {
+test('a client that takes more than ten seconds for its request head is disconnected', async () => {
   const start = performance.now();
   const closing = async (socket: Socket) => {
     const received = await readToEnd(socket);

@@ -1,7 +1,6 @@
 /**
- * The API and the account pages as one site among others of Debian's nginx, from the files in
- * operations/nginx/: all that holds behind nginx.conf holds here too, and the site that was there
- * before answers as if nothing had been added.
+ * The API and the account pages as one site among others in Debian's nginx, with the files in
+ * operations/nginx/. The tests of nginx.conf run here too, and the existing site answers as before.
  */
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -29,7 +28,7 @@ const certificate = path.join(files, 'other.pem');
 const certificateKey = path.join(files, 'other-key.pem');
 
 /** /etc/nginx/nginx.conf of Debian 12 without its comments. */
-const debianMain = (place: NginxSetup) => `user www-data;
+const debianMain = (setup: NginxSetup) => `user www-data;
 worker_processes auto;
 pid /run/nginx.pid;
 error_log /var/log/nginx/error.log;
@@ -46,14 +45,14 @@ http {
 	default_type application/octet-stream;
 	ssl_protocols TLSv1 TLSv1.1 TLSv1.2 TLSv1.3;
 	ssl_prefer_server_ciphers on;
-	access_log ${place.inFolder('other-site.log')};
+	access_log ${setup.inFolder('other-site.log')};
 	gzip on;
 	include conf.d/*.conf;
 	include sites-enabled/*;
 }
 `;
 
-/** The site that was there first. It has the names that come to mind, and settings of its own. */
+/** The existing site, with settings of its own and names that could collide with ours. */
 const otherSite = ({ httpsPort, httpPort }: NginxSetup) => `
 upstream api { server 127.0.0.1:1; }
 map $uri $error_text { default "other"; }
@@ -75,41 +74,41 @@ server {
 const ours = (name: string) =>
   readFileSync(path.join(ROOT, `operations/nginx/cover-catalogue-${name}.conf`), 'utf8');
 
-const BESIDE_IT: NginxForm = (place) => ({
-  'nginx.conf': debianMain(place),
-  'sites-enabled/default': otherSite(place),
+const BOTH_SITES: NginxForm = (setup) => ({
+  'nginx.conf': debianMain(setup),
+  'sites-enabled/default': otherSite(setup),
   'conf.d/cover-catalogue-upstream.conf': ours('upstream'),
   'snippets/cover-catalogue-settings.conf': ours('settings'),
   'snippets/cover-catalogue-locations.conf': ours('locations'),
   'sites-enabled/cover-catalogue': ours('site'),
 });
 
-/** Ours are where this nginx does not look. */
-const OTHER_SITE_ALONE: NginxForm = (place) =>
+/** Our files are in a folder that this nginx does not include. */
+const OTHER_SITE_ALONE: NginxForm = (setup) =>
   Object.fromEntries(
-    Object.entries(BESIDE_IT(place)).map(([name, text]) => [
+    Object.entries(BOTH_SITES(setup)).map(([name, text]) => [
       name.replace(/^.*\/(?=cover-catalogue)/, 'elsewhere/'),
       text,
     ]),
   );
 
-/** As its comment says where the other sites may speak HTTP/2. */
-const WITH_HTTP2: NginxForm = (place) => ({
-  ...BESIDE_IT(place),
+/** With HTTP/2, as the comment in cover-catalogue-site.conf describes. */
+const WITH_HTTP2: NginxForm = (setup) => ({
+  ...BOTH_SITES(setup),
   'sites-enabled/cover-catalogue': ours('site').replaceAll(/ ssl;$/gm, ' ssl http2;'),
 });
 
-// The workers of nginx are another user.
+// nginx's worker processes run as another user.
 chmodSync(files, 0o755);
 await makeCertificate(OTHER_NAME, certificate, certificateKey);
 writeFileSync(path.join(files, 'index.html'), `<p>${'hello '.repeat(500)}</p>`);
 writeFileSync(path.join(files, 'page.css'), 'p { color: red }');
 mkdirSync(path.join(files, 'account'));
 writeFileSync(path.join(files, 'account/page.html'), 'its own page');
-// For the tests that are imported.
+// For the imported tests.
 useNginxForm(WITH_HTTP2);
 
-describe('the site that was there before', () => {
+describe('the existing site', () => {
   let before: RunningNginx;
   let after: RunningNginx;
 
@@ -118,7 +117,7 @@ describe('the site that was there before', () => {
     const port = await freePort();
     useNginxForm(OTHER_SITE_ALONE);
     before = await startNginx(port);
-    useNginxForm(BESIDE_IT);
+    useNginxForm(BOTH_SITES);
     after = await startNginx(port);
   });
 
@@ -127,8 +126,8 @@ describe('the site that was there before', () => {
   });
 
   const askOther = async ({ httpsPort }: RunningNginx, target: string, options?: FrontRequest) => {
-    const place = { httpsPort, ca: readFileSync(certificate, 'utf8') };
-    const { status, text, headers } = await askHttp1(place, target, {
+    const site = { httpsPort, ca: readFileSync(certificate, 'utf8') };
+    const { status, text, headers } = await askHttp1(site, target, {
       ...options,
       name: OTHER_NAME,
     });
@@ -140,7 +139,7 @@ describe('the site that was there before', () => {
     ['a page', '/', {}],
     ['a compressed page', '/', { headers: { 'accept-encoding': 'gzip' } }],
     ['two slashes', '//page.css', {}],
-    ['a path that the API has too', '/account/page.html', {}],
+    ['a path that the API also has', '/account/page.html', {}],
     ['an error of nginx', '/nothing', {}],
     ['a location of ours', '/nginx-error/404', {}],
     ['a variable of its own', '/error', {}],
@@ -153,7 +152,7 @@ describe('the site that was there before', () => {
     expect(await askOther(after, target, options)).toEqual(expected);
   });
 
-  test('speaks the versions of HTTP that it spoke, and has its port of HTTP', async () => {
+  test('keeps its versions of HTTP and its HTTP port', async () => {
     for (const front of [before, after]) {
       const ca = readFileSync(certificate, 'utf8');
       const socket = await openTls(
@@ -168,7 +167,7 @@ describe('the site that was there before', () => {
     expect(await (await fetch(url)).text()).toContain('color: red');
   });
 
-  test('has its log to itself, and so has the API', async () => {
+  test('has a log of its own, and so has the API', async () => {
     await askHttp1(after, '/api/v1/of-the-api');
     await askOther(after, '/page.css?of-the-other-site');
     const logs = after.logs();
@@ -178,7 +177,7 @@ describe('the site that was there before', () => {
     expect(logs['access.log']).not.toContain('page.css');
   });
 
-  test('and the API beside it speaks HTTP/1.1 where HTTP/2 was not turned on', async () => {
+  test('and the API use HTTP/1.1 if HTTP/2 is not turned on', async () => {
     const socket = await openTls(after, { ALPNProtocols: ['h2', 'http/1.1'] });
     expect(socket.alpnProtocol).toBe('http/1.1');
     socket.destroy();

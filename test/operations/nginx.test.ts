@@ -1,6 +1,6 @@
 /**
- * The API behind the real nginx with the project's own configuration, as clients meet it. These
- * tests hold for nginx.conf and, in nginx-debian.test.ts, beside another site.
+ * The API behind a real nginx with the project's own configuration. nginx-debian.test.ts imports
+ * these tests and runs them in an nginx with another site.
  */
 import { request as requestPlain } from 'node:http';
 import type { ClientHttp2Session } from 'node:http2';
@@ -28,7 +28,7 @@ const HSTS = 'max-age=63072000';
 const ADDRESS_LIMIT = 5;
 const key = testKey(1);
 const keyed = { 'x-api-key': key.key };
-/** Stands in queries that no log may hold. */
+/** Marks queries, which no log may contain. */
 const MARK = 'mark-of-a-query';
 const secret = `?key=${key.key}&q=${MARK}`;
 
@@ -37,7 +37,7 @@ let nginx: RunningNginx;
 let session: ClientHttp2Session;
 let relay: Server;
 let upstreamConnections = 0;
-/** What nginx sent last to the proxy. */
+/** The last request that nginx sent to the proxy. */
 let lastSent = '';
 
 beforeAll(async () => {
@@ -78,7 +78,7 @@ function portOf(server: Server): number {
   return (server.address() as { port: number }).port;
 }
 
-/** The same request without nginx. */
+/** Sends the same request without nginx. */
 function askDirectly(target: string, { method, headers }: FrontRequest = {}): Promise<FrontReply> {
   return askPlain(proxy.port, target, { method: method ?? 'GET', headers: headers ?? {} });
 }
@@ -104,7 +104,7 @@ function askPlain(
   });
 }
 
-/** Sends bytes over TLS and reads until nginx closes. */
+/** Sends bytes over TLS and reads until nginx closes the connection. */
 async function exchange(text: string): Promise<string> {
   const socket = await openTls(nginx);
   socket.write(text, 'latin1');
@@ -144,7 +144,7 @@ function passedOn({ headers }: FrontReply): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_A_HOP.test(name)));
 }
 
-const ways = [
+const protocols = [
   [
     'HTTP/1.1',
     (target: string, options?: FrontRequest) => askHttp1(nginx, target, options),
@@ -155,7 +155,7 @@ const ways = [
   ] as const,
 ];
 
-describe.each(ways)('over %s', (protocol, ask) => {
+describe.each(protocols)('over %s', (protocol, ask) => {
   test.each<[string, string, FrontRequest]>([
     ['a game', '/api/v1/games/snes/chrono-trigger', {}],
     ['a list', '/api/v1/platforms', {}],
@@ -194,7 +194,7 @@ describe.each(ways)('over %s', (protocol, ask) => {
     expect(reply.headers.server).toBe('nginx');
   });
 
-  test('passes the counts of the limit on', async () => {
+  test('passes the rate limit headers on', async () => {
     const [first, second] = [
       await ask('/api/v1/stats', { headers: keyed }),
       await ask('/api/v1/stats', { headers: keyed }),
@@ -204,7 +204,7 @@ describe.each(ways)('over %s', (protocol, ask) => {
     expect(remaining(first) - remaining(second)).toBe(1);
   });
 
-  test('leaves the ETag of each coding strong, so that it gives 304', async () => {
+  test('keeps the ETag of each coding strong, so that it gives 304', async () => {
     for (const [coding, decode] of [
       ['gzip', gunzipSync],
       ['br', brotliDecompressSync],
@@ -248,13 +248,13 @@ describe.each(ways)('over %s', (protocol, ask) => {
   });
 
   test.each(['/api/v1/../../../etc/passwd', '/api/v1/platforms/%00', '/api/v1/covers/%E0%A4%A'])(
-    'refuses "%s" itself, as not well-formed',
+    'refuses "%s" itself as malformed',
     async (target) => {
       expectOwnError(await ask(target + secret, { headers: keyed }), 400, 'Bad request');
     },
   );
 
-  test('tells the proxy the true address, host and scheme, once each', async () => {
+  test('sends the proxy the true address, host and scheme, once each', async () => {
     const forged = '198.51.100.7';
     const headers = { ...keyed, 'x-forwarded-for': forged, forwarded: `for=${forged}` };
     const more = { 'x-forwarded-proto': 'http', connection: 'close', upgrade: 'h2c' };
@@ -271,7 +271,7 @@ describe.each(ways)('over %s', (protocol, ask) => {
     ]);
   });
 
-  test('limits guesses by the true address, whatever the client says of it', async () => {
+  test('limits guesses by the true address, whatever the client claims', async () => {
     const from = protocol === 'HTTP/1.1' ? '127.0.0.9' : '127.0.0.10';
     const own = protocol === 'HTTP/1.1' ? undefined : await openHttp2(nginx, {}, from);
     const guess = (i: number) => {
@@ -292,7 +292,7 @@ describe.each(ways)('over %s', (protocol, ask) => {
     own?.destroy();
     expect(replies.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401, 429, 429]);
     expect(Number(replies.at(-1)?.headers['retry-after'])).toBeGreaterThanOrEqual(1);
-    // Who is blamed in X-Forwarded-For is not touched.
+    // The address in a forged X-Forwarded-For is not affected.
     const other = await askHttp1(nginx, '/api/v1/stats', {
       from: '127.0.0.11',
       headers: { 'x-forwarded-for': from },
@@ -339,14 +339,14 @@ describe.each(ways)('over %s', (protocol, ask) => {
   });
 });
 
-describe('what nginx answers itself', () => {
+describe("nginx's own response", () => {
   const line = (target: string, version = 'HTTP/1.1', method = 'GET') =>
     `${method} ${target}${secret} ${version}\r\n`;
   const host = `Host: ${SERVER_NAME}\r\nX-Api-Key: ${key.key}\r\n`;
   const stats = line('/api/v1/stats');
 
   test.each<[string, string, number, string]>([
-    ['what is no HTTP', `NONSENSE ${secret}\r\n\r\n`, 400, 'Bad request'],
+    ['bytes that are not HTTP', `NONSENSE ${secret}\r\n\r\n`, 400, 'Bad request'],
     ['two Hosts', `${stats}${host}Host: y\r\n\r\n`, 400, 'Bad request'],
     ['another version', `${line('/api/v1/stats', 'HTTP/2.0')}${host}\r\n`, 400, 'Bad request'],
     [
@@ -374,13 +374,13 @@ describe('what nginx answers itself', () => {
       400,
       'Bad request',
     ],
-  ])('is one JSON error to %s, then it closes', async (_, bytes, status, error) => {
+  ])('to %s is one JSON error, and it closes the connection', async (_, bytes, status, error) => {
     const reply = parseReply(await exchange(bytes));
     expectOwnError(reply, status, error);
     expect(reply.headers.allow).toBe(status === 405 ? 'GET, HEAD, OPTIONS' : undefined);
   });
 
-  test('is the way to https on the port of HTTP', async () => {
+  test('on the HTTP port is a redirect to https', async () => {
     const options = { method: 'GET', headers: { host: SERVER_NAME } };
     const reply = await askPlain(nginx.httpPort, `//api/v1/stats?q=%2F`, options);
     expect(reply.status).toBe(308);
@@ -388,10 +388,10 @@ describe('what nginx answers itself', () => {
     expect(reply.headers['strict-transport-security']).toBeUndefined();
   });
 
-  test('is an error with Retry-After while the proxy is down or says nothing', async () => {
+  test('is an error with Retry-After while the proxy is down or does not answer', async () => {
     const down = await startNginx(await freePort());
     const silent = await listen(() => {});
-    // Else the test would wait for half a minute.
+    // Otherwise the test would wait for half a minute.
     const late = await startNginx(portOf(silent), [
       ['proxy_read_timeout 10s;', 'proxy_read_timeout 1s;'],
     ]);
@@ -417,18 +417,18 @@ describe('what nginx answers itself', () => {
 });
 
 describe('connections', () => {
-  test('to the proxy are kept for the requests that follow', async () => {
+  test('to the proxy are kept for later requests', async () => {
     const before = upstreamConnections;
     for (let i = 0; i < 30; i++) {
       const reply = await askHttp2(session, '/api/v1/stats', { headers: keyed });
       expect(reply.status).toBe(200);
     }
-    // One that had been idle for too long may have been closed meanwhile.
+    // One that was idle for too long may have been closed.
     expect(upstreamConnections - before).toBeLessThanOrEqual(1);
   });
 
-  test('carry 100 requests of one address at once and no more, others go on', async () => {
-    // A client that takes one byte of each body keeps its requests under way.
+  test('carry at most 100 simultaneous requests of one address; other addresses are not affected', async () => {
+    // A client that accepts one byte of each body keeps its requests under way.
     const from = '127.0.0.20';
     const greedy = [
       await openHttp2(nginx, { initialWindowSize: 1 }, from),
@@ -481,7 +481,7 @@ function expectNoSecret(logs: Record<string, string>): void {
   }
 }
 
-test('the logs name address, path and status of each request, never a key or a query', async () => {
+test('the logs have the address, path and status of each request, never a key or a query', async () => {
   await askHttp1(nginx, `/api/v1/stats/${key.key}`, { headers: keyed });
   await askHttp1(nginx, `/api/v1/stats/%63${key.key.slice(1)}`, { headers: keyed });
   await askHttp1(nginx, `/api//v1/%73tats${secret}`, { headers: keyed, from: '127.0.0.30' });

@@ -1,4 +1,4 @@
-/** Load by wrk, and what a server spent on it. */
+/** Puts load on a server with wrk, and measures the processor time of the server. */
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,21 +6,21 @@ import { promisify } from 'node:util';
 import { busySeconds, type Core, cpuSeconds } from './process.ts';
 
 const run = promisify(execFile);
-/** A server that still works on what wrk left behind is waited for this long. */
+/** How long to wait for a server to finish the requests that wrk left behind. */
 const LONGEST_TAIL_MS = 30_000;
 const IDLE_CHECK_MS = 100;
-/** At most this much processor time in that while is idleness, in seconds. */
+/** A server that uses at most this much processor time per check is idle. */
 const IDLE_SECONDS = 0.015;
 
 export interface Load {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** A file of paths to ask for in turn instead of the url's own, and the place to begin at. */
+  /** A file of paths to request in turn instead of the path of the url, and the index to start at. */
   readonly list?: { readonly file: string; readonly start: number } | undefined;
   readonly connections: number;
   readonly seconds: number;
   readonly core: Core;
-  /** Where the server runs. */
+  /** The core of the server. */
   readonly serverCore: Core;
 }
 
@@ -29,19 +29,19 @@ export interface Measurement {
   readonly perSecond: number;
   /** Processor time of the server per request, in microseconds. */
   readonly cpu: number;
-  /** How much of one core the server took, 0 to 1. */
+  /** The share of one core that the server used, 0 to 1. */
   readonly busy: number;
-  /** How much of the server's cores everything else on this machine took, 0 to their number. */
+  /** The share of the server's cores that everything else used, 0 to their number. */
   readonly others: number;
-  /** Latency in milliseconds, as wrk saw it with all connections busy. */
+  /** The latency that wrk measured with all connections busy, in milliseconds. */
   readonly p99: number;
   /** Responses with a status of 400 or more. */
   readonly refused: number;
 }
 
 /**
- * @param pids of the server's processes; their children count too
- * @throws Error when a connection broke or a request timed out
+ * @param pids of the server's processes; their children are included
+ * @throws Error if a connection broke or a request timed out
  */
 export async function measure(load: Load, pids: readonly number[]): Promise<Measurement> {
   const { url, headers, list, connections, seconds, core, serverCore } = load;
@@ -76,22 +76,22 @@ export async function measure(load: Load, pids: readonly number[]): Promise<Meas
   await settle(pids);
   const spent = cpuSeconds(pids) - before;
   const line = stdout.split('\n').find((text) => text.startsWith('{'));
-  if (line === undefined) throw new Error(`wrk said nothing of ${url}:\n${stdout}`);
-  const said = JSON.parse(line);
-  if (said.failed > 0) throw new Error(`${url} failed under load: ${line}`);
+  if (line === undefined) throw new Error(`wrk printed no result for ${url}:\n${stdout}`);
+  const result = JSON.parse(line);
+  if (result.failed > 0) throw new Error(`${url} failed under load: ${line}`);
   return {
-    requests: said.requests,
-    perSecond: said.requests / (said.microseconds / 1e6),
-    // At the end every connection had one more under way, and the server did that work too.
-    cpu: (spent * 1e6) / (said.requests + connections),
-    busy: Math.min(1, spent / (said.microseconds / 1e6)),
+    requests: result.requests,
+    perSecond: result.requests / (result.microseconds / 1e6),
+    // At the end, every connection had one more request under way that the server also answered.
+    cpu: (spent * 1e6) / (result.requests + connections),
+    busy: Math.min(1, spent / (result.microseconds / 1e6)),
     others,
-    p99: said.p99 / 1000,
-    refused: said.statuses,
+    p99: result.p99 / 1000,
+    refused: result.statuses,
   };
 }
 
-/** Waits until a server has done what was still queued: slow queries outlive their connections. */
+/** Waits until a server has finished queued work: slow queries outlive their connections. */
 async function settle(pids: readonly number[]): Promise<void> {
   const started = performance.now();
   for (let before = cpuSeconds(pids); performance.now() - started < LONGEST_TAIL_MS; ) {
@@ -100,5 +100,5 @@ async function settle(pids: readonly number[]): Promise<void> {
     if (now - before <= IDLE_SECONDS) return;
     before = now;
   }
-  throw new Error('A server went on working for half a minute after the load had ended.');
+  throw new Error('A server was still working half a minute after the load had ended.');
 }

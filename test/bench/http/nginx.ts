@@ -1,29 +1,30 @@
-/** nginx over the static files, alone (the limit of what serving can cost) or behind auth_request. */
+/** nginx with the static files, either alone (the lower bound of the cost) or with auth_request. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 
 const BASE = '/api/v1';
-/** Of the fixed 401 that nginx alone answers here. */
+/** The path of a fixed 401, for nginx alone. */
 export const UNAUTHORIZED = '/unauthorized';
 const DENIAL = `return 401 '{"error":"Missing API key"}';`;
 
-/** How many files one process may hold open here. */
+/** How many files one process may have open on this machine. */
 function mostOpenFiles(): number {
   return Number(
     execFileSync('sh', ['-c', 'ulimit -Hn | sed s/unlimited/1048576/'], { encoding: 'utf8' }),
   );
 }
 
-/** How many files nginx keeps open in these set-ups. */
+/** How many files nginx keeps open in these configurations. */
 export function cachedFiles(): number {
   return Math.min(mostOpenFiles() - 1000, 200_000);
 }
 
 /**
- * Writes the set-up of one worker without logs and with all that makes static files cheap.
- * @param checkerSocket of the program that auth_request asks; none: files for everybody
+ * Writes a configuration with one worker, without logs, and with everything that makes static files
+ * fast.
+ * @param checkerSocket the socket of the checker for auth_request; without it, files need no key
  * @returns the command that starts it
  */
 export function nginxCommand(

@@ -1,7 +1,6 @@
 /**
- * All that the servers serve, made once: a catalogue in MariaDB, the snapshot that the product's own
- * generator makes of it, and the same bodies as files and lists for the others. All of it lies in
- * one folder.
+ * Prepares the content of all servers once, in one folder: a catalogue in MariaDB, the snapshot that
+ * the generator makes of it, and the same bodies as files and lists for the alternatives.
  */
 import { execFile } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs';
@@ -27,7 +26,7 @@ const GAME_BYTES = 700;
 const DIFFERENT_GAMES = 100_000;
 const DIFFERENT_SEARCHES = 10_000;
 const PAGE = 50;
-/** Smaller ones are no example: games a platform. */
+/** Platforms with fewer games are not used as examples. */
 const SMALLEST_PLATFORM = 500;
 const BUFFER_POOL = 1024 * 1024 * 1024;
 
@@ -37,9 +36,9 @@ export interface Prepared {
   readonly databaseUrl: string;
   readonly snapshotsDir: string;
   readonly key: string;
-  /** The root of the static files; an address without its query is a file's name. */
+  /** The root of the static files. The name of a file is an address without its query. */
   readonly filesDir: string;
-  /** Every address that has a file, one a line. */
+  /** Every address that has a file, one per line. */
   readonly targetsFile: string;
   readonly game: string;
   /** 50 games of about average length, and 50 long ones. */
@@ -51,18 +50,18 @@ export interface Prepared {
   readonly searches: AddressList;
 }
 
-/** Different addresses in no order, one a line of a file. */
+/** Different addresses in random order, one per line of a file. */
 export interface AddressList {
   readonly file: string;
   readonly length: number;
   readonly first: string;
 }
 
-export async function prepare(folder: string, say: (text: string) => void): Promise<Prepared> {
+export async function prepare(folder: string, report: (text: string) => void): Promise<Prepared> {
   const shared = sharedCatalogue();
   const catalogue = shared ?? seededCatalogue({ games: 150_000, seed: 1 });
-  say('loading a catalogue into MariaDB');
-  // So that the one folder is all there is to remove, however the benchmark ends.
+  report('loading a catalogue into MariaDB');
+  // Everything is in this folder, so only the folder must be removed, however the benchmark ends.
   const before = process.env.TMPDIR;
   process.env.TMPDIR = folder;
   const mariaDb = await startMariaDb();
@@ -72,13 +71,13 @@ export async function prepare(folder: string, say: (text: string) => void): Prom
     const databaseUrl = await mariaDb.createDatabase(DATABASE);
     const database = await openDatabase(databaseUrl, { stallSeconds: 600 });
     await loadCatalogue(database, catalogue);
-    // What a live API would have and the generator has no use for.
+    // Indexes that a live API would need. The generator does not use them.
     await database.run('ALTER TABLE games ADD INDEX (platform_id, title), ADD FULLTEXT (title)');
     await database.run('ANALYZE TABLE platforms, games, covers, cover_files');
     await database.run(`SET GLOBAL innodb_buffer_pool_size = ${BUFFER_POOL}`);
     await database.close();
 
-    say('generating');
+    report('generating');
     const snapshotsDir = path.join(folder, 'snapshots');
     await promisify(execFile)(process.execPath, [path.join(ROOT, 'generator/cli/main.ts')], {
       cwd: folder,
@@ -93,7 +92,7 @@ export async function prepare(folder: string, say: (text: string) => void): Prom
     const key = makeKey();
     const keys = encodeKeys([{ id: 1, hash: hashKey(key), state: 'approved', limit: LIMIT }]);
     writeFileSync(path.join(snapshotsDir, KEYS_FILE), keys, { mode: 0o600 });
-    say('writing one file per response');
+    report('writing one file per response');
     const listed = listGames(realpathSync(path.join(snapshotsDir, CURRENT)));
     return {
       description: `${shared === undefined ? 'a seeded' : 'a real'} catalogue of ${listed.total} games`,
@@ -116,7 +115,7 @@ interface Game {
   readonly body: string;
 }
 
-/** The games in no order, how many there are, and platforms with a middling and a long first page. */
+/** The games in random order, their number, and platforms with a first page of average and of great length. */
 function listGames(generation: string) {
   const packs = path.join(generation, 'games');
   const games: Game[] = [];
@@ -125,7 +124,7 @@ function listGames(generation: string) {
   for (const name of readdirSync(packs)) {
     const slug = path.basename(name, '.json');
     const before = games.length;
-    // A record is a line.
+    // Each line is a record.
     for (const line of readFileSync(path.join(packs, name), 'utf8').split('\n')) {
       if (!line.startsWith('{')) continue;
       const body = line.endsWith(',') ? line.slice(0, -1) : line;
@@ -182,7 +181,7 @@ function writeGames(folder: string, all: readonly Game[]) {
   };
 }
 
-/** Searches for a word of a title, or for one and the beginning of the next. */
+/** Searches for a word of a title, or for a word and the beginning of the next one. */
 function writeSearches(folder: string, games: readonly Game[]) {
   const searches = new Set<string>();
   for (const { title } of games) {
@@ -201,17 +200,17 @@ function writeList(file: string, list: readonly string[]): AddressList {
   return { file, length: list.length, first: list[0] };
 }
 
-/** Writes what is more than a record, plain and compressed, just as the product sends it. */
+/** Writes the pages and lists, plain and compressed, as the product sends them. */
 export async function copyBodies(
   { filesDir, targetsFile, games, page, longPage, recent }: Prepared,
-  ask: (target: string, coding: 'identity' | 'gzip') => Promise<Buffer>,
+  fetchBody: (target: string, coding: 'identity' | 'gzip') => Promise<Buffer>,
 ): Promise<void> {
   const larger = [page, longPage, recent];
   for (const target of larger) {
     const file = filesDir + target.split('?', 1)[0];
     mkdirSync(path.dirname(file), { recursive: true });
-    writeFileSync(file, await ask(target, 'identity'));
-    writeFileSync(`${file}.gz`, await ask(target, 'gzip'));
+    writeFileSync(file, await fetchBody(target, 'identity'));
+    writeFileSync(`${file}.gz`, await fetchBody(target, 'gzip'));
   }
   writeFileSync(targetsFile, `${readFileSync(games.file, 'utf8')}${larger.join('\n')}\n`);
 }

@@ -1,6 +1,6 @@
 /**
- * Server processes of the benchmark: started on their cores, ended by their ids, also when the
- * benchmark itself dies, and asked how much processor time they took, their children included.
+ * Starts the servers of the benchmark on their cores, ends them, also when the benchmark itself is
+ * killed, and measures their processor time, including that of their children.
  */
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -8,16 +8,16 @@ import { isAlive, startTied, type TiedServer } from '../../support/processes.ts'
 import { listens } from '../../support/servers/ports.ts';
 
 const START_SECONDS = 60;
-/** Of /proc/…/stat; the kernel's USER_HZ, 100 on every Linux that Node runs on. */
+/** The unit of /proc/…/stat: the kernel's USER_HZ, which is 100 wherever Node runs on Linux. */
 const TICKS_PER_SECOND = 100;
 
-/** Where a process runs: on one core, or wherever there is room on several. */
+/** The core, or the cores, on which a process may run. */
 export type Core = number | readonly number[];
 
 /**
  * Starts a server and waits until it listens.
- * @param logFile takes what it prints
- * @throws Error with the end of its log when it does not start
+ * @param logFile the file for its output
+ * @throws Error with the end of its log if it does not start
  */
 export async function startServer(
   command: readonly string[],
@@ -46,26 +46,26 @@ export async function startServer(
   return server;
 }
 
-/** Processor time, user and system, that processes and all below them took so far, in seconds. */
+/** User and system time of processes and their descendants so far, in seconds. */
 export function cpuSeconds(pids: readonly number[]): number {
   let ticks = 0;
   for (const pid of pids.flatMap(withChildren)) {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // Behind the name, which may hold anything, the first field is the third of proc(5); the times
-    // of children that ended are fields 16 and 17.
+    // After the name, which may contain anything, the first field is field 3 of proc(5). Fields 16
+    // and 17 are the times of children that have ended.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     for (const field of [14, 15, 16, 17]) ticks += Number(fields[field - 3]);
   }
   return ticks / TICKS_PER_SECOND;
 }
 
-/** Time that a core was not idle so far, in seconds; of several the sum. */
+/** How long a core was not idle so far, in seconds; for several cores the sum. */
 export function busySeconds(core: Core): number {
   if (typeof core !== 'number') return core.reduce((sum, one) => sum + busySeconds(one), 0);
   const line = readFileSync('/proc/stat', 'utf8')
     .split('\n')
     .find((text) => text.startsWith(`cpu${core} `));
-  // User, nice, system, idle, waiting for input and output, interrupts of both kinds, stolen.
+  // user, nice, system, idle, iowait, irq, softirq, steal
   const ticks = (line ?? '').split(' ').slice(1, 9).map(Number);
   const total = ticks.reduce((sum, value) => sum + value, 0);
   return (total - (ticks[3] ?? 0) - (ticks[4] ?? 0)) / TICKS_PER_SECOND;
@@ -81,7 +81,7 @@ export interface Cores {
   readonly load: number;
 }
 
-/** A core for the servers and another one for the load. */
+/** Chooses a core for the servers and another one for the load. */
 export function chooseCores(): Cores {
   const status = readFileSync('/proc/self/status', 'utf8');
   const list = /^Cpus_allowed_list:\s*(\S+)/m.exec(status)?.[1] ?? '0';

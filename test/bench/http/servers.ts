@@ -1,4 +1,4 @@
-/** The product and what it is measured against, each started on the server's core. */
+/** Starts the product and its alternatives, each on the server's core. */
 import { execFileSync } from 'node:child_process';
 import path from 'node:path';
 import { flagsOf } from '../../support/processes.ts';
@@ -19,7 +19,7 @@ export type ServerName = keyof typeof SERVERS;
 
 export interface Server {
   readonly url: string;
-  /** Of all processes that work for it. */
+  /** The ids of all its processes. */
   readonly pids: readonly number[];
 }
 
@@ -28,7 +28,7 @@ export interface StartedServers {
   stop(): Promise<void>;
 }
 
-/** Starts what the others are copied from first: {@link startYardsticks} asks it for bodies. */
+/** Starts the product. It starts first, because the alternatives serve copies of its bodies. */
 export async function startProduct(
   { snapshotsDir }: Pick<Prepared, 'snapshotsDir'>,
   folder: string,
@@ -41,14 +41,14 @@ export async function startProduct(
     environment: {
       SNAPSHOTS_DIR: snapshotsDir,
       ...{ HOST: '127.0.0.1', PORT: String(port), ADMIN_PORT: '0', PROXY_THREADS: String(threads) },
-      // The most that it takes: a run of 401s must not become one of 429s.
+      // The highest value, so that the measurement of 401 does not turn into 429.
       ADDRESS_RATE_LIMIT: '1000000',
     },
   });
   return { url: `http://127.0.0.1:${port}`, ...started };
 }
 
-/** Starts the yardsticks one after the other. */
+/** Starts the alternatives one after the other. */
 export async function startYardsticks(
   prepared: Prepared,
   folder: string,
@@ -96,7 +96,7 @@ export async function startYardsticks(
     ]);
     await start('fastify', yardstick('fastify'));
     await start('express', yardstick('express'));
-    // With all of its threads; those that it starts later follow.
+    // Moves all of its threads. Threads that it starts later inherit the cores.
     execFileSync('taskset', ['-a', '-c', '-p', String(core), String(mariaDb.pid)]);
     await start('live', yardstick('live'), [mariaDb.pid]);
   } catch (error) {
@@ -118,7 +118,7 @@ function environmentOf(prepared: Prepared): Record<string, string> {
   };
 }
 
-/** Node as `cover-catalogue proxy` runs it: flags that help the product may help the others too. */
+/** Node with the flags of `cover-catalogue proxy`, which may help the alternatives too. */
 function nodeCommand(): string[] {
   return [process.execPath, ...flagsOf('proxy/main.ts')];
 }

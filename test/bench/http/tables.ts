@@ -1,4 +1,4 @@
-/** From measurements to Markdown: ratios of medians first, then what they come from. */
+/** Turns measurements into Markdown: first the ratios of medians, then the figures behind them. */
 import { median, table } from '../part.ts';
 import type { Measurement } from './load.ts';
 import { SERVERS, type ServerName } from './servers.ts';
@@ -12,7 +12,7 @@ interface Ratio {
   readonly title: string;
   readonly over: Place;
   readonly under: Place;
-  /** At most or at least this, where something was set out to be reached. */
+  /** The goal, if there is one: at most or at least this. */
   readonly most?: number;
   readonly least?: number;
 }
@@ -47,7 +47,7 @@ const RATIOS: readonly Ratio[] = [
     ...{ over: ['pageGzip', 'product'], under: ['pageGzip', 'nginx'], most: 1.5 },
   },
   {
-    title: 'product: different games in random order ÷ one hot game',
+    title: 'product: different games in random order ÷ one cached game',
     ...{ over: ['games', 'product'], under: ['game', 'product'], most: 1.3 },
   },
   {
@@ -101,8 +101,8 @@ const RATIOS: readonly Ratio[] = [
 ];
 
 /**
- * The ratios of processor time per request, beside what was to be reached. Each is the median of the
- * rounds' own ratios: what stands in one round was measured within seconds, on a machine as busy.
+ * The ratios of processor time per request, next to the goals. Each is the median of the ratios of
+ * the rounds, because the measurements of one round are close in time, under the same other load.
  */
 export function ratioTable(found: Measurements): string {
   const rows = RATIOS.map(({ title, over, under, most, least }) => {
@@ -118,7 +118,7 @@ export function ratioTable(found: Measurements): string {
   return table(['', 'CPU per request', 'lowest–highest', 'goal', 'met', 'by requests/s'], rows);
 }
 
-/** The medians of each work, the lowest and highest processor time of its rounds beside them. */
+/** The medians of each work, and the lowest and highest processor time of its rounds. */
 export function workTables(works: readonly Work[], found: Measurements): string {
   return works
     .map(({ id, title, servers }) => {

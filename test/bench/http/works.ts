@@ -1,4 +1,4 @@
-/** What the servers are asked for, who can be asked, and the proof that they answer alike. */
+/** The requests of the benchmark, the servers that can answer them, and a check that they agree. */
 import { isDeepStrictEqual } from 'node:util';
 import { request } from 'undici';
 import { UNAUTHORIZED } from './nginx.ts';
@@ -9,10 +9,10 @@ export interface Work {
   readonly id: string;
   readonly title: string;
   readonly servers: readonly ServerName[];
-  /** Asked for again and again, or where there is a list an example of it. */
+  /** The path that is requested repeatedly, or an example from the list if there is one. */
   readonly target: string;
   readonly list?: AddressList;
-  /** Kept alive, each with one request under way. */
+  /** The number of kept-alive connections, each with one request under way. */
   readonly connections: number;
   readonly isGzip?: boolean;
   readonly isConditional?: boolean;
@@ -21,7 +21,7 @@ export interface Work {
 }
 
 const CONNECTIONS = 64;
-/** A live search takes so long that more of them would only queue. */
+/** A live search takes so long that more connections would only queue. */
 const SEARCH_CONNECTIONS = 8;
 const STATIC: readonly ServerName[] = ['product', 'nginx', 'authRequest', 'fastify', 'express'];
 const LIMITS: readonly ServerName[] = ['product', 'nginx'];
@@ -59,20 +59,20 @@ export function worksOf(prepared: Prepared): Work[] {
       ...work('unauthorized', 'one game without a key, 401', game, STATIC),
       ...{ isKeyless: true, status: 401 },
     },
-    { ...work('search', '`/search`, one hot query', search, WITH_SEARCH), ...few },
+    { ...work('search', '`/search`, one cached query', search, WITH_SEARCH), ...few },
     { ...listed('searches', 'different queries of `/search`', searches, WITH_SEARCH), ...few },
   ];
 }
 
-/** A work as one server is asked for it. */
+/** The request of a work to one server. */
 export interface Task {
   readonly url: string;
   readonly headers: Record<string, string>;
 }
 
 /**
- * Asks a server once and compares with what the product answers.
- * @throws Error where status or body are not what they should be
+ * Sends the request to a server once and compares the response with the product's.
+ * @throws Error if the status or the body is wrong
  */
 export async function makeTask(
   work: Work,
@@ -84,47 +84,47 @@ export async function makeTask(
   const headers: Record<string, string> = {};
   if (!work.isKeyless) headers['X-Api-Key'] = key;
   if (work.isGzip) headers['Accept-Encoding'] = 'gzip';
-  // nginx alone knows no keys.
+  // nginx alone does not check keys.
   const isFixed = work.isKeyless && name === 'nginx';
   const url = server.url + (isFixed ? UNAUTHORIZED : work.target);
   if (work.isConditional) {
-    const { etag } = (await ask({ url, headers })).headers;
+    const { etag } = (await sendRequest({ url, headers })).headers;
     if (typeof etag !== 'string') throw new Error(`${name} sends no ETag for "${work.title}".`);
     headers['If-None-Match'] = etag;
   }
   const task = { url, headers };
   await checkStatus(work, name, task);
   if (work.status === 200 && name !== 'product') {
-    const found = await ask(task);
-    const wanted = await ask({ url: product.url + work.target, headers });
+    const found = await sendRequest(task);
+    const wanted = await sendRequest({ url: product.url + work.target, headers });
     if (!agree(work, name, found.bytes, wanted.bytes)) {
       throw new Error(
-        `${name} answers "${work.title}" otherwise than the product:\n${found.bytes.subarray(0, 2000)}`,
+        `${name} answers "${work.title}" differently from the product:\n${found.bytes.subarray(0, 2000)}`,
       );
     }
   }
   return task;
 }
 
-/** @throws Error when the server does not answer the work with its status */
+/** @throws Error if the server does not answer the work with its status */
 export async function checkStatus(
   { title, status }: Work,
   name: string,
   task: Task,
 ): Promise<void> {
-  const reply = await ask(task);
+  const reply = await sendRequest(task);
   if (reply.status === status) return;
   throw new Error(`${name} answers "${title}" with ${reply.status}, not ${status}.`);
 }
 
-/** One request as it is, without taking a coding off. */
-export async function ask({ url, headers }: Task) {
+/** Sends one request, without decoding the body. */
+export async function sendRequest({ url, headers }: Task) {
   const reply = await request(url, { headers });
   const bytes = Buffer.from(await reply.body.arrayBuffer());
   return { status: reply.statusCode, headers: reply.headers, bytes };
 }
 
-/** Bytes alike; of the live query the same data, or, where collations differ, as much of it. */
+/** Whether the bytes are equal; for the live query the data, or its amount if collations differ. */
 function agree({ id }: Work, name: ServerName, found: Buffer, wanted: Buffer): boolean {
   if (name !== 'live') return found.equals(wanted);
   const [a, b] = [found, wanted].map((bytes) => JSON.parse(bytes.toString()));

@@ -1,19 +1,19 @@
--- For wrk: the one address of the command line, or, where LIST names a file of addresses, all of
--- them in their order from START on, again and again. Prints one line of JSON at the end.
-local requests, place = {}, 0
+-- A script for wrk. Without LIST, wrk requests the address of the command line. If LIST names a file
+-- of addresses, they are requested in order and repeatedly, from START on. Prints a line of JSON.
+local requests, index = {}, 0
 
 function init()
   local list = os.getenv("LIST")
   if not list then return end
   for path in io.lines(list) do requests[#requests + 1] = wrk.format("GET", path) end
-  place = tonumber(os.getenv("START")) % #requests
+  index = tonumber(os.getenv("START")) % #requests
 end
 
--- wrk looks whether there is such a function: without one it makes its request once.
+-- wrk checks whether this function exists: without it, wrk builds its request only once.
 if os.getenv("LIST") then
   function request()
-    place = place % #requests + 1
-    return requests[place]
+    index = index % #requests + 1
+    return requests[index]
   end
 end
 

@@ -1,6 +1,6 @@
 /**
  * What the search benchmark searches: a catalogue, really generated, and its games as lines in
- * title order (a game's place is its rank) for the engines that make an index of their own.
+ * title order (a game's index is its rank) for the engines that make an index of their own.
  */
 import {
   closeSync,
@@ -128,9 +128,9 @@ function writeLines(folder: string): void {
 
 function valuesByRank(list: Postings, games: number): string[][] {
   const values: string[][] = new Array(games);
-  for (let place = 0; place < list.textStart.length - 1; place++) {
-    const text = textAt(list, place);
-    for (const rank of ranksAt(list, place)) {
+  for (let index = 0; index < list.textStart.length - 1; index++) {
+    const text = textAt(list, index);
+    for (const rank of ranksAt(list, index)) {
       const known = values[rank];
       if (known === undefined) values[rank] = [text];
       else known.push(text);

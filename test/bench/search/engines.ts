@@ -14,7 +14,7 @@ export const ENGINES = {
   minisearch: {
     name: 'MiniSearch',
     cannot: ['joined'],
-    note: "`search()` on the generation's `search.json`, all words, the last as a prefix, near spellings where nothing matches, `filter` by rank; then sorted by title or year.",
+    note: "`search()` on the generation's `search.json`, all words, the last as a prefix, near spellings if nothing matches, `filter` by rank; then sorted by title or year.",
     open: openMiniSearch,
   },
   fts5: {
@@ -27,7 +27,7 @@ export const ENGINES = {
   mariadb: {
     name: 'MariaDB FULLTEXT',
     cannot: ['near', 'joined'],
-    note: 'InnoDB in boolean mode without stop words, 2 GiB of buffer pool, over loopback; words of fewer than three letters are not in its index and are left out of the query unless they come last; a page and a `count(*)`.',
+    note: 'InnoDB in boolean mode without stop words, 2 GiB of buffer pool, over loopback; words of fewer than three letters are not in its index and are removed from the query unless they are the last word; a page and a `count(*)`.',
     open: openMariaDb,
   },
   flexsearch: {

@@ -25,7 +25,7 @@ interface Orama {
 }
 interface Found {
   readonly count: number;
-  readonly hits: readonly { readonly document: { readonly place: number } }[];
+  readonly hits: readonly { readonly document: { readonly rank: number } }[];
 }
 
 const firstWords = (q: string) => wordsOf(q).slice(0, MOST_WORDS);
@@ -69,7 +69,7 @@ export async function openOrama(folder: string): Promise<Engine> {
   const database = create({
     schema: {
       title: 'string',
-      place: 'number',
+      rank: 'number',
       newest: 'number',
       platform: 'enum',
       regions: 'enum[]',
@@ -81,7 +81,7 @@ export async function openOrama(folder: string): Promise<Engine> {
     sort: { unsortableProperties: ['title', 'platform'] },
   });
   let batch: object[] = [];
-  let place = 0;
+  let rank = 0;
   const flush = async () => {
     await insertMultiple(database, batch, BATCH);
     batch = [];
@@ -89,8 +89,8 @@ export async function openOrama(folder: string): Promise<Engine> {
   for (const { title, platform, year, regions, types } of readDocuments(folder)) {
     const facts = { platform: foldCase(platform), regions, types };
     // Equal years must come in title order: one number says both.
-    batch.push({ title, place, newest: (10_000 - (year ?? 0)) * 2 ** 24 + place, ...facts });
-    place++;
+    batch.push({ title, rank, newest: (10_000 - (year ?? 0)) * 2 ** 24 + rank, ...facts });
+    rank++;
     if (batch.length === BATCH) await flush();
   }
   await flush();
@@ -103,7 +103,7 @@ export async function openOrama(folder: string): Promise<Engine> {
       if (region !== undefined) where.regions = { containsAll: [foldCase(region)] };
       if (type !== undefined) where.types = { containsAll: [foldCase(type)] };
       const words = firstWords(q);
-      const ask = (tolerance: number) =>
+      const searchWith = (tolerance: number) =>
         search(database, {
           term: words.join(' '),
           properties: ['title'],
@@ -111,14 +111,14 @@ export async function openOrama(folder: string): Promise<Engine> {
           threshold: 0,
           tolerance,
           ...(Object.keys(where).length > 0 ? { where } : {}),
-          sortBy: { property: sort === undefined ? 'place' : 'newest', order: 'ASC' },
+          sortBy: { property: sort === undefined ? 'rank' : 'newest', order: 'ASC' },
           limit: PER_PAGE,
           offset: (page - 1) * PER_PAGE,
         });
-      let found = await ask(0);
+      let found = await searchWith(0);
       const distance = Math.max(0, ...words.map(nearSpellingDistance));
-      if (found.count === 0 && distance > 0) found = await ask(distance);
-      return { total: found.count, ranks: found.hits.map(({ document }) => document.place) };
+      if (found.count === 0 && distance > 0) found = await searchWith(distance);
+      return { total: found.count, ranks: found.hits.map(({ document }) => document.rank) };
     },
     close: () => {},
   };

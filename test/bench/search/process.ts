@@ -20,7 +20,7 @@ export interface Timed {
   /** In milliseconds, one entry a query that was asked. */
   readonly times: readonly number[];
   /**
-   * By place of the slowest queries: the fastest of five more times, which tells a query that is
+   * By index of the slowest queries: the fastest of five more times, which tells a query that is
    * slow from one that was held up. What an engine remembers of a query it does not do again.
    */
   readonly again: ReadonlyMap<number, number>;
@@ -37,10 +37,10 @@ const LEAST_QUERIES = 10;
 const SET_MS = 1000;
 /** However few were asked by then. */
 const MOST_SET_MS = 5000;
-const ASKED_AGAIN = 5;
+const REPEATED = 5;
 
 export interface EngineProcess {
-  ask(set: QuerySet): Promise<Timed>;
+  run(set: QuerySet): Promise<Timed>;
   /** What the index takes now: the resident memory above that before opening, in MB. */
   memory(): Promise<number>;
   close(): Promise<void>;
@@ -73,7 +73,7 @@ export async function startEngine(
     const isMemory = /heap out of memory|heap limit/.test(errors);
     const line = /^\w*Error: .*$/m.exec(errors)?.[0];
     throw new Error(
-      isMemory ? `needs more than ${heapMb} MB` : (line ?? `ended: ${signal ?? code}`),
+      isMemory ? `it needs more than ${heapMb} MB` : (line ?? `it ended with ${signal ?? code}`),
     );
   });
   exited.catch(() => {});
@@ -86,7 +86,7 @@ export async function startEngine(
         exited,
         sleep(limitSeconds * 1000, undefined, { signal: timeout.signal, ref: true }).then(() => {
           child.kill('SIGKILL');
-          throw new Error(`takes more than ${limitSeconds} s`);
+          throw new Error(`it takes more than ${limitSeconds} s`);
         }),
       ]);
     } finally {
@@ -96,7 +96,7 @@ export async function startEngine(
   const opened = await answer<Opened>({ open: true }, seconds);
   return {
     opened,
-    ask: (set) => answer<Timed>({ set }, 300),
+    run: (set) => answer<Timed>({ set }, 300),
     memory: () => answer<number>({ memory: true }, 60),
     async close() {
       if (child.exitCode !== null || child.signalCode !== null) return;
@@ -142,11 +142,11 @@ async function answerSet(engine: Engine, { queries }: QuerySet): Promise<Timed> 
   const started = performance.now();
   for (const query of queries) {
     await nextTurn();
-    const asked = performance.now();
+    const began = performance.now();
     let answer: Answer | Promise<Answer> = engine.find(query);
     if (answer instanceof Promise) answer = await answer;
     const ended = performance.now();
-    times.push(ended - asked);
+    times.push(ended - began);
     answers.push(`${answer.total} ${answer.ranks.join()}`);
     const spent = ended - started;
     if (spent > MOST_SET_MS || (spent > SET_MS && times.length >= LEAST_QUERIES)) break;
@@ -154,11 +154,11 @@ async function answerSet(engine: Engine, { queries }: QuerySet): Promise<Timed> 
   await sleep(5);
   delay.disable();
   observer.disconnect();
-  const again = await askAgain(engine, queries, times);
+  const again = await repeatSlowest(engine, queries, times);
   return { times, again, answers, pause: delay.max / 1e6, collection };
 }
 
-async function askAgain(
+async function repeatSlowest(
   engine: Engine,
   queries: readonly TitleQuery[],
   times: readonly number[],
@@ -166,16 +166,16 @@ async function askAgain(
   const again = new Map<number, number>();
   const started = performance.now();
   const slowest = [...times.keys()].sort((a, b) => times[b] - times[a]);
-  for (const place of slowest.slice(0, ASKED_AGAIN)) {
+  for (const index of slowest.slice(0, REPEATED)) {
     let least = Number.POSITIVE_INFINITY;
     for (let time = 0; time < 5 && performance.now() - started < SET_MS; time++) {
       await nextTurn();
-      const asked = performance.now();
-      const answer = engine.find(queries[place]);
+      const began = performance.now();
+      const answer = engine.find(queries[index]);
       if (answer instanceof Promise) await answer;
-      least = Math.min(least, performance.now() - asked);
+      least = Math.min(least, performance.now() - began);
     }
-    if (Number.isFinite(least)) again.set(place, least);
+    if (Number.isFinite(least)) again.set(index, least);
   }
   return again;
 }

@@ -18,21 +18,23 @@ export function queryStringOf({ page, ...values }: TitleQuery): string {
 }
 
 /** From the raw query string to the numbers of the games of the page. */
-export async function openProduct(folder: string): Promise<Engine & { ask: typeof queryStringOf }> {
+export async function openProduct(
+  folder: string,
+): Promise<Engine & { queryOf: typeof queryStringOf }> {
   const dir = generationIn(folder);
   const order = { dir, id: path.basename(dir), mostMemory: 160 * 2 ** 20, known: undefined };
   const generation = makeGeneration(openFiles(planOpening(order)));
   const { gameOfRank } = generation.records.games;
   const texts = new WeakMap<TitleQuery, string>();
-  const ask = (query: TitleQuery) => {
+  const queryOf = (query: TitleQuery) => {
     const text = texts.get(query) ?? queryStringOf(query);
     texts.set(query, text);
     return text;
   };
   return {
-    ask,
+    queryOf,
     find(query) {
-      const { query: parsed, page, perPage } = readSearch(ask(query));
+      const { query: parsed, page, perPage } = readSearch(queryOf(query));
       const hits = generation.search.find(parsed, (page - 1) * perPage, perPage);
       for (const rank of hits.ranks) if (gameOfRank[rank] === undefined) throw new Error('no game');
       return hits;
@@ -47,7 +49,7 @@ export function openMiniSearch(folder: string): Engine {
   const facts = readFacts(folder);
   const exact: SearchOptions = {
     combineWith: 'AND',
-    prefix: (_, place, terms) => place === terms.length - 1,
+    prefix: (_, index, terms) => index === terms.length - 1,
   };
   const near: SearchOptions = { ...exact, fuzzy: (term) => nearSpellingDistance(term) };
   return {

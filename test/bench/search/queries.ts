@@ -44,7 +44,7 @@ interface Sample {
   readonly joined: readonly string[];
 }
 
-type Make = (sample: Sample, place: number) => TitleQuery;
+type Make = (sample: Sample, index: number) => TitleQuery;
 
 const SETS: readonly (readonly [name: string, demands: readonly Demand[], make: Make])[] = [
   ['full title', [], (sample) => ({ q: cut(document(sample).title) })],
@@ -55,7 +55,7 @@ const SETS: readonly (readonly [name: string, demands: readonly Demand[], make: 
   ['two words', [], (sample) => ({ q: words(sample, 2).slice(0, 2).join(' ') })],
   ['near spelling', ['near'], (sample) => ({ q: misspell(sample, latinWord(sample, 5, 10)) })],
   ['word and filter', [], (sample) => ({ q: latinWord(sample), ...plainFilter(sample) })],
-  ['filter only', ['genre', 'no words'], (sample, place) => filter(sample, place)],
+  ['filter only', ['genre', 'no words'], (sample, index) => filter(sample, index)],
   ['year_desc, one word', [], (sample) => ({ q: latinWord(sample, 3), sort: 'year_desc' })],
   [
     'year_desc, no word',
@@ -68,13 +68,13 @@ const SETS: readonly (readonly [name: string, demands: readonly Demand[], make: 
   [
     'year_desc, filter',
     ['genre', 'no words'],
-    (sample, place) => ({ ...filter(sample, place), sort: 'year_desc' }),
+    (sample, index) => ({ ...filter(sample, index), sort: 'year_desc' }),
   ],
   ['deep page', [], deepPage],
-  ['hostile: misspelt', ['near'], (sample, place) => ({ q: hostileWords(sample, place) })],
-  ['hostile: letters', [], (sample, place) => ({ q: hostileLetters(sample, place) })],
-  ['hostile: runs', ['near'], (sample, place) => ({ q: hostileRun(sample, place) })],
-  ['hostile: CJK', ['near', 'joined'], (sample, place) => ({ q: hostileJoined(sample, place) })],
+  ['hostile: misspelt', ['near'], (sample, index) => ({ q: hostileWords(sample, index) })],
+  ['hostile: letters', [], (sample, index) => ({ q: hostileLetters(sample, index) })],
+  ['hostile: runs', ['near'], (sample, index) => ({ q: hostileRun(sample, index) })],
+  ['hostile: CJK', ['near', 'joined'], (sample, index) => ({ q: hostileJoined(sample, index) })],
 ];
 
 /** For each seed the query sets, in the same order. */
@@ -108,7 +108,7 @@ export function makeQuerySets(
       const random = makeRandom();
       random.start(seed, number, 0);
       const sample = { ...shared, random };
-      const queries = Array.from({ length: QUERIES }, (_, place) => make(sample, place));
+      const queries = Array.from({ length: QUERIES }, (_, index) => make(sample, index));
       return { name, demands, queries };
     }),
   );
@@ -159,13 +159,13 @@ function plainFilter(sample: Sample): TitleQuery {
   }
 }
 
-function filter(sample: Sample, place: number): TitleQuery {
+function filter(sample: Sample, index: number): TitleQuery {
   for (;;) {
     const { platform, regions, types, genres } = document(sample);
     const [region] = regions;
     const [type] = types;
     const genre = genres === null ? undefined : sample.random.pick(genres.split(/\s*[,;/|]\s*/));
-    const kind = place % 5;
+    const kind = index % 5;
     if (kind === 0) return { platform };
     if (kind === 1 && region !== undefined) return { region };
     if (kind === 2 && type !== undefined) return { type };
@@ -183,44 +183,44 @@ function deepPage({ random, frequency, common }: Sample): TitleQuery {
 
 // Eight words of which each begins as many do. In one half each is near a word that exists, so that
 // none of them ends the work early; in the other hardly any is.
-function hostileWords(sample: Sample, place: number): string {
+function hostileWords(sample: Sample, index: number): string {
   const { random, common } = sample;
   const long = common.filter((word) => word.length >= 8 && word.length <= 11).slice(0, 1500);
   const picked = Array.from({ length: WORDS }, () => {
     const word = random.pick(long);
-    if (place % 2 === 0) return misspell(sample, word);
+    if (index % 2 === 0) return misspell(sample, word);
     const tail = Array.from({ length: 7 }, () => LETTERS[random.below(LETTERS.length)]);
     return word.slice(0, 4) + tail.join('');
   });
   return cut(picked.join(' '));
 }
 
-function hostileLetters({ random }: Sample, place: number): string {
+function hostileLetters({ random }: Sample, index: number): string {
   const letter = () => LETTERS[random.below(LETTERS.length)];
   const one = letter();
-  if (place % 2 === 0) return Array(50).fill(one).join(' ');
+  if (index % 2 === 0) return Array(50).fill(one).join(' ');
   return Array.from({ length: 50 }, letter).join(' ');
 }
 
-function hostileRun({ random, common }: Sample, place: number): string {
+function hostileRun({ random, common }: Sample, index: number): string {
   const letter = LETTERS[random.below(LETTERS.length)];
-  if (place % 4 === 0) return letter.repeat(LONGEST);
-  if (place % 4 === 1) return Array(WORDS).fill(letter.repeat(11)).join(' ');
+  if (index % 4 === 0) return letter.repeat(LONGEST);
+  if (index % 4 === 1) return Array(WORDS).fill(letter.repeat(11)).join(' ');
   // A character that stands for eighteen once it is folded.
-  if (place % 4 === 2) return 'ﷺ'.repeat(1 + random.below(LONGEST));
+  if (index % 4 === 2) return 'ﷺ'.repeat(1 + random.below(LONGEST));
   return `${(random.pick(common.slice(0, 50)) as string).repeat(LONGEST)}`.slice(0, LONGEST);
 }
 
-function hostileJoined({ random, joined }: Sample, place: number): string {
+function hostileJoined({ random, joined }: Sample, index: number): string {
   const word = () => random.pick(joined);
-  if (place % 3 === 0) return cut(Array.from({ length: LONGEST }, word).join(''));
+  if (index % 3 === 0) return cut(Array.from({ length: LONGEST }, word).join(''));
   const parts = Array.from({ length: WORDS }, () => {
     const letters = [...word()];
     const from = random.below(letters.length - 1);
     return letters.slice(from, from + 2).join('');
   });
   // The same part again and again ends nothing early either.
-  return (place % 3 === 1 ? Array(WORDS).fill(parts[0]) : parts).join(' ');
+  return (index % 3 === 1 ? Array(WORDS).fill(parts[0]) : parts).join(' ');
 }
 
 function cut(text: string): string {

@@ -195,7 +195,7 @@ export async function openMariaDb(folder: string): Promise<Engine> {
         const words = queryWords(query);
         // Shorter words are not in its index; as the last one they are a prefix all the same.
         const kept = words.filter(
-          (word, place) => place === words.length - 1 || word.length >= MARIADB_SHORTEST_WORD,
+          (word, index) => index === words.length - 1 || word.length >= MARIADB_SHORTEST_WORD,
         );
         if (kept.length === 0) return { total: 0, ranks: [] };
         match = {

@@ -21,11 +21,11 @@ export function describeSize(result: SizeResult): string {
   const others = engines.filter((id) => id !== 'product');
   return [
     `### ${games.toLocaleString('en')} ${titles}`,
-    'How many times as long as the product, at p50. In brackets: of 100 answers (total and page) those that are not the same.',
+    'Time relative to the product, at p50. In brackets: how many of 100 answers (total and page) differ from those of the product.',
     ratioTable(result, others),
-    'Milliseconds: p50 / p99 (medians of the rounds) / max (of all rounds). Up to 200 queries a round; slow engines fewer, at least 10.',
+    'Milliseconds: p50 / p99 (medians of the rounds) / max (of all rounds). Up to 200 queries per round; at least 10 for slow engines.',
     timeTable(result, engines),
-    'Memory is resident memory above that of the process before opening, of the server for MariaDB; files that are mapped count once they were read.',
+    'Memory is the growth of resident memory since before the opening, for MariaDB that of the server. Mapped files count once they have been read.',
     openTable(result, engines),
     ...[...result.leftOut].map(([id, why]) => `- ${ENGINES[id].name} is left out: ${why}.`),
   ]
@@ -37,7 +37,7 @@ export function describeSize(result: SizeResult): string {
 export function describeAlone(result: SizeResult): string {
   return [
     `### ${result.games.toLocaleString('en')} ${result.titles}, the product alone`,
-    'Milliseconds, set after set and no other engine between. "Pause" is the longest interval of a timer of 1 ms meanwhile, "garbage" the longest collection; "first pause" is that of the pass right after opening. The slowest query of each set was asked five more times: the fastest of these is what it takes when nothing holds it up.',
+    'Milliseconds, one set after the other without other engines in between. "Pause" is the longest interval of a 1 ms timer during the set, "garbage" the longest garbage collection, and "first pause" the pause in the pass right after opening. The slowest query of each set was repeated five times; the last column shows the fastest repetition.',
     pauseTable(result),
   ].join('\n\n');
 }
@@ -75,16 +75,16 @@ function ratioTable(result: SizeResult, others: readonly EngineId[]): string {
 
 /** How many of 100 answers differ; of those that both gave. */
 function share(own: readonly Round[], theirs: readonly Round[]): number {
-  let asked = 0;
+  let compared = 0;
   let different = 0;
   for (const [round, { timed }] of theirs.entries()) {
     const expected = own[round]?.timed.answers ?? [];
-    for (const [place, answer] of timed.answers.entries()) {
-      asked++;
-      if (answer !== expected[place]) different++;
+    for (const [index, answer] of timed.answers.entries()) {
+      compared++;
+      if (answer !== expected[index]) different++;
     }
   }
-  return Math.ceil((different / asked) * 100);
+  return Math.ceil((different / compared) * 100);
 }
 
 function timeTable(result: SizeResult, engines: readonly EngineId[]): string {
@@ -113,7 +113,16 @@ function pauseTable(result: SizeResult): string {
     ];
   });
   return table(
-    ['query set', 'p50', 'p99', 'max', 'pause', 'garbage', 'first pause', 'slowest query, again'],
+    [
+      'query set',
+      'p50',
+      'p99',
+      'max',
+      'pause',
+      'garbage',
+      'first pause',
+      'slowest query, repeated',
+    ],
     rows,
   );
 }
@@ -127,10 +136,10 @@ interface Slowest {
 function slowestOf(rounds: readonly Round[]): Slowest | undefined {
   let slowest: Slowest | undefined;
   for (const { set, timed } of rounds) {
-    for (const [place, time] of timed.times.entries()) {
+    for (const [index, time] of timed.times.entries()) {
       if (time <= (slowest?.time ?? 0)) continue;
-      const again = timed.again.get(place) ?? time;
-      slowest = { time, again, text: queryText(set.queries[place] ?? {}) };
+      const again = timed.again.get(index) ?? time;
+      slowest = { time, again, text: queryText(set.queries[index] ?? {}) };
     }
   }
   return slowest;
@@ -160,7 +169,7 @@ function openTable({ opened, memoryAfter }: SizeResult, engines: readonly Engine
       memoryAfter.has(id) ? `${Math.round(memoryAfter.get(id) as number)} MB` : '–',
     ];
   });
-  return table(['engine', 'makes its index in', 'opens in', 'memory', 'after the queries'], rows);
+  return table(['engine', 'builds its index in', 'opens in', 'memory', 'after the queries'], rows);
 }
 
 /** Three digits that count. */

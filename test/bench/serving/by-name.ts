@@ -45,7 +45,7 @@ export async function measureByName(
   core: Core,
   threads: number,
   seconds: number,
-  say: (text: string) => void,
+  report: (text: string) => void,
 ): Promise<ByName> {
   const { snapshotsDir, ids, keys } = prepared;
   const ends: (() => unknown)[] = [];
@@ -89,7 +89,7 @@ export async function measureByName(
       }
     })();
     const clients = await Promise.all(
-      Array.from({ length: CLIENTS }, () => askInTurn(url, keys[1], prepared, until)),
+      Array.from({ length: CLIENTS }, () => requestInTurn(url, keys[1], prepared, until)),
     );
     await watching;
     const taken = await load.take();
@@ -117,7 +117,7 @@ export async function measureByName(
       rounds: sum(({ rounds }) => rounds) / CLIENTS,
       longestWaitMs: Math.max(...clients.map(({ longest }) => longest)),
     };
-    say(
+    report(
       `${threads} threads: ${Math.round(highest)} MB, ${highestDescriptors} files, ${result.answers} answers by name, the longest wait ${(result.longestWaitMs / 1000).toFixed(1)} s, ${swaps} swaps; others p99 ${result.before.product.p99.toFixed(1)} before, ${result.beside.product.p99.toFixed(1)} ms beside (control ${result.beside.control.p99.toFixed(1)})`,
     );
     return result;
@@ -127,14 +127,19 @@ export async function measureByName(
 }
 
 /** All clients begin with the same generation, as an attacker would who wants the others closed. */
-export async function askInTurn(url: string, key: string, { ids, game }: Prepared, until: number) {
+export async function requestInTurn(
+  url: string,
+  key: string,
+  { ids, game }: Prepared,
+  until: number,
+) {
   const client = new Client(url, { headersTimeout: 0 });
   const totals = { answers: 0, rounds: 0, longest: 0 };
   try {
     for (; clock() < until; totals.rounds++) {
       const id = ids[totals.rounds % ids.length];
       for (let page = 0; page < PAGES; page++) {
-        const asked = clock();
+        const sent = clock();
         const reply = await client.request({
           method: 'GET',
           path: page % 2 === 0 ? game : '/api/v1/search?q=the&per_page=100',
@@ -145,7 +150,7 @@ export async function askInTurn(url: string, key: string, { ids, game }: Prepare
           throw new Error(`${id} was asked for and answered with ${reply.statusCode}.`);
         }
         totals.answers++;
-        totals.longest = Math.max(totals.longest, clock() - asked);
+        totals.longest = Math.max(totals.longest, clock() - sent);
       }
     }
   } finally {

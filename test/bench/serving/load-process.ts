@@ -95,7 +95,7 @@ export function startLoad(options: LoadOptions): SteadyLoad {
 }
 
 function runLoad({ product, control, key, list, perSecond, connections }: LoadOptions): void {
-  const say = (message: FromLoad) => process.send?.(message);
+  const report = (message: FromLoad) => process.send?.(message);
   const paths = readFileSync(list, 'utf8').trimEnd().split('\n');
   const connect = (url: string) => Array.from({ length: connections }, () => new Client(url));
   const products = connect(product);
@@ -106,7 +106,7 @@ function runLoad({ product, control, key, list, perSecond, connections }: LoadOp
   let productTimes = makeTimes();
   let controlTimes = makeTimes();
 
-  async function ask(client: Client, path: string, due: number, isProduct: boolean) {
+  async function sendRequest(client: Client, path: string, due: number, isProduct: boolean) {
     const request = async () => {
       const reply = await client.request({ method: 'GET', path, headers });
       await reply.body.dump({ limit: Number.MAX_SAFE_INTEGER });
@@ -120,15 +120,15 @@ function runLoad({ product, control, key, list, perSecond, connections }: LoadOp
     if (reply.statusCode !== 200) throw new Error(`${path} was answered ${reply.statusCode}.`);
     if (!isProduct) return;
     const snapshot = String(reply.headers['x-snapshot']);
-    if (!lastOf.has(snapshot)) say({ seen: snapshot });
+    if (!lastOf.has(snapshot)) report({ seen: snapshot });
     lastOf.set(snapshot, ended);
   }
 
   function send(client: Client, path: string, due: number, isProduct: boolean): void {
-    const asked = ask(client, path, due, isProduct)
-      .catch(({ message }: Error) => say({ failed: `Under load: ${message}` }))
-      .finally(() => pending.delete(asked)) as Promise<void>;
-    pending.add(asked);
+    const request = sendRequest(client, path, due, isProduct)
+      .catch(({ message }: Error) => report({ failed: `Under load: ${message}` }))
+      .finally(() => pending.delete(request)) as Promise<void>;
+    pending.add(request);
   }
 
   const started = clock();
@@ -136,16 +136,16 @@ function runLoad({ product, control, key, list, perSecond, connections }: LoadOp
   let number = 0;
   setInterval(() => {
     for (const now = clock(); dueAt(number) <= now; number++) {
-      const place = number % connections;
+      const index = number % connections;
       const path = paths[number % paths.length];
-      send(products[place], path, dueAt(number), true);
-      send(controls[place], '/', dueAt(number), false);
+      send(products[index], path, dueAt(number), true);
+      send(controls[index], '/', dueAt(number), false);
     }
   }, 1);
 
   process.on('message', async () => {
     await Promise.all(pending);
-    say({ taken: { product: productTimes.all(), control: controlTimes.all(), lastOf } });
+    report({ taken: { product: productTimes.all(), control: controlTimes.all(), lastOf } });
     productTimes = makeTimes();
     controlTimes = makeTimes();
     lastOf = new Map();

@@ -82,7 +82,7 @@ export async function measureOpenings(
   core: Core,
   threads: number,
   rounds: number,
-  say: (text: string) => void,
+  report: (text: string) => void,
 ): Promise<Openings> {
   const { snapshotsDir, older, newer } = prepared;
   const ends: (() => unknown)[] = [];
@@ -113,7 +113,7 @@ export async function measureOpenings(
       const longest = ({ product, control: beside }: Window) =>
         `${product.longest.toFixed(1)} (control ${beside.longest.toFixed(1)})`;
       const { before, opening, lettingGo } = result;
-      say(
+      report(
         `${threads} threads, round ${round}: ${result.seconds.toFixed(1)} s, ${Math.round(result.memory.highest.highest)} MB; longest before, opening, letting go: ${[before, opening, lettingGo].map(longest).join(', ')} ms`,
       );
     }
@@ -206,6 +206,6 @@ function ownSeconds(logFile: string, id: string): number {
   const line = readFileSync(logFile, 'utf8')
     .split('\n')
     .findLast((text) => text.includes('"msg":"serving a generation"') && text.includes(id));
-  if (line === undefined) throw new Error(`The proxy's log does not say that it serves ${id}.`);
+  if (line === undefined) throw new Error(`The proxy's log does not report that it serves ${id}.`);
   return JSON.parse(line).milliseconds / 1000;
 }

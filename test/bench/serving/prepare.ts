@@ -65,13 +65,13 @@ const PAGE = 50;
 export async function prepare(
   folder: string,
   games: number,
-  say: (text: string) => void,
+  report: (text: string) => void,
   generations = 2,
 ): Promise<Prepared> {
   mkdirSync(folder, { recursive: true });
   const snapshotsDir = path.join(folder, 'snapshots');
   if (idsOnDisk(snapshotsDir).length < generations) {
-    await generateAll(folder, snapshotsDir, games, generations, say);
+    await generateAll(folder, snapshotsDir, games, generations, report);
   }
   const ids = idsOnDisk(snapshotsDir);
   const [older, newer] = ids as [string, string];
@@ -91,7 +91,7 @@ async function generateAll(
   snapshotsDir: string,
   games: number,
   generations: number,
-  say: (text: string) => void,
+  report: (text: string) => void,
 ): Promise<void> {
   const file = path.join(folder, 'catalogue.db');
   // What a run that was broken off left.
@@ -107,9 +107,9 @@ async function generateAll(
       await database.close();
     }
   };
-  say(`loading ${games} games into SQLite`);
+  report(`loading ${games} games into SQLite`);
   await withDatabase((database) => loadCatalogue(database, seededCatalogue({ games, seed: SEED })));
-  say('generating');
+  report('generating');
   await runGenerator(url, snapshotsDir);
   for (let number = 2; number <= generations; number++) {
     await withDatabase((database) =>
@@ -118,7 +118,7 @@ async function generateAll(
         [number - 2],
       ),
     );
-    say('generating again');
+    report('generating again');
     await runGenerator(url, snapshotsDir);
   }
   rmSync(file);
@@ -168,10 +168,10 @@ function sampleGames(generation: string): SampledGame[] {
   const total = games.byteLength.length;
   const sample = Array.from({ length: Math.min(total, DIFFERENT_GAMES) }, () => {
     const number = random.below(total);
-    const place = platformOf(platforms, 'first_game', number);
-    const { slug, first_game } = platforms[place];
+    const index = platformOf(platforms, 'first_game', number);
+    const { slug, first_game } = platforms[index];
     const bytes = Buffer.allocUnsafe(games.byteLength[number]);
-    readSync(packs[place], bytes, 0, bytes.length, games.byteOffset[number]);
+    readSync(packs[index], bytes, 0, bytes.length, games.byteOffset[number]);
     const game = JSON.parse(bytes.toString());
     const page = 1 + Math.floor((number - first_game) / PAGE);
     return {

@@ -135,7 +135,7 @@ function memoryCells({ resident, anonymous, file, shared, highest }: Memory): st
 const WINDOWS = [
   ['before, nothing opened', 'before'],
   ['opening', 'opening'],
-  ['letting the old one go', 'lettingGo'],
+  ['closing the old one', 'lettingGo'],
 ] as const;
 
 export function openingTables({ threads, rounds }: Openings): string {
@@ -180,17 +180,17 @@ export function openingTables({ threads, rounds }: Openings): string {
     table(
       [
         'round',
-        'opened in s',
-        'the proxy says',
+        'opened in, s',
+        'according to the proxy, s',
         'highest MB',
         'longest before',
         'longest, opening',
-        'longest, letting go',
+        'longest, closing',
         'control before',
         'control, opening',
-        'control, letting go',
+        'control, closing',
       ],
-      rounds.map((round, place) => [whole(place + 1), ...roundCells(round)]),
+      rounds.map((round, index) => [whole(index + 1), ...roundCells(round)]),
     ),
     table(['memory, MB', ...MEMORY_HEAD.slice(1, -1)], memories),
   ].join('\n\n');
@@ -218,8 +218,8 @@ export function byNameTable(results: readonly ByName[]): string {
 const MEMORY_TITLES = {
   before: 'before',
   highest: 'highest while opening',
-  after: 'after, both held',
-  letGo: 'after the old one was let go',
+  after: 'after, both open',
+  letGo: 'after the old one was closed',
 };
 
 function roundCells(round: Round): string[] {

@@ -39,7 +39,7 @@ export async function measureThreads(
   core: Core,
   rounds: number,
   seconds: number,
-  say: (text: string) => void,
+  report: (text: string) => void,
 ): Promise<ThreadsResult> {
   const { game, games, searches } = prepared;
   const work = (title: string, target: string, list?: string): Work => ({
@@ -47,7 +47,7 @@ export async function measureThreads(
     ...(list === undefined ? {} : { list }),
   });
   const works = [
-    work('one hot game', game),
+    work('one cached game', game),
     work('different games', game, games),
     work('`/search`, different queries', game, searches),
   ];
@@ -61,9 +61,9 @@ export async function measureThreads(
   };
   try {
     const servers = { 1: await start(1), 2: await start(2) };
-    const measures = works.map(({ target, list }, place) => {
+    const measures = works.map(({ target, list }, index) => {
       // A key each: together they would reach the limit.
-      const headers = { 'X-Api-Key': prepared.keys[place] };
+      const headers = { 'X-Api-Key': prepared.keys[index] };
       // A list goes on where it was, so that no address comes back too soon.
       const starts = { 1: 0, 2: 0 };
       return async (threads: Threads, lasting: number): Promise<Run> => {
@@ -85,12 +85,12 @@ export async function measureThreads(
       for (const threads of THREADS) await measureWork(threads, WARM_UP_SECONDS);
     }
     for (let round = 1; round <= rounds; round++) {
-      for (const [place, { title, runs }] of works.entries()) {
+      for (const [index, { title, runs }] of works.entries()) {
         for (const threads of THREADS) {
-          const run = await (measures[place] as (typeof measures)[0])(threads, seconds);
+          const run = await (measures[index] as (typeof measures)[0])(threads, seconds);
           if (run.refused > 0) throw new Error(`${run.refused} requests were refused: ${title}.`);
           runs[threads].push(run);
-          say(
+          report(
             `round ${round}: ${title}, ${threads} threads: ${run.cpu.toFixed(1)} µs, ${Math.round(run.perSecond)}/s`,
           );
         }

@@ -165,7 +165,7 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
 
   test('a key from the request to its end', async () => {
     await asOwner.goto(`${proxy.url}/`);
-    await asOwner.getByRole('link', { name: 'Ask for an API key' }).click();
+    await asOwner.getByRole('link', { name: 'Request an API key' }).click();
     await look(asOwner, picture('sign-in'));
     await signIn(asOwner, owner.email);
     const purpose = 'A browser extension.\nPlease 600 requests a minute: its lists are long.';

@@ -160,7 +160,7 @@ describe('its examples', () => {
             headers,
             example === undefined ? undefined : JSON.stringify(example),
           );
-        if (status === 405) expect(attempt, name).toThrow('no such status');
+        if (status === 405) expect(attempt, name).toThrow('does not have this status');
         else expect(attempt, name).not.toThrow();
       }
     }
@@ -317,7 +317,7 @@ describe('the checker', () => {
     ],
     [
       'members in another order',
-      'stand in the order name, slug',
+      'are in the order name, slug',
       () => {},
       '{"name":"A","slug":"a","game_count":0,"cover_count":0,"url":"https://a.example/"}',
     ],

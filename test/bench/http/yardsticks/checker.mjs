@@ -1,4 +1,4 @@
-/** The checker that nginx's auth_request asks: bare node:http on a Unix socket, no body, no date. */
+/** The key checker for nginx's auth_request: plain node:http on a Unix socket, no body, no date. */
 import { createServer } from 'node:http';
 import { admit, findKey, secondsLeft } from './key-check.mjs';
 
@@ -28,6 +28,6 @@ const server = createServer(
   },
 );
 server.listen(process.env.BENCH_SOCKET, () => {
-  // The benchmark waits for a port, nginx asks through the socket.
+  // The benchmark waits for a port; nginx uses the socket.
   createServer().listen(Number(process.env.PORT), '127.0.0.1');
 });

@@ -1,4 +1,4 @@
-/** express with express-rate-limit and serve-static over the same files that nginx serves. */
+/** express with express-rate-limit and serve-static, with the same files as nginx. */
 import express from 'express';
 import { rateLimit } from 'express-rate-limit';
 import serveStatic from 'serve-static';

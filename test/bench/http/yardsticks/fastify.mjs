@@ -1,4 +1,4 @@
-/** fastify with @fastify/rate-limit, every response in memory: plain, and gzip where a file is there. */
+/** fastify with @fastify/rate-limit, and every response in memory: plain, and gzip if there is a file. */
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import rateLimit from '@fastify/rate-limit';

@@ -1,7 +1,6 @@
 /**
- * fastify asking MariaDB at each request through a mysql2 pool with prepared statements, and
- * JSON.stringify: the API as it would be without a snapshot. The database has every index that its
- * queries can use.
+ * The API without a snapshot: fastify queries MariaDB at each request through a mysql2 pool with
+ * prepared statements, and uses JSON.stringify. The database has every index that its queries can use.
  */
 import rateLimit from '@fastify/rate-limit';
 import fastify from 'fastify';
@@ -45,7 +44,7 @@ await app.register(rateLimit, {
 });
 
 function send(reply, body) {
-  // Made here, not by fastify, whose own way without a schema is the same JSON.stringify.
+  // Serialised here; without a schema, fastify would also use JSON.stringify.
   reply.type('application/json; charset=utf-8').send(JSON.stringify(body));
 }
 
