@@ -63,6 +63,10 @@ const files = fastGlob.sync('test/**/*.test.ts', {
   ignore: ['test/bench/**', '**/node_modules/**'],
 });
 
+for (const file of [...MEASURED, ...SLOW]) {
+  if (!files.includes(file)) throw new Error(`vitest.config.ts lists ${file}, which does not exist.`);
+}
+
 function textOf(file: string): string {
   return readFileSync(path.join(import.meta.dirname, file), 'utf8');
 }
