@@ -37,14 +37,18 @@ const SLOW = [
   'test/generator/report.test.ts',
   'test/keys/key-life.test.ts',
   'test/program/configuration.test.ts',
+  'test/program/odd-files.test.ts',
+  'test/program/stop.test.ts',
   'test/project/demo.test.ts',
   'test/project/executable.test.ts',
   'test/proxy/http/connections.test.ts',
   'test/proxy/http/failed-requests.test.ts',
+  'test/proxy/http/fast-path.test.ts',
   'test/proxy/keys/missing-keys.test.ts',
-  'test/proxy/limits/limit-handover.test.ts',
+  'test/proxy/state/limit-handover.test.ts',
   'test/proxy/limits/limit.test.ts',
   'test/proxy/search/search.test.ts',
+  'test/proxy/site/forward.test.ts',
   'test/proxy/snapshot/data-age.test.ts',
   'test/proxy/workers/threads.test.ts',
   'test/store/file-permissions.test.ts',
@@ -58,6 +62,10 @@ const files = fastGlob.sync('test/**/*.test.ts', {
   cwd: import.meta.dirname,
   ignore: ['test/bench/**', '**/node_modules/**'],
 });
+
+for (const file of [...MEASURED, ...SLOW]) {
+  if (!files.includes(file)) throw new Error(`vitest.config.ts lists ${file}, which does not exist.`);
+}
 
 function textOf(file: string): string {
   return readFileSync(path.join(import.meta.dirname, file), 'utf8');

@@ -2,7 +2,8 @@
  * The exact body that the API answers for a path, from a generation on disk. The proxy's own routes,
  * parameters and reader find it, after the same checks of the generation.
  */
-import { matchRoute, splitTarget } from '../proxy/http/routes.ts';
+import { matchRoute } from '../proxy/api/routes.ts';
+import { splitTarget } from '../proxy/http/message/target.ts';
 import { makeGeneration } from '../proxy/snapshot/generation.ts';
 import { openFiles, planOpening } from '../proxy/snapshot/open-files.ts';
 
@@ -17,9 +18,9 @@ export function showBody(dir: string, id: string, target: string): Buffer {
   const order = { dir, id, mostMemory: undefined, known: undefined };
   const generation = makeGeneration(openFiles(planOpening(order)));
   try {
-    const answer = find?.(generation);
-    if (answer === undefined) throw new Error(`There is no ${target} in ${id}.`);
-    return answer.body.bytes;
+    const resource = find?.(generation);
+    if (resource === undefined) throw new Error(`There is no ${target} in ${id}.`);
+    return resource.identity.body;
   } finally {
     generation.close();
   }

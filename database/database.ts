@@ -1,12 +1,10 @@
 /**
- * The one way to a catalogue database: the same calls and the same SQL on MySQL, MariaDB and the
- * embedded SQLite. The generator reads through it, `keys/` reads and writes `api_keys`.
+ * The interface to a database: the same calls and the same SQL on MySQL, MariaDB and the embedded
+ * SQLite. The generator reads the catalogue through it, `keys/` reads and writes its own tables.
  */
 
 /** How many connections to its server an open database has at most. */
 export const MOST_CONNECTIONS = 10;
-
-import type { RowView } from './row-view.ts';
 
 /**
  * A value of a row. Integers beyond 2^53 come as decimal strings, smaller ones as numbers; times as
@@ -19,13 +17,12 @@ export interface Reader {
   /** Every row of a small result, in the columns' order. */
   rows(sql: string, parameters?: readonly Value[]): Promise<Row[]>;
   /**
-   * Hands each row of a large result to `onRow` as it arrives, which is done with it when it returns;
-   * memory stays flat.
+   * Calls `onRow` with each row of a large result as it arrives, so that memory stays flat.
    * @returns how many rows came
    * @throws Error when the connection or the query dies in mid-stream; it never hangs. An error
-   * thrown by `onRow` ends the stream and comes out as it is.
+   * that `onRow` throws ends the stream and is thrown unchanged.
    */
-  each(sql: string, onRow: (row: RowView) => void): Promise<number>;
+  each(sql: string, onRow: (row: Row) => void): Promise<number>;
 }
 
 export interface Writer extends Reader {
@@ -35,18 +32,19 @@ export interface Writer extends Reader {
 
 export interface Database extends Writer {
   readonly kind: 'mysql' | 'sqlite';
-  /** Everything `read` sees is of one moment. */
+  /** Calls `read` with a reader that sees the database as it was at one moment. */
   snapshot<T>(read: (reader: Reader) => Promise<T>): Promise<T>;
   /**
-   * All of `work` or nothing; two at once take turns on the rows they touch. It is done anew where
-   * the server gave it up for another, so it must change nothing but the database.
+   * Commits all of `work` or nothing. Of two transactions, one waits for the rows that the other has
+   * changed. `work` is called again if the server aborts the transaction for another one, so it must
+   * change nothing but the database.
    */
   transaction<T>(work: (writer: Writer) => Promise<T>): Promise<T>;
   /** The columns of each table or view, all in lower case. */
   columns(): Promise<Map<string, Set<string>>>;
   /**
-   * Removes deleted content from the database's files, too, as far as no other connection is reading
-   * them. Does nothing on a server, whose files are not ours.
+   * Removes deleted content from the database's files, too, unless another connection is using them.
+   * Does nothing on a server, whose files belong to it.
    */
   eraseDeleted(): Promise<void>;
   close(): Promise<void>;

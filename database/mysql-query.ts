@@ -1,12 +1,11 @@
 /**
- * One statement on one mysql2 connection, from its text to its last row. It always comes to an end:
- * mysql2 itself waits for ever when a connection dies in mid-stream or its server falls silent.
+ * Executes one statement on one mysql2 connection. It always ends: mysql2 itself waits for ever when a
+ * connection dies in mid-stream or its server stops sending.
  */
 import type { Socket } from 'node:net';
 import type { FieldPacket, PoolConnection, ResultSetHeader } from 'mysql2';
-import type { Value } from './database.ts';
-import { viewRows } from './mysql-row-view.ts';
-import type { RowView } from './row-view.ts';
+import type { Row, Value } from './database.ts';
+import { fixerOf } from './mysql-fields.ts';
 
 export interface Outcome {
   readonly rows: number;
@@ -14,20 +13,20 @@ export interface Outcome {
   readonly insertId: number;
 }
 
-/** Ticks without a byte that make a stall. */
+/** How many ticks without a byte make a stall. */
 const STALL_TICKS = 10;
 
 /**
- * @param onRow called at once for each row; what it throws ends the statement and comes out as it is
- * @param stallSeconds reject when nothing has come from the server for so long
- * @throws Error of the server or the connection. The connection is unfit for further use when
- * `isBroken` says so
+ * @param onRow called for each row as it arrives; what it throws ends the statement and is thrown unchanged
+ * @param stallSeconds rejects when the server has sent nothing for this long
+ * @throws Error of the server or the connection. Do not use the connection again if `isBroken` returns
+ * true
  */
 export function execute(
   connection: PoolConnection,
   sql: string,
   parameters: readonly Value[],
-  onRow: (row: RowView) => void,
+  onRow: (row: Row) => void,
   stallSeconds: number,
 ): Promise<Outcome> {
   const socket = socketOf(connection);
@@ -52,8 +51,8 @@ export function execute(
     };
     const onClose = () => fail(new Error('the connection was closed'));
 
-    // Ticks are counted instead of looking at the clock: a long-working onRow holds them up along
-    // with the socket, and must not count as the server's silence.
+    // Counts ticks instead of reading the clock: an onRow that takes long delays ticks as well as the
+    // socket, and must not count as a stall.
     let idleTicks = 0;
     let lastBytes = socket.bytesRead;
     const stallTimer = setInterval(
@@ -66,11 +65,13 @@ export function execute(
       (stallSeconds * 1000) / STALL_TICKS,
     );
 
-    const take = (row: RowView) => {
-      // What had come before the statement was broken off still runs through.
+    let fix: ((row: Value[]) => void) | undefined;
+    const take = (row: Value[]) => {
+      // Rows that had already arrived still come after the statement was broken off.
       if (isOver) return;
       try {
         rows++;
+        fix?.(row);
         onRow(row);
       } catch (error) {
         breakOff(error);
@@ -83,17 +84,18 @@ export function execute(
     query
       .on('error', fail)
       .on('fields', (fields: FieldPacket[] | undefined) => {
-        if (fields) viewRows(query, fields, take);
+        if (fields) fix = fixerOf(fields);
       })
-      .on('result', (header: ResultSetHeader | null) => {
-        changes = header?.affectedRows ?? 0;
-        insertId = Number(header?.insertId ?? 0);
+      .on('result', (result: Value[] | ResultSetHeader | null) => {
+        if (Array.isArray(result)) return take(result);
+        changes = result?.affectedRows ?? 0;
+        insertId = Number(result?.insertId ?? 0);
       })
       .on('end', () => end(() => resolve({ rows, changes, insertId })));
   });
 }
 
-/** Whether a connection has died or was given up, so that no further statement may use it. */
+/** Whether a connection has died or was discarded, so that no further statement may use it. */
 export function isBroken(connection: PoolConnection): boolean {
   const { _closing, _fatalError } = connection as unknown as Record<string, unknown>;
   return Boolean(_closing || _fatalError || socketOf(connection).destroyed);
@@ -102,7 +104,7 @@ export function isBroken(connection: PoolConnection): boolean {
 /** Drops a connection at once; mysql2 alone would wait for the server to close its end. */
 export function discard(connection: PoolConnection): void {
   const socket = socketOf(connection);
-  // A late error of a connection that is given up concerns nobody.
+  // Later errors of a discarded connection do not matter.
   connection.on('error', () => {});
   connection.destroy();
   socket.destroy();

@@ -1,28 +1,18 @@
 /**
- * Opens the database that a `DATABASE_URL` names. A database handed on has been reached: its
- * server let us in, or its file is a SQLite database. No error of this file shows a password.
+ * Opens the database that a `DATABASE_URL` names. The database it returns has been reached: the server
+ * has accepted the user, or the file is a SQLite database. No error shows a password.
  */
 import { ConfigurationError } from '../program/environment/environment.ts';
 import type { Database } from './database.ts';
+import { EXPECTED, parseMysqlUrl } from './mysql-address.ts';
 
 export interface OpenOptions {
   /** Make an absent SQLite file, and its folders. Without it a mistyped path is an error. */
   readonly create?: boolean;
-  /** Give up on a server from which nothing has come for so long, in seconds; default 60. */
+  /** Give up on a server that has sent nothing for this many seconds; default 60. */
   readonly stallSeconds?: number;
-  /** Give up on a server that does not let us in for so long, in seconds; default 10. */
+  /** Give up on a server that has not accepted the connection after this many seconds; default 10. */
   readonly connectSeconds?: number;
-}
-
-export interface MysqlAddress {
-  readonly host: string;
-  readonly port: number;
-  readonly user: string;
-  readonly password: string;
-  readonly name: string;
-  readonly tls: boolean;
-  readonly socketPath?: string;
-  readonly stallSeconds?: number;
 }
 
 /**
@@ -46,64 +36,6 @@ export async function openDatabase(url: string, options: OpenOptions = {}): Prom
     stallSeconds: options.stallSeconds ?? address.stallSeconds ?? 60,
     connectSeconds: options.connectSeconds ?? 10,
   });
-}
-
-const EXPECTED =
-  'Expected mysql://user:password@host:3306/name or sqlite:path/to/catalogue.db (DATABASE_URL).';
-const PARAMETERS = ['ssl', 'socketPath', 'timeout'];
-
-/** @throws ConfigurationError naming the part that is wrong */
-export function parseMysqlUrl(url: string): MysqlAddress {
-  if (!URL.canParse(url)) {
-    throw new ConfigurationError(
-      `The mysql address cannot be read; special characters in user and password must be percent-encoded. ${EXPECTED}`,
-    );
-  }
-  const { hostname, port, username, password, pathname, searchParams } = new URL(url);
-  const name = decoded('database name', pathname.slice(1));
-  if (hostname === '') throw new ConfigurationError(`The mysql address has no host. ${EXPECTED}`);
-  if (name === '' || name.includes('/')) {
-    throw new ConfigurationError(
-      `The mysql address has no database name after the host. ${EXPECTED}`,
-    );
-  }
-  for (const parameter of searchParams.keys()) {
-    if (PARAMETERS.includes(parameter)) continue;
-    throw new ConfigurationError(
-      `The mysql address has a parameter "${parameter}"; known are ${PARAMETERS.join(', ')}.`,
-    );
-  }
-  const ssl = searchParams.get('ssl') ?? 'false';
-  if (ssl !== 'true' && ssl !== 'false') {
-    throw new ConfigurationError(`"ssl" of the mysql address must be true or false, not "${ssl}".`);
-  }
-  const timeout = searchParams.get('timeout');
-  if (timeout !== null && !/^[1-9]\d{0,4}$/.test(timeout)) {
-    throw new ConfigurationError(
-      `"timeout" of the mysql address must be whole seconds, not "${timeout}".`,
-    );
-  }
-  const socketPath = searchParams.get('socketPath');
-  return {
-    host: hostname.replace(/^\[(.*)\]$/, '$1'),
-    port: port === '' ? 3306 : Number(port),
-    user: decoded('user', username),
-    password: decoded('password', password),
-    name,
-    tls: ssl === 'true',
-    ...(socketPath === null ? {} : { socketPath }),
-    ...(timeout === null ? {} : { stallSeconds: Number(timeout) }),
-  };
-}
-
-function decoded(part: string, text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    throw new ConfigurationError(
-      `The ${part} of the mysql address is not percent-encoded: write "%" as "%25".`,
-    );
-  }
 }
 
 function schemeOf(url: string): string {

@@ -1,9 +1,9 @@
 /**
  * The embedded database: a SQLite file through `node:sqlite`.
  *
- * Snapshots and transactions each have a connection of their own, so that nothing else of the
- * process gets into them. A locked file is waited for between turns of the event loop: the holder
- * of the lock may be this very process.
+ * Each snapshot and each transaction has its own connection, so that no other statement of the process
+ * becomes part of it. While the file is locked, statements are retried asynchronously, as this process
+ * itself may hold the lock.
  */
 import {
   accessSync,
@@ -15,10 +15,9 @@ import {
   statSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
-import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { Database, Reader, Row, Value, Writer } from './database.ts';
-import { type RowView, viewOf } from './row-view.ts';
+import type { Database, Reader, Value, Writer } from './database.ts';
 
 const LOCK_SECONDS = 10;
 const ROWS_PER_TURN = 4096;
@@ -34,10 +33,10 @@ const SQLITE_READONLY = 8;
 export async function openSqlite(path: string, create: boolean): Promise<Database> {
   const isNew = checkFile(path, create);
   const main = connect(path);
-  const here = writerOn(main, path);
+  const writer = writerOn(main, path);
   try {
-    if (isNew) await patiently(path, () => main.exec('PRAGMA journal_mode = WAL'));
-    await here.rows('SELECT COUNT(*) FROM sqlite_schema');
+    if (isNew) await retryWhileLocked(path, () => main.exec('PRAGMA journal_mode = WAL'));
+    await writer.rows('SELECT COUNT(*) FROM sqlite_schema');
   } catch (cause) {
     main.close();
     throw new Error(`${path} cannot be used as a SQLite database: ${messageOf(cause)}`, { cause });
@@ -48,7 +47,7 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
     try {
       const reader = writerOn(connection, path);
       connection.exec('BEGIN');
-      // BEGIN alone fixes nothing: the moment is that of the first read.
+      // The snapshot starts with the first read, not with BEGIN.
       await reader.rows('SELECT COUNT(*) FROM sqlite_schema');
       return await read({ rows: reader.rows, each: reader.each });
     } finally {
@@ -58,16 +57,16 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
 
   return {
     kind: 'sqlite',
-    rows: here.rows,
-    run: here.run,
+    rows: writer.rows,
+    run: writer.run,
     each: (sql, onRow) => snapshot((reader) => reader.each(sql, onRow)),
     snapshot,
     async transaction(work) {
       const connection = connect(path);
       try {
-        await patiently(path, () => connection.exec('BEGIN IMMEDIATE'));
+        await retryWhileLocked(path, () => connection.exec('BEGIN IMMEDIATE'));
         const result = await work(writerOn(connection, path));
-        await patiently(path, () => connection.exec('COMMIT'));
+        await retryWhileLocked(path, () => connection.exec('COMMIT'));
         return result;
       } finally {
         // Rolls back what was not committed.
@@ -75,18 +74,18 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
       }
     },
     async columns() {
-      const tables = await here.rows(
+      const tables = await writer.rows(
         "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')",
       );
       const columns = new Map<string, Set<string>>();
       for (const [table] of tables) {
-        columns.set(String(table).toLowerCase(), await columnsOf(here, String(table)));
+        columns.set(String(table).toLowerCase(), await columnsOf(writer, String(table)));
       }
       return columns;
     },
     async eraseDeleted() {
       // Does not wait: while another connection reads or writes, the log stays until the next call.
-      await here.rows('PRAGMA wal_checkpoint(TRUNCATE)');
+      await writer.rows('PRAGMA wal_checkpoint(TRUNCATE)');
     },
     async close() {
       main.close();
@@ -107,7 +106,7 @@ function checkFile(path: string, create: boolean): boolean {
   }
   if (stats === undefined && !create) {
     throw new Error(
-      `There is no database file ${path}: mend the path in DATABASE_URL (it is relative to the working directory) or make the file first.`,
+      `There is no database file ${path}: fix the path in DATABASE_URL (it is relative to the working directory) or make the file first.`,
     );
   }
   if (stats !== undefined && !stats.isFile()) throw new Error(`${path} is not a file.`);
@@ -115,7 +114,7 @@ function checkFile(path: string, create: boolean): boolean {
   return stats === undefined;
 }
 
-// SQLite gives its files beside this one, which hold the same data, the mode of this one.
+// SQLite gives the files that it makes beside this one, which hold the same data, the same mode.
 function makeFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, 'a', 0o600));
@@ -124,7 +123,7 @@ function makeFile(path: string): void {
 function connect(path: string): DatabaseSync {
   try {
     const connection = new DatabaseSync(path, { timeout: 0 });
-    // What is deleted is overwritten with zeros: e-mails that were sent, old hashes of tokens.
+    // Deleted content is overwritten with zeros: e-mails that were sent, old hashes of tokens.
     connection.exec('PRAGMA secure_delete = ON');
     return connection;
   } catch (cause) {
@@ -143,9 +142,10 @@ function rightsHint(path: string): string {
   }
 }
 
+// The types of node:sqlite do not know that rows are arrays after setReturnArrays(true).
 function writerOn(connection: DatabaseSync, path: string): Writer {
   const step = <T>(sql: string, action: (statement: StatementSync) => T): Promise<T> =>
-    patiently(path, () => {
+    retryWhileLocked(path, () => {
       const statement = connection.prepare(sql);
       statement.setReturnArrays(true);
       statement.setReadBigInts(true);
@@ -157,7 +157,11 @@ function writerOn(connection: DatabaseSync, path: string): Writer {
     });
   return {
     rows: (sql, parameters = []) =>
-      step(sql, (statement) => (statement.all(...parameters) as unknown as unknown[][]).map(toRow)),
+      step(sql, (statement) =>
+        (statement.all(...parameters) as unknown as SQLOutputValue[][]).map((row) =>
+          row.map(toValue),
+        ),
+      ),
     run: (sql, parameters = []) =>
       step(sql, (statement) => {
         const { changes, lastInsertRowid } = statement.run(...parameters);
@@ -166,24 +170,21 @@ function writerOn(connection: DatabaseSync, path: string): Writer {
     async each(sql, onRow) {
       const rows = await step(
         sql,
-        (statement) => statement.iterate() as unknown as IterableIterator<unknown[]>,
+        (statement) => statement.iterate() as unknown as IterableIterator<SQLOutputValue[]>,
       );
       let count = 0;
-      let view: ((row: Row) => RowView) | undefined;
       const stepError = (cause: unknown) =>
         new Error(`query of ${path}: ${messageOf(cause)}`, { cause });
       try {
         for (;;) {
-          let next: IteratorResult<unknown[]>;
+          let next: IteratorResult<SQLOutputValue[]>;
           try {
             next = rows.next();
           } catch (cause) {
             throw stepError(cause);
           }
           if (next.done) return count;
-          const row = toRow(next.value);
-          view ??= viewOf(row.length);
-          onRow(view(row));
+          onRow(next.value.map(toValue));
           if (++count % ROWS_PER_TURN === 0) await nextTurn();
         }
       } finally {
@@ -193,23 +194,18 @@ function writerOn(connection: DatabaseSync, path: string): Writer {
   };
 }
 
-// Reading every integer as a BigInt costs a tenth of the time and is the one way to read those
-// beyond 2^53.
-function toRow(values: unknown[]): Row {
-  for (let i = 0; i < values.length; i++) {
-    const value = values[i];
-    if (typeof value === 'bigint') {
-      const number = Number(value);
-      values[i] = Number.isSafeInteger(number) ? number : value.toString();
-    } else if (value instanceof Uint8Array) {
-      values[i] = Buffer.from(value).toString('utf8');
-    }
+// Integers beyond 2^53 can only be read if all integers are read as BigInts, which costs a tenth of
+// the time.
+function toValue(value: SQLOutputValue): Value {
+  if (typeof value === 'bigint') {
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : value.toString();
   }
-  return values as Value[];
+  return value instanceof Uint8Array ? Buffer.from(value).toString('utf8') : value;
 }
 
-/** Does it again while another connection holds the file. */
-async function patiently<T>(path: string, action: () => T): Promise<T> {
+/** Retries an action while another connection has locked the file. */
+async function retryWhileLocked<T>(path: string, action: () => T): Promise<T> {
   const start = performance.now();
   for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
     try {
@@ -234,7 +230,7 @@ async function columnsOf(reader: Reader, table: string): Promise<Set<string>> {
     const names = await reader.rows('SELECT name FROM pragma_table_xinfo(?)', [table]);
     return new Set(names.map(([name]) => String(name).toLowerCase()));
   } catch {
-    // A view whose tables are gone has no columns; only who needs it has cause to complain.
+    // A view whose tables are gone has no columns. Programs that need it report that.
     return new Set();
   }
 }

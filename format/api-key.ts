@@ -1,6 +1,6 @@
 /**
- * What a raw API key looks like: "cck_", 32 random base62 characters, then 6 base62 characters of
- * the CRC-32 of all that stands before. A mistyped key is told by its checksum, without a look-up.
+ * API keys: their states, and the form of a raw key: "cck_", 32 random base62 characters, then 6 base62
+ * characters of the CRC-32 of all before them. The checksum reveals a mistyped key without a look-up.
  */
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -11,24 +11,28 @@ const RANDOM_CHARACTERS = 32;
 const CHECKSUM_CHARACTERS = 6;
 const SHAPE = /^cck_[0-9A-Za-z]{38}$/;
 
-/** How much of a key is stored and shown: enough to tell one's keys apart. */
+/** A key is pending until a moderator approves or rejects it; an approved one can be revoked. */
+export const KEY_STATES = ['pending', 'approved', 'rejected', 'revoked'] as const;
+export type KeyState = (typeof KEY_STATES)[number];
+
+/** How many characters of a key are stored and shown: enough to tell an owner's keys apart. */
 export const SHOWN_CHARACTERS = 8;
 
-/** A new raw key. It is shown once and never stored. */
+/** @returns a new raw key, which is shown once and never stored */
 export function makeKey(): string {
   let body = PREFIX;
   for (let i = 0; i < RANDOM_CHARACTERS; i++) body += BASE62[randomInt(BASE62.length)];
   return body + checksum(body);
 }
 
-/** Whether a text has the shape of a key and its checksum holds. */
+/** Whether a text has the form of a key and the right checksum. */
 export function isWellFormedKey(text: string): boolean {
   if (!SHAPE.test(text)) return false;
   const end = text.length - CHECKSUM_CHARACTERS;
   return checksum(text.slice(0, end)) === text.slice(end);
 }
 
-/** The SHA-256 of a raw key, 64 hex digits: the only form in which keys are kept. */
+/** The SHA-256 of a raw key as 64 hex digits, the only form in which keys are stored. */
 export function hashKey(key: string): string {
   return hash('sha256', key);
 }

@@ -38,12 +38,16 @@ export function parseKeyUsage(text: string, file: string): Map<number, string> {
     throw new Error(`${file} is damaged: "keys" is not a list.`);
   }
   return new Map(
-    found.keys.map((entry: { id?: unknown; day?: unknown } | null, place): [number, string] => {
+    found.keys.map((entry: { id?: unknown; day?: unknown } | null, index): [number, string] => {
       const { id, day } = entry ?? {};
-      if (!Number.isSafeInteger(id) || typeof day !== 'string' || !DAY.test(day)) {
-        throw new Error(`${file} is damaged: entry ${place + 1} is not a day of a key.`);
+      if (typeof id !== 'number' || !Number.isSafeInteger(id) || !isDay(day)) {
+        throw new Error(`${file} is damaged: entry ${index + 1} is not a day of a key.`);
       }
-      return [id as number, day];
+      return [id, day];
     }),
   );
+}
+
+function isDay(value: unknown): value is string {
+  return typeof value === 'string' && DAY.test(value);
 }

@@ -1,22 +1,28 @@
 /**
- * `keys.json`: all that the proxy knows of API keys. It holds hashes, never keys, and is written by
- * the generator with mode 0600; the file's modification time says when it last agreed with the
- * database.
+ * `keys.json`: all that the proxy knows about API keys. It holds hashes, never keys. The generator
+ * writes it with mode 0600 and sets its modification time whenever it agrees with the database.
  */
+import type { KeyState } from './api-key.ts';
 import { KEYS_FILE } from './layout.ts';
 
-/** The largest limit of a key, in requests a minute: each takes eight bytes of the proxy. */
+/** The largest limit of a key, in requests a minute; the proxy needs eight bytes for each. */
 export const LARGEST_LIMIT = 1_000_000;
 const KEYS_VERSION = 1;
 
-export type KeyState = 'approved' | 'rejected' | 'revoked';
+/** Keys that are still pending are not in the file. */
+export type DecidedState = Exclude<KeyState, 'pending'>;
+const DECIDED_STATES: readonly unknown[] = [
+  'approved',
+  'rejected',
+  'revoked',
+] satisfies DecidedState[];
 
 export interface KeyEntry {
-  /** The row's id in `api_keys`; what logs and metrics call the key. */
+  /** The row's id in `api_keys`, by which logs and metrics name the key. */
   readonly id: number;
-  /** SHA-256 of the raw key, 64 hex digits. */
+  /** The SHA-256 of the raw key, 64 hex digits. */
   readonly hash: string;
-  readonly state: KeyState;
+  readonly state: DecidedState;
   /** Requests in any 60 seconds, at least 1. */
   readonly limit: number;
 }
@@ -48,22 +54,26 @@ export function parseKeys(text: string): KeyEntry[] {
       `${KEYS_FILE} has version ${JSON.stringify(found.version)}; this program reads version ${KEYS_VERSION}.`,
     );
   }
-  if (!Array.isArray(found.keys)) throw new Error(`${KEYS_FILE} is damaged: "keys" is no list.`);
-  return found.keys.map((key: KeyEntry, place: number) => {
-    if (!isKeyEntry(key)) throw new Error(`${KEYS_FILE} is damaged: entry ${place + 1} is no key.`);
+  if (!Array.isArray(found.keys)) throw new Error(`${KEYS_FILE} is damaged: "keys" is not a list.`);
+  return found.keys.map((key: unknown, index) => {
+    if (!isKeyEntry(key)) {
+      throw new Error(`${KEYS_FILE} is damaged: entry ${index + 1} is not a key.`);
+    }
     return { id: key.id, hash: key.hash, state: key.state, limit: key.limit };
   });
 }
 
-/** Whether every member of an entry is what the file may hold. */
-export function isKeyEntry(key: KeyEntry | null | undefined): boolean {
+/** Whether a value is an entry that the file may hold. */
+export function isKeyEntry(value: unknown): value is KeyEntry {
+  const { id, hash, state, limit }: Partial<Record<keyof KeyEntry, unknown>> = Object(value);
   return (
-    Number.isSafeInteger(key?.id) &&
-    typeof key?.hash === 'string' &&
-    /^[0-9a-f]{64}$/.test(key.hash) &&
-    ['approved', 'rejected', 'revoked'].includes(key.state) &&
-    Number.isSafeInteger(key.limit) &&
-    key.limit >= 1 &&
-    key.limit <= LARGEST_LIMIT
+    Number.isSafeInteger(id) &&
+    typeof hash === 'string' &&
+    /^[0-9a-f]{64}$/.test(hash) &&
+    DECIDED_STATES.includes(state) &&
+    typeof limit === 'number' &&
+    Number.isSafeInteger(limit) &&
+    limit >= 1 &&
+    limit <= LARGEST_LIMIT
   );
 }

@@ -1,5 +1,5 @@
 /**
- * Where everything of a snapshot lies. Names are relative: those of a generation to its own folder,
+ * Where the files of a snapshot are. Names are relative: those of a generation to its own folder,
  * those of the snapshots folder to `SNAPSHOTS_DIR`. Nothing here touches a disk.
  */
 
@@ -15,13 +15,13 @@ export const STATUS_FILE = 'status.json';
 export const RUN_REPORT = 'report.json';
 export const HOLD_FILE = 'hold.json';
 export const LOCK_FILE = 'lock';
-/** Prefix of a generation that is still being written; never a reader's business. */
+/** Prefix of a generation that is still being written; readers ignore it. */
 export const UNFINISHED_PREFIX = '.unfinished-';
 
 /** Inside `SNAPSHOTS_DIR`: the only folder that proxies write to. */
 export const PROXY_FOLDER = 'proxy';
 
-/** Inside {@link PROXY_FOLDER}: the key usage of the proxy that was given a PORT. */
+/** Inside {@link PROXY_FOLDER}: the key usage that the proxy with a PORT reports. */
 export function keyUsageFile(port: number): string {
   return `key-usage-${port}.json`;
 }
@@ -34,7 +34,7 @@ export function isKeyUsageFile(name: string): boolean {
   return /^key-usage-(?:0|[1-9]\d{0,4})\.json$/.test(name);
 }
 
-/** Inside {@link PROXY_FOLDER}: what the proxy that was given a PORT hands to its next start. */
+/** Inside {@link PROXY_FOLDER}: the limit windows that the proxy with a PORT leaves for its next start. */
 export function limitWindowsFile(port: number): string {
   return `limit-windows-${port}.bin`;
 }
@@ -67,7 +67,7 @@ export const FIXED_FILES: readonly string[] = [
 const SLUG = /^(?!\.)[A-Za-z0-9._~-]{1,191}$/;
 
 /**
- * Whether a slug can stand in a path as it is: 1 to 191 of RFC 3986's unreserved characters, no
+ * Whether a slug can be part of a path unencoded: 1 to 191 of RFC 3986's unreserved characters, no
  * leading dot. Only such platform slugs become file names, so no name can leave the folder.
  */
 export function isSlug(slug: string): boolean {
@@ -91,7 +91,7 @@ export function generationId(sequence: number, contentHash: string): string {
   return `${String(sequence).padStart(6, '0')}-${contentHash.slice(0, 12)}`;
 }
 
-/** Whether a name is one that {@link generationId} makes; anything else is never looked for on disk. */
+/** Whether a name is one that {@link generationId} makes; no other name is looked up on disk. */
 export function isGenerationId(name: string): boolean {
   return GENERATION_ID.test(name);
 }

@@ -2,8 +2,8 @@
  * The manifest: the last file written into a generation and the first one read. It names every
  * other file with its size and SHA-256, so that a generation is whole or refused.
  *
- * It holds nothing of the run that wrote it: the same rows and settings give the same bytes, as long
- * as Node brings the same versions of ICU and Unicode.
+ * It holds nothing about the run that wrote it: the same rows and settings give the same bytes, as long
+ * as Node has the same versions of ICU and Unicode.
  */
 import { hash } from 'node:crypto';
 import { FIXED_FILES, FORMAT_VERSION, generationId, isGenerationId, MANIFEST } from './layout.ts';
@@ -115,7 +115,7 @@ export function encodeManifest(manifest: Manifest): string {
 }
 
 /**
- * Reads a manifest and holds it to its own contract.
+ * Reads a manifest and checks it.
  * @param text the content of `manifest.json`
  * @throws Error saying what is wrong; one of another version is refused naming both versions
  */
@@ -133,6 +133,7 @@ export function parseManifest(text: string): Manifest {
         'Generate again with this program, or serve with the one that wrote it.',
     );
   }
+  // faultOf checks that it is one.
   const manifest = found as unknown as Manifest;
   const fault = faultOf(manifest);
   if (fault !== undefined) throw new Error(`${MANIFEST} is damaged: ${fault}.`);
@@ -192,7 +193,7 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 function isCount(value: unknown): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= 0;
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 function sortedFiles(files: readonly ManifestFile[]): ManifestFile[] {

@@ -1,5 +1,5 @@
 /**
- * How records stand in a pack and how a list body is cut out of one.
+ * The form of packs, and of the list bodies that are cut out of them.
  *
  * A pack is a JSON array with one record a line. A response that lists records is the same bytes
  * between another head and tail, so a page is one contiguous read and nothing is serialised again.

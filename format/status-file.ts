@@ -1,6 +1,6 @@
 /**
- * `status.json`: how the generator's last run ended. The manifest cannot say it, since a run that
- * finds nothing new publishes nothing; the proxy tells the age of its data by this file.
+ * `status.json`: how the generator's last run ended. It is not in the manifest, since a run that finds
+ * nothing new publishes nothing. The proxy computes the age of its data from this file.
  */
 import { isGenerationId, STATUS_FILE } from './layout.ts';
 

@@ -1,6 +1,6 @@
 /**
  * One run of the generator: reads the catalogue in one consistent read, writes a generation beside
- * the others and publishes it, or says why not. At most one run at a time in a snapshots folder.
+ * the others and publishes it, or reports why not. At most one run at a time in a snapshots folder.
  */
 import { rmSync } from 'node:fs';
 import path from 'node:path';
@@ -24,19 +24,19 @@ import {
   publish,
   readPrevious,
 } from '../store/publish.ts';
-import type { Progress } from './cli/progress.ts';
+import type { Progress } from './report/progress.ts';
 import {
   encodeReport,
   makeReport,
   type ReportContent,
   type Warning,
   warningText,
-} from './read/report.ts';
+} from './report/report.ts';
 import { checkPacksWith } from './write/check-packs.ts';
 import { type RunWorker, startRunWorker } from './write/jobs.ts';
 import { writeGeneration } from './write/write-generation.ts';
 
-/** What was read should not be published; `--force` publishes it all the same. */
+/** What was read should not be published. `--force` publishes it all the same. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
   readonly result: RunResult;
@@ -93,8 +93,8 @@ export async function generate(
     const dir = path.join(work, 'generation');
     for (const folder of [work, dir]) makeFolder(folder);
     for (const folder of ['games', 'covers', 'index']) makeFolder(path.join(dir, folder));
-    // Nothing of a run that fails is left behind, whichever way it ends. It is tried again as the
-    // worker may still write while the process exits.
+    // A run that fails leaves no files behind, however it ends. Removing is retried, as the worker may
+    // still write while the process exits.
     const clear = () => rmSync(work, { recursive: true, force: true, maxRetries: 20 });
     process.once('exit', clear);
     const worker = startRunWorker();
@@ -118,7 +118,14 @@ async function writeAndPublish(
 ): Promise<RunResult> {
   const { snapshotsDir, settings } = options;
   const report = makeReport();
-  const content = await writeGeneration(database, settings, progress, report, worker, work, dir);
+  const content = await writeGeneration(database, {
+    settings,
+    progress,
+    report,
+    worker,
+    workDir: work,
+    dir,
+  });
   report.addWarnings(options.warnings);
   const leftOut = report.summary();
   for (const line of leftOut) progress.warn(`Left out: ${line}.`);
@@ -167,8 +174,8 @@ async function writeAndPublish(
 }
 
 /**
- * Writes the report of a run beside `status.json`. If it cannot be written, that must not hide how
- * the run ended.
+ * Writes the report of a run beside `status.json`. A failure to write it must not hide how the run
+ * ended.
  * @returns whether it was written
  */
 function saveReport(
@@ -179,7 +186,7 @@ function saveReport(
   progress: Progress,
 ): boolean {
   try {
-    // For its owner alone: rows that were left out may hold what is not meant to be public.
+    // Only its owner may read it: rows that were left out may hold what is not meant to be public.
     const bytes = encodeReport(content, { finished_at: utcNow(), outcome, error });
     replaceFile(path.join(snapshotsDir, RUN_REPORT), bytes, 0o600);
     return true;

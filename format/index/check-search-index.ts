@@ -23,12 +23,12 @@ function checkPostings(list: Postings, games: number, name: string): void {
   const { text, textStart, ranks, ranksStart } = list;
   checkStarts(textStart, text.length, `${SEARCH_INDEX}: "${name}.textStart"`);
   checkStarts(ranksStart, ranks.length, `${SEARCH_INDEX}: "${name}.ranksStart"`);
-  for (let place = 0; place < textStart.length - 1; place++) {
-    if (place > 0 && compareTexts(list, place - 1, place) >= 0) {
+  for (let index = 0; index < textStart.length - 1; index++) {
+    if (index > 0 && compareTexts(list, index - 1, index) >= 0) {
       throw damaged(SEARCH_INDEX, `the texts of "${name}" do not ascend`);
     }
     let before = -1;
-    for (let at = ranksStart[place]; at < ranksStart[place + 1]; at++) {
+    for (let at = ranksStart[index]; at < ranksStart[index + 1]; at++) {
       const rank = ranks[at];
       if (rank <= before || rank >= games) {
         throw damaged(
@@ -41,7 +41,7 @@ function checkPostings(list: Postings, games: number, name: string): void {
   }
 }
 
-/** Each game stands once in `ranksByYear`, in the run of the year that `yearOfRank` gives it. */
+/** Each game is in `ranksByYear` once, in the run of the year that `yearOfRank` gives it. */
 function checkYears({ games, years, yearOfRank, ranksByYear, yearStart }: SearchIndex): void {
   checkStarts(yearStart, games, `${SEARCH_INDEX}: "yearStart"`);
   for (let i = 1; i < years.length; i++) {

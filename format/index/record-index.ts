@@ -1,5 +1,6 @@
 /**
- * The index of games and covers: which bytes of which pack a path or an id stands for.
+ * The index of games and covers: in which pack, and at which bytes of it, the record of a path or an id
+ * is.
  *
  * Games are numbered platform by platform, inside one in title order; covers in the order of their
  * games, then as `/games/…/covers` lists them. So every list is a run of numbers, and a run of
@@ -9,8 +10,9 @@
 import type { ContentHash } from '../content-hash.ts';
 import { COVER_INDEX, GAME_INDEX, PLATFORM_INDEX } from '../layout.ts';
 import { type Column, column, openColumns } from './columns.ts';
+import { firstIndex } from './first-index.ts';
 
-/** A line of `index/platforms.json`; the platform's number is its place in that list. */
+/** A line of `index/platforms.json`; the platform's number is its index in that list. */
 export interface PlatformEntry {
   readonly slug: string;
   readonly name: string;
@@ -20,13 +22,13 @@ export interface PlatformEntry {
   /** The number of its first cover and how many it has. */
   readonly first_cover: number;
   readonly covers: number;
-  /** Where its record stands in `platforms.json`, in bytes, and the record's content hash. */
+  /** The position of its record in `platforms.json`, in bytes, and the record's content hash. */
   readonly offset: number;
   readonly length: number;
   readonly hash: ContentHash;
 }
 
-/** Where each record of one kind stands, by number. */
+/** The position of each record of one kind, by number. */
 export interface RecordColumns {
   /** Of the first byte, in its pack. The file names this column `offset`. */
   readonly byteOffset: Float64Array;
@@ -37,9 +39,9 @@ export interface RecordColumns {
 }
 
 export interface GameColumns extends RecordColumns {
-  /** The game's place in title order over all platforms. */
+  /** The game's index in title order over all platforms. */
   readonly rank: Uint32Array;
-  /** The game at each place of title order. */
+  /** By rank: the game's number. */
   readonly gameOfRank: Uint32Array;
   /** The number of the game's first cover; one entry more than games. */
   readonly firstCover: Uint32Array;
@@ -47,7 +49,7 @@ export interface GameColumns extends RecordColumns {
   readonly slugStart: Uint32Array;
   /** Slugs in ASCII, one after another. */
   readonly slugText: Uint8Array;
-  /** Hash table from path to game: game number plus 1, or 0. A power of two long. */
+  /** Hash table from path to game: game number plus 1, or 0 in a free slot. A power of two long. */
   readonly slots: Uint32Array;
 }
 
@@ -66,7 +68,7 @@ export interface RecordIndex {
 }
 
 /**
- * Puts the index together from the content of its three files.
+ * Opens the index from the content of its three files.
  * @throws Error naming the file that is damaged
  */
 export function openRecordIndex(
@@ -157,7 +159,7 @@ export function makeSlots(
   platformOf: (game: number) => number,
   slugOf: (game: number) => string,
 ): Uint32Array {
-  // At most half full, so that a look-up that fails ends after a step or two.
+  // At most half full, so that a look-up that finds nothing ends after a step or two.
   const slots = new Uint32Array(2 ** Math.ceil(Math.log2(Math.max(games, 1) * 2)));
   const mask = slots.length - 1;
   for (let game = 0; game < games; game++) {
@@ -178,16 +180,9 @@ export function findCover({ covers }: RecordIndex, id: string): number | undefin
   if (halves === undefined) return undefined;
   const [high, low] = halves;
   const { idHigh, idLow, coverOfId } = covers;
-  let from = 0;
-  let to = coverOfId.length;
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    const order = idHigh[middle] - high || idLow[middle] - low;
-    if (order === 0) return coverOfId[middle];
-    if (order < 0) from = middle + 1;
-    else to = middle;
-  }
-  return undefined;
+  const compareAt = (at: number) => idHigh[at] - high || idLow[at] - low;
+  const at = firstIndex(0, coverOfId.length, (middle) => compareAt(middle) >= 0);
+  return at < coverOfId.length && compareAt(at) === 0 ? coverOfId[at] : undefined;
 }
 
 const ID = /^(?:0|[1-9]\d{0,19})$/;
@@ -213,18 +208,11 @@ export function platformOf(
   first: 'first_game' | 'first_cover',
   number: number,
 ): number {
-  let from = 0;
-  let to = platforms.length - 1;
-  while (from < to) {
-    // The last platform that starts at or before the number: empty ones before it start there too.
-    const middle = (from + to + 1) >>> 1;
-    if (platforms[middle][first] <= number) from = middle;
-    else to = middle - 1;
-  }
-  return from;
+  // The last platform that starts at or before the number: empty ones before it start there, too.
+  return firstIndex(1, platforms.length, (at) => platforms[at][first] > number) - 1;
 }
 
-/** Spreads paths over a hash table. */
+/** The hash of a path in the hash table. */
 export function slugHash(platform: number, slug: string): number {
   let hash = 0x811c9dc5 ^ platform;
   for (let i = 0; i < slug.length; i++) hash = Math.imul(hash ^ slug.charCodeAt(i), 0x01000193);
@@ -232,7 +220,7 @@ export function slugHash(platform: number, slug: string): number {
   return (hash ^ (hash >>> 13)) >>> 0;
 }
 
-/** Whether a text of ASCII stands from one place to before another. */
+/** Whether the bytes from `start` to before `end` are a text, which is ASCII. */
 export function equalsAscii(text: string, bytes: Uint8Array, start: number, end: number): boolean {
   if (text.length !== end - start) return false;
   for (let i = 0; i < text.length; i++) {

@@ -1,13 +1,14 @@
 /**
- * The search index: what answers a query without touching a record. Games stand in it by *rank*,
- * their place in title order, so every list of ranks is sorted by title as it is.
+ * The search index, from which queries are answered without reading records. It names games by *rank*,
+ * their index in title order, so an ascending list of ranks is sorted by title.
  *
- * Texts of a list are stored one after another in UTF-16 code units with their starts beside them;
- * the lists of ranks likewise.
+ * The texts of a list are stored one after another in UTF-16 code units, and their starts in a second
+ * column; so are the lists of ranks.
  */
 
 import { SEARCH_INDEX } from '../layout.ts';
 import { type Column, column, openColumns } from './columns.ts';
+import { firstIndex } from './first-index.ts';
 
 /** Texts in ascending order of their code units, each with the ascending ranks of its games. */
 export interface Postings {
@@ -91,8 +92,8 @@ export function openSearchIndex(file: Uint8Array): SearchIndex {
 }
 
 /**
- * Ranks that stand behind one another: one ascending list or several. To take thousands of them as
- * views of their own would take longer than to read them.
+ * A run of ranks: one ascending list or several. Making a view for each of thousands of lists would
+ * take longer than reading them.
  */
 export interface Run {
   readonly ranks: Uint32Array;
@@ -100,7 +101,7 @@ export interface Run {
   readonly to: number;
 }
 
-/** How many code units are passed to one call of `String.fromCharCode`. */
+/** How many code units one call of `String.fromCharCode` gets at most. */
 const MOST_ARGUMENTS = 1_000;
 
 /** How many texts a list has. */
@@ -108,57 +109,43 @@ export function textCount({ textStart }: Postings): number {
   return textStart.length - 1;
 }
 
-/** The text at a place of a list. */
-export function textAt({ text, textStart }: Postings, place: number): string {
-  const codes = text.subarray(textStart[place], textStart[place + 1]);
-  // Arguments lie on the stack, which a long text would overflow.
+/** The text at an index of a list. */
+export function textAt({ text, textStart }: Postings, index: number): string {
+  const codes = text.subarray(textStart[index], textStart[index + 1]);
+  // The arguments of a call are on the stack, which a long text would overflow.
   if (codes.length <= MOST_ARGUMENTS) return String.fromCharCode(...codes);
   return Buffer.from(codes.buffer, codes.byteOffset, codes.byteLength).toString('utf16le');
 }
 
-/** The ascending ranks of the text at a place; a view, not a copy. */
-export function ranksAt({ ranks, ranksStart }: Postings, place: number): Uint32Array {
-  return ranks.subarray(ranksStart[place], ranksStart[place + 1]);
+/** The ascending ranks of the text at an index; a view, not a copy. */
+export function ranksAt({ ranks, ranksStart }: Postings, index: number): Uint32Array {
+  return ranks.subarray(ranksStart[index], ranksStart[index + 1]);
 }
 
-/** The ranks of the texts from one place to before another, each text's ascending. */
+/** The ranks of the texts from index `from` to before `to`, ascending for each text. */
 export function runBetween({ ranks, ranksStart }: Postings, from: number, to: number): Run {
   return { ranks, from: ranksStart[from], to: ranksStart[to] };
 }
 
-/** The place of a text, or -1. */
+/** The index of a text, or -1. */
 export function findText(list: Postings, wanted: string): number {
-  const place = lowerBound(list, wanted);
-  return place < textCount(list) && compareText(list, place, wanted) === 0 ? place : -1;
+  const index = lowerBound(list, wanted);
+  return index < textCount(list) && compareText(list, index, wanted) === 0 ? index : -1;
 }
 
-/** The places of the texts that begin with a prefix: from the first to before the second. */
+/** The indexes of the texts that begin with a prefix: from the first to before the second. */
 export function findPrefix(list: Postings, prefix: string): [from: number, to: number] {
   const from = lowerBound(list, prefix);
-  let low = from;
-  let high = textCount(list);
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if (hasPrefix(list, middle, prefix)) low = middle + 1;
-    else high = middle;
-  }
-  return [from, low];
+  return [from, firstIndex(from, textCount(list), (at) => !hasPrefix(list, at, prefix))];
 }
 
 function lowerBound(list: Postings, wanted: string): number {
-  let from = 0;
-  let to = textCount(list);
-  while (from < to) {
-    const middle = (from + to) >>> 1;
-    if (compareText(list, middle, wanted) < 0) from = middle + 1;
-    else to = middle;
-  }
-  return from;
+  return firstIndex(0, textCount(list), (at) => compareText(list, at, wanted) >= 0);
 }
 
-function compareText({ text, textStart }: Postings, place: number, wanted: string): number {
-  const start = textStart[place];
-  const length = textStart[place + 1] - start;
+function compareText({ text, textStart }: Postings, index: number, wanted: string): number {
+  const start = textStart[index];
+  const length = textStart[index + 1] - start;
   const shared = Math.min(length, wanted.length);
   for (let i = 0; i < shared; i++) {
     const difference = text[start + i] - wanted.charCodeAt(i);
@@ -167,16 +154,16 @@ function compareText({ text, textStart }: Postings, place: number, wanted: strin
   return length - wanted.length;
 }
 
-/** Negative, zero or positive: how two texts of a list are ordered by their code units. */
+/** Negative, zero or positive: how two texts of a list compare by code units. */
 export function compareTexts(
   { text, textStart }: Postings,
-  place: number,
-  otherPlace: number,
+  index: number,
+  otherIndex: number,
 ): number {
-  const start = textStart[place];
-  const other = textStart[otherPlace];
-  const length = textStart[place + 1] - start;
-  const otherLength = textStart[otherPlace + 1] - other;
+  const start = textStart[index];
+  const other = textStart[otherIndex];
+  const length = textStart[index + 1] - start;
+  const otherLength = textStart[otherIndex + 1] - other;
   const shared = Math.min(length, otherLength);
   for (let i = 0; i < shared; i++) {
     const difference = text[start + i] - text[other + i];
@@ -185,9 +172,9 @@ export function compareTexts(
   return length - otherLength;
 }
 
-function hasPrefix({ text, textStart }: Postings, place: number, prefix: string): boolean {
-  const start = textStart[place];
-  if (textStart[place + 1] - start < prefix.length) return false;
+function hasPrefix({ text, textStart }: Postings, index: number, prefix: string): boolean {
+  const start = textStart[index];
+  if (textStart[index + 1] - start < prefix.length) return false;
   for (let i = 0; i < prefix.length; i++) {
     if (text[start + i] !== prefix.charCodeAt(i)) return false;
   }

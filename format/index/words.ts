@@ -64,53 +64,6 @@ export function wordsOf(text: string): string[] {
   return words;
 }
 
-/** What a byte of printable ASCII is in a word: folded, or one of these. */
-const SEPARATES = 1;
-const IS_LEFT_OUT = 2;
-/** By byte; 0 is no printable ASCII. */
-const ASCII_FOLDED = new Uint8Array(256);
-for (let byte = 0x20; byte <= 0x7e; byte++) {
-  const character = String.fromCharCode(byte).toLowerCase();
-  const [word] = wordsOf(character);
-  if (word !== undefined) ASCII_FOLDED[byte] = word.charCodeAt(0);
-  else ASCII_FOLDED[byte] = wordsOf(`a${character}a`).length === 1 ? IS_LEFT_OUT : SEPARATES;
-}
-
-/** The words of one text after another, each behind the one before. */
-export interface AsciiWords {
-  bytes: Uint8Array;
-  /** By word: where it ends in the bytes, and the next begins. */
-  readonly end: number[];
-}
-
-/**
- * As {@link wordsOf}, of a text in UTF-8 whose words are put into `words` without a string.
- * @returns how many there are, or -1 when the text is not of printable ASCII
- */
-export function readAsciiWords(
-  text: Uint8Array,
-  from: number,
-  to: number,
-  words: AsciiWords,
-): number {
-  if (words.bytes.length < to - from) words.bytes = new Uint8Array((to - from) * 2);
-  const { bytes, end } = words;
-  let count = 0;
-  let used = 0;
-  let first = 0;
-  for (let at = from; at < to; at++) {
-    const folded = ASCII_FOLDED[text[at]];
-    if (folded > IS_LEFT_OUT) bytes[used++] = folded;
-    else if (folded === 0) return -1;
-    else if (folded === SEPARATES && used > first) {
-      end[count++] = used;
-      first = used;
-    }
-  }
-  if (used > first) end[count++] = used;
-  return count;
-}
-
 const JOINED_WORD =
   /^[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}]+$/u;
 

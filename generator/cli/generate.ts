@@ -15,10 +15,10 @@ import { LockedError } from '../../store/lock.ts';
 import { saveStatus } from '../../store/run-status.ts';
 import { generate, RefusedError, type RunResult } from '../generate.ts';
 import { exportKeys, hasKeys } from '../keys/export-keys.ts';
-import { warningText } from '../read/report.ts';
-import { printableJson } from '../read/shown-value.ts';
 import { findLocalAddresses } from '../read/warnings.ts';
-import { makeProgress, type Progress } from './progress.ts';
+import { makeProgress, type Progress } from '../report/progress.ts';
+import { warningText } from '../report/report.ts';
+import { printableJson } from '../report/shown-value.ts';
 
 const USAGE = `cover-catalogue generate [--dry-run] [--force] [--json]
 

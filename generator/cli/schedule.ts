@@ -1,6 +1,6 @@
 /**
- * `cover-catalogue schedule`: a generation whenever GENERATE_CRON says so, never two at once and none
- * while publishing is held, and the keys file every two seconds, held or not. Each generation runs in
+ * `cover-catalogue schedule`: generates whenever GENERATE_CRON says so, never two at once and not while
+ * publishing is held; exports the keys every two seconds, held or not. Each generation runs in
  * a process of its own, which gives its memory back and cannot take the schedule down.
  */
 import '../../program/environment/node-version.ts';
@@ -37,10 +37,10 @@ every two seconds, until SIGTERM or SIGINT.
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
 const GENERATOR = path.join(import.meta.dirname, 'main.ts');
-/** Young objects of rows die at once: more room for them would only cost memory. */
-const FRUGAL = ['--max-semi-space-size=8'];
+/** Objects of rows are short-lived: more room for young objects would only cost memory. */
+const GENERATOR_FLAGS = ['--max-semi-space-size=8'];
 const KEYS_INTERVAL_MS = 2_000;
-const LONGEST_GOODBYE_MS = 2_000;
+const LONGEST_STOP_MS = 2_000;
 
 async function main(): Promise<void> {
   readArguments(USAGE, {});
@@ -80,7 +80,7 @@ async function main(): Promise<void> {
   else isHeld();
 }
 
-/** @returns a function that says whether publishing is held, and logs when that changes */
+/** @returns a function that returns whether publishing is held, and logs when that changes */
 function makeHoldWatch(snapshotsDir: string, log: Logger): () => boolean {
   let known: string | undefined;
   return () => {
@@ -101,7 +101,7 @@ function makeRuns(isHeld: () => boolean, log: Logger) {
   async function start(): Promise<void> {
     // A run would find the hold, too, but only after it has opened the database.
     if (running !== undefined || isHeld()) return;
-    const child = spawn(process.execPath, [...FRUGAL, GENERATOR, '--json'], {
+    const child = spawn(process.execPath, [...GENERATOR_FLAGS, GENERATOR, '--json'], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
     running = child;
@@ -152,7 +152,7 @@ function logResult(
   log.info(result, 'generated');
 }
 
-/** Exports the keys every two seconds; a database that is gone leaves the last file as it is. */
+/** Exports the keys every two seconds. While the database is gone, the last file stays as it is. */
 function pollKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
   const importKeyUsage = makeKeyUsageImport(snapshotsDir);
   let database: Database | undefined;
@@ -192,14 +192,14 @@ function pollKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
     }
   }
 
-  // Apart from the export: that a last use is not known must not keep keys from the proxy.
+  // A failed import must not keep keys from the proxy.
   async function importOnce(open: Database): Promise<void> {
     try {
       await importKeyUsage(open, new Date());
       lastUsageFault = '';
     } catch (error) {
       const { message } = error as Error;
-      if (message !== lastUsageFault) log.warn(`the last use of keys is not noted: ${message}`);
+      if (message !== lastUsageFault) log.warn(`the last use of keys is not imported: ${message}`);
       lastUsageFault = message;
     }
   }
@@ -216,8 +216,8 @@ function pollKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
   void exporting.start();
   return {
     async stop() {
-      // A database that does not answer must not hold up the end.
-      await Promise.race([exporting.stop().then(closeDatabase), pause(LONGEST_GOODBYE_MS)]);
+      // A database that does not answer must not delay stopping.
+      await Promise.race([exporting.stop().then(closeDatabase), pause(LONGEST_STOP_MS)]);
     },
   };
 }

@@ -1,7 +1,6 @@
 /**
- * Writes JSON values straight into a buffer. The short values that rows are made of take a fraction
- * of what it takes to build a string and have it encoded. Nothing here looks whether there is room:
- * the caller has made it, by {@link mostBytes} where texts are concerned.
+ * Writes JSON values into a buffer. For the short values of rows this takes a fraction of the time of
+ * building strings and encoding them. The caller must have made room, for texts by {@link mostBytes}.
  */
 import type { Value } from '../../database/database.ts';
 
@@ -10,7 +9,7 @@ const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
 const ZERO = 0x30;
 
-/** More than the JSON of texts of so many code units takes: `\u0000` is the longest of one. */
+/** At least as many bytes as the JSON of a text takes: one code unit takes up to six (`\u0000`). */
 export function mostBytes(codeUnits: number): number {
   return codeUnits * 6 + 8;
 }
@@ -22,7 +21,7 @@ export function putAscii(target: Uint8Array, at: number, text: string): number {
   return end;
 }
 
-/** Writes bytes from one place to before another as they are. @returns where they end */
+/** Copies bytes. @returns where they end */
 export function putBytes(
   target: Uint8Array,
   at: number,
@@ -37,7 +36,7 @@ export function putBytes(
 
 /** Writes a whole number, decimal digits or null. @returns where it ends */
 export function putInteger(target: Uint8Array, at: number, value: Value): number {
-  // What bitwise operators can hold.
+  // Bitwise operators work on 32 bits.
   if (typeof value !== 'number' || value !== (value | 0)) {
     return putAscii(target, at, String(value));
   }
@@ -49,9 +48,9 @@ export function putInteger(target: Uint8Array, at: number, value: Value): number
     rest = -rest;
   }
   end += rest < 10 ? 1 : rest < 100 ? 2 : rest < 1000 ? 3 : digitsOf(rest);
-  for (let place = end - 1; ; place--) {
+  for (let digit = end - 1; ; digit--) {
     const tens = (rest / 10) | 0;
-    target[place] = ZERO + rest - tens * 10;
+    target[digit] = ZERO + rest - tens * 10;
     if (tens === 0) return end;
     rest = tens;
   }
@@ -63,7 +62,7 @@ function digitsOf(value: number): number {
   return digits;
 }
 
-/** Longer ones are quicker as a whole. */
+/** Longer texts are faster to encode as a whole. */
 const LONGEST_BY_CHARACTER = 200;
 
 /** Writes the JSON of a text or null. @returns where it ends */
@@ -81,28 +80,12 @@ export function putText(target: Buffer, at: number, text: string | null): number
   return end;
 }
 
-/** Writes the JSON of a text. @returns where it ends */
-export function putAnyText(target: Buffer, at: number, text: string): number {
+function putAnyText(target: Buffer, at: number, text: string): number {
   return at + target.write(JSON.stringify(text.toWellFormed()), at);
 }
 
-/** Writes the JSON of a text that stands somewhere as UTF-8. @returns where it ends */
+/** Writes the JSON of a text that `bytes` holds as UTF-8. @returns where it ends */
 export function putTextBytes(
-  target: Buffer,
-  at: number,
-  bytes: Buffer,
-  from: number,
-  to: number,
-): number {
-  const end = putPlainText(target, at, bytes, from, to);
-  return end < 0 ? putAnyText(target, at, bytes.toString('utf8', from, to)) : end;
-}
-
-/**
- * As {@link putTextBytes}, for a text without characters to escape.
- * @returns -1 when there is one; discard what was written then
- */
-export function putPlainText(
   target: Buffer,
   at: number,
   bytes: Buffer,
@@ -113,14 +96,14 @@ export function putPlainText(
   target[end++] = QUOTE;
   for (let i = from; i < to; i++) {
     const byte = bytes[i];
-    if (!isPlain(byte)) return -1;
+    if (!isPlain(byte)) return putAnyText(target, at, bytes.toString('utf8', from, to));
     target[end++] = byte;
   }
   target[end++] = QUOTE;
   return end;
 }
 
-/** Whether a code unit or byte stands for itself in JSON and in UTF-8. */
+/** Whether a code unit is the same byte in JSON. */
 function isPlain(unit: number): boolean {
   return unit >= 0x20 && unit < 0x7f && unit !== QUOTE && unit !== BACKSLASH;
 }

@@ -1,9 +1,10 @@
 /**
- * A temporary file in which pieces of records wait while rows arrive in the database's order, to be
- * copied out in the order of publication. Pieces that are read together are kept together, in a
- * bucket; memory stays flat however many there are and however long.
+ * A spill file: a temporary file for pieces of records. They are written in the order of the database
+ * and read in the order of publication. Pieces that are read together share a bucket. Memory stays
+ * flat, however many pieces there are and however long.
  */
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
+import { firstIndex } from '../../format/index/first-index.ts';
 import { readExactly } from '../../store/files/read-exactly.ts';
 
 /** All the buffers together, in bytes. */
@@ -11,33 +12,35 @@ const BUFFERED_BYTES = 8 * 1024 * 1024;
 const LARGEST_EXTENT = 64 * 1024;
 const SMALLEST_EXTENT = 4 * 1024;
 
-/** A spool that is being filled. */
-export interface Spool {
-  /** How many bytes a bucket holds: where its next piece starts. */
+/** A spill file while it is written. */
+export interface SpillFile {
+  /** The size of a bucket in bytes, which is the position of its next piece. */
   endOf(bucket: number): number;
-  /** What the next piece is written to. */
+  /** The caller writes the next piece into this. */
   readonly buffer: Buffer;
   /**
-   * Makes room for a piece of at most so many bytes at the end of a bucket.
-   * @returns where in {@link buffer} it is to be written
+   * Makes room for a piece of at most `most` bytes at the end of a bucket.
+   * @returns the index in {@link buffer} at which it starts
    */
   begin(bucket: number, most: number): number;
-  /** Takes the piece that was written, up to a place of {@link buffer}. */
+  /** Adds the piece that the caller has written, which ends before `end` in {@link buffer}. */
   end(bucket: number, end: number, tag?: number): void;
-  /** Writes out what is buffered. @returns where everything is, for whichever thread reads it */
-  finish(): SpoolContent;
+  /** Flushes all buffers. @returns what either thread needs to read the file */
+  finish(): SpillContent;
   /** Removes the file. */
   discard(): void;
 }
 
-/** Where the extents of each bucket stand: in the file, and in the bytes of the bucket. */
-export interface SpoolContent {
+/** A spill file that is complete. */
+export interface SpillContent {
   readonly file: string;
   readonly descriptor: number;
   readonly buckets: readonly Bucket[];
 }
 
+/** A bucket is a list of extents, in order. */
 interface Bucket {
+  /** Where each extent starts in the file, and in the bucket. */
   readonly positions: number[];
   readonly starts: number[];
   size: number;
@@ -51,11 +54,11 @@ function writeNumber(buffer: Buffer, at: number, value: number): void {
   buffer[at + 3] = value >>> 24;
 }
 
-/** A tagged piece begins with its tag and its length, 32 bits each. */
+/** A tagged piece starts with its tag and its length, 32 bits each. */
 const TAG_BYTES = 8;
 
 /** @param buckets how many there are, @param isTagged whether each piece has a tag */
-export function makeSpool(file: string, buckets: number, isTagged: boolean): Spool {
+export function makeSpillFile(file: string, buckets: number, isTagged: boolean): SpillFile {
   const descriptor = openSync(file, 'wx+', 0o600);
   const share = Math.floor(BUFFERED_BYTES / Math.max(1, buckets));
   const extentBytes = Math.min(LARGEST_EXTENT, Math.max(SMALLEST_EXTENT, share));
@@ -63,11 +66,11 @@ export function makeSpool(file: string, buckets: number, isTagged: boolean): Spo
     { length: buckets },
     (): Bucket => ({ positions: [], starts: [], size: 0 }),
   );
-  // One piece of memory for all: many small ones leave holes among what else comes and goes.
+  // One allocation for all buckets: many small ones would fragment the memory.
   let slab = Buffer.allocUnsafeSlow(buckets * extentBytes);
   const buffered = new Uint32Array(buckets);
   let fileEnd = 0;
-  // Of a piece that may not fit its extent, until it is taken.
+  // Takes a piece that may be too long for an extent.
   let large: Buffer | undefined;
 
   function write(number: number, bytes: Buffer): void {
@@ -98,7 +101,7 @@ export function makeSpool(file: string, buckets: number, isTagged: boolean): Spo
       return large ?? slab;
     },
     begin(number, most) {
-      // No piece spans two extents.
+      // A piece must not span two extents.
       if (TAG_BYTES + most > extentBytes - buffered[number]) flush(number);
       large = TAG_BYTES + most > extentBytes ? Buffer.allocUnsafeSlow(TAG_BYTES + most) : undefined;
       const start = large ? 0 : number * extentBytes + buffered[number];
@@ -127,11 +130,11 @@ export function makeSpool(file: string, buckets: number, isTagged: boolean): Spo
   };
 }
 
-// One buffer serves all buckets in turn: a new one for each would pile up until the collector comes.
+// One buffer serves all buckets in turn: new ones would pile up until garbage is collected.
 let shared = Buffer.alloc(0);
 
-/** The bytes of a whole bucket, until the next is read. */
-function readBucket({ file, descriptor, buckets }: SpoolContent, number: number): Buffer {
+/** The bytes of a whole bucket; valid until the next one is read. */
+function readBucket({ file, descriptor, buckets }: SpillContent, number: number): Buffer {
   const { positions, starts, size } = buckets[number];
   if (shared.length < size) shared = Buffer.allocUnsafeSlow(Math.ceil(size * 1.25));
   const bytes = shared.subarray(0, size);
@@ -143,15 +146,15 @@ function readBucket({ file, descriptor, buckets }: SpoolContent, number: number)
   return bytes;
 }
 
-export interface SpoolReader {
-  /** Copies a piece to a place of a buffer. Quick as long as the bucket stays the same. */
+export interface SpillReader {
+  /** Copies a piece into `target` from `at` on. Fast as long as the bucket stays the same. */
   copy(bucket: number, start: number, length: number, target: Buffer, at: number): void;
 }
 
-/** A bucket up to this size is read as a whole; of a larger one each piece by itself. */
+/** A bucket up to this size is read as a whole; from a larger one, each piece is read by itself. */
 const LARGEST_LOADED = 8 * 1024 * 1024;
 
-export function openSpool(content: SpoolContent): SpoolReader {
+export function openSpillFile(content: SpillContent): SpillReader {
   const { file, descriptor, buckets } = content;
   let loaded: { number: number; bytes: Buffer } | undefined;
   return {
@@ -162,7 +165,7 @@ export function openSpool(content: SpoolContent): SpoolReader {
         loaded.bytes.copy(target, at, start, start + length);
         return;
       }
-      const extent = lastAtOrBelow(starts, start);
+      const extent = firstIndex(0, starts.length, (i) => starts[i] > start) - 1;
       const within = start - starts[extent];
       readExactly(descriptor, target, at, length, positions[extent] + within, file);
     },
@@ -170,20 +173,20 @@ export function openSpool(content: SpoolContent): SpoolReader {
 }
 
 /**
- * Where each tagged piece of a bucket stands, by tag; pieces of one tag in the order of adding.
- * Good until the next bucket is read.
+ * The pieces of a bucket, grouped by tag; those of one tag in the order of adding. Valid until the next
+ * bucket is read.
  */
 export interface TaggedPieces {
   readonly bytes: Buffer;
-  /** Entries of `start` and `length` from `first[tag - firstTag]` to before the next. */
+  /** The pieces of a tag are those from `first[tag - firstTag]` to before `first[tag - firstTag + 1]`. */
   readonly first: Uint32Array;
   readonly start: Uint32Array;
   readonly length: Uint32Array;
 }
 
-/** @param tags how many tags the bucket may hold, from `firstTag` on */
+/** @param tags how many different tags the bucket may hold, from `firstTag` on */
 export function readTagged(
-  content: SpoolContent,
+  content: SpillContent,
   number: number,
   firstTag: number,
   tags: number,
@@ -192,35 +195,20 @@ export function readTagged(
   const first = new Uint32Array(tags + 1);
   let pieces = 0;
   for (let at = 0; at < bytes.length; pieces++) {
-    const next = bytes.readUInt32LE(at) - firstTag + 1;
-    first[next] = first[next] + 1;
+    first[bytes.readUInt32LE(at) - firstTag + 1]++;
     at += TAG_BYTES + bytes.readUInt32LE(at + 4);
   }
-  for (let tag = 1; tag <= tags; tag++) {
-    first[tag] = first[tag] + first[tag - 1];
-  }
+  for (let tag = 1; tag <= tags; tag++) first[tag] += first[tag - 1];
   const next = first.slice();
   const start = new Uint32Array(pieces);
   const length = new Uint32Array(pieces);
   for (let at = 0; at < bytes.length; ) {
     const tag = bytes.readUInt32LE(at) - firstTag;
     const pieceLength = bytes.readUInt32LE(at + 4);
-    const place = next[tag];
-    next[tag] = place + 1;
-    start[place] = at + TAG_BYTES;
-    length[place] = pieceLength;
+    const piece = next[tag]++;
+    start[piece] = at + TAG_BYTES;
+    length[piece] = pieceLength;
     at += TAG_BYTES + pieceLength;
   }
   return { bytes, first, start, length };
-}
-
-function lastAtOrBelow(starts: readonly number[], value: number): number {
-  let from = 0;
-  let to = starts.length - 1;
-  while (from < to) {
-    const middle = (from + to + 1) >>> 1;
-    if (starts[middle] <= value) from = middle;
-    else to = middle - 1;
-  }
-  return from;
 }

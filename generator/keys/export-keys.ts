@@ -1,6 +1,6 @@
 /**
- * Hands the keys over: from the table `api_keys` to `keys.json`, the one thing that the proxy reads
- * of them. A file that still holds only gets a new time, which says that it was looked at.
+ * Exports the keys from the table `api_keys` to `keys.json`, which the proxy reads. When the content
+ * is unchanged, only the modification time of the file is set: it tells when the file was last right.
  */
 import { statSync, utimesSync } from 'node:fs';
 import path from 'node:path';
@@ -8,8 +8,6 @@ import type { Database } from '../../database/database.ts';
 import {
   encodeKeys,
   isKeyEntry,
-  type KeyEntry,
-  type KeyState,
   LARGEST_KEYS_FILE,
   LARGEST_LIMIT,
 } from '../../format/keys-file.ts';
@@ -18,7 +16,7 @@ import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
 import { hasModes, makeSnapshotsFolder, modesIn } from '../../store/files/file-modes.ts';
 import { replaceFile } from '../../store/files/replace-file.ts';
 
-// A key that was never revealed has no hash yet: nobody can send it.
+// A key that was never revealed has no hash, and no client can send it.
 const SQL = `SELECT id, key_hash, state, limit_per_minute FROM api_keys
   WHERE key_hash IS NOT NULL AND state IN ('approved', 'rejected', 'revoked') ORDER BY id`;
 
@@ -31,15 +29,13 @@ export async function exportKeys(database: Database, snapshotsDir: string): Prom
 export async function readKeys(database: Database): Promise<string> {
   const rows = await database.rows(SQL);
   const keys = rows
-    .map(
-      ([id, hash, state, limit]): KeyEntry => ({
-        id: Number(id),
-        hash: String(hash),
-        state: state as KeyState,
-        limit: Math.min(LARGEST_LIMIT, Math.max(1, Number(limit))),
-      }),
-    )
-    // A row that cannot be a key must not keep the others from the proxy.
+    .map(([id, hash, state, limit]): unknown => ({
+      id: Number(id),
+      hash,
+      state,
+      limit: Math.min(LARGEST_LIMIT, Math.max(1, Number(limit))),
+    }))
+    // One broken row must not keep the others from the proxy.
     .filter(isKeyEntry);
   return encodeKeys(keys);
 }
@@ -60,12 +56,12 @@ export function writeKeys(content: string, snapshotsDir: string): boolean {
   return true;
 }
 
-/** Whether the database has the table of keys at all; a site may not have made it yet. */
+/** Whether the database has the table of keys; a site may not have made it yet. */
 export async function hasKeys(database: Database): Promise<boolean> {
   return (await database.columns()).has('api_keys');
 }
 
-// When an operator shares the folder, or no longer does, the file has to change with it.
+// When an operator changes who may read the folder, the mode of the file must follow.
 function hasRightMode(file: string): boolean {
   const modes = modesIn(path.dirname(file));
   return hasModes(statSync(file), modes.file, modes);

@@ -1,12 +1,13 @@
 /**
  * Title order: Unicode root collation without case and accents, digits by value.
  *
- * Asking the collator at every comparison of a sort is the slowest part of a generation, so titles
- * of printable ASCII (nearly all) are sorted by keys that are made to agree with it; the others are
- * sorted by the collator itself and the two are merged.
+ * Calling the collator at every comparison would be the slowest part of a run. So titles of printable
+ * ASCII, which nearly all are, are sorted by keys that agree with it. The collator sorts the others,
+ * and the two lists are merged.
  */
+import { firstIndex } from '../../format/index/first-index.ts';
 
-/** A digit run that is longer than this is left to the collator. */
+/** The collator compares titles with a longer run of digits. */
 const LONGEST_DIGIT_RUN = 60;
 const FIRST_PRINTABLE = 0x20;
 const LAST_PRINTABLE = 0x7e;
@@ -19,9 +20,9 @@ export function makeCollator(): Intl.Collator {
 }
 
 /**
- * Numbers the titles in title order.
- * @param tieOrder what orders two equal titles: negative, zero or positive, by their places
- * @returns the places of `titles`, in order
+ * Sorts titles.
+ * @param tieOrder orders two equal titles, given by index: negative, zero or positive
+ * @returns the indexes of the titles, in order
  */
 export function orderTitles(
   titles: readonly string[],
@@ -32,7 +33,7 @@ export function orderTitles(
   const keys: (string | undefined)[] = titles.map(makeKey);
   const simple: number[] = [];
   const others: number[] = [];
-  for (const [place, key] of keys.entries()) (key === undefined ? others : simple).push(place);
+  for (const [index, key] of keys.entries()) (key === undefined ? others : simple).push(index);
   simple.sort((a, b) => {
     const left = keys[a] as string;
     const right = keys[b] as string;
@@ -52,15 +53,8 @@ function merge(
   const merged = new Uint32Array(left.length + right.length);
   let l = 0;
   for (let r = 0; r < right.length; r++) {
-    // Where the next of the few falls among the many is found by bisection.
-    let low = l;
-    let high = left.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if (compare(left[middle], right[r]) < 0) low = middle + 1;
-      else high = middle;
-    }
-    for (; l < low; l++) merged[l + r] = left[l];
+    const end = firstIndex(l, left.length, (at) => compare(left[at], right[r]) >= 0);
+    for (; l < end; l++) merged[l + r] = left[l];
     merged[l + r] = right[r];
   }
   for (; l < left.length; l++) merged[l + right.length] = left[l];
@@ -68,8 +62,8 @@ function merge(
 }
 
 /**
- * Keys that compare by code unit as the collator compares the titles.
- * @returns undefined for a title that has no such key
+ * @returns a function that makes a title's key. Keys compare by code unit as the collator compares the
+ * titles. It returns undefined for a title that has no such key.
  */
 function makeKeys(collator: Intl.Collator): (title: string) => string | undefined {
   const weights = weighAscii(collator);
@@ -85,7 +79,7 @@ function makeKeys(collator: Intl.Collator): (title: string) => string | undefine
         key[end++] = weights[code];
         continue;
       }
-      // A number: longer ones are larger once the zeros in front are gone.
+      // A number: without leading zeros, the one with more digits is larger.
       let from = i;
       while (i + 1 < title.length && isDigit(title.charCodeAt(i + 1))) i++;
       if (i + 1 - from > LONGEST_DIGIT_RUN) return undefined;
@@ -98,7 +92,7 @@ function makeKeys(collator: Intl.Collator): (title: string) => string | undefine
   };
 }
 
-/** The rank of each printable ASCII character; equal for those that the collator holds equal. */
+/** The rank of each printable ASCII character; equal for characters that the collator treats as equal. */
 function weighAscii(collator: Intl.Collator): Uint8Array {
   const characters: string[] = [];
   for (let code = FIRST_PRINTABLE; code <= LAST_PRINTABLE; code++) {
@@ -107,8 +101,8 @@ function weighAscii(collator: Intl.Collator): Uint8Array {
   characters.sort(collator.compare);
   const weights = new Uint8Array(LAST_PRINTABLE + 1);
   let weight = 0;
-  characters.forEach((character, place) => {
-    const before = characters[place - 1];
+  characters.forEach((character, index) => {
+    const before = characters[index - 1];
     if (before === undefined || collator.compare(before, character) !== 0) weight++;
     weights[character.charCodeAt(0)] = weight;
   });

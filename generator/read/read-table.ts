@@ -1,11 +1,10 @@
 /**
- * Reads tables row by row: rows that break the contract are left out and reported. A read that ended
+ * Reads tables row by row. Rows that break the contract are left out and reported. A read that ends
  * early is an error, not a smaller table.
  */
-import type { Reader, Value } from '../../database/database.ts';
-import { type RowView, valueAt } from '../../database/row-view.ts';
-import type { Report, Table } from './report.ts';
-import { type Note, RowFault } from './row-checks.ts';
+import type { Reader, Row, Value } from '../../database/database.ts';
+import type { Report, Table } from '../report/report.ts';
+import { type Note, RowFault } from '../report/row-fault.ts';
 
 /**
  * Reads a table to its end, without the rows that break the contract, which are reported.
@@ -16,7 +15,7 @@ import { type Note, RowFault } from './row-checks.ts';
 export type ReadTable = (
   table: Table,
   columns: string,
-  onRow: (row: RowView, id: Value, note: Note) => void,
+  onRow: (row: Row, id: Value, note: Note) => void,
 ) => Promise<number>;
 
 /**
@@ -36,7 +35,7 @@ export function makeReadTable(reader: Reader, report: Report, onRows: OnRows): R
     const note: Note = (reason, value) => notes.push([reason, value]);
     const warn: Note = (reason, value) => report.warn(table, id, reason, value);
     await reader.each(`SELECT ${columns} FROM ${table} ORDER BY id`, (row) => {
-      id = valueAt(row, 0);
+      id = row[0];
       try {
         onRow(row, id, note);
         if (notes.length > 0) for (const [reason, value] of notes) warn(reason, value);
@@ -47,8 +46,8 @@ export function makeReadTable(reader: Reader, report: Report, onRows: OnRows): R
       if (notes.length > 0) notes.length = 0;
       if (++rows % ROWS_PER_REPORT === 0) onRows(table, rows, shareOf(id, last));
     });
-    // A stream that was cut by KILL QUERY ends as if it were whole. To count the rows would tell,
-    // too, and takes the server as long as a good part of the read.
+    // A stream that KILL QUERY cut ends as if it were complete. Counting the rows would detect that,
+    // too, but takes the server a good part of the time of the read.
     if (String(id) !== String(last)) {
       throw new Error(
         `The table ${table} was read to id ${id} in row ${rows}, then the read ended: the last id is ${last}.`,
@@ -60,7 +59,7 @@ export function makeReadTable(reader: Reader, report: Report, onRows: OnRows): R
   };
 }
 
-/** How far an id is on the way to the last; below 1, as others of the last id may follow. */
+/** The progress of a read, from its current and the last id; below 1, as rows may follow. */
 function shareOf(id: Value, last: Value): number {
   return Math.min(Number(id) / Number(last), 0.999) || 0;
 }

@@ -1,14 +1,14 @@
 /**
- * The JSON of each resource, member by member in the order of the contract. Built by hand because
- * ids beyond 2^53 must stay exact and because a record is put together from pieces.
+ * The JSON of each resource, member by member in the order of the contract. It is not made by
+ * JSON.stringify, because ids beyond 2^53 must stay exact and a record is assembled from pieces.
  */
-import { type RowView, valueAt } from '../../database/row-view.ts';
+import type { Row } from '../../database/database.ts';
 import type { Settings } from '../../format/manifest.ts';
 import { mostBytes, putBytes, putInteger, putText } from '../columns/json-bytes.ts';
-import type { Note } from './row-checks.ts';
-import { bytesOf, putCountAt, putPlainUrl, putTextAt } from './row-json.ts';
+import type { Note } from '../report/row-fault.ts';
+import { putCount, putTextValue } from './row-json.ts';
 
-/** Names of members as they stand in records. */
+/** The names of members, with the punctuation before them. */
 const JSON_OF = {
   id: Buffer.from('{"id":'),
   slug: Buffer.from(',"slug":'),
@@ -32,7 +32,7 @@ export function encodeText(value: string | null): string {
   return value === null ? 'null' : JSON.stringify(value.toWellFormed());
 }
 
-/** The columns of the table of games, in the order that {@link putGameHead} looks for them. */
+/** The columns of the table of games, in the order in which {@link putGameHead} reads them. */
 export const GAME_COLUMNS =
   'id, platform_id, slug, title, release_year, description, genres, developer, publisher';
 
@@ -41,23 +41,23 @@ export const GAME_COLUMNS =
  * @param row of {@link GAME_COLUMNS}; its id, slug, title and year were checked
  * @returns where it ends, at most {@link mostOfRow} further
  */
-export function putGameHead(target: Buffer, at: number, row: RowView, note: Note): number {
+export function putGameHead(target: Buffer, at: number, row: Row, note: Note): number {
   let end = putBytes(target, at, JSON_OF.id);
-  end = putCountAt(target, end, row, 0, 'id');
+  end = putCount(target, end, row[0], 'id');
   end = putBytes(target, end, JSON_OF.slug);
-  end = putTextAt(target, end, row, 2, 'slug', note);
+  end = putTextValue(target, end, row[2], 'slug', note);
   end = putBytes(target, end, JSON_OF.title);
-  end = putTextAt(target, end, row, 3, 'title', note);
+  end = putTextValue(target, end, row[3], 'title', note);
   end = putBytes(target, end, JSON_OF.releaseYear);
-  end = putInteger(target, end, valueAt(row, 4));
+  end = putInteger(target, end, row[4]);
   end = putBytes(target, end, JSON_OF.description);
-  end = putTextAt(target, end, row, 5, 'description', note);
+  end = putTextValue(target, end, row[5], 'description', note);
   end = putBytes(target, end, JSON_OF.genres);
-  end = putTextAt(target, end, row, 6, 'genres', note);
+  end = putTextValue(target, end, row[6], 'genres', note);
   end = putBytes(target, end, JSON_OF.developer);
-  end = putTextAt(target, end, row, 7, 'developer', note);
+  end = putTextValue(target, end, row[7], 'developer', note);
   end = putBytes(target, end, JSON_OF.publisher);
-  return putTextAt(target, end, row, 8, 'publisher', note);
+  return putTextValue(target, end, row[8], 'publisher', note);
 }
 
 /** A game's record from its number of covers to its slug, which it ends with: the same for all of a platform. */
@@ -65,7 +65,7 @@ export function encodeGameTail(platformRef: string, platformUrl: string): string
   return `,"platform":${platformRef},"url":"${platformUrl}/game/`;
 }
 
-/** A platform as it stands inside games and covers. */
+/** A platform as a member of games and covers. */
 export function encodePlatformRef(slug: string, name: string): string {
   return `{"slug":"${slug}","name":${encodeText(name)}}`;
 }
@@ -85,44 +85,39 @@ export function encodePlatform(
   return `{"slug":"${slug}","name":${encodeText(name)},"game_count":${games},"cover_count":${covers},"url":"${url}"}`;
 }
 
-/** The columns of the table of files, in the order that {@link putFile} looks for them. */
+/** The columns of the table of files, in the order in which {@link putFile} reads them. */
 export const FILE_COLUMNS = 'id, cover_id, variant, mime_type, width, height, size_bytes, path';
 
 /**
- * Writes a file as it stands inside covers.
+ * Writes a file as a member of a cover.
  * @param row of {@link FILE_COLUMNS}; its id was checked
- * @param url undefined: the path is put behind `urlHead`
- * @returns where it ends, at most {@link mostOfRow} of the row and the address further
+ * @param url the address made from its path
+ * @returns where it ends, at most {@link mostOfRow} and the address further
  */
-export function putFile(
-  target: Buffer,
-  at: number,
-  row: RowView,
-  url: string | undefined,
-  urlHead: Uint8Array,
-  note: Note,
-): number {
+export function putFile(target: Buffer, at: number, row: Row, url: string, note: Note): number {
   let end = putBytes(target, at, JSON_OF.id);
-  end = putCountAt(target, end, row, 0, 'id');
+  end = putCount(target, end, row[0], 'id');
   end = putBytes(target, end, JSON_OF.variant);
-  end = putTextAt(target, end, row, 2, 'variant', note);
+  end = putTextValue(target, end, row[2], 'variant', note);
   end = putBytes(target, end, JSON_OF.mimeType);
-  end = putTextAt(target, end, row, 3, 'mime_type', note);
+  end = putTextValue(target, end, row[3], 'mime_type', note);
   end = putBytes(target, end, JSON_OF.width);
-  end = putCountAt(target, end, row, 4, 'width');
+  end = putCount(target, end, row[4], 'width');
   end = putBytes(target, end, JSON_OF.height);
-  end = putCountAt(target, end, row, 5, 'height');
+  end = putCount(target, end, row[5], 'height');
   end = putBytes(target, end, JSON_OF.sizeBytes);
-  end = putCountAt(target, end, row, 6, 'size_bytes');
+  end = putCount(target, end, row[6], 'size_bytes');
   end = putBytes(target, end, JSON_OF.url);
-  end = url === undefined ? putPlainUrl(target, end, row, 7, urlHead) : putText(target, end, url);
+  end = putText(target, end, url);
   target[end] = CLOSE;
   return end + 1;
 }
 
-/** At least as many bytes as the JSON of a row and so many bytes besides take. */
-export function mostOfRow(row: RowView, besides: number): number {
-  return FIXED_BYTES + mostBytes(bytesOf(row) + besides);
+/** At least as many bytes as the JSON of a row takes. */
+export function mostOfRow(row: Row): number {
+  let codeUnits = 0;
+  for (const value of row) if (typeof value === 'string') codeUnits += value.length;
+  return FIXED_BYTES + mostBytes(codeUnits);
 }
 
 /** More than the names, numbers and marks of any record here take. */

@@ -1,31 +1,26 @@
 /**
- * Values that repeat often, each stored once under a number; null is a value like any other.
+ * Values of a column that repeat often, each stored once under a number. NULL is a value, too.
  */
-import { Kind, type RowView, valueAt } from '../../database/row-view.ts';
-import { makeTextNumbers } from '../columns/string-table.ts';
-import { checkOptionalText, type Note, noteDamage } from './row-checks.ts';
+import type { Value } from '../../database/database.ts';
+import { makeStringTable } from '../columns/string-table.ts';
+import type { Note } from '../report/row-fault.ts';
+import { checkOptionalText, noteDamage } from './row-checks.ts';
 
-export interface Interned {
-  /** The number of a text that may be unknown. @throws RowFault when it is no text */
-  numberAt(row: RowView, column: number, name: string, note: Note): number;
+export interface RepeatedValues {
+  /** The number of a text that may be unknown. @throws RowFault when it is not text */
+  numberOf(value: Value, name: string, note: Note): number;
   /** All values, by number; the first is null. */
   values(): (string | null)[];
 }
 
-export function intern(): Interned {
-  const numbers = makeTextNumbers();
+export function makeRepeatedValues(): RepeatedValues {
+  const table = makeStringTable();
   return {
-    numberAt(row, column, name, note) {
-      const from = row.start[column];
-      const to = row.end[column];
-      if (row.kind[column] === Kind.TEXT && from < to) {
-        const number = numbers.numberOfBytes(row.bytes, from, to);
-        if (number >= 0) return number + 1;
-      }
-      const text = checkOptionalText(valueAt(row, column), name);
+    numberOf(value, name, note) {
+      const text = checkOptionalText(value, name);
       noteDamage(text, name, note);
-      return text === null ? 0 : numbers.numberOf(text) + 1;
+      return text === null ? 0 : table.numberOf(text) + 1;
     },
-    values: () => [null, ...numbers.texts()],
+    values: () => [null, ...table.texts()],
   };
 }

@@ -1,31 +1,11 @@
 /**
- * Holds single values of rows to the contract. Each check hands on the value as it is published or
- * throws a {@link RowFault}, whose message is the reason in `report.json`.
+ * Checks single values of rows against the contract. Each check returns the value as it is published
+ * or throws a {@link RowFault}, whose message becomes the reason in `report.json`.
  */
 import type { Value } from '../../database/database.ts';
-import { Kind, type RowView, valueAt } from '../../database/row-view.ts';
 import { isSlug } from '../../format/layout.ts';
-import { type Id, readId } from '../columns/row-columns.ts';
-
-const ZERO = 0x30;
-
-/** The row breaks the contract and is left out. */
-export class RowFault extends Error {
-  override readonly name = 'RowFault';
-  /** The value that is wrong. */
-  readonly value: Value;
-  /** The row itself is right: it is left out only because another one is. */
-  readonly isConsequence: boolean;
-
-  constructor(reason: string, value: Value, isConsequence = false) {
-    super(reason);
-    this.value = value;
-    this.isConsequence = isConsequence;
-  }
-}
-
-/** Notes why an operator should look at a row that is published. */
-export type Note = (reason: string, value: Value) => void;
+import { type Id, readId } from '../columns/ids.ts';
+import { type Note, RowFault } from '../report/row-fault.ts';
 
 /** What decoding leaves where bytes are not UTF-8. */
 const REPLACEMENT = '\ufffd';
@@ -87,62 +67,32 @@ export function checkOptionalYear(value: Value): number | null {
 const TIME = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?Z?$/;
 /** How MySQL writes a time that is not known; PHP and others write an empty one. */
 const ZERO_TIME = /^0000-00-00(?:[ T]00:00:00(?:\.0+)?Z?)?$/;
-/** The form of nearly every time; zeros are digits. */
-const USUAL_TIME = Buffer.from('0000-00-00 00:00:00');
-/**
- * The start of each day that was met, in seconds since 1970, by its date as a number (20260131);
- * NaN for one that does not exist.
- */
-const days = new Map<number, number>();
+/** By date: the start of the day in seconds since 1970, or NaN for a day that does not exist. */
+const days = new Map<string, number>();
 
 /** @returns seconds since 1970 in UTC, or NaN for null and for a zero or empty time */
-export function checkOptionalTime(row: RowView, column: number, name: string): number {
-  if (row.kind[column] === Kind.NULL) return Number.NaN;
-  let { bytes } = row;
-  let from = row.start[column];
-  if (!isUsualTime(row, column)) {
-    const value = valueAt(row, column);
-    if (isZeroTime(value)) return Number.NaN;
-    if (typeof value !== 'string' || !TIME.test(value)) {
-      throw new RowFault(`${name} is not a time`, value);
-    }
-    bytes = Buffer.from(value);
-    from = 0;
-  }
-  const seconds = secondsAt(bytes, from);
-  if (!Number.isNaN(seconds)) return seconds;
-  const value = valueAt(row, column);
-  if (isZeroTime(value)) return Number.NaN;
-  throw new RowFault(`${name} is not a time that exists`, value);
-}
-
-function isZeroTime(value: Value): boolean {
-  return value === '' || value === 0 || (typeof value === 'string' && ZERO_TIME.test(value));
-}
-
-function isUsualTime({ bytes, kind, start, end }: RowView, column: number): boolean {
-  const from = start[column];
-  const length = end[column] - from;
-  if (kind[column] !== Kind.TEXT || length !== USUAL_TIME.length) return false;
-  for (let i = 0; i < length; i++) {
-    const byte = bytes[from + i];
-    const isDigit = byte >= ZERO && byte <= ZERO + 9;
-    if (USUAL_TIME[i] === ZERO ? !isDigit : byte !== USUAL_TIME[i]) return false;
-  }
-  return true;
+export function checkOptionalTime(value: Value, name: string): number {
+  if (value === null || value === '' || value === 0) return Number.NaN;
+  if (typeof value !== 'string') throw new RowFault(`${name} is not a time`, value);
+  if (ZERO_TIME.test(value)) return Number.NaN;
+  if (!TIME.test(value)) throw new RowFault(`${name} is not a time`, value);
+  const seconds = secondsOf(value);
+  if (Number.isNaN(seconds)) throw new RowFault(`${name} is not a time that exists`, value);
+  return seconds;
 }
 
 /** @returns NaN for a time that does not exist */
-function secondsAt(bytes: Buffer, from: number): number {
-  const two = (at: number) => (bytes[from + at] - ZERO) * 10 + bytes[from + at + 1] - ZERO;
-  const date = (two(0) * 100 + two(2)) * 10_000 + two(5) * 100 + two(8);
+function secondsOf(time: string): number {
+  const date = time.slice(0, 10);
+  const hour = Number(time.slice(11, 13));
+  const minute = Number(time.slice(14, 16));
+  const second = Number(time.slice(17, 19));
+  if (hour > 23 || minute > 59 || second > 59) return Number.NaN;
   let day = days.get(date);
   if (day === undefined) {
-    day = startOfDay(bytes.toString('latin1', from, from + 'YYYY-MM-DD'.length));
+    day = startOfDay(date);
     days.set(date, day);
   }
-  const [hour, minute, second] = [two(11), two(14), two(17)];
-  if (hour > 23 || minute > 59 || second > 59) return Number.NaN;
   return day + hour * 3600 + minute * 60 + second;
 }
 
@@ -153,6 +103,8 @@ function startOfDay(date: string): number {
   return exists && !date.startsWith('0000') ? time / 1000 : Number.NaN;
 }
 
+/** A path that needs no encoding, as nearly all are. */
+const PLAIN_PATH = /^[\w~-]+(?:[./][\w~-]+)*$/;
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
 
 /**
@@ -161,6 +113,7 @@ const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
  */
 export function checkFileUrl(value: Value, filesUrl: string): string {
   if (typeof value !== 'string' || value.trim() === '') throw new RowFault('path is empty', value);
+  if (PLAIN_PATH.test(value)) return `${filesUrl}/${value}`;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
   if (/[\u0000-\u001f\u007f]/.test(value)) {
     throw new RowFault('path has control characters', value);

@@ -3,11 +3,11 @@
  * about a sound catalogue, since nobody reads a warning that is always there.
  */
 import { isIPv4 } from 'node:net';
-import { valueOfId } from '../columns/row-columns.ts';
-import { type Covers, type Games, LEFT_OUT } from './read-catalogue.ts';
+import { type Covers, type Games, LEFT_OUT } from '../columns/catalogue.ts';
+import { valueOfId } from '../columns/ids.ts';
+import { MOST_LISTED, type Warning } from '../report/report.ts';
+import { shownValue } from '../report/shown-value.ts';
 import { encodeTime } from './records.ts';
-import { MOST_LISTED, type Warning } from './report.ts';
-import { shownValue } from './shown-value.ts';
 
 /** Clocks differ a little; a time zone makes a difference of at least a quarter of an hour. */
 const CLOCK_TOLERANCE_SECONDS = 60;
@@ -31,9 +31,9 @@ const SEPARATORS: readonly Separator[] = [
 /** The API promises genres as one text joined by ", ", which clients split. */
 export function findGenreWarnings({ rows, ids, platform, genres, genresOf }: Games): Warning[] {
   const games = new Uint32Array(genres.length);
-  for (let place = 0; place < rows; place++) {
-    if (platform[place] === LEFT_OUT) continue;
-    const text = genresOf[place];
+  for (let row = 0; row < rows; row++) {
+    if (platform[row] === LEFT_OUT) continue;
+    const text = genresOf[row];
     games[text]++;
   }
   /** How many games have a text that matches. */
@@ -49,10 +49,10 @@ export function findGenreWarnings({ rows, ids, platform, genres, genresOf }: Gam
     if (found === 0 || found * 100 < withGenres * percentage) return [];
     if (isAmbiguous && found <= rightlyJoined) return [];
     const listed: Warning['rows'][number][] = [];
-    for (let place = 0; place < rows && listed.length < MOST_LISTED; place++) {
-      const text = genres[genresOf[place]] ?? '';
-      if (platform[place] === LEFT_OUT || !pattern.test(text)) continue;
-      listed.push({ id: shownId(ids, place), value: shownValue(text) });
+    for (let row = 0; row < rows && listed.length < MOST_LISTED; row++) {
+      const text = genres[genresOf[row]] ?? '';
+      if (platform[row] === LEFT_OUT || !pattern.test(text)) continue;
+      listed.push({ id: shownId(ids, row), value: shownValue(text) });
     }
     const reason = `genres seem to be joined by ${name} instead of ", "`;
     return [{ table: 'games', reason, count: found, rows: listed }];
@@ -64,19 +64,19 @@ export function findFutureApprovals(covers: Covers, now: number): Warning[] {
   const { rows, ids, game, approvedAt } = covers;
   const listed: Warning['rows'][number][] = [];
   let count = 0;
-  for (let place = 0; place < rows; place++) {
-    const time = approvedAt[place];
-    if (game[place] === LEFT_OUT || !(time > now + CLOCK_TOLERANCE_SECONDS)) continue;
+  for (let row = 0; row < rows; row++) {
+    const time = approvedAt[row];
+    if (game[row] === LEFT_OUT || !(time > now + CLOCK_TOLERANCE_SECONDS)) continue;
     if (count++ >= MOST_LISTED) continue;
-    listed.push({ id: shownId(ids, place), value: encodeTime(time) });
+    listed.push({ id: shownId(ids, row), value: encodeTime(time) });
   }
   if (count === 0) return [];
   const reason = 'approved_at is in the future: is it UTC?';
   return [{ table: 'covers', reason, count, rows: listed }];
 }
 
-function shownId({ high, low }: Games['ids'], place: number): number | string {
-  return valueOfId([high[place], low[place]]);
+function shownId({ high, low }: Games['ids'], row: number): number | string {
+  return valueOfId([high[row], low[row]]);
 }
 
 const LOCAL_NAME = /(?:^|\.)localhost(?:\.localdomain)?\.?$/;

@@ -13,15 +13,15 @@ import { openForWriting } from '../../store/files/file-modes.ts';
 const BUFFER_BYTES = 1024 * 1024;
 
 export interface FileWriter {
-  /** What is written next goes to `buffer` from `at` on; whoever puts it there moves `at` on. */
+  /** The caller writes into `buffer` from `at` on, and then advances `at`. */
   buffer: Buffer;
   at: number;
-  /** Makes room for so many bytes in one piece; `buffer` and `at` may be others afterwards. */
+  /** Makes room for `bytes` bytes in one piece. It may replace `buffer` and change `at`. */
   reserve(bytes: number): void;
   /** How many bytes the file has so far. */
   end(): number;
   add(piece: string | Uint8Array): void;
-  /** Ends the file; {@link allSynced} says when it is on disk. @returns what the manifest says of it */
+  /** Ends the file; it is on disk after {@link allSynced}. @returns its entry in the manifest */
   finish(): Promise<ManifestFile>;
 }
 
@@ -87,7 +87,7 @@ export function writeFile(dir: string, name: string): FileWriter {
 const MOST_UNSYNCED = 16;
 const unsynced = new Set<Promise<void>>();
 
-/** @returns when there is room for the next */
+/** Resolves when another file may be synced. */
 async function syncInBackground(descriptor: number, name: string): Promise<void> {
   const sync = promisify(fsync)(descriptor)
     .finally(() => promisify(close)(descriptor))
@@ -95,7 +95,7 @@ async function syncInBackground(descriptor: number, name: string): Promise<void>
       throw new Error(`sync ${name}: ${cause.message}`, { cause });
     });
   unsynced.add(sync);
-  // One that fails stays, for allSynced to find.
+  // A failed one stays, so that allSynced reports it.
   sync.then(
     () => unsynced.delete(sync),
     () => {},
@@ -111,7 +111,7 @@ export async function allSynced(): Promise<void> {
   await Promise.all(unsynced);
 }
 
-/** Writes a file that is at hand as a whole. */
+/** Writes a file whose content is complete. */
 export function writeWhole(
   dir: string,
   name: string,

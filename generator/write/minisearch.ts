@@ -9,7 +9,7 @@ const PIECE_CHARACTERS = 64 * 1024;
 
 /**
  * The text of the index, in pieces.
- * @param frequencies how often each word stands in each title, beside `postings.ranks`
+ * @param frequencies how often each word is in each title, parallel to `postings.ranks`
  * @param wordCounts by rank: how many different words the title has
  * @param pathOf by rank: the document's id, `<platform slug>/<game slug>`
  */
@@ -22,7 +22,7 @@ export function* encodeMiniSearch(
   const documents = wordCounts.length;
   let average = 0;
   wordCounts.forEach((words, rank) => {
-    // Its running mean, so that the last digit is its too.
+    // The running mean that MiniSearch computes, so that the last digit is the same.
     average = (average * rank + words) / (rank + 1);
   });
   yield `{"documentCount":${documents},"nextId":${documents},"documentIds":{`;
@@ -30,10 +30,10 @@ export function* encodeMiniSearch(
   yield '},"fieldIds":{"title":0},"fieldLength":{';
   yield* joined(documents, (rank) => `"${rank}":[${wordCounts[rank]}]`);
   yield `},"averageFieldLength":${JSON.stringify(documents > 0 ? [average] : [])},"storedFields":{},"dirtCount":0,"index":[`;
-  yield* joined(textCount(postings), (place) => {
-    const from = postings.ranksStart[place];
-    const to = postings.ranksStart[place + 1];
-    let entry = `\n[${JSON.stringify(textAt(postings, place))},{"0":{`;
+  yield* joined(textCount(postings), (index) => {
+    const from = postings.ranksStart[index];
+    const to = postings.ranksStart[index + 1];
+    let entry = `\n[${JSON.stringify(textAt(postings, index))},{"0":{`;
     for (let at = from; at < to; at++) {
       entry += `${at > from ? ',' : ''}"${postings.ranks[at]}":${frequencies[at]}`;
     }
@@ -42,11 +42,11 @@ export function* encodeMiniSearch(
   yield `\n],"serializationVersion":${SERIALIZATION_VERSION}}\n`;
 }
 
-/** Entries with commas between them, gathered into larger pieces. */
-function* joined(count: number, entryOf: (place: number) => string): Generator<string> {
+/** Entries with commas between them, joined into larger pieces. */
+function* joined(count: number, entryOf: (index: number) => string): Generator<string> {
   let piece = '';
-  for (let place = 0; place < count; place++) {
-    piece += place > 0 ? `,${entryOf(place)}` : entryOf(place);
+  for (let index = 0; index < count; index++) {
+    piece += index > 0 ? `,${entryOf(index)}` : entryOf(index);
     if (piece.length >= PIECE_CHARACTERS) {
       yield piece;
       piece = '';

@@ -1,6 +1,5 @@
 /**
- * Writes packs: records that are put together from pieces, each hashed as it is written, so that
- * nothing is read twice.
+ * Writes packs. Each record is hashed as it is written, so that nothing is read twice.
  */
 import { hashBytes } from '../../format/content-hash.ts';
 import type { Columns } from '../../format/index/columns.ts';
@@ -10,7 +9,7 @@ import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../../format
 import { numbers } from '../columns/row-columns.ts';
 import { type FileWriter, writeFile, writeWhole } from './file-writer.ts';
 
-/** Where each record stands, filled by the threads that write the packs. */
+/** The positions of records in their packs, filled by the threads that write the packs. */
 export function makeRecordColumns(count: number): RecordColumns {
   return {
     byteOffset: numbers(Float64Array, count),
@@ -31,8 +30,8 @@ export function namedAsInFile({
 const SEPARATOR_BYTES = Buffer.from(RECORD_SEPARATOR);
 
 /**
- * @param columns take where each record from `from` to before `to` stands
- * @param addRecord writes the record of a number, in one piece
+ * @param columns take the positions of the records from `from` to before `to`
+ * @param addRecord writes the record with a number, in one piece
  */
 export async function writePack(
   dir: string,

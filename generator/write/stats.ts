@@ -2,8 +2,8 @@
  * Counts what a generation holds: the body of `/stats` and the manifest's counts.
  */
 import type { Counts } from '../../format/manifest.ts';
+import type { Covers, Platform } from '../columns/catalogue.ts';
 import type { Numbering } from '../order/numbering.ts';
-import type { Covers, Platform } from '../read/read-catalogue.ts';
 import { encodeTime } from '../read/records.ts';
 
 const TOP_PLATFORMS = 10;
@@ -19,22 +19,22 @@ export interface Statistics {
 export function gatherStatistics(
   platforms: readonly Platform[],
   covers: Covers,
-  { placeOfGame, placeOfCover, firstGame, firstCover }: Numbering,
+  { rowOfGame, rowOfCover, firstGame, firstCover }: Numbering,
   coverFiles: number,
 ): Statistics {
   let latest = Number.NEGATIVE_INFINITY;
-  for (const place of placeOfCover) {
-    const time = covers.approvedAt[place];
+  for (const row of rowOfCover) {
+    const time = covers.approvedAt[row];
     if (time > latest) latest = time;
   }
   let gamesWithCovers = 0;
-  for (let game = 0; game < placeOfGame.length; game++) {
+  for (let game = 0; game < rowOfGame.length; game++) {
     if (firstCover[game + 1] > firstCover[game]) gamesWithCovers++;
   }
   const counts = {
     platforms: platforms.length,
-    games: placeOfGame.length,
-    covers: placeOfCover.length,
+    games: rowOfGame.length,
+    covers: rowOfCover.length,
     cover_files: coverFiles,
   };
   const latestCoverAt = encodeTime(latest === Number.NEGATIVE_INFINITY ? Number.NaN : latest);
@@ -50,10 +50,11 @@ export function gatherStatistics(
   const body = JSON.stringify({
     ...counts,
     games_with_covers: gamesWithCovers,
-    covers_by_region: countBy(covers.regions, covers.region, placeOfCover).map(
-      ([region, count]) => ({ region, covers: count }),
-    ),
-    covers_by_type: countBy(covers.types, covers.type, placeOfCover).map(([type, count]) => ({
+    covers_by_region: countBy(covers.regions, covers.region, rowOfCover).map(([region, count]) => ({
+      region,
+      covers: count,
+    })),
+    covers_by_type: countBy(covers.types, covers.type, rowOfCover).map(([type, count]) => ({
       type,
       covers: count,
     })),
@@ -63,16 +64,15 @@ export function gatherStatistics(
   return { counts, latestCoverAt, body };
 }
 
-/** How often each value stands, the most frequent first; covers without a value count under null. */
+/** How often each value occurs, the most frequent first; covers without a value count under null. */
 function countBy(
   values: readonly (string | null)[],
   column: Uint32Array,
-  placeOfCover: Uint32Array,
+  rowOfCover: Uint32Array,
 ): [value: string | null, count: number][] {
   const counts = new Uint32Array(values.length);
-  for (const place of placeOfCover) {
-    const value = column[place];
-    counts[value] = counts[value] + 1;
+  for (const row of rowOfCover) {
+    counts[column[row]]++;
   }
   return values
     .map((value, number): [string | null, number] => [value, counts[number]])

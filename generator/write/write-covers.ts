@@ -5,17 +5,13 @@ import { encodeColumns } from '../../format/index/columns.ts';
 import type { CoverColumns, RecordColumns } from '../../format/index/record-index.ts';
 import { COVER_INDEX, coversPack } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
+import { type Covers, type Games, LEFT_OUT, type Platform } from '../columns/catalogue.ts';
+import { putId } from '../columns/ids.ts';
 import { mostBytes, putAscii, putBytes, putText } from '../columns/json-bytes.ts';
-import { makeTextWriter, putId } from '../columns/row-columns.ts';
-import { readTagged, type SpoolContent, type TaggedPieces } from '../columns/spill-file.ts';
+import { readTagged, type SpillContent, type TaggedPieces } from '../columns/spill-file.ts';
+import { makeTextWriter } from '../columns/texts.ts';
 import type { Numbering } from '../order/numbering.ts';
-import {
-  COVERS_PER_BUCKET,
-  type Covers,
-  type Games,
-  LEFT_OUT,
-  type Platform,
-} from '../read/read-catalogue.ts';
+import { COVERS_PER_BUCKET } from '../read/read-catalogue.ts';
 import { encodePlatformRef, encodeText, encodeTime, FIXED_BYTES } from '../read/records.ts';
 import { type QueueEnd, type SharedQueue, takeFrom } from '../worker/shared-queue.ts';
 import { writeWhole } from './file-writer.ts';
@@ -30,26 +26,26 @@ export interface CoverSource {
   readonly covers: Covers;
   readonly numbering: Numbering;
   /** The JSON of each file, tagged with its cover's number. */
-  readonly fileSpool: SpoolContent;
+  readonly fileSpill: SpillContent;
 }
 
 /**
  * Writes the packs of the platforms that it takes from the queue.
- * @param columns take where each cover stands, @param queue of platforms
+ * @param columns take the positions of the covers, @param queue of platforms
  */
 export async function writeCoverPacks(
   dir: string,
-  { platforms, games, covers, numbering, fileSpool }: CoverSource,
+  { platforms, games, covers, numbering, fileSpill }: CoverSource,
   columns: RecordColumns,
   queue: SharedQueue,
   end: QueueEnd,
 ): Promise<ManifestFile[]> {
-  const { placeOfGame, firstGame, placeOfCover, firstCover } = numbering;
+  const { rowOfGame, firstGame, rowOfCover, firstCover } = numbering;
   const { ids, region, type, approvedAt } = covers;
   const coverGame = makeCoverGames(games);
   const regions = covers.regions.map((value) => Buffer.from(encodeText(value)));
   const types = covers.types.map((value) => Buffer.from(encodeText(value)));
-  const files = makeFileCopier(fileSpool, placeOfCover.length);
+  const files = makeFileCopier(fileSpill, rowOfCover.length);
   const written: ManifestFile[] = [];
   for (const platform of takeFrom(queue, end)) {
     const { slug, name } = platforms[platform];
@@ -62,22 +58,22 @@ export async function writeCoverPacks(
       // Covers come in the order of their games.
       if (number >= firstCover[game + 1]) {
         while (number >= firstCover[game + 1]) game++;
-        gameMember = coverGame(placeOfGame[game], reference);
+        gameMember = coverGame(rowOfGame[game], reference);
       }
-      const place = placeOfCover[number];
-      const ofRegion = regions[region[place]];
-      const ofType = types[type[place]];
+      const row = rowOfCover[number];
+      const ofRegion = regions[region[row]];
+      const ofType = types[type[row]];
       const members = ofRegion.length + ofType.length + gameMember.length;
       writer.reserve(FIXED_BYTES + members + files.seek(number));
       const { buffer } = writer;
       let end = putAscii(buffer, writer.at, '{"id":');
-      end = putId(buffer, end, ids, place);
+      end = putId(buffer, end, ids, row);
       end = putAscii(buffer, end, ',"region":');
       end = putBytes(buffer, end, ofRegion);
       end = putAscii(buffer, end, ',"type":');
       end = putBytes(buffer, end, ofType);
       end = putAscii(buffer, end, ',"approved_at":');
-      end = putText(buffer, end, encodeTime(approvedAt[place]));
+      end = putText(buffer, end, encodeTime(approvedAt[row]));
       end = putAscii(buffer, end, ',"game":');
       end = putBytes(buffer, end, gameMember);
       end = putAscii(buffer, end, ',"files":[');
@@ -89,15 +85,15 @@ export async function writeCoverPacks(
   return written;
 }
 
-/** Writes the files of one cover after another. */
+/** Copies the files of one cover after another. */
 interface FileCopier {
-  /** Turns to the files of a cover. @returns how many bytes {@link copy} will write at most */
+  /** Selects the files of a cover. @returns how many bytes {@link copy} will write at most */
   seek(cover: number): number;
   /** Writes the files with commas between them. @returns where they end */
   copy(target: Buffer, at: number): number;
 }
 
-function makeFileCopier(spool: SpoolContent, covers: number): FileCopier {
+function makeFileCopier(spill: SpillContent, covers: number): FileCopier {
   let loaded = -1;
   let pieces: TaggedPieces | undefined;
   let from = 0;
@@ -108,7 +104,7 @@ function makeFileCopier(spool: SpoolContent, covers: number): FileCopier {
       const firstCover = bucket * COVERS_PER_BUCKET;
       if (bucket !== loaded || pieces === undefined) {
         const count = Math.min(COVERS_PER_BUCKET, covers - firstCover);
-        pieces = readTagged(spool, bucket, firstCover, count);
+        pieces = readTagged(spill, bucket, firstCover, count);
         loaded = bucket;
       }
       const { first, length } = pieces;
@@ -132,19 +128,19 @@ function makeFileCopier(spool: SpoolContent, covers: number): FileCopier {
   };
 }
 
-/** @returns what gives a game, by its place, as it stands inside covers; good until the next */
+/** @returns a function that makes the JSON of a game inside a cover; valid until its next call */
 function makeCoverGames({ slugs, titles }: Games) {
   const slug = makeTextWriter(slugs);
   const title = makeTextWriter(titles);
   let scratch = Buffer.alloc(0);
-  return (place: number, platform: Uint8Array): Uint8Array => {
-    const texts = slug.lengthOf(place) + mostBytes(title.lengthOf(place));
+  return (row: number, platform: Uint8Array): Uint8Array => {
+    const texts = slug.lengthOf(row) + mostBytes(title.lengthOf(row));
     const most = FIXED_BYTES + texts + platform.length;
     if (scratch.length < most) scratch = Buffer.allocUnsafeSlow(most * 2);
     let end = putAscii(scratch, 0, '{"slug":"');
-    end = slug.put(scratch, end, place);
+    end = slug.put(scratch, end, row);
     end = putAscii(scratch, end, '","title":');
-    end = title.putJson(scratch, end, place);
+    end = title.putJson(scratch, end, row);
     end = putAscii(scratch, end, ',"platform":');
     end = putBytes(scratch, end, platform);
     return scratch.subarray(0, putAscii(scratch, end, '}'));
@@ -154,20 +150,20 @@ function makeCoverGames({ slugs, titles }: Games) {
 export function writeCoverIndex(
   dir: string,
   covers: Covers,
-  { numberOfCover, placeOfCover }: Numbering,
+  { numberOfCover, rowOfCover }: Numbering,
   columns: RecordColumns,
 ): Promise<ManifestFile> {
-  const count = placeOfCover.length;
+  const count = rowOfCover.length;
   const idHigh = new Uint32Array(count);
   const idLow = new Uint32Array(count);
   const coverOfId = new Uint32Array(count);
   let at = 0;
   // Places ascend with ids.
-  for (let place = 0; place < covers.rows; place++) {
-    if (numberOfCover[place] === LEFT_OUT) continue;
-    idHigh[at] = covers.ids.high[place];
-    idLow[at] = covers.ids.low[place];
-    coverOfId[at++] = numberOfCover[place];
+  for (let row = 0; row < covers.rows; row++) {
+    if (numberOfCover[row] === LEFT_OUT) continue;
+    idHigh[at] = covers.ids.high[row];
+    idLow[at] = covers.ids.low[row];
+    coverOfId[at++] = numberOfCover[row];
   }
   const all: CoverColumns = { ...columns, idHigh, idLow, coverOfId };
   return writeWhole(dir, COVER_INDEX, encodeColumns(namedAsInFile(all)));

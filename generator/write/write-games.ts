@@ -5,11 +5,11 @@ import { encodeColumns } from '../../format/index/columns.ts';
 import { type GameColumns, makeSlots } from '../../format/index/record-index.ts';
 import { GAME_INDEX, gamesPack } from '../../format/layout.ts';
 import type { ManifestFile, Settings } from '../../format/manifest.ts';
+import type { Games, Platform } from '../columns/catalogue.ts';
 import { putAscii, putBytes, putInteger } from '../columns/json-bytes.ts';
-import { makeTextWriter, openTexts } from '../columns/row-columns.ts';
-import { openSpool, type SpoolContent } from '../columns/spill-file.ts';
+import { openSpillFile, type SpillContent } from '../columns/spill-file.ts';
+import { makeTextWriter, openTexts } from '../columns/texts.ts';
 import type { Numbering } from '../order/numbering.ts';
-import type { Games, Platform } from '../read/read-catalogue.ts';
 import { encodeGameTail, encodePlatformRef, FIXED_BYTES, platformUrl } from '../read/records.ts';
 import { writeWhole } from './file-writer.ts';
 import { makeRecordColumns, namedAsInFile, writePack } from './packs.ts';
@@ -19,15 +19,15 @@ export async function writeGames(
   dir: string,
   platforms: readonly Platform[],
   games: Games,
-  heads: SpoolContent,
+  heads: SpillContent,
   numbering: Numbering,
   settings: Settings,
 ): Promise<ManifestFile[]> {
-  const { placeOfGame, firstGame, firstCover } = numbering;
+  const { rowOfGame, firstGame, firstCover } = numbering;
   const { headStart, headLength } = games;
   const slugs = makeTextWriter(games.slugs);
-  const spool = openSpool(heads);
-  const columns = makeRecordColumns(placeOfGame.length);
+  const spill = openSpillFile(heads);
+  const columns = makeRecordColumns(rowOfGame.length);
   const files: ManifestFile[] = [];
   for (const [platform, { slug, name }] of platforms.entries()) {
     const reference = encodePlatformRef(slug, name);
@@ -35,16 +35,16 @@ export async function writeGames(
     const from = firstGame[platform];
     const to = firstGame[platform + 1];
     const pack = writePack(dir, gamesPack(slug), from, to, columns, (writer, number) => {
-      const place = placeOfGame[number];
+      const row = rowOfGame[number];
       const covers = firstCover[number + 1] - firstCover[number];
-      const head = headLength[place];
-      writer.reserve(head + FIXED_BYTES + tail.length + slugs.lengthOf(place));
+      const head = headLength[row];
+      writer.reserve(head + FIXED_BYTES + tail.length + slugs.lengthOf(row));
       const { buffer } = writer;
-      spool.copy(platform, headStart[place], head, buffer, writer.at);
+      spill.copy(platform, headStart[row], head, buffer, writer.at);
       let end = putAscii(buffer, writer.at + head, ',"cover_count":');
       end = putInteger(buffer, end, covers);
       end = putBytes(buffer, end, tail);
-      end = slugs.put(buffer, end, place);
+      end = slugs.put(buffer, end, row);
       writer.at = putAscii(buffer, end, '"}');
     });
     files.push(await pack);
@@ -56,31 +56,31 @@ export async function writeGames(
 function writeIndex(
   dir: string,
   games: Games,
-  { placeOfGame, placeOfRank, numberOfGame, rankOfGame, firstCover }: Numbering,
+  { rowOfGame, rowOfRank, numberOfGame, rankOfGame, firstCover }: Numbering,
   columns: ReturnType<typeof makeRecordColumns>,
 ): Promise<ManifestFile> {
-  const count = placeOfGame.length;
+  const count = rowOfGame.length;
   const slugAt = openTexts(games.slugs, 'latin1');
   const slugs = makeTextWriter(games.slugs);
   const slugStart = new Uint32Array(count + 1);
   for (let number = 0; number < count; number++) {
     // Slugs are ASCII: bytes and characters are the same.
-    const length = slugs.lengthOf(placeOfGame[number]);
+    const length = slugs.lengthOf(rowOfGame[number]);
     slugStart[number + 1] = slugStart[number] + length;
   }
   const slugText = new Uint8Array(slugStart[count]);
   for (let number = 0; number < count; number++) {
-    slugs.put(slugText, slugStart[number], placeOfGame[number]);
+    slugs.put(slugText, slugStart[number], rowOfGame[number]);
   }
-  const platformOf = (number: number) => games.platform[placeOfGame[number]];
+  const platformOf = (number: number) => games.platform[rowOfGame[number]];
   const all: GameColumns = {
     ...columns,
     rank: rankOfGame,
-    gameOfRank: placeOfRank.map((place) => numberOfGame[place]),
+    gameOfRank: rowOfRank.map((row) => numberOfGame[row]),
     firstCover,
     slugStart,
     slugText,
-    slots: makeSlots(count, platformOf, (number) => slugAt(placeOfGame[number])),
+    slots: makeSlots(count, platformOf, (number) => slugAt(rowOfGame[number])),
   };
   return writeWhole(dir, GAME_INDEX, encodeColumns(namedAsInFile(all)));
 }

@@ -6,7 +6,7 @@
  * covers, which need everything, are halved between them.
  */
 import path from 'node:path';
-import type { Database } from '../../database/database.ts';
+import type { Database, Reader } from '../../database/database.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../../format/index/words.ts';
 import { REPORT, STATS } from '../../format/layout.ts';
 import {
@@ -15,8 +15,7 @@ import {
   type ManifestFile,
   type Settings,
 } from '../../format/manifest.ts';
-import type { Progress } from '../cli/progress.ts';
-import { makeSpool, type Spool } from '../columns/spill-file.ts';
+import { makeSpillFile, type SpillFile } from '../columns/spill-file.ts';
 import { numberRecords } from '../order/numbering.ts';
 import {
   COVERS_PER_BUCKET,
@@ -26,8 +25,9 @@ import {
   readPlatforms,
 } from '../read/read-catalogue.ts';
 import { makeReadTable } from '../read/read-table.ts';
-import { encodeReport, type Report } from '../read/report.ts';
 import { findFutureApprovals, findGenreWarnings } from '../read/warnings.ts';
+import type { Progress } from '../report/progress.ts';
+import { encodeReport, type Report } from '../report/report.ts';
 import { makeSharedQueue } from '../worker/shared-queue.ts';
 import { both } from '../worker/worker.ts';
 import { allSynced, writeWhole } from './file-writer.ts';
@@ -37,114 +37,115 @@ import { gatherStatistics } from './stats.ts';
 import { type CoverSource, writeCoverIndex, writeCoverPacks } from './write-covers.ts';
 import { writePlatforms, writeRecentCovers } from './write-lists.ts';
 
+export interface WriteOptions {
+  readonly settings: Settings;
+  readonly progress: Progress;
+  readonly report: Report;
+  readonly worker: RunWorker;
+  /** The folder for spill files. */
+  readonly workDir: string;
+  /** The folder of the generation. */
+  readonly dir: string;
+}
+
 interface Catalogue extends CoverSource {
   readonly fileCount: number;
 }
 
-/**
- * @param workDir takes the spools, @param dir the files of the generation
- * @returns what the manifest will say; every file is on disk
- */
+/** What a run has under way, and must end before it returns. */
+interface Pending {
+  readonly spills: SpillFile[];
+  /** What the worker writes while the main thread still reads. */
+  readonly written: Promise<ManifestFile[]>[];
+}
+
+/** @returns what the manifest will say; every file is on disk */
 export async function writeGeneration(
   database: Database,
-  settings: Settings,
-  progress: Progress,
-  report: Report,
-  worker: RunWorker,
-  workDir: string,
-  dir: string,
+  options: WriteOptions,
 ): Promise<ManifestContent> {
-  const spools: Spool[] = [];
-  const openSpool = (name: string, buckets: number, isTagged: boolean) => {
-    const spool = makeSpool(path.join(workDir, name), buckets, isTagged);
-    spools.push(spool);
-    return spool;
-  };
-  const files: ManifestFile[] = [];
-  // What the worker writes while this thread still reads.
-  const underWay: Promise<ManifestFile[]>[] = [];
-
-  async function read(): Promise<Catalogue> {
-    return database.snapshot(async (reader) => {
-      const readTable = makeReadTable(reader, report, (table, rows, share) =>
-        progress.advance(`reading ${table}`, rows, share),
-      );
-      const { platforms, numberOf, known } = await readPlatforms(readTable);
-      const heads = openSpool('game-heads', platforms.length, false);
-      const games = await readGames(readTable, numberOf, known, heads);
-      const [placeOfRank, covers] = await both(
-        worker.run('orderGames', platforms, games),
-        readCovers(readTable, report, games),
-      );
-      const numbering = numberRecords(platforms, games, covers, placeOfRank);
-      const buckets = Math.ceil(numbering.placeOfCover.length / COVERS_PER_BUCKET);
-      const coverFiles = openSpool('cover-files', buckets, true);
-      underWay.push(
-        worker.run('writeGames', dir, platforms, games, heads.finish(), numbering, settings),
-        worker.run('writeSearch', dir, platforms, games, covers, numbering),
-      );
-      // They are waited for later; a failure until then is no unhandled one.
-      for (const promise of underWay) promise.catch(() => {});
-      const fileCount = await readFiles(
-        readTable,
-        covers,
-        numbering.numberOfCover,
-        settings,
-        coverFiles,
-      );
-      const fileSpool = coverFiles.finish();
-      return { platforms, games, covers, numbering, fileCount, fileSpool };
-    });
-  }
-
-  async function writeCovers(catalogue: Catalogue): Promise<void> {
-    const { platforms, games, covers, numbering, fileSpool } = catalogue;
-    const source: CoverSource = { platforms, games, covers, numbering, fileSpool };
-    const columns = makeRecordColumns(numbering.placeOfCover.length);
-    const queue = makeSharedQueue(platforms.length);
-    const packs = await both(
-      worker.run('writeCoverPacks', dir, source, columns, queue, 'back'),
-      writeCoverPacks(dir, source, columns, queue, 'front'),
-    );
-    files.push(
-      ...packs.flat(),
-      await writeCoverIndex(dir, covers, numbering, columns),
-      await writeRecentCovers(dir, platforms, games, covers, numbering, columns),
-    );
-  }
-
+  const { settings, progress, report, worker, dir } = options;
+  const pending: Pending = { spills: [], written: [] };
   try {
-    const catalogue = await read();
+    const catalogue = await database.snapshot((reader) => readAll(reader, options, pending));
     const { platforms, games, covers, numbering, fileCount } = catalogue;
     report.addWarnings(findGenreWarnings(games));
     progress.step('writing packs');
-    await writeCovers(catalogue);
-    const { counts, latestCoverAt, body } = gatherStatistics(
-      platforms,
-      covers,
-      numbering,
-      fileCount,
-    );
-    files.push(
+    const statistics = gatherStatistics(platforms, covers, numbering, fileCount);
+    const files = [
+      ...(await writeCovers(catalogue, options)),
       ...(await writePlatforms(dir, platforms, numbering, settings)),
-      await writeWhole(dir, STATS, [body]),
+      await writeWhole(dir, STATS, [statistics.body]),
       await writeWhole(dir, REPORT, [encodeReport(report.content())]),
-    );
-    // After the generation's report is written: the same rows must give the same bytes tomorrow.
+      ...(await Promise.all(pending.written)).flat(),
+    ];
+    // Only after the generation's report is written: the same rows must give the same bytes tomorrow.
     report.addWarnings(findFutureApprovals(covers, Date.now() / 1000));
-    files.push(...(await Promise.all(underWay)).flat());
     await both(worker.run('allSynced'), allSynced());
     return {
-      latest_cover_at: latestCoverAt,
-      counts: { ...counts, left_out: report.total() },
+      latest_cover_at: statistics.latestCoverAt,
+      counts: { ...statistics.counts, left_out: report.total() },
       settings,
       minisearch_options: MINISEARCH_OPTIONS_HASH,
       ...COLLATION_VERSIONS,
       files,
     };
   } finally {
-    // The worker may be reading a spool.
-    await Promise.allSettled(underWay);
-    for (const spool of spools) spool.discard();
+    // The worker may still be reading a spill file.
+    await Promise.allSettled(pending.written);
+    for (const spill of pending.spills) spill.discard();
   }
+}
+
+/** Reads all tables, while the worker orders the titles and writes the games and the search index. */
+async function readAll(
+  reader: Reader,
+  { settings, progress, report, worker, workDir, dir }: WriteOptions,
+  pending: Pending,
+): Promise<Catalogue> {
+  const spillTo = (name: string, buckets: number, isTagged: boolean) => {
+    const spill = makeSpillFile(path.join(workDir, name), buckets, isTagged);
+    pending.spills.push(spill);
+    return spill;
+  };
+  const readTable = makeReadTable(reader, report, (table, rows, share) =>
+    progress.advance(`reading ${table}`, rows, share),
+  );
+  const { platforms, numberOf, known } = await readPlatforms(readTable);
+  const heads = spillTo('game-heads', platforms.length, false);
+  const games = await readGames(readTable, numberOf, known, heads);
+  const [rowOfRank, covers] = await both(
+    worker.run('orderGames', platforms, games),
+    readCovers(readTable, report, games),
+  );
+  const numbering = numberRecords(platforms, games, covers, rowOfRank);
+  pending.written.push(
+    worker.run('writeGames', dir, platforms, games, heads.finish(), numbering, settings),
+    worker.run('writeSearch', dir, platforms, games, covers, numbering),
+  );
+  // They are awaited later. A failure until then must not count as an unhandled rejection.
+  for (const promise of pending.written) promise.catch(() => {});
+  const { rowOfCover, numberOfCover } = numbering;
+  const files = spillTo('cover-files', Math.ceil(rowOfCover.length / COVERS_PER_BUCKET), true);
+  const fileCount = await readFiles(readTable, covers, numberOfCover, settings, files);
+  return { platforms, games, covers, numbering, fileCount, fileSpill: files.finish() };
+}
+
+/** Writes the covers on both threads, then their index and the list of recent ones. */
+async function writeCovers(
+  { platforms, games, covers, numbering, fileSpill }: Catalogue,
+  { worker, dir }: WriteOptions,
+): Promise<ManifestFile[]> {
+  const source: CoverSource = { platforms, games, covers, numbering, fileSpill };
+  const columns = makeRecordColumns(numbering.rowOfCover.length);
+  const queue = makeSharedQueue(platforms.length);
+  const packs = await both(
+    worker.run('writeCoverPacks', dir, source, columns, queue, 'back'),
+    writeCoverPacks(dir, source, columns, queue, 'front'),
+  );
+  return [
+    ...packs.flat(),
+    await writeCoverIndex(dir, covers, numbering, columns),
+    await writeRecentCovers(dir, platforms, games, covers, numbering, columns),
+  ];
 }

@@ -1,5 +1,5 @@
 /**
- * Writes the bodies that stand alone, `platforms.json` and `covers-recent.json`, and the index of
+ * Writes the lists that are whole bodies, `platforms.json` and `covers-recent.json`, and the index of
  * platforms.
  */
 import { closeSync, openSync } from 'node:fs';
@@ -14,8 +14,8 @@ import { COVERS_RECENT, coversPack, PLATFORM_INDEX, PLATFORMS } from '../../form
 import type { ManifestFile, Settings } from '../../format/manifest.ts';
 import { listHead, listTail, RECORD_SEPARATOR } from '../../format/pack.ts';
 import { readExactly } from '../../store/files/read-exactly.ts';
+import type { Covers, Games, Platform } from '../columns/catalogue.ts';
 import type { Numbering } from '../order/numbering.ts';
-import type { Covers, Games, Platform } from '../read/read-catalogue.ts';
 import { encodePlatform, platformUrl } from '../read/records.ts';
 import { writeFile, writeWhole } from './file-writer.ts';
 
@@ -49,22 +49,22 @@ export async function writePlatforms(
 
 /**
  * The newest first, ties by the higher id first; those without a time never appear.
- * @param columns where each cover stands in the packs, which are written
+ * @param columns the positions of the covers in the packs, which are already written
  */
 export async function writeRecentCovers(
   dir: string,
   platforms: readonly Platform[],
   games: Games,
   covers: Covers,
-  { placeOfCover }: Numbering,
+  { rowOfCover }: Numbering,
   columns: RecordColumns,
 ): Promise<ManifestFile> {
-  const recent = findRecent(covers, placeOfCover);
+  const recent = findRecent(covers, rowOfCover);
   const writer = writeFile(dir, COVERS_RECENT);
   writer.add(listHead(recent.length));
   recent.forEach((number, at) => {
     if (at > 0) writer.add(RECORD_SEPARATOR);
-    const game = covers.game[placeOfCover[number]];
+    const game = covers.game[rowOfCover[number]];
     const { slug } = platforms[games.platform[game]];
     const offset = columns.byteOffset[number];
     writer.add(readPiece(dir, coversPack(slug), offset, columns.byteLength[number]));
@@ -74,12 +74,12 @@ export async function writeRecentCovers(
 }
 
 /** The numbers of the covers of the list, in its order. */
-function findRecent({ approvedAt }: Covers, placeOfCover: Uint32Array): number[] {
-  const timeOf = (number: number) => approvedAt[placeOfCover[number]];
+function findRecent({ approvedAt }: Covers, rowOfCover: Uint32Array): number[] {
+  const timeOf = (number: number) => approvedAt[rowOfCover[number]];
   const isNewer = (a: number, b: number) =>
-    timeOf(a) > timeOf(b) || (timeOf(a) === timeOf(b) && placeOfCover[a] > placeOfCover[b]);
+    timeOf(a) > timeOf(b) || (timeOf(a) === timeOf(b) && rowOfCover[a] > rowOfCover[b]);
   const recent: number[] = [];
-  for (let number = 0; number < placeOfCover.length; number++) {
+  for (let number = 0; number < rowOfCover.length; number++) {
     const time = timeOf(number);
     if (Number.isNaN(time)) continue;
     if (recent.length === MOST_RECENT_COVERS && !isNewer(number, recent.at(-1) as number)) continue;

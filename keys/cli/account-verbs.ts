@@ -1,17 +1,17 @@
-/** The verbs about accounts: who there is, who moderates, and a way in for who cannot sign in. */
+/** The verbs about accounts: list, add and remove them, set roles, and make a link to sign in. */
 import type { Database } from '../../database/database.ts';
 import { ConfigurationError } from '../../program/environment/environment.ts';
 import { addAccount, changeRole, ROLES, removeAccount } from '../lifecycle/account-changes.ts';
-import { RefusedMove } from '../lifecycle/requests.ts';
+import { RefusedMove } from '../lifecycle/move.ts';
 import { createSignInLink } from '../lifecycle/sign-in.ts';
 import { PATHS } from '../paths.ts';
 import { type Account, findAccountByEmail, hasAccounts, listAccounts } from '../tables/accounts.ts';
 import { LINK_MINUTES, MOST_LINKS } from '../tables/sign-in-links.ts';
-import { parseAccountId, textOf, type Verb } from './arguments.ts';
-import { accountsAsTable, asJson } from './listing.ts';
+import { makeVerb, parseAccountId, requireText, type Verb } from './arguments.ts';
+import { accountsAsTable, asJson } from './text-tables.ts';
 
 export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
-  accounts: {
+  accounts: makeVerb({
     usage: 'accounts [--json]',
     help: 'Lists the accounts.',
     options: { json: { type: 'boolean' } },
@@ -22,62 +22,59 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
         const accounts = await listAccounts(database);
         return { data: json ? asJson(accounts) : accountsAsTable(accounts) };
       },
-  },
-  'add-account': {
+  }),
+  'add-account': makeVerb({
     usage: 'add-account EMAIL --name NAME [--role ROLE]',
     help: `Adds an account, and prints its id. ROLE is ${ROLES.join(' or ')}. Only where the accounts are not a view of the site's.`,
     options: { name: { type: 'string' }, role: { type: 'string' } },
     positionals: ['EMAIL'],
-    prepare(args) {
-      const email = args.positionals[0] ?? '';
-      const name = textOf(args, 'name', 'mails and pages call the account by it');
-      const role = parseRole('--role', String(args.options.role ?? 'user'));
+    prepare({ positionals: [email], options }) {
+      const name = requireText('--name', options.name, 'mails and pages call the account by it');
+      const role = parseRole('--role', options.role ?? 'user');
       return async (database) => {
         const { id } = await addAccount(database, { email, name, role });
         return {
-          said: `Account ${id} is added, with the role ${role}.`,
+          message: `Account ${id} is added, with the role ${role}.`,
           data: `${id}\n`,
         };
       };
     },
-  },
-  'set-role': {
+  }),
+  'set-role': makeVerb({
     usage: 'set-role ID ROLE',
     help: `Gives an account a role: ${ROLES.join(' or ')}. Moderators decide on requests.`,
     options: {},
     positionals: ['ID', 'ROLE'],
-    prepare({ positionals: [account = '', text = ''] }) {
+    prepare({ positionals: [account, text] }) {
       const id = parseAccountId(account);
       const role = parseRole('ROLE', text);
       return async (database) => {
         await changeRole(database, id, role);
-        return { said: `Account ${id} has the role ${role} now.` };
+        return { message: `Account ${id} has the role ${role} now.` };
       };
     },
-  },
-  'remove-account': {
+  }),
+  'remove-account': makeVerb({
     usage: 'remove-account ID',
     help: 'Removes an account that has no keys in force. Its old keys and their history stay.',
     options: {},
     positionals: ['ID'],
-    prepare({ positionals: [account = ''] }) {
+    prepare({ positionals: [account] }) {
       const id = parseAccountId(account);
       return async (database) => {
         await removeAccount(database, id);
-        return { said: `Account ${id} is removed.` };
+        return { message: `Account ${id} is removed.` };
       };
     },
-  },
-  'sign-in': {
+  }),
+  'sign-in': makeVerb({
     usage: 'sign-in EMAIL',
     help: `Prints a link that signs an account in, once, within ${LINK_MINUTES} minutes, and mails the account a second one. Anybody who has a link can sign in as that account.`,
     options: {},
     positionals: ['EMAIL'],
-    prepare(args) {
-      const email = args.positionals[0] ?? '';
+    prepare({ positionals: [email], publicUrl }) {
       return async (database) => {
         await mustHaveAccount(database, email);
-        const { publicUrl } = args;
         const token = await createSignInLink(database, email, { at: new Date(), publicUrl });
         if (token === undefined) {
           throw new RefusedMove(
@@ -86,12 +83,12 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
           );
         }
         return {
-          said: `This link signs ${email} in once, within ${LINK_MINUTES} minutes:`,
+          message: `This link signs ${email} in once, within ${LINK_MINUTES} minutes:`,
           data: `${publicUrl}${PATHS.link}?token=${token}\n`,
         };
       };
     },
-  },
+  }),
 };
 
 async function mustHaveAccount(database: Database, email: string): Promise<void> {

@@ -2,14 +2,15 @@
  * Describes a verb of `cover-catalogue keys`, and turns the words after it into values. Wrong words are
  * reported before any database is opened.
  */
+import type { ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import type { Database } from '../../database/database.ts';
 import { LARGEST_LIMIT } from '../../format/keys-file.ts';
 import { ConfigurationError } from '../../program/environment/environment.ts';
 import type { VerbArguments, VerbSyntax } from '../../program/verbs.ts';
 import type { MailSettings } from '../mail/mailer.ts';
 
-/** What the command line held after the verb, and what the environment says. */
-export interface Arguments extends VerbArguments {
+/** What the environment says. */
+export interface Settings {
   /** Requests a minute where no `--limit` is given. */
   readonly defaultLimit: number;
   /** Where the pages are reached, for links in mails. */
@@ -17,29 +18,48 @@ export interface Arguments extends VerbArguments {
   readonly mail: MailSettings;
 }
 
-export interface Verb extends VerbSyntax {
-  /**
-   * Reads the arguments, before any database is opened.
-   * @throws ConfigurationError when they are wrong
-   */
-  prepare(args: Arguments): (database: Database) => Promise<Outcome>;
-}
+export type Run = (database: Database) => Promise<Outcome>;
 
 /** What a verb did. */
 export interface Outcome {
   /** For stdout: what programs read. */
   readonly data?: string;
   /** For stderr: a sentence to the operator. */
-  readonly said?: string;
+  readonly message?: string;
+}
+
+/** Checks the arguments of a verb, before any database is opened. */
+export interface Verb extends VerbSyntax {
+  /** @throws ConfigurationError when they are wrong */
+  prepare(args: VerbArguments & Settings): Run;
+}
+
+/** The values of options, such as string | undefined for `{ type: 'string' }`. */
+type Values<O extends ParseArgsOptionsConfig> = ReturnType<
+  typeof parseArgs<{ options: O }>
+>['values'];
+
+interface TypedVerb<O extends ParseArgsOptionsConfig> extends VerbSyntax {
+  readonly options: O;
+  prepare(args: Settings & { options: Values<O>; positionals: readonly string[] }): Run;
+}
+
+/** A verb whose `prepare` gets the types of its options. */
+export function makeVerb<const O extends ParseArgsOptionsConfig>(verb: TypedVerb<O>): Verb {
+  return {
+    ...verb,
+    // They were parsed by `verb.options`, which the type of all verbs does not show.
+    prepare: (args) => verb.prepare({ ...args, options: args.options as Values<O> }),
+  };
 }
 
 /** Who acts at the command line, and when. */
-export function operator({ publicUrl }: Arguments) {
+export function operator({ publicUrl }: Settings) {
   return { by: null, at: new Date(), publicUrl };
 }
 
 /** The id of a key, which is the first argument. */
-export function idOf({ positionals: [text = ''] }: Arguments): number {
+export function idOf([text = '']: readonly string[]): number {
   return parseId(text, 'The id of a key is a number, as "list" shows it');
 }
 
@@ -53,11 +73,6 @@ function parseId(text: string, rule: string): number {
   throw new ConfigurationError(`${rule}, not ${JSON.stringify(text)}.`);
 }
 
-/** What `--limit` says; undefined when it is not there. */
-export function limitOf({ options: { limit } }: Arguments): number | undefined {
-  return limit === undefined ? undefined : parseLimit('--limit', String(limit));
-}
-
 export function parseLimit(name: string, text: string): number {
   const limit = /^[1-9]\d{0,8}$/.test(text) ? Number(text) : 0;
   if (limit >= 1 && limit <= LARGEST_LIMIT) return limit;
@@ -66,9 +81,8 @@ export function parseLimit(name: string, text: string): number {
   );
 }
 
-/** What an option says that must be there. @param why it must, as the end of a sentence */
-export function textOf({ options }: Arguments, name: string, why: string): string {
-  const text = options[name];
-  if (typeof text === 'string' && text.trim() !== '') return text;
-  throw new ConfigurationError(`--${name} is missing: ${why}.`);
+/** The text of an option that must be there. @param why it must, as the end of a sentence */
+export function requireText(name: string, text: string | undefined, why: string): string {
+  if (text !== undefined && text.trim() !== '') return text;
+  throw new ConfigurationError(`${name} is missing: ${why}.`);
 }

@@ -3,18 +3,17 @@
  * reported before any database is opened.
  */
 import { readVerb } from '../../program/verbs.ts';
-import type { Arguments, Verb } from './arguments.ts';
+import type { Run, Settings } from './arguments.ts';
 import { VERBS } from './verbs.ts';
 
 /** A text to print, or a verb that is to be prepared and run. */
 export type Command =
   | { readonly text: string }
-  | { readonly text?: undefined; readonly prepare: Prepare };
-
-/** @throws ConfigurationError when the arguments are wrong */
-type Prepare = (
-  environment: Omit<Arguments, 'options' | 'positionals'>,
-) => ReturnType<Verb['prepare']>;
+  | {
+      readonly text?: undefined;
+      /** @throws ConfigurationError when the arguments are wrong */
+      prepare(settings: Settings): Run;
+    };
 
 /** @throws ConfigurationError naming the word that is wrong and how the verb is used */
 export function readCommand(words: readonly string[]): Command {
@@ -28,5 +27,5 @@ export function readCommand(words: readonly string[]): Command {
   );
   if (command.text !== undefined) return command;
   const { verb, args } = command;
-  return { prepare: (environment) => verb.prepare({ ...environment, ...args }) };
+  return { prepare: (settings) => verb.prepare({ ...settings, ...args }) };
 }

@@ -39,8 +39,8 @@ async function main(words: readonly string[]): Promise<void> {
   try {
     await createKeysTables(database);
     await checkTables(database, KEYS_TABLES);
-    const { data = '', said } = await run(database);
-    if (said !== undefined) process.stderr.write(`${said}\n`);
+    const { data = '', message } = await run(database);
+    if (message !== undefined) process.stderr.write(`${message}\n`);
     process.stdout.write(data);
   } finally {
     await database.close();

@@ -1,10 +1,10 @@
-/** The verbs by which an operator does for an owner what the owner could do on the account page. */
+/** The verbs by which an operator acts for an owner: request, reveal and rotate a key. */
 
 import { requestKey, revealKey, rotateKey } from '../lifecycle/own-keys.ts';
-import { idOf, parseAccountId, textOf, type Verb } from './arguments.ts';
+import { idOf, makeVerb, parseAccountId, requireText, type Verb } from './arguments.ts';
 
 export const OWNER_VERBS: Readonly<Record<string, Verb>> = {
-  request: {
+  request: makeVerb({
     usage: 'request --account ID --purpose TEXT --url ADDRESS',
     help: 'Asks for a key for an account; "approve" grants it. ADDRESS is the website of the project.',
     options: {
@@ -13,48 +13,50 @@ export const OWNER_VERBS: Readonly<Record<string, Verb>> = {
       url: { type: 'string' },
     },
     positionals: [],
-    prepare(args) {
-      const account = textOf(args, 'account', 'a request belongs to an account');
-      const accountId = parseAccountId(account);
-      const purpose = textOf(args, 'purpose', 'moderators decide by it');
-      const websiteUrl = textOf(args, 'url', 'moderators decide by it');
+    prepare({ options }) {
+      const why = 'moderators decide by it';
+      const accountId = parseAccountId(
+        requireText('--account', options.account, 'a request belongs to an account'),
+      );
+      const purpose = requireText('--purpose', options.purpose, why);
+      const websiteUrl = requireText('--url', options.url, why);
       return async (database) => {
         const request = { accountId, purpose, websiteUrl, at: new Date(), by: null };
         const { id } = await requestKey(database, request);
-        return { said: `Request ${id} waits for review.` };
+        return { message: `Request ${id} waits for review.` };
       };
     },
-  },
-  reveal: {
+  }),
+  reveal: makeVerb({
     usage: 'reveal ID',
     help: 'Makes the key of an approved request and prints it, once, in place of its owner.',
     options: {},
     positionals: ['ID'],
-    prepare(args) {
-      const id = idOf(args);
+    prepare({ positionals }) {
+      const id = idOf(positionals);
       return async (database) => {
         const { key } = await revealKey(database, { id, accountId: 'operator', at: new Date() });
         return {
-          said: `Key ${id} is shown this once:`,
+          message: `Key ${id} is shown only once:`,
           data: `${key}\n`,
         };
       };
     },
-  },
-  rotate: {
+  }),
+  rotate: makeVerb({
     usage: 'rotate ID',
     help: 'Puts a new key in the place of a revealed one, which stops working, and prints it, once.',
     options: {},
     positionals: ['ID'],
-    prepare(args) {
-      const id = idOf(args);
+    prepare({ positionals }) {
+      const id = idOf(positionals);
       return async (database) => {
         const { key } = await rotateKey(database, { id, accountId: 'operator', at: new Date() });
         return {
-          said: `Key ${id} is rotated; the old one stops working. The new one is shown this once:`,
+          message: `Key ${id} is rotated; the old one stops working. The new one is shown only once:`,
           data: `${key}\n`,
         };
       };
     },
-  },
+  }),
 };

@@ -1,101 +1,101 @@
 /** The verbs that decide: what moderators do on their page, and `issue`. */
-import type { ParseArgsOptionsConfig } from 'node:util';
+import type { Database } from '../../database/database.ts';
 import {
   approveRequest,
   changeLimit,
   issueKey,
+  type ReviewWithReason,
   rejectRequest,
   revokeKey,
 } from '../lifecycle/requests.ts';
 import {
-  type Arguments,
   idOf,
-  limitOf,
+  makeVerb,
   operator,
   parseLimit,
-  textOf,
+  requireText,
+  type Settings,
   type Verb,
 } from './arguments.ts';
 
-const LIMIT: ParseArgsOptionsConfig = { limit: { type: 'string' } };
-const REASON: ParseArgsOptionsConfig = { reason: { type: 'string' } };
+const LIMIT = { limit: { type: 'string' } } as const;
 
-const reasonOf = (args: Arguments) => textOf(args, 'reason', 'the owner of the key is told it');
+/** What `--limit` says, or else `DEFAULT_RATE_LIMIT`. */
+function limitOf(limit: string | undefined, { defaultLimit }: Settings): number {
+  return limit === undefined ? defaultLimit : parseLimit('--limit', limit);
+}
+
+/** A verb that ends a request or a key, and tells its owner why. */
+function makeVerbWithReason(
+  name: string,
+  help: string,
+  done: string,
+  end: (database: Database, id: number, review: ReviewWithReason) => Promise<void>,
+): Verb {
+  return makeVerb({
+    usage: `${name} ID --reason TEXT`,
+    help: `${help} The reason is told to its owner.`,
+    options: { reason: { type: 'string' } },
+    positionals: ['ID'],
+    prepare({ positionals, options, ...settings }) {
+      const id = idOf(positionals);
+      const reason = requireText('--reason', options.reason, 'the owner of the key is told it');
+      return async (database) => {
+        await end(database, id, { reason, ...operator(settings) });
+        return { message: `Key ${id} is ${done}.` };
+      };
+    },
+  });
+}
 
 export const REVIEW_VERBS: Readonly<Record<string, Verb>> = {
-  issue: {
+  issue: makeVerb({
     usage: 'issue [--limit N] [--note TEXT]',
     help: 'Makes an approved key and prints it, once. N is in requests a minute (DEFAULT_RATE_LIMIT).',
     options: { ...LIMIT, note: { type: 'string' } },
     positionals: [],
-    prepare(args) {
-      const limit = limitOf(args) ?? args.defaultLimit;
-      const purpose = String(args.options.note ?? '');
+    prepare({ options, ...settings }) {
+      const limit = limitOf(options.limit, settings);
+      const purpose = options.note ?? '';
       return async (database) => {
         const { id, key } = await issueKey(database, { limit, purpose, at: new Date() });
         return {
-          said: `Key ${id} is issued with ${limit} requests a minute. It is shown this once:`,
+          message: `Key ${id} is issued with ${limit} requests a minute. It is shown only once:`,
           data: `${key}\n`,
         };
       };
     },
-  },
-  approve: {
+  }),
+  approve: makeVerb({
     usage: 'approve ID [--limit N]',
     help: 'Grants a pending request. N is in requests a minute (DEFAULT_RATE_LIMIT).',
     options: LIMIT,
     positionals: ['ID'],
-    prepare(args) {
-      const id = idOf(args);
-      const limit = limitOf(args) ?? args.defaultLimit;
+    prepare({ positionals, options, ...settings }) {
+      const id = idOf(positionals);
+      const limit = limitOf(options.limit, settings);
       return async (database) => {
-        await approveRequest(database, id, { limit, ...operator(args) });
+        await approveRequest(database, id, { limit, ...operator(settings) });
         return {
-          said: `Key ${id} is approved with ${limit} requests a minute; its owner can reveal it now.`,
+          message: `Key ${id} is approved with ${limit} requests a minute; its owner can reveal it now.`,
         };
       };
     },
-  },
-  reject: {
-    usage: 'reject ID --reason TEXT',
-    help: 'Turns a pending request down. The reason is told to its owner.',
-    options: REASON,
-    positionals: ['ID'],
-    prepare(args) {
-      const id = idOf(args);
-      const reason = reasonOf(args);
-      return async (database) => {
-        await rejectRequest(database, id, { reason, ...operator(args) });
-        return { said: `Key ${id} is rejected.` };
-      };
-    },
-  },
-  revoke: {
-    usage: 'revoke ID --reason TEXT',
-    help: 'Ends an approved key for good. The reason is told to its owner.',
-    options: REASON,
-    positionals: ['ID'],
-    prepare(args) {
-      const id = idOf(args);
-      const reason = reasonOf(args);
-      return async (database) => {
-        await revokeKey(database, id, { reason, ...operator(args) });
-        return { said: `Key ${id} is revoked.` };
-      };
-    },
-  },
-  limit: {
+  }),
+  reject: makeVerbWithReason('reject', 'Turns a pending request down.', 'rejected', rejectRequest),
+  revoke: makeVerbWithReason('revoke', 'Ends an approved key for good.', 'revoked', revokeKey),
+  limit: makeVerb({
     usage: 'limit ID N',
     help: 'Gives an approved key another limit, in requests a minute.',
     options: {},
     positionals: ['ID', 'N'],
-    prepare(args) {
-      const id = idOf(args);
-      const limit = parseLimit('N', args.positionals[1] ?? '');
+    prepare({ positionals, ...settings }) {
+      const id = idOf(positionals);
+      const limit = parseLimit('N', positionals[1]);
       return async (database) => {
-        await changeLimit(database, id, { limit, ...operator(args) });
-        return { said: `Key ${id} has ${limit} requests a minute now.` };
+        await changeLimit(database, id, { limit, ...operator(settings) });
+        return { message: `Key ${id} has ${limit} requests a minute now.` };
       };
     },
-  },
+  }),
 };

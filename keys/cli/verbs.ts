@@ -4,13 +4,13 @@
  */
 import { ACCOUNT_VERBS } from './account-verbs.ts';
 import type { Verb } from './arguments.ts';
+import { LIST_VERBS } from './list-verbs.ts';
 import { OWNER_VERBS } from './owner-verbs.ts';
-import { RECORD_VERBS } from './record-verbs.ts';
 import { REVIEW_VERBS } from './review-verbs.ts';
 
 export const VERBS: Readonly<Record<string, Verb>> = {
   ...REVIEW_VERBS,
   ...OWNER_VERBS,
-  ...RECORD_VERBS,
+  ...LIST_VERBS,
   ...ACCOUNT_VERBS,
 };

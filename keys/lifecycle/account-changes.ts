@@ -1,15 +1,15 @@
 /**
- * Accounts added, given a role and removed by operators, where the table `accounts` is this
- * project's own and not the site's. The id of an account that is gone is never given again: the
- * next one would own its keys.
+ * Adds and removes accounts and changes their roles, for operators, where the table `accounts` is
+ * this project's own and not the site's. The id of a removed account is never used again: the new
+ * account would own the old one's keys.
  */
 import type { Database, Reader } from '../../database/database.ts';
 import { checkTables, createTables } from '../../database/tables.ts';
 import { isMailAddress } from '../mail/mailer.ts';
-import { takeTurn } from '../tables/account-lock.ts';
+import { lockAccount } from '../tables/account-lock.ts';
 import { type Account, findAccount, hasAccounts } from '../tables/accounts.ts';
 import { ACCOUNTS_TABLE } from '../tables/schema.ts';
-import { noSuchAccount, RefusedMove } from './requests.ts';
+import { noSuchAccount, RefusedMove } from './move.ts';
 
 export const ROLES = ['user', 'moderator'] as const satisfies readonly Account['role'][];
 
@@ -18,8 +18,8 @@ const LONGEST_EMAIL = 320;
 const MOST_ATTEMPTS = 20;
 
 /**
- * Adds an account, and makes the table where there is none.
- * @throws RefusedMove where the address is none or has an account already
+ * Adds an account, and makes the table if it is absent.
+ * @throws RefusedMove if the address is not valid, or belongs to an account already
  */
 export async function addAccount(
   database: Database,
@@ -27,7 +27,7 @@ export async function addAccount(
 ): Promise<{ id: number }> {
   if (!isMailAddress(email) || email.length > LONGEST_EMAIL) {
     throw new RefusedMove(
-      `${JSON.stringify(email)} is no e-mail address; it must be one such as name@example.org.`,
+      `${JSON.stringify(email)} is not an e-mail address, such as name@example.org.`,
       'invalid',
     );
   }
@@ -43,7 +43,7 @@ export async function addAccount(
   }
   for (let attempt = 1; ; attempt++) {
     const id = await unusedId(database);
-    // Looked for after the id is: who took the address in between took the id as well.
+    // Checked after the id is chosen: a program that takes the address in between takes the id, too.
     const [taken] = await database.rows('SELECT id FROM accounts WHERE LOWER(email) = LOWER(?)', [
       email,
     ]);
@@ -65,7 +65,7 @@ export async function addAccount(
   }
 }
 
-/** Gives an account another role. */
+/** Changes the role of an account. */
 export async function changeRole(
   database: Database,
   id: number,
@@ -79,13 +79,13 @@ export async function changeRole(
 
 /**
  * Removes an account, its sessions and its links to sign in; its old keys and their history stay.
- * @throws RefusedMove while it has requests under review or keys that work
+ * @throws RefusedMove while it has requests under review or approved keys
  */
 export async function removeAccount(database: Database, id: number): Promise<void> {
   const isThere = await hasAccounts(database);
   await database.transaction(async (writer) => {
     await mustExist(writer, id, isThere);
-    await takeTurn(writer, id);
+    await lockAccount(writer, id);
     const open = await writer.rows(
       `SELECT id FROM api_keys WHERE account_id = ? AND state IN ('pending', 'approved')
        ORDER BY id`,

@@ -1,9 +1,10 @@
 /**
- * The history of keys: who did what when to which key and why. It is written in the same
- * transaction as the move that it tells of, and only ever added to.
+ * The history of keys: who did what to which key, when and why. An event is written in the same
+ * transaction as its move. Rows are only ever added.
  */
 import type { Reader, Writer } from '../../database/database.ts';
 import { toDatabaseTime } from '../tables/database-time.ts';
+import { toNumber, toText } from '../tables/values.ts';
 
 export const EVENT_ACTIONS = [
   'requested',
@@ -31,7 +32,7 @@ export interface KeyEvent {
   readonly limit_per_minute: number | null;
 }
 
-/** Writes an event down. Belongs into the transaction that makes the move. */
+/** Adds an event. Call it in the transaction that makes the move. */
 export async function recordEvent(
   writer: Writer,
   event: {
@@ -57,15 +58,21 @@ export async function recordEvent(
   );
 }
 
-/** What was done to a key, in the order in which it was done. */
+/** What was done to a key, oldest first. */
 export async function eventsOf(reader: Reader, keyId: number): Promise<KeyEvent[]> {
   const rows = await reader.rows(
     `SELECT id, key_id, at, actor_id, action, reason, limit_per_minute
      FROM key_events WHERE key_id = ? ORDER BY id`,
     [keyId],
   );
-  return rows.map(
-    ([id, key_id, at, actor_id, action, reason, limit_per_minute]) =>
-      ({ id, key_id, at, actor_id, action, reason, limit_per_minute }) as KeyEvent,
-  );
+  return rows.map(([id, key, at, actor, action, reason, limit]) => ({
+    id: Number(id),
+    key_id: Number(key),
+    at: String(at),
+    actor_id: toNumber(actor),
+    // recordEvent writes no other actions, and nobody can change a row.
+    action: action as EventAction,
+    reason: toText(reason),
+    limit_per_minute: toNumber(limit),
+  }));
 }

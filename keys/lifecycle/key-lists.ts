@@ -1,7 +1,8 @@
 /** Keys and requests as they are shown: to operators, to their owners, to moderators. */
-import type { Database, Reader, Value } from '../../database/database.ts';
+import type { Database, Reader, Row, Value } from '../../database/database.ts';
+import type { KeyState } from '../../format/api-key.ts';
 import { hasAccounts } from '../tables/accounts.ts';
-import type { KeyState } from './requests.ts';
+import { toNumber, toText } from '../tables/values.ts';
 
 /** A row of `api_keys`, without the hash. Times are "YYYY-MM-DD HH:MM:SS" in UTC. */
 export interface KeyRow {
@@ -49,7 +50,6 @@ const COLUMNS = [
   'revoked_at',
   'last_used_on',
 ] as const satisfies readonly (keyof KeyRow)[];
-const ACCOUNT_COLUMNS = ['name', 'email'];
 
 /** What a list is narrowed to. */
 export interface Filter {
@@ -61,12 +61,14 @@ export interface Filter {
 /** Every key and request, or those that a filter leaves, oldest first. */
 export async function listKeys(database: Database, filter: Filter = {}): Promise<KeyRow[]> {
   const { where, values } = conditionOf(filter, await hasAccounts(database));
-  return select(database, { where, values, isJoined: where.includes('a.'), order: 'k.id' });
+  const isJoined = where.includes('a.');
+  return (await select(database, { where, values, isJoined, order: 'k.id' })).map(toKey);
 }
 
 /** The keys and requests of one account, oldest first. */
 export async function listKeysOf(reader: Reader, accountId: number): Promise<KeyRow[]> {
-  return select(reader, { where: 'k.account_id = ?', values: [accountId], order: 'k.id' });
+  const where = 'k.account_id = ?';
+  return (await select(reader, { where, values: [accountId], order: 'k.id' })).map(toKey);
 }
 
 /** The queue of moderators, oldest first. */
@@ -87,8 +89,8 @@ export async function listKeysWithAccounts(
 
 /** @returns undefined when there is no such key */
 export async function findKey(reader: Reader, id: number): Promise<KeyRow | undefined> {
-  const [key] = await select(reader, { where: 'k.id = ?', values: [id], order: 'k.id' });
-  return key;
+  const [row] = await select(reader, { where: 'k.id = ?', values: [id], order: 'k.id' });
+  return row && toKey(row);
 }
 
 /** @returns undefined when there is no such key */
@@ -109,26 +111,49 @@ interface Selection {
 }
 
 async function withAccounts(reader: Reader, selection: Selection): Promise<KeyWithAccount[]> {
-  return (await select(reader, { ...selection, isJoined: true })) as KeyWithAccount[];
+  const rows = await select(reader, { ...selection, isJoined: true });
+  return rows.map((row) => {
+    const [name, email] = row.slice(COLUMNS.length);
+    return { ...toKey(row), account_name: toText(name), account_email: toText(email) };
+  });
 }
 
+/** @returns the columns of each key and, if it is joined, the name and e-mail address of its account */
 async function select(
   reader: Reader,
   { where, values, order, isJoined = false }: Selection,
-): Promise<KeyRow[]> {
-  const columns = [
-    ...COLUMNS.map((name) => [name, `k.${name}`]),
-    ...(isJoined ? ACCOUNT_COLUMNS.map((name) => [`account_${name}`, `a.${name}`]) : []),
-  ];
-  const rows = await reader.rows(
-    `SELECT ${columns.map(([, sql]) => sql).join(', ')} FROM api_keys k
+): Promise<Row[]> {
+  const columns = COLUMNS.map((name) => `k.${name}`);
+  if (isJoined) columns.push('a.name', 'a.email');
+  return reader.rows(
+    `SELECT ${columns.join(', ')} FROM api_keys k
      ${isJoined ? 'LEFT JOIN accounts a ON a.id = k.account_id' : ''}
      WHERE ${where} ORDER BY ${order}`,
     values,
   );
-  return rows.map(
-    (row) => Object.fromEntries(columns.map(([name], place) => [name, row[place]])) as never,
-  );
+}
+
+/** @param row the columns of {@link COLUMNS}, in their order */
+function toKey(row: Row): KeyRow {
+  const [id, state, limit, prefix, account, purpose, website, reason, ...dates] = row;
+  const [requestedAt, reviewedAt, reviewedBy, revealedAt, revokedAt, lastUsedOn] = dates;
+  return {
+    id: Number(id),
+    // The moves write no other states.
+    state: state as KeyState,
+    limit_per_minute: Number(limit),
+    key_prefix: toText(prefix),
+    account_id: toNumber(account),
+    purpose: String(purpose),
+    website_url: String(website),
+    reason: toText(reason),
+    requested_at: String(requestedAt),
+    reviewed_at: toText(reviewedAt),
+    reviewed_by: toNumber(reviewedBy),
+    revealed_at: toText(revealedAt),
+    revoked_at: toText(revokedAt),
+    last_used_on: toText(lastUsedOn),
+  };
 }
 
 function conditionOf(

@@ -1,40 +1,34 @@
 /**
- * What owners do with their keys: ask for one, reveal it once, rotate and revoke it. A key of
- * another account is as good as none. A raw key is handed out in one return value and kept nowhere.
+ * What owners do with their keys: request one, reveal it once, rotate and revoke it. A key of another
+ * account is treated as if it did not exist. A raw key is returned once and stored nowhere.
  */
 import type { Database, Reader } from '../../database/database.ts';
 import { hashKey, makeKey, SHOWN_CHARACTERS } from '../../format/api-key.ts';
 import { revokedMail } from '../mail/mail-texts.ts';
-import { prepareTurns, takeTurn } from '../tables/account-lock.ts';
+import { lockAccount, prepareAccountLock } from '../tables/account-lock.ts';
 import { findAccount, hasAccounts } from '../tables/accounts.ts';
 import { toDatabaseTime } from '../tables/database-time.ts';
 import { recordEvent } from './history.ts';
-import {
-  checkLength,
-  cleanText,
-  makeMove,
-  noSuchAccount,
-  REVOKE,
-  RefusedMove,
-} from './requests.ts';
+import { makeMove, noSuchAccount, REVOKE, RefusedMove } from './move.ts';
+import { checkLength, cleanText } from './typed-text.ts';
 
 /** Requests of one account that may be under review at once. */
 export const MOST_PENDING = 3;
 export const LONGEST_ADDRESS = 2000;
 
-/** Which key, and whose it must be. */
+/** A key, and the account that it must belong to. */
 export interface OwnKey {
   readonly id: number;
-  /** 'operator': whoever's it is, at the command line. */
+  /** 'operator': any account, at the command line. */
   readonly accountId: number | 'operator';
   readonly at: Date;
 }
 
 /**
- * Asks for a key.
+ * Requests a key.
  * @param websiteUrl an http or https address without user and password
  * @param by who asks for the account: itself, or null for an operator at the command line
- * @throws RefusedMove for what is wrong with the request, one too many, or no such account
+ * @throws RefusedMove if the request is not valid, is one too many, or the account does not exist
  */
 export async function requestKey(
   database: Database,
@@ -50,13 +44,13 @@ export async function requestKey(
   if (text === '') throw new RefusedMove('Say what the key is for.', 'invalid');
   checkLength('The purpose', text);
   const address = parseWebsite(websiteUrl);
-  // Asked before as well: a flood of requests is turned away without waiting for turns.
+  // Checked before the lock as well: a flood of requests is refused without waiting for it.
   await refuseOneTooMany(database, accountId);
   const hasTable = await hasAccounts(database);
   if (!hasTable || !(await findAccount(database, accountId))) throw noSuchAccount(accountId);
-  await prepareTurns(database, accountId);
+  await prepareAccountLock(database, accountId);
   return database.transaction(async (writer) => {
-    await takeTurn(writer, accountId);
+    await lockAccount(writer, accountId);
     await refuseOneTooMany(writer, accountId);
     const { insertId } = await writer.run(
       `INSERT INTO api_keys (account_id, purpose, website_url, state, requested_at)
@@ -70,7 +64,7 @@ export async function requestKey(
 
 /**
  * Makes the key of an approved request.
- * @returns the raw key, which cannot be had again
+ * @returns the raw key, which is stored nowhere
  */
 export async function revealKey(database: Database, own: OwnKey): Promise<{ key: string }> {
   return handOut(database, own, 'revealed', {
@@ -81,9 +75,9 @@ export async function revealKey(database: Database, own: OwnKey): Promise<{ key:
 
 /**
  * Puts a new key in the place of a revealed one, which stops working.
- * @param prefix the first characters of the key to replace, where a form is that must not do it
- * a second time
- * @returns the raw key, which cannot be had again
+ * @param prefix the first characters of the key to replace, for a form: sent twice, it must not rotate
+ * the new key
+ * @returns the raw key, which is stored nowhere
  */
 export async function rotateKey(
   database: Database,
@@ -106,7 +100,7 @@ export async function rotateKey(
   );
 }
 
-/** Ends an approved key for good, at its owner's wish. */
+/** Ends an approved key for good, for its owner. */
 export async function revokeOwnKey(
   database: Database,
   { id, accountId, at, publicUrl }: OwnKey & { readonly publicUrl: string },
@@ -158,7 +152,7 @@ async function refuseOneTooMany(reader: Reader, accountId: number): Promise<void
   );
   if (Number(row?.[0]) < MOST_PENDING) return;
   throw new RefusedMove(
-    `${MOST_PENDING} requests are under review already; ask again when one of them is decided.`,
+    `${MOST_PENDING} requests are under review already. Ask again when one of them is decided.`,
     'conflict',
   );
 }

@@ -5,7 +5,7 @@
 import type { Database, Writer } from '../../database/database.ts';
 import { SIGN_IN_SUBJECT } from '../mail/mail-texts.ts';
 import { enqueueMail } from '../mail/outbox.ts';
-import { prepareTurns, takeTurn } from '../tables/account-lock.ts';
+import { lockAccount, prepareAccountLock } from '../tables/account-lock.ts';
 import { type Account, findAccountByEmail } from '../tables/accounts.ts';
 import { addSeconds, toDatabaseTime } from '../tables/database-time.ts';
 import {
@@ -20,7 +20,7 @@ import { hashToken, makeToken } from '../tables/tokens.ts';
 
 export const SESSION_SECONDS = 7 * 24 * 3600;
 
-interface Asking {
+interface LinkRequest {
   readonly at: Date;
   /** Where the pages are reached, without a slash at the end. */
   readonly publicUrl: string;
@@ -34,12 +34,12 @@ interface Asking {
 export async function mailSignInLink(
   database: Database,
   email: string,
-  asking: Asking,
+  request: LinkRequest,
 ): Promise<boolean> {
-  const queued = await withRoomForLink(database, email, asking.at, async (writer, owner) => {
+  const queued = await withRoomForLink(database, email, request.at, async (writer, owner) => {
     // Nobody gets this token: the mail is sent with another one.
-    const { tokenHash } = await addLink(writer, owner.id, asking.at);
-    await enqueueLink(writer, owner, tokenHash, asking);
+    const { tokenHash } = await addLink(writer, owner.id, request.at);
+    await enqueueLink(writer, owner, tokenHash, request);
     return true;
   });
   return queued ?? false;
@@ -53,11 +53,11 @@ export async function mailSignInLink(
 export async function createSignInLink(
   database: Database,
   email: string,
-  asking: Asking,
+  request: LinkRequest,
 ): Promise<string | undefined> {
-  return withRoomForLink(database, email, asking.at, async (writer, owner) => {
-    const { token } = await addLink(writer, owner.id, asking.at);
-    await enqueueLink(writer, owner, null, asking);
+  return withRoomForLink(database, email, request.at, async (writer, owner) => {
+    const { token } = await addLink(writer, owner.id, request.at);
+    await enqueueLink(writer, owner, null, request);
     return token;
   });
 }
@@ -74,9 +74,9 @@ async function withRoomForLink<T>(
   // Checked before as well: a flood of requests is turned away without waiting for the account's lock.
   if (await hasMostLinks(database, owner.id, at)) return undefined;
   await removeOldLinks(database, at);
-  await prepareTurns(database, owner.id);
+  await prepareAccountLock(database, owner.id);
   return database.transaction(async (writer) => {
-    await takeTurn(writer, owner.id);
+    await lockAccount(writer, owner.id);
     return (await hasMostLinks(writer, owner.id, at)) ? undefined : work(writer, owner);
   });
 }
@@ -85,7 +85,7 @@ async function enqueueLink(
   writer: Writer,
   owner: Account,
   replaces: LinkNote['replaces'],
-  { at, publicUrl }: Asking,
+  { at, publicUrl }: LinkRequest,
 ): Promise<void> {
   await enqueueMail(writer, {
     subject: SIGN_IN_SUBJECT,

@@ -1,6 +1,6 @@
 /**
- * The e-mails: what each says. No mail ever holds an API key. What people typed stands in bodies
- * alone, never in a subject.
+ * The texts of the e-mails. No mail ever holds an API key. What people typed appears in bodies only,
+ * never in a subject.
  */
 import { PATHS } from '../paths.ts';
 import type { Account } from '../tables/accounts.ts';
@@ -8,7 +8,7 @@ import type { Account } from '../tables/accounts.ts';
 export interface MailText {
   /** One line. */
   readonly subject: string;
-  /** Plain text, lines ended by \n. */
+  /** Plain text with \n as line break. */
   readonly body: string;
 }
 
@@ -27,7 +27,7 @@ export function approvedMail({ keyId, owner, publicUrl }: KeyNews, limit: number
     body: letter(owner, [
       `your request ${keyId} for an API key is approved, with ${limit} requests a minute. Reveal the key on your account page:`,
       `${publicUrl}${PATHS.keys}`,
-      'It is shown once: have a safe place for it ready.',
+      'It is shown only once. Have a safe place ready for it.',
     ]),
   };
 }
@@ -68,7 +68,7 @@ export function revokedMail(
 
 export const SIGN_IN_SUBJECT = 'Your link to sign in';
 
-/** @param token of a link that holds for so many minutes */
+/** @param minutes how long the link with the token works */
 export function signInMail(
   owner: Account,
   { token, minutes, publicUrl }: { token: string; minutes: number; publicUrl: string },
@@ -87,7 +87,7 @@ function letter(owner: Account, paragraphs: readonly string[]): string {
   return `${[`Hello ${oneLine(owner.name)},`, ...paragraphs].join('\n\n')}\n`;
 }
 
-// Marked on every line, so that no reason passes for words of the mail itself.
+// Each line is marked, so that a reason cannot pass for the text of the mail itself.
 function quoted(text: string): string {
   return text
     .trim()

@@ -1,6 +1,6 @@
 /**
  * Writes the mail of an outbox row when it is sent. Most rows hold the text of their mail; a mail with
- * a link to sign in is written here, with a token that no database ever holds.
+ * a link to sign in is written here, with a token that is never stored.
  */
 import type { Database } from '../../database/database.ts';
 import { findAccount } from '../tables/accounts.ts';
@@ -18,7 +18,7 @@ import type { Mail } from './mailer.ts';
 /** The columns of `mail_outbox` that a mail is written from. */
 export interface DueMail {
   readonly id: number;
-  /** How many attempts were made before this one. */
+  /** Earlier attempts to send it. */
   readonly attempts: number;
   readonly recipient: string;
   readonly subject: string;
@@ -34,7 +34,7 @@ export interface WrittenMail {
 
 /**
  * @param at when it is sent
- * @returns undefined when there is nothing to send any more: the link was used, or its account is gone
+ * @returns undefined when there is nothing left to send: the link was used, or its account was removed
  * or has another address
  */
 export async function writeMail(

@@ -1,6 +1,6 @@
 /**
- * Hands one mail to the mail server of `SMTP_URL`, or, without one, writes it to a file of its own.
- * An address is only ever one address: nothing in it makes a second recipient or a header field.
+ * Sends one mail to the mail server of `SMTP_URL`, or, without one, writes it to a file of its own.
+ * An address is always a single address: nothing in it can add a recipient or a header field.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
@@ -20,14 +20,14 @@ export interface Mail {
 
 export interface Mailer {
   /**
-   * @throws Error why the mail was not taken; `isRefusal` tells whether the fault is the mail's
+   * @throws Error saying why the mail was not accepted; `isRefusal` tells whether the mail is at fault
    */
   send(mail: Mail): Promise<void>;
 }
 
 const CONNECT_MS = 10_000;
 const SILENCE_MS = 30_000;
-// Without display name, comment, list or quoted part.
+// No display name, comment, list or quoted part.
 const ADDRESS = /^[^\s@<>()[\]\\,;:"\p{C}]{1,64}@[^\s@<>()[\]\\,;:"\p{C}]{1,255}$/u;
 
 /** Whether a text is one e-mail address and nothing else. */
@@ -36,12 +36,12 @@ export function isMailAddress(text: string): boolean {
 }
 
 /**
- * Whether a mail server refused this one mail, so that others may fare better. Otherwise it is not
- * reached, lets nobody in or takes nothing at present, or the folder cannot be written.
- * @param error of `send`
+ * Whether a mail server refused this mail but may accept others. Otherwise it cannot be reached,
+ * refuses the login or accepts nothing at present, or the folder cannot be written.
+ * @param error what `send` threw
  */
 export function isRefusal(error: unknown): boolean {
-  const { code = '', responseCode } = error as { code?: string; responseCode?: number };
+  const { code = '', responseCode }: { code?: string; responseCode?: number } = Object(error);
   if (responseCode === undefined) return code === 'EENVELOPE' || code === 'EMESSAGE';
   // 421: the server closes the connection (RFC 5321, 3.8).
   return responseCode !== 421 && code !== 'EAUTH';
@@ -62,7 +62,7 @@ export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
   const domain = sender.address.slice(sender.address.lastIndexOf('@') + 1);
   const compose = ({ id, to, subject, text, date }: Mail) => {
     if (!isMailAddress(to)) {
-      throw Object.assign(new Error(`${JSON.stringify(to)} is no e-mail address.`), {
+      throw Object.assign(new Error(`${JSON.stringify(to)} is not an e-mail address.`), {
         code: 'EENVELOPE',
       });
     }
@@ -74,7 +74,7 @@ export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
       subject: subject.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' '),
       text,
       date,
-      // Neither bounces of holidays nor other programs need answer.
+      // Tells mail programs not to send automatic replies.
       headers: { 'Auto-Submitted': 'auto-generated' },
       disableFileAccess: true,
       disableUrlAccess: true,
@@ -103,12 +103,14 @@ export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
   return {
     async send(mail) {
       const { message } = await (await transport()).sendMail(compose(mail));
-      await writeWhole(path.join(folder, `${mail.id}.eml`), message as Buffer);
+      if (!Buffer.isBuffer(message))
+        throw new Error('Nodemailer did not return the mail as bytes.');
+      await writeWhole(path.join(folder, `${mail.id}.eml`), message);
     },
   };
 }
 
-// Loading nodemailer takes as long as all else that a verb does, and most verbs send nothing.
+// Loaded when needed: it takes as long to load as a verb takes to run, and most verbs send nothing.
 function whenNeeded<T>(make: (nodemailer: typeof Nodemailer) => T): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {
@@ -126,7 +128,7 @@ function senderOf(from: string): { name: string; address: string } {
 }
 
 /**
- * Reads MAIL_FROM, before any mail is lost to it.
+ * Reads MAIL_FROM. Programs call it at their start, before any mail is written.
  * @throws Error saying what is allowed, as the end of "MAIL_FROM …"
  */
 export function parseSender(text: string): { name: string; address: string } {
@@ -138,7 +140,7 @@ export function parseSender(text: string): { name: string; address: string } {
   );
 }
 
-// Readable for the owner alone: a mail may hold a link to sign in with. It appears whole or not at all.
+// Only the owner may read it: a mail may hold a link to sign in with. It appears whole or not at all.
 async function writeWhole(file: string, content: Buffer): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
   const unfinished = `${file}.${randomBytes(4).toString('hex')}.tmp`;
@@ -152,7 +154,7 @@ async function writeWhole(file: string, content: Buffer): Promise<void> {
     }
     await rename(unfinished, file);
   } catch (error) {
-    // After a full disk, for example: the part that was written may hold the link.
+    // The disk may be full, for example. The part that was written may hold the link.
     await rm(unfinished, { force: true });
     throw error;
   }

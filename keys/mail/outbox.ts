@@ -1,21 +1,22 @@
 /**
- * E-mails on their way: queued in the transaction of the move that they tell of, sent later and
- * again until a mail server has taken them. A crash between sending and noting so sends a mail
- * twice, with one Message-ID; none is lost. No row ever holds what would sign anybody in.
+ * The outbox: mails are queued in the transaction of the move that they report, and sent later,
+ * repeatedly until a mail server accepts them. No mail is lost; after a crash at the wrong moment one
+ * may be sent twice, with the same Message-ID. No row ever holds a token that signs anybody in.
  */
 import type { Database, Reader, Writer } from '../../database/database.ts';
 import { addSeconds, fromDatabaseTime, toDatabaseTime } from '../tables/database-time.ts';
+import { toNumber, toText } from '../tables/values.ts';
 import type { MailText } from './mail-texts.ts';
 import { type DueMail, type WrittenMail, writeMail } from './mail-writing.ts';
 import { isMailAddress, isRefusal, type Mailer } from './mailer.ts';
 
 const MAILS_A_ROUND = 100;
-/** For so long a mail belongs to the program that sends it; longer than a round and a mail take. */
+/** How long a mail is reserved for the program that sends it. A round and a mail take less. */
 const CLAIM_SECONDS = 900;
 const LONGEST_ROUND_MS = 300_000;
 const FIRST_PAUSE_SECONDS = 10;
 const LONGEST_PAUSE_SECONDS = 3600;
-/** After so long a mail that cannot be sent is given up: RFC 5321, 4.5.4.1 asks for 4 to 5 days. */
+/** After this time a mail is given up. RFC 5321, 4.5.4.1 asks for 4 to 5 days. */
 const PATIENCE_SECONDS = 5 * 24 * 3600;
 const LONGEST_RECIPIENT = 320;
 const LONGEST_ERROR = 1000;
@@ -49,17 +50,17 @@ const COLUMNS = [
 ] as const satisfies readonly (keyof QueuedMail)[];
 
 /**
- * Queues a mail. A recipient that is no address stays in the outbox, given up: whoever moves a key
- * must not fail for what an account calls its address.
+ * Queues a mail. If the recipient is not an e-mail address, the mail stays in the outbox and is not
+ * sent: a move must not fail because an account has a bad address.
  */
 export async function enqueueMail(
   writer: Writer,
   mail: MailText & {
     readonly recipient: string;
-    /** What key it is about. */
+    /** The key that it is about. */
     readonly keyId?: number;
     readonly at: Date;
-    /** Not worth sending from then on. */
+    /** From then on it is not sent any more. */
     readonly expiresAt?: Date;
   },
 ): Promise<void> {
@@ -77,15 +78,15 @@ export async function enqueueMail(
       at,
       mail.expiresAt === undefined ? null : toDatabaseTime(mail.expiresAt),
       isAddress ? at : null,
-      isAddress ? null : 'The recipient is no e-mail address.',
+      isAddress ? null : 'The recipient is not an e-mail address.',
     ],
   );
 }
 
 /**
- * Sends what is due, in the order in which it fell due. When no mail server takes anything it stops
- * at once; what is left stays due.
- * @returns how many mails were sent, and how many were tried in vain
+ * Sends the mails that are due, in the order in which they fell due. If the mail server accepts
+ * nothing, it stops at once; the rest stays due.
+ * @returns how many mails were sent, and how many failed
  */
 export async function sendDueMails(
   database: Database,
@@ -94,7 +95,7 @@ export async function sendDueMails(
 ): Promise<{ sent: number; failed: number }> {
   const time = toDatabaseTime(now);
   await database.run(
-    `UPDATE mail_outbox SET next_attempt_at = NULL, body = '', last_error = 'It expired unsent.'
+    `UPDATE mail_outbox SET next_attempt_at = NULL, body = '', last_error = 'It expired before it was sent.'
      WHERE next_attempt_at IS NOT NULL AND expires_at <= ?`,
     [time],
   );
@@ -120,7 +121,11 @@ export async function sendDueMails(
     if (!(await claim(database, row, now))) continue;
     const written = await writeMail(database, row, new Date(now.getTime() + elapsed));
     if (written === undefined) {
-      await giveUp(database, row.id, 'Its link was used, or its account is gone or has moved.');
+      await giveUp(
+        database,
+        row.id,
+        'Its link was used, or its account was removed or has another address.',
+      );
       continue;
     }
     try {
@@ -141,7 +146,7 @@ export async function sendDueMails(
   return { sent, failed };
 }
 
-/** Makes every mail that was neither sent nor has expired due at once, those given up as well. */
+/** Makes every unsent mail that has not expired due now, including those that were given up. */
 export async function retryAll(database: Database, now: Date): Promise<void> {
   const time = toDatabaseTime(now);
   await database.run(
@@ -156,12 +161,24 @@ export async function listMails(reader: Reader, all = false): Promise<QueuedMail
   const rows = await reader.rows(
     `SELECT ${COLUMNS.join(', ')} FROM mail_outbox${all ? '' : ' WHERE sent_at IS NULL'} ORDER BY id`,
   );
-  return rows.map(
-    (row) => Object.fromEntries(COLUMNS.map((name, place) => [name, row[place]])) as never,
-  );
+  return rows.map(([id, key, recipient, subject, created, expires, attempts, ...rest]) => {
+    const [nextAttempt, sent, error] = rest.map(toText);
+    return {
+      id: Number(id),
+      key_id: toNumber(key),
+      recipient: String(recipient),
+      subject: String(subject),
+      created_at: String(created),
+      expires_at: toText(expires),
+      attempts: Number(attempts),
+      next_attempt_at: nextAttempt,
+      sent_at: sent,
+      last_error: error,
+    };
+  });
 }
 
-/** @returns whether the mail is now this program's to send */
+/** Reserves a mail. @returns whether this program may send it */
 async function claim(database: Database, { id, attempts }: DueMail, now: Date): Promise<boolean> {
   const { changes } = await database.run(
     `UPDATE mail_outbox SET attempts = ?, next_attempt_at = ?
@@ -199,7 +216,7 @@ async function giveUp(database: Database, id: number, why: string): Promise<void
   );
 }
 
-/** Why a mail was not taken, without its secret: a mail server may quote the mail in its answer. */
+/** Why a mail was not accepted, without its token: a mail server may quote the mail in its answer. */
 function reasonOf(error: unknown, { secret }: WrittenMail): string {
   const message = error instanceof Error ? error.message : String(error);
   const clean = secret === undefined ? message : message.replaceAll(secret, '…');

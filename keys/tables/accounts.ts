@@ -1,6 +1,6 @@
 /**
- * The accounts, as they are read: a view of the site's, or a table of our own. A database without
- * `accounts`, where only the command line is used, has no accounts.
+ * Reads accounts: from a view of the site's, or from a table of our own. A database without
+ * `accounts` has none; then only the command line is used.
  */
 import type { Database, Reader, Row } from '../../database/database.ts';
 import { columnNames } from '../../database/tables.ts';
@@ -34,9 +34,9 @@ export async function findAccount(reader: Reader, id: number): Promise<Account |
 }
 
 /**
- * The account of an address. Upper and lower case are one, unless two accounts differ in just that:
- * then only the address as it is written will do.
- * @returns undefined when there is none, or more than one
+ * The account of an address. Case does not matter, unless several addresses differ in case only: then
+ * the address must match exactly.
+ * @returns undefined when no account matches, or more than one
  */
 export async function findAccountByEmail(
   reader: Reader,

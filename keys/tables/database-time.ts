@@ -1,6 +1,6 @@
-/** Times as the tables hold them: "YYYY-MM-DD HH:MM:SS" in UTC, which sort as text. */
+/** Times as the tables store them: "YYYY-MM-DD HH:MM:SS" in UTC. They sort as text. */
 
-/** @returns the second that a time lies in */
+/** @returns the time, cut off to the second */
 export function toDatabaseTime(time: Date): string {
   return time.toISOString().slice(0, 'YYYY-MM-DDTHH:MM:SS'.length).replace('T', ' ');
 }

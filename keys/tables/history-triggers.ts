@@ -6,7 +6,7 @@ import type { Database } from '../../database/database.ts';
 
 const REFUSAL = 'The history of keys cannot be rewritten.';
 
-/** When each trigger fires. REPLACE on SQLite removes a row without asking the trigger on DELETE. */
+/** When each trigger fires. On SQLite, REPLACE removes a row without firing the trigger on DELETE. */
 const MOMENTS = {
   sqlite: {
     key_events_update: 'BEFORE UPDATE ON key_events',
@@ -25,8 +25,8 @@ const ACTIONS = {
 };
 
 /**
- * Makes the triggers that are absent. A user who may neither make them nor change or remove rows
- * needs none; to it MySQL would not even show those of an administrator.
+ * Makes the triggers that are absent. A user who may neither make triggers nor change or remove rows
+ * needs none. MySQL would not even show such a user those of an administrator.
  * @throws Error naming the right that is missing
  */
 export async function protectHistory(database: Database): Promise<void> {
@@ -37,7 +37,7 @@ export async function protectHistory(database: Database): Promise<void> {
     try {
       await database.run(`CREATE TRIGGER ${name} ${moment} ${ACTIONS[kind]}`);
     } catch (cause) {
-      // Another program may have made it just now.
+      // Another program may have made it in the meantime.
       if ((await triggersOf(database)).has(name)) continue;
       if (await lacksRights(database)) return;
       throw new Error(
@@ -48,7 +48,7 @@ export async function protectHistory(database: Database): Promise<void> {
   }
 }
 
-/** Whether the database refuses its user to change and to remove rows, triggers or not. */
+/** Whether the user has no right to change and remove rows, with or without triggers. */
 async function lacksRights(database: Database): Promise<boolean> {
   for (const sql of ['UPDATE key_events SET id = id', 'DELETE FROM key_events']) {
     try {

@@ -8,13 +8,13 @@ import { addSeconds, toDatabaseTime } from './database-time.ts';
 import { hashToken, makeToken } from './tokens.ts';
 
 export const LINK_MINUTES = 15;
-/** How many links of one account may work at once: asking must not flood anybody's mailbox. */
+/** How many links an account may have at once, so that nobody can flood its mailbox. */
 export const MOST_LINKS = 5;
 
-/** What the outbox holds in place of the text of a mail with a link. */
+/** What the outbox stores instead of the text of a mail with a link. */
 export interface LinkNote {
   readonly accountId: number;
-  /** The hash of the link that the next one replaces; null: it replaces none. */
+  /** The hash of the link that the next one replaces; null: it replaces no link. */
   readonly replaces: string | null;
   /** Where the pages are reached, without a slash at the end. */
   readonly publicUrl: string;

@@ -17,6 +17,13 @@ export function parseDatabaseUrl(text: string): string {
   );
 }
 
+export function parseSwitch(text: string): boolean {
+  if (text !== 'on' && text !== 'off') {
+    throw new Error(`must be on or off, not ${JSON.stringify(text)}.`);
+  }
+  return text === 'on';
+}
+
 export function parsePort(text: string): number {
   const port = parseInteger(text);
   if (port === undefined || port > 65_535) {

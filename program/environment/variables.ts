@@ -14,6 +14,7 @@ import {
   parseOptionalWebAddress,
   parsePort,
   parseRate,
+  parseSwitch,
   parseThreads,
   parseWebAddress,
 } from './values.ts';
@@ -51,6 +52,11 @@ export const VARIABLES = {
     '1',
     'number of serving threads of the proxy; they share one port and one set of limits',
     parseThreads,
+  ),
+  HTTP_FAST_PATH: variable(
+    'on',
+    "`on`: the proxy reads usual requests itself, with less processor time; `off`: Node's HTTP parser reads all requests",
+    parseSwitch,
   ),
   SNAPSHOT_MEMORY_MB: variable(
     '160',

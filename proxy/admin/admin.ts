@@ -8,9 +8,9 @@ import {
   makeConnections,
   newConnectionCells,
 } from '../../program/connections.ts';
-import { ADMIN_CONNECTIONS } from '../connection-limit.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
+import { ADMIN_CONNECTIONS } from './connection-limit.ts';
 import type { Metrics, Readings } from './metrics.ts';
 import { readDataTime, readHeld } from './publishing-state.ts';
 
@@ -48,7 +48,7 @@ export function makeAdminServer(parts: AdminParts): Server {
     };
   }
 
-  /** Ready to answer: a generation and the keys are in memory, and the end has not been asked for. */
+  /** Ready to answer: a generation and the keys are in memory, and the proxy is not stopping. */
   async function readiness() {
     const { snapshot, held, keys: known, dataAge, keysAge } = await read();
     const refusal = snapshots.refusal();

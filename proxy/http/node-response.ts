@@ -1,46 +1,36 @@
 /**
- * Responses through Node's HTTP server, none of which is held for a client that does not read it.
+ * Responses through Node's HTTP server. A client that does not read its response is given up, so
+ * that it holds nothing.
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Responder } from './responder.ts';
+import type { Responder } from './message/responder.ts';
 
-/** A response that no client has taken after this is given up, so that slow readers hold nothing. */
+/** A client that has not read its response after this is given up. */
 export const LONGEST_DRAIN_MS = 30_000;
 
 /** Lets the API answer through Node. */
 export function toResponder(response: ServerResponse): Responder {
   return {
     isSent: () => response.headersSent,
-    send(status, fields, payload, isLast = false) {
-      const list = fields
-        .split('\r\n')
-        .slice(0, -1)
-        .flatMap((line) => {
-          const colon = line.indexOf(': ');
-          return [line.slice(0, colon), line.slice(colon + 2)];
-        });
-      if (isLast) list.push('Connection', 'close');
-      response.writeHead(status, list);
-      end(response, payload.length === 0 ? undefined : payload, 'latin1');
+    send({ head, headers: own, body }, headers = [], isLast = false) {
+      const ofConnection = isLast ? ['Connection', 'close'] : [];
+      response.writeHead(head.status, [...head.headers, ...own, ...headers, ...ofConnection]);
+      end(response, body);
     },
     destroy: () => response.destroy(),
   };
 }
 
 /** Ends a response and gives up on a client that does not read it. */
-export function end(
-  response: ServerResponse,
-  payload: string | Buffer | undefined,
-  encoding: BufferEncoding,
-): void {
-  if (payload === undefined) response.end();
-  else response.end(payload, encoding);
+export function end(response: ServerResponse, body: Buffer): void {
+  if (body.length === 0) response.end();
+  else response.end(body);
   const { socket } = response;
-  // Behind others of a client that did not wait for them: its turn may come when nobody reads.
+  // Behind others of a client that did not wait for them: it may get its socket when nobody reads.
   if (socket === null)
     response.once('socket', (assigned: Socket) => limitDrain(response, assigned));
-  // Only what the kernel would not take at once is still here: no timer for nearly every response.
+  // Only what the kernel did not take at once is still here: few responses need a timer.
   else if (socket.writableLength > 0) limitDrain(response, socket);
 }
 

@@ -4,7 +4,7 @@
  */
 import { LRUCache } from 'lru-cache';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
-import type { KeyEntry, KeyState } from '../../format/keys-file.ts';
+import type { DecidedState, KeyEntry } from '../../format/keys-file.ts';
 import { openRollingWindow, type Quota, type RollingWindow } from '../limits/rolling-window.ts';
 
 const MOST_RAW_KEYS = 10_000;
@@ -17,14 +17,14 @@ export interface SharedKey extends KeyEntry {
 /** A key for as long as the process lives: its window outlasts a new `keys.json`. */
 export interface KeyRecord {
   readonly id: number;
-  state: KeyState;
+  state: DecidedState;
   limit: number;
   window: RollingWindow;
 }
 
 /** What a request needs of the keys. */
 export interface Keys {
-  /** The record of a raw key that was in use lately; costs no hash. */
+  /** The record of a raw key that is cached; costs no hash. */
   recent(rawKey: string): KeyRecord | undefined;
   /** The record of a raw key, whatever its state; undefined if it is malformed or unknown. */
   find(rawKey: string): KeyRecord | undefined;
@@ -35,7 +35,7 @@ export interface Keys {
 }
 
 export interface KeyTable extends Keys {
-  /** Takes the place of all keys that were known. */
+  /** Replaces all keys that were known. */
   replace(keys: readonly SharedKey[]): void;
   /** The record of a key by its hash. */
   byHash(hash: string): KeyRecord | undefined;

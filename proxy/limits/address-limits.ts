@@ -2,7 +2,7 @@
  * The limit on requests without a valid key, per client address: what makes guessing keys slow.
  *
  * The windows stand in one table of fixed size that all serving threads share: eight to a set, an
- * address has its set by its hash, and of a full set the one that was quiet the longest is forgotten.
+ * address has its set by its hash, and a full set forgets the one that was unused for the longest time.
  */
 import { randomInt } from 'node:crypto';
 import {
@@ -42,7 +42,7 @@ export interface SavedAddresses {
 }
 
 export interface SavedAddress {
-  /** Its place in the table, and the rest of its hash. */
+  /** Its set in the table, and the rest of its hash. */
   readonly set: number;
   readonly tag: number;
   /** The times at which the requests that still count were admitted, the oldest first. */
@@ -91,7 +91,7 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
     return -1;
   }
 
-  /** Makes a window for a tag in the place of the one that was quiet the longest. */
+  /** Makes a window for a tag; it replaces the one that was unused for the longest time. */
   function replace(set: number, tag: number): number {
     let quietest = set * WINDOWS_PER_SET * cellsPerWindow;
     for (let i = 1; i < WINDOWS_PER_SET; i++) {

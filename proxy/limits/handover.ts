@@ -94,8 +94,8 @@ export function decodeWindows(
     if (starts.length !== count + 1 || starts[0] !== 0 || starts[count] !== ages.length) {
       throw damaged(`its ${prefix} windows have no order`);
     }
-    return Array.from({ length: count }, (_, place) => {
-      const [start, end] = [starts[place], starts[place + 1]];
+    return Array.from({ length: count }, (_, index) => {
+      const [start, end] = [starts[index], starts[index + 1]];
       if (start > end) throw damaged(`its ${prefix} windows have no order`);
       const ofWindow = [...ages.subarray(start, end)];
       if (ofWindow.some((age, i) => i > 0 && age > ofWindow[i - 1])) {
@@ -115,18 +115,18 @@ export function decodeWindows(
   const tags = numbers('addressTag');
   const ofAddresses = decodeTimes('address', tags.length);
   const isInTable = addressSets.length === tags.length && addressSets.every((set) => set < sets);
-  if (!isInTable) throw damaged('its addresses have no place in the table');
+  if (!isInTable) throw damaged('its addresses are outside the table');
   return {
-    keys: ofKeys.map((times, place) => ({
-      id: ids[place],
-      hash: hashes.slice(place * HASH_DIGITS, (place + 1) * HASH_DIGITS),
+    keys: ofKeys.map((times, index) => ({
+      id: ids[index],
+      hash: hashes.slice(index * HASH_DIGITS, (index + 1) * HASH_DIGITS),
       times,
     })),
     addresses: {
       seed: [seed, seedToo],
       sets,
       windows: ofAddresses.map(
-        (times, place): SavedAddress => ({ set: addressSets[place], tag: tags[place], times }),
+        (times, index): SavedAddress => ({ set: addressSets[index], tag: tags[index], times }),
       ),
     },
   };
@@ -144,14 +144,14 @@ function timePassed([now, wall]: Float64Array, boot: string, moment: Moment): nu
 /** Ages are rounded down to whole milliseconds, so that no request stops counting too early. */
 function encodeTimes(windows: readonly { readonly times: readonly number[] }[], now: number) {
   const starts = new Uint32Array(windows.length + 1);
-  for (const [place, { times }] of windows.entries()) {
-    starts[place + 1] = starts[place] + times.length;
+  for (const [index, { times }] of windows.entries()) {
+    starts[index + 1] = starts[index] + times.length;
   }
   const ages = new Uint16Array(starts[windows.length]);
-  for (const [place, { times }] of windows.entries()) {
+  for (const [index, { times }] of windows.entries()) {
     ages.set(
       times.map((time) => Math.min(WINDOW_MS, Math.max(0, Math.floor(now - time)))),
-      starts[place],
+      starts[index],
     );
   }
   return { starts, ages };

@@ -37,7 +37,7 @@ export interface RollingWindow {
   lastAdmitted(): number;
   /** The times at which the requests that still count were admitted, the oldest first. */
   times(now: number): number[];
-  /** Moves everything into one of {@link makeLargerWindow}, which takes its place in every thread. */
+  /** Moves everything into one of {@link makeLargerWindow}, which replaces it in every thread. */
   moveTo(larger: RollingWindow): void;
 }
 
@@ -59,7 +59,7 @@ const MOVED = 1;
 const STATE_BYTES = 8;
 
 /**
- * @param capacity the largest limit that it will be asked for
+ * @param capacity the largest limit that it will be used with
  * @param times of requests that were admitted before, at most the capacity, the oldest first
  */
 export function makeRollingWindow(capacity: number, times: readonly number[] = []): RollingWindow {
@@ -68,7 +68,7 @@ export function makeRollingWindow(capacity: number, times: readonly number[] = [
   return openRollingWindow(memory);
 }
 
-/** A window that admits nobody, and holds up who asks, until another was moved into it. */
+/** A window that makes every caller wait until another one was moved into it. */
 export function makeLargerWindow(capacity: number): RollingWindow {
   const window = makeRollingWindow(capacity);
   lock(new Int32Array(window.memory, 0, 2), LOCK);
@@ -116,8 +116,8 @@ export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
       lock(state, LOCK);
       try {
         const count = cells[COUNT];
-        for (let place = 0; place < count; place++) {
-          target[RING_HEAD + place] = timeAt(cells, 0, capacity, place);
+        for (let position = 0; position < count; position++) {
+          target[RING_HEAD + position] = timeAt(cells, 0, capacity, position);
         }
         target[COUNT] = count;
         target[NEWEST] = cells[NEWEST];
@@ -146,8 +146,8 @@ export function admitIn(
   expire(cells, base, capacity, time);
   const count = cells[base + COUNT];
   if (count >= limit) return quotaOf(cells, base, capacity, false, limit, time);
-  const place = (cells[base + HEAD] + count) % capacity;
-  cells[base + RING_HEAD + place] = time;
+  const position = (cells[base + HEAD] + count) % capacity;
+  cells[base + RING_HEAD + position] = time;
   cells[base + NEWEST] = time;
   cells[base + COUNT] = count + 1;
   return quotaOf(cells, base, capacity, true, limit, time);
@@ -174,7 +174,9 @@ export function timesIn(
   now: number,
 ): number[] {
   const count = cells[base + COUNT];
-  const times = Array.from({ length: count }, (_, place) => timeAt(cells, base, capacity, place));
+  const times = Array.from({ length: count }, (_, position) =>
+    timeAt(cells, base, capacity, position),
+  );
   return times.filter((time) => now - time < WINDOW_MS);
 }
 
@@ -189,8 +191,8 @@ function inOrder(cells: Float64Array, base: number, now: number): number {
   return cells[base + COUNT] === 0 ? now : Math.max(now, cells[base + NEWEST]);
 }
 
-function timeAt(cells: Float64Array, base: number, capacity: number, place: number): number {
-  const at = (cells[base + HEAD] + place) % capacity;
+function timeAt(cells: Float64Array, base: number, capacity: number, position: number): number {
+  const at = (cells[base + HEAD] + position) % capacity;
   return cells[base + RING_HEAD + at];
 }
 

@@ -8,11 +8,11 @@ const HELD = 1;
 const AWAITED = 2;
 
 /** Takes the lock; waits for another thread if need be. */
-export function lock(locks: Int32Array, place: number): void {
-  if (Atomics.compareExchange(locks, place, FREE, HELD) === FREE) return;
-  while (Atomics.exchange(locks, place, AWAITED) !== FREE) Atomics.wait(locks, place, AWAITED);
+export function lock(locks: Int32Array, index: number): void {
+  if (Atomics.compareExchange(locks, index, FREE, HELD) === FREE) return;
+  while (Atomics.exchange(locks, index, AWAITED) !== FREE) Atomics.wait(locks, index, AWAITED);
 }
 
-export function unlock(locks: Int32Array, place: number): void {
-  if (Atomics.exchange(locks, place, FREE) === AWAITED) Atomics.notify(locks, place, 1);
+export function unlock(locks: Int32Array, index: number): void {
+  if (Atomics.exchange(locks, index, FREE) === AWAITED) Atomics.notify(locks, index, 1);
 }

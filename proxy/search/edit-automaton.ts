@@ -1,7 +1,7 @@
 /**
  * The Levenshtein table as an automaton. Of a row of the table only the five entries around the
  * diagonal can count, each 0 to 3. So there are few rows that differ, and which row follows another
- * depends only on which of five places hold the letter that comes next. All are worked out once;
+ * depends only on which of five letters of the pattern equal the letter that comes next. All are worked out once;
  * then a row of the table is one look-up.
  *
  * Rows count the edits between the beginnings of a word that is read and those of a pattern. Up to

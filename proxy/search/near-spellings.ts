@@ -27,9 +27,9 @@ const AUTOMATA = { 1: makeEditAutomaton(1), 2: makeEditAutomaton(2) };
 /** Not a letter. */
 const NO_LETTER = -1;
 
-/** @returns the places of the words within `distance` of `word`, ascending */
+/** @returns the numbers of the words within `distance` of `word`, ascending */
 export function nearSpellings(
-  { forward, backward, placeOfBackward }: SpellingIndex,
+  { forward, backward, numberOfBackward }: SpellingIndex,
   word: string,
   distance: 1 | 2,
 ): number[] {
@@ -37,14 +37,14 @@ export function nearSpellings(
   const half = letters.length >>> 1;
   const found = new Set(search(forward, letters, distance, half));
   for (const at of search(backward, letters.toReversed(), distance, letters.length - half)) {
-    found.add(placeOfBackward[at]);
+    found.add(numberOfBackward[at]);
   }
   return [...found].sort((a, b) => a - b);
 }
 
 /**
- * @param half up to this place of `word` one edit less than `distance` is allowed
- * @returns places in the list
+ * @param half up to this position of `word` one edit less than `distance` is allowed
+ * @returns numbers in the list
  */
 function search(
   { text, textStart, shared, nextShorter }: SortedWords,
@@ -67,12 +67,12 @@ function search(
   states[0] = start[phases[0]];
   let valid = 0; // rows 0 to `valid` belong to the present word
   const count = textStart.length - 1;
-  for (let place = 0; place < count; ) {
+  for (let number = 0; number < count; ) {
     let dead = longest + 1; // the row whose beginning leads nowhere
-    const first = textStart[place];
-    const length = textStart[place + 1] - first;
+    const first = textStart[number];
+    const length = textStart[number + 1] - first;
     const last = Math.min(length, longest);
-    let row = Math.min(shared[place], valid);
+    let row = Math.min(shared[number], valid);
     let state = states[row];
     while (row < last) {
       const letter = text[first + row];
@@ -95,11 +95,11 @@ function search(
     if (row === length) {
       const entry = word.length - row + REACH; // that of the whole word
       const isNear = entry < ENTRIES && edits[state * ENTRIES + entry] <= distance;
-      if (isNear) found.push(place);
+      if (isNear) found.push(number);
     }
-    place++;
+    number++;
     // All that begin as this one does up to that row are passed over.
-    while (place < count && shared[place] >= dead) place = nextShorter[place];
+    while (number < count && shared[number] >= dead) number = nextShorter[number];
   }
   return found;
 }

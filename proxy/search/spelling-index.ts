@@ -13,7 +13,7 @@ export interface SortedWords {
   readonly textStart: Uint32Array;
   /** How many letters each shares with the one before it, at most 255. */
   readonly shared: Uint8Array;
-  /** The next place whose word shares less than this one's does, or the end. */
+  /** The number of the next word that shares less than this one does, or the end. */
   readonly nextShorter: Uint32Array;
 }
 
@@ -21,8 +21,8 @@ export interface SpellingIndex {
   readonly forward: SortedWords;
   /** Every word turned round. */
   readonly backward: SortedWords;
-  /** By place in `backward`: the word's place in the index. */
-  readonly placeOfBackward: Uint32Array;
+  /** By number in `backward`: the word's number in the index. */
+  readonly numberOfBackward: Uint32Array;
 }
 
 const FIRST_SURROGATE = 0xd800;
@@ -51,12 +51,12 @@ export function makeSpellingIndex(words: Postings): SpellingIndex {
   const letters = spellOut(words);
   const turned = turnRound(letters);
   const order = sortWords(turned);
-  const placeOfBackward = new Uint32Array(new SharedArrayBuffer(count * 4));
-  placeOfBackward.set(order);
+  const numberOfBackward = new Uint32Array(new SharedArrayBuffer(count * 4));
+  numberOfBackward.set(order);
   return {
     forward: findShared(letters.text, letters.textStart),
     backward: inOrder(turned, order),
-    placeOfBackward,
+    numberOfBackward,
   };
 }
 
@@ -70,9 +70,9 @@ function spellOut(words: Postings): Letters {
   const text = new Uint32Array(new SharedArrayBuffer(words.text.length * 4));
   const textStart = new Uint32Array(new SharedArrayBuffer((count + 1) * 4));
   let end = 0;
-  for (let place = 0; place < count; place++) {
-    textStart[place] = end;
-    for (const character of textAt(words, place)) text[end++] = letterOf(character);
+  for (let number = 0; number < count; number++) {
+    textStart[number] = end;
+    for (const character of textAt(words, number)) text[end++] = letterOf(character);
   }
   textStart[count] = end;
   return { text: text.subarray(0, end), textStart };
@@ -81,15 +81,15 @@ function spellOut(words: Postings): Letters {
 /** Every word turned round, where it stood. */
 function turnRound({ text, textStart }: Letters): Letters {
   const turned = text.slice();
-  for (let place = 0; place < textStart.length - 1; place++) {
-    turned.subarray(textStart[place], textStart[place + 1]).reverse();
+  for (let number = 0; number < textStart.length - 1; number++) {
+    turned.subarray(textStart[number], textStart[number + 1]).reverse();
   }
   return { text: turned, textStart };
 }
 
-/** The places of the words in the order of their letters. */
+/** The numbers of the words in the order of their letters. */
 function sortWords({ text, textStart }: Letters): Uint32Array {
-  const order = Uint32Array.from({ length: textStart.length - 1 }, (_, place) => place);
+  const order = Uint32Array.from({ length: textStart.length - 1 }, (_, number) => number);
   return order.sort((a, b) => {
     const start = textStart[a];
     const other = textStart[b];
@@ -111,8 +111,8 @@ function inOrder({ text, textStart }: Letters, order: Uint32Array): SortedWords 
   const starts = new Uint32Array(new SharedArrayBuffer(textStart.byteLength));
   let end = 0;
   for (let at = 0; at < order.length; at++) {
-    const place = order[at];
-    const word = text.subarray(textStart[place], textStart[place + 1]);
+    const number = order[at];
+    const word = text.subarray(textStart[number], textStart[number + 1]);
     sorted.set(word, end);
     end += word.length;
     starts[at + 1] = end;
@@ -123,21 +123,21 @@ function inOrder({ text, textStart }: Letters, order: Uint32Array): SortedWords 
 function findShared(text: SortedWords['text'], textStart: Uint32Array): SortedWords {
   const count = textStart.length - 1;
   const shared = new Uint8Array(new SharedArrayBuffer(count));
-  for (let place = 1; place < count; place++) {
-    const before = textStart[place - 1];
-    const start = textStart[place];
-    const most = Math.min(start - before, textStart[place + 1] - start, 255);
+  for (let number = 1; number < count; number++) {
+    const before = textStart[number - 1];
+    const start = textStart[number];
+    const most = Math.min(start - before, textStart[number + 1] - start, 255);
     let length = 0;
     while (length < most && text[before + length] === text[start + length]) length++;
-    shared[place] = length;
+    shared[number] = length;
   }
   const nextShorter = new Uint32Array(new SharedArrayBuffer(count * 4));
-  for (let place = count - 1; place >= 0; place--) {
-    let next = place + 1;
-    while (next < count && shared[next] >= shared[place]) {
+  for (let number = count - 1; number >= 0; number--) {
+    let next = number + 1;
+    while (next < count && shared[next] >= shared[number]) {
       next = nextShorter[next];
     }
-    nextShorter[place] = next;
+    nextShorter[number] = next;
   }
   return { text, textStart, shared, nextShorter };
 }

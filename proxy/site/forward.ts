@@ -1,5 +1,5 @@
 /**
- * The one place where the proxy hands requests on: /account and /moderation go to the pages of API
+ * The only requests that the proxy forwards: /account and /moderation go to the pages of API
  * keys, which run as a process of their own. A request is read whole, within bounds, before it is
  * sent on, each on a connection of its own: none can be smuggled behind another.
  */
@@ -10,8 +10,8 @@ import { Readable } from 'node:stream';
 import { createProxyServer } from 'httpxy';
 import type { Logger } from 'pino';
 import { mostForwards } from '../../program/connections.ts';
+import type { SiteHandler } from '../http/dispatch.ts';
 import { end } from '../http/node-response.ts';
-import type { SiteHandler } from '../http/server.ts';
 import { isTrusted, withoutMapping } from '../limits/client-address.ts';
 
 /** In bytes; what the pages take. */
@@ -77,7 +77,7 @@ function makeForwarder({ accountUrl, trustedProxies: trusted, connections, log }
 
   async function handOn(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { headers, httpVersion, rawHeaders } = request;
-    const hosts = rawHeaders.filter((name, place) => place % 2 === 0 && /^host$/i.test(name));
+    const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name));
     if (hosts.length !== 1 || (httpVersion !== '1.1' && httpVersion !== '1.0')) {
       refuse(response, 400, 'Bad request', 'A request must be HTTP/1.1 with exactly one Host.');
       return;
@@ -127,7 +127,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
 
 /** The texts hold nothing from the request. */
 function refuse(response: ServerResponse, status: number, title: string, text: string): void {
-  const body = `<!doctype html>
+  const body = Buffer.from(`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -137,9 +137,9 @@ function refuse(response: ServerResponse, status: number, title: string, text: s
 <link rel="stylesheet" href="/start.css">
 <main><h1>${title}</h1><p>${text}</p></main>
 </html>
-`;
+`);
   response.writeHead(status, [
-    ...['Content-Type', 'text/html; charset=utf-8', 'Content-Length', `${Buffer.byteLength(body)}`],
+    ...['Content-Type', 'text/html; charset=utf-8', 'Content-Length', String(body.length)],
     ...[
       'Content-Security-Policy',
       "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -148,5 +148,5 @@ function refuse(response: ServerResponse, status: number, title: string, text: s
     ...['Cache-Control', 'no-store', 'Connection', 'close'],
     ...(status === 502 ? ['Retry-After', '5'] : []),
   ]);
-  end(response, body, 'utf8');
+  end(response, body);
 }

@@ -3,12 +3,15 @@
  * made at start and looked up by their exact path. No key is needed.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { chooseCoding, matchesEtag } from '../http/negotiation.ts';
-import { end, toResponder } from '../http/node-response.ts';
-import { readHead } from '../http/request-head.ts';
-import { sendSiteError } from '../http/send.ts';
-import type { SiteHandler } from '../http/server.ts';
+import type { SiteHandler } from '../http/dispatch.ts';
+import { chooseCoding, matchesEtag } from '../http/message/negotiation.ts';
+import { readHead } from '../http/message/request-head.ts';
+import { prepareError } from '../http/message/response.ts';
+import { toResponder } from '../http/node-response.ts';
 import { openSite } from './site.ts';
+
+const NOT_FOUND = prepareError(404, 'Not found');
+const METHOD_NOT_ALLOWED = prepareError(405, 'Method not allowed', ['Allow', 'GET, HEAD']);
 
 export function makeSiteHandler(): SiteHandler {
   const pages = openSite();
@@ -18,31 +21,23 @@ export function makeSiteHandler(): SiteHandler {
     response: ServerResponse,
     path: string,
   ): void {
+    const { send } = toResponder(response);
     const { fault, ifNoneMatch, acceptEncoding } = readHead(request);
     if (fault !== undefined) {
-      sendSiteError(toResponder(response), 400, fault, '', true);
+      send(prepareError(400, fault), [], true);
       return;
     }
     if (request.method !== 'GET' && request.method !== 'HEAD') {
-      sendSiteError(toResponder(response), 405, 'Method not allowed', 'Allow: GET, HEAD\r\n');
+      send(METHOD_NOT_ALLOWED);
       return;
     }
     const page = pages.get(path);
     if (page === undefined) {
-      sendSiteError(toResponder(response), 404, 'Not found');
+      send(NOT_FOUND);
       return;
     }
-    const wanted = chooseCoding(acceptEncoding);
-    const body = page.bodies[wanted] ?? page.bodies.identity;
-    const fields = [...page.headers, 'ETag', body.etag, 'Vary', 'Accept-Encoding'];
-    if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, body.etag)) {
-      response.writeHead(304, fields);
-      end(response, undefined, 'latin1');
-      return;
-    }
-    fields.push('Content-Length', String(body.bytes.length));
-    if (body.coding !== 'identity') fields.push('Content-Encoding', body.coding);
-    response.writeHead(200, fields);
-    end(response, body.bytes, 'latin1');
+    const { etag, whole, notModified } = page[chooseCoding(acceptEncoding)] ?? page.identity;
+    const isKnown = ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etag);
+    send(isKnown ? notModified : whole);
   };
 }

@@ -1,6 +1,6 @@
 /**
  * Every page outside the base that needs no key, made once at start: the start page, the API
- * reference and the contract. What can be asked for is what stands in the map; a request's path is
+ * reference and the contract. Only the paths in the map exist; a request's path is
  * looked up and never becomes a file name.
  */
 import { readFileSync } from 'node:fs';
@@ -8,23 +8,26 @@ import { createRequire } from 'node:module';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { parse } from 'yaml';
 import { hashBytes, hexOf } from '../../format/content-hash.ts';
-import type { Coding } from '../http/negotiation.ts';
+import type { Coding } from '../http/message/negotiation.ts';
+import {
+  type HeaderList,
+  JSON_TYPE,
+  NO_BODY,
+  type PreparedResponse,
+} from '../http/message/response.ts';
 
-/** A page in one content coding. */
-export interface PageBody {
-  readonly coding: Coding;
+/** The responses with a page in one content coding. */
+export interface PageResponses {
   readonly etag: string;
-  readonly bytes: Buffer;
+  readonly whole: PreparedResponse;
+  readonly notModified: PreparedResponse;
 }
 
+/** A page in the codings that it has. */
 export interface Page {
-  /** Names and values in turn: all but ETag, Vary, Content-Encoding and Content-Length. */
-  readonly headers: readonly string[];
-  readonly bodies: {
-    readonly identity: PageBody;
-    readonly gzip?: PageBody;
-    readonly br?: PageBody;
-  };
+  readonly identity: PageResponses;
+  readonly gzip?: PageResponses;
+  readonly br?: PageResponses;
 }
 
 const HTML = 'text/html; charset=utf-8';
@@ -32,9 +35,8 @@ const CSS = 'text/css; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
 const SVG = 'image/svg+xml';
 const TEXT = 'text/plain; charset=utf-8';
-const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Nothing but what the page is made of, nothing inline, and no other site may frame it. */
+/** Only files of this host, nothing inline, and no other site may frame the page. */
 const CLOSED = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const START_POLICY = `${CLOSED}; script-src 'self'; style-src 'self'; img-src 'self'`;
 // "Try it out" asks this host alone; Swagger UI's stylesheet has its icons as data.
@@ -85,35 +87,37 @@ function makePage(
   contentType: string,
   bytes: Buffer,
   policy = CLOSED,
-  extra: readonly string[] = [],
+  extra: HeaderList = [],
 ): Page {
   const hash = hexOf(hashBytes(bytes));
-  const identity: PageBody = { coding: 'identity', etag: `"${hash}"`, bytes };
   const headers = [
-    'Content-Type',
-    contentType,
-    'Content-Security-Policy',
-    policy,
-    'X-Content-Type-Options',
-    'nosniff',
-    'Referrer-Policy',
-    'no-referrer',
-    // The names hold no version: asked again each time, pages and scripts are always of one build.
-    'Cache-Control',
-    'no-cache',
-    ...extra,
+    ...['Content-Type', contentType],
+    ...['Content-Security-Policy', policy],
+    ...['X-Content-Type-Options', 'nosniff'],
+    ...['Referrer-Policy', 'no-referrer'],
+    // The names hold no version: with a check each time, pages and scripts are of one build.
+    ...['Cache-Control', 'no-cache', ...extra],
   ];
-  if (bytes.length < SMALLEST_COMPRESSED) return { headers, bodies: { identity } };
+  const identity = prepare(headers, 'identity', `"${hash}"`, bytes);
+  if (bytes.length < SMALLEST_COMPRESSED) return { identity };
   const params = {
     [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
     [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
   };
   return {
-    headers,
-    bodies: {
-      identity,
-      gzip: { coding: 'gzip', etag: `"${hash}-gzip"`, bytes: gzipSync(bytes) },
-      br: { coding: 'br', etag: `"${hash}-br"`, bytes: brotliCompressSync(bytes, { params }) },
-    },
+    identity,
+    gzip: prepare(headers, 'gzip', `"${hash}-gzip"`, gzipSync(bytes)),
+    br: prepare(headers, 'br', `"${hash}-br"`, brotliCompressSync(bytes, { params })),
+  };
+}
+
+function prepare(headers: HeaderList, coding: Coding, etag: string, body: Buffer): PageResponses {
+  const shared = [...headers, 'ETag', etag, 'Vary', 'Accept-Encoding'];
+  const ofBody = ['Content-Length', String(body.length)];
+  const ofCoding = coding === 'identity' ? [] : ['Content-Encoding', coding];
+  return {
+    etag,
+    whole: { head: { status: 200, headers: shared }, headers: [...ofBody, ...ofCoding], body },
+    notModified: { head: { status: 304, headers: shared }, headers: [], body: NO_BODY },
   };
 }

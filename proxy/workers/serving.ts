@@ -1,12 +1,13 @@
 /**
- * One serving thread: the API's server and the generations that it answers from. The first thread
- * of a proxy has one, and so has each of its peers.
+ * What each serving thread has, the first one and every worker: the API's server and the
+ * generations that it answers from.
  */
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
 import { closeServer } from '../../program/close-server.ts';
-import type { RequestCounts } from '../admin/metrics.ts';
-import { makeApi } from '../http/handle.ts';
+import type { Environment } from '../../program/environment/environment.ts';
+import { makeApi } from '../api/handler.ts';
+import type { RequestCounts } from '../api/request-counts.ts';
 import { makeServer } from '../http/server.ts';
 import type { Keys } from '../keys/key-table.ts';
 import type { AddressLimits } from '../limits/address-limits.ts';
@@ -17,13 +18,20 @@ import type { ThreadGenerations } from '../snapshot/thread-generations.ts';
 /** Requests still under way after this are cut. */
 const STOP_DEADLINE_MS = 10_000;
 
+/** What every serving thread reads from the environment. */
+export const SERVING_VARIABLES = [
+  'ADDRESS_RATE_LIMIT',
+  'TRUSTED_PROXIES',
+  'ACCOUNT_URL',
+  'HTTP_FAST_PATH',
+  'LOG_LEVEL',
+] as const;
+
 export interface ServingParts {
   readonly snapshots: ThreadGenerations;
   readonly keys: Keys;
   readonly addresses: AddressLimits;
-  readonly trustedProxies: Parameters<typeof makeApi>[0]['trustedProxies'];
-  /** Where the account pages listen; empty: there are none. */
-  readonly accountUrl: string;
+  readonly environment: Environment<(typeof SERVING_VARIABLES)[number]>;
   readonly counts: RequestCounts;
   /** How many connections and forwarded requests the thread may have, and has. */
   readonly connections: Float64Array;
@@ -39,10 +47,15 @@ export interface Serving {
 }
 
 export function makeServing(parts: ServingParts): Serving {
-  const { log } = parts;
-  const api = makeApi({ ...parts, now });
-  const site = withForwarding(makeSiteHandler(), parts);
-  const http = makeServer(api, site, log, undefined, parts.connections);
+  const { log, connections } = parts;
+  const {
+    TRUSTED_PROXIES: trustedProxies,
+    ACCOUNT_URL: accountUrl,
+    HTTP_FAST_PATH: hasFastPath,
+  } = parts.environment;
+  const api = makeApi({ ...parts, trustedProxies, now });
+  const site = withForwarding(makeSiteHandler(), { accountUrl, trustedProxies, connections, log });
+  const http = makeServer(api, site, log, { connections, hasFastPath });
   const { server } = http;
   return {
     server,
@@ -55,7 +68,7 @@ export function makeServing(parts: ServingParts): Serving {
   };
 }
 
-/** Threads began at different times; their clocks are set to the one that they share. */
+/** Threads start at different times; this sets their clocks to one that they share. */
 const CLOCK_OFFSET_MS = (() => {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1e3 + nanoseconds / 1e6 - performance.now();

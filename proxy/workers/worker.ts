@@ -1,70 +1,70 @@
 /**
- * The program of a serving thread beside the first: the same server on the same port, with keys,
- * limits and generations from the first thread.
+ * The program of a worker thread: the same server on the same port as the first thread's, with
+ * keys, limits and generations from there.
  */
-import {
-  type MessagePort,
-  parentPort,
-  receiveMessageOnPort,
-  workerData,
-} from 'node:worker_threads';
+import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { readEnvironment } from '../../program/environment/environment.ts';
 import { makeLog } from '../../program/log.ts';
-import { makeRequestCounts } from '../admin/metrics.ts';
+import { makeRequestCounts } from '../api/request-counts.ts';
 import { makeKeyTable, type SharedKey } from '../keys/key-table.ts';
 import { makeAddressLimits } from '../limits/address-limits.ts';
 import { makeThreadGenerations } from '../snapshot/thread-generations.ts';
-import { makeServing, now } from './serving.ts';
-import type { FromPeer, PeerData, ToPeer } from './worker-pool.ts';
+import { makeServing, now, SERVING_VARIABLES } from './serving.ts';
+import type { FromWorker, ToWorker, WorkerStart } from './worker-messages.ts';
 
-const main = parentPort as MessagePort;
-const say = (message: FromPeer) => main.postMessage(message);
-const { number, addresses, counts, connections, keys: keysPort } = workerData as PeerData;
-const environment = readEnvironment([
-  'ADDRESS_RATE_LIMIT',
-  'TRUSTED_PROXIES',
-  'ACCOUNT_URL',
-  'LOG_LEVEL',
-]);
+if (parentPort === null) throw new Error('worker.ts runs as a worker thread of the proxy only.');
+const main = parentPort;
+const send = (message: FromWorker) => main.postMessage(message);
+const { number, addresses, counts, connections, keys: keysPort }: WorkerStart = workerData;
+const environment = readEnvironment(SERVING_VARIABLES);
 const log = makeLog(environment.LOG_LEVEL, { thread: number });
 
 const keys = makeKeyTable(receiveKeys);
-// The first thread says what changed before a window moves, so that it is here when it is missed.
+// The first thread announces new keys before a window moves: they are here when it is found moved.
 function receiveKeys(): void {
   for (;;) {
-    const received = receiveMessageOnPort(keysPort);
+    const received: { message: SharedKey[] } | undefined = receiveMessageOnPort(keysPort);
     if (received === undefined) return;
-    keys.replace(received.message as SharedKey[]);
+    keys.replace(received.message);
   }
 }
 keysPort.on('message', (list: SharedKey[]) => keys.replace(list));
 
-const snapshots = makeThreadGenerations((id) => say({ ask: id }), now);
+const snapshots = makeThreadGenerations((id) => send({ type: 'ask', id }), now);
 
 const serving = makeServing({
   snapshots,
   keys,
   addresses: makeAddressLimits(environment.ADDRESS_RATE_LIMIT, addresses),
-  trustedProxies: environment.TRUSTED_PROXIES,
-  accountUrl: environment.ACCOUNT_URL,
+  environment,
   counts: makeRequestCounts(counts),
   connections,
   log,
 });
 
-main.on('message', async (message: ToPeer) => {
-  if ('serve' in message) snapshots.serve(message.serve);
-  else if ('opened' in message) snapshots.opened(message.opened, message.files);
-  else if ('forget' in message) {
-    await snapshots.forget(message.forget);
-    say({ forgotten: message.forget });
-  } else if ('listen' in message) {
-    const place = { ...message.listen, reusePort: true };
-    serving.server.listen(place, () => say({ state: 'listening' }));
-  } else if (message.order === 'announce end') {
-    serving.announceEnd();
-  } else {
-    await serving.close();
-    say({ state: 'closed' });
+main.on('message', async (message: ToWorker) => {
+  switch (message.type) {
+    case 'listen': {
+      const { port, host } = message;
+      serving.server.listen({ port, host, reusePort: true }, () => send({ type: 'listening' }));
+      break;
+    }
+    case 'serve':
+      snapshots.serve(message.files);
+      break;
+    case 'opened':
+      snapshots.opened(message.id, message.files);
+      break;
+    case 'forget':
+      await snapshots.forget(message.id);
+      send({ type: 'forgotten', id: message.id });
+      break;
+    case 'announce end':
+      serving.announceEnd();
+      break;
+    case 'close':
+      await serving.close();
+      send({ type: 'closed' });
+      break;
   }
 });

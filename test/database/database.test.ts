@@ -79,7 +79,7 @@ describe.each(KINDS)('a %s database', (kind) => {
     await fill(database, 20_000);
     const ids: unknown[] = [];
     const count = await database.snapshot((reader) =>
-      reader.each('SELECT id FROM t ORDER BY id', (row) => ids.push(row.values()[0])),
+      reader.each('SELECT id FROM t ORDER BY id', (row) => ids.push(row[0])),
     );
     expect(count).toBe(20_000);
     expect(ids).toEqual(Array.from({ length: 20_000 }, (_, i) => i));

@@ -120,10 +120,10 @@ describe('the keys file', () => {
     ['version 2; this program reads version 1', ['{"version":2,"keys":[]}']],
     ['has version', ['null', '1', '[]', '{}', '{"keys":[]}', '{"version":"1","keys":[]}']],
     [
-      '"keys" is no list',
+      '"keys" is not a list',
       ['{"version":1}', '{"version":1,"keys":null}', '{"version":1,"keys":{}}'],
     ],
-    ['entry 1 is no key', ['{"version":1,"keys":[null]}', ...wrong.map(file)]],
+    ['entry 1 is not a key', ['{"version":1,"keys":[null]}', ...wrong.map(file)]],
   ])('is refused: %s', (fault, texts) => {
     for (const text of texts) {
       expect(() => parseKeys(text), text).toThrow(/^keys\.json /);

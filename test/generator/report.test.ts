@@ -173,7 +173,8 @@ describe('the report of a run', () => {
 
   test('that cannot be written hides neither a refusal nor a success', async () => {
     const dir = newSnapshots();
-    mkdirSync(path.join(dir, 'report.json'), { recursive: true });
+    // An empty folder would be replaced.
+    mkdirSync(path.join(dir, 'report.json', 'full'), { recursive: true });
     const bad = await run(await makeBad(), dir);
     expect(bad.code).toBe(3);
     expect(bad.stderr.trimEnd().split('\n').at(-1)).toMatch(/^Nothing is published: .*--force/);

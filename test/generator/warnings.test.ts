@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Row } from '../../database/database.ts';
-import { LEFT_OUT } from '../../generator/read/read-catalogue.ts';
+import { LEFT_OUT } from '../../generator/columns/catalogue.ts';
 import {
   findFutureApprovals,
   findGenreWarnings,

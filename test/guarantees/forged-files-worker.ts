@@ -6,9 +6,9 @@
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
-import { hexOf } from '../../format/content-hash.ts';
 import { gameSlug } from '../../format/index/record-index.ts';
-import { matchRoute, splitTarget } from '../../proxy/http/routes.ts';
+import { matchRoute } from '../../proxy/api/routes.ts';
+import { splitTarget } from '../../proxy/http/message/target.ts';
 import { type Generation, makeGeneration, viewIndex } from '../../proxy/snapshot/generation.ts';
 import { openFiles, planOpening } from '../../proxy/snapshot/open-files.ts';
 import { strictly } from '../format/strict-columns.ts';
@@ -64,7 +64,7 @@ function ask(generation: Generation, target: string): void {
   const [route, query] = splitTarget(target);
   const answer = matchRoute(route)?.prepare(query)(generation);
   if (answer === undefined) return;
-  if (!/^[0-9a-f]{16}$/.test(hexOf(answer.body.hash))) throw new Error(`${target} has no hash`);
+  if (!/^[0-9a-f]{16}$/.test(answer.hash)) throw new Error(`${target} has no hash`);
   if (/[^\x20-\x7e]/.test(answer.link ?? ''))
     throw new Error(`${target} has the link ${answer.link}`);
 }

@@ -1,5 +1,6 @@
 /**
- * Hostile requests: fuzzed ones from a seed over raw sockets, direct and through the real nginx. No
+ * Hostile requests: fuzzed ones from a seed over raw sockets, direct and through the real nginx, with
+ * the fast path and without. No
  * 5xx, no crash, no 200 that is not due, memory flat.
  */
 import { readFileSync } from 'node:fs';
@@ -29,199 +30,214 @@ const FIRST_PART = 0.6;
 const MOST_GROWTH = 0.1;
 
 const key = testKey(1);
-let proxy: RunningProxy;
-let nginx: RunningNginx;
-let known: Known;
-let targets: string[];
-
-beforeAll(async () => {
-  const snapshotsDir = await makeSampleSnapshots();
-  writeKeys(snapshotsDir, [key]);
-  proxy = await startProxy(snapshotsDir, {
-    ADDRESS_RATE_LIMIT: '1000000',
-    TRUSTED_PROXIES: '127.0.0.1',
-  });
-  nginx = await startNginx(proxy.port);
-  ({ known, targets } = await readKnown());
-});
-
-afterAll(async () => {
-  await nginx.stop();
-  await proxy.stop();
-});
-
-async function readKnown(): Promise<{ known: Known; targets: string[] }> {
-  const bodies = new Map<string, string>();
-  const games = new Map<string, string[]>();
-  const ask = async (path: string) => {
-    const reply = await send(`${proxy.url}/api/v1${path}`, { headers: { 'x-api-key': key.key } });
-    expect([path, reply.status]).toEqual([path, 200]);
-    return reply;
-  };
-  const read = async (path: string) => {
-    const reply = await ask(path);
-    bodies.set(path, reply.text);
-    return reply.json;
-  };
-  const list = async (path: string) => {
-    const records: string[] = [];
-    for (let page = 1, pages = 1; page <= pages; page++) {
-      const { data, total_pages } = (await ask(`${path}?per_page=100&page=${page}`)).json;
-      records.push(...data.map((game: unknown) => JSON.stringify(game)));
-      pages = total_pages;
-    }
-    games.set(path, records);
-    return records;
-  };
-  const { data: platforms } = await read('/platforms');
-  await read('/stats');
-  await read('/covers/recent');
-  for (const { slug } of platforms) {
-    await read(`/platforms/${slug}`);
-    await list(`/platforms/${slug}/games`);
-  }
-  for (const game of await list('/search')) {
-    const { slug, platform } = JSON.parse(game);
-    await read(`/games/${platform.slug}/${slug}`);
-    const { data } = await read(`/games/${platform.slug}/${slug}/covers`);
-    for (const { id } of data) await read(`/covers/${id}`);
-  }
-  const snapshot = (await ask('/stats')).headers['x-snapshot'];
-  const pages = new Set(openSite().keys());
-  return {
-    known: { key: key.key, snapshot, bodies, games, pages },
-    targets: [
-      ...[...bodies.keys(), ...games.keys()].map((path) => `/api/v1${path}`),
-      // As often as all games together: these take parameters.
-      ...Array.from({ length: 300 }, () => '/api/v1/search'),
-      ...Array.from({ length: 100 }, () => '/api/v1/platforms/snes/games'),
-      ...[...pages].filter((page) => !page.includes('swagger-ui')),
-    ],
-  };
-}
-
-/** Why an answer is wrong; undefined when it is right. */
-function faultOf(
-  { bytes, isClean, isWhole }: Hostile,
-  replies: readonly WireReply[],
-  rest: string,
-  isFront: boolean,
-): string | undefined {
-  // HTTP/0.9, which nginx speaks, has no head; without one there is no key, and so no data.
-  const isOld = isFront && /^(?:\{"error"|<!doctype html>)/.test(rest) && !rest.includes('"data"');
-  if (rest !== '' && !isOld) return 'what is no answer';
-  const verdicts = judge(bytes, known, isFront);
-  for (const [place, { status, headers, body }] of replies.entries()) {
-    if (status >= 500 || status < 200) return `status ${status}`;
-    if (isClean && status !== 200) return `status ${status} to a clean request`;
-    if (isWhole && status === 408) return 'no answer in time';
-    const isHead = body.length === 0 && bytes.includes('HEAD ');
-    if (headers.has('x-injected')) return 'a header that the client made';
-    if (status >= 400) {
-      const isJson = headers.get('content-type') === 'application/json; charset=utf-8';
-      const isError = isHead || /^\{"error":"[^"\\]{3,100}"\}$/.test(`${body}`);
-      if (!isJson || !isError) return `an error of another shape: ${body}`;
-      if (`${body}`.includes(key.key)) return 'the key in an error';
-    }
-    if (status !== 200) continue;
-    const verdict = verdicts[place];
-    if (verdict?.faultOf === undefined) return 'a 200 that is not due';
-    if (isHead && verdict.method === 'HEAD') continue;
-    const fault = verdict.faultOf(decode(body, headers.get('content-encoding')).toString());
-    if (fault !== undefined) return `a wrong 200: ${fault}`;
-  }
-  return isClean && replies.length !== 1 ? `${replies.length} answers` : undefined;
-}
-
-function decode(body: Buffer, coding: string | undefined): Buffer {
-  if (coding === 'gzip') return gunzipSync(body);
-  return coding === 'br' ? brotliDecompressSync(body) : body;
-}
-
-function residentMegabytes(): number {
-  const status = readFileSync(`/proc/${proxy.child.pid}/status`, 'utf8');
-  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
-}
 
 describe.each([
-  ['direct', false],
-  ['through nginx', true],
-] as const)('%s', (way, isFront) => {
-  const open = (): Promise<Socket> => (isFront ? openTls(nginx) : openSocket(proxy.port));
+  ['the fast path', 'on'],
+  ["Node's HTTP parser", 'off'],
+])('over %s', (path, HTTP_FAST_PATH) => {
+  let proxy: RunningProxy;
+  let nginx: RunningNginx;
+  let known: Known;
+  let targets: string[];
 
-  test(`${REQUESTS} of them are answered as they deserve, and memory stays flat`, {
-    timeout: rounds(120_000, 3_600_000),
-  }, async () => {
-    const parts = { key: key.key, host: SERVER_NAME, targets, snapshot: known.snapshot };
-    const statuses = new Map<number | 'none', number>();
-    const memory: number[] = [];
-    const sampleEvery = Math.ceil(REQUESTS / 200);
-    let sent = 0;
-    const client = async () => {
-      let kept: Socket | undefined;
-      let earlier = '';
-      while (sent < REQUESTS) {
-        const seed = sent++;
-        if (seed % sampleEvery === 0) memory.push(residentMegabytes());
-        const random = makeRandom();
-        random.start(isFront ? 2 : 1, 0, seed);
-        const hostile = makeHostile(random, parts)();
-        if (kept?.destroyed !== false || !hostile.isWhole) {
-          kept?.destroy();
-          kept = await open();
-          kept.on('error', () => {});
-          earlier = '';
-        }
-        // What is no good request but begins with HEAD may be taken for one.
-        const unclear = hostile.bytes.includes('HEAD ') ? 'HEAD' : '';
-        const judged = judge(hostile.bytes, known, isFront).map(({ method }) => method || unclear);
-        const methods = judged.length > 0 ? judged : [unclear];
-        const { replies, rest, isClosed } = await exchange(
-          kept,
-          hostile.bytes,
-          methods,
-          hostile.isWhole,
-        ).catch((cause: Error) => {
-          const before = `after ${JSON.stringify(earlier)} on its connection`;
-          throw new Error(`Request ${seed}, ${before}: ${cause.message}`, { cause });
-        });
-        const fault = faultOf(hostile, replies, rest, isFront);
-        if (fault !== undefined) {
-          const answers = replies
-            .map(({ status, body }) => `${status} ${`${body}`.slice(0, 300)}`)
-            .join('\n');
-          throw new Error(
-            `Request ${seed} got ${fault}:\n${JSON.stringify(hostile.bytes)} after ${JSON.stringify(earlier)}\n${answers}${rest}`,
-          );
-        }
-        earlier = hostile.bytes;
-        // Behind an upgrade that it did not make Node is silent to what is no request, until the
-        // time for a head is over.
-        const isUpgrade = /^upgrade:/im.test(hostile.bytes);
-        if (isClosed || !hostile.isWhole || isUpgrade) kept.destroy();
-        for (const { status } of replies) statuses.set(status, (statuses.get(status) ?? 0) + 1);
-        if (replies.length === 0) statuses.set('none', (statuses.get('none') ?? 0) + 1);
-      }
-      kept?.destroy();
+  beforeAll(async () => {
+    const snapshotsDir = await makeSampleSnapshots();
+    writeKeys(snapshotsDir, [key]);
+    proxy = await startProxy(snapshotsDir, {
+      ADDRESS_RATE_LIMIT: '1000000',
+      TRUSTED_PROXIES: '127.0.0.1',
+      HTTP_FAST_PATH,
+    });
+    nginx = await startNginx(proxy.port);
+    ({ known, targets } = await readKnown());
+  });
+
+  afterAll(async () => {
+    await nginx.stop();
+    await proxy.stop();
+  });
+
+  async function readKnown(): Promise<{ known: Known; targets: string[] }> {
+    const bodies = new Map<string, string>();
+    const games = new Map<string, string[]>();
+    const ask = async (path: string) => {
+      const reply = await send(`${proxy.url}/api/v1${path}`, { headers: { 'x-api-key': key.key } });
+      expect([path, reply.status]).toEqual([path, 200]);
+      return reply;
     };
-    const started = performance.now();
-    await Promise.all(Array.from({ length: CONNECTIONS }, client));
-    const seconds = (performance.now() - started) / 1000;
-    const split = Math.floor(memory.length * FIRST_PART);
-    const [before, after] = [Math.max(...memory.slice(0, split)), Math.max(...memory.slice(split))];
-    const counts = [...statuses].toSorted().map(([status, count]) => `${status}: ${count}`);
-    printFigure(
-      PROMISE,
-      `${way}, ${REQUESTS} in ${seconds.toFixed(0)} s, ${counts.join(', ')}; memory at most ${before.toFixed(0)} MB, then ${after.toFixed(0)} MB`,
-    );
-    for (const status of [200, 304, 400, 401, 404, 405, 410]) {
-      expect(statuses.get(status), `${status}`).toBeGreaterThan(0);
+    const read = async (path: string) => {
+      const reply = await ask(path);
+      bodies.set(path, reply.text);
+      return reply.json;
+    };
+    const list = async (path: string) => {
+      const records: string[] = [];
+      for (let page = 1, pages = 1; page <= pages; page++) {
+        const { data, total_pages } = (await ask(`${path}?per_page=100&page=${page}`)).json;
+        records.push(...data.map((game: unknown) => JSON.stringify(game)));
+        pages = total_pages;
+      }
+      games.set(path, records);
+      return records;
+    };
+    const { data: platforms } = await read('/platforms');
+    await read('/stats');
+    await read('/covers/recent');
+    for (const { slug } of platforms) {
+      await read(`/platforms/${slug}`);
+      await list(`/platforms/${slug}/games`);
     }
-    // A short run ends before the caches are full.
-    if (IS_SOAK) expect(after / before - 1).toBeLessThanOrEqual(MOST_GROWTH);
-    expect(proxy.child.exitCode).toBeNull();
-    expect(proxy.log()).not.toContain('a request failed');
-    const healthy = await send(`${proxy.url}/api/v1/stats`, { headers: { 'x-api-key': key.key } });
-    expect(healthy.status).toBe(200);
+    for (const game of await list('/search')) {
+      const { slug, platform } = JSON.parse(game);
+      await read(`/games/${platform.slug}/${slug}`);
+      const { data } = await read(`/games/${platform.slug}/${slug}/covers`);
+      for (const { id } of data) await read(`/covers/${id}`);
+    }
+    const snapshot = (await ask('/stats')).headers['x-snapshot'];
+    const pages = new Set(openSite().keys());
+    return {
+      known: { key: key.key, snapshot, bodies, games, pages },
+      targets: [
+        ...[...bodies.keys(), ...games.keys()].map((path) => `/api/v1${path}`),
+        // As often as all games together: these take parameters.
+        ...Array.from({ length: 300 }, () => '/api/v1/search'),
+        ...Array.from({ length: 100 }, () => '/api/v1/platforms/snes/games'),
+        ...[...pages].filter((page) => !page.includes('swagger-ui')),
+      ],
+    };
+  }
+
+  /** Why an answer is wrong; undefined when it is right. */
+  function faultOf(
+    { bytes, isClean, isWhole }: Hostile,
+    replies: readonly WireReply[],
+    rest: string,
+    isFront: boolean,
+  ): string | undefined {
+    // HTTP/0.9, which nginx speaks, has no head; without one there is no key, and so no data.
+    const isOld =
+      isFront && /^(?:\{"error"|<!doctype html>)/.test(rest) && !rest.includes('"data"');
+    if (rest !== '' && !isOld) return 'what is no answer';
+    const verdicts = judge(bytes, known, isFront);
+    for (const [place, { status, headers, body }] of replies.entries()) {
+      if (status >= 500 || status < 200) return `status ${status}`;
+      if (isClean && status !== 200) return `status ${status} to a clean request`;
+      if (isWhole && status === 408) return 'no answer in time';
+      const isHead = body.length === 0 && bytes.includes('HEAD ');
+      if (headers.has('x-injected')) return 'a header that the client made';
+      if (status >= 400) {
+        const isJson = headers.get('content-type') === 'application/json; charset=utf-8';
+        const isError = isHead || /^\{"error":"[^"\\]{3,100}"\}$/.test(`${body}`);
+        if (!isJson || !isError) return `an error of another shape: ${body}`;
+        if (`${body}`.includes(key.key)) return 'the key in an error';
+      }
+      if (status !== 200) continue;
+      const verdict = verdicts[place];
+      if (verdict?.faultOf === undefined) return 'a 200 that is not due';
+      if (isHead && verdict.method === 'HEAD') continue;
+      const fault = verdict.faultOf(decode(body, headers.get('content-encoding')).toString());
+      if (fault !== undefined) return `a wrong 200: ${fault}`;
+    }
+    return isClean && replies.length !== 1 ? `${replies.length} answers` : undefined;
+  }
+
+  function decode(body: Buffer, coding: string | undefined): Buffer {
+    if (coding === 'gzip') return gunzipSync(body);
+    return coding === 'br' ? brotliDecompressSync(body) : body;
+  }
+
+  function residentMegabytes(): number {
+    const status = readFileSync(`/proc/${proxy.child.pid}/status`, 'utf8');
+    return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) / 1024;
+  }
+
+  describe.each([
+    ['direct', false],
+    ['through nginx', true],
+  ] as const)('%s', (way, isFront) => {
+    const open = (): Promise<Socket> => (isFront ? openTls(nginx) : openSocket(proxy.port));
+
+    test(`${REQUESTS} of them are answered as they deserve, and memory stays flat`, {
+      timeout: rounds(120_000, 3_600_000),
+    }, async () => {
+      const parts = { key: key.key, host: SERVER_NAME, targets, snapshot: known.snapshot };
+      const statuses = new Map<number | 'none', number>();
+      const memory: number[] = [];
+      const sampleEvery = Math.ceil(REQUESTS / 200);
+      let sent = 0;
+      const client = async () => {
+        let kept: Socket | undefined;
+        let earlier = '';
+        while (sent < REQUESTS) {
+          const seed = sent++;
+          if (seed % sampleEvery === 0) memory.push(residentMegabytes());
+          const random = makeRandom();
+          random.start(isFront ? 2 : 1, 0, seed);
+          const hostile = makeHostile(random, parts)();
+          if (kept?.destroyed !== false || !hostile.isWhole) {
+            kept?.destroy();
+            kept = await open();
+            kept.on('error', () => {});
+            earlier = '';
+          }
+          // What is no good request but begins with HEAD may be taken for one.
+          const unclear = hostile.bytes.includes('HEAD ') ? 'HEAD' : '';
+          const judged = judge(hostile.bytes, known, isFront).map(
+            ({ method }) => method || unclear,
+          );
+          const methods = judged.length > 0 ? judged : [unclear];
+          const { replies, rest, isClosed } = await exchange(
+            kept,
+            hostile.bytes,
+            methods,
+            hostile.isWhole,
+          ).catch((cause: Error) => {
+            const before = `after ${JSON.stringify(earlier)} on its connection`;
+            throw new Error(`Request ${seed}, ${before}: ${cause.message}`, { cause });
+          });
+          const fault = faultOf(hostile, replies, rest, isFront);
+          if (fault !== undefined) {
+            const answers = replies
+              .map(({ status, body }) => `${status} ${`${body}`.slice(0, 300)}`)
+              .join('\n');
+            throw new Error(
+              `Request ${seed} got ${fault}:\n${JSON.stringify(hostile.bytes)} after ${JSON.stringify(earlier)}\n${answers}${rest}`,
+            );
+          }
+          earlier = hostile.bytes;
+          // Behind an upgrade that it did not make Node is silent to what is no request, until the
+          // time for a head is over.
+          const isUpgrade = /^upgrade:/im.test(hostile.bytes);
+          if (isClosed || !hostile.isWhole || isUpgrade) kept.destroy();
+          for (const { status } of replies) statuses.set(status, (statuses.get(status) ?? 0) + 1);
+          if (replies.length === 0) statuses.set('none', (statuses.get('none') ?? 0) + 1);
+        }
+        kept?.destroy();
+      };
+      const started = performance.now();
+      await Promise.all(Array.from({ length: CONNECTIONS }, client));
+      const seconds = (performance.now() - started) / 1000;
+      const split = Math.floor(memory.length * FIRST_PART);
+      const [before, after] = [
+        Math.max(...memory.slice(0, split)),
+        Math.max(...memory.slice(split)),
+      ];
+      const counts = [...statuses].toSorted().map(([status, count]) => `${status}: ${count}`);
+      printFigure(
+        PROMISE,
+        `${path}, ${way}, ${REQUESTS} in ${seconds.toFixed(0)} s, ${counts.join(', ')}; memory at most ${before.toFixed(0)} MB, then ${after.toFixed(0)} MB`,
+      );
+      for (const status of [200, 304, 400, 401, 404, 405, 410]) {
+        expect(statuses.get(status), `${status}`).toBeGreaterThan(0);
+      }
+      // A short run ends before the caches are full.
+      if (IS_SOAK) expect(after / before - 1).toBeLessThanOrEqual(MOST_GROWTH);
+      expect(proxy.child.exitCode).toBeNull();
+      expect(proxy.log()).not.toContain('a request failed');
+      const healthy = await send(`${proxy.url}/api/v1/stats`, {
+        headers: { 'x-api-key': key.key },
+      });
+      expect(healthy.status).toBe(200);
+    });
   });
 });

@@ -1,4 +1,4 @@
-/** The history of keys: what it tells, and that nobody can make it tell something else. */
+/** The history of keys: what it records, and that nobody can change it. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
 import { eventsOf } from '../../keys/lifecycle/history.ts';

@@ -1,4 +1,4 @@
-/** Asking for a key: what is taken, what is turned away and how a flood of requests ends. */
+/** Requesting a key: what is accepted, what is refused, and how a flood of requests ends. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   findKeyWithAccount,
@@ -14,7 +14,7 @@ import { KINDS } from '../support/databases.ts';
 import { runProgram } from '../support/product.ts';
 import { AT, type KeysDatabase, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
 
-const TOO_MANY = '3 requests are under review already; ask again when one of them is decided.';
+const TOO_MANY = '3 requests are under review already. Ask again when one of them is decided.';
 
 describe.each(KINDS)('a request for a key in a %s database', (kind) => {
   let database: KeysDatabase;

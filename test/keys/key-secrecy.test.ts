@@ -1,6 +1,6 @@
 /**
- * Where keys are after a whole life: each raw key was handed out once and is nowhere else, and the
- * keys file holds what can be sent and no more.
+ * Where raw keys are left after their whole life: each was shown once and is stored nowhere, and the
+ * keys file holds revealed keys only.
  */
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';

@@ -5,7 +5,7 @@ import type { Database } from '../../database/database.ts';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
 import { addAccount, removeAccount } from '../../keys/lifecycle/account-changes.ts';
 import { createSession, findSession } from '../../keys/lifecycle/sign-in.ts';
-import { takeTurn } from '../../keys/tables/account-lock.ts';
+import { lockAccount } from '../../keys/tables/account-lock.ts';
 import { openLink } from '../../keys/tables/sign-in-links.ts';
 import { KINDS } from '../support/databases.ts';
 import { startMailServer } from '../support/servers/mail-server.ts';
@@ -55,7 +55,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     const rotated = await keys(['rotate', '1']);
     expect([rotated.code, rotated.stderr]).toEqual([
       0,
-      'Key 1 is rotated; the old one stops working. The new one is shown this once:\n',
+      'Key 1 is rotated; the old one stops working. The new one is shown only once:\n',
     ]);
     const second = rotated.stdout.trim();
     expect(isWellFormedKey(second)).toBe(true);
@@ -158,7 +158,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
         ['add-account', 'OLA@covers.example', '--name', 'X'],
         'is the address of account 1 already.',
       ],
-      [['add-account', 'Ola <ola@b.example>', '--name', 'X'], 'it must be one such as'],
+      [['add-account', 'Ola <ola@b.example>', '--name', 'X'], 'is not an e-mail address, such as'],
       [['add-account', 'new@covers.example', '--name', 'X\u202e'], 'none of them invisible'],
       [['set-role', '9', 'user'], 'There is no account 9.'],
       [['remove-account', '9'], 'There is no account 9.'],
@@ -184,7 +184,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     await done('reject', '1', '--reason', 'no');
     let removal: Promise<string> | undefined;
     await database.transaction(async (writer) => {
-      await takeTurn(writer, 1);
+      await lockAccount(writer, 1);
       removal = removeAccount(database, 1).then(
         () => 'removed',
         ({ message }) => message,
@@ -206,7 +206,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     await add(email, name);
     expect(await json('accounts')).toMatchObject([{ email, name }]);
     for (const longer of [`a${email}`, `${email}s`, `${'😀'.repeat(33)}@${host}`]) {
-      await expect(add(longer, name)).rejects.toThrow('is no e-mail address');
+      await expect(add(longer, name)).rejects.toThrow('is not an e-mail address');
     }
     await expect(add('b@covers.example', `${name}n`)).rejects.toThrow('1 to 255 characters');
     await expect(add('b@covers.example', ' ')).rejects.toThrow('1 to 255 characters');

@@ -42,8 +42,8 @@ export async function runKeys(
       publicUrl: PUBLIC_URL,
       mail: { smtpUrl: '', folder: '/nowhere', from: 'no-reply@covers.example', ...mail },
     });
-    const { data = '', said } = await run(database);
-    return { code: 0, stdout: data, stderr: said === undefined ? '' : `${said}\n` };
+    const { data = '', message } = await run(database);
+    return { code: 0, stdout: data, stderr: message === undefined ? '' : `${message}\n` };
   } catch (error) {
     const code = error instanceof ConfigurationError ? 2 : 1;
     return { code, stdout: '', stderr: `${(error as Error).message.trimEnd()}\n` };

@@ -1,4 +1,4 @@
-/** Tables of keys from before, and users who may do only so much: both go on, or say what is missing. */
+/** Tables of earlier versions, and database users with few rights: programs upgrade, or say what is missing. */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -1,4 +1,4 @@
-/** What the e-mails say, read off a real mail server: reasons and names cannot say more than they are. */
+/** The texts of the e-mails, read from a real mail server. Reasons and names cannot pass for the mail's own text. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { revealKey, revokeOwnKey, rotateKey } from '../../keys/lifecycle/own-keys.ts';
 import { approveRequest, rejectRequest, revokeKey } from '../../keys/lifecycle/requests.ts';

@@ -119,7 +119,10 @@ describe.each(KINDS)('a link that is mailed, with a %s database', (kind) => {
     await ask();
     expect(await send(15 * MINUTE)).toEqual({ sent: 0, failed: 0 });
     expect(await listMails(database)).toEqual([
-      expect.objectContaining({ last_error: 'It expired unsent.', next_attempt_at: null }),
+      expect.objectContaining({
+        last_error: 'It expired before it was sent.',
+        next_attempt_at: null,
+      }),
     ]);
   });
 

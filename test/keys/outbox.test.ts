@@ -1,4 +1,4 @@
-/** E-mails from the outbox to a real mail server, or to files, whatever stands in their way. */
+/** E-mails from the outbox to a real mail server or to files, also when servers, disks or programs fail. */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -195,7 +195,7 @@ describe.each(KINDS)('the outbox in a %s database', (kind) => {
     await sendAll(901);
     expect(server.mails).toEqual([]);
     expect(await database.rows('SELECT body, last_error FROM mail_outbox')).toEqual([
-      ['', 'It expired unsent.'],
+      ['', 'It expired before it was sent.'],
     ]);
     await retryAll(database, later(902));
     expect(await send(902)).toEqual({ sent: 0, failed: 0 });
@@ -222,7 +222,10 @@ describe.each(KINDS)('the outbox in a %s database', (kind) => {
     await sendAll(DAY);
     expect(server.mails.flatMap(({ to }) => to)).toEqual(['fine@covers.example']);
     expect(await listMails(database)).toEqual([
-      expect.objectContaining({ key_id: id, last_error: 'The recipient is no e-mail address.' }),
+      expect.objectContaining({
+        key_id: id,
+        last_error: 'The recipient is not an e-mail address.',
+      }),
     ]);
   });
 

@@ -49,7 +49,9 @@ describe('npm accepts the lock file', () => {
     for (const name of ['package.json', 'package-lock.json', '.npmrc', 'install/no-analytics']) {
       cpSync(path.join(ROOT, name), path.join(folder, name), { recursive: true });
     }
-    const { stdout } = await execute('npm', ['ci', '--dry-run', ...options], { cwd: folder });
+    const { stdout } = await execute('npm', ['ci', '--dry-run', '--loglevel=notice', ...options], {
+      cwd: folder,
+    });
     expect(stdout).toMatch(/^added \d+ packages/m);
   });
 });

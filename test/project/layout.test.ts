@@ -227,7 +227,7 @@ describe('the rules find', () => {
     ['store/publish.ts', "import { x } from '../generator/worker/worker.ts';"],
     ['generator/cli/main.ts', "import '../../proxy/main.ts';"],
     ['keys/cli/main.ts', "import { exportKeys } from '../../generator/keys/export-keys.ts';"],
-    ['proxy/http/routes.ts', "import {\n  openDatabase,\n} from '../../database/open.ts';"],
+    ['proxy/api/routes.ts', "import {\n  openDatabase,\n} from '../../database/open.ts';"],
     ['proxy/snapshot/x.ts', "new Worker(new URL('../../generator/x.ts', import.meta.url))"],
     ['proxy/main.ts', "import { send } from '../test/support/product.ts';"],
     ['proxy/main.ts', "import config from '../vitest.config.ts';"],
@@ -239,8 +239,8 @@ describe('the rules find', () => {
   });
 
   test.each([
-    ['proxy/http/routes.ts', "import { x } from '../../format/layout.ts';"],
-    ['proxy/http/routes.ts', "import { x } from '../snapshot/snapshots.ts';"],
+    ['proxy/api/routes.ts', "import { x } from '../../format/layout.ts';"],
+    ['proxy/api/routes.ts', "import { x } from '../snapshot/snapshots.ts';"],
     ['commands/show.ts', "import { x } from '../proxy/http/routes.ts';"],
     ['generator/cli/main.ts', "import fs from 'node:fs';\nimport mysql from 'mysql2/promise';"],
     ['demo/main.ts', "import { sampleCatalogue } from '../test/catalogue/sample.ts';"],

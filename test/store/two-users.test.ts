@@ -14,7 +14,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
 import { GENERATIONS, keyUsageFile, PROXY_FOLDER, UNFINISHED_PREFIX } from '../../format/layout.ts';
-import { makeInstanceFiles } from '../../proxy/instance-files.ts';
+import { makeInstanceFiles } from '../../proxy/state/instance-files.ts';
 import {
   end,
   makeFolder,

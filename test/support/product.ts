@@ -9,7 +9,7 @@ import path from 'node:path';
 import { request } from 'undici';
 import { afterAll } from 'vitest';
 import { hashKey, makeKey } from '../../format/api-key.ts';
-import { encodeKeys, type KeyState } from '../../format/keys-file.ts';
+import { type DecidedState, encodeKeys } from '../../format/keys-file.ts';
 import { KEYS_FILE } from '../../format/layout.ts';
 import { flagsOf } from './processes.ts';
 
@@ -114,7 +114,7 @@ export async function generate(
 export interface TestKey {
   readonly id: number;
   readonly key: string;
-  readonly state?: KeyState;
+  readonly state?: DecidedState;
   readonly limit?: number;
 }
 

@@ -1,6 +1,6 @@
 /**
- * The account program's work on e-mails: makes the links that visitors ask for, and sends what is in
- * the outbox. While the database cannot be reached, both wait and nothing is lost.
+ * The two loops of the mail worker: one makes the links that visitors ask for, the other sends the
+ * mails of the outbox. While the database cannot be reached, both wait and nothing is lost.
  */
 import type { Logger } from 'pino';
 import type { Database } from '../../../database/database.ts';
@@ -15,9 +15,9 @@ const POLL_MS = 1_000;
 const CONCURRENCY = 8;
 
 export interface MailLoops {
-  /** Has a link mailed to the owner of an address, if an account has it, within the next seconds. */
+  /** Mails a link to the owner of an address, if an account has it, within the next seconds. */
   requestLink(email: string): void;
-  /** Makes the links that were asked for, and resolves when nothing is under way any more. */
+  /** Makes the links that were asked for, and resolves when all work has ended. */
   stop(): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export interface MailWork {
 export function startMailLoops(work: MailWork): MailLoops {
   const requests = makeLinkRequests(work);
   const loops = [requests.answer, makeRound(work)].map((step) =>
-    poll(step, POLL_MS, (error) => work.log.error({ err: error }, 'the thread of e-mails failed')),
+    poll(step, POLL_MS, (error) => work.log.error({ err: error }, 'the mail worker failed')),
   );
   for (const loop of loops) void loop.start();
   return {
@@ -61,7 +61,7 @@ function makeLinkRequests({ database, publicUrl, log, onRequestDone }: MailWork)
         () => false,
       );
       if (!isReached) return false;
-      // Never the address: that it has an account would show in a log that others read.
+      // Without the address: the log would show that it has an account.
       log.error(`A link to sign in cannot be made: ${messageOf(error)}`);
     }
     return true;

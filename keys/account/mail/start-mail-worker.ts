@@ -7,12 +7,12 @@ const MOST_WAITING = 1_000;
 
 export interface MailWorker {
   /**
-   * Has a link mailed to the owner of an address, if an account has it. Takes the same time either way.
+   * Mails a link to the owner of an address, if an account has it. Takes the same time either way.
    * @returns false when too many are waiting
    */
   requestLink(email: string): boolean;
   /**
-   * Waits until nothing is under way any more, but no longer than the deadline.
+   * Waits until the worker has finished its work, but no longer than the deadline.
    * @returns whether it ended in time
    */
   stop(deadlineMs: number): Promise<boolean>;

@@ -1,7 +1,7 @@
 /** The page of an account: its keys with what can be done to each, and the form that asks for one. */
 import type { KeyRow } from '../../lifecycle/key-lists.ts';
 import { LONGEST_ADDRESS, MOST_PENDING } from '../../lifecycle/own-keys.ts';
-import { LONGEST_TEXT } from '../../lifecycle/requests.ts';
+import { LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
 import { ownKeyPath, PATHS } from '../../paths.ts';
 import { type Html, html } from './html.ts';
 import { limitOf, nameOf, prefixOf, purposeOf, stateBadge } from './key-parts.ts';

@@ -1,7 +1,9 @@
 /** What the pages of owners and of moderators have in common about a key. */
+
+import type { KeyState } from '../../../format/api-key.ts';
 import { LARGEST_LIMIT } from '../../../format/keys-file.ts';
 import type { KeyRow, KeyWithAccount } from '../../lifecycle/key-lists.ts';
-import { type KeyState, LONGEST_TEXT } from '../../lifecycle/requests.ts';
+import { LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
 import { reviewActionPath } from '../../paths.ts';
 import { type Html, html } from './html.ts';
 import {

@@ -1,8 +1,8 @@
 /** What an account does with its own keys. Each action names the account: another's key is not there. */
 import type { Context } from 'hono';
 import { listKeysOf } from '../../lifecycle/key-lists.ts';
+import { RefusedMove } from '../../lifecycle/move.ts';
 import { requestKey, revealKey, revokeOwnKey, rotateKey } from '../../lifecycle/own-keys.ts';
-import { RefusedMove } from '../../lifecycle/requests.ts';
 import { ANY_KEY, ownKeyPath, PATHS } from '../../paths.ts';
 import { accountPage, type Draft } from '../pages/account-page.ts';
 import { keyShownPage } from '../pages/key-shown.ts';

@@ -1,20 +1,15 @@
 /** What moderators do: look at all requests and keys, decide, change limits, revoke. */
 import type { Context } from 'hono';
 import type { Database } from '../../../database/database.ts';
+import { KEY_STATES } from '../../../format/api-key.ts';
 import { eventsOf } from '../../lifecycle/history.ts';
 import {
   findKeyWithAccount,
   listKeysWithAccounts,
   pendingRequests,
 } from '../../lifecycle/key-lists.ts';
-import {
-  approveRequest,
-  changeLimit,
-  KEY_STATES,
-  RefusedMove,
-  rejectRequest,
-  revokeKey,
-} from '../../lifecycle/requests.ts';
+import { RefusedMove } from '../../lifecycle/move.ts';
+import { approveRequest, changeLimit, rejectRequest, revokeKey } from '../../lifecycle/requests.ts';
 import {
   ANY_KEY,
   PATHS,

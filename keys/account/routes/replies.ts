@@ -2,7 +2,7 @@
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { RefusedMove } from '../../lifecycle/requests.ts';
+import type { RefusedMove } from '../../lifecycle/move.ts';
 import type { Html } from '../pages/html.ts';
 import type { Notice, Viewer } from '../pages/layout.ts';
 import { messagePage } from '../pages/message-page.ts';

@@ -13,7 +13,7 @@ export interface Site extends Identity {
   /** Requests a minute that are offered to a moderator who approves. */
   readonly defaultLimit: number;
   /**
-   * Has a link to sign in mailed to the owner of an address, if an account has it, and returns at once.
+   * Mails a link to sign in to the owner of an address, if an account has it. Returns at once.
    * @returns false when too many such requests are waiting
    */
   requestLink(email: string): boolean;

@@ -1,5 +1,5 @@
 /**
- * The public keys of the site from its https address, through jose's cache: fetched when they are
+ * The public keys of the site from its https address, in jose's cache. They are fetched when they are
  * needed, again after ten minutes, and when an assertion names a key that is not among them.
  */
 import { createRemoteJWKSet, customFetch, type FetchImplementation, type RemoteJWKSet } from 'jose';
@@ -48,14 +48,14 @@ export function makeRemoteKeys(url: URL, log: Logger): RemoteJWKSet {
     cacheMaxAge: LONGEST_AGE_MS,
     [customFetch]: fetchKeys,
   });
-  // A fault of the address is logged before anybody signs in.
+  // So a wrong address is logged at the start, not when somebody signs in.
   keys.reload().catch(() => {});
   return keys;
 }
 
 function reasonOf(error: unknown): string {
-  const { message, cause } = error as Error;
-  const { code } = Object(cause) as { code?: string };
+  const { message, cause }: Error = Object(error);
+  const { code }: { code?: string } = Object(cause);
   if (error instanceof SyntaxError) return 'the answer is not JSON';
   return code === undefined ? message.replace(/^which /, 'it ') : `${message} (${code})`;
 }

@@ -1,4 +1,4 @@
-/** The account pages where the site says who is logged in, and where somebody else claims to. */
+/** The account pages where the site says who is signed in, and assertions that are not the site's. */
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {

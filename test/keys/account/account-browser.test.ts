@@ -1,7 +1,7 @@
 /**
  * The life of a key in a real browser, through the proxy's one port, with the scheduled export and a
- * real mail server: asked for, approved, mailed, revealed, used, revoked. Each page on the way is
- * held to the rules of `account-screens.ts`, which keeps pictures of it.
+ * real mail server: requested, approved, mailed, revealed, used, revoked. `account-screens.ts` checks
+ * each page on the way and keeps screenshots.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -210,7 +210,7 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
     const second = await shownKey(asOwner);
     expect(await timeUntil(401, key)).toBeLessThan(WITHIN_MS);
     expect(await timeUntil(200, second)).toBeLessThan(WITHIN_MS);
-    // Left and come back to: a page with a key is no page of the history.
+    // Going back does not show the page with the key: it is not kept in the browser's history.
     await asOwner.getByRole('link', { name: 'I’ve saved my key' }).click();
     await asOwner.getByRole('heading', { name: 'Your keys' }).waitFor();
     const address = asOwner.url();

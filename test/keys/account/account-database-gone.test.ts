@@ -1,4 +1,4 @@
-/** The database goes while the account pages run: they log it once, wait, and make up for it. */
+/** The database stops while the account pages run: they log it once, wait, and send what waited. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ACCOUNTS, linksTo, makeAccounts, makeVisitor, startPages } from '../../support/account.ts';

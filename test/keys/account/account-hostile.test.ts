@@ -4,7 +4,7 @@
  */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
-import { mailsIn, signIn, type Visitor } from '../../support/account.ts';
+import { linksTo, mailsIn, signIn, type Visitor } from '../../support/account.ts';
 import { KINDS } from '../../support/databases.ts';
 import { until } from '../../support/product.ts';
 import { rounds } from '../../support/rounds.ts';
@@ -156,7 +156,7 @@ describe.each(KINDS)('on %s', (kind) => {
       const reply = await people.other.post(`${KEYS}/${target}/${move}`, own);
       const absent = await people.other.post(`${KEYS}/999999/${move}`, own);
       expect([move, reply.status]).toEqual([move, 404]);
-      // Told from a key that does not exist by nothing but its number.
+      // The answer is the same as for a key that does not exist.
       expect(reply.text).toBe(absent.text.replaceAll('999999', String(target)));
     }
     expect(await state()).toEqual(before);
@@ -186,7 +186,11 @@ describe.each(KINDS)('on %s', (kind) => {
     await people.owner.post('/account/sign-out');
     const visitor = site.visit();
     await visitor.get('/account/sign-in');
+    const mailed = () => linksTo('owner@covers.example', site.mailFolder).length;
+    const mailedBefore = mailed();
     await visitor.post('/account/sign-in', { email: 'owner@covers.example' });
+    // The form is answered before the link is made.
+    await until(() => mailed() > mailedBefore);
     const before = await state();
     const links = mailsIn(site.mailFolder)
       .flatMap((mail) => [...mail.matchAll(/https?:\/\/[^\s>]+/g)])

@@ -1,6 +1,6 @@
 /**
  * The account pages with three people signed in: an owner of keys, another one, a moderator.
- * Everything that any visitor was answered is kept, to be looked through.
+ * All answers are kept, so that tests can search them.
  */
 import path from 'node:path';
 import type { Row, Value } from '../../../database/database.ts';

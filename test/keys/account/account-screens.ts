@@ -1,6 +1,6 @@
 /**
- * The account pages in a real Chromium, each held to the rules of all of them on every screen,
- * of which pictures are kept.
+ * Checks of any account page in a real Chromium, on every size of screen: nothing sticks out, and
+ * axe-core finds no fault. Screenshots are kept.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -15,8 +15,7 @@ const OUTPUT = path.join(ROOT, 'test/output');
 const NARROWEST = { width: 320, height: 640 };
 
 /**
- * Holds what is on the screen to the rules of every page: nothing juts out, and axe-core finds
- * nothing that is hard to use.
+ * Checks what is on the screen: nothing sticks out, and axe-core finds no fault.
  * @param name of its pictures in test/output, one a screen; undefined: one screen and no picture
  */
 export async function look(page: Page, name?: string): Promise<void> {

@@ -1,4 +1,4 @@
-/** Posted forms as the account pages read them, from a real server: what is taken, and what is refused with which words. */
+/** Posted forms as the account pages read them, on a real server: which are accepted, and what the refusals say. */
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';

@@ -1,6 +1,6 @@
 /**
  * Every endpoint with every status that it can give, over real HTTP against the real proxy, each
- * response held to openapi.yaml.
+ * response checked against openapi.yaml. All of it runs with the fast path and without.
  */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -24,420 +24,436 @@ const key = testKey(1);
 const revoked = testKey(2, { state: 'revoked' });
 const rejected = testKey(3, { state: 'rejected' });
 
-let snapshotsDir: string;
-let proxy: RunningProxy;
-let contract: ContractChecker;
-let coverId: string;
+describe.each([
+  ['the fast path', 'on'],
+  ["Node's HTTP parser", 'off'],
+])('over %s', (_path, HTTP_FAST_PATH) => {
+  let snapshotsDir: string;
+  let proxy: RunningProxy;
+  let contract: ContractChecker;
+  let coverId: string;
 
-beforeAll(async () => {
-  contract = makeContractChecker();
-  snapshotsDir = await makeSampleSnapshots();
-  writeKeys(snapshotsDir, [key, revoked, rejected]);
-  proxy = await startProxy(snapshotsDir, { ADDRESS_RATE_LIMIT: '1000000' });
-  const covers = await get('/games/snes/chrono-trigger/covers');
-  coverId = String(covers.json.data[0].id);
-});
-
-afterAll(async () => {
-  await proxy.stop();
-});
-
-type Headers = Record<string, string | string[]>;
-
-/** A request with a valid key, its response held to the contract. */
-async function get(path: string, headers: Headers = {}, method = 'GET'): Promise<Reply> {
-  return checked(path, { 'x-api-key': key.key, ...headers }, method);
-}
-
-async function checked(path: string, headers: Headers, method = 'GET'): Promise<Reply> {
-  const url = `/api/v1${path}`;
-  const reply = await send(proxy.url + url, { method, headers });
-  const isEncoded = reply.headers['content-encoding'] !== undefined;
-  const hasBody = method !== 'HEAD' && reply.bytes.length > 0;
-  contract.check(
-    method,
-    url,
-    reply.status,
-    reply.headers,
-    hasBody && !isEncoded ? reply.text : undefined,
-  );
-  for (const name of RATE_HEADERS) expect(reply.headers[name], name).toMatch(/^\d+$/);
-  expect(reply.headers['access-control-allow-origin']).toBe('*');
-  expect(reply.headers['access-control-expose-headers']).toBe(EXPOSED_HEADERS);
-  if (reply.status !== 304 && reply.status !== 204) {
-    expect(reply.headers['content-type']).toBe('application/json; charset=utf-8');
-  }
-  if (reply.status >= 400) {
-    expect(reply.headers['cache-control']).toBe('no-store');
-    if (method !== 'HEAD') expect(Object.keys(reply.json)).toEqual(['error']);
-  }
-  return reply;
-}
-
-const endpoints = () => [
-  { path: '/platforms', isPaged: false },
-  { path: '/platforms/snes', isPaged: false },
-  { path: '/platforms/snes/games', isPaged: true },
-  { path: '/games/snes/chrono-trigger', isPaged: false },
-  { path: '/games/snes/chrono-trigger/covers', isPaged: false },
-  { path: '/covers/recent', isPaged: false },
-  { path: `/covers/${coverId}`, isPaged: false },
-  { path: '/search', isPaged: true },
-  { path: '/stats', isPaged: false },
-];
-const NAMES = [
-  'platforms',
-  'one platform',
-  "a platform's games",
-  'one game',
-  "a game's covers",
-  'recent covers',
-  'one cover',
-  'search',
-  'stats',
-];
-
-describe.each(NAMES.map((name, place) => ({ name, place })))('$name', ({ place }) => {
-  const endpoint = () => endpoints()[place] as ReturnType<typeof endpoints>[0];
-
-  test('answers 200 with every header of the contract', async () => {
-    const reply = await get(endpoint().path);
-    expect(reply.status).toBe(200);
-    expect(reply.headers.etag).toMatch(/^"[0-9a-f]{16}"$/);
-    expect(reply.headers['x-snapshot']).toMatch(/^000001-[0-9a-f]{12}$/);
-    expect(reply.headers['cache-control']).toBe('private, no-cache');
-    expect(reply.headers.vary).toBe('Accept-Encoding');
-    expect(Number(reply.headers['content-length'])).toBe(reply.bytes.length);
-    expect(reply.headers.link === undefined).toBe(!endpoint().isPaged);
+  beforeAll(async () => {
+    contract = makeContractChecker();
+    snapshotsDir = await makeSampleSnapshots();
+    writeKeys(snapshotsDir, [key, revoked, rejected]);
+    proxy = await startProxy(snapshotsDir, { ADDRESS_RATE_LIMIT: '1000000', HTTP_FAST_PATH });
+    const covers = await get('/games/snes/chrono-trigger/covers');
+    coverId = String(covers.json.data[0].id);
   });
 
-  test('answers the same bytes a second time, from memory', async () => {
-    const first = await get(endpoint().path);
-    const second = await get(endpoint().path);
-    expect(second.bytes.equals(first.bytes)).toBe(true);
-    expect(second.headers.etag).toBe(first.headers.etag);
+  afterAll(async () => {
+    await proxy.stop();
   });
 
-  test('answers HEAD with the headers of GET and no body', async () => {
-    const got = await get(endpoint().path);
-    const head = await get(endpoint().path, {}, 'HEAD');
-    expect(head.status).toBe(200);
-    expect(head.bytes.length).toBe(0);
-    for (const name of ['etag', 'content-length', 'content-type', 'x-snapshot', 'link', 'vary']) {
-      expect(head.headers[name], name).toBe(got.headers[name]);
+  type Headers = Record<string, string | string[]>;
+
+  /** A request with a valid key, its response held to the contract. */
+  async function get(path: string, headers: Headers = {}, method = 'GET'): Promise<Reply> {
+    return checked(path, { 'x-api-key': key.key, ...headers }, method);
+  }
+
+  async function checked(path: string, headers: Headers, method = 'GET'): Promise<Reply> {
+    const url = `/api/v1${path}`;
+    const reply = await send(proxy.url + url, { method, headers });
+    const isEncoded = reply.headers['content-encoding'] !== undefined;
+    const hasBody = method !== 'HEAD' && reply.bytes.length > 0;
+    contract.check(
+      method,
+      url,
+      reply.status,
+      reply.headers,
+      hasBody && !isEncoded ? reply.text : undefined,
+    );
+    for (const name of RATE_HEADERS) expect(reply.headers[name], name).toMatch(/^\d+$/);
+    expect(reply.headers['access-control-allow-origin']).toBe('*');
+    expect(reply.headers['access-control-expose-headers']).toBe(EXPOSED_HEADERS);
+    if (reply.status !== 304 && reply.status !== 204) {
+      expect(reply.headers['content-type']).toBe('application/json; charset=utf-8');
     }
-  });
+    if (reply.status >= 400) {
+      expect(reply.headers['cache-control']).toBe('no-store');
+      if (method !== 'HEAD') expect(Object.keys(reply.json)).toEqual(['error']);
+    }
+    return reply;
+  }
 
-  test('answers 304 to the ETag that it gave, alone, in a list, weak or as *', async () => {
-    const { headers } = await get(endpoint().path);
-    const etag = headers.etag as string;
-    for (const value of [etag, `"other", ${etag}`, `W/${etag}`, '*']) {
-      const reply = await get(endpoint().path, { 'if-none-match': value });
-      expect(reply.status, value).toBe(304);
-      expect(reply.bytes.length).toBe(0);
-      expect(reply.headers.etag).toBe(etag);
-      expect(reply.headers['x-snapshot']).toBe(headers['x-snapshot']);
+  const endpoints = () => [
+    { path: '/platforms', isPaged: false },
+    { path: '/platforms/snes', isPaged: false },
+    { path: '/platforms/snes/games', isPaged: true },
+    { path: '/games/snes/chrono-trigger', isPaged: false },
+    { path: '/games/snes/chrono-trigger/covers', isPaged: false },
+    { path: '/covers/recent', isPaged: false },
+    { path: `/covers/${coverId}`, isPaged: false },
+    { path: '/search', isPaged: true },
+    { path: '/stats', isPaged: false },
+  ];
+  const NAMES = [
+    'platforms',
+    'one platform',
+    "a platform's games",
+    'one game',
+    "a game's covers",
+    'recent covers',
+    'one cover',
+    'search',
+    'stats',
+  ];
+
+  describe.each(NAMES.map((name, place) => ({ name, place })))('$name', ({ place }) => {
+    const endpoint = () => endpoints()[place] as ReturnType<typeof endpoints>[0];
+
+    test('answers 200 with every header of the contract', async () => {
+      const reply = await get(endpoint().path);
+      expect(reply.status).toBe(200);
+      expect(reply.headers.etag).toMatch(/^"[0-9a-f]{16}"$/);
+      expect(reply.headers['x-snapshot']).toMatch(/^000001-[0-9a-f]{12}$/);
       expect(reply.headers['cache-control']).toBe('private, no-cache');
       expect(reply.headers.vary).toBe('Accept-Encoding');
-      expect(reply.headers.link).toBe(headers.link);
-      expect(reply.headers['content-length']).toBeUndefined();
-      expect(reply.headers['content-type']).toBeUndefined();
-    }
-    expect((await get(endpoint().path, { 'if-none-match': '"0000000000000000"' })).status).toBe(
-      200,
-    );
-  });
+      expect(Number(reply.headers['content-length'])).toBe(reply.bytes.length);
+      expect(reply.headers.link === undefined).toBe(!endpoint().isPaged);
+    });
 
-  test('sends gzip and br of bodies of 1 KiB and more, each with an ETag of its own', async () => {
-    const plain = await get(endpoint().path, { 'accept-encoding': 'identity' });
-    for (const [coding, decode] of [
-      ['gzip', gunzipSync],
-      ['br', brotliDecompressSync],
-    ] as const) {
-      const reply = await get(endpoint().path, { 'accept-encoding': coding });
-      if (plain.bytes.length < 1024) {
-        expect(reply.headers['content-encoding']).toBeUndefined();
-        expect(reply.bytes.equals(plain.bytes)).toBe(true);
-        continue;
+    test('answers the same bytes a second time, from memory', async () => {
+      const first = await get(endpoint().path);
+      const second = await get(endpoint().path);
+      expect(second.bytes.equals(first.bytes)).toBe(true);
+      expect(second.headers.etag).toBe(first.headers.etag);
+    });
+
+    test('answers HEAD with the headers of GET and no body', async () => {
+      const got = await get(endpoint().path);
+      const head = await get(endpoint().path, {}, 'HEAD');
+      expect(head.status).toBe(200);
+      expect(head.bytes.length).toBe(0);
+      for (const name of ['etag', 'content-length', 'content-type', 'x-snapshot', 'link', 'vary']) {
+        expect(head.headers[name], name).toBe(got.headers[name]);
       }
-      expect(reply.headers['content-encoding']).toBe(coding);
-      expect(decode(reply.bytes).equals(plain.bytes)).toBe(true);
-      expect(reply.headers.etag).not.toBe(plain.headers.etag);
-      expect(reply.bytes.length).toBeLessThan(plain.bytes.length);
-      const condition = {
-        'accept-encoding': coding,
-        'if-none-match': reply.headers.etag as string,
-      };
-      expect((await get(endpoint().path, condition)).status).toBe(304);
-    }
-  });
-
-  test('refuses page and per_page that are not allowed, naming them', async () => {
-    const { path, isPaged } = endpoint();
-    for (const [query, text] of [
-      ['page=0', 'page must be an integer from 1 to 9007199254740991'],
-      ['page=-1', 'page must be an integer from 1 to 9007199254740991'],
-      ['page=1.0', 'page must be an integer from 1 to 9007199254740991'],
-      ['page=99999999999999999999', 'page must be an integer from 1 to 9007199254740991'],
-      ['per_page=101', 'per_page must be an integer from 1 to 100'],
-      ['per_page=0', 'per_page must be an integer from 1 to 100'],
-      ['per_page=1e1', 'per_page must be an integer from 1 to 100'],
-      ['per_page=%2B5', 'per_page must be an integer from 1 to 100'],
-      ['page=1&page=1', 'page must be given at most once'],
-      ['page=%ff', 'page must be percent-encoded UTF-8'],
-    ] as const) {
-      const reply = await get(`${path}?${query}`);
-      expect(reply.status, query).toBe(isPaged ? 400 : 200);
-      if (isPaged) expect(reply.json).toEqual({ error: text });
-    }
-    expect((await get(`${path}?page=&per_page=&colour=red&colour=blue`)).status).toBe(200);
-  });
-
-  test('answers 401 without exactly one valid key, alike for every kind of invalid one', async () => {
-    const { path } = endpoint();
-    const invalid = '{"error":"Invalid API key"}';
-    const several = '{"error":"Send the API key in exactly one header"}';
-    const damaged = `${key.key.slice(0, -1)}${key.key.endsWith('a') ? 'b' : 'a'}`;
-    for (const [headers, text] of [
-      [{}, '{"error":"Missing API key"}'],
-      [{ authorization: 'Basic dXNlcjpwYXNz' }, '{"error":"Missing API key"}'],
-      [{ 'x-api-key': 'hello' }, invalid],
-      [{ 'x-api-key': damaged }, invalid],
-      [{ 'x-api-key': makeKey() }, invalid],
-      [{ 'x-api-key': revoked.key }, invalid],
-      [{ 'x-api-key': rejected.key }, invalid],
-      [{ authorization: `Bearer ${revoked.key}` }, invalid],
-      [{ authorization: `Bearer ${key.key}`, 'x-api-key': key.key }, several],
-      [{ 'x-api-key': [key.key, key.key] }, several],
-      [{ authorization: [`Bearer ${key.key}`, `Bearer ${key.key}`] }, several],
-    ] as [Headers, string][]) {
-      const reply = await checked(path, headers);
-      expect(reply.status, JSON.stringify(headers)).toBe(401);
-      expect(reply.text).toBe(text);
-      expect(reply.headers['www-authenticate']).toBe('Bearer');
-      expect(reply.headers['x-ratelimit-limit']).toBe('1000000');
-    }
-  });
-
-  test('takes the key as Bearer in any case, beside a Basic field of a front proxy too', async () => {
-    const { path } = endpoint();
-    for (const headers of [
-      { authorization: `Bearer ${key.key}` },
-      { authorization: `bEARER ${key.key}` },
-      { 'X-API-KEY': key.key },
-      { authorization: 'Basic dXNlcjpwYXNz', 'x-api-key': key.key },
-    ] as Headers[]) {
-      expect((await checked(path, headers)).status, JSON.stringify(headers)).toBe(200);
-    }
-  });
-
-  test('answers 405 to every other method, before it looks at the key', async () => {
-    for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND']) {
-      const reply = await checked(endpoint().path, {}, method);
-      expect(reply.status, method).toBe(405);
-      expect(reply.text).toBe('{"error":"Method not allowed"}');
-      expect(reply.headers.allow).toBe('GET, HEAD, OPTIONS');
-    }
-  });
-
-  test('answers a preflight without a key and free of charge', async () => {
-    const before = await get('/stats');
-    const reply = await checked(endpoint().path, { origin: 'https://a.example' }, 'OPTIONS');
-    expect(reply.status).toBe(204);
-    expect(reply.headers).toMatchObject({
-      'access-control-allow-headers': 'Authorization, X-Api-Key, If-None-Match, X-Snapshot',
-      'access-control-allow-methods': 'GET, HEAD, OPTIONS',
-      'access-control-max-age': '86400',
-      'cache-control': 'no-store',
     });
-    expect(reply.bytes.length).toBe(0);
-    const after = await get('/stats');
-    const remaining = (one: Reply) => Number(one.headers['x-ratelimit-remaining']);
-    expect(remaining(before) - remaining(after)).toBe(1);
-  });
 
-  test('answers 429 with Retry-After past the limit', async () => {
-    const limited = testKey(100 + place, { limit: 3 });
-    writeKeys(snapshotsDir, [key, revoked, rejected, limited]);
-    const { path } = endpoint();
-    await until(async () => (await checked(path, { 'x-api-key': limited.key })).status === 200);
-    const replies: Reply[] = [];
-    for (let i = 0; i < 3; i++) replies.push(await checked(path, { 'x-api-key': limited.key }));
-    expect(replies.map(({ status }) => status)).toEqual([200, 200, 429]);
-    expect(replies.map(({ headers }) => headers['x-ratelimit-remaining'])).toEqual(['1', '0', '0']);
-    const refused = replies[2] as Reply;
-    expect(refused.text).toBe('{"error":"Rate limit exceeded"}');
-    expect(refused.headers['x-ratelimit-limit']).toBe('3');
-    expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
-    expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(60);
-  });
-
-  test('answers 410 for a snapshot that is gone and the same body for the one that it named', async () => {
-    const plain = await get(endpoint().path);
-    const id = plain.headers['x-snapshot'] as string;
-    const pinned = await get(endpoint().path, { 'x-snapshot': id });
-    expect(pinned.bytes.equals(plain.bytes)).toBe(true);
-    for (const gone of ['000009-0123456789ab', 'nonsense', '../../etc/passwd']) {
-      const reply = await get(endpoint().path, { 'x-snapshot': gone });
-      expect(reply.status).toBe(410);
-      expect(reply.text).toBe('{"error":"Snapshot gone"}');
-    }
-  });
-});
-
-describe('a record that does not exist', () => {
-  test.each([
-    '/platforms/no-such-platform',
-    '/platforms/no-such-platform/games',
-    '/games/no-such-platform/chrono-trigger',
-    '/games/snes/no-such-game',
-    '/games/no-such-platform/chrono-trigger/covers',
-    '/games/snes/no-such-game/covers',
-    '/covers/99999999',
-  ])('answers 404 to %s', async (path) => {
-    const reply = await get(path);
-    expect(reply.status).toBe(404);
-    expect(reply.text).toBe('{"error":"Not found"}');
-    const head = await get(path, {}, 'HEAD');
-    expect(head.status).toBe(404);
-    expect(head.bytes.length).toBe(0);
-    expect((await get(path, { 'if-none-match': '*' })).status).toBe(404);
-  });
-});
-
-describe('under the base', () => {
-  test.each([
-    '',
-    '/',
-    '/platforms/',
-    '/Platforms',
-    '/platforms/snes/',
-    '/platforms/SNES',
-    '/platforms//games',
-    '/games/snes',
-    '/games/snes/chrono-trigger/covers/',
-    '/games/snes/chrono-trigger/covers/extra',
-    '/games/snes/chrono-trigger/files',
-    '/games/__proto__/constructor',
-    '/covers/0',
-    '/covers/01',
-    '/covers/-1',
-    '/covers/18446744073709551616',
-    '/covers/999999999999999999999999',
-    '/covers/recent/',
-    '/covers/%E0%A4%A',
-    '/platforms/%00',
-    '/platforms/..%2f..%2fmanifest.json',
-    '/stats/',
-    '/search/x',
-  ])('answers 404 to "%s", after the key was checked', async (path) => {
-    expect((await get(path)).text).toBe('{"error":"Not found"}');
-    expect((await checked(path, {})).status).toBe(401);
-  });
-
-  test('takes a percent-encoded path for the same path', async () => {
-    const plain = await get('/games/snes/chrono-trigger');
-    const encoded = await get('/games/snes/chrono%2Dtrigge%72');
-    expect(encoded.text).toBe(plain.text);
-  });
-
-  test('counts a 304 and a 404, and refuses nothing below the limit', async () => {
-    const remaining = async (path: string, headers: Headers = {}) =>
-      Number((await get(path, headers)).headers['x-ratelimit-remaining']);
-    const start = await remaining('/stats');
-    expect(await remaining('/nothing')).toBe(start - 1);
-    expect(await remaining('/stats', { 'if-none-match': '*' })).toBe(start - 2);
-    expect(await remaining('/search?page=0')).toBe(start - 3);
-  });
-
-  test('sends Link to pages that exist, also from past the end', async () => {
-    const first = await get('/platforms/snes/games?per_page=2');
-    const { total, total_pages } = first.json;
-    expect(total_pages).toBe(Math.ceil(total / 2));
-    const links = (reply: Reply) =>
-      Object.fromEntries(
-        [...(reply.headers.link ?? '').matchAll(/<([^>]+)>; rel="(\w+)"/g)].map(([, url, rel]) => [
-          rel,
-          url,
-        ]),
+    test('answers 304 to the ETag that it gave, alone, in a list, weak or as *', async () => {
+      const { headers } = await get(endpoint().path);
+      const etag = headers.etag as string;
+      for (const value of [etag, `"other", ${etag}`, `W/${etag}`, '*']) {
+        const reply = await get(endpoint().path, { 'if-none-match': value });
+        expect(reply.status, value).toBe(304);
+        expect(reply.bytes.length).toBe(0);
+        expect(reply.headers.etag).toBe(etag);
+        expect(reply.headers['x-snapshot']).toBe(headers['x-snapshot']);
+        expect(reply.headers['cache-control']).toBe('private, no-cache');
+        expect(reply.headers.vary).toBe('Accept-Encoding');
+        expect(reply.headers.link).toBe(headers.link);
+        expect(reply.headers['content-length']).toBeUndefined();
+        expect(reply.headers['content-type']).toBeUndefined();
+      }
+      expect((await get(endpoint().path, { 'if-none-match': '"0000000000000000"' })).status).toBe(
+        200,
       );
-    const base = '/api/v1/platforms/snes/games';
-    expect(links(first)).toEqual({
-      first: `${base}?page=1&per_page=2`,
-      next: `${base}?page=2&per_page=2`,
-      last: `${base}?page=${total_pages}&per_page=2`,
     });
-    const second = await get('/platforms/snes/games?per_page=2&page=2');
-    expect(links(second)).toEqual({
-      first: `${base}?page=1&per_page=2`,
-      prev: `${base}?page=1&per_page=2`,
-      next: `${base}?page=3&per_page=2`,
-      last: `${base}?page=${total_pages}&per_page=2`,
+
+    test('sends gzip and br of bodies of 1 KiB and more, each with an ETag of its own', async () => {
+      const plain = await get(endpoint().path, { 'accept-encoding': 'identity' });
+      for (const [coding, decode] of [
+        ['gzip', gunzipSync],
+        ['br', brotliDecompressSync],
+      ] as const) {
+        const reply = await get(endpoint().path, { 'accept-encoding': coding });
+        if (plain.bytes.length < 1024) {
+          expect(reply.headers['content-encoding']).toBeUndefined();
+          expect(reply.bytes.equals(plain.bytes)).toBe(true);
+          continue;
+        }
+        expect(reply.headers['content-encoding']).toBe(coding);
+        expect(decode(reply.bytes).equals(plain.bytes)).toBe(true);
+        expect(reply.headers.etag).not.toBe(plain.headers.etag);
+        expect(reply.bytes.length).toBeLessThan(plain.bytes.length);
+        const condition = {
+          'accept-encoding': coding,
+          'if-none-match': reply.headers.etag as string,
+        };
+        expect((await get(endpoint().path, condition)).status).toBe(304);
+      }
     });
-    const end = await get(`/platforms/snes/games?per_page=2&page=${total_pages}`);
-    expect(links(end)).toEqual({
-      first: `${base}?page=1&per_page=2`,
-      prev: `${base}?page=${total_pages - 1}&per_page=2`,
-      last: `${base}?page=${total_pages}&per_page=2`,
+
+    test('refuses page and per_page that are not allowed, naming them', async () => {
+      const { path, isPaged } = endpoint();
+      for (const [query, text] of [
+        ['page=0', 'page must be an integer from 1 to 9007199254740991'],
+        ['page=-1', 'page must be an integer from 1 to 9007199254740991'],
+        ['page=1.0', 'page must be an integer from 1 to 9007199254740991'],
+        ['page=99999999999999999999', 'page must be an integer from 1 to 9007199254740991'],
+        ['per_page=101', 'per_page must be an integer from 1 to 100'],
+        ['per_page=0', 'per_page must be an integer from 1 to 100'],
+        ['per_page=1e1', 'per_page must be an integer from 1 to 100'],
+        ['per_page=%2B5', 'per_page must be an integer from 1 to 100'],
+        ['page=1&page=1', 'page must be given at most once'],
+        ['page=%ff', 'page must be percent-encoded UTF-8'],
+      ] as const) {
+        const reply = await get(`${path}?${query}`);
+        expect(reply.status, query).toBe(isPaged ? 400 : 200);
+        if (isPaged) expect(reply.json).toEqual({ error: text });
+      }
+      expect((await get(`${path}?page=&per_page=&colour=red&colour=blue`)).status).toBe(200);
     });
-    const none = await get('/search?q=nothingofthatname&page=3');
-    expect(none.json).toEqual({ data: [], page: 3, per_page: 50, total: 0, total_pages: 0 });
-    expect(links(none)).toEqual({
-      first: '/api/v1/search?q=nothingofthatname&page=1&per_page=50',
+
+    test('answers 401 without exactly one valid key, alike for every kind of invalid one', async () => {
+      const { path } = endpoint();
+      const invalid = '{"error":"Invalid API key"}';
+      const several = '{"error":"Send the API key in exactly one header"}';
+      const damaged = `${key.key.slice(0, -1)}${key.key.endsWith('a') ? 'b' : 'a'}`;
+      for (const [headers, text] of [
+        [{}, '{"error":"Missing API key"}'],
+        [{ authorization: 'Basic dXNlcjpwYXNz' }, '{"error":"Missing API key"}'],
+        [{ 'x-api-key': 'hello' }, invalid],
+        [{ 'x-api-key': damaged }, invalid],
+        [{ 'x-api-key': makeKey() }, invalid],
+        [{ 'x-api-key': revoked.key }, invalid],
+        [{ 'x-api-key': rejected.key }, invalid],
+        [{ authorization: `Bearer ${revoked.key}` }, invalid],
+        [{ authorization: `Bearer ${key.key}`, 'x-api-key': key.key }, several],
+        [{ 'x-api-key': [key.key, key.key] }, several],
+        [{ authorization: [`Bearer ${key.key}`, `Bearer ${key.key}`] }, several],
+      ] as [Headers, string][]) {
+        const reply = await checked(path, headers);
+        expect(reply.status, JSON.stringify(headers)).toBe(401);
+        expect(reply.text).toBe(text);
+        expect(reply.headers['www-authenticate']).toBe('Bearer');
+        expect(reply.headers['x-ratelimit-limit']).toBe('1000000');
+      }
     });
-    const past = await get(`/platforms/snes/games?per_page=2&page=${total_pages + 7}`);
-    expect(past.status).toBe(200);
-    expect(past.json).toEqual({ data: [], page: total_pages + 7, per_page: 2, total, total_pages });
-    expect(links(past)).toEqual({
-      first: `${base}?page=1&per_page=2`,
-      prev: `${base}?page=${total_pages}&per_page=2`,
-      last: `${base}?page=${total_pages}&per_page=2`,
+
+    test('takes the key as Bearer in any case, beside a Basic field of a front proxy too', async () => {
+      const { path } = endpoint();
+      for (const headers of [
+        { authorization: `Bearer ${key.key}` },
+        { authorization: `bEARER ${key.key}` },
+        { 'X-API-KEY': key.key },
+        { authorization: 'Basic dXNlcjpwYXNz', 'x-api-key': key.key },
+      ] as Headers[]) {
+        expect((await checked(path, headers)).status, JSON.stringify(headers)).toBe(200);
+      }
     });
-    const searched = await get('/search?q=pok%C3%A9mon+red&platform=game-boy&per_page=1');
-    expect(links(searched).first).toBe(
-      '/api/v1/search?q=pok%C3%A9mon+red&platform=game-boy&page=1&per_page=1',
-    );
+
+    test('answers 405 to every other method, before it looks at the key', async () => {
+      for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND']) {
+        const reply = await checked(endpoint().path, {}, method);
+        expect(reply.status, method).toBe(405);
+        expect(reply.text).toBe('{"error":"Method not allowed"}');
+        expect(reply.headers.allow).toBe('GET, HEAD, OPTIONS');
+      }
+    });
+
+    test('answers a preflight without a key and free of charge', async () => {
+      const before = await get('/stats');
+      const reply = await checked(endpoint().path, { origin: 'https://a.example' }, 'OPTIONS');
+      expect(reply.status).toBe(204);
+      expect(reply.headers).toMatchObject({
+        'access-control-allow-headers': 'Authorization, X-Api-Key, If-None-Match, X-Snapshot',
+        'access-control-allow-methods': 'GET, HEAD, OPTIONS',
+        'access-control-max-age': '86400',
+        'cache-control': 'no-store',
+      });
+      expect(reply.bytes.length).toBe(0);
+      const after = await get('/stats');
+      const remaining = (one: Reply) => Number(one.headers['x-ratelimit-remaining']);
+      expect(remaining(before) - remaining(after)).toBe(1);
+    });
+
+    test('answers 429 with Retry-After past the limit', async () => {
+      const limited = testKey(100 + place, { limit: 3 });
+      writeKeys(snapshotsDir, [key, revoked, rejected, limited]);
+      const { path } = endpoint();
+      await until(async () => (await checked(path, { 'x-api-key': limited.key })).status === 200);
+      const replies: Reply[] = [];
+      for (let i = 0; i < 3; i++) replies.push(await checked(path, { 'x-api-key': limited.key }));
+      expect(replies.map(({ status }) => status)).toEqual([200, 200, 429]);
+      expect(replies.map(({ headers }) => headers['x-ratelimit-remaining'])).toEqual([
+        '1',
+        '0',
+        '0',
+      ]);
+      const refused = replies[2] as Reply;
+      expect(refused.text).toBe('{"error":"Rate limit exceeded"}');
+      expect(refused.headers['x-ratelimit-limit']).toBe('3');
+      expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
+      expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(60);
+    });
+
+    test('answers 410 for a snapshot that is gone and the same body for the one that it named', async () => {
+      const plain = await get(endpoint().path);
+      const id = plain.headers['x-snapshot'] as string;
+      const pinned = await get(endpoint().path, { 'x-snapshot': id });
+      expect(pinned.bytes.equals(plain.bytes)).toBe(true);
+      for (const gone of ['000009-0123456789ab', 'nonsense', '../../etc/passwd']) {
+        const reply = await get(endpoint().path, { 'x-snapshot': gone });
+        expect(reply.status).toBe(410);
+        expect(reply.text).toBe('{"error":"Snapshot gone"}');
+      }
+    });
   });
 
-  test('refuses unknown sorts and queries that are too long', async () => {
-    const sort = await get('/search?sort=relevance');
-    expect(sort.status).toBe(400);
-    expect(sort.json.error).toBe('sort must be one of title_asc, title_desc, year_asc, year_desc');
-    expect((await get(`/search?q=${'x'.repeat(100)}`)).status).toBe(200);
-    expect((await get(`/search?q=+${'x'.repeat(100)}+`)).status).toBe(200);
-    expect((await get(`/search?q=${encodeURIComponent('𝕏'.repeat(100))}`)).status).toBe(200);
-    const long = await get(`/search?q=${'x'.repeat(101)}`);
-    expect(long.status).toBe(400);
-    expect(long.json.error).toBe('q must be at most 100 characters long');
-  });
-});
-
-describe('outside the base', () => {
-  test('answers JSON errors without limits', async () => {
-    const missing = await send(`${proxy.url}/api/v2/platforms`);
-    expect(missing.status).toBe(404);
-    expect(missing.text).toBe('{"error":"Not found"}');
-    expect(missing.headers['x-ratelimit-limit']).toBeUndefined();
-    expect((await send(`${proxy.url}/`, { method: 'POST' })).status).toBe(405);
-    for (const path of ['/api', '/api/v10/stats', '/API/v1/stats', '/x/api/v1/stats']) {
-      const outside = await send(proxy.url + path);
-      expect(outside.status, path).toBe(404);
-      expect(outside.headers['x-ratelimit-limit'], path).toBeUndefined();
-    }
-    for (const path of ['/api/v1', '/api/v1?page=1', '/api/v1/']) {
-      const inside = await send(proxy.url + path);
-      expect(inside.status, path).toBe(401);
-      expect(inside.headers['x-ratelimit-limit'], path).toBe('1000000');
-    }
+  describe('a record that does not exist', () => {
+    test.each([
+      '/platforms/no-such-platform',
+      '/platforms/no-such-platform/games',
+      '/games/no-such-platform/chrono-trigger',
+      '/games/snes/no-such-game',
+      '/games/no-such-platform/chrono-trigger/covers',
+      '/games/snes/no-such-game/covers',
+      '/covers/99999999',
+    ])('answers 404 to %s', async (path) => {
+      const reply = await get(path);
+      expect(reply.status).toBe(404);
+      expect(reply.text).toBe('{"error":"Not found"}');
+      const head = await get(path, {}, 'HEAD');
+      expect(head.status).toBe(404);
+      expect(head.bytes.length).toBe(0);
+      expect((await get(path, { 'if-none-match': '*' })).status).toBe(404);
+    });
   });
 
-  test('keeps health and metrics off the public port', async () => {
-    for (const path of ['/healthz', '/readyz', '/metrics']) {
-      expect((await send(proxy.url + path)).status).toBe(404);
-      expect((await send(proxy.adminUrl + path)).status).toBe(200);
-    }
-    const metrics = (await send(`${proxy.adminUrl}/metrics`)).text;
-    expect(metrics).toMatch(/^api_requests_total\{route="game",status="200"\} \d+$/m);
-    expect(metrics).not.toContain(key.key);
+  describe('under the base', () => {
+    test.each([
+      '',
+      '/',
+      '/platforms/',
+      '/Platforms',
+      '/platforms/snes/',
+      '/platforms/SNES',
+      '/platforms//games',
+      '/games/snes',
+      '/games/snes/chrono-trigger/covers/',
+      '/games/snes/chrono-trigger/covers/extra',
+      '/games/snes/chrono-trigger/files',
+      '/games/__proto__/constructor',
+      '/covers/0',
+      '/covers/01',
+      '/covers/-1',
+      '/covers/18446744073709551616',
+      '/covers/999999999999999999999999',
+      '/covers/recent/',
+      '/covers/%E0%A4%A',
+      '/platforms/%00',
+      '/platforms/..%2f..%2fmanifest.json',
+      '/stats/',
+      '/search/x',
+    ])('answers 404 to "%s", after the key was checked', async (path) => {
+      expect((await get(path)).text).toBe('{"error":"Not found"}');
+      expect((await checked(path, {})).status).toBe(401);
+    });
+
+    test('takes a percent-encoded path for the same path', async () => {
+      const plain = await get('/games/snes/chrono-trigger');
+      const encoded = await get('/games/snes/chrono%2Dtrigge%72');
+      expect(encoded.text).toBe(plain.text);
+    });
+
+    test('counts a 304 and a 404, and refuses nothing below the limit', async () => {
+      const remaining = async (path: string, headers: Headers = {}) =>
+        Number((await get(path, headers)).headers['x-ratelimit-remaining']);
+      const start = await remaining('/stats');
+      expect(await remaining('/nothing')).toBe(start - 1);
+      expect(await remaining('/stats', { 'if-none-match': '*' })).toBe(start - 2);
+      expect(await remaining('/search?page=0')).toBe(start - 3);
+    });
+
+    test('sends Link to pages that exist, also from past the end', async () => {
+      const first = await get('/platforms/snes/games?per_page=2');
+      const { total, total_pages } = first.json;
+      expect(total_pages).toBe(Math.ceil(total / 2));
+      const links = (reply: Reply) =>
+        Object.fromEntries(
+          [...(reply.headers.link ?? '').matchAll(/<([^>]+)>; rel="(\w+)"/g)].map(
+            ([, url, rel]) => [rel, url],
+          ),
+        );
+      const base = '/api/v1/platforms/snes/games';
+      expect(links(first)).toEqual({
+        first: `${base}?page=1&per_page=2`,
+        next: `${base}?page=2&per_page=2`,
+        last: `${base}?page=${total_pages}&per_page=2`,
+      });
+      const second = await get('/platforms/snes/games?per_page=2&page=2');
+      expect(links(second)).toEqual({
+        first: `${base}?page=1&per_page=2`,
+        prev: `${base}?page=1&per_page=2`,
+        next: `${base}?page=3&per_page=2`,
+        last: `${base}?page=${total_pages}&per_page=2`,
+      });
+      const end = await get(`/platforms/snes/games?per_page=2&page=${total_pages}`);
+      expect(links(end)).toEqual({
+        first: `${base}?page=1&per_page=2`,
+        prev: `${base}?page=${total_pages - 1}&per_page=2`,
+        last: `${base}?page=${total_pages}&per_page=2`,
+      });
+      const none = await get('/search?q=nothingofthatname&page=3');
+      expect(none.json).toEqual({ data: [], page: 3, per_page: 50, total: 0, total_pages: 0 });
+      expect(links(none)).toEqual({
+        first: '/api/v1/search?q=nothingofthatname&page=1&per_page=50',
+      });
+      const past = await get(`/platforms/snes/games?per_page=2&page=${total_pages + 7}`);
+      expect(past.status).toBe(200);
+      expect(past.json).toEqual({
+        data: [],
+        page: total_pages + 7,
+        per_page: 2,
+        total,
+        total_pages,
+      });
+      expect(links(past)).toEqual({
+        first: `${base}?page=1&per_page=2`,
+        prev: `${base}?page=${total_pages}&per_page=2`,
+        last: `${base}?page=${total_pages}&per_page=2`,
+      });
+      const searched = await get('/search?q=pok%C3%A9mon+red&platform=game-boy&per_page=1');
+      expect(links(searched).first).toBe(
+        '/api/v1/search?q=pok%C3%A9mon+red&platform=game-boy&page=1&per_page=1',
+      );
+    });
+
+    test('refuses unknown sorts and queries that are too long', async () => {
+      const sort = await get('/search?sort=relevance');
+      expect(sort.status).toBe(400);
+      expect(sort.json.error).toBe(
+        'sort must be one of title_asc, title_desc, year_asc, year_desc',
+      );
+      expect((await get(`/search?q=${'x'.repeat(100)}`)).status).toBe(200);
+      expect((await get(`/search?q=+${'x'.repeat(100)}+`)).status).toBe(200);
+      expect((await get(`/search?q=${encodeURIComponent('𝕏'.repeat(100))}`)).status).toBe(200);
+      const long = await get(`/search?q=${'x'.repeat(101)}`);
+      expect(long.status).toBe(400);
+      expect(long.json.error).toBe('q must be at most 100 characters long');
+    });
+  });
+
+  describe('outside the base', () => {
+    test('answers JSON errors without limits', async () => {
+      const missing = await send(`${proxy.url}/api/v2/platforms`);
+      expect(missing.status).toBe(404);
+      expect(missing.text).toBe('{"error":"Not found"}');
+      expect(missing.headers['x-ratelimit-limit']).toBeUndefined();
+      expect((await send(`${proxy.url}/`, { method: 'POST' })).status).toBe(405);
+      for (const path of ['/api', '/api/v10/stats', '/API/v1/stats', '/x/api/v1/stats']) {
+        const outside = await send(proxy.url + path);
+        expect(outside.status, path).toBe(404);
+        expect(outside.headers['x-ratelimit-limit'], path).toBeUndefined();
+      }
+      for (const path of ['/api/v1', '/api/v1?page=1', '/api/v1/']) {
+        const inside = await send(proxy.url + path);
+        expect(inside.status, path).toBe(401);
+        expect(inside.headers['x-ratelimit-limit'], path).toBe('1000000');
+      }
+    });
+
+    test('keeps health and metrics off the public port', async () => {
+      for (const path of ['/healthz', '/readyz', '/metrics']) {
+        expect((await send(proxy.url + path)).status).toBe(404);
+        expect((await send(proxy.adminUrl + path)).status).toBe(200);
+      }
+      const metrics = (await send(`${proxy.adminUrl}/metrics`)).text;
+      expect(metrics).toMatch(/^api_requests_total\{route="game",status="200"\} \d+$/m);
+      expect(metrics).not.toContain(key.key);
+    });
   });
 });

@@ -9,7 +9,7 @@ import path from 'node:path';
 import { pino } from 'pino';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { CURRENT, GENERATIONS } from '../../../format/layout.ts';
-import { type ApiParts, makeApi } from '../../../proxy/http/handle.ts';
+import { type ApiParts, makeApi } from '../../../proxy/api/handler.ts';
 import { makeServer } from '../../../proxy/http/server.ts';
 import { makeKeyStore } from '../../../proxy/keys/key-store.ts';
 import { makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
@@ -20,6 +20,7 @@ import {
   end,
   generate,
   makeFolder,
+  ROOT,
   type RunningProxy,
   send,
   startProxy,
@@ -143,7 +144,7 @@ describe('a read that fails', () => {
       const log = path.join(makeFolder(), 'faults');
       proxy = await startProxy(dir, {
         SNAPSHOT_MEMORY_MB: '0',
-        NODE_OPTIONS: `--import ${path.join(import.meta.dirname, 'faulty-disk.ts')}`,
+        NODE_OPTIONS: `--import ${path.join(ROOT, 'test/guarantees/faulty-disk.ts')}`,
         FAULT_DIR: path.join(dir, GENERATIONS, older),
         FAULT_LOG: log,
         FAULT_THREAD: 'main',
@@ -191,7 +192,7 @@ async function serve(broken: Partial<ApiParts>) {
     keys,
     addresses: makeAddressLimits(60),
     trustedProxies: new BlockList(),
-    counts: { count() {}, countHot() {} },
+    counts: { count() {}, countCached() {} },
     log,
     now: clock,
     ...broken,
@@ -229,7 +230,7 @@ describe('what fails', () => {
   };
 
   test.each(PATHS)('after the head is sent cuts the connection, %s', async (_, fields) => {
-    const server = await serve({ counts: { count: fault, countHot() {} } });
+    const server = await serve({ counts: { count: fault, countCached() {} } });
     for (const [place, coding] of ['identity', 'gzip', 'br'].entries()) {
       // The proxy itself looks at no request behind one that failed at once.
       const times = fields === headers && coding === 'identity' ? 3 : 1;
@@ -248,7 +249,7 @@ describe('what fails', () => {
   });
 
   test.each(PATHS)('after a refusal is sent cuts the connection, too, %s', async (_, fields) => {
-    const server = await serve({ counts: { count: fault, countHot() {} } });
+    const server = await serve({ counts: { count: fault, countCached() {} } });
     const received = await server.get('/stats', keyless(fields));
     expect(received.split('HTTP/1.1 ')).toHaveLength(2);
     expect(received).toMatch(/^HTTP\/1\.1 401 Unauthorized\r\n/);

@@ -1,7 +1,7 @@
 /** What the proxy reads from the header fields of a request, however they are written and ordered. */
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { type RequestHead, readHead } from '../../../proxy/http/request-head.ts';
+import { type RequestHead, readHead } from '../../../proxy/http/message/request-head.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 
 function read(fields: readonly string[], httpVersion = '1.1'): RequestHead {

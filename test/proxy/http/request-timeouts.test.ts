@@ -8,8 +8,9 @@ import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { pino } from 'pino';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ApiHandler } from '../../../proxy/http/responder.ts';
-import { type ClientTimes, makeServer, type SiteHandler } from '../../../proxy/http/server.ts';
+import type { SiteHandler } from '../../../proxy/http/dispatch.ts';
+import type { ApiHandler } from '../../../proxy/http/message/responder.ts';
+import { type ClientTimes, makeServer } from '../../../proxy/http/server.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { startProxy, testKey, writeKeys } from '../../support/product.ts';
 import { IS_SOAK } from '../../support/rounds.ts';
@@ -43,8 +44,13 @@ const TIMED_OUT = [
 ].join('\r\n');
 
 const log = pino({ level: 'silent' });
-const answerAll: ApiHandler = ({ method, target }, response) => {
-  const answer = () => response.send(200, 'Content-Length: 2\r\n', method === 'HEAD' ? '' : '{}');
+const OK = {
+  head: { status: 200, headers: ['Content-Length', '2'] },
+  headers: [],
+  body: Buffer.from('{}'),
+};
+const answerAll: ApiHandler = ({ target }, response) => {
+  const answer = () => response.send(OK);
   if (target.startsWith('/late')) setTimeout(answer, LATE_ANSWER);
   else answer();
 };
@@ -62,7 +68,7 @@ beforeAll(async () => {
     stop = proxy.stop;
     return;
   }
-  const { server, closeAllConnections } = makeServer(answerAll, answerSite, log, TIMES);
+  const { server, closeAllConnections } = makeServer(answerAll, answerSite, log, { times: TIMES });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   ({ port } = server.address() as { port: number });
   stop = async () => {

@@ -8,10 +8,10 @@ import { BlockList } from 'node:net';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { hashKey, makeKey } from '../../../format/api-key.ts';
-import { makeRequestCounts, newCounts } from '../../../proxy/admin/metrics.ts';
-import { type ApiParts, makeApi } from '../../../proxy/http/handle.ts';
+import { type ApiParts, makeApi } from '../../../proxy/api/handler.ts';
+import { makeRequestCounts, newRequestCounts } from '../../../proxy/api/request-counts.ts';
+import { readHead } from '../../../proxy/http/message/request-head.ts';
 import { toResponder } from '../../../proxy/http/node-response.ts';
-import { readHead } from '../../../proxy/http/request-head.ts';
 import { makeKeyTable } from '../../../proxy/keys/key-table.ts';
 import { makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
 import { makeRollingWindow } from '../../../proxy/limits/rolling-window.ts';
@@ -45,7 +45,7 @@ beforeEach(() => {
     keys,
     addresses: makeAddressLimits(GUESSES),
     trustedProxies: new BlockList(),
-    counts: makeRequestCounts(newCounts()),
+    counts: makeRequestCounts(newRequestCounts()),
     log: pino({ enabled: false }),
     now: () => now,
   });

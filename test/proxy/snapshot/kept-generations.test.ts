@@ -21,8 +21,8 @@ import { Pool } from 'undici';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { GENERATIONS, MANIFEST } from '../../../format/layout.ts';
 import { encodeManifest, makeManifest, parseManifest } from '../../../format/manifest.ts';
-import { makeRequestCounts, newCounts } from '../../../proxy/admin/metrics.ts';
-import { makeApi } from '../../../proxy/http/handle.ts';
+import { makeApi } from '../../../proxy/api/handler.ts';
+import { makeRequestCounts, newRequestCounts } from '../../../proxy/api/request-counts.ts';
 import { makeServer } from '../../../proxy/http/server.ts';
 import { makeKeyStore } from '../../../proxy/keys/key-store.ts';
 import { makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
@@ -336,7 +336,7 @@ test('requests that cannot wait for a generation get 503 and are told to come ba
       close() {},
     },
     ...{ keys, addresses: makeAddressLimits(60), trustedProxies: new BlockList() },
-    ...{ counts: makeRequestCounts(newCounts()), log, now: () => performance.now() },
+    ...{ counts: makeRequestCounts(newRequestCounts()), log, now: () => performance.now() },
   });
   const { server } = makeServer(api, () => {}, log);
   server.listen(0, '127.0.0.1');

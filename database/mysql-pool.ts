@@ -1,0 +1,128 @@
+/**
+ * The connections to one MySQL or MariaDB server. Every session gets the same settings first (UTC,
+ * utf8mb4, one SQL mode), so that a statement means the same on every server and on SQLite.
+ */
+import { createPool, type PoolConnection } from 'mysql2';
+import { MOST_CONNECTIONS } from './database.ts';
+import type { MysqlAddress } from './mysql-address.ts';
+import { discard, execute, isBroken } from './mysql-query.ts';
+
+const CLOSE_SECONDS = 2;
+
+const SESSION = [
+  'SET NAMES utf8mb4',
+  // ANSI_QUOTES and PIPES_AS_CONCAT: quotes and || mean the same as on SQLite. Strict: a value that
+  // does not fit is an error instead of being cut. Backslash escapes stay on, as mysql2 writes them.
+  "SET SESSION sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
+  "SET SESSION time_zone = '+00:00'",
+  // A reader that sorts for minutes between two reads must keep its connection.
+  'SET SESSION net_write_timeout = 3600',
+  'SET SESSION wait_timeout = 28800',
+  'SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ',
+];
+
+export interface Patience {
+  /** How long a server may send nothing during a statement. */
+  readonly stallSeconds: number;
+  readonly connectSeconds: number;
+}
+
+export interface Connections {
+  /** Where the server is, for messages. */
+  readonly server: string;
+  /**
+   * A connection whose session is ready; give it back by {@link release}.
+   * @throws Error of one line that names the wrong value and the fix
+   */
+  acquire(): Promise<PoolConnection>;
+  release(connection: PoolConnection): void;
+  close(): Promise<void>;
+}
+
+export function makeConnections(address: MysqlAddress, patience: Patience): Connections {
+  const { host, port, user, password, name, tls, socketPath } = address;
+  const server = socketPath ?? `${host}:${port}`;
+  const pool = createPool({
+    ...(socketPath === undefined ? { host, port } : { socketPath }),
+    user,
+    password,
+    database: name,
+    ...(tls ? { ssl: { verifyIdentity: true } } : {}),
+    charset: 'UTF8MB4_GENERAL_CI',
+    timezone: 'Z',
+    supportBigNumbers: true,
+    dateStrings: true,
+    jsonStrings: true,
+    connectTimeout: patience.connectSeconds * 1000,
+    connectionLimit: MOST_CONNECTIONS,
+    enableKeepAlive: true,
+    keepAliveInitialDelay: 10_000,
+  });
+  const open = new Set<PoolConnection>();
+  const ready = new WeakSet<PoolConnection>();
+  pool.on('connection', (connection: PoolConnection) => open.add(connection));
+
+  return {
+    server,
+    async acquire() {
+      const connection = await new Promise<PoolConnection>((resolve, reject) => {
+        pool.getConnection((error, got) => (error ? reject(error) : resolve(got)));
+      }).catch((cause) => {
+        throw new Error(explain(cause, server, user, name), { cause });
+      });
+      if (ready.has(connection)) return connection;
+      try {
+        for (const sql of SESSION) {
+          await execute(connection, sql, [], () => {}, patience.stallSeconds);
+        }
+      } catch (cause) {
+        discard(connection);
+        throw new Error(`prepare a session on ${server}: ${messageOf(cause)}`, { cause });
+      }
+      ready.add(connection);
+      return connection;
+    },
+    release(connection) {
+      for (const known of open) if (isBroken(known)) open.delete(known);
+      if (isBroken(connection)) discard(connection);
+      else connection.release();
+    },
+    async close() {
+      await new Promise<void>((resolve) => {
+        setTimeout(resolve, CLOSE_SECONDS * 1000).unref();
+        pool.end(() => resolve());
+      });
+      for (const connection of open) discard(connection);
+    },
+  };
+}
+
+function explain(error: { code?: string }, server: string, user: string, name: string): string {
+  switch (error.code) {
+    case 'ER_ACCESS_DENIED_ERROR':
+    case 'ER_ACCESS_DENIED_NO_PASSWORD_ERROR':
+      return `The database server at ${server} refuses the user "${user}" or its password: fix them in DATABASE_URL (special characters percent-encoded).`;
+    case 'ER_DBACCESS_DENIED_ERROR':
+      return `The user "${user}" has no rights on the database "${name}" at ${server}, or it does not exist: GRANT them or fix DATABASE_URL.`;
+    case 'ER_BAD_DB_ERROR':
+      return `There is no database "${name}" at ${server}: create it or fix its name in DATABASE_URL.`;
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `The host of the database server, ${server}, cannot be found: fix it in DATABASE_URL.`;
+    case 'ECONNREFUSED':
+    case 'ENOENT':
+      return `No database server listens at ${server}: start it or fix host and port in DATABASE_URL.`;
+    case 'HANDSHAKE_NO_SSL_SUPPORT':
+      return `The database server at ${server} does not offer TLS: set it up there, or remove ssl=true from DATABASE_URL.`;
+    case 'ETIMEDOUT':
+      return `The database server at ${server} does not answer: is it running, and does a firewall block it?`;
+    default:
+      return `connect to the database server at ${server}: ${messageOf(error)}`;
+  }
+}
+
+/** The text of an error; some errors of connections have a code instead of a message. */
+export function messageOf(error: unknown): string {
+  const { message, code } = error as { message?: string; code?: string };
+  return message || code || String(error);
+}

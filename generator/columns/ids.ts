@@ -1,0 +1,54 @@
+/**
+ * Ids as pairs of 32-bit halves: exact over all 64 bits, and compact in columns.
+ */
+import { firstIndex } from '../../format/index/first-index.ts';
+import { splitId } from '../../format/index/record-index.ts';
+import { putAscii, putInteger } from './json-bytes.ts';
+
+/** Unsigned 64-bit ids by row, as their upper and lower halves. */
+export interface Ids {
+  readonly high: Uint32Array;
+  readonly low: Uint32Array;
+}
+
+export type Id = readonly [high: number, low: number];
+
+/** A value of an id column; undefined when it is not an unsigned 64-bit integer. */
+export function readId(value: string | number | null): Id | undefined {
+  if (typeof value === 'number') {
+    if (!Number.isSafeInteger(value) || value < 0) return undefined;
+    return [Math.floor(value / 2 ** 32), value >>> 0];
+  }
+  return value === null ? undefined : splitId(value);
+}
+
+/** Negative, zero or positive: how an id compares to another. */
+export function compareIds(a: Id, b: Id): number {
+  return a[0] - b[0] || a[1] - b[1];
+}
+
+/**
+ * The row that has an id, or -1.
+ * @param rows how many there are, in ascending order of their ids
+ * @param guess a row that probably has it: rows refer to other tables in about the same order
+ */
+export function findId(all: Ids, rows: number, id: Id, guess: number): number {
+  const compareAt = (row: number) => all.high[row] - id[0] || all.low[row] - id[1];
+  for (const row of [guess, guess + 1]) if (row < rows && compareAt(row) === 0) return row;
+  const row = firstIndex(0, rows, (at) => compareAt(at) >= 0);
+  return row < rows && compareAt(row) === 0 ? row : -1;
+}
+
+/** Writes the id of a row in decimal. @returns where it ends */
+export function putId(target: Uint8Array, at: number, { high, low }: Ids, row: number): number {
+  const upper = high[row];
+  const lower = low[row];
+  if (upper === 0) return putInteger(target, at, lower);
+  return putAscii(target, at, String(valueOfId([upper, lower])));
+}
+
+/** An id as a database returns it: beyond 2^53, its decimal digits. */
+export function valueOfId([high, low]: Id): number | string {
+  const id = (BigInt(high) << 32n) | BigInt(low);
+  return id > BigInt(Number.MAX_SAFE_INTEGER) ? String(id) : Number(id);
+}

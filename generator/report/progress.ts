@@ -1,0 +1,66 @@
+/**
+ * The progress of a run on stderr: a bar on a terminal, plain lines elsewhere.
+ */
+import { SingleBar } from 'cli-progress';
+
+export interface Progress {
+  /**
+   * A step whose length is known.
+   * @param share about how much is done, 1 in the end
+   */
+  advance(step: string, rows: number, share: number): void;
+  /** A step whose length is not known. */
+  step(step: string): void;
+  warn(text: string): void;
+  /** Removes the bar. */
+  end(): void;
+}
+
+export function makeProgress(stream: NodeJS.WriteStream): Progress {
+  return stream.isTTY ? makeBar(stream) : makeLines(stream);
+}
+
+function makeLines(stream: NodeJS.WriteStream): Progress {
+  const print = (text: string) => stream.write(`${text}\n`);
+  return {
+    advance(step, rows, share) {
+      if (share === 1) print(`${step}: ${rows}`);
+    },
+    step: print,
+    warn: print,
+    end() {},
+  };
+}
+
+function makeBar(stream: NodeJS.WriteStream): Progress {
+  const bar = new SingleBar({
+    stream,
+    format: '{step} |{bar}| {rows}',
+    clearOnComplete: true,
+    hideCursor: true,
+  });
+  let current = '';
+  const stop = () => {
+    if (current !== '') bar.stop();
+    current = '';
+  };
+  return {
+    advance(step, rows, share) {
+      if (step !== current) {
+        stop();
+        current = step;
+        bar.start(1, 0, { step, rows });
+      }
+      bar.update(share, { rows });
+    },
+    step(step) {
+      stop();
+      stream.write(`${step} …\n`);
+    },
+    warn(text) {
+      stop();
+      stream.write(`${text}\n`);
+    },
+    end: stop,
+  };
+}

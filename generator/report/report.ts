@@ -1,0 +1,200 @@
+/**
+ * The report of a run: what is wrong with the rows. Rows that break the contract are left out, counted
+ * by reason and listed with their ids and values, so that none is served and none is dropped silently.
+ * Warnings are about rows that are published; they never prevent publishing.
+ */
+import type { Value } from '../../database/database.ts';
+import type { CATALOGUE_TABLES } from '../../database/schema.ts';
+import type { RunStatus } from '../../format/status-file.ts';
+import type { RowFault } from './row-fault.ts';
+import { printableJson, shownValue } from './shown-value.ts';
+
+export type Table = keyof typeof CATALOGUE_TABLES;
+
+/** How many rows of a table are listed for each reason. */
+export const MOST_LISTED = 100;
+/** Nothing is published when a table has at least so many bad rows, and more than the percentage. */
+const FEWEST_BAD_ROWS = 10;
+const LARGEST_PERCENTAGE = 1;
+/** How many reasons a refusal names for a table; the report has them all. */
+const MOST_REASONS_NAMED = 3;
+
+/** Something that is published and probably wrong. */
+export interface Warning {
+  /** Null: it is not about rows. */
+  readonly table: Table | null;
+  readonly reason: string;
+  readonly count: number;
+  /** The first rows, in the order of their ids. */
+  readonly rows: readonly { readonly id: Value; readonly value: Value }[];
+}
+
+/** How a run ended, for the report beside `status.json`. */
+export interface RunEnd {
+  readonly finished_at: string;
+  readonly outcome: RunStatus['outcome'] | 'dry_run';
+  readonly error: string | null;
+}
+
+/** The members of `report.json`. */
+export interface ReportContent {
+  readonly tables: Readonly<
+    Record<string, { rows: number; left_out: number; reasons: Record<string, number> }>
+  >;
+  readonly covers_gone_with_their_game: number;
+  readonly rows: readonly { table: Table; id: Value; reason: string; value: Value }[];
+  readonly warnings: readonly Warning[];
+}
+
+export interface Report {
+  /** Leaves a row out. @param id as the database shows it */
+  leaveOut(table: Table, id: Value, fault: RowFault): void;
+  /** Counts and lists a row that is published and deserves a look. */
+  warn(table: Table, id: Value, reason: string, value: Value): void;
+  /** Adds warnings that concern many rows. */
+  addWarnings(warnings: readonly Warning[]): void;
+  /** Counts a cover that is left out only because its game is. */
+  addConsequence(): void;
+  setRows(table: Table, rows: number): void;
+  /** How many rows were left out in all. */
+  total(): number;
+  /** The tables of which too much was left out, as sentences. */
+  faults(): string[];
+  /** One line for each reason: "12 of covers: the game does not exist". */
+  summary(): string[];
+  content(): ReportContent;
+}
+
+interface Found {
+  count: number;
+  readonly rows: { id: Value; value: Value }[];
+}
+
+/** Rows by reason. */
+type Reasons = Map<string, Found>;
+
+interface TableReport {
+  rows: number;
+  leftOut: number;
+  /** Of these, how many only follow from another row that was left out. */
+  followed: number;
+  readonly reasons: Reasons;
+  readonly warnings: Reasons;
+}
+
+export function makeReport(): Report {
+  const tables = new Map<Table, TableReport>();
+  const others: Warning[] = [];
+  let consequences = 0;
+  for (const table of ['platforms', 'games', 'covers', 'cover_files'] as const) {
+    const [reasons, warnings] = [new Map(), new Map()];
+    tables.set(table, { rows: 0, leftOut: 0, followed: 0, reasons, warnings });
+  }
+  const of = (table: Table) => tables.get(table) as TableReport;
+  const entries = () => [...tables];
+
+  return {
+    leaveOut(table, id, { message, value, isConsequence }) {
+      const report = of(table);
+      report.leftOut++;
+      if (isConsequence) report.followed++;
+      add(report.reasons, message, id, value);
+    },
+    warn: (table, id, reason, value) => add(of(table).warnings, reason, id, value),
+    addWarnings: (warnings) => others.push(...warnings),
+    addConsequence() {
+      consequences++;
+    },
+    setRows(table, rows) {
+      of(table).rows = rows;
+    },
+    total: () => entries().reduce((sum, [, { leftOut }]) => sum + leftOut, 0),
+    faults: () =>
+      entries().flatMap(([table, report]) => {
+        const fault = faultOf(table, report);
+        return fault === undefined ? [] : [`${fault} (${mainReasons(report)})`];
+      }),
+    summary: () =>
+      entries().flatMap(([table, { reasons }]) =>
+        [...reasons].map(([reason, { count }]) => `${count} of ${table}: ${reason}`),
+      ),
+    content: () => ({
+      tables: Object.fromEntries(
+        entries().map(([table, { rows, leftOut, reasons }]) => {
+          const counts = [...reasons].map(([reason, { count }]) => [reason, count]);
+          return [table, { rows, left_out: leftOut, reasons: Object.fromEntries(counts) }];
+        }),
+      ),
+      covers_gone_with_their_game: consequences,
+      rows: entries().flatMap(([table, { reasons }]) =>
+        [...reasons].flatMap(([reason, { rows }]) =>
+          rows.map(({ id, value }) => ({ table, id, reason, value })),
+        ),
+      ),
+      warnings: [
+        ...entries().flatMap(([table, { warnings }]) =>
+          [...warnings].map(([reason, found]) => ({ table, reason, ...found })),
+        ),
+        ...others,
+      ],
+    }),
+  };
+}
+
+function add(reasons: Reasons, reason: string, id: Value, value: Value): void {
+  let found = reasons.get(reason);
+  if (found === undefined) {
+    found = { count: 0, rows: [] };
+    reasons.set(reason, found);
+  }
+  if (found.count++ < MOST_LISTED) {
+    found.rows.push({ id: shownValue(id), value: shownValue(value) });
+  }
+}
+
+/** Why a table must not be published, as the start of a sentence. */
+function faultOf(table: Table, { rows, leftOut, followed }: TableReport): string | undefined {
+  const bad = leftOut - followed;
+  if (bad >= FEWEST_BAD_ROWS && bad * 100 > rows * LARGEST_PERCENTAGE) {
+    return `${bad} of ${rows} rows of ${table} break the contract, more than ${LARGEST_PERCENTAGE} %`;
+  }
+  // A few bad rows can be most of a small table, and one bad platform can take most games with it.
+  if (leftOut * 2 > rows) {
+    return `${leftOut} of ${rows} rows of ${table} are left out, more than half`;
+  }
+  return undefined;
+}
+
+function mainReasons({ reasons }: TableReport): string {
+  const sorted = [...reasons].sort(([, a], [, b]) => b.count - a.count);
+  const named = sorted
+    .slice(0, MOST_REASONS_NAMED)
+    .map(([reason, { count }]) => `${count}: ${reason}`);
+  return [...named, ...(sorted.length > named.length ? ['…'] : [])].join('; ');
+}
+
+/** A warning as a sentence without its full stop. */
+export function warningText({ table, reason, count }: Warning): string {
+  return table === null ? reason : `${count} of ${table}: ${reason}`;
+}
+
+/**
+ * The bytes of `report.json`.
+ * @param end how the run ended, for the report of a run. Without it, the report is that of a
+ * generation: it says nothing about the run and has no member `warnings` when there are none.
+ */
+export function encodeReport(
+  { tables, covers_gone_with_their_game, rows, warnings }: ReportContent,
+  end?: RunEnd,
+): string {
+  const lines = (list: readonly unknown[]) =>
+    list.length === 0 ? '[]' : `[\n${list.map(printableJson).join(',\n')}\n]`;
+  const members = [
+    ...(end === undefined ? [] : [printableJson(end).slice(1, -1)]),
+    `"tables":${printableJson(tables)}`,
+    `"covers_gone_with_their_game":${covers_gone_with_their_game}`,
+    `"rows":${lines(rows)}`,
+    ...(end === undefined && warnings.length === 0 ? [] : [`"warnings":${lines(warnings)}`]),
+  ];
+  return `{${members.join(',\n')}}\n`;
+}

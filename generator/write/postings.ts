@@ -1,0 +1,89 @@
+/**
+ * Builds postings: texts in ascending order, each with the ranks of the games that have it.
+ */
+import type { Postings } from '../../format/index/search-index.ts';
+import { makeStringTable } from '../columns/string-table.ts';
+import { startsOf } from '../order/numbering.ts';
+
+export interface PostingsBuilder {
+  /**
+   * Adds a rank to a text. The ranks of a text must be added in ascending order; a repeated one is
+   * stored once, with how often it was added.
+   * @returns whether it was new
+   */
+  add(text: string, rank: number): boolean;
+  build(): { postings: Postings; frequencies: Uint8Array };
+}
+
+const MOST_FREQUENT = 255;
+
+/** Collects pairs of text and rank, and sorts them by text in two linear passes. */
+export function makePostings(): PostingsBuilder {
+  const table = makeStringTable();
+  // By text: its last pair.
+  const lastPair: number[] = [];
+  let textOf = new Uint32Array(1024);
+  let rankOf = new Uint32Array(1024);
+  let pairs = 0;
+  // By pair: how often it was added, if more than once.
+  const frequent = new Map<number, number>();
+  return {
+    add(text, rank) {
+      const number = table.numberOf(text);
+      const last = lastPair[number];
+      if (last !== undefined && rankOf[last] === rank) {
+        frequent.set(last, Math.min((frequent.get(last) ?? 1) + 1, MOST_FREQUENT));
+        return false;
+      }
+      if (pairs === textOf.length) {
+        textOf = doubled(textOf);
+        rankOf = doubled(rankOf);
+      }
+      textOf[pairs] = number;
+      rankOf[pairs] = rank;
+      lastPair[number] = pairs++;
+      return true;
+    },
+    build() {
+      const texts = table.texts();
+      const inOrder = [...texts.keys()].sort((a, b) => (texts[a] < texts[b] ? -1 : 1));
+      const orderOf = new Uint32Array(texts.length);
+      inOrder.forEach((number, order) => {
+        orderOf[number] = order;
+      });
+      const orders = textOf.subarray(0, pairs).map((number) => orderOf[number]);
+      const ranksStart = startsOf(orders, texts.length);
+      const next = ranksStart.slice();
+      const ranks = new Uint32Array(pairs);
+      const frequencies = new Uint8Array(pairs).fill(1);
+      for (let pair = 0; pair < pairs; pair++) {
+        const at = next[orders[pair]]++;
+        ranks[at] = rankOf[pair];
+        const frequency = frequent.get(pair);
+        if (frequency !== undefined) frequencies[at] = frequency;
+      }
+      const ordered = inOrder.map((number) => texts[number]);
+      return { postings: { ...encodeTexts(ordered), ranks, ranksStart }, frequencies };
+    },
+  };
+}
+
+function doubled(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
+  const larger = new Uint32Array(array.length * 2);
+  larger.set(array);
+  return larger;
+}
+
+/** The texts as columns of {@link Postings}. */
+function encodeTexts(texts: readonly string[]): Pick<Postings, 'text' | 'textStart'> {
+  const textStart = new Uint32Array(texts.length + 1);
+  texts.forEach((text, i) => {
+    textStart[i + 1] = textStart[i] + text.length;
+  });
+  const text = new Uint16Array(textStart[texts.length]);
+  texts.forEach((value, i) => {
+    const start = textStart[i];
+    for (let at = 0; at < value.length; at++) text[start + at] = value.charCodeAt(at);
+  });
+  return { text, textStart };
+}

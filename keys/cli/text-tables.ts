@@ -1,0 +1,116 @@
+/**
+ * Keys, events, mails and accounts as text: a table for a terminal, JSON for programs. Strangers typed
+ * much of it, so characters that would steer the terminal or turn the direction of the line are
+ * escaped.
+ */
+
+import type { KeyEvent } from '../lifecycle/history.ts';
+import type { KeyRow } from '../lifecycle/key-lists.ts';
+import type { QueuedMail } from '../mail/outbox.ts';
+import type { Account } from '../tables/accounts.ts';
+
+const LONGEST_CELL = 60;
+/** Control and formatting characters, line and paragraph separators, and unassigned code points. */
+const STEERING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/gu;
+
+/** One line a key below a line of headings. The longest column, purpose, comes last. */
+export function keysAsTable(keys: readonly KeyRow[]): string {
+  return asTable(
+    ['ID', 'STATE', 'ACCOUNT', 'LIMIT', 'PREFIX', 'REQUESTED', 'WEBSITE', 'PURPOSE'],
+    keys.map((key) => [
+      String(key.id),
+      key.state,
+      key.account_id === null ? null : String(key.account_id),
+      String(key.limit_per_minute),
+      key.key_prefix,
+      utc(key.requested_at),
+      key.website_url,
+      key.purpose,
+    ]),
+  );
+}
+
+/** One line an event. Who did it is the id of an account, or an operator at the command line. */
+export function eventsAsTable(events: readonly KeyEvent[]): string {
+  return asTable(
+    ['AT', 'ACTION', 'BY', 'LIMIT', 'REASON'],
+    events.map((event) => [
+      utc(event.at),
+      event.action,
+      event.actor_id === null ? 'operator' : `account ${event.actor_id}`,
+      event.limit_per_minute === null ? null : String(event.limit_per_minute),
+      event.reason,
+    ]),
+  );
+}
+
+/** One line an account. */
+export function accountsAsTable(accounts: readonly Account[]): string {
+  return asTable(
+    ['ID', 'ROLE', 'EMAIL', 'NAME'],
+    accounts.map(({ id, role, email, name }) => [String(id), role, email, name]),
+  );
+}
+
+/** One line a mail. */
+export function mailsAsTable(mails: readonly QueuedMail[]): string {
+  return asTable(
+    ['ID', 'CREATED', 'STATE', 'TRIES', 'RECIPIENT', 'SUBJECT', 'ERROR'],
+    mails.map((mail) => [
+      String(mail.id),
+      utc(mail.created_at),
+      stateOf(mail),
+      String(mail.attempts),
+      mail.recipient,
+      mail.subject,
+      mail.last_error,
+    ]),
+  );
+}
+
+/** A JSON array, one row a line, with every column that may be shown. */
+export function asJson(rows: readonly object[]): string {
+  if (rows.length === 0) return '[]\n';
+  return `[\n${rows.map((row) => JSON.stringify(row).replace(STEERING, toEscape)).join(',\n')}\n]\n`;
+}
+
+function stateOf({ sent_at, next_attempt_at }: QueuedMail): string {
+  if (sent_at !== null) return `sent ${utc(sent_at)}`;
+  return next_attempt_at === null ? 'given up' : `due ${utc(next_attempt_at)}`;
+}
+
+function utc(time: string): string {
+  return `${time}Z`;
+}
+
+function asTable(headings: readonly string[], rows: readonly (string | null)[][]): string {
+  const table = [headings, ...rows].map((row) => row.map((cell) => toCell(cell || '-')));
+  const widths = table.reduce<number[]>(
+    (widest, row) => row.map((cell, column) => Math.max(widest[column] ?? 0, cell.length)),
+    [],
+  );
+  return table
+    .map(
+      (row) =>
+        `${row
+          .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+          .join('  ')
+          .trimEnd()}\n`,
+    )
+    .join('');
+}
+
+function toCell(text: string): string {
+  const shown = [...text.slice(0, LONGEST_CELL * 2).replace(STEERING, toEscape)];
+  if (shown.length <= LONGEST_CELL && text.length <= LONGEST_CELL * 2) return shown.join('');
+  return `${shown.slice(0, LONGEST_CELL - 1).join('')}…`;
+}
+
+// JSON reads it back as the same character.
+function toEscape(character: string): string {
+  let escaped = '';
+  for (let i = 0; i < character.length; i++) {
+    escaped += `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`;
+  }
+  return escaped;
+}

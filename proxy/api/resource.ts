@@ -1,0 +1,121 @@
+/**
+ * A resource of the API with everything about its responses that no request changes: body, ETag and
+ * header fields in each coding that a client has wanted so far. A coding is made once.
+ */
+import { promisify } from 'node:util';
+import { brotliCompress, constants, gzip } from 'node:zlib';
+import { hexOf } from '../../format/content-hash.ts';
+import type { Coding } from '../http/message/negotiation.ts';
+import {
+  type HeaderList,
+  JSON_TYPE,
+  NO_BODY,
+  type PreparedResponse,
+  type SharedHead,
+} from '../http/message/response.ts';
+import type { Body } from '../snapshot/generation.ts';
+
+const gzipAsync = promisify(gzip);
+const brotliAsync = promisify(brotliCompress);
+
+/** Smaller bodies gain nothing from compression. */
+const SMALLEST_COMPRESSED = 1024;
+// Level 5 is about as small as gzip's best at a fraction of brotli's default time.
+const BROTLI_QUALITY = 5;
+
+/** That browsers may read the response from any site, and which header fields of it. */
+export const CORS: HeaderList = [
+  ...['Access-Control-Allow-Origin', '*'],
+  'Access-Control-Expose-Headers',
+  'ETag, Link, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Snapshot',
+];
+const CACHING: HeaderList = [
+  ...['Cache-Control', 'private, no-cache'],
+  ...['Vary', 'Accept-Encoding', ...CORS],
+];
+const OK: SharedHead = { status: 200, headers: [...CACHING, 'Content-Type', JSON_TYPE] };
+const NOT_MODIFIED: SharedHead = { status: 304, headers: CACHING };
+
+interface Identity {
+  /** Of the content, in hex. */
+  readonly hash: string;
+  /** The id of the generation. */
+  readonly snapshot: string;
+  /** The Link header, on paginated lists: ASCII without control characters. */
+  readonly link: string | undefined;
+}
+
+export interface Resource extends Identity {
+  /** Whether it is large enough for gzip and br. */
+  readonly isCompressible: boolean;
+  readonly identity: PreparedResponse;
+  gzip: PreparedResponse | Promise<PreparedResponse> | undefined;
+  br: PreparedResponse | Promise<PreparedResponse> | undefined;
+}
+
+export function makeResource({ bytes, hash }: Body, snapshot: string, link?: string): Resource {
+  const resource = { hash: hexOf(hash), snapshot, link };
+  return {
+    ...resource,
+    isCompressible: bytes.length >= SMALLEST_COMPRESSED,
+    identity: prepare(resource, 'identity', bytes),
+    gzip: undefined,
+    br: undefined,
+  };
+}
+
+/** The ETag of a resource in a coding; known before it is compressed. */
+export function etagOf({ hash }: Identity, coding: Coding): string {
+  return coding === 'identity' ? `"${hash}"` : `"${hash}-${coding}"`;
+}
+
+/** The 304 to a client that has the resource in a coding. */
+export function notModified(resource: Resource, coding: Coding): PreparedResponse {
+  return { head: NOT_MODIFIED, headers: ownHeaders(resource, coding), body: NO_BODY };
+}
+
+/** The 200 in a coding: compressed off the serving thread, once however many ask for it. */
+export function responseOf(
+  resource: Resource,
+  coding: Coding,
+): PreparedResponse | Promise<PreparedResponse> {
+  if (coding === 'identity') return resource.identity;
+  const known = resource[coding];
+  if (known !== undefined) return known;
+  const making = compress(resource.identity.body, coding).then(
+    (bytes) => {
+      const response = prepare(resource, coding, bytes);
+      resource[coding] = response;
+      return response;
+    },
+    (error) => {
+      resource[coding] = undefined;
+      throw error;
+    },
+  );
+  resource[coding] = making;
+  return making;
+}
+
+function compress(body: Buffer, coding: 'gzip' | 'br'): Promise<Buffer> {
+  if (coding === 'gzip') return gzipAsync(body);
+  return brotliAsync(body, {
+    params: {
+      [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
+      [constants.BROTLI_PARAM_SIZE_HINT]: body.length,
+    },
+  });
+}
+
+function prepare(resource: Identity, coding: Coding, body: Buffer): PreparedResponse {
+  const headers = ownHeaders(resource, coding);
+  headers.push('Content-Length', String(body.length));
+  if (coding !== 'identity') headers.push('Content-Encoding', coding);
+  return { head: OK, headers, body };
+}
+
+function ownHeaders(resource: Identity, coding: Coding): string[] {
+  const headers = ['ETag', etagOf(resource, coding), 'X-Snapshot', resource.snapshot];
+  if (resource.link !== undefined) headers.push('Link', resource.link);
+  return headers;
+}

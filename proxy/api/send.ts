@@ -1,0 +1,120 @@
+/**
+ * Sends the responses of the API, each with what its caller has left. What is the same in all of
+ * one kind is made once.
+ */
+import { type Coding, matchesEtag } from '../http/message/negotiation.ts';
+import type { Responder } from '../http/message/responder.ts';
+import {
+  type HeaderList,
+  NO_BODY,
+  type PreparedResponse,
+  prepareError,
+} from '../http/message/response.ts';
+import type { Quota } from '../limits/rolling-window.ts';
+import { CORS, etagOf, notModified, type Resource, responseOf } from './resource.ts';
+
+const ALLOWED_METHODS = 'GET, HEAD, OPTIONS';
+const PREFLIGHT: PreparedResponse = {
+  head: {
+    status: 204,
+    headers: [
+      ...CORS,
+      ...['Access-Control-Allow-Methods', ALLOWED_METHODS],
+      ...['Access-Control-Allow-Headers', 'Authorization, X-Api-Key, If-None-Match, X-Snapshot'],
+      ...['Access-Control-Max-Age', '86400', 'Cache-Control', 'no-store'],
+    ],
+  },
+  headers: [],
+  body: NO_BODY,
+};
+const RETRY_SOON = ['Retry-After', '5'];
+const OVER_LIMIT = apiError(429, 'Rate limit exceeded');
+
+/** Errors of the API whose text is always the same. */
+export const ERRORS = {
+  notFound: apiError(404, 'Not found'),
+  method: apiError(405, 'Method not allowed', ['Allow', ALLOWED_METHODS]),
+  gone: apiError(410, 'Snapshot gone'),
+  busy: apiError(503, 'Snapshot busy', RETRY_SOON),
+  noSnapshot: apiError(503, 'No snapshot yet', RETRY_SOON),
+  noKeys: apiError(503, 'No API keys yet', RETRY_SOON),
+  internal: apiError(500, 'Internal error'),
+  severalKeys: unauthorized('Send the API key in exactly one header'),
+  missingKey: unauthorized('Missing API key'),
+  invalidKey: unauthorized('Invalid API key'),
+} as const;
+
+/** Where a response goes, and what its caller has left. */
+export interface Reply {
+  readonly response: Responder;
+  readonly quota: Quota;
+}
+
+/**
+ * Sends a resource, or 304 where the client has it.
+ * @returns the status, at once or when the body was compressed
+ */
+export function sendResource(
+  { response, quota }: Reply,
+  resource: Resource,
+  wanted: Coding,
+  ifNoneMatch: string | undefined,
+): number | Promise<number> {
+  const coding = resource.isCompressible ? wanted : 'identity';
+  if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etagOf(resource, coding))) {
+    response.send(notModified(resource, coding), quotaHeaders(quota));
+    return 304;
+  }
+  const found = responseOf(resource, coding);
+  if (!(found instanceof Promise)) {
+    response.send(found, quotaHeaders(quota));
+    return 200;
+  }
+  return found.then((made) => {
+    response.send(made, quotaHeaders(quota));
+    return 200;
+  });
+}
+
+/** Sends one of {@link ERRORS}. @returns its status */
+export function sendError({ response, quota }: Reply, error: PreparedResponse): number {
+  response.send(error, quotaHeaders(quota));
+  return error.head.status;
+}
+
+/** Sends 400. @param isLast whether the connection ends with it */
+export function sendBadRequest({ response, quota }: Reply, text: string, isLast = false): number {
+  response.send(apiError(400, text), quotaHeaders(quota), isLast);
+  return 400;
+}
+
+export function sendOverLimit({ response, quota }: Reply): number {
+  const retry = ['Retry-After', String(quota.retrySeconds)];
+  response.send(OVER_LIMIT, [...quotaHeaders(quota), ...retry]);
+  return OVER_LIMIT.head.status;
+}
+
+/** Answers a CORS preflight. */
+export function sendPreflight({ response, quota }: Reply): number {
+  response.send(PREFLIGHT, quotaHeaders(quota));
+  return PREFLIGHT.head.status;
+}
+
+function apiError(status: number, text: string, headers: HeaderList = []): PreparedResponse {
+  return prepareError(status, text, [...CORS, ...headers]);
+}
+
+function unauthorized(text: string): PreparedResponse {
+  return apiError(401, text, ['WWW-Authenticate', 'Bearer']);
+}
+
+function quotaHeaders({ limit, remaining, resetSeconds }: Quota): HeaderList {
+  return [
+    'X-RateLimit-Limit',
+    String(limit),
+    'X-RateLimit-Remaining',
+    String(remaining),
+    'X-RateLimit-Reset',
+    String(resetSeconds),
+  ];
+}

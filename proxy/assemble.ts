@@ -1,0 +1,168 @@
+/**
+ * Makes the parts of a proxy from its environment and joins them: the first serving thread, the
+ * workers, the admin server, and what polls the files in `SNAPSHOTS_DIR`. Nothing listens yet.
+ */
+import type { Server } from 'node:http';
+import type { Logger } from 'pino';
+import { MINISEARCH_OPTIONS_HASH } from '../format/index/words.ts';
+import { keyUsageFile } from '../format/layout.ts';
+import { findOtherCollation } from '../format/manifest.ts';
+import { newConnectionCells } from '../program/connections.ts';
+import type { Environment } from '../program/environment/environment.ts';
+import { poll } from '../program/poll.ts';
+import { makeAdminServer } from './admin/admin.ts';
+import { makeProxyLimit, type ProxyLimit } from './admin/connection-limit.ts';
+import { type Metrics, makeMetrics } from './admin/metrics.ts';
+import { makeRequestCounts, newRequestCounts } from './api/request-counts.ts';
+import { type KeyStore, makeKeyStore } from './keys/key-store.ts';
+import { makeAddressLimits } from './limits/address-limits.ts';
+import { openSnapshots, type SnapshotEvents, type Snapshots } from './snapshot/snapshots.ts';
+import { type InstanceFiles, makeInstanceFiles } from './state/instance-files.ts';
+import { makeKeyUsage } from './state/key-usage.ts';
+import { bootId, type LimitHandover, makeLimitHandover } from './state/limit-handover.ts';
+import { makeServing, now, SERVING_VARIABLES, type Serving } from './workers/serving.ts';
+import { startWorkers, type WorkerPool } from './workers/worker-pool.ts';
+
+const SNAPSHOT_POLL_MS = 500;
+const KEYS_POLL_MS = 1_000;
+const USAGE_INTERVAL_MS = 60_000;
+
+export const VARIABLES = [
+  'SNAPSHOTS_DIR',
+  'HOST',
+  'PORT',
+  'PROXY_THREADS',
+  'SNAPSHOT_MEMORY_MB',
+  'ADMIN_HOST',
+  'ADMIN_PORT',
+  ...SERVING_VARIABLES,
+] as const;
+
+export interface ProxyParts {
+  readonly serving: Serving;
+  readonly workers: WorkerPool;
+  readonly admin: Server;
+  readonly polling: Polling;
+  readonly connectionLimit: ProxyLimit;
+  readonly handover: LimitHandover;
+  readonly state: { isStopping: boolean };
+  /** Hands the limits to the next run. */
+  saveLimits(): Promise<void>;
+}
+
+export async function assemble(
+  environment: Environment<(typeof VARIABLES)[number]>,
+  log: Logger,
+): Promise<ProxyParts> {
+  const { SNAPSHOTS_DIR: snapshotsDir, PROXY_THREADS: threads, PORT: port } = environment;
+  const cells = Array.from({ length: threads }, () => ({
+    counts: newRequestCounts(),
+    connections: newConnectionCells(),
+  }));
+  const [ofFirst] = cells;
+  const metrics = makeMetrics(cells.map(({ counts }) => counts));
+  const connectionLimit = makeProxyLimit(
+    cells.map(({ connections }) => connections),
+    environment.ACCOUNT_URL !== '',
+    metrics.registry,
+    log,
+  );
+  const addresses = makeAddressLimits(environment.ADDRESS_RATE_LIMIT);
+  const files = makeInstanceFiles(snapshotsDir);
+  const boot = bootId();
+  const clock = () => ({ now: now(), wall: Date.now(), boot });
+  const handover = makeLimitHandover(files, port, clock, log);
+  const saved = await handover.read();
+  if (saved !== undefined) addresses.restore(saved.addresses);
+  const events = makeEvents(metrics, connectionLimit, log);
+  const snapshots = openSnapshots(snapshotsDir, environment.SNAPSHOT_MEMORY_MB, events, now);
+  const workers = startWorkers(cells.slice(1), addresses.memory, snapshots.store, (error) => {
+    log.fatal({ err: error }, 'a worker thread failed');
+    process.exit(1);
+  });
+  const keys = makeKeyStore(snapshotsDir, workers.announceKeys, saved?.keys);
+  const serving = makeServing({
+    ...{ snapshots, keys, addresses, environment, log },
+    counts: makeRequestCounts(ofFirst.counts),
+    connections: ofFirst.connections,
+  });
+  const polling = makePolling(snapshots, keys, files, port, log);
+  const state = { isStopping: false };
+  const admin = makeAdminServer({
+    ...{ snapshotsDir, snapshots, keys, metrics },
+    isStopping: () => state.isStopping,
+    faults: polling.faults,
+  });
+  return {
+    ...{ serving, workers, admin, polling, connectionLimit, handover, state },
+    saveLimits: () =>
+      handover.write({ keys: keys.windows(now()), addresses: addresses.save(now()) }),
+  };
+}
+
+/** What reads and writes files in `SNAPSHOTS_DIR` at intervals. */
+export interface Polling {
+  /** Reads the snapshot and the keys, and goes on by itself. */
+  start(): Promise<void>;
+  /** Stops reading. */
+  stop(): void;
+  /** Reports key usage for the last time. */
+  finish(): Promise<void>;
+  /** What cannot be read or written at the moment, and why. */
+  faults(): string[];
+}
+
+function makePolling(
+  snapshots: Snapshots,
+  keys: KeyStore,
+  files: InstanceFiles,
+  port: number,
+  log: Logger,
+): Polling {
+  const warn = (step: string, consequence: () => string) => (error: Error) =>
+    log.warn({ err: error }, `cannot ${step}; ${consequence()}`);
+  const asBefore = () => 'going on as before';
+  const onSnapshotFault = warn('follow the snapshot', asBefore);
+  const onKeysFault = warn('read the keys', () =>
+    keys.size() === undefined
+      ? 'requests with a key are answered 503'
+      : 'going on with the keys as last known',
+  );
+  const snapshotPoll = poll(snapshots.refresh, SNAPSHOT_POLL_MS, onSnapshotFault);
+  const keysPoll = poll(keys.refresh, KEYS_POLL_MS, onKeysFault);
+  const usage = makeKeyUsage(files, keyUsageFile(port), keys.all, now, Date.now);
+  const usagePoll = poll(usage.write, USAGE_INTERVAL_MS, warn('report key usage', asBefore));
+  return {
+    async start() {
+      await Promise.all([snapshotPoll.start(), keysPoll.start()]);
+      await usagePoll.start();
+    },
+    stop() {
+      void snapshotPoll.stop();
+      void keysPoll.stop();
+    },
+    finish: usagePoll.finish,
+    faults: () => [snapshotPoll, keysPoll, usagePoll].flatMap((each) => each.fault() ?? []),
+  };
+}
+
+function makeEvents(metrics: Metrics, limit: ProxyLimit, log: Logger): SnapshotEvents {
+  return {
+    swapped({ id, manifest }, milliseconds) {
+      metrics.countSwap(milliseconds);
+      limit.setPlatforms(manifest.counts.platforms);
+      log.info({ snapshot: id, ...manifest.counts, milliseconds }, 'serving a generation');
+      if (manifest.minisearch_options !== MINISEARCH_OPTIONS_HASH) {
+        log.warn(
+          { snapshot: id, node: process.version, unicode: process.versions.unicode },
+          'the generator takes words apart by other rules (another Node?): searches may miss titles',
+        );
+      }
+      const otherCollation = findOtherCollation(manifest);
+      if (otherCollation !== undefined) log.warn({ snapshot: id }, otherCollation);
+    },
+    refused(id, error) {
+      log.error({ snapshot: id, err: error }, 'refused a generation');
+    },
+  };
+}

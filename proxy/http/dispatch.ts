@@ -1,0 +1,62 @@
+/**
+ * Where a request that Node's HTTP server has read goes: under the base to the API, elsewhere to
+ * the pages. An error that nothing else caught ends here.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { readHead } from './message/request-head.ts';
+import type { ApiHandler, Responder } from './message/responder.ts';
+import { prepareError } from './message/response.ts';
+import { BASE, splitTarget } from './message/target.ts';
+import { toResponder } from './node-response.ts';
+
+const BAD_TARGET = prepareError(400, 'The request target must be a path');
+const INTERNAL_ERROR = prepareError(500, 'Internal error');
+const UNDER_BASE = new RegExp(`^${BASE}(?=[/?]|$)`);
+
+/** Answers a path outside the base. */
+export type SiteHandler = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  path: string,
+) => void;
+
+export function dispatch(
+  request: IncomingMessage,
+  response: ServerResponse,
+  api: ApiHandler,
+  site: SiteHandler,
+): void {
+  const target = originForm(request.url ?? '');
+  if (target === undefined) {
+    toResponder(response).send(BAD_TARGET, [], true);
+  } else if (UNDER_BASE.test(target)) {
+    const { method = '', socket } = request;
+    const head = readHead(request);
+    api({ method, socket, head, target: target.slice(BASE.length) }, toResponder(response));
+  } else {
+    // Without the host that the client chose, for all that read it later.
+    request.url = target;
+    const [path] = splitTarget(target);
+    site(request, response, path);
+  }
+}
+
+/** Logs an error and answers 500, or cuts a response that has begun. */
+export function answerFailure(error: unknown, response: Responder, log: Logger): void {
+  log.error({ err: error }, 'a request failed');
+  if (response.isSent()) response.destroy();
+  else response.send(INTERNAL_ERROR, [], true);
+}
+
+/**
+ * The path and query of a request target. The absolute form, which RFC 9112 section 3.2.2 asks
+ * servers to take, loses its scheme and host: they mean nothing here.
+ */
+function originForm(target: string): string | undefined {
+  if (target.startsWith('/')) return target;
+  const [authority] = /^https?:\/\/[^/?#]*/i.exec(target) ?? [];
+  if (authority === undefined) return undefined;
+  const rest = target.slice(authority.length);
+  return rest.startsWith('/') ? rest : `/${rest}`;
+}

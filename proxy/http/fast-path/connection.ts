@@ -1,0 +1,197 @@
+/**
+ * One connection of the fast path: its bytes become requests, and each is answered before the next
+ * is read, so that responses keep their order.
+ *
+ * Invariant: a byte is either part of a request that was answered here, or still unread when the
+ * connection is handed to Node's HTTP server.
+ */
+import type { Socket } from 'node:net';
+import type { ApiHandler, Responder } from '../message/responder.ts';
+import { makeDrainLimit } from './drain-limit.ts';
+import { type FastRequest, makeRequestReader } from './request-reader.ts';
+import { writeResponse } from './write-response.ts';
+
+/** Past so many bytes that a client has not read yet, its next request waits. */
+const MOST_UNSENT = 64 * 1024;
+
+/** What all connections have in common. */
+export interface FastPathOptions {
+  readonly api: ApiHandler;
+  /** Lets Node's HTTP server go on with a connection; what it has yet to read is back in the socket. */
+  readonly handOver: (socket: Socket) => void;
+  /** A handler threw; the response says so. */
+  readonly onError: (error: unknown, response: Responder) => void;
+  /** Answers a client that has sent nothing. */
+  readonly onSilence: (socket: Socket) => void;
+  /** How long a client may take for its first byte. */
+  readonly firstByteMs: number;
+  /** How long a connection is kept between requests. */
+  readonly keepAliveMs: number;
+  /** How long a client may take to read what it was sent. */
+  readonly longestDrainMs: number;
+}
+
+export interface ConnectionOptions extends FastPathOptions {
+  /** Called for each request. */
+  readonly noteUse: () => void;
+  /** Whether each response is the last on its connection. */
+  readonly isEnding: () => boolean;
+  /** Called when the connection is closed or handed over. */
+  readonly onLeave: () => void;
+}
+
+export interface FastConnection {
+  readonly isAnswering: () => boolean;
+  readonly isIdle: () => boolean;
+}
+
+export function openConnection(socket: Socket, options: ConnectionOptions): FastConnection {
+  const { api, isEnding, keepAliveMs } = options;
+  const readRequest = makeRequestReader();
+  const drainLimit = makeDrainLimit(socket, options.longestDrainMs);
+  const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n`;
+  let unread: Buffer | undefined;
+  let isBusy = false;
+  let isAdvancing = false;
+  // The client has sent its last request, or was told that no more are answered.
+  let isOver = false;
+  let hasAnswered = false;
+
+  const leave = listen(socket, { onData, onDrain, onEnd, onTimeout, onClose });
+  socket.setTimeout(options.firstByteMs);
+
+  function onData(chunk: Buffer): void {
+    unread = unread === undefined ? chunk : Buffer.concat([unread, chunk]);
+    advance();
+    // What is left waits until the response under way is sent.
+    if (unread !== undefined) socket.pause();
+  }
+
+  /** Answers what was sent, request by request, as far as that is possible now. */
+  function advance(): void {
+    if (isAdvancing || isBusy || unread === undefined) return;
+    isAdvancing = true;
+    const bytes = unread;
+    let at = 0;
+    while (at < bytes.length && !isBusy && !isOver && socket.writableLength < MOST_UNSENT) {
+      const request = readRequest(bytes, at);
+      if (request === undefined) {
+        handOver(bytes.subarray(at));
+        return;
+      }
+      at = request.end;
+      answer(request);
+    }
+    isAdvancing = false;
+    const wasPaused = socket.isPaused();
+    unread = at < bytes.length && !isOver ? bytes.subarray(at) : undefined;
+    if (unread === undefined && wasPaused) socket.resume();
+  }
+
+  function answer({ target, head }: FastRequest): void {
+    isBusy = true;
+    options.noteUse();
+    const response = makeResponder();
+    try {
+      api({ method: 'GET', socket, head, target }, response);
+    } catch (error) {
+      options.onError(error, response);
+    }
+  }
+
+  function makeResponder(): Responder {
+    let isSent = false;
+    return {
+      isSent: () => isSent,
+      send(response, headers = [], isLast = false) {
+        if (isSent) return;
+        isSent = true;
+        const isClosing = isLast || isEnding() || isOver;
+        const ofConnection = isClosing ? 'Connection: close\r\n' : keepAlive;
+        writeResponse(socket, response, headers, ofConnection);
+        finish(isClosing);
+      },
+      destroy() {
+        // Requests that the client sent after this one can no longer be answered, and must not count.
+        isOver = true;
+        socket.destroy();
+      },
+    };
+  }
+
+  /** Goes on after a response was written. */
+  function finish(isClosing: boolean): void {
+    if (!hasAnswered) {
+      hasAnswered = true;
+      socket.setTimeout(keepAliveMs);
+    }
+    isBusy = false;
+    if (isClosing) {
+      isOver = true;
+      socket.end();
+    }
+    // Only what the kernel did not take at once is still here: few responses need a timer.
+    if (socket.writableLength > 0) drainLimit.start();
+    advance();
+  }
+
+  function handOver(rest: Buffer): void {
+    onClose();
+    unread = undefined;
+    socket.setTimeout(0);
+    // A socket that flows already would not emit what is put back.
+    socket.pause();
+    socket.unshift(rest);
+    options.handOver(socket);
+    socket.resume();
+  }
+
+  function onDrain(): void {
+    // The client has read all: its next pause is a new one.
+    drainLimit.stop();
+    advance();
+  }
+
+  function onEnd(): void {
+    isOver = true;
+    if (!isBusy) socket.end();
+  }
+
+  function onTimeout(): void {
+    if (isBusy) return;
+    if (!hasAnswered) options.onSilence(socket);
+    else if (socket.writableLength === 0) socket.destroy();
+  }
+
+  function onClose(): void {
+    leave();
+    drainLimit.stop();
+    options.onLeave();
+  }
+
+  return {
+    isAnswering: () => isBusy,
+    isIdle: () => !isBusy && unread === undefined && socket.writableLength === 0,
+  };
+}
+
+interface Listeners {
+  onData(chunk: Buffer): void;
+  onDrain(): void;
+  onEnd(): void;
+  onTimeout(): void;
+  onClose(): void;
+}
+
+/** @returns what removes the listeners */
+function listen(socket: Socket, listeners: Listeners): () => void {
+  const { onData, onDrain, onEnd, onTimeout, onClose } = listeners;
+  // "close" follows.
+  const onError = () => {};
+  socket.on('data', onData).on('drain', onDrain).on('end', onEnd);
+  socket.on('timeout', onTimeout).on('error', onError).on('close', onClose);
+  return () => {
+    socket.off('data', onData).off('drain', onDrain).off('end', onEnd);
+    socket.off('timeout', onTimeout).off('error', onError).off('close', onClose);
+  };
+}

@@ -1,0 +1,110 @@
+/**
+ * Reads the head of a usual request from the bytes of a connection: a GET under the base whose
+ * whole head is there and has nothing unusual in it. Whatever it accepts, Node's HTTP parser would
+ * read in the same way; whatever it is unsure of, it leaves to that parser.
+ */
+import type { IncomingMessage } from 'node:http';
+import { type RequestHead, readHead } from '../message/request-head.ts';
+import { BASE } from '../message/target.ts';
+
+/** In bytes; a longer head is unusual. */
+const LONGEST_HEAD = 8 * 1024;
+const MOST_FIELDS = 64;
+
+/** Up to the "/" behind the base, with which a target begins. */
+const BEFORE_TARGET = Buffer.from(`GET ${BASE}/`);
+const VERSION = Buffer.from(' HTTP/1.1\r\n');
+const END_OF_HEAD = Buffer.from('\r\n\r\n');
+const IN_TARGET = new Uint8Array(256);
+for (const byte of Buffer.from(
+  "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._~?&=%+,:;@!*'()$-",
+)) {
+  IN_TARGET[byte] = 1;
+}
+const FIELD_NAME = /^[A-Za-z0-9-]+$/;
+const FIELD_VALUE = /^[ -~]*$/;
+/** Fields that change how a connection is read or used. */
+const UNUSUAL = new Set([
+  'content-length',
+  'expect',
+  'http2-settings',
+  'keep-alive',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+export interface FastRequest {
+  /** Path and query, behind the base. */
+  readonly target: string;
+  readonly head: RequestHead;
+  /** Where the next request begins. */
+  readonly end: number;
+}
+
+/** @returns undefined for a request that Node must read */
+export type RequestReader = (bytes: Buffer, at: number) => FastRequest | undefined;
+
+/**
+ * Makes the reader of one connection. A client repeats the same fields in every request, so they
+ * are parsed once. What the reader returns does not refer to the bytes.
+ */
+export function makeRequestReader(): RequestReader {
+  /** The fields are the bytes from the end of the request line to the end of the head. */
+  let last: { readonly fields: Buffer; readonly head: RequestHead } | undefined;
+  return (bytes, at) => {
+    if (!startsWith(bytes, at, BEFORE_TARGET)) return undefined;
+    const longest = Math.min(bytes.length, at + LONGEST_HEAD);
+    let targetEnd = at + BEFORE_TARGET.length;
+    while (targetEnd < longest && IN_TARGET[bytes[targetEnd]] === 1) targetEnd++;
+    if (!startsWith(bytes, targetEnd, VERSION)) return undefined;
+    const fieldsAt = targetEnd + VERSION.length - 2;
+    if (last === undefined || !startsWith(bytes, fieldsAt, last.fields)) {
+      const fieldsEnd = bytes.indexOf(END_OF_HEAD, fieldsAt);
+      if (fieldsEnd < 0 || fieldsEnd - at > LONGEST_HEAD) return undefined;
+      const rawHeaders = readFields(bytes.toString('latin1', fieldsAt, fieldsEnd));
+      if (rawHeaders === undefined) return undefined;
+      last = {
+        fields: Buffer.from(bytes.subarray(fieldsAt, fieldsEnd + END_OF_HEAD.length)),
+        head: readHead({ rawHeaders, httpVersion: '1.1' }),
+      };
+    }
+    const end = fieldsAt + last.fields.length;
+    // The same fields behind a longer target can make a head that is too long.
+    if (end - END_OF_HEAD.length - at > LONGEST_HEAD) return undefined;
+    const target = bytes.toString('latin1', at + BEFORE_TARGET.length - 1, targetEnd);
+    return { target, head: last.head, end };
+  };
+}
+
+function startsWith(bytes: Buffer, at: number, wanted: Buffer): boolean {
+  if (at + wanted.length > bytes.length) return false;
+  for (let i = 0; i < wanted.length; i++) if (bytes[at + i] !== wanted[i]) return false;
+  return true;
+}
+
+/**
+ * @param text the fields, each with CR LF before it
+ * @returns names and values in turn, as Node has them; undefined when one is unusual
+ */
+function readFields(text: string): IncomingMessage['rawHeaders'] | undefined {
+  const fields: string[] = [];
+  for (let at = 0; at < text.length; ) {
+    const next = text.indexOf('\r\n', at + 2);
+    const end = next < 0 ? text.length : next;
+    const colon = text.indexOf(':', at);
+    if (colon < 0 || colon > end || fields.length === MOST_FIELDS * 2) return undefined;
+    const name = text.slice(at + 2, colon);
+    const value = text.slice(colon + 1, end);
+    if (!FIELD_NAME.test(name) || !FIELD_VALUE.test(value)) return undefined;
+    const folded = name.toLowerCase();
+    if (UNUSUAL.has(folded)) return undefined;
+    const trimmed = value.trim();
+    if (folded === 'connection' && trimmed.toLowerCase() !== 'keep-alive') return undefined;
+    fields.push(name, trimmed);
+    at = end;
+  }
+  return fields;
+}

@@ -1,0 +1,27 @@
+/** Errors to clients whose request Node's HTTP server could not read: written to the socket itself. */
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
+import type { HttpSocket } from '../../program/connections.ts';
+import { prepareError, serializeHeaders } from './message/response.ts';
+import { LONGEST_DRAIN_MS } from './node-response.ts';
+
+/** Answers a "clientError" of Node's HTTP server. */
+export function answerClientError(error: NodeJS.ErrnoException, socket: HttpSocket): void {
+  if (!socket.writable || socket._httpMessage?.headersSent === true) socket.destroy();
+  else if (error.code === 'HPE_HEADER_OVERFLOW') {
+    endWithError(socket, 431, 'Request header too large');
+  } else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
+    endWithError(socket, 408, 'Request timeout');
+  } else endWithError(socket, 400, 'Bad request');
+}
+
+/** Sends an error and closes the connection. */
+export function endWithError(socket: Socket, status: number, text: string): void {
+  const { head, body } = prepareError(status, text, ['Connection', 'close']);
+  const lines = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${serializeHeaders(head.headers)}\r\n`;
+  socket.end(Buffer.concat([Buffer.from(lines), body]), () => socket.destroy());
+  // Behind responses that the client does not read, this one is never sent.
+  const timer = setTimeout(() => socket.destroy(), LONGEST_DRAIN_MS);
+  timer.unref();
+  socket.once('close', () => clearTimeout(timer));
+}

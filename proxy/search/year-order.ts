@@ -1,0 +1,91 @@
+/**
+ * Pages in the order of years, without sorting: games of one year are in title order, and those
+ * without a year come last in both directions.
+ */
+import type { SearchIndex } from '../../format/index/search-index.ts';
+import type { Sort } from './query.ts';
+import { isDense, type RankSet, toBits } from './rank-set.ts';
+
+export interface YearOrder {
+  /** A page of a set; it has at least `start + count` ranks. */
+  pageOf(found: RankSet, sort: Sort, start: number, count: number): number[];
+  /** The same of all games. */
+  pageOfAll(sort: Sort, start: number, count: number): number[];
+}
+
+export function makeYearOrder(index: SearchIndex): YearOrder {
+  const { games, years, yearOfRank, ranksByYear, yearStart } = index;
+
+  // One count by year, and one pass that puts each rank into its position: years are few.
+  function pageOfList(list: Uint32Array, sort: Sort, start: number, count: number): number[] {
+    const counts = new Uint32Array(years.length + 1);
+    for (let i = 0; i < list.length; i++) counts[yearOfRank[list[i]]]++;
+    const next = startsOf(counts, sort);
+    const ranks = new Array<number>(count).fill(0);
+    for (let i = 0, missing = count; missing > 0; i++) {
+      const rank = list[i];
+      const position = next[yearOfRank[rank]]++;
+      if (position < start || position >= start + count) continue;
+      ranks[position - start] = rank;
+      missing--;
+    }
+    return ranks;
+  }
+
+  // All games year by year; those of the set are counted up to the end of the page.
+  function pageOfBits(bits: Uint32Array, sort: Sort, start: number, count: number): number[] {
+    const ranks: number[] = [];
+    let before = 0;
+    for (const year of yearsInOrder(sort)) {
+      const to = yearStart[year + 1];
+      for (let at = yearStart[year]; at < to; at++) {
+        const rank = ranksByYear[at];
+        const isIn = (bits[rank >>> 5] >>> (rank & 31)) & 1;
+        if (isIn === 1 && before >= start) {
+          ranks.push(rank);
+          if (ranks.length === count) return ranks;
+        }
+        before += isIn;
+      }
+    }
+    return ranks;
+  }
+
+  /** The position at which each year begins. */
+  function startsOf(counts: Uint32Array, sort: Sort): number[] {
+    const starts = new Array<number>(counts.length).fill(0);
+    let position = 0;
+    for (const year of yearsInOrder(sort)) {
+      starts[year] = position;
+      position += counts[year];
+    }
+    return starts;
+  }
+
+  function yearsInOrder(sort: Sort): number[] {
+    const known = Array.from(years.keys());
+    if (sort === 'year_desc') known.reverse();
+    return [...known, known.length];
+  }
+
+  return {
+    pageOf(found, sort, start, count) {
+      if (found.list !== undefined && !isDense(found.list, games)) {
+        return pageOfList(found.list, sort, start, count);
+      }
+      return pageOfBits(toBits(found, games).bits, sort, start, count);
+    },
+    pageOfAll(sort, start, count) {
+      const ranks: number[] = [];
+      let before = 0;
+      for (const year of yearsInOrder(sort)) {
+        const ofYear = ranksByYear.subarray(yearStart[year], yearStart[year + 1]);
+        const from = Math.max(0, start - before);
+        ranks.push(...ofYear.subarray(from, from + count - ranks.length));
+        before += ofYear.length;
+        if (ranks.length === count) break;
+      }
+      return ranks;
+    },
+  };
+}

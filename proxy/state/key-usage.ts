@@ -1,0 +1,96 @@
+/**
+ * Reports on which day each key was last used, for owners to see on their page. The days are read
+ * from the windows of the limits once in a while, so that no request does anything for them.
+ *
+ * Invariant: a day that was written stays in the file until a later one replaces it, even after a
+ * restart or when another proxy writes the same file: the schedule may not have read it yet.
+ */
+import { stat } from 'node:fs/promises';
+import { encodeKeyUsage, LARGEST_KEY_USAGE, parseKeyUsage } from '../../format/key-usage.ts';
+import { readBoundedFile } from '../../program/files/bounded-file.ts';
+import type { KeyRecord } from '../keys/key-table.ts';
+import type { InstanceFiles } from './instance-files.ts';
+
+export interface KeyUsage {
+  /**
+   * Writes the file where a key was used on a later day than it says.
+   * @returns whether it wrote
+   * @throws Error when it cannot write, whether or not there is something to write
+   */
+  write(): Promise<boolean>;
+}
+
+/**
+ * @param name of the file
+ * @param recordsOf every key that is known
+ * @param now the clock of the windows
+ * @param wallClock milliseconds since 1970
+ */
+export function makeKeyUsage(
+  files: InstanceFiles,
+  name: string,
+  recordsOf: () => Iterable<Pick<KeyRecord, 'id' | 'window'>>,
+  now: () => number,
+  wallClock: () => number,
+): KeyUsage {
+  const file = files.pathOf(name);
+  const days = new Map<number, string>();
+  let isWritten = true;
+  let readAt: number | undefined;
+
+  /** Keeps the later of two days. @returns whether that is the new one */
+  function note(id: number, day: string): boolean {
+    if (day <= (days.get(id) ?? '')) return false;
+    days.set(id, day);
+    return true;
+  }
+
+  /** A day in the future, of a clock that was wrong, would hide all days until then. */
+  function dropFuture(today: string): void {
+    for (const [id, day] of days) if (day > today) days.delete(id);
+  }
+
+  /** Adds what another process has written. */
+  async function readOthers(today: string): Promise<void> {
+    const found = await stat(file).catch(() => undefined);
+    if (found?.mtimeMs === readAt) return;
+    readAt = found?.mtimeMs;
+    const written = await readDays(file, name);
+    for (const [id, day] of written) if (day <= today) note(id, day);
+    // Days that the file no longer has must be written again.
+    for (const [id, day] of days) if (day > (written.get(id) ?? '')) isWritten = false;
+  }
+
+  return {
+    async write() {
+      if (!(await files.prepare())) return false;
+      const today = dayOf(wallClock());
+      dropFuture(today);
+      await readOthers(today);
+      const offset = wallClock() - now();
+      for (const { id, window } of recordsOf()) {
+        const last = window.lastAdmitted();
+        if (last === Number.NEGATIVE_INFINITY) continue;
+        if (note(id, dayOf(offset + last))) isWritten = false;
+      }
+      if (isWritten) return false;
+      readAt = await files.replace(name, encodeKeyUsage(days));
+      isWritten = true;
+      return true;
+    },
+  };
+}
+
+function dayOf(time: number): string {
+  return new Date(time).toISOString().slice(0, 10);
+}
+
+/** The days in the file; none if it is absent, damaged or too large, as it is then replaced. */
+async function readDays(file: string, name: string): Promise<Map<number, string>> {
+  try {
+    const bytes = await readBoundedFile(file, LARGEST_KEY_USAGE);
+    return parseKeyUsage(bytes.toString('utf8'), name);
+  } catch {
+    return new Map();
+  }
+}

@@ -1,0 +1,34 @@
+/** Columns of ids: the row of an id among ascending ones. */
+import { expect, test } from 'vitest';
+import { findId, type Id } from '../../generator/columns/ids.ts';
+import { makeRandom } from '../catalogue/random.ts';
+
+const random = makeRandom(7);
+const halvesOf = (id: number): Id => [Math.floor(id / 2 ** 32), id >>> 0];
+
+/** So many ascending ids with gaps below a size, the second half of them beyond 32 bits. */
+function makeIds(rows: number, gap: number): number[] {
+  let id = random.below(100);
+  return Array.from({ length: rows }, (_, row) => {
+    id += 1 + random.below(gap) + (row === rows >> 1 ? 2 ** 33 : 0);
+    return id;
+  });
+}
+
+test.each([
+  ['without gaps', 1],
+  ['with small gaps', 3],
+  ['with large gaps', 1_000_000],
+])('ids %s are found, and no others', (_, gap) => {
+  for (const rows of [0, 1, 2, 3, 50, 5000]) {
+    const ids = makeIds(rows, gap);
+    const high = Uint32Array.from(ids, (id) => halvesOf(id)[0]);
+    const low = Uint32Array.from(ids, (id) => halvesOf(id)[1]);
+    const rowOf = new Map(ids.map((id, row) => [id, row]));
+    for (let i = 0; i < 3000; i++) {
+      const id = i % 3 && rows ? (random.pick(ids) as number) + (i % 2) : random.below(2 ** 31) * 8;
+      const guess = random.below(rows + 1);
+      expect(findId({ high, low }, rows, halvesOf(id), guess)).toBe(rowOf.get(id) ?? -1);
+    }
+  }
+});

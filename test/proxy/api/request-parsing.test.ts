@@ -1,0 +1,176 @@
+/** What the proxy reads from a query and from the fields about codings and validators. */
+import { describe, expect, test } from 'vitest';
+import { ParameterError, readPaging, readSearch } from '../../../proxy/api/parameters.ts';
+import { chooseCoding, matchesEtag } from '../../../proxy/http/message/negotiation.ts';
+
+const faultOf = (read: () => unknown): unknown => {
+  try {
+    return read();
+  } catch (error) {
+    expect(error).toBeInstanceOf(ParameterError);
+    return (error as Error).message;
+  }
+};
+
+describe('parameters', () => {
+  test.each([
+    ['', 1, 50],
+    ['page=&per_page=', 1, 50],
+    ['page=7&per_page=100', 7, 100],
+    ['per_page=1&page=9007199254740991', 9007199254740991, 1],
+    ['Page=2&PER_PAGE=3&x=1&x=2&q=a&q=b', 1, 50],
+    ['p%61ge=2&per%5Fpage=%33', 2, 3],
+  ])('%j is page %i of %i', (query, page, perPage) => {
+    expect(readPaging(query)).toEqual({ page, perPage });
+  });
+
+  const numbers = ['0', '-1', '+1', '%2B1', '01', '1.0', '1e1', '0x1', 'a', '%201', '1%20', 'NaN'];
+  test.each([...numbers, '%D9%A1', '%EF%BC%91', '1,2', '9'.repeat(17), '9007199254740992'])(
+    'page=%s and per_page=%s are refused',
+    (value) => {
+      const page = 'page must be an integer from 1 to 9007199254740991';
+      const perPage = 'per_page must be an integer from 1 to 100';
+      expect(faultOf(() => readPaging(`page=${value}`))).toBe(page);
+      expect(faultOf(() => readSearch(`q=a&per_page=${value}`))).toBe(perPage);
+      expect(faultOf(() => readPaging('per_page=101'))).toBe(perPage);
+    },
+  );
+
+  const names = ['page', 'per_page', 'q', 'platform', 'region', 'type', 'genre', 'sort'];
+  test.each(names)('%s with a "%" that begins no byte is refused', (name) => {
+    for (const value of ['%', '%ZZ', '%2', '100%', 'a%zz+b', '%C3%A9%G0', '%%41', '%-1', '%+1']) {
+      for (const query of [`${name}=${value}`, `x=1&${name}=${value}&x=2`, `&&${name}=${value}&`]) {
+        expect(
+          faultOf(() => readSearch(query)),
+          query,
+        ).toBe(`${name} must be percent-encoded: write % as %25`);
+      }
+    }
+    const encoded = `${name.slice(0, -1)}%${name.charCodeAt(name.length - 1).toString(16)}`;
+    expect(faultOf(() => readSearch(`${encoded}=%ZZ`))).toMatch(`${name} must be percent-encoded:`);
+    expect(() => readSearch(`${name}%ZZ=1&other=%ZZ`)).not.toThrow();
+  });
+
+  test('"+" and "%20" are spaces, and what is encoded is decoded once', () => {
+    for (const [value, genre] of [
+      ['a+b%20c', 'a b c'],
+      ['%2B', '+'],
+      ['100%25', '100%'],
+      ['%25ZZ', '%ZZ'],
+      ['%2520', '%20'],
+    ]) {
+      expect(readSearch(`genre=${value}`).query.genre).toBe(genre);
+    }
+  });
+
+  test.each(names)('%s given twice or not in UTF-8 is refused', (name) => {
+    for (const twice of [`${name}=1&${name}=1`, `${name}=&${name}=`, `${name}&x=1&${name}=1`]) {
+      expect(
+        faultOf(() => readSearch(twice)),
+        twice,
+      ).toBe(`${name} must be given at most once`);
+    }
+    for (const value of ['%ff', '%C3', 'a%ED%A0%80', '%EF%BF%BD']) {
+      const fault = `${name} must be percent-encoded UTF-8`;
+      expect(
+        faultOf(() => readSearch(`${name}=${value}`)),
+        value,
+      ).toBe(fault);
+    }
+  });
+
+  test('of a search are decoded, and kept in one order as a client would send them again', () => {
+    const found = readSearch(
+      'sort=year_desc&genre=a%26b&region=S%C3%BCd+Korea&q=+Pok%C3%A9mon+2+&x=1',
+    );
+    expect(found).toMatchObject({ page: 1, perPage: 50 });
+    const words = ['pokemon', '2'];
+    expect(found.query).toEqual({ words, region: 'Süd Korea', genre: 'a&b', sort: 'year_desc' });
+    expect(found.kept.map(([name]) => name)).toEqual(['q', 'region', 'genre', 'sort']);
+    expect(readSearch('type=Front&platform=game-boy').query).toEqual({
+      words: [],
+      platform: 'game-boy',
+      type: 'Front',
+      sort: 'title_asc',
+    });
+    expect(readSearch('q=%20%09&sort=').query).toEqual({ words: [], sort: 'title_asc' });
+    expect(readSearch('q=a+b+c+d+e+f+g+h+i+j').query.words.join('')).toBe('abcdefgh');
+    const sorts = 'sort must be one of title_asc, title_desc, year_asc, year_desc';
+    for (const sort of ['title', 'TITLE_ASC', 'toString']) {
+      expect(faultOf(() => readSearch(`sort=${sort}`))).toBe(sorts);
+    }
+  });
+
+  test.each(['a', 'é', '剣', '𠮷', '🎮'])('q may have 100 characters such as %s', (character) => {
+    const q = (count: number) => `q=+${encodeURIComponent(character.repeat(count))}%0A`;
+    expect(readSearch(q(100)).query.sort).toBe('title_asc');
+    const fault = 'q must be at most 100 characters long';
+    for (const count of [101, 5_000]) expect(faultOf(() => readSearch(q(count)))).toBe(fault);
+  });
+});
+
+test.each([
+  [
+    'identity',
+    undefined,
+    '',
+    'identity',
+    'deflate, zstd',
+    '*;q=0',
+    'br;q=0',
+    'gzip;q=0.000, br;q=0',
+  ],
+  [
+    'identity',
+    'gzip;q=0.5, identity',
+    'br;q=0.9, identity;q=1',
+    'gzip;q=x',
+    `gzip,${' '.repeat(252)}`,
+    `gzip,${' '.repeat(300)}`,
+  ],
+  [
+    'gzip',
+    'gzip',
+    'GZip',
+    'x-gzip',
+    'gzip;q=0.001',
+    'gzip, br;q=0.9',
+    'br;q=0, *',
+    'gzip, identity',
+  ],
+  ['gzip', `gzip,${' '.repeat(251)}`, 'gzip;level=9;q=0.5', 'br;x=1;q=0.1, gzip;x=0;q=0.2'],
+  ['gzip', 'br ; Q=0 , gzip ; q=1.0', 'deflate,gzip', '*;q=0, gzip', 'identity;q=0.1, gzip;q=0.2'],
+  [
+    'br',
+    'br',
+    'gzip, br',
+    'gzip, deflate, br, zstd',
+    '*',
+    'gzip;q=0.5, *',
+    'identity;q=0, *;q=0.1',
+  ],
+  ['br', 'gzip;q=0.5, br;q=0.5', 'BR;q=0.3', ', br,', 'gzip;q=0.8, br;q=0.9, identity;q=0.1'],
+])('the coding is %s for its Accept-Encoding fields', (coding, ...fields) => {
+  for (const field of fields) expect(chooseCoding(field), field).toBe(coding);
+});
+
+test('If-None-Match is any of a list of tags, compared weakly', () => {
+  for (const field of ['*', '"a"', 'W/"a"', '"b", "a"', '"b","a","c"', ' W/"b" ,\tW/"a"', ',"a"']) {
+    expect(matchesEtag(field, '"a"'), field).toBe(true);
+  }
+  for (const field of [
+    '',
+    'a',
+    '"A"',
+    '"aa"',
+    '"b"',
+    'w/"a"',
+    'W/ "a"',
+    '"b, a"',
+    '"',
+    '**',
+    '"W/a"',
+  ]) {
+    expect(matchesEtag(field, '"a"'), field).toBe(false);
+  }
+});

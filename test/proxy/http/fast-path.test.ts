@@ -1,0 +1,268 @@
+/**
+ * Connections on which usual requests, which the proxy reads itself, and others, which Node's HTTP
+ * server reads, follow one another: nobody can tell which way a request was read.
+ */
+import { createServer } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pino } from 'pino';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { makeRequestReader } from '../../../proxy/http/fast-path/request-reader.ts';
+import { type RequestHead, readHead } from '../../../proxy/http/message/request-head.ts';
+import type { ApiHandler } from '../../../proxy/http/message/responder.ts';
+import { BASE } from '../../../proxy/http/message/target.ts';
+import { makeServer } from '../../../proxy/http/server.ts';
+import { makeRandom, type Random } from '../../catalogue/random.ts';
+import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
+import { type RunningProxy, startProxy, testKey, until, writeKeys } from '../../support/product.ts';
+import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
+
+const key = testKey(1);
+let proxy: RunningProxy;
+let stats: string;
+
+beforeAll(async () => {
+  const snapshotsDir = await makeSampleSnapshots();
+  writeKeys(snapshotsDir, [key]);
+  proxy = await startProxy(snapshotsDir);
+  const response = await fetch(`${proxy.url}/api/v1/stats`, { headers: { 'x-api-key': key.key } });
+  stats = await response.text();
+});
+
+afterAll(async () => {
+  await proxy.stop();
+});
+
+const fields = (more = '') => `Host: x\r\nX-Api-Key: ${key.key}\r\n${more}\r\n`;
+const usual = (target = '/api/v1/stats', more = '') => `GET ${target} HTTP/1.1\r\n${fields(more)}`;
+const others: Record<string, string> = {
+  'a HEAD': `HEAD /api/v1/stats HTTP/1.1\r\n${fields()}`,
+  'a preflight': `OPTIONS /api/v1/stats HTTP/1.1\r\n${fields()}`,
+  'a page of the site': `GET /docs HTTP/1.1\r\n${fields()}`,
+  'an odd target': usual('/api/v1/games/snes/a"b'),
+  'an odd field': usual('/api/v1/stats', 'X-Note: \x80\r\n'),
+  'a length of zero': usual('/api/v1/stats', 'Content-Length: 0\r\n'),
+};
+const last = usual('/api/v1/stats', 'Connection: close\r\n');
+
+/** Sends pieces, each in a packet of its own, and reads until the server closes. */
+async function exchange(...pieces: string[]): Promise<string> {
+  const socket = (await openSocket(proxy.port)).setNoDelay(true);
+  const received = readToEnd(socket);
+  for (const piece of pieces) {
+    socket.write(piece, 'latin1');
+    await sleep(20);
+  }
+  return received;
+}
+
+const statuses = (received: string) =>
+  [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
+const count = (received: string, part: string) => received.split(part).length - 1;
+
+test.each(Object.entries(others))('%s between usual requests, all at once', async (_, other) => {
+  const received = await exchange(usual() + other + usual() + last);
+  expect(statuses(received)).toHaveLength(4);
+  // The other one may have the same body.
+  expect(count(received, stats)).toBeGreaterThanOrEqual(3);
+  expect(received.endsWith(stats)).toBe(true);
+});
+
+test.each(Object.entries(others))('%s between usual requests, in turn', async (_, other) => {
+  const received = await exchange(usual(), other, usual(), last);
+  expect(statuses(received)).toHaveLength(4);
+  expect(received.endsWith(stats)).toBe(true);
+});
+
+/** The lines of a response's head in any order, with the time left out and the count that falls with each request. */
+function linesOf(response: string): string[] {
+  const [head = ''] = response.split('\r\n\r\n', 1);
+  return head
+    .split('\r\n')
+    .map((line) => line.replace(/^(Date|X-RateLimit-Remaining): .+$/, '$1'))
+    .toSorted();
+}
+
+test.each([
+  ['a resource', '/api/v1/stats', '', 200],
+  ['what the client has', '/api/v1/stats', 'If-None-Match: *\r\n', 304],
+  ['a page of a list', '/api/v1/platforms/snes/games?per_page=1', '', 200],
+  ['an error', '/api/v1/nothing', '', 404],
+])('%s has the same head whichever way it is read', async (_, target, more, status) => {
+  for (const connection of ['', 'Connection: close\r\n']) {
+    const request = usual(target, more + connection);
+    // Node reads a request that has this field.
+    const other = usual(target, `${more}${connection}Content-Length: 0\r\n`);
+    const [fast, slow] = await Promise.all([firstHead(request), firstHead(other)]);
+    expect(linesOf(fast)).toEqual(linesOf(slow));
+    expect(statuses(fast)).toEqual([status]);
+    expect(fast).toContain(
+      connection === '' ? 'Connection: keep-alive\r\nKeep-Alive: timeout=65\r\n' : connection,
+    );
+  }
+});
+
+/** The head of the response to a request. */
+async function firstHead(request: string): Promise<string> {
+  const socket = await openSocket(proxy.port);
+  let received = '';
+  socket.setEncoding('latin1').on('data', (part) => {
+    received += part;
+  });
+  socket.write(request, 'latin1');
+  await until(() => received.includes('\r\n\r\n'));
+  socket.destroy();
+  return received.slice(0, received.indexOf('\r\n\r\n') + 4);
+}
+
+test('every response has the time at which it was made', async () => {
+  const dates: number[] = [];
+  for (let i = 0; i < 2; i++) {
+    const before = Math.floor(Date.now() / 1000) * 1000;
+    const date = /^Date: (.+)\r$/m.exec(await firstHead(usual()))?.[1] ?? '';
+    expect(new Date(date).toUTCString()).toBe(date);
+    dates.push(Date.parse(date));
+    expect(dates[i]).toBeGreaterThanOrEqual(before);
+    expect(dates[i]).toBeLessThanOrEqual(Date.now());
+    await sleep(1_100);
+  }
+  expect(dates[1]).toBeGreaterThan(dates[0]);
+});
+
+test('a head may come in any two pieces', async () => {
+  const text = usual() + last;
+  for (let at = 1; at < text.length; at += 13) {
+    const received = await exchange(text.slice(0, at), text.slice(at));
+    expect(statuses(received), `cut at ${at}`).toEqual([200, 200]);
+  }
+});
+
+test('a response that takes a while holds back those behind it', async () => {
+  // Compressed off the thread, and not compressed yet.
+  const page = '/api/v1/search?per_page=100&sort=year_desc&page=1';
+  const received = await exchange(
+    usual(page, 'Accept-Encoding: br\r\n') + usual() + usual(),
+    others['a HEAD'] + last,
+  );
+  expect(statuses(received)).toEqual([200, 200, 200, 200, 200]);
+  expect(received.indexOf('Content-Encoding: br')).toBeLessThan(received.indexOf(stats));
+});
+
+test('who has sent all that it will is answered all the same', async () => {
+  const socket = await openSocket(proxy.port);
+  const received = readToEnd(socket);
+  socket.end(usual() + usual());
+  expect(statuses(await received)).toEqual([200, 200]);
+});
+
+test('who asks on and on and reads nothing is not read from either', async () => {
+  const socket = await openSocket(proxy.port);
+  socket.on('error', () => {});
+  socket.pause();
+  const many = usual('/api/v1/search?per_page=100').repeat(50);
+  // More than the buffers of the system hold, in answers and then in requests.
+  let isTaken = true;
+  for (let sent = 0; sent < 20_000 && isTaken; sent++) {
+    if (!socket.write(many)) {
+      isTaken = await Promise.race([
+        new Promise<boolean>((resolve) => socket.once('drain', () => resolve(true))),
+        sleep(1_000).then(() => false),
+      ]);
+    }
+  }
+  expect(isTaken).toBe(false);
+  socket.destroy();
+  const again = await exchange(usual() + last);
+  expect(statuses(again)).toEqual([200, 200]);
+});
+
+test.each([
+  [true, 0],
+  [false, 2],
+])('with hasFastPath %s Node reads %i of two usual requests', async (hasFastPath, expected) => {
+  const answer: ApiHandler = (_, response) =>
+    response.send({
+      head: { status: 200, headers: ['Content-Length', '2'] },
+      headers: [],
+      body: Buffer.from('{}'),
+    });
+  const http = makeServer(answer, () => {}, pino({ level: 'silent' }), { hasFastPath });
+  let readByNode = 0;
+  http.server.on('request', () => readByNode++);
+  await new Promise<void>((resolve) => http.server.listen(0, '127.0.0.1', resolve));
+  const { port } = http.server.address() as AddressInfo;
+  const socket = await openSocket(port);
+  const received = readToEnd(socket);
+  for (let i = 0; i < 2; i++) {
+    socket.write(usual());
+    await new Promise((resolve) => socket.once('data', resolve));
+  }
+  http.closeAllConnections();
+  http.server.close();
+  expect(statuses(await received)).toEqual([200, 200]);
+  expect(readByNode).toBe(expected);
+});
+
+test('what is read here is what Node reads', async () => {
+  let heard: { target: string | undefined; head: RequestHead } | undefined;
+  const node = createServer((request, response) => {
+    heard = { target: request.url, head: readHead(request) };
+    response.end();
+  });
+  await new Promise<void>((resolve) => node.listen(0, '127.0.0.1', resolve));
+  const { port } = node.address() as AddressInfo;
+  let read = 0;
+  try {
+    for (let seed = 0; seed < 1_000; seed++) {
+      const text = randomHead(makeRandom(seed));
+      const request = makeRequestReader()(Buffer.from(text, 'latin1'), 0);
+      if (request === undefined) continue;
+      read++;
+      heard = undefined;
+      await new Promise<void>((resolve) => {
+        const socket = connect(port, '127.0.0.1', () => socket.write(text, 'latin1'));
+        socket.once('data', () => socket.destroy());
+        socket.once('close', () => resolve());
+      });
+      expect(heard, JSON.stringify(text)).toEqual({
+        target: BASE + request.target,
+        head: request.head,
+      });
+      expect(request.end).toBe(text.length);
+    }
+  } finally {
+    node.close();
+    node.closeAllConnections();
+  }
+  // Neither all nor none.
+  expect(read).toBeGreaterThan(100);
+  expect(read).toBeLessThan(900);
+});
+
+test('a head that is too long is too long behind fields that were read before, too', () => {
+  const read = makeRequestReader();
+  const readHeadOf = (targetLength: number) => {
+    const text = `GET ${BASE}/${'a'.repeat(targetLength)} HTTP/1.1\r\nHost: ${'x'.repeat(5_000)}\r\n\r\n`;
+    return read(Buffer.from(text), 0);
+  };
+  expect(readHeadOf(10)?.target).toHaveLength(11);
+  expect(readHeadOf(2_000)?.target).toHaveLength(2_001);
+  expect(readHeadOf(4_000)).toBeUndefined();
+});
+
+function randomHead(random: Random): string {
+  const path = random.pick(['/stats', '/search?q=a%20b&page=2', '/games/a/b', '/covers/1', '/']);
+  const target = `/api/v1${path}${random.happens(0.1) ? random.pick(['#a', '"', '\x7f', ' ', '']) : ''}`;
+  const names = [
+    ...['X-Api-Key', 'x-api-KEY', 'Authorization', 'If-None-Match', 'Accept-Encoding'],
+    ...['X-Forwarded-For', 'X-Snapshot', 'User-Agent', 'Cookie', 'X_Odd', 'Connection'],
+  ];
+  const values = ['cck_abc', 'Bearer  cck_abc', '"a", W/"b"', 'gzip, br;q=0.5', '', 'keep-alive'];
+  const space = () => random.pick(['', ' ', '  ', '\t']);
+  let text = `GET ${target} HTTP/1.1\r\nHost: a\r\n`;
+  for (let i = random.below(6); i > 0; i--) {
+    const odd = random.happens(0.05) ? random.pick(['\x00', '\x80', '\x0b', '\r']) : '';
+    text += `${random.pick(names)}:${space()}${random.pick(values)}${odd}${space()}\r\n`;
+  }
+  return `${text}\r\n`;
+}
