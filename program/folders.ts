@@ -1,6 +1,6 @@
 /**
- * Checks the folders that variables name, for `readEnvironment`. The message of an error reads on
- * from the name of the variable and gives the fix. No check creates a folder.
+ * Checks the folders that variables name, for `readEnvironment`. An error continues a sentence that
+ * begins with the name of the variable, and gives the fix. No check creates a folder.
  */
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import path from 'node:path';

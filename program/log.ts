@@ -1,6 +1,6 @@
 /**
  * The log of a program or thread: lines of JSON on stderr. Lines that cannot be written (a closed
- * pipe, a full disk) are dropped, so that the program can go on and end.
+ * pipe, a full disk) are dropped, so that the program keeps running and can end.
  */
 import { write, writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Brings what `npm test` needs: all npm packages, and from Debian a database server, nginx and a
-# browser. With "quick" only the npm packages, which is all that `npm run test:quick` needs.
+# Installs what `npm test` needs: all npm packages, and from Debian a database server, nginx and a
+# browser. With "quick" it installs only the npm packages, for `npm run test:quick`.
 set -eu
 cd "$(dirname "$0")/.."
 . install/packages.sh

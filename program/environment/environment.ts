@@ -23,8 +23,8 @@ export function loadEnvironmentFile(): void {
 }
 
 /**
- * Further checks of values. Each also gets the values read before it. The message of its error reads
- * on from the name of the variable.
+ * Further checks of values. Each also gets the values read before it. Its error continues a sentence
+ * that begins with the name of the variable.
  */
 export type Checks<Name extends VariableName> = {
   readonly [N in Name]?: (value: Environment<N>[N], before: Partial<Environment<Name>>) => void;

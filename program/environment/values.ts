@@ -1,7 +1,7 @@
 /**
- * Turns the text of a variable into its value. Each function throws an error that says what is
- * allowed and reads on from the name of the variable: "must be a port …". The site's keys and the mail
- * server have files of their own.
+ * Turns the text of a variable into its value. The error of each function says what is allowed and
+ * continues a sentence that begins with the name of the variable: "must be a port …". The parsers of
+ * the site's keys and of the mail server are in files of their own.
  */
 import { BlockList, isIP } from 'node:net';
 

@@ -23,7 +23,7 @@ export interface Variable<T> {
   /** The text to use when the variable is unset or empty. A variable without one must be set. */
   readonly default: string | undefined;
   readonly meaning: string;
-  /** @throws Error that says what is allowed and reads on from the name of the variable */
+  /** @throws Error that says what is allowed and continues a sentence that begins with the name of the variable */
   readonly parse: (text: string) => T;
 }
 

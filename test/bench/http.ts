@@ -10,7 +10,7 @@ import { type Load, type Measurement, measure } from './http/load.ts';
 import { cachedFiles } from './http/nginx.ts';
 import { copyBodies, type Prepared, prepare } from './http/prepare.ts';
 import { type Cores, chooseCores } from './http/process.ts';
-import { type Server, type ServerName, startProduct, startYardsticks } from './http/servers.ts';
+import { type Server, type ServerName, startAlternatives, startProduct } from './http/servers.ts';
 import { ratioTable, workTables } from './http/tables.ts';
 import { checkStatus, makeTask, sendRequest, type Task, type Work, worksOf } from './http/works.ts';
 import type { PartOptions } from './part.ts';
@@ -32,12 +32,12 @@ export async function run({ rounds, seconds, report }: PartOptions): Promise<str
       const headers = { 'X-Api-Key': prepared.key, 'Accept-Encoding': coding };
       return (await sendRequest({ url: product.url + target, headers })).bytes;
     });
-    report('starting the yardsticks');
-    const yardsticks = await startYardsticks(prepared, folder, cores.server);
-    ends.push(yardsticks.stop);
+    report('starting the alternatives');
+    const alternatives = await startAlternatives(prepared, folder, cores.server);
+    ends.push(alternatives.stop);
     const productServer: Server = { url: product.url, pids: [product.pid] };
     const serverOf = (name: ServerName) =>
-      name === 'product' ? productServer : yardsticks.get(name);
+      name === 'product' ? productServer : alternatives.get(name);
 
     const works = worksOf(prepared);
     const runs: Run[] = [];

@@ -4,7 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 
-/** Programs that report their version, and how they are asked. */
+/** Programs, and the arguments with which they print their version. */
 const PROGRAMS: readonly (readonly [name: string, command: string, argument: string])[] = [
   ['nginx', 'nginx', '-v'],
   ['wrk', 'wrk', '-v'],

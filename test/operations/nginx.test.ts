@@ -137,7 +137,7 @@ function parseReply(received: string): FrontReply {
   return { status: Number(line.split(' ')[1]), headers, bytes: Buffer.from(text), text };
 }
 
-/** What each hop says for itself, and the counts, which are looked at apart. */
+/** Headers that each hop sets itself, and the counts, which another test checks. */
 const OF_A_HOP = /^(date|server|connection|keep-alive|strict-transport-security)$|^x-ratelimit-r/;
 
 function passedOn({ headers }: FrontReply): Record<string, string> {

@@ -1,4 +1,4 @@
-// Shows /openapi.json with Swagger UI. Keys typed here stay in the page's memory: nothing is stored.
+// Shows /openapi.json with Swagger UI. Keys that users enter stay in the memory of the page.
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
 function followColourScheme() {
@@ -16,8 +16,8 @@ globalThis.SwaggerUIBundle({
   displayRequestDuration: true,
   defaultModelsExpandDepth: 0,
   persistAuthorization: false,
-  // Of its themes one whose colours all stand out from the ground.
+  // In this theme, all colours have enough contrast with the background.
   syntaxHighlight: { theme: 'tomorrow-night' },
-  // Without this the page would send the document's address to a service of others.
+  // Otherwise the page would send the document's address to a third-party validator.
   validatorUrl: null,
 });

@@ -49,7 +49,7 @@ export async function startProduct(
 }
 
 /** Starts the alternatives one after the other. */
-export async function startYardsticks(
+export async function startAlternatives(
   prepared: Prepared,
   folder: string,
   core: number,
@@ -73,16 +73,16 @@ export async function startYardsticks(
     servers.set(name, { url: `http://127.0.0.1:${port}`, pids: [started.pid, ...otherPids] });
     return started.pid;
   };
-  const yardstick = (name: string) => () => [
+  const alternative = (name: string) => () => [
     ...nodeCommand(),
-    path.join(import.meta.dirname, 'yardsticks', `${name}.mjs`),
+    path.join(import.meta.dirname, 'alternatives', `${name}.mjs`),
   ];
   try {
     const { filesDir, mariaDb } = prepared;
     await start('nginx', (port) => nginxCommand(path.join(folder, 'nginx'), filesDir, port));
     const socket = path.join(folder, 'checker.sock');
     const checkerPort = await freePort();
-    const checker = await startServer(yardstick('checker')(), {
+    const checker = await startServer(alternative('checker')(), {
       ...{ core, port: checkerPort, logFile: path.join(folder, 'checker.log') },
       environment: {
         ...environmentOf(prepared),
@@ -94,11 +94,11 @@ export async function startYardsticks(
     await start('authRequest', (port) => nginxCommand(authFolder, filesDir, port, socket), [
       checker.pid,
     ]);
-    await start('fastify', yardstick('fastify'));
-    await start('express', yardstick('express'));
+    await start('fastify', alternative('fastify'));
+    await start('express', alternative('express'));
     // Moves all of its threads. Threads that it starts later inherit the cores.
     execFileSync('taskset', ['-a', '-c', '-p', String(core), String(mariaDb.pid)]);
-    await start('live', yardstick('live'), [mariaDb.pid]);
+    await start('live', alternative('live'), [mariaDb.pid]);
   } catch (error) {
     await stop();
     throw error;

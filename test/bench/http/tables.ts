@@ -7,11 +7,11 @@ import type { Work } from './works.ts';
 /** Every measurement so far, by work and server, in the order of the rounds. */
 export type Measurements = ReadonlyMap<string, ReadonlyMap<ServerName, readonly Measurement[]>>;
 
-type Place = readonly [work: string, server: ServerName];
+type Figure = readonly [work: string, server: ServerName];
 interface Ratio {
   readonly title: string;
-  readonly over: Place;
-  readonly under: Place;
+  readonly over: Figure;
+  readonly under: Figure;
   /** The goal, if there is one: at most or at least this. */
   readonly most?: number;
   readonly least?: number;
@@ -155,8 +155,8 @@ export function workTables(works: readonly Work[], found: Measurements): string 
 
 function ratiosOf(
   found: Measurements,
-  [overWork, overServer]: Place,
-  [underWork, underServer]: Place,
+  [overWork, overServer]: Figure,
+  [underWork, underServer]: Figure,
   member: keyof Measurement,
 ): number[] {
   const unders = found.get(underWork)?.get(underServer) ?? [];
@@ -164,6 +164,6 @@ function ratiosOf(
   return overs.map((over, round) => over[member] / (unders[round]?.[member] ?? Number.NaN));
 }
 
-function medianOf(found: Measurements, [work, server]: Place, member: keyof Measurement): number {
+function medianOf(found: Measurements, [work, server]: Figure, member: keyof Measurement): number {
   return median((found.get(work)?.get(server) ?? []).map((measurement) => measurement[member]));
 }

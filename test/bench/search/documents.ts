@@ -1,6 +1,6 @@
 /**
- * What the search benchmark searches: a catalogue, really generated, and its games as lines in
- * title order (a game's index is its rank) for the engines that make an index of their own.
+ * The data of the search benchmark: a real generation, and its games as lines in title order (the
+ * number of a line is the rank of its game) for the engines that build their own index.
  */
 import {
   closeSync,
@@ -36,18 +36,18 @@ import { sharedCatalogue } from '../../catalogue/shared.ts';
 import { runGenerator } from '../run-generator.ts';
 
 export interface SearchDocument {
-  /** The id in `search.json`. */
+  /** Its id in `search.json`. */
   readonly path: string;
   readonly title: string;
   readonly platform: string;
   readonly year: number | null;
   readonly genres: string | null;
-  /** Case-folded, of the approved covers. */
+  /** The regions of its approved covers, case-folded. */
   readonly regions: readonly string[];
   readonly types: readonly string[];
 }
 
-/** So many games has the real catalogue: where it is at hand, this size is the real one. */
+/** The size of the real catalogue, which is used for this size if it is available. */
 export const REAL_GAMES = 148_454;
 const SEED = 3;
 const CHUNK_BYTES = 1024 * 1024;
@@ -63,8 +63,8 @@ export function generationIn(folder: string): string {
 }
 
 /**
- * Generates a catalogue in a folder, unless that was done before, and writes its games as lines.
- * @returns what the catalogue is, in words
+ * Generates a catalogue in a folder, unless it exists already, and writes its games as lines.
+ * @returns a description of the catalogue
  */
 export async function prepareDocuments(folder: string, games: number): Promise<string> {
   const real = games === REAL_GAMES ? sharedCatalogue() : undefined;
@@ -122,7 +122,7 @@ function writeLines(folder: string): void {
     lines = '';
   }
   for (const descriptor of [...packs, target]) closeSync(descriptor);
-  // The name says that all before it was done.
+  // This file is written last, so its existence means that everything before it is complete.
   renameSync(path.join(folder, 'unfinished.jsonl'), path.join(folder, 'games.jsonl'));
 }
 
@@ -139,7 +139,7 @@ function valuesByRank(list: Postings, games: number): string[][] {
   return values;
 }
 
-/** The games of a folder in title order, read as they are asked for. */
+/** Reads the games of a folder one by one, in title order. */
 export function* readDocuments(folder: string): Generator<SearchDocument> {
   const descriptor = openSync(path.join(folder, 'games.jsonl'), 'r');
   const decoder = new TextDecoder();

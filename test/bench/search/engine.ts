@@ -1,10 +1,10 @@
-/** What the search benchmark asks of an engine, and what engines in plain memory share. */
+/** The interface of an engine in the search benchmark, and code that in-memory engines share. */
 import { readFileSync } from 'node:fs';
 import { foldCase } from '../../../format/index/words.ts';
 import { readDocuments } from './documents.ts';
 import { type Demand, PER_PAGE, type TitleQuery } from './queries.ts';
 
-/** The ranks of one page, and how many games there are in all. */
+/** The ranks of one page, and the total number of games. */
 export interface Answer {
   readonly total: number;
   readonly ranks: readonly number[];
@@ -12,11 +12,11 @@ export interface Answer {
 
 export interface Engine {
   find(query: TitleQuery): Answer | Promise<Answer>;
-  /** What it takes to make its index from the games, in seconds; undefined where it only loads. */
+  /** How long it takes to build its index, in seconds; undefined if it only loads one. */
   readonly buildSeconds?: number;
-  /** The process that holds the index, where that is another one. */
+  /** The process that holds the index, if it is not this one. */
   readonly pid?: number;
-  /** The memory of that process before, in bytes. */
+  /** The memory of that process before the index was built, in bytes. */
   readonly memoryBefore?: number;
   close(): void | Promise<void>;
 }
@@ -26,22 +26,22 @@ export type OpenEngine = (folder: string) => Engine | Promise<Engine>;
 
 export interface EngineEntry {
   readonly name: string;
-  /** What of a query set it cannot do at all. */
+  /** The demands that it cannot fulfil. */
   readonly cannot: readonly Demand[];
-  /** How it is set up and what it does otherwise, in a sentence or two. */
+  /** Its configuration and its differences, in a sentence or two. */
   readonly note: string;
-  /** Its index stays in the folder: opening it anew tells what opening takes. */
+  /** Its index is stored in the folder, so it is opened twice to measure opening alone. */
   readonly isStored?: true;
   readonly open: OpenEngine;
 }
 
-/** What a search library does not keep for a caller: its filters and sorts need these by rank. */
+/** The data by rank that filters and sorts need, for libraries that do not store it. */
 export interface Facts {
   readonly games: number;
   readonly rankOfPath: ReadonlyMap<string, number>;
-  /** Whether the game of a rank passes the filters; undefined when there are none. */
+  /** Tells whether the game of a rank passes the filters; undefined if there are none. */
   passes(query: TitleQuery): ((rank: number) => boolean) | undefined;
-  /** Puts the ranks into the order asked for and cuts out the page. Changes `ranks`. */
+  /** Sorts the ranks as requested and cuts out the page. Changes `ranks`. */
   pageOf(query: TitleQuery, ranks: number[]): Answer;
 }
 
@@ -53,7 +53,7 @@ export function readFacts(folder: string): Facts {
   const types: (readonly string[])[] = [];
   const rankOfPath = new Map<string, number>();
   const texts = new Map<string, string>();
-  // One string for all that are alike.
+  // Equal texts share one string.
   const same = (text: string) => {
     const known = texts.get(text);
     if (known === undefined) texts.set(text, text);

@@ -1,4 +1,4 @@
-/** FlexSearch and Orama, which keep everything in memory; both are loaded when they are installed. */
+/** FlexSearch and Orama, which keep everything in memory. Both are loaded if they are installed. */
 import {
   foldCase,
   MOST_WORDS,
@@ -9,7 +9,7 @@ import { readDocuments } from './documents.ts';
 import { type Engine, readFacts } from './engine.ts';
 import { PER_PAGE } from './queries.ts';
 
-// Their own types are not there before they are installed.
+// Their own types do not exist before they are installed.
 interface FlexSearch {
   Index: new (
     options: object,
@@ -39,12 +39,12 @@ async function load<T>(name: string): Promise<T> {
   }
 }
 
-/** Every beginning of every word is in its index; filters are the caller's. */
+/** Its index contains every prefix of every word. The caller filters. */
 export async function openFlexSearch(folder: string): Promise<Engine> {
   const { Index } = await load<FlexSearch>('flexsearch');
   const started = performance.now();
   const facts = readFacts(folder);
-  // One class of relevance: the order is by title whatever it is.
+  // One class of relevance, because the order is by title anyway.
   const index = new Index({ tokenize: 'forward', resolution: 1, encode: wordsOf, cache: false });
   let rank = 0;
   for (const { title } of readDocuments(folder)) index.add(rank++, title);
@@ -62,7 +62,7 @@ export async function openFlexSearch(folder: string): Promise<Engine> {
   };
 }
 
-/** Filters, order and pages are its own. */
+/** It filters, sorts and paginates itself. */
 export async function openOrama(folder: string): Promise<Engine> {
   const { create, insertMultiple, search } = await load<Orama>('@orama/orama');
   const started = performance.now();
@@ -88,7 +88,7 @@ export async function openOrama(folder: string): Promise<Engine> {
   };
   for (const { title, platform, year, regions, types } of readDocuments(folder)) {
     const facts = { platform: foldCase(platform), regions, types };
-    // Equal years must come in title order: one number says both.
+    // Games of the same year must be in title order, so one number combines year and rank.
     batch.push({ title, rank, newest: (10_000 - (year ?? 0)) * 2 ** 24 + rank, ...facts });
     rank++;
     if (batch.length === BATCH) await flush();

@@ -1,6 +1,6 @@
 /**
- * The process of one engine: opens it, then answers query sets one query after another, as it is
- * told. Nothing else runs in it, so that its memory and the pauses of its event loop are its own.
+ * The process of one engine: opens it, then runs query sets on request, one query after another.
+ * Nothing else runs in it, so its memory and the pauses of its event loop are those of the engine.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -17,39 +17,39 @@ export interface Opened {
 }
 
 export interface Timed {
-  /** In milliseconds, one entry a query that was asked. */
+  /** In milliseconds, one entry per query. */
   readonly times: readonly number[];
   /**
-   * By index of the slowest queries: the fastest of five more times, which tells a query that is
-   * slow from one that was held up. What an engine remembers of a query it does not do again.
+   * The fastest of five repetitions of the slowest queries, by index. It tells slow queries from
+   * delayed ones. An engine with a cache of queries is faster here.
    */
   readonly again: ReadonlyMap<number, number>;
-  /** One entry a query: total and page, as a text to compare. */
+  /** One entry per query: total and page, as a text to compare. */
   readonly answers: readonly string[];
-  /** The longest interval of a timer of 1 ms meanwhile. */
+  /** The longest interval of a 1 ms timer during the set. */
   readonly pause: number;
-  /** The longest collection of garbage meanwhile. */
+  /** The longest garbage collection during the set. */
   readonly collection: number;
 }
 
-/** Slow engines get fewer queries: at least so many, then until the time is over. */
+/** Slow engines get fewer queries: at least this many, and more until the time is over. */
 const LEAST_QUERIES = 10;
 const SET_MS = 1000;
-/** However few were asked by then. */
+/** A set ends after this time, however few queries it had. */
 const MOST_SET_MS = 5000;
 const REPEATED = 5;
 
 export interface EngineProcess {
   run(set: QuerySet): Promise<Timed>;
-  /** What the index takes now: the resident memory above that before opening, in MB. */
+  /** The current memory of the index: the growth of resident memory since before opening, in MB. */
   memory(): Promise<number>;
   close(): Promise<void>;
 }
 
 /**
  * Starts the process of an engine.
- * @param heapMb what its JavaScript may take
- * @throws Error when it cannot open the folder within the seconds given and the memory
+ * @param heapMb the limit of its JavaScript heap
+ * @throws Error if it cannot open the folder within the time and the memory
  */
 export async function startEngine(
   id: EngineId,
@@ -58,10 +58,10 @@ export async function startEngine(
   seconds: number,
 ): Promise<EngineProcess & { opened: Opened }> {
   const child = fork(import.meta.filename, [id, folder], {
-    // For Maps.
+    // Can transfer Maps.
     serialization: 'advanced',
     execArgv: ['--expose-gc', `--max-old-space-size=${heapMb}`],
-    // What it leaves when it must be killed goes with the folder.
+    // If it is killed, its temporary files are removed with the folder.
     env: { ...process.env, TMPDIR: folder },
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   });
@@ -181,7 +181,7 @@ async function repeatSlowest(
 }
 
 function collectGarbage(): void {
-  // There with --expose-gc.
+  // Defined because of --expose-gc.
   const collect = globalThis.gc as (() => void) | undefined;
   collect?.();
   collect?.();
@@ -211,6 +211,6 @@ if (import.meta.main) {
       process.stderr.write(`Error: ${error.message}\n${error.stack}\n`, () => process.exit(1));
     });
   });
-  // Whoever started this is gone.
+  // The process that started this one has ended.
   process.on('disconnect', () => process.exit());
 }

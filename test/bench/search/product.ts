@@ -1,4 +1,4 @@
-/** The product's search as the proxy runs it, and MiniSearch over the same generation. */
+/** The product's search, run like in the proxy, and MiniSearch over the same generation. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import MiniSearch, { type Query, type SearchOptions } from 'minisearch';
@@ -10,14 +10,14 @@ import { generationIn } from './documents.ts';
 import { type Engine, readFacts } from './engine.ts';
 import type { TitleQuery } from './queries.ts';
 
-/** The query string of a request; what a client does, so no part of what is measured. */
+/** Makes the query string of a request. Clients do that, so it is not measured. */
 export function queryStringOf({ page, ...values }: TitleQuery): string {
   const parameters = new URLSearchParams(values as Record<string, string>);
   if (page !== undefined) parameters.set('page', String(page));
   return String(parameters);
 }
 
-/** From the raw query string to the numbers of the games of the page. */
+/** Opens the product's search, which goes from the raw query string to the games of the page. */
 export async function openProduct(
   folder: string,
 ): Promise<Engine & { queryOf: typeof queryStringOf }> {
@@ -62,7 +62,7 @@ export function openMiniSearch(folder: string): Engine {
       const q: Query = query.q ?? MiniSearch.wildcard;
       let found = index.search(q, { ...exact, ...kept });
       if (found.length === 0 && query.q !== undefined) {
-        // A filter must not make near spellings count: they do only where no title matches.
+        // Near spellings are tried only if no title matches, regardless of the filters.
         const isFound = passes !== undefined && index.search(q, exact).length > 0;
         if (!isFound) found = index.search(q, { ...near, ...kept });
       }

@@ -1,12 +1,12 @@
 /**
- * The query sets of the search benchmark, made from the titles that are searched: the same seed and
- * the same catalogue give the same queries. Every engine is handed the same ones.
+ * The query sets of the search benchmark, made from the titles of the catalogue. The same seed and
+ * the same catalogue give the same queries. All engines get the same queries.
  */
 import { wordsOf } from '../../../format/index/words.ts';
 import { makeRandom, type Random } from '../../catalogue/random.ts';
 import type { SearchDocument } from './documents.ts';
 
-/** A request as `/search` takes it; 50 a page. */
+/** The parameters of `/search`, with 50 games per page. */
 export interface TitleQuery {
   readonly q?: string;
   readonly platform?: string;
@@ -17,7 +17,7 @@ export interface TitleQuery {
   readonly page?: number;
 }
 
-/** What a set asks of an engine beyond words, the last of them as a prefix. */
+/** What a set requires of an engine besides words, the last of them as a prefix. */
 export type Demand = 'near' | 'joined' | 'genre' | 'no words';
 
 export interface QuerySet {
@@ -36,10 +36,10 @@ interface Sample {
   readonly random: Random;
   readonly documents: readonly SearchDocument[];
   readonly frequency: ReadonlyMap<string, number>;
-  /** Every beginning of every word: what a misspelling must not be. */
+  /** Every prefix of every word. A misspelling must not be one of them. */
   readonly beginnings: ReadonlySet<string>;
   readonly rare: readonly string[];
-  /** By frequency, the commonest first. */
+  /** By frequency, the most common first. */
   readonly common: readonly string[];
   readonly joined: readonly string[];
 }
@@ -77,7 +77,7 @@ const SETS: readonly (readonly [name: string, demands: readonly Demand[], make: 
   ['hostile: CJK', ['near', 'joined'], (sample, index) => ({ q: hostileJoined(sample, index) })],
 ];
 
-/** For each seed the query sets, in the same order. */
+/** Makes the query sets for each seed, in the same order. */
 export function makeQuerySets(
   documents: readonly SearchDocument[],
   seeds: readonly number[],
@@ -100,7 +100,7 @@ export function makeQuerySets(
     beginnings,
     common: common.filter((word) => /^[a-z]+$/.test(word)),
     rare: common.filter((word) => (frequency.get(word) as number) <= 3),
-    // A catalogue without such titles is asked for words that it lacks.
+    // For a catalogue without such titles: words that it does not contain.
     joined: joined.length > 0 ? joined : ['ドラゴン', '勇者', '전설'],
   };
   return seeds.map((seed) =>
@@ -118,7 +118,7 @@ function document({ random, documents }: Sample): SearchDocument {
   return random.pick(documents);
 }
 
-/** The words of a title that has at least so many different ones. */
+/** The words of a title that has at least this many distinct words. */
 function words(sample: Sample, least: number): string[] {
   for (;;) {
     const found = [...new Set(wordsOf(document(sample).title))];
@@ -135,7 +135,7 @@ function latinWord(sample: Sample, shortest = 1, longest = 40): string {
   }
 }
 
-/** One letter changed, two from eight letters on, so that no word begins so. */
+/** Changes one letter, or up to two of a word of eight letters, so that no word begins with the result. */
 function misspell({ random, beginnings }: Sample, word: string): string {
   for (;;) {
     const letters = [...word];
@@ -176,13 +176,13 @@ function filter(sample: Sample, index: number): TitleQuery {
 
 function deepPage({ random, frequency, common }: Sample): TitleQuery {
   const q = common[random.below(30)];
-  // As a prefix it finds more, never less.
+  // As a prefix, the word finds at least as many games.
   const pages = Math.ceil((frequency.get(q) as number) / PER_PAGE);
   return { q, page: Math.max(1, Math.ceil(pages * (0.2 + 0.8 * random.next()))) };
 }
 
-// Eight words of which each begins as many do. In one half each is near a word that exists, so that
-// none of them ends the work early; in the other hardly any is.
+// Eight words with common beginnings. In one half of the queries each word is close to an existing
+// one, so that none of them ends the search early; in the other half hardly any is.
 function hostileWords(sample: Sample, index: number): string {
   const { random, common } = sample;
   const long = common.filter((word) => word.length >= 8 && word.length <= 11).slice(0, 1500);
@@ -206,7 +206,7 @@ function hostileRun({ random, common }: Sample, index: number): string {
   const letter = LETTERS[random.below(LETTERS.length)];
   if (index % 4 === 0) return letter.repeat(LONGEST);
   if (index % 4 === 1) return Array(WORDS).fill(letter.repeat(11)).join(' ');
-  // A character that stands for eighteen once it is folded.
+  // Folding turns this character into eighteen.
   if (index % 4 === 2) return 'ﷺ'.repeat(1 + random.below(LONGEST));
   return `${(random.pick(common.slice(0, 50)) as string).repeat(LONGEST)}`.slice(0, LONGEST);
 }
@@ -219,7 +219,7 @@ function hostileJoined({ random, joined }: Sample, index: number): string {
     const from = random.below(letters.length - 1);
     return letters.slice(from, from + 2).join('');
   });
-  // The same part again and again ends nothing early either.
+  // Repeating the same part does not end the search early either.
   return (index % 3 === 1 ? Array(WORDS).fill(parts[0]) : parts).join(' ');
 }
 

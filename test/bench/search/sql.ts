@@ -1,6 +1,6 @@
 /**
- * The search in two databases, each with the words of the titles in its full-text index and its
- * tables laid out for these very queries: two statements a request, the page and the count.
+ * The search in two databases. Each has the words of the titles in its full-text index, and tables
+ * that are designed for these queries: two statements per request, for the page and the count.
  */
 import { existsSync, renameSync } from 'node:fs';
 import path from 'node:path';
@@ -15,21 +15,21 @@ import { PER_PAGE, type TitleQuery } from './queries.ts';
 type Value = string | number;
 
 interface Selection {
-  /** Everything from FROM on, without the order. */
+  /** The statement from FROM on, without the order. */
   readonly from: string;
   readonly order: string;
   readonly values: readonly Value[];
-  /** No condition at all: the count is the size of the table. */
+  /** There is no condition, so the count is the size of the table. */
   readonly isAll: boolean;
 }
 
-/** Ranks stand in the tables as 1, 2, 3 …, which is what full-text indexes count from. */
+/** Ranks in the tables start at 1, like the row ids of full-text indexes. */
 const NO_YEAR = 10_000;
 const MARIADB_SHORTEST_WORD = 3;
 const ROWS_PER_INSERT = 1000;
 const BUFFER_POOL_BYTES = 2 * 1024 ** 3;
 
-/** @param match the full-text table's column of ranks, and its condition for the words */
+/** @param match the rank column of the full-text table, and the condition for the words */
 function select(
   query: TitleQuery,
   match: { table: string; rank: string; condition: string; value: string } | undefined,
@@ -162,7 +162,7 @@ export async function openMariaDb(folder: string): Promise<Engine> {
   const started = performance.now();
   const connection = await createConnection({ uri: await server.createDatabase('bench') });
   const run = (sql: string, values: unknown[] = []) => connection.query(sql, values);
-  // Its list of stop words holds "the".
+  // Its list of stop words contains "the".
   await run('SET GLOBAL innodb_ft_enable_stopword = 0');
   await run('SET SESSION innodb_ft_enable_stopword = 0');
   await run(`SET GLOBAL innodb_buffer_pool_size = ${BUFFER_POOL_BYTES}`);
@@ -193,7 +193,7 @@ export async function openMariaDb(folder: string): Promise<Engine> {
       let match: Parameters<typeof select>[1];
       if (query.q !== undefined) {
         const words = queryWords(query);
-        // Shorter words are not in its index; as the last one they are a prefix all the same.
+        // Shorter words are not in its index, but the last word is a prefix and is kept.
         const kept = words.filter(
           (word, index) => index === words.length - 1 || word.length >= MARIADB_SHORTEST_WORD,
         );
@@ -228,7 +228,7 @@ export async function openMariaDb(folder: string): Promise<Engine> {
   };
 }
 
-// Its full-text index is one of the table of games itself, whose key has a name of its own.
+// The full-text index belongs to the table of games, whose key must be called FTS_DOC_ID.
 function selectInMariaDb(query: TitleQuery, match: Parameters<typeof select>[1]): Selection {
   const selection = select(query, match);
   const rename = (sql: string) => sql.replaceAll('game.game', 'game.FTS_DOC_ID');

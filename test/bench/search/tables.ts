@@ -1,4 +1,4 @@
-/** The tables of the search benchmark: ratios, then times, then what opening and memory cost. */
+/** The tables of the search benchmark: ratios, then times, then the cost of opening and memory. */
 import { median, table } from '../part.ts';
 import type { Round, SizeResult } from '../search.ts';
 import { ENGINE_IDS, ENGINES, type EngineId } from './engines.ts';
@@ -10,11 +10,11 @@ interface Summary {
   readonly max: number;
 }
 
-/** A slow query is shown down to this, in milliseconds. */
+/** Slow queries are shown from this time on, in milliseconds. */
 const SHOWN_FROM = 2;
 const LONGEST_SHOWN_QUERY = 60;
 
-/** @returns Markdown of one size, with a heading "###", of all engines in turns */
+/** @returns Markdown for one size, with a heading "###", of all engines in turn */
 export function describeSize(result: SizeResult): string {
   const { games, titles, timed } = result;
   const engines = ENGINE_IDS.filter((id) => timed.has(id));
@@ -33,7 +33,7 @@ export function describeSize(result: SizeResult): string {
     .join('\n\n');
 }
 
-/** @returns the same of the product when no other engine has a turn */
+/** @returns the same for the product alone */
 export function describeAlone(result: SizeResult): string {
   return [
     `### ${result.games.toLocaleString('en')} ${result.titles}, the product alone`,
@@ -73,7 +73,7 @@ function ratioTable(result: SizeResult, others: readonly EngineId[]): string {
   return table(['query set', ...others.map((id) => ENGINES[id].name)], rows);
 }
 
-/** How many of 100 answers differ; of those that both gave. */
+/** How many of 100 answers differ, among the queries that both answered. */
 function share(own: readonly Round[], theirs: readonly Round[]): number {
   let compared = 0;
   let different = 0;
@@ -172,7 +172,7 @@ function openTable({ opened, memoryAfter }: SizeResult, engines: readonly Engine
   return table(['engine', 'builds its index in', 'opens in', 'memory', 'after the queries'], rows);
 }
 
-/** Three digits that count. */
+/** Three significant digits. */
 function figure(value: number): string {
   if (value >= 100) return Math.round(value).toLocaleString('en');
   return value >= 10 ? value.toFixed(1) : value.toFixed(value >= 1 ? 2 : 3);

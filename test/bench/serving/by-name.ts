@@ -1,7 +1,7 @@
 /**
- * Clients that name every kept generation in turn, more than fit into memory, while others ask for
- * the current one at a steady rate and generations are published: what the process takes, and what
- * both kinds of clients wait.
+ * Clients name every kept generation in turn, more than fit into memory, while others request the
+ * current one at a steady rate and new generations are published. Measures the memory of the process
+ * and the delays of both kinds of clients.
  */
 import { mkdirSync, readdirSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
@@ -19,20 +19,20 @@ export const CLIENTS = 50;
 export const STEADY_PER_SECOND = 200;
 const STEADY_CONNECTIONS = 24;
 const WARM_UP_MS = 10_000;
-/** Each client asks for one generation so often before it goes on to the next. */
+/** How many requests each client sends for one generation before it names the next. */
 const PAGES = 5;
 const SWAP_MS = 20_000;
 
 export interface ByName {
   readonly threads: number;
   readonly seconds: number;
-  /** Of the clients that name none: without the others, and beside them. */
+  /** Delays of clients that name no generation, without the other clients and together with them. */
   readonly before: Window;
   readonly beside: Window;
   readonly memory: { readonly opened: Memory; readonly highest: Memory };
-  /** Files of generations that were open. */
+  /** Open files of generations. */
   readonly descriptors: { readonly before: number; readonly highest: number };
-  /** Of the clients that name generations: answers, openings they waited for, the longest wait. */
+  /** For clients that name generations: responses, rounds through all generations, the longest wait. */
   readonly answers: number;
   readonly rounds: number;
   readonly longestWaitMs: number;
@@ -118,7 +118,7 @@ export async function measureByName(
       longestWaitMs: Math.max(...clients.map(({ longest }) => longest)),
     };
     report(
-      `${threads} threads: ${Math.round(highest)} MB, ${highestDescriptors} files, ${result.answers} answers by name, the longest wait ${(result.longestWaitMs / 1000).toFixed(1)} s, ${swaps} swaps; others p99 ${result.before.product.p99.toFixed(1)} before, ${result.beside.product.p99.toFixed(1)} ms beside (control ${result.beside.control.p99.toFixed(1)})`,
+      `${threads} threads: ${Math.round(highest)} MB, ${highestDescriptors} files, ${result.answers} responses by name, longest wait ${(result.longestWaitMs / 1000).toFixed(1)} s, ${swaps} swaps; others p99 ${result.before.product.p99.toFixed(1)} before, ${result.beside.product.p99.toFixed(1)} ms together (control ${result.beside.control.p99.toFixed(1)})`,
     );
     return result;
   } finally {
@@ -126,7 +126,7 @@ export async function measureByName(
   }
 }
 
-/** All clients begin with the same generation, as an attacker would who wants the others closed. */
+/** All clients start with the same generation, like an attacker who wants the others closed. */
 export async function requestInTurn(
   url: string,
   key: string,
@@ -147,7 +147,7 @@ export async function requestInTurn(
         });
         await reply.body.dump({ limit: Number.MAX_SAFE_INTEGER });
         if (reply.statusCode !== 200 || reply.headers['x-snapshot'] !== id) {
-          throw new Error(`${id} was asked for and answered with ${reply.statusCode}.`);
+          throw new Error(`A request for ${id} was answered with ${reply.statusCode}.`);
         }
         totals.answers++;
         totals.longest = Math.max(totals.longest, clock() - sent);
@@ -165,7 +165,7 @@ function openFiles(pid: number, snapshotsDir: string): number {
     try {
       return readlinkSync(path.join(folder, descriptor)).startsWith(snapshotsDir);
     } catch {
-      // Closed meanwhile.
+      // The descriptor was closed in the meantime.
       return false;
     }
   }).length;

@@ -1,6 +1,6 @@
 /**
- * The yardstick of delays: a server with nothing to do but send one fixed body. Where its answers
- * are late, the machine had no time for anybody.
+ * The control for delays: a server that only sends one fixed body. If its responses are late, the
+ * machine itself was busy.
  */
 import { createServer } from 'node:http';
 

@@ -1,7 +1,7 @@
 /**
- * The process of a steady load: asks the product and the control for something at a fixed rate,
- * whether or not they answer, and says how long each answer took from the moment it was due. What
- * keeps this process from asking in time delays the control's answers just as much.
+ * The process of a steady load: sends requests to the product and to the control at a fixed rate,
+ * whether or not they answer, and measures each response from the moment its request was due. If this
+ * process is late itself, the control's delays grow equally.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -15,14 +15,14 @@ export interface LoadOptions {
   readonly product: string;
   readonly control: string;
   readonly key: string;
-  /** A file of paths to ask the product for in turn. */
+  /** A file of paths to request from the product in turn. */
   readonly list: string;
   readonly perSecond: number;
-  /** To each of the two, used in turn. */
+  /** The number of connections to each of the two, used in turn. */
   readonly connections: number;
 }
 
-/** Answers in the order of their ends; times in milliseconds of {@link clock}. */
+/** Responses in the order of their ends, in milliseconds of {@link clock}. */
 export interface Samples {
   readonly due: Float64Array;
   readonly ended: Float64Array;
@@ -31,16 +31,16 @@ export interface Samples {
 export interface Taken {
   readonly product: Samples;
   readonly control: Samples;
-  /** When the last answer from each generation ended. */
+  /** When the last response from each generation ended. */
   readonly lastOf: ReadonlyMap<string, number>;
 }
 
 export interface SteadyLoad {
-  /** Resolves when an answer came from a generation since the last `take`. */
+  /** Resolves after the first response from a generation since the last `take`. */
   sees(snapshot: string): Promise<void>;
   /**
-   * All that was asked since the last time, when the answers are there.
-   * @throws Error when one of them was none, or not 200
+   * Returns all requests since the last `take`, once their responses have arrived.
+   * @throws Error if a response is missing or is not 200
    */
   take(): Promise<Taken>;
   stop(): Promise<void>;
@@ -112,8 +112,8 @@ function runLoad({ product, control, key, list, perSecond, connections }: LoadOp
       await reply.body.dump({ limit: Number.MAX_SAFE_INTEGER });
       return reply;
     };
-    // A server may end a connection that was idle just as it is used again: a machine that stood
-    // still for seconds makes it likely. Clients ask once more then; the delay goes on.
+    // A server may close an idle connection just as it is used again, especially after the machine
+    // has stalled for seconds. The request is then repeated, and its delay continues.
     const reply = await request().catch(request);
     const ended = clock();
     (isProduct ? productTimes : controlTimes).add(due, ended);

@@ -1,9 +1,9 @@
-/** The resident memory of a process, by kind, again and again. */
+/** Samples the resident memory of a process, by kind. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { clock } from './load-process.ts';
 
 const INTERVAL_MS = 20;
-/** What the kernel takes for "forget the highest until now", proc(5). */
+/** Resets the peak resident memory when written to clear_refs, see proc(5). */
 const RESET_HIGHEST = '5';
 
 /** In megabytes of 10^6 bytes. */
@@ -14,12 +14,12 @@ export interface Memory {
   /** Mapped files: the program itself. */
   readonly file: number;
   readonly shared: number;
-  /** The most that was ever resident, or since {@link forgetHighest}. */
+  /** The peak of resident memory, or the peak since {@link forgetHighest}. */
   readonly highest: number;
 }
 
 export interface MemorySamples {
-  /** What was found between two moments of {@link clock}. */
+  /** The samples between two times of {@link clock}. */
   between(from: number, to: number): Memory[];
   stop(): void;
 }
@@ -50,7 +50,7 @@ export function watchMemory(pid: number): MemorySamples {
     try {
       found.push({ at: clock(), memory: readMemory(pid) });
     } catch {
-      // It has ended; who works with it will notice.
+      // The process has ended, which the benchmark notices elsewhere.
       clearInterval(timer);
     }
   }, INTERVAL_MS);

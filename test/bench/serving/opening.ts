@@ -1,8 +1,8 @@
 /**
- * Opening a generation while serving: under a steady load, well below what the proxy can do, the
- * other generation becomes current, as the generator's last step makes it, and the proxy opens it.
+ * Opening a generation while serving: under a steady load, well below the capacity of the proxy, the
+ * other generation becomes current, like at the end of a run of the generator, and the proxy opens it.
  *
- * Each round's opening is a whole one: it begins when the proxy has let go of the generation that
+ * Each round measures a complete opening: it starts after the proxy has closed the generation that
  * the round publishes.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
@@ -26,12 +26,12 @@ import type { Prepared } from './prepare.ts';
 export const REQUESTS_PER_SECOND = 500;
 export const CONNECTIONS = 48;
 const WARM_UP_MS = 10_000;
-/** Of what may follow an opening, such as the collection of what it left. */
+/** The time after an opening in which it may still have effects, such as garbage collection. */
 export const TAIL_MS = 3_000;
-/** The proxy holds an older generation for so long; it looks twice a second whether that is over. */
+/** How long the proxy keeps an older generation. It checks twice a second whether that is over. */
 const HOLD_MS = 60_000;
 
-/** In milliseconds, from the moment each request was due. */
+/** Delays in milliseconds, from the moment each request was due. */
 export interface Delays {
   readonly requests: number;
   readonly p50: number;
@@ -39,28 +39,28 @@ export interface Delays {
   readonly longest: number;
 }
 
-/** One stretch of time. */
+/** The delays in one period of time. */
 export interface Window {
   readonly product: Delays;
   readonly control: Delays;
 }
 
 export interface Round {
-  /** From the switch until no answer came from the generation before. */
+  /** From the switch to the last response from the previous generation. */
   readonly seconds: number;
-  /** What the proxy says that it needed to open and check. */
+  /** The time for opening and checking according to the proxy's log. */
   readonly ownSeconds: number;
-  /** As long as the opening with its tail, and right before it. */
+  /** A period right before the opening, as long as the opening with its tail. */
   readonly before: Window;
   readonly opening: Window;
-  /** While the generation before was let go. */
-  readonly lettingGo: Window;
+  /** While the previous generation was closed. */
+  readonly closing: Window;
   readonly memory: {
-    /** In the middle of the samples. */
+    /** The median of the samples. */
     readonly before: Memory;
     readonly highest: Memory;
     readonly after: Memory;
-    readonly letGo: Memory;
+    readonly closed: Memory;
   };
 }
 
@@ -112,9 +112,9 @@ export async function measureOpenings(
       found.push(result);
       const longest = ({ product, control: beside }: Window) =>
         `${product.longest.toFixed(1)} (control ${beside.longest.toFixed(1)})`;
-      const { before, opening, lettingGo } = result;
+      const { before, opening, closing } = result;
       report(
-        `${threads} threads, round ${round}: ${result.seconds.toFixed(1)} s, ${Math.round(result.memory.highest.highest)} MB; longest before, opening, letting go: ${[before, opening, lettingGo].map(longest).join(', ')} ms`,
+        `${threads} threads, round ${round}: ${result.seconds.toFixed(1)} s, ${Math.round(result.memory.highest.highest)} MB; longest before, opening, closing: ${[before, opening, closing].map(longest).join(', ')} ms`,
       );
     }
     return { threads, rounds: found };
@@ -140,7 +140,7 @@ async function measureRound(
   to: string,
   steadyMs: number,
 ): Promise<Round> {
-  // As the generator does right before it publishes: the files are in the page cache.
+  // The generator also verifies right before it publishes, so the files are in the page cache.
   await verifyGeneration(generationDir(snapshotsDir, to));
   await load.take();
   const steadyFrom = clock();
@@ -156,7 +156,7 @@ async function measureRound(
   const taken = await load.take();
   const opened = taken.lastOf.get(from) ?? 0;
   if (opened < switched || opened > openingEnds) {
-    throw new Error(`The proxy did not go over from ${from} to ${to} as it should.`);
+    throw new Error(`The proxy did not switch from ${from} to ${to} in time.`);
   }
   const length = openingEnds - switched;
   const beforeFrom = Math.max(steadyFrom, switched - length);
@@ -166,12 +166,12 @@ async function measureRound(
     ownSeconds: ownSeconds(logFile, to),
     before: windowOf(taken, beforeFrom, switched),
     opening: windowOf(taken, switched, openingEnds),
-    lettingGo: windowOf(taken, opened + HOLD_MS, openingEnds + HOLD_MS),
+    closing: windowOf(taken, opened + HOLD_MS, openingEnds + HOLD_MS),
     memory: {
       before: middleOf(memory.between(beforeFrom, switched)),
       highest: { ...highestOf(sampled), highest },
       after: middleOf(memory.between(openingEnds - TAIL_MS / 2, openingEnds)),
-      letGo: readMemory(pid),
+      closed: readMemory(pid),
     },
   };
 }
@@ -186,7 +186,7 @@ export function delaysOf({ due, ended }: Samples, from: number, to: number): Del
     .filter((delay) => delay >= 0)
     .sort();
   const at = (share: number) => delays[Math.floor(share * (delays.length - 1))];
-  if (delays.length === 0) throw new Error('Nothing was asked meanwhile.');
+  if (delays.length === 0) throw new Error('There were no requests in this period.');
   return { requests: delays.length, p50: at(0.5), p99: at(0.99), longest: at(1) };
 }
 
@@ -206,6 +206,6 @@ function ownSeconds(logFile: string, id: string): number {
   const line = readFileSync(logFile, 'utf8')
     .split('\n')
     .findLast((text) => text.includes('"msg":"serving a generation"') && text.includes(id));
-  if (line === undefined) throw new Error(`The proxy's log does not report that it serves ${id}.`);
+  if (line === undefined) throw new Error(`The proxy's log has no line about serving ${id}.`);
   return JSON.parse(line).milliseconds / 1000;
 }

@@ -1,6 +1,7 @@
 /**
- * What is served: generations of one seeded catalogue in one snapshots folder, made by the real
- * generator from SQLite, each with one game in a hundred changed, so that hardly a file is the same; keys; and lists of addresses that both generations know.
+ * Prepares the data of the serving part: generations of one seeded catalogue in one snapshots folder,
+ * made by the real generator from SQLite; keys; and lists of addresses that exist in all generations.
+ * One game in a hundred differs between generations, so that hardly any file is the same.
  */
 import {
   closeSync,
@@ -34,20 +35,20 @@ import { runGenerator } from '../run-generator.ts';
 
 export interface Prepared {
   readonly snapshotsDir: string;
-  /** Of all generations, the oldest first. */
+  /** The ids of all generations, the oldest first. */
   readonly ids: readonly string[];
   /** The first two of them, and the bytes of all files of each. */
   readonly older: string;
   readonly newer: string;
   readonly bytes: number;
   readonly counts: Counts;
-  /** So many that none reaches its limit. */
+  /** Enough keys that none reaches its limit. */
   readonly keys: readonly string[];
-  /** One hot address, and files of different ones, one a line. */
+  /** One address that is requested repeatedly, and files of different ones, one per line. */
   readonly game: string;
   readonly games: string;
   readonly searches: string;
-  /** Of all kinds in turns: the hot game, a game, a page, a game, a search. */
+  /** Addresses of all kinds in turn: the repeated game, a game, a page, a game, a search. */
   readonly mixed: string;
 }
 
@@ -59,8 +60,8 @@ const DIFFERENT_GAMES = 100_000;
 const PAGE = 50;
 
 /**
- * @param folder may hold the generations already, from a run with as many games
- * @param generations how many there are to be, from two to as many as the generator keeps
+ * @param folder may already contain the generations, from a run with the same number of games
+ * @param generations how many to make, from two to the number that the generator keeps
  */
 export async function prepare(
   folder: string,
@@ -94,7 +95,7 @@ async function generateAll(
   report: (text: string) => void,
 ): Promise<void> {
   const file = path.join(folder, 'catalogue.db');
-  // What a run that was broken off left.
+  // The remains of an interrupted run.
   for (const rest of [file, `${file}-journal`, snapshotsDir]) {
     rmSync(rest, { recursive: true, force: true });
   }
@@ -124,7 +125,7 @@ async function generateAll(
   rmSync(file);
 }
 
-/** Lists of games in no order, of searches for words of their titles, and of all kinds. */
+/** Writes lists of games in random order, of searches for words of their titles, and of all kinds. */
 function writeLists(folder: string, generation: string) {
   const sample = sampleGames(generation);
   const targets = sample.map(({ target }) => target);
@@ -151,7 +152,7 @@ function writeLists(folder: string, generation: string) {
 interface SampledGame {
   readonly target: string;
   readonly title: string;
-  /** The page that the game is on. */
+  /** The page that contains the game. */
   readonly page: string;
 }
 
@@ -184,7 +185,7 @@ function sampleGames(generation: string): SampledGame[] {
   return sample;
 }
 
-/** A search for a word of a title, or for one and the beginning of the next. */
+/** A search for a word of a title, or for a word and the beginning of the next one. */
 function searchFor(title: string, isPair: boolean): string[] {
   const [first, second] = title.toLowerCase().match(/\b[a-z]{4,12}\b/g) ?? [];
   if (first === undefined) return [];

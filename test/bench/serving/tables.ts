@@ -1,4 +1,4 @@
-/** From what was measured to Markdown: what was set out to be reached first, then the figures. */
+/** Turns measurements into Markdown: first the goals, then the figures. */
 import { median, table } from '../part.ts';
 import type { ByName } from './by-name.ts';
 import type { Memory } from './memory.ts';
@@ -16,7 +16,7 @@ const range = (values: readonly number[], format: (value: number) => string) =>
   `${format(Math.min(...values))}–${format(Math.max(...values))}`;
 const named = (threads: number) => `${threads} thread${threads === 1 ? '' : 's'}`;
 
-/** What two threads gain, and what an opening costs, beside what was to be reached. */
+/** The gain of two threads and the cost of an opening, next to the goals. */
 export function goalTable(
   openings: readonly Openings[],
   { works }: ThreadsResult,
@@ -76,7 +76,7 @@ export function goalTable(
   );
 }
 
-/** How much more two cores can do with two threads than one core with one, round by round. */
+/** The gain of two threads on two cores over one thread on one core, by round. */
 function gainsOf({ runs }: Work): number[] {
   return runs[1].map(({ cpu }, round) => (2 * cpu) / (runs[2][round]?.cpu ?? Number.NaN));
 }
@@ -135,7 +135,7 @@ function memoryCells({ resident, anonymous, file, shared, highest }: Memory): st
 const WINDOWS = [
   ['before, nothing opened', 'before'],
   ['opening', 'opening'],
-  ['closing the old one', 'lettingGo'],
+  ['closing the old one', 'closing'],
 ] as const;
 
 export function openingTables({ threads, rounds }: Openings): string {
@@ -155,7 +155,7 @@ export function openingTables({ threads, rounds }: Openings): string {
       ].map(tenths),
     ];
   });
-  const memories = (['before', 'highest', 'after', 'letGo'] as const).map((name) => {
+  const memories = (['before', 'highest', 'after', 'closed'] as const).map((name) => {
     const of = (kind: keyof Memory) =>
       whole(median(rounds.map(({ memory }) => memory[name][kind])));
     const [resident, highest] = [of('resident'), of('highest')];
@@ -202,12 +202,12 @@ export function byNameTable(results: readonly ByName[]): string {
     ['highest, MB', ({ memory }) => whole(memory.highest.highest)],
     ['files open before', ({ descriptors }) => whole(descriptors.before)],
     ['most files open', ({ descriptors }) => whole(descriptors.highest)],
-    ['swaps', ({ swaps }) => whole(swaps)],
-    ['answers by name', ({ answers }) => whole(answers)],
+    ['switches', ({ swaps }) => whole(swaps)],
+    ['responses by name', ({ answers }) => whole(answers)],
     ['longest wait, s', ({ longestWaitMs }) => tenths(longestWaitMs / 1000)],
     ['others p99 before, ms', ({ before }) => tenths(before.product.p99)],
-    ['others p99 beside', ({ beside }) => tenths(beside.product.p99)],
-    ['control p99 beside', ({ beside }) => tenths(beside.control.p99)],
+    ['others p99 together', ({ beside }) => tenths(beside.product.p99)],
+    ['control p99 together', ({ beside }) => tenths(beside.control.p99)],
   ];
   return table(
     ['', ...results.map(({ threads }) => named(threads))],
@@ -219,7 +219,7 @@ const MEMORY_TITLES = {
   before: 'before',
   highest: 'highest while opening',
   after: 'after, both open',
-  letGo: 'after the old one was closed',
+  closed: 'after the old one was closed',
 };
 
 function roundCells(round: Round): string[] {

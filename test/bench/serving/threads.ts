@@ -1,6 +1,6 @@
 /**
- * One serving thread beside two on one port, each a proxy of its own with the same generation, asked
- * for the same things in turns. Both may use every core, and so may wrk beside them.
+ * Compares one serving thread with two on one port: two proxies with the same generation get the same
+ * requests in turn. Both, and wrk, may use every core.
  */
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -16,7 +16,7 @@ export const WRK_CONNECTIONS = 64;
 const WARM_UP_SECONDS = 2;
 
 export interface Run extends Measurement {
-  /** What the busiest thread took of all of the process's time, and the next one, 0 to 1. */
+  /** The shares of the busiest and the next thread in the processor time of the process, 0 to 1. */
   readonly shares: readonly [busiest: number, next: number];
 }
 
@@ -29,7 +29,7 @@ export interface Work {
 
 export interface ThreadsResult {
   readonly works: readonly Work[];
-  /** Right after the generation was opened, and after all load. */
+  /** Right after opening the generation, and after all load. */
   readonly memory: Record<Threads, { readonly opened: Memory; readonly loaded: Memory }>;
 }
 
@@ -62,9 +62,9 @@ export async function measureThreads(
   try {
     const servers = { 1: await start(1), 2: await start(2) };
     const measures = works.map(({ target, list }, index) => {
-      // A key each: together they would reach the limit.
+      // Each work has a key of its own, because together they would reach the limit.
       const headers = { 'X-Api-Key': prepared.keys[index] };
-      // A list goes on where it was, so that no address comes back too soon.
+      // Each measurement continues the list, so that no address is repeated too soon.
       const starts = { 1: 0, 2: 0 };
       return async (threads: Threads, lasting: number): Promise<Run> => {
         const { url, pid } = servers[threads];
@@ -106,12 +106,12 @@ export async function measureThreads(
   }
 }
 
-/** Processor time of each thread so far, in ticks. */
+/** The processor time of each thread so far, in ticks. */
 function threadTicks(pid: number): Map<string, number> {
   return new Map(
     readdirSync(`/proc/${pid}/task`).map((thread) => {
       const stat = readFileSync(`/proc/${pid}/task/${thread}/stat`, 'utf8');
-      // Behind the name, which may hold anything, the first field is the third of proc(5).
+      // After the name, which may contain anything, the first field is field 3 of proc(5).
       const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
       return [thread, Number(fields[14 - 3]) + Number(fields[15 - 3])];
     }),
