@@ -1,6 +1,6 @@
 /**
- * The exact body that the API answers for a path, from a generation on disk. The proxy's own routes,
- * parameters and reader find it, after the same checks of the generation.
+ * Reads the exact body that the API sends for a path, from a generation on disk. It uses the proxy's
+ * own code to check the generation, to match the path and its parameters, and to find the record.
  */
 import { matchRoute } from '../proxy/api/routes.ts';
 import { splitTarget } from '../proxy/http/message/target.ts';
@@ -8,9 +8,10 @@ import { makeGeneration } from '../proxy/snapshot/generation.ts';
 import { openFiles, planOpening } from '../proxy/snapshot/open-files.ts';
 
 /**
- * @param dir the generation's folder, @param id of the generation
- * @param target below the base, with its query, such as `/search?q=chrono`
- * @throws Error when there is no such resource, a parameter is wrong, or the generation is damaged
+ * @param dir the generation's folder
+ * @param id the generation's id
+ * @param target a path below the base path of the API, with its query, such as `/search?q=chrono`
+ * @throws Error if there is no such resource, a parameter is wrong, or the generation is damaged
  */
 export function showBody(dir: string, id: string, target: string): Buffer {
   const [pathname, queryString] = splitTarget(target);

@@ -1,6 +1,6 @@
 /**
- * `cover-catalogue snapshot VERB …`: what operators do with generations: list, look into, verify,
- * compare, roll back, hold, release, prune. Data goes to stdout, everything else to stderr.
+ * `cover-catalogue snapshot VERB …`: operators list, show, verify and compare generations, roll back
+ * to one, hold and release publishing, and prune. Data goes to stdout, everything else to stderr.
  */
 import '../program/environment/node-version.ts';
 import '../program/standard-output.ts';
@@ -26,7 +26,7 @@ import { rollbackTo } from '../store/rollback.ts';
 import { showBody } from './show.ts';
 
 interface Verb extends VerbSyntax {
-  /** Whether it changes SNAPSHOTS_DIR. */
+  /** Whether the verb changes SNAPSHOTS_DIR. */
   readonly writes?: true;
   readonly run: (snapshotsDir: string, args: readonly string[], options: Options) => Promise<void>;
 }
@@ -39,14 +39,14 @@ const REASON_OPTION = { reason: { type: 'string' } } as const;
 const VERBS: Readonly<Record<string, Verb>> = {
   list: {
     usage: 'list [--json]',
-    help: 'the generations, the oldest first; * marks the current one, "held" the one that is held',
+    help: 'lists the generations, the oldest first; * marks the current one, "held" the one that is held',
     options: JSON_OPTION,
     positionals: [],
     run: async (dir, _args, options) => list(dir, options),
   },
   show: {
     usage: 'show PATH [ID]',
-    help: 'the exact body that the API answers for a path such as /games/snes/chrono-trigger or "/search?q=chrono"',
+    help: 'prints the exact body that the API sends for a path such as /games/snes/chrono-trigger or "/search?q=chrono"',
     options: {},
     positionals: ['PATH'],
     optional: ['ID'],
@@ -72,7 +72,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   },
   diff: {
     usage: 'diff ID [ID] [--json]',
-    help: 'the games and covers added, changed and removed from the first to the second',
+    help: 'lists the games and covers that were added, changed and removed from the first generation to the second',
     options: JSON_OPTION,
     positionals: ['ID'],
     optional: ['ID'],
@@ -80,7 +80,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   },
   rollback: {
     usage: 'rollback ID [--reason TEXT] [--no-hold]',
-    help: 'verifies a generation, makes it current and holds it; with --no-hold the next run publishes the database again',
+    help: 'verifies a generation, makes it current and holds it; with --no-hold, the next run publishes the database again',
     options: { ...REASON_OPTION, 'no-hold': { type: 'boolean' } },
     positionals: ['ID'],
     writes: true,
@@ -88,7 +88,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   },
   hold: {
     usage: 'hold [ID] [--reason TEXT]',
-    help: 'keeps the current generation: no run publishes until "release", while keys are still exported',
+    help: 'keeps the current generation: no run publishes until "release"; runs still export keys',
     options: REASON_OPTION,
     positionals: [],
     optional: ['ID'],
@@ -112,7 +112,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   },
   prune: {
     usage: `prune [--keep N]`,
-    help: `removes all but the last N generations (${KEPT_GENERATIONS}), the current and the held one, and what killed runs have left`,
+    help: `removes old generations and what killed runs have left; the last N generations (${KEPT_GENERATIONS}), the current and the held one stay`,
     options: { keep: { type: 'string' } },
     positionals: [],
     writes: true,
@@ -120,7 +120,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
       const number = keep === undefined ? KEPT_GENERATIONS : Number(keep);
       if (!Number.isSafeInteger(number) || number < 1) {
         throw new ConfigurationError(
-          `--keep must be a whole number from 1 on, not ${JSON.stringify(keep)}.`,
+          `--keep must be a whole number, at least 1, not ${JSON.stringify(keep)}.`,
         );
       }
       const removed = await prune(dir, number, () => readHold(dir)?.id);
@@ -164,7 +164,8 @@ async function rollback(dir: string, id: string, options: Options): Promise<void
     return;
   }
   const held = whyHeld(dir);
-  if (held !== undefined) throw new Error(`--no-hold contradicts the hold. ${held}`);
+  if (held !== undefined)
+    throw new Error(`--no-hold cannot be used while publishing is held. ${held}`);
   print(`${(await rollbackTo(dir, id)).id} is current.`);
 }
 
@@ -181,7 +182,7 @@ async function hold(dir: string, id: string | undefined, options: Options): Prom
   process.stderr.write(`${whyHeld(dir)}\n`);
 }
 
-/** The id that the operator gave, or else that of the current generation. */
+/** The id that the operator gave, or else the id of the current generation. */
 function pickId(snapshotsDir: string, id: string | undefined): string {
   const picked = id ?? currentId(snapshotsDir);
   if (picked === undefined) throw new Error(`There is no generation in ${snapshotsDir} yet.`);

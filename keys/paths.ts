@@ -17,11 +17,11 @@ export const FILE_PATHS = {
   icon: '/account/icon.svg',
 } as const;
 
-/** In the path of a route, the id of any key. */
+/** The pattern for the id of a key in the path of a route. */
 export const ANY_KEY = ':id{[0-9]+}';
 type KeyId = number | typeof ANY_KEY;
 
-/** Where an owner does something to a key. */
+/** The path to which an owner's form for a key is sent. */
 export function ownKeyPath(id: KeyId, action: 'reveal' | 'rotate' | 'revoke'): string {
   return `${PATHS.keys}/${id}/${action}`;
 }
@@ -34,7 +34,7 @@ export function reviewPath(id: KeyId): string {
 export const REVIEW_ACTIONS = ['approve', 'reject', 'revoke', 'limit'] as const;
 export type ReviewAction = (typeof REVIEW_ACTIONS)[number];
 
-/** Where a moderator does something to a key. */
+/** The path to which a moderator's form for a key is sent. */
 export function reviewActionPath(id: KeyId, action: ReviewAction): string {
   return `${reviewPath(id)}/${action}`;
 }

@@ -1,6 +1,6 @@
 /**
  * Reads the arguments of a program: its own options, `--help` and `--version`. Any other argument is
- * an error. This happens before the program reads its environment or opens a file.
+ * an error. A program calls this before it reads its environment or opens a file.
  */
 import { readFileSync } from 'node:fs';
 import { type ParseArgsConfig, parseArgs } from 'node:util';
@@ -14,8 +14,8 @@ const STANDARD = {
 } as const;
 
 /**
- * Reads the options from the arguments of this process. With `--help` or `--version` it prints the
- * text and ends the process with 0.
+ * Reads the options from the arguments of this process. For `--help` or `--version`, prints the text
+ * and ends the process with exit code 0.
  * @param usage what `--help` prints
  * @throws ConfigurationError that names an unknown argument
  */
@@ -36,8 +36,8 @@ function parse<O extends Options>(usage: string, options: O) {
 }
 
 /**
- * Checks that no further argument follows.
- * @throws ConfigurationError that names the first one
+ * Refuses further arguments.
+ * @throws ConfigurationError that names the first of them
  */
 export function refuseMore([extra]: readonly string[], usage: string): void {
   if (extra === undefined) return;

@@ -1,4 +1,4 @@
-/** Closes an HTTP server gracefully: requests under way finish, idle connections close at once. */
+/** Closes an HTTP server: requests under way can finish, and idle connections are closed. */
 
 const IDLE_CHECK_MS = 100;
 
@@ -9,13 +9,13 @@ export interface ClosableServer {
 }
 
 /**
- * Stops listening and resolves when every request under way has finished.
- * @param deadlineMs the connections that are still open after this time are cut
+ * Stops listening. Resolves when all connections are closed.
+ * @param deadlineMs after this time, connections that are still open are cut
  */
 export async function closeServer(server: ClosableServer, deadlineMs: number): Promise<void> {
   const cut = setTimeout(() => server.closeAllConnections(), deadlineMs);
   const closed = new Promise<void>((resolve) => server.close(resolve));
-  // A connection becomes idle when its last response has been sent.
+  // Repeated, because a busy connection becomes idle when its response has been sent.
   const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
   await closed;
   clearInterval(idle);

@@ -1,30 +1,37 @@
 /**
- * Limits how many connections a process holds open: to what its limit on open files leaves after
- * everything else has its share. A flood of connections therefore cannot keep the process from
- * opening files. The serving threads share the connections evenly.
+ * Limits the open connections of a process to the file descriptors that remain after everything else
+ * it needs is reserved. A flood of connections therefore cannot keep the process from opening files.
+ * Each serving thread may have an equal share of the connections.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { allowConnections, countConnections } from './connections.ts';
 
-/** Assumed on systems without /proc, that is, on all but Linux. */
+/** Assumed where there is no /proc, that is, on systems other than Linux. */
 const ASSUMED_LIMIT = 1_024;
 const ASSUMED_IN_USE = 64;
-/** An upper bound for any limit on open files, because a connection also takes memory. */
+/** The most connections, however high the limit on open files is: each connection takes memory. */
 const MOST_CONNECTIONS = 16_384;
-/** A server is useless with fewer. It accepts this many and logs that the limit is too low. */
+/**
+ * A server with fewer is useless. If fewer descriptors are left, it still accepts this many and logs
+ * a warning.
+ */
 const FEWEST_CONNECTIONS = 16;
 /** Reserved for what a server opens briefly: files, name look-ups. */
 export const SHORT_LIVED = 32;
 
 const CHECK_MS = 1_000;
-/** After this time within the limit, the next connection over it is reported again. */
+/**
+ * An episode of too many connections is over when no connection has been dropped for this long. The
+ * next dropped connection starts another one.
+ */
 const CALM_MS = 5_000;
 
 /** The file descriptors of the process. */
 export interface Descriptors {
+  /** How many may be open. */
   readonly limit: number;
-  /** Without the connections of clients. */
+  /** How many are open, without the connections of clients. */
   readonly inUse: number;
 }
 
@@ -33,11 +40,14 @@ export interface Shares {
   readonly connections: number;
   /** How many requests may be forwarded at the same time. */
   readonly forwards: number;
-  /** Whether the limit leaves less than the process needs. */
+  /** Whether the limit on open files is too low for {@link FEWEST_CONNECTIONS}. */
   readonly isTooLow: boolean;
 }
 
-/** Keeps the connections between the bounds. @param left descriptors left for them; may be negative */
+/**
+ * Limits the number of connections to between {@link FEWEST_CONNECTIONS} and {@link MOST_CONNECTIONS}.
+ * @param left the descriptors that are left for connections; may be negative
+ */
 export function shareOutConnections(left: number, forwards = 0): Shares {
   return {
     connections: Math.min(MOST_CONNECTIONS, Math.max(FEWEST_CONNECTIONS, left)),
@@ -47,7 +57,7 @@ export function shareOutConnections(left: number, forwards = 0): Shares {
 }
 
 export interface ConnectionLimit {
-  /** Sets the limit, and adapts it every second to what else is open. */
+  /** Sets the limit, and updates it every second: it depends on what else the process has open. */
   start(): void;
   /** The current limit. */
   connections(): number;
@@ -56,14 +66,14 @@ export interface ConnectionLimit {
 /**
  * @param threads the cells of every serving thread, made by `newConnectionCells`
  * @param shareOut divides the descriptors of the process
- * @param log for warnings that connections are dropped, or that the limit is too low
- * @param alsoAssumed further descriptors assumed to be in use on systems without /proc
+ * @param log gets a warning when connections are dropped or the limit on open files is too low
+ * @param assumedMore how many descriptors to add to {@link ASSUMED_IN_USE} where there is no /proc
  */
 export function makeConnectionLimit(
   threads: readonly Float64Array[],
   shareOut: (files: Descriptors) => Shares,
   log: Logger,
-  alsoAssumed: () => number = () => 0,
+  assumedMore: () => number = () => 0,
 ): ConnectionLimit {
   const limit = readLimit();
   const episode = makeEpisode(log);
@@ -72,16 +82,16 @@ export function makeConnectionLimit(
 
   function check(): void {
     const counts = countConnections(threads);
-    const inUse = countDescriptors(counts.open) ?? ASSUMED_IN_USE + alsoAssumed();
+    const inUse = countDescriptors(counts.open) ?? ASSUMED_IN_USE + assumedMore();
     const shares = shareOut({ limit, inUse });
     connections = shares.connections;
     for (const cells of threads) {
-      const ofThread = (all: number) => Math.max(1, Math.floor(all / threads.length));
-      allowConnections(cells, ofThread(connections), ofThread(shares.forwards));
+      const shareOf = (all: number) => Math.max(1, Math.floor(all / threads.length));
+      allowConnections(cells, shareOf(connections), shareOf(shares.forwards));
     }
     if (shares.isTooLow && !isWarned) {
       log.warn(
-        { open_files: limit, in_use: inUse, connections },
+        { open_files_limit: limit, in_use: inUse, connections },
         'the limit on open files is too low: raise it (ulimit -n, LimitNOFILE)',
       );
     }
@@ -98,7 +108,7 @@ export function makeConnectionLimit(
   };
 }
 
-/** The soft limit on open files, which Node raises to the hard limit at its start. */
+/** The soft limit on open files. Node raises it to the hard limit when it starts. */
 function readLimit(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');
@@ -110,7 +120,11 @@ function readLimit(): number {
   }
 }
 
-/** Counts the open descriptors without the connections of clients; undefined if unknown. */
+/**
+ * Counts the open descriptors that are not connections of clients.
+ * @param connections how many connections of clients are open
+ * @returns undefined where there is no /proc
+ */
 function countDescriptors(connections: number): number | undefined {
   try {
     return Math.max(0, readdirSync('/proc/self/fd').length - connections);
@@ -119,36 +133,36 @@ function countDescriptors(connections: number): number | undefined {
   }
 }
 
-/** Logs once when connections begin to be closed or refused, and once when that is over. */
+/** Logs when an episode of too many connections begins, and when it is over. */
 function makeEpisode(log: Logger) {
-  let total = 0;
+  let lastDropped = 0;
   let startedAt: number | undefined;
-  let lastAt = 0;
-  let before = 0;
+  let lastDropAt = 0;
+  let droppedBefore = 0;
 
   return {
     /** @param dropped connections closed or refused since the start of the process */
     note(dropped: number, counts: object): void {
       const now = performance.now();
-      if (dropped > total) {
+      if (dropped > lastDropped) {
         if (startedAt === undefined) {
           startedAt = now;
-          before = total;
+          droppedBefore = lastDropped;
           log.warn(
             counts,
-            'too many connections: unused ones are closed to make room, see "Connections" in OPERATIONS.md',
+            'too many connections: idle ones are closed to make room, or new ones refused; see "Connections" in OPERATIONS.md',
           );
         }
-        lastAt = now;
-      } else if (startedAt !== undefined && now - lastAt >= CALM_MS) {
-        const seconds = Math.round((lastAt - startedAt) / 1000);
+        lastDropAt = now;
+      } else if (startedAt !== undefined && now - lastDropAt >= CALM_MS) {
+        const seconds = Math.round((lastDropAt - startedAt) / 1000);
         log.info(
-          { ...counts, dropped: dropped - before, seconds },
+          { ...counts, dropped: dropped - droppedBefore, seconds },
           'connections are within the limit again',
         );
         startedAt = undefined;
       }
-      total = dropped;
+      lastDropped = dropped;
     },
   };
 }

@@ -1,20 +1,24 @@
 /**
  * Tracks the open connections of one serving thread and keeps them within its limit. When a new
- * connection arrives at the limit, the least recently used one is closed, so that a client that
+ * connection arrives at the limit, the least recently used idle one is closed, so that a client that
  * holds idle connections does not keep others out. If every connection is busy, the new one is
  * refused.
  *
- * Opening a connection and sending a request count as uses. Only their order matters, so each use
- * takes the next number instead of a time.
+ * A client uses a connection when it opens it and when it sends a request. Only the order of uses
+ * matters, so each use gets the next number instead of a time.
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-/** How many connections are compared to choose one to close. With more open, the choice is a guess. */
+/**
+ * How many connections are compared to choose one to close. With more open, the chosen one may not be
+ * the least recently used of all.
+ */
 const MOST_COMPARED = 64;
-/** A client that does not read its response for this long is given up. */
+/** A client that has not read its response for this long may lose its connection. */
 const STALLED_MS = 3_000;
 
+// Indexes of the cells.
 const MOST = 0;
 const OPEN = 1;
 const CLOSED = 2;
@@ -23,8 +27,8 @@ const MOST_FORWARDS = 4;
 
 /**
  * Creates the numbers that a serving thread shares with the main thread: its limits on connections
- * and forwarded requests (at first unlimited), and its counts of open, closed and refused
- * connections.
+ * and on forwarded requests (both unlimited at first), and how many connections it has open, has
+ * closed and has refused.
  */
 export function newConnectionCells(): Float64Array {
   const cells = new Float64Array(new SharedArrayBuffer(5 * 8));
@@ -45,24 +49,25 @@ export function mostForwards(cells: Float64Array): number {
 
 export interface ConnectionCounts {
   readonly open: number;
-  /** Since the start: unused ones that were closed to make room, and new ones that were refused. */
+  /** Idle connections that were closed to make room, since the start of the process. */
   readonly closed: number;
+  /** New connections that were refused, since the start of the process. */
   readonly refused: number;
 }
 
 /** Adds up the counts of all threads. */
 export function countConnections(threads: readonly Float64Array[]): ConnectionCounts {
-  const sum = (cell: number) => threads.reduce((all, cells) => all + cells[cell], 0);
+  const sum = (index: number) => threads.reduce((total, cells) => total + cells[index], 0);
   return { open: sum(OPEN), closed: sum(CLOSED), refused: sum(REFUSED) };
 }
 
-/** Marks a connection as used, when a request arrives on it. */
+/** Marks one connection as used. Call it when a request arrives. */
 export type NoteUse = () => void;
 
-/** A socket of Node's HTTP server, which keeps the response under way on it. */
+/** A socket of Node's HTTP server. Node stores the response under way in `_httpMessage`. */
 export type HttpSocket = Socket & { _httpMessage?: ServerResponse | null };
 
-/** Whether a response is under way on a connection. */
+/** Whether a connection has a response that the server has not finished writing. */
 export function isResponding(socket: HttpSocket): boolean {
   return socket._httpMessage?.writableEnded === false;
 }
@@ -70,7 +75,7 @@ export function isResponding(socket: HttpSocket): boolean {
 export interface Connections {
   /** Adds a new connection. @returns undefined if it was refused and closed */
   take(socket: Socket): NoteUse | undefined;
-  /** Marks a connection as used, when a request arrives on it. */
+  /** Marks a connection as used. Call it when a request arrives on it. */
   noteUse(socket: Socket): void;
   /** Closes idle connections while there are more than the limit allows. */
   trim(): void;
@@ -79,14 +84,15 @@ export interface Connections {
 interface Connection {
   /** The number of its last use; later uses have larger numbers. */
   lastUse: number;
-  /** How many bytes the client had taken at the last check, and when that number was first seen. */
+  /** How many bytes the client had taken at the last check. */
   taken: number;
+  /** When `taken` last changed. */
   takenAt: number;
 }
 
 /**
- * @param isAnswering whether a response is under way on a connection; bytes that are only waiting for
- * the client do not count
+ * @param isAnswering whether the server is still writing a response on a connection; false once only
+ * the client has yet to read it
  * @param now a monotonic clock in milliseconds
  */
 export function makeConnections(
@@ -94,7 +100,7 @@ export function makeConnections(
   isAnswering: (socket: Socket) => boolean,
   now: () => number,
 ): Connections {
-  // In the order in which they are compared.
+  // Ordered: the first connection is compared first.
   const open = new Map<Socket, Connection>();
   let uses = 0;
 
@@ -103,7 +109,7 @@ export function makeConnections(
     cells[OPEN] = open.size;
   }
 
-  /** Whether a client has taken all that it was sent, or has stopped taking it. */
+  /** Whether a client has taken everything that it was sent, or has stalled. */
   function isDone(socket: Socket, connection: Connection): boolean {
     if (socket.writableLength === 0) return true;
     const taken = socket.bytesWritten - socket.writableLength;
@@ -119,7 +125,7 @@ export function makeConnections(
     let lastUse = Number.POSITIVE_INFINITY;
     for (let rest = Math.min(MOST_COMPARED, open.size); rest > 0; rest--) {
       const [socket, connection] = open.entries().next().value as [Socket, Connection];
-      // Moved to the end, so that it is compared again only after all others.
+      // Move it to the end, so that it is compared again only after all others.
       open.delete(socket);
       open.set(socket, connection);
       if (connection.lastUse < lastUse && !isAnswering(socket) && isDone(socket, connection)) {
@@ -128,7 +134,7 @@ export function makeConnections(
       }
     }
     if (chosen === undefined) return false;
-    // Its descriptor is free at once; "close" is emitted later.
+    // `destroy` frees the descriptor at once. The event "close", which also calls `forget`, comes later.
     chosen.destroy();
     forget(chosen);
     cells[CLOSED]++;

@@ -1,9 +1,9 @@
-/** Reports on stderr why a program failed, and chooses its exit code. */
+/** Prints on stderr why a program failed, and chooses its exit code. */
 import { ConfigurationError } from './environment/environment.ts';
 
 /**
- * Prints the error.
- * @param what a prefix of the message, left out for errors of configuration
+ * Prints the message of an error.
+ * @param what a prefix for the message, which errors of configuration do not get
  * @returns the exit code: 2 for wrong usage or configuration, 1 for anything else
  */
 export function reportFailure(error: Error, what = ''): 1 | 2 {

@@ -1,6 +1,6 @@
 /**
- * Checks the folders that variables name, for `readEnvironment`. An error continues a sentence that
- * begins with the name of the variable, and gives the fix. No check creates a folder.
+ * Checks the folders that variables name, for `readEnvironment`. The message of an error continues a
+ * sentence that begins with the name of the variable, and gives the fix. No check creates a folder.
  */
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
@@ -8,16 +8,16 @@ import path from 'node:path';
 const { R_OK, W_OK, X_OK } = constants;
 
 /**
- * Checks a folder that the program writes into. If it does not exist, the program creates it later,
- * so the closest existing folder above it must be writable.
+ * Checks a folder that the program writes into. A missing folder is created later, so the closest
+ * existing folder above it must be writable.
  */
 export function checkWritableFolder(folder: string): void {
   checkRights(path.resolve(folder), W_OK | X_OK, W_OK | X_OK, 'write into');
 }
 
 /**
- * Checks a folder that the program only reads. It need not exist, because another program may create
- * it later, but the folder above it must exist: otherwise the path is probably wrong.
+ * Checks a folder that the program only reads. The folder need not exist, because another program may
+ * create it later. The folder above it must exist: otherwise the path is probably wrong.
  */
 export function checkReadableFolder(folder: string): void {
   const wanted = path.resolve(folder);
@@ -38,7 +38,7 @@ const CORRECT = 'Correct the path; a relative one starts at the working director
 
 /**
  * @param mode the rights needed on the folder itself
- * @param modeAbove the rights needed on the closest folder above it, if it does not exist
+ * @param modeAbove the rights needed on the closest folder above it, if the folder does not exist
  * @returns the folder that was checked
  */
 function checkRights(wanted: string, mode: number, modeAbove: number, action: string): string {
@@ -66,7 +66,7 @@ function closestExisting(wanted: string): { existing: string; stats: Stats } {
       return { existing, stats: statSync(existing) };
     } catch (cause) {
       const { code, message } = cause as NodeJS.ErrnoException;
-      // The folder above may not be entered. It is checked next, and that check names it.
+      // The user may not enter the folder above. The next round finds it, and the error will name it.
       if (code === 'EACCES') continue;
       if (code !== 'ENOENT' && code !== 'ENOTDIR') {
         throw new Error(`is ${wanted}, which cannot be used: ${message}.`, { cause });

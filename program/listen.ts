@@ -1,6 +1,6 @@
 /**
- * Makes the servers of a program listen. If some cannot, one error names each of them, the cause (the
- * host, the port or another program) and the variable to change.
+ * Makes the servers of a program listen. If any cannot, one error has a line for each of them, with
+ * the cause and the variable to change.
  */
 import type { Server } from 'node:http';
 import { ConfigurationError } from './environment/environment.ts';

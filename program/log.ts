@@ -1,6 +1,6 @@
 /**
- * The log of a program or thread: lines of JSON on stderr. Lines that cannot be written (a closed
- * pipe, a full disk) are dropped, so that the program keeps running and can end.
+ * The log of a program or thread: lines of JSON on stderr. If a line cannot be written (a closed pipe,
+ * a full disk), it is dropped, so that the program can go on and end.
  */
 import { write, writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
@@ -8,9 +8,9 @@ import { type Logger, pino } from 'pino';
 const STDERR = 2;
 /** How many characters may wait for a slow reader. Further lines are dropped. */
 const MOST_WAITING = 4 * 2 ** 20;
-/** How long to wait before a full pipe is tried again. */
+/** How long to wait before writing to a full pipe again. */
 const PAUSE_MS = 100;
-/** How many times it is tried again when the program ends. */
+/** When the program ends: how many times to write to a full pipe again. */
 const LAST_TRIES = 10;
 
 /**
@@ -21,12 +21,12 @@ export function makeLog(level: string, base?: Readonly<Record<string, unknown>>)
   return pino({ level, ...(base === undefined ? {} : { base }) }, writeTo(STDERR));
 }
 
-// `pino.destination` is not used: it throws when the disk is full, and at the end of the program it
-// retries the last lines forever, whatever the error is.
+// Used instead of `pino.destination`, which throws when the disk is full and, at the end of the
+// program, retries the last lines forever, whatever the error is.
 function writeTo(descriptor: number) {
   let waiting = '';
   let isWriting = false;
-  /** Bytes that a full pipe has not taken yet. */
+  /** The bytes that a full pipe has refused and that will be written again. */
   let refused: Buffer | undefined;
 
   function writeNext(): void {

@@ -1,6 +1,6 @@
 /**
- * Repeats some work, such as checking a file on disk for changes: once at the start, and then a fixed
- * time after the end of each run. Invariant: two runs never overlap.
+ * Repeats some work, such as checking a file for changes. The first run is at the start; each later
+ * run starts a fixed time after the end of the one before. Invariant: runs never overlap.
  */
 
 export interface Poll {
@@ -16,7 +16,7 @@ export interface Poll {
 
 /**
  * @param milliseconds from the end of a run to the start of the next one
- * @param onFault called when a run fails with another message than the run before
+ * @param onFault called when a run fails, unless the run before failed with the same message
  */
 export function poll(
   work: () => Promise<unknown>,
@@ -28,7 +28,7 @@ export function poll(
   let isStopped = false;
   let underWay = Promise.resolve();
 
-  // Queues the run behind the one under way, because `finish` may be called at any time.
+  // The run waits for the one under way, because `finish` may be called at any time.
   function workNext(): Promise<void> {
     underWay = underWay.then(workOnce);
     return underWay;

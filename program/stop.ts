@@ -1,6 +1,6 @@
 /**
- * Ends a server with exit code 0 on SIGTERM or SIGINT. Programs import it first, for its effect, so
- * that a signal during their start also ends them with 0.
+ * Ends a server with exit code 0 on SIGTERM or SIGINT. Programs import this module early, for its
+ * effect, so that a signal during their start also ends them with 0.
  */
 
 /** Ends the work of a program. */
@@ -19,7 +19,7 @@ for (const name of ['SIGTERM', 'SIGINT'] as const) {
   });
 }
 
-/** Sets what the program does before it ends. Further signals have no effect. */
+/** Sets what the program does on the first signal, before it ends. Further signals have no effect. */
 export function stopWith(next: Stop): void {
   stop = next;
 }

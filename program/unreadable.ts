@@ -1,13 +1,13 @@
 /**
  * Explains to an operator why a file cannot be read. If a permission is missing, the text gives the
- * mode and the owner of the file or folder that denies access. It contains paths, so it must never
- * reach clients.
+ * mode and the owner of the file or folder that denies access. The text contains paths, so it must
+ * never reach clients.
  */
 import type { Stats } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 
-/** Explains an error of reading `file`. */
+/** Explains the error of an attempt to read `file`. */
 export async function explainUnreadable(error: unknown, file: string): Promise<Error> {
   const { code, message } = error as NodeJS.ErrnoException;
   const name = path.basename(file);
@@ -25,7 +25,7 @@ export async function explainUnreadable(error: unknown, file: string): Promise<E
 
 const FIX = 'See "Users and file permissions" in OPERATIONS.md.';
 
-/** Explains an error if a missing permission caused it, and returns any other error unchanged. */
+/** Explains an error that a missing permission caused. Returns any other error unchanged. */
 export async function explainDenied(error: unknown): Promise<Error> {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code, path: file } = cause as NodeJS.ErrnoException;

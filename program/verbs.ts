@@ -1,6 +1,6 @@
 /**
  * Reads the command line of a program with verbs, such as `cover-catalogue keys`: the verb, its
- * options and its arguments. Errors are reported before the program opens anything.
+ * options and its arguments. Wrong arguments are reported before the program opens anything.
  */
 import { type ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import { refuseMore, versionText } from './arguments.ts';
@@ -12,9 +12,9 @@ export interface VerbSyntax {
   /** What it does, in one line. */
   readonly help: string;
   readonly options: ParseArgsOptionsConfig;
-  /** The required arguments, by their names in `usage`. */
+  /** The names of the required arguments, as in `usage`. */
   readonly positionals: readonly string[];
-  /** The optional arguments that may follow them. */
+  /** The names of the optional arguments, which follow the required ones. */
   readonly optional?: readonly string[];
 }
 

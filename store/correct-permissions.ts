@@ -1,21 +1,20 @@
 /**
- * Corrects the permissions of earlier generations to those that they would get now: an operator may
- * have shared the snapshots folder since, or an older version may have left files that everybody can
- * read. The content of a generation does not change.
+ * Gives existing generations the permissions that new ones get: an operator may have shared the
+ * snapshots folder since they were written, or an older version may have let everybody read them. The
+ * content of a generation does not change.
  */
 import { chmodSync, chownSync, lstatSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import { GENERATIONS } from '../format/layout.ts';
 import { hasModes, type Modes, modesIn } from './files/file-modes.ts';
 
-/** @returns a warning when something could not be changed, with what to do */
+/** @returns a warning, with the fix, if some permissions could not be changed; otherwise undefined */
 export function correctPermissions(snapshotsDir: string): string | undefined {
   const modes = modesIn(snapshotsDir);
   const unchanged: string[] = [];
   correct(path.join(snapshotsDir, GENERATIONS), modes, unchanged);
   if (unchanged.length === 0) return undefined;
-  const group =
-    modes.group === undefined ? '' : `, which has to be a member of group ${modes.group}`;
+  const group = modes.group === undefined ? '' : ` and must be a member of group ${modes.group}`;
   return `${unchanged.length} files and folders, such as ${unchanged[0]}, keep the permissions of an earlier run. Run as root: chown -R USER ${path.join(snapshotsDir, GENERATIONS)}, where USER runs the generator${group}.`;
 }
 
@@ -29,7 +28,8 @@ function correct(file: string, modes: Modes, unchanged: string[]): void {
       if (modes.group !== undefined) chownSync(file, -1, modes.group);
       chmodSync(file, wanted);
     } catch {
-      // Its owner can set these modes, except on a file system that has none.
+      // The owner's attempt fails only on a file system without modes, where no warning is needed, or
+      // because the owner is not in the group.
       const isOwn = stats.uid === process.getuid?.();
       if (!isOwn || modes.group !== undefined) unchanged.push(file);
     }
@@ -42,7 +42,7 @@ function readNames(folder: string): string[] {
   try {
     return readdirSync(folder);
   } catch {
-    // Another user's, which the caller has noted.
+    // The folder belongs to another user; the caller has added it to `unchanged`.
     return [];
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Reads, writes and removes `hold.json` for the generator's programs. A hold that cannot be read still
- * counts, so that nothing is published because of a damaged file.
+ * Reads, writes and removes `hold.json` for the generator's programs. If the file cannot be read,
+ * publishing is held: a damaged file must not end a hold.
  */
 import { rmSync } from 'node:fs';
 import path from 'node:path';
@@ -23,8 +23,8 @@ export class HeldError extends Error {
 }
 
 /**
- * @returns undefined when publishing is not held
- * @throws Error saying what is wrong with the file and what to do; publishing is held in this case, too
+ * @returns undefined if publishing is not held
+ * @throws Error that says what is wrong with the file and what to do; publishing is then held too
  */
 export function readHold(snapshotsDir: string): Hold | undefined {
   try {
@@ -32,13 +32,13 @@ export function readHold(snapshotsDir: string): Hold | undefined {
   } catch (cause) {
     const message = (cause as Error).message.replace(/\.?$/, '.');
     throw new Error(
-      `${message} Publishing in ${snapshotsDir} stays paused until you remove this file with "${RELEASE}" or replace it with "cover-catalogue snapshot hold".`,
+      `${message} Publishing in ${snapshotsDir} stays paused until you remove ${HOLD_FILE} with "${RELEASE}" or replace it with "cover-catalogue snapshot hold".`,
       { cause },
     );
   }
 }
 
-/** As {@link readHold}, but undefined for a hold that cannot be read: for a caller that replaces it. */
+/** As {@link readHold}, but returns undefined if the file cannot be read: for callers that replace it. */
 export function readIntactHold(snapshotsDir: string): Hold | undefined {
   try {
     return readHold(snapshotsDir);
@@ -63,7 +63,7 @@ export function removeHold(snapshotsDir: string): boolean {
   return true;
 }
 
-/** Why nothing may be published now, and what to do; undefined when publishing is not held. */
+/** Says why publishing is held and how to release it; undefined if publishing is not held. */
 export function whyHeld(snapshotsDir: string): string | undefined {
   let hold: Hold | undefined;
   try {

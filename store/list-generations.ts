@@ -1,6 +1,6 @@
 /**
- * What `snapshot list` shows: the generations of a snapshots folder, which one is current, and
- * which one is held.
+ * Lists the generations of a snapshots folder for `snapshot list`, with the current one and the held
+ * one marked.
  */
 import type { Hold } from '../format/hold-file.ts';
 import type { Counts } from '../format/manifest.ts';
@@ -11,14 +11,17 @@ export interface ListedGeneration {
   readonly id: string;
   readonly current: boolean;
   readonly published_at: string;
-  /** Null when the manifest cannot be read; `fault` says why. */
+  /** Null if the manifest cannot be read; `fault` then says why. */
   readonly counts: Counts | null;
   readonly fault: string | null;
   /** Null unless publishing is held at this generation. */
   readonly held: Omit<Hold, 'id'> | { readonly error: string } | null;
 }
 
-/** Every generation on disk, the oldest first. A hold that cannot be read shows at the current one. */
+/**
+ * Every generation on disk, the oldest first. If the hold cannot be read, the error is in `held` of
+ * the current generation.
+ */
 export function readList(snapshotsDir: string): ListedGeneration[] {
   let hold: Hold | undefined;
   let error: string | undefined;

@@ -1,8 +1,8 @@
 /**
  * The lock of a snapshots folder: only one generator, rollback, hold or prune writes at a time.
  *
- * The kernel locks a file, through SQLite since Node has no call for it. It releases the lock when the
- * process ends, however that ends, so no lock is left behind and no process id has to be trusted.
+ * The lock is the kernel's lock on a file, which SQLite takes, because Node cannot. The kernel releases
+ * the lock when the process ends for any reason, so a killed process leaves no lock behind.
  */
 import { closeSync, existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,7 +12,7 @@ import { LOCK_FILE } from '../format/layout.ts';
 import { readBoundedFileSync } from '../program/files/bounded-file.ts';
 import { correctMode, makeSnapshotsFolder, openForWriting } from './files/file-modes.ts';
 
-/** In bytes; a process id takes a few. */
+/** In bytes. The file contains a process id. */
 const LARGEST_HOLDER_FILE = 64;
 
 /** Another process is writing into the snapshots folder. */
@@ -22,7 +22,7 @@ export class LockedError extends Error {
 
 /**
  * Holds the lock while `work` runs.
- * @throws LockedError at once when another process holds it
+ * @throws LockedError at once if another process holds the lock
  */
 export async function withLock<T>(snapshotsDir: string, work: () => Promise<T>): Promise<T> {
   makeSnapshotsFolder(snapshotsDir);
@@ -31,8 +31,8 @@ export async function withLock<T>(snapshotsDir: string, work: () => Promise<T>):
   const lock = openLock(file);
   try {
     try {
-      // A journal in memory: a run that is killed would leave one on disk. node:sqlite, which opens
-      // files in defensive mode, silently ignores OFF.
+      // The journal is in memory, because a killed run would leave a journal file behind. The mode OFF
+      // has no effect: node:sqlite opens files in defensive mode, which ignores it.
       lock.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE');
     } catch (cause) {
       if (!/locked|busy/i.test((cause as Error).message)) throw lockError(file, cause);
@@ -52,7 +52,7 @@ const WAITING_MS = 100;
 
 /**
  * As {@link withLock}, but waits for as long as another process holds the lock.
- * @param onWait called once, if there is something to wait for
+ * @param onWait called once, if another process holds the lock
  */
 export async function waitForLock<T>(
   snapshotsDir: string,
@@ -80,8 +80,8 @@ function openLock(file: string): DatabaseSync {
 }
 
 /**
- * Creates the file because SQLite would apply the umask to its permissions. An existing file is not
- * even opened: closing it would release a lock that this process holds on it.
+ * Creates the lock file, because SQLite would apply the umask to its permissions. Does not open an
+ * existing file: closing it would release any lock that this process holds on the file.
  */
 function createLockFile(file: string): void {
   if (existsSync(file)) correctMode(file);
@@ -103,7 +103,7 @@ function lockError(file: string, cause: unknown): Error {
 
 function readHolder(file: string): string {
   try {
-    // Empty while the holder writes it.
+    // The file is empty while the holder writes it.
     return readBoundedFileSync(file, LARGEST_HOLDER_FILE).toString('utf8').trim() || 'unknown';
   } catch {
     return 'unknown';

@@ -1,7 +1,7 @@
 /**
- * Pauses publishing for operators: holds the current generation, or rolls back to another one and
- * holds that. Once either has returned, no run publishes until the hold is released, not even one
- * that was under way.
+ * Pauses publishing for operators: holds the current generation, or rolls back to another generation
+ * and holds it. Once these functions return, no run publishes until the hold is released, not even a
+ * run that was under way.
  */
 import path from 'node:path';
 import type { Hold } from '../format/hold-file.ts';
@@ -14,10 +14,11 @@ import { rollbackTo } from './rollback.ts';
 
 /**
  * Holds the current generation. Waits for a run that is under way.
- * @param id the generation that is expected to be current; undefined: any
- * @param reason undefined: keeps the reason of an existing hold, if there is one
+ * @param id the generation that must be current; undefined for any generation
+ * @param reason undefined to keep the reason of an existing hold
  * @param onWait called once, if there is a run to wait for
- * @throws Error when there is no current generation, or `id` is not the current one
+ * @returns the hold; its generation is not `id` if the run under way published after all
+ * @throws Error if there is no current generation, or if it is not `id`
  */
 export async function holdCurrent(
   snapshotsDir: string,
@@ -34,11 +35,12 @@ export async function holdCurrent(
       `${id} is not the current generation, which is ${current}. To serve and hold ${id}, run "cover-catalogue snapshot rollback ${id}".`,
     );
   }
-  // Before the lock is free: the run that has it finds the hold and publishes nothing.
+  // Held before waiting for the lock, so that the run that has the lock finds the hold and publishes
+  // nothing.
   moveHold(snapshotsDir, current, reason, 'hold');
   return waitForLock(
     snapshotsDir,
-    // A run that looked for a hold just before this one was written may have published since.
+    // Held again, because a run that checked for a hold just before it was written may have published.
     async () => moveHold(snapshotsDir, currentId(snapshotsDir) ?? current, reason, 'hold'),
     onWait,
   );
@@ -46,8 +48,9 @@ export async function holdCurrent(
 
 /**
  * Verifies another generation, makes it current and holds it.
- * @param reason undefined: keeps the reason of an existing hold, if there is one
- * @throws LockedError, or Error naming the id and what is wrong with it; nothing has changed then
+ * @param reason undefined to keep the reason of an existing hold
+ * @throws LockedError, or Error that says why the generation cannot become current; the hold is then
+ * restored, if possible
  */
 export async function rollbackAndHold(
   snapshotsDir: string,
@@ -65,21 +68,22 @@ export async function rollbackAndHold(
     };
   };
   try {
-    // Held first: if this process dies in between, nothing is published over the generation.
+    // The hold is written before the generation becomes current. If this process dies in between, no
+    // run publishes another generation.
     return await rollbackTo(snapshotsDir, id, hold);
   } catch (error) {
     try {
       undo();
     } catch {
-      // The disk may be full: the error of the command says what the state is.
+      // The disk may be full. `sayingState` adds the current state to the error.
     }
     throw error;
   }
 }
 
 /**
- * Does what an operator asked for. When the disk refuses it, the error also says which generation is
- * current, whether publishing is held, and how to go on.
+ * Does the work of an operator's command. If the system refuses a step, the error also says which
+ * generation is current and whether publishing is held; if the disk is full, also what to do.
  */
 export async function sayingState<T>(snapshotsDir: string, work: () => Promise<T>): Promise<T> {
   try {
@@ -97,7 +101,7 @@ export async function sayingState<T>(snapshotsDir: string, work: () => Promise<T
   }
 }
 
-/** The code of the system's error that caused another one; undefined when none did. */
+/** The code of the system's error among an error and its causes; undefined if there is none. */
 function systemCodeOf(error: unknown): string | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     const { code } = cause as NodeJS.ErrnoException;
@@ -114,7 +118,7 @@ function sayCurrent(snapshotsDir: string): string {
   }
 }
 
-/** Holds a generation. An existing hold keeps its time, and its reason unless another is given. */
+/** Holds a generation. An existing hold keeps its time and, unless a new one is given, its reason. */
 function moveHold(
   snapshotsDir: string,
   id: string,

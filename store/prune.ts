@@ -1,4 +1,4 @@
-/** Removes old generations, and what runs that were killed have left. */
+/** Removes old generations, and unfinished files and folders that killed runs have left. */
 import { renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { CURRENT, GENERATIONS, UNFINISHED_PREFIX } from '../format/layout.ts';
@@ -9,9 +9,9 @@ import { withLock } from './lock.ts';
 export const KEPT_GENERATIONS = 5;
 
 /**
- * Removes all but the last `keep` generations; the current one always stays.
- * @param heldId reads the id of the generation that is held, which stays too
- * @returns the ids that were removed
+ * Removes all but the last `keep` generations. The current one always stays.
+ * @param heldId reads the id of the held generation, which stays too
+ * @returns the ids of the removed generations
  */
 export async function prune(
   snapshotsDir: string,
@@ -22,8 +22,8 @@ export async function prune(
 }
 
 /**
- * As {@link prune}, for a caller that holds the lock. Also removes what runs that were killed have left.
- * @param alsoKept the id of a generation that stays, however old it is
+ * As {@link prune}, for a caller that holds the lock.
+ * @param alsoKept the id of one more generation that stays, however old it is
  */
 export function pruneLocked(
   snapshotsDir: string,
@@ -35,7 +35,7 @@ export function pruneLocked(
   const ids = idsOnDisk(snapshotsDir);
   const removed = ids.slice(0, Math.max(0, ids.length - keep)).filter((id) => !kept.includes(id));
   for (const id of removed) {
-    // Under another name first: no reader finds half a generation under its id.
+    // Renamed first, so that no reader finds half a generation under its id.
     const doomed = path.join(snapshotsDir, GENERATIONS, `${UNFINISHED_PREFIX}removed-${id}`);
     renameSync(generationDir(snapshotsDir, id), doomed);
     rmSync(doomed, { recursive: true, force: true });
@@ -43,7 +43,10 @@ export function pruneLocked(
   return removed;
 }
 
-/** For a caller that holds the lock: no other process can be writing what is found here. */
+/**
+ * Removes the unfinished files and folders that killed runs have left. The caller holds the lock, so
+ * no other process can be writing them.
+ */
 export function removeDebris(snapshotsDir: string): void {
   const dir = path.join(snapshotsDir, GENERATIONS);
   for (const [folder, prefix] of [

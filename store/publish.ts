@@ -1,7 +1,7 @@
 /**
- * Makes a folder that a run has written the current generation: writes the manifest, verifies all
- * files, links those that have not changed to the previous generation, renames the folder, and only
- * then points `current` to it. If a step fails, the old generation stays current.
+ * Publishes a folder that a run has written: writes the manifest, verifies all files, replaces
+ * unchanged files by hard links to the previous generation, renames the folder, and only then points
+ * `current` to it. If a step before the last fails, the old generation stays current.
  */
 import {
   closeSync,
@@ -37,12 +37,14 @@ import { type PackChecker, verifyGeneration } from './generations/verify.ts';
 import { HeldError, whyHeld } from './hold.ts';
 import { KEPT_GENERATIONS, pruneLocked } from './prune.ts';
 
-/** A generation must keep this share of the games, covers and files of the one before. */
+/** A new generation must have at least this share of the games, covers and files of the current one. */
 const SMALLEST_SHARE_KEPT = 0.8;
 
-/** The current generation before a run publishes, as far as it can be read. */
+/** The generation that is current before a run publishes. */
 export interface Previous {
+  /** Undefined before the first generation. */
   readonly id: string | undefined;
+  /** Undefined if there is none, or if it is damaged or of another version. */
   readonly manifest: Manifest | undefined;
 }
 
@@ -52,14 +54,14 @@ export function readPrevious(snapshotsDir: string): Previous {
   try {
     return { id, manifest: readManifest(generationDir(snapshotsDir, id)) };
   } catch {
-    // One that is damaged, or of another version, is replaced, and nothing is compared with it.
+    // A manifest that is damaged or of another version: the run publishes without a comparison.
     return { id, manifest: undefined };
   }
 }
 
 /**
- * Whether the current generation has exactly this content and is intact. One that was damaged on disk
- * has to be published again.
+ * Whether the current generation has exactly this content and is intact. If its files are damaged, the
+ * same content must be published again.
  */
 export function isUnchanged(
   snapshotsDir: string,
@@ -68,13 +70,13 @@ export function isUnchanged(
 ): boolean {
   if (id === undefined || manifest === undefined) return false;
   if (contentHash(manifest) !== contentHash(content)) return false;
-  // The content is the same, but the manifest names the collation of another Node.
+  // A manifest may also name the collation of another Node, which the new manifest corrects.
   if (findOtherCollation(manifest) !== undefined) return false;
   const dir = generationDir(snapshotsDir, id);
   return manifest.files.every((file) => isIntact(dir, file));
 }
 
-/** Why a generation that is much smaller should not replace the current one, as sentences. */
+/** The reasons, if any, why new content is too small to replace the current generation. */
 export function findShrinkage({ manifest }: Previous, content: ManifestContent): string[] {
   if (manifest === undefined) return [];
   return (['games', 'covers', 'cover_files'] as const)
@@ -85,7 +87,7 @@ export function findShrinkage({ manifest }: Previous, content: ManifestContent):
     });
 }
 
-/** Why a generation should not be published as the first one with games, as sentences. */
+/** The reasons, if any, why new content should not be published as the first one with games. */
 export function findMissingCovers({ manifest }: Previous, { counts }: ManifestContent): string[] {
   const isFirst = manifest === undefined || manifest.counts.games === 0;
   if (!isFirst || counts.games === 0 || counts.covers > 0) return [];
@@ -95,9 +97,9 @@ export function findMissingCovers({ manifest }: Previous, { counts }: ManifestCo
 /**
  * Publishes a folder in which every file but the manifest is written. The caller holds the lock.
  * @param dir a folder in `generations/` under another name than an id
- * @param checkPacks how the written packs are checked before the generation becomes current
+ * @param checkPacks checks the written packs before the generation becomes current
  * @returns the manifest of the generation that is now current
- * @throws HeldError when publishing is held
+ * @throws HeldError if publishing is held
  */
 export async function publish(
   snapshotsDir: string,
@@ -124,13 +126,16 @@ export async function publish(
   renameSync(dir, target);
   syncFolder(path.join(snapshotsDir, GENERATIONS));
   pointCurrentTo(snapshotsDir, manifest.id);
-  // The generation that was current may be an old one that was rolled back to: it stays once more,
-  // so that it can be returned to if this one is bad.
+  // The previous generation may be an old one, after a rollback. It stays this time, so that an
+  // operator can roll back to it again if the new generation is bad.
   pruneLocked(snapshotsDir, KEPT_GENERATIONS, previous.id);
   return manifest;
 }
 
-/** Replaces files by hard links to equal, intact files of the previous generation: they take no space. */
+/**
+ * Replaces files by hard links to the same files of the previous generation, if those are intact, to
+ * save space on disk.
+ */
 function linkUnchanged(
   snapshotsDir: string,
   dir: string,
@@ -145,12 +150,12 @@ function linkUnchanged(
     if (old?.sha256 !== sha256 || !isIntact(previousDir, old)) continue;
     const written = path.join(dir, name);
     const link = `${written}.link`;
-    // A link has the permissions of the old file, which may not be right for this generation.
+    // A hard link has the permissions of the old file, which may be wrong for this generation.
     if (!haveSamePermissions(path.join(previousDir, name), written)) continue;
     try {
       linkSync(path.join(previousDir, name), link);
     } catch {
-      // Saving space is not worth a failure: the file itself is complete.
+      // Not an error: the written file is complete, and a link would only save space.
       continue;
     }
     renameSync(link, written);

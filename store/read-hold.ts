@@ -1,4 +1,4 @@
-/** Reads `hold.json` for the generator's programs and the proxy alike. */
+/** Reads `hold.json`, for the generator's programs and for the proxy. */
 import { lstatSync } from 'node:fs';
 import path from 'node:path';
 import { type Hold, LARGEST_HOLD_FILE, parseHold } from '../format/hold-file.ts';
@@ -6,8 +6,8 @@ import { HOLD_FILE } from '../format/layout.ts';
 import { readBoundedFileSync } from '../program/files/bounded-file.ts';
 
 /**
- * @returns undefined when publishing is not held
- * @throws Error when the hold cannot be read; publishing is held in this case, too
+ * @returns undefined if publishing is not held
+ * @throws Error if the file cannot be read; publishing is then held too
  */
 export function readHoldFile(snapshotsDir: string): Hold | undefined {
   const file = path.join(snapshotsDir, HOLD_FILE);
@@ -17,20 +17,20 @@ export function readHoldFile(snapshotsDir: string): Hold | undefined {
     bytes = readBoundedFileSync(file, LARGEST_HOLD_FILE);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    // Removed since, or a link.
+    // The file was removed in the meantime, or it is a symbolic link to nothing.
     if (!isThere(file)) return undefined;
     throw new Error(`${HOLD_FILE} is a symbolic link to nothing.`, { cause: error });
   }
   return parseHold(bytes.toString('utf8'));
 }
 
-/** Whether there is a file of any kind, even a symbolic link to nothing. */
+/** Whether the path exists, as a file of any kind, even as a symbolic link to nothing. */
 function isThere(file: string): boolean {
   try {
     lstatSync(file);
     return true;
   } catch {
-    // Absent; or in a folder that cannot be entered, which takes no generation either.
+    // The file does not exist, or its folder may not be entered; then nothing can be published either.
     return false;
   }
 }

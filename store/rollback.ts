@@ -6,9 +6,9 @@ import { verifyGeneration } from './generations/verify.ts';
 import { withLock } from './lock.ts';
 
 /**
- * Makes an older (or newer) generation current, after it was verified.
- * @param prepare called under the lock just before the move; if it throws, nothing moves
- * @throws LockedError, or Error naming the id and what is wrong with it
+ * Verifies an older (or newer) generation, and makes it current.
+ * @param prepare called under the lock just before `current` changes; if it throws, nothing changes
+ * @throws LockedError, or Error that says why the generation cannot become current
  */
 export async function rollbackTo(
   snapshotsDir: string,

@@ -1,6 +1,6 @@
 /**
- * Reads `status.json`, and writes it at the end of a run: how the run ended, and when each generation
- * was last found to agree with the database.
+ * Reads and writes `status.json`. A run writes it at its end: how the run ended, and when each
+ * generation last agreed with the database.
  */
 import path from 'node:path';
 import { STATUS_FILE } from '../format/layout.ts';
@@ -17,12 +17,12 @@ import { makeSnapshotsFolder } from './files/file-modes.ts';
 import { replaceFile } from './files/replace-file.ts';
 import { idsOnDisk } from './generations/generations.ts';
 
-/** How a run ended, and the generation that agrees with the database now, if there is one. */
+/** How a run ended. A run that published or found nothing new names the current generation. */
 type Ending =
   | { readonly outcome: 'published' | 'unchanged'; readonly id: string }
   | { readonly outcome: 'held' | 'refused' | 'failed'; readonly error: string };
 
-/** @throws Error when the status of a run that published or found nothing new cannot be written */
+/** @throws Error if the status of a run that published or found nothing new cannot be written */
 export function saveStatus(snapshotsDir: string, end: Ending): void {
   const now = utcNow();
   try {
@@ -42,7 +42,7 @@ export function saveStatus(snapshotsDir: string, end: Ending): void {
   }
 }
 
-/** What was known of the generations that are still there, and what this run found. */
+/** The agreement that this run found, and earlier ones of generations that still exist. */
 function agreementsOf(
   snapshotsDir: string,
   known: RunStatus | undefined,
@@ -53,7 +53,7 @@ function agreementsOf(
   return found === undefined ? earlier : [found, ...earlier];
 }
 
-/** How the last run ended; undefined when no run has ended, or the file is damaged. */
+/** How the last run ended; undefined if no run has ended yet, or the file cannot be read. */
 export function readStatus(snapshotsDir: string): RunStatus | undefined {
   const file = path.join(snapshotsDir, STATUS_FILE);
   try {

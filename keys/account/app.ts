@@ -1,7 +1,7 @@
 /**
- * The pages as one Hono application: what holds for every request, the fixed files, the routes, and
- * the edge where every error ends. A GET changes nothing, and neither does a POST without its
- * visitor's token.
+ * The pages as one Hono application: middleware for every request, static files, routes, and the
+ * handling of all errors. Invariant: a GET changes no account and no key, nor does a POST without the
+ * token of its visitor's forms.
  */
 import { readFileSync } from 'node:fs';
 import { Hono } from 'hono';
@@ -20,7 +20,10 @@ import { refuseForeignForms } from './visitors/form-token.ts';
 import { SiteKeysUnreachable } from './visitors/remote-keys.ts';
 import { identify } from './visitors/visitors.ts';
 
-/** Nothing inline, nothing from elsewhere, forms to this site alone, and no site may frame it. */
+/**
+ * The pages may load files of this site only, with no inline scripts or styles. Their forms may be
+ * sent to this site only. No site may show the pages in a frame.
+ */
 const SECURE_HEADERS = secureHeaders({
   contentSecurityPolicy: {
     defaultSrc: ["'none'"],
@@ -32,10 +35,10 @@ const SECURE_HEADERS = secureHeaders({
     frameAncestors: ["'none'"],
   },
   xFrameOptions: 'DENY',
-  // Addresses of links hold tokens, which no other site may learn. "no-referrer" would take the
-  // Origin field from forms.
+  // The address of a sign-in link contains a token, which no other site may learn. The stricter
+  // "no-referrer" would make browsers send forms with "Origin: null".
   referrerPolicy: 'same-origin',
-  // Whoever ends TLS sends it, for all of the host.
+  // The server that terminates TLS sends this field, for the whole host.
   strictTransportSecurity: false,
   originAgentCluster: false,
   xDnsPrefetchControl: false,
@@ -93,7 +96,7 @@ export function makeApp(site: Site, log: Logger): App {
         'Whether you are signed in cannot be checked at the moment. Try again in a minute.';
       return sendMessage(c, 503, 'Not available', text);
     }
-    // Never the target or the form: they may hold links, tokens and what people wrote.
+    // The query and the form are never logged: they may contain tokens and what people typed.
     log.error({ err: error, method: c.req.method, path: c.req.path }, 'a request failed');
     const text = 'Something went wrong on our side. Try again in a while.';
     return sendMessage(c, 500, 'Error', text);

@@ -1,12 +1,13 @@
 /**
- * Ends what a client leaves unfinished: a body that nobody read must not be taken for the next
- * request, and a response that the client does not take must not keep its connection.
+ * Handles clients that leave a request or response unfinished. If the server did not read the whole
+ * body of a request, the connection is closed, so that the rest is not taken for the next request. If
+ * a client does not read its response, the connection is closed too.
  */
 import type { IncomingMessage } from 'node:http';
 import type { HttpBindings } from '@hono/node-server';
 import { createMiddleware } from 'hono/factory';
 
-/** A response that no client has taken after this is given up. */
+/** How long a client may take to read a response. */
 const LONGEST_DRAIN_MS = 30_000;
 
 export const endExchange = createMiddleware<{ Bindings: HttpBindings }>(async (c, next) => {

@@ -1,7 +1,7 @@
 /**
  * `cover-catalogue account`: serves the account pages on ACCOUNT_HOST:ACCOUNT_PORT and sends the
- * e-mails of the outbox, until SIGTERM or SIGINT. It shares the database with the generator and
- * nothing with the proxy.
+ * e-mails in the outbox, until SIGTERM or SIGINT. It uses the same database as the generator, and
+ * shares no data with the proxy.
  */
 import '../../program/environment/node-version.ts';
 import '../../program/stop.ts';
@@ -40,10 +40,10 @@ outbox, until SIGTERM or SIGINT.
 
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
-/** Requests still under way after this are cut. */
+/** After this time, requests and e-mails that are still under way are cut off. */
 const STOP_DEADLINE_MS = 10_000;
 
-/** Both threads may open as many connections to their database as a pool has, and one more for mail. */
+/** Both threads have a pool of connections to the database. One more connection is for mail. */
 const TO_DATABASE_AND_MAIL = 2 * MOST_CONNECTIONS + 1;
 
 function shareOut({ limit, inUse }: Descriptors): Shares {
@@ -116,7 +116,11 @@ async function main(): Promise<void> {
     isStopping = true;
     log.info({ signal }, 'stopping');
     await close();
-    if (!(await mails.stop(STOP_DEADLINE_MS))) log.warn('an e-mail under way is sent again later');
+    if (!(await mails.stop(STOP_DEADLINE_MS))) {
+      log.warn(
+        'the mail worker was cut off; an e-mail that it was sending may be sent again later',
+      );
+    }
     await database.close();
     log.info('stopped');
   });
@@ -125,10 +129,10 @@ async function main(): Promise<void> {
   if (!isStopping) log.info({ account: addressOf(server) }, 'listening');
 }
 
-/** @returns a function that answers the requests under way, and closes the server */
+/** @returns a function that closes the server when all requests under way are answered */
 function makeClose(server: Server): () => Promise<void> {
   let isClosing = false;
-  // Otherwise a kept-alive connection would stay open: this response tells its client to close it.
+  // While the server closes, each response tells its client that the connection ends too.
   server.prependListener('request', (_request, response) => {
     if (isClosing) response.shouldKeepAlive = false;
   });

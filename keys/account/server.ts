@@ -1,6 +1,6 @@
 /**
- * The HTTP server of the pages: how many connections it has, how long a client may take, and the
- * answers to what is not valid HTTP. `app.ts` answers the requests.
+ * The HTTP server of the pages: it limits connections, enforces time limits for clients, and answers
+ * invalid HTTP. `app.ts` answers valid requests.
  */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import type { Socket } from 'node:net';
@@ -8,12 +8,12 @@ import { getRequestListener } from '@hono/node-server';
 import { type HttpSocket, isResponding, makeConnections } from '../../program/connections.ts';
 import type { App } from './routes/site.ts';
 
-/** Request line and header fields together, in bytes. */
+/** The request line and the header fields together, in bytes. */
 const LARGEST_HEAD = 16 * 1024;
-/** How often it is checked whether there are more connections than there may be. */
+/** How often to close idle connections above the limit. */
 const TRIM_MS = 1_000;
 
-/** @param cells how many connections the server may have, and has */
+/** @param cells the limit on connections and their counts, from `newConnectionCells` */
 export function makeAccountServer(app: App, cells: Float64Array): Server {
   const server = createServer({
     maxHeaderSize: LARGEST_HEAD,
@@ -23,7 +23,7 @@ export function makeAccountServer(app: App, cells: Float64Array): Server {
     keepAliveTimeout: 65_000,
   });
   limitConnections(server, cells);
-  // Requests of HTTP/1.0 need no Host.
+  // The host name for requests without a Host field, which HTTP/1.0 allows.
   server.on('request', getRequestListener(app.fetch, { hostname: 'localhost' }));
   server.on('clientError', (error: NodeJS.ErrnoException, socket: HttpSocket) => {
     if (!socket.writable || socket._httpMessage?.headersSent === true) socket.destroy();
@@ -38,17 +38,20 @@ export function makeAccountServer(app: App, cells: Float64Array): Server {
   return server;
 }
 
-/** Connections that are not used, or that never finish a request, make room for others. */
+/** Closes connections that are idle, or whose request is unfinished, to make room for new ones. */
 function limitConnections(server: Server, cells: Float64Array): void {
   const connections = makeConnections(cells, isAnswering, () => performance.now());
   server.on('connection', (socket) => connections.take(socket));
   server.on('request', ({ socket }) => connections.noteUse(socket));
-  // The limit can fall while no connection comes.
+  // Needed because the limit can fall while no new connection arrives.
   const trimming = setInterval(connections.trim, TRIM_MS).unref();
   server.once('close', () => clearInterval(trimming));
 }
 
-/** A client that is slow to send its form is not being answered yet. */
+/**
+ * Whether the server is answering a complete request. While a client is still sending its form, its
+ * connection counts as idle.
+ */
 function isAnswering(socket: HttpSocket): boolean {
   return isResponding(socket) && socket._httpMessage?.req.complete === true;
 }

@@ -1,4 +1,4 @@
-/** The verbs about accounts: list, add and remove them, set roles, and make a link to sign in. */
+/** The verbs for accounts: list, add and remove accounts, set roles, and create a sign-in link. */
 import type { Database } from '../../database/database.ts';
 import { ConfigurationError } from '../../program/environment/environment.ts';
 import { addAccount, changeRole, ROLES, removeAccount } from '../lifecycle/account-changes.ts';
@@ -25,11 +25,15 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
   }),
   'add-account': makeVerb({
     usage: 'add-account EMAIL --name NAME [--role ROLE]',
-    help: `Adds an account, and prints its id. ROLE is ${ROLES.join(' or ')}. Only where the accounts are not a view of the site's.`,
+    help: `Adds an account, and prints its id. ROLE is ${ROLES.join(' or ')}. Not possible if the accounts are a view of the site's.`,
     options: { name: { type: 'string' }, role: { type: 'string' } },
     positionals: ['EMAIL'],
     prepare({ positionals: [email], options }) {
-      const name = requireText('--name', options.name, 'mails and pages call the account by it');
+      const name = requireText(
+        '--name',
+        options.name,
+        'e-mails and pages address the account by its name',
+      );
       const role = parseRole('--role', options.role ?? 'user');
       return async (database) => {
         const { id } = await addAccount(database, { email, name, role });
@@ -74,7 +78,7 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
     positionals: ['EMAIL'],
     prepare({ positionals: [email], publicUrl }) {
       return async (database) => {
-        await mustHaveAccount(database, email);
+        await requireAccountOf(database, email);
         const token = await createSignInLink(database, email, { at: new Date(), publicUrl });
         if (token === undefined) {
           throw new RefusedMove(
@@ -91,7 +95,7 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
   }),
 };
 
-async function mustHaveAccount(database: Database, email: string): Promise<void> {
+async function requireAccountOf(database: Database, email: string): Promise<void> {
   if ((await hasAccounts(database)) && (await findAccountByEmail(database, email))) return;
   throw new RefusedMove(
     `No account, or more than one, has the address ${JSON.stringify(email)}; "accounts" lists them all.`,

@@ -1,6 +1,6 @@
 /**
- * Describes a verb of `cover-catalogue keys`, and turns the words after it into values. Wrong words are
- * reported before any database is opened.
+ * Describes a verb of `cover-catalogue keys`, and parses its arguments. Wrong arguments are reported
+ * before the database is opened.
  */
 import type { ParseArgsOptionsConfig, parseArgs } from 'node:util';
 import type { Database } from '../../database/database.ts';
@@ -9,32 +9,34 @@ import { ConfigurationError } from '../../program/environment/environment.ts';
 import type { VerbArguments, VerbSyntax } from '../../program/verbs.ts';
 import type { MailSettings } from '../mail/mailer.ts';
 
-/** What the environment says. */
+/** The settings from the environment. */
 export interface Settings {
-  /** Requests a minute where no `--limit` is given. */
+  /** In requests per minute, used without `--limit`. */
   readonly defaultLimit: number;
-  /** Where the pages are reached, for links in mails. */
+  /** The address of the pages, for links in mails. */
   readonly publicUrl: string;
   readonly mail: MailSettings;
 }
 
 export type Run = (database: Database) => Promise<Outcome>;
 
-/** What a verb did. */
+/** The output of a verb. */
 export interface Outcome {
-  /** For stdout: what programs read. */
+  /** For stdout, so that programs can read it. */
   readonly data?: string;
-  /** For stderr: a sentence to the operator. */
+  /** For stderr: a sentence for the operator. */
   readonly message?: string;
 }
 
-/** Checks the arguments of a verb, before any database is opened. */
 export interface Verb extends VerbSyntax {
-  /** @throws ConfigurationError when they are wrong */
+  /**
+   * Checks the arguments, before the database is opened.
+   * @throws ConfigurationError if they are wrong
+   */
   prepare(args: VerbArguments & Settings): Run;
 }
 
-/** The values of options, such as string | undefined for `{ type: 'string' }`. */
+/** The types of the values of options, such as `string | undefined` for `{ type: 'string' }`. */
 type Values<O extends ParseArgsOptionsConfig> = ReturnType<
   typeof parseArgs<{ options: O }>
 >['values'];
@@ -44,26 +46,26 @@ interface TypedVerb<O extends ParseArgsOptionsConfig> extends VerbSyntax {
   prepare(args: Settings & { options: Values<O>; positionals: readonly string[] }): Run;
 }
 
-/** A verb whose `prepare` gets the types of its options. */
+/** Makes a verb from a definition whose `prepare` knows the types of its options. */
 export function makeVerb<const O extends ParseArgsOptionsConfig>(verb: TypedVerb<O>): Verb {
   return {
     ...verb,
-    // They were parsed by `verb.options`, which the type of all verbs does not show.
+    // The options were parsed according to `verb.options`, which the common type `Verb` cannot express.
     prepare: (args) => verb.prepare({ ...args, options: args.options as Values<O> }),
   };
 }
 
-/** Who acts at the command line, and when. */
+/** The part of a review that is the same for every verb: an operator acts, now. */
 export function operator({ publicUrl }: Settings) {
   return { by: null, at: new Date(), publicUrl };
 }
 
-/** The id of a key, which is the first argument. */
+/** Parses the first argument, the id of a key. */
 export function idOf([text = '']: readonly string[]): number {
   return parseId(text, 'The id of a key is a number, as "list" shows it');
 }
 
-/** The id of an account, from an argument or option. */
+/** Parses the id of an account. */
 export function parseAccountId(text: string): number {
   return parseId(text, 'The id of an account is a number, as "accounts" shows it');
 }
@@ -81,7 +83,10 @@ export function parseLimit(name: string, text: string): number {
   );
 }
 
-/** The text of an option that must be there. @param why it must, as the end of a sentence */
+/**
+ * Checks that a required option is there and not empty.
+ * @param why the reason why it is required, to end the sentence of the error
+ */
 export function requireText(name: string, text: string | undefined, why: string): string {
   if (text !== undefined && text.trim() !== '') return text;
   throw new ConfigurationError(`${name} is missing: ${why}.`);

@@ -1,21 +1,21 @@
 /**
- * Turns the words after `cover-catalogue keys` into something to do with a database. Wrong words are
- * reported before any database is opened.
+ * Parses the command line after `cover-catalogue keys`: finds the verb, and prepares it to run. Wrong
+ * arguments are reported before the database is opened.
  */
 import { readVerb } from '../../program/verbs.ts';
 import type { Run, Settings } from './arguments.ts';
 import { VERBS } from './verbs.ts';
 
-/** A text to print, or a verb that is to be prepared and run. */
+/** A text to print, or a verb to prepare and run. */
 export type Command =
   | { readonly text: string }
   | {
       readonly text?: undefined;
-      /** @throws ConfigurationError when the arguments are wrong */
+      /** @throws ConfigurationError if the arguments are wrong */
       prepare(settings: Settings): Run;
     };
 
-/** @throws ConfigurationError naming the word that is wrong and how the verb is used */
+/** @throws ConfigurationError that names the wrong word and shows the usage of the verb */
 export function readCommand(words: readonly string[]): Command {
   const command = readVerb(
     {

@@ -1,4 +1,4 @@
-/** The verbs that list: keys and requests, the history of a key, and the outbox. */
+/** The verbs that list keys and requests, the history of a key, and the outbox. */
 import type { Database } from '../../database/database.ts';
 import { KEY_STATES } from '../../format/api-key.ts';
 import { ConfigurationError } from '../../program/environment/environment.ts';
@@ -13,7 +13,7 @@ import { asJson, eventsAsTable, keysAsTable, mailsAsTable } from './text-tables.
 export const LIST_VERBS: Readonly<Record<string, Verb>> = {
   list: makeVerb({
     usage: 'list [--state STATE] [--text TEXT] [--json]',
-    help: `Lists keys and requests, oldest first. STATE is one of ${KEY_STATES.join(', ')}; TEXT is looked for in purpose, website, prefix and account.`,
+    help: `Lists keys and requests, oldest first. STATE is one of ${KEY_STATES.join(', ')}; TEXT is searched for in purpose, website, prefix and account.`,
     options: {
       state: { type: 'string' },
       text: { type: 'string' },
@@ -36,7 +36,7 @@ export const LIST_VERBS: Readonly<Record<string, Verb>> = {
   }),
   history: makeVerb({
     usage: 'history ID [--json]',
-    help: 'Shows who did what to a key and when, oldest first. Nothing of it can be changed.',
+    help: 'Shows who did what to a key and when, oldest first. The history cannot be changed.',
     options: { json: { type: 'boolean' } },
     positionals: ['ID'],
     prepare({ positionals, options }) {
@@ -50,7 +50,7 @@ export const LIST_VERBS: Readonly<Record<string, Verb>> = {
   }),
   outbox: makeVerb({
     usage: 'outbox [--all] [--send] [--json]',
-    help: 'Lists the mails that were not sent; with --all, the sent ones too. --send first tries all of them now, those given up as well.',
+    help: 'Lists the mails that were not sent; with --all, the sent ones too. --send first tries to send all unsent mails now, including those that were given up.',
     options: {
       all: { type: 'boolean' },
       send: { type: 'boolean' },
@@ -71,7 +71,10 @@ export const LIST_VERBS: Readonly<Record<string, Verb>> = {
   }),
 };
 
-/** Tries every mail that was not sent. @returns how many were sent now */
+/**
+ * Tries to send every mail that was not sent.
+ * @returns how many were sent
+ */
 async function sendAll(database: Database, mailer: Mailer): Promise<number> {
   const now = new Date();
   await retryAll(database, now);
@@ -79,7 +82,7 @@ async function sendAll(database: Database, mailer: Mailer): Promise<number> {
   for (;;) {
     const round = await sendDueMails(database, mailer, now);
     sent += round.sent;
-    // A single failure: it was the last mail, or the mail server accepts none.
+    // Nothing was sent and at most one mail failed: no mail is left, or the mail server accepts none.
     if (round.sent === 0 && round.failed <= 1) return sent;
   }
 }

@@ -1,6 +1,7 @@
 /**
  * `cover-catalogue keys VERB …`: operators issue, review and revoke API keys in the catalogue's
- * database. Exit codes: 0 done, 1 failed or refused, 2 wrong arguments or environment.
+ * database, and manage accounts. Exit codes: 0 done, 1 failed or refused, 2 wrong arguments or
+ * environment.
  */
 import '../../program/environment/node-version.ts';
 import '../../program/standard-output.ts';

@@ -1,12 +1,11 @@
-/** The verbs by which an operator acts for an owner: request, reveal and rotate a key. */
-
+/** The verbs with which an operator acts for an owner: request, reveal and rotate a key. */
 import { requestKey, revealKey, rotateKey } from '../lifecycle/own-keys.ts';
 import { idOf, makeVerb, parseAccountId, requireText, type Verb } from './arguments.ts';
 
 export const OWNER_VERBS: Readonly<Record<string, Verb>> = {
   request: makeVerb({
     usage: 'request --account ID --purpose TEXT --url ADDRESS',
-    help: 'Asks for a key for an account; "approve" grants it. ADDRESS is the website of the project.',
+    help: 'Requests a key for an account; "approve" grants it. ADDRESS is the website of the project.',
     options: {
       account: { type: 'string' },
       purpose: { type: 'string' },
@@ -14,7 +13,7 @@ export const OWNER_VERBS: Readonly<Record<string, Verb>> = {
     },
     positionals: [],
     prepare({ options }) {
-      const why = 'moderators decide by it';
+      const why = 'moderators need it to decide';
       const accountId = parseAccountId(
         requireText('--account', options.account, 'a request belongs to an account'),
       );
@@ -29,7 +28,7 @@ export const OWNER_VERBS: Readonly<Record<string, Verb>> = {
   }),
   reveal: makeVerb({
     usage: 'reveal ID',
-    help: 'Makes the key of an approved request and prints it, once, in place of its owner.',
+    help: 'Creates the key of an approved request and prints it once. Its owner cannot reveal it any more.',
     options: {},
     positionals: ['ID'],
     prepare({ positionals }) {
@@ -45,7 +44,7 @@ export const OWNER_VERBS: Readonly<Record<string, Verb>> = {
   }),
   rotate: makeVerb({
     usage: 'rotate ID',
-    help: 'Puts a new key in the place of a revealed one, which stops working, and prints it, once.',
+    help: 'Replaces a revealed key by a new one and prints it once. The old key stops working.',
     options: {},
     positionals: ['ID'],
     prepare({ positionals }) {

@@ -1,4 +1,4 @@
-/** The verbs that decide: what moderators do on their page, and `issue`. */
+/** The verbs for the decisions that moderators make on their page, and the verb `issue`. */
 import type { Database } from '../../database/database.ts';
 import {
   approveRequest,
@@ -20,12 +20,12 @@ import {
 
 const LIMIT = { limit: { type: 'string' } } as const;
 
-/** What `--limit` says, or else `DEFAULT_RATE_LIMIT`. */
+/** The value of `--limit`, or else of DEFAULT_RATE_LIMIT. */
 function limitOf(limit: string | undefined, { defaultLimit }: Settings): number {
   return limit === undefined ? defaultLimit : parseLimit('--limit', limit);
 }
 
-/** A verb that ends a request or a key, and tells its owner why. */
+/** Makes a verb that ends a request or a key, and tells its owner why. */
 function makeVerbWithReason(
   name: string,
   help: string,
@@ -34,12 +34,16 @@ function makeVerbWithReason(
 ): Verb {
   return makeVerb({
     usage: `${name} ID --reason TEXT`,
-    help: `${help} The reason is told to its owner.`,
+    help: `${help} Its owner gets the reason by e-mail.`,
     options: { reason: { type: 'string' } },
     positionals: ['ID'],
     prepare({ positionals, options, ...settings }) {
       const id = idOf(positionals);
-      const reason = requireText('--reason', options.reason, 'the owner of the key is told it');
+      const reason = requireText(
+        '--reason',
+        options.reason,
+        'the owner of the key gets it by e-mail',
+      );
       return async (database) => {
         await end(database, id, { reason, ...operator(settings) });
         return { message: `Key ${id} is ${done}.` };
@@ -51,7 +55,7 @@ function makeVerbWithReason(
 export const REVIEW_VERBS: Readonly<Record<string, Verb>> = {
   issue: makeVerb({
     usage: 'issue [--limit N] [--note TEXT]',
-    help: 'Makes an approved key and prints it, once. N is in requests a minute (DEFAULT_RATE_LIMIT).',
+    help: 'Creates an approved key and prints it once. N is in requests per minute (default: DEFAULT_RATE_LIMIT).',
     options: { ...LIMIT, note: { type: 'string' } },
     positionals: [],
     prepare({ options, ...settings }) {
@@ -68,7 +72,7 @@ export const REVIEW_VERBS: Readonly<Record<string, Verb>> = {
   }),
   approve: makeVerb({
     usage: 'approve ID [--limit N]',
-    help: 'Grants a pending request. N is in requests a minute (DEFAULT_RATE_LIMIT).',
+    help: 'Approves a pending request. N is in requests per minute (default: DEFAULT_RATE_LIMIT).',
     options: LIMIT,
     positionals: ['ID'],
     prepare({ positionals, options, ...settings }) {
@@ -82,11 +86,11 @@ export const REVIEW_VERBS: Readonly<Record<string, Verb>> = {
       };
     },
   }),
-  reject: makeVerbWithReason('reject', 'Turns a pending request down.', 'rejected', rejectRequest),
-  revoke: makeVerbWithReason('revoke', 'Ends an approved key for good.', 'revoked', revokeKey),
+  reject: makeVerbWithReason('reject', 'Rejects a pending request.', 'rejected', rejectRequest),
+  revoke: makeVerbWithReason('revoke', 'Revokes an approved key for good.', 'revoked', revokeKey),
   limit: makeVerb({
     usage: 'limit ID N',
-    help: 'Gives an approved key another limit, in requests a minute.',
+    help: 'Gives an approved key another limit, in requests per minute.',
     options: {},
     positionals: ['ID', 'N'],
     prepare({ positionals, ...settings }) {

@@ -1,9 +1,8 @@
 /**
- * Keys, events, mails and accounts as text: a table for a terminal, JSON for programs. Strangers typed
- * much of it, so characters that would steer the terminal or turn the direction of the line are
- * escaped.
+ * Formats keys, events, mails and accounts: as a table for a terminal, or as JSON for programs.
+ * Strangers typed much of this text, so characters that control a terminal or change the direction of
+ * a line are escaped.
  */
-
 import type { KeyEvent } from '../lifecycle/history.ts';
 import type { KeyRow } from '../lifecycle/key-lists.ts';
 import type { QueuedMail } from '../mail/outbox.ts';
@@ -13,7 +12,7 @@ const LONGEST_CELL = 60;
 /** Control and formatting characters, line and paragraph separators, and unassigned code points. */
 const STEERING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/gu;
 
-/** One line a key below a line of headings. The longest column, purpose, comes last. */
+/** A line of headings, then one line for each key. The longest column, purpose, comes last. */
 export function keysAsTable(keys: readonly KeyRow[]): string {
   return asTable(
     ['ID', 'STATE', 'ACCOUNT', 'LIMIT', 'PREFIX', 'REQUESTED', 'WEBSITE', 'PURPOSE'],
@@ -30,7 +29,7 @@ export function keysAsTable(keys: readonly KeyRow[]): string {
   );
 }
 
-/** One line an event. Who did it is the id of an account, or an operator at the command line. */
+/** A line of headings, then one line for each event. BY is "account" and an id, or "operator". */
 export function eventsAsTable(events: readonly KeyEvent[]): string {
   return asTable(
     ['AT', 'ACTION', 'BY', 'LIMIT', 'REASON'],
@@ -44,7 +43,7 @@ export function eventsAsTable(events: readonly KeyEvent[]): string {
   );
 }
 
-/** One line an account. */
+/** A line of headings, then one line for each account. */
 export function accountsAsTable(accounts: readonly Account[]): string {
   return asTable(
     ['ID', 'ROLE', 'EMAIL', 'NAME'],
@@ -52,7 +51,7 @@ export function accountsAsTable(accounts: readonly Account[]): string {
   );
 }
 
-/** One line a mail. */
+/** A line of headings, then one line for each mail. */
 export function mailsAsTable(mails: readonly QueuedMail[]): string {
   return asTable(
     ['ID', 'CREATED', 'STATE', 'TRIES', 'RECIPIENT', 'SUBJECT', 'ERROR'],
@@ -68,7 +67,7 @@ export function mailsAsTable(mails: readonly QueuedMail[]): string {
   );
 }
 
-/** A JSON array, one row a line, with every column that may be shown. */
+/** A JSON array with one row on each line. */
 export function asJson(rows: readonly object[]): string {
   if (rows.length === 0) return '[]\n';
   return `[\n${rows.map((row) => JSON.stringify(row).replace(STEERING, toEscape)).join(',\n')}\n]\n`;
@@ -106,7 +105,7 @@ function toCell(text: string): string {
   return `${shown.slice(0, LONGEST_CELL - 1).join('')}…`;
 }
 
-// JSON reads it back as the same character.
+// In the syntax of JSON, so that programs read the same character back.
 function toEscape(character: string): string {
   let escaped = '';
   for (let i = 0; i < character.length; i++) {

@@ -1,6 +1,6 @@
 /**
- * The verbs of `cover-catalogue keys`. Data goes to stdout, everything else to stderr; a raw key is printed
- * once, alone on stdout.
+ * The verbs of `cover-catalogue keys`. Data goes to stdout, everything else to stderr. A raw key is
+ * printed once, alone on stdout.
  */
 import { ACCOUNT_VERBS } from './account-verbs.ts';
 import type { Verb } from './arguments.ts';

@@ -1,7 +1,7 @@
 /**
- * Adds and removes accounts and changes their roles, for operators, where the table `accounts` is
- * this project's own and not the site's. The id of a removed account is never used again: the new
- * account would own the old one's keys.
+ * Adds and removes accounts and changes their roles, for operators. `accounts` must be a table of this
+ * project, not a view of the site's accounts. Invariant: the id of a removed account is never used
+ * again, because a new account with this id would own the keys of the removed one.
  */
 import type { Database, Reader } from '../../database/database.ts';
 import { checkTables, createTables } from '../../database/tables.ts';
@@ -18,8 +18,8 @@ const LONGEST_EMAIL = 320;
 const MOST_ATTEMPTS = 20;
 
 /**
- * Adds an account, and makes the table if it is absent.
- * @throws RefusedMove if the address is not valid, or belongs to an account already
+ * Adds an account. Creates the table of accounts if it does not exist.
+ * @throws RefusedMove if the name or the address is not valid, or the address already has an account
  */
 export async function addAccount(
   database: Database,
@@ -43,7 +43,8 @@ export async function addAccount(
   }
   for (let attempt = 1; ; attempt++) {
     const id = await unusedId(database);
-    // Checked after the id is chosen: a program that takes the address in between takes the id, too.
+    // Checked after the id is chosen. If another program adds the address in the meantime, it also
+    // takes the id, so the INSERT below fails.
     const [taken] = await database.rows('SELECT id FROM accounts WHERE LOWER(email) = LOWER(?)', [
       email,
     ]);
@@ -65,7 +66,7 @@ export async function addAccount(
   }
 }
 
-/** Changes the role of an account. */
+/** @throws RefusedMove if there is no such account */
 export async function changeRole(
   database: Database,
   id: number,
@@ -78,8 +79,8 @@ export async function changeRole(
 }
 
 /**
- * Removes an account, its sessions and its links to sign in; its old keys and their history stay.
- * @throws RefusedMove while it has requests under review or approved keys
+ * Removes an account, its sessions and its sign-in links. Its old keys and their history stay.
+ * @throws RefusedMove if the account has requests under review or approved keys, or does not exist
  */
 export async function removeAccount(database: Database, id: number): Promise<void> {
   const isThere = await hasAccounts(database);

@@ -1,6 +1,6 @@
 /**
  * The history of keys: who did what to which key, when and why. An event is written in the same
- * transaction as its move. Rows are only ever added.
+ * transaction as the move that it records. Rows are never changed or removed.
  */
 import type { Reader, Writer } from '../../database/database.ts';
 import { toDatabaseTime } from '../tables/database-time.ts';
@@ -23,16 +23,16 @@ export interface KeyEvent {
   readonly key_id: number;
   /** "YYYY-MM-DD HH:MM:SS" in UTC. */
   readonly at: string;
-  /** The account that did it; null: an operator at the command line. */
+  /** The account of the user who acted; null for an operator at the command line. */
   readonly actor_id: number | null;
   readonly action: EventAction;
-  /** Why it was rejected or revoked. */
+  /** Why a moderator or operator rejected or revoked the key; otherwise null. */
   readonly reason: string | null;
-  /** The limit that it got, in requests a minute, where the action sets one. */
+  /** The limit that the key got, in requests per minute; null if the action sets none. */
   readonly limit_per_minute: number | null;
 }
 
-/** Adds an event. Call it in the transaction that makes the move. */
+/** Records an event. Call it in the transaction of the move. */
 export async function recordEvent(
   writer: Writer,
   event: {
@@ -58,7 +58,7 @@ export async function recordEvent(
   );
 }
 
-/** What was done to a key, oldest first. */
+/** The events of a key, oldest first. */
 export async function eventsOf(reader: Reader, keyId: number): Promise<KeyEvent[]> {
   const rows = await reader.rows(
     `SELECT id, key_id, at, actor_id, action, reason, limit_per_minute
@@ -70,7 +70,7 @@ export async function eventsOf(reader: Reader, keyId: number): Promise<KeyEvent[
     key_id: Number(key),
     at: String(at),
     actor_id: toNumber(actor),
-    // recordEvent writes no other actions, and nobody can change a row.
+    // `recordEvent` writes no other actions, and triggers keep everybody from changing a row.
     action: action as EventAction,
     reason: toText(reason),
     limit_per_minute: toNumber(limit),

@@ -1,4 +1,4 @@
-/** Keys and requests as they are shown: to operators, to their owners, to moderators. */
+/** Reads keys and requests, to show them to operators, owners and moderators. */
 import type { Database, Reader, Row, Value } from '../../database/database.ts';
 import type { KeyState } from '../../format/api-key.ts';
 import { hasAccounts } from '../tables/accounts.ts';
@@ -11,24 +11,24 @@ export interface KeyRow {
   readonly limit_per_minute: number;
   /** The first characters of the key; null until its owner has revealed it. */
   readonly key_prefix: string | null;
-  /** null: issued by an operator from the command line. */
+  /** Null if an operator issued the key at the command line. */
   readonly account_id: number | null;
   readonly purpose: string;
   readonly website_url: string;
-  /** Why it was rejected or revoked; null too where its owner revoked it. */
+  /** Why a moderator or operator rejected or revoked the key; otherwise null. */
   readonly reason: string | null;
   readonly requested_at: string;
   readonly reviewed_at: string | null;
-  /** The moderator's account; null too where an operator decided. */
+  /** The moderator's account; null if an operator decided, or nobody has yet. */
   readonly reviewed_by: number | null;
-  /** When the key in use was shown. */
+  /** When the key was revealed or last rotated. */
   readonly revealed_at: string | null;
   readonly revoked_at: string | null;
-  /** "YYYY-MM-DD" in UTC; null: not known. */
+  /** "YYYY-MM-DD" in UTC; null if no use is known. */
   readonly last_used_on: string | null;
 }
 
-/** A key and whose it is; null where it is nobody's, or the account is gone. */
+/** A key with its account. Both values are null if the key has no account or the account is removed. */
 export interface KeyWithAccount extends KeyRow {
   readonly account_name: string | null;
   readonly account_email: string | null;
@@ -51,14 +51,14 @@ const COLUMNS = [
   'last_used_on',
 ] as const satisfies readonly (keyof KeyRow)[];
 
-/** What a list is narrowed to. */
+/** Restricts a list of keys. */
 export interface Filter {
   readonly state?: KeyState | undefined;
-  /** What stands in the purpose, address, prefix, or the name or e-mail address of the account. */
+  /** A text to find in the purpose, website, prefix, or the name or e-mail address of the account. */
   readonly text?: string | undefined;
 }
 
-/** Every key and request, or those that a filter leaves, oldest first. */
+/** The keys and requests that match a filter, or all, oldest first. */
 export async function listKeys(database: Database, filter: Filter = {}): Promise<KeyRow[]> {
   const { where, values } = conditionOf(filter, await hasAccounts(database));
   const isJoined = where.includes('a.');
@@ -71,12 +71,12 @@ export async function listKeysOf(reader: Reader, accountId: number): Promise<Key
   return (await select(reader, { where, values: [accountId], order: 'k.id' })).map(toKey);
 }
 
-/** The queue of moderators, oldest first. */
+/** The requests under review, oldest first. */
 export async function pendingRequests(database: Database): Promise<KeyWithAccount[]> {
   return withAccounts(database, { where: "k.state = 'pending'", values: [], order: 'k.id' });
 }
 
-/** One page of the keys and requests that a filter leaves, newest first. */
+/** One page of the keys and requests that match a filter, newest first. */
 export async function listKeysWithAccounts(
   database: Database,
   { limit, offset, ...filter }: Filter & { readonly limit: number; readonly offset: number },
@@ -87,13 +87,13 @@ export async function listKeysWithAccounts(
   });
 }
 
-/** @returns undefined when there is no such key */
+/** @returns undefined if there is no such key */
 export async function findKey(reader: Reader, id: number): Promise<KeyRow | undefined> {
   const [row] = await select(reader, { where: 'k.id = ?', values: [id], order: 'k.id' });
   return row && toKey(row);
 }
 
-/** @returns undefined when there is no such key */
+/** @returns undefined if there is no such key */
 export async function findKeyWithAccount(
   database: Database,
   id: number,
@@ -103,7 +103,7 @@ export async function findKeyWithAccount(
 }
 
 interface Selection {
-  /** SQL over the key `k` and, where it is joined, its account `a`. */
+  /** An SQL condition on the key `k` and, if `isJoined`, its account `a`. */
   readonly where: string;
   readonly values: readonly Value[];
   readonly order: string;
@@ -118,7 +118,7 @@ async function withAccounts(reader: Reader, selection: Selection): Promise<KeyWi
   });
 }
 
-/** @returns the columns of each key and, if it is joined, the name and e-mail address of its account */
+/** @returns the columns of each key and, if `isJoined`, the name and e-mail address of its account */
 async function select(
   reader: Reader,
   { where, values, order, isJoined = false }: Selection,
@@ -139,7 +139,7 @@ function toKey(row: Row): KeyRow {
   const [requestedAt, reviewedAt, reviewedBy, revealedAt, revokedAt, lastUsedOn] = dates;
   return {
     id: Number(id),
-    // The moves write no other states.
+    // No move writes another state.
     state: state as KeyState,
     limit_per_minute: Number(limit),
     key_prefix: toText(prefix),

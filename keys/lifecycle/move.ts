@@ -1,11 +1,12 @@
 /**
- * The life of an API key, as moves on a row of `api_keys`:
+ * The life of an API key, as moves of a row of `api_keys` from one state to another:
  *
  *   pending ──approve──► approved ──(reveal, rotate, limit)──► approved ──revoke──► revoked
  *      └─────reject────► rejected
  *
- * A move is one UPDATE that names the state it starts from: of two at once, the first is made and the
- * second is refused. Its event and its mail are written in the same transaction.
+ * A move is one UPDATE with the state that the key must have before. If two programs try the same move
+ * at once, one succeeds and the other is refused. The event and the mail of a move are written in the
+ * same transaction.
  */
 import type { Database, Reader, Value } from '../../database/database.ts';
 import type { KeyState } from '../../format/api-key.ts';
@@ -14,10 +15,10 @@ import { enqueueMail } from '../mail/outbox.ts';
 import { findAccount, hasAccounts } from '../tables/accounts.ts';
 import { type EventAction, recordEvent } from './history.ts';
 
-/** A move was refused; the row is as it was. The message is for whoever asked for the move. */
+/** A move was refused, and the row was not changed. The message is for the user who tried the move. */
 export class RefusedMove extends Error {
   override readonly name = 'RefusedMove';
-  /** The input is wrong, there is no such key, or its state forbids the move. */
+  /** The input is wrong, the key or account does not exist, or the present state forbids the move. */
   readonly kind: 'invalid' | 'missing' | 'conflict';
 
   constructor(message: string, kind: RefusedMove['kind']) {
@@ -26,10 +27,11 @@ export class RefusedMove extends Error {
   }
 }
 
-/** From which state to which, and why a key in another state is left as it is. */
+/** A change of state. */
 interface Transition {
   readonly from: KeyState;
   readonly to: KeyState;
+  /** The end of the error for a key in another state. */
   readonly rule: string;
 }
 
@@ -55,12 +57,13 @@ export const CHANGE_LIMIT: Transition = {
 };
 
 export interface Move extends Transition {
-  /** Only a key of this account is moved; undefined: any. */
+  /** The account that must own the key; undefined for any. */
   readonly ownedBy?: number | undefined;
-  /** What else must hold, in SQL, and the sentence for where it does not. */
+  /** A further condition. */
   readonly condition?: {
     readonly sql: string;
     readonly values?: readonly Value[];
+    /** The end of the error for a key that does not meet the condition: "Key 1 …". */
     readonly otherwise: string;
   };
   readonly changes: Readonly<Record<string, Value>>;
@@ -71,11 +74,11 @@ export interface Move extends Transition {
     readonly reason?: string;
     readonly limit?: number;
   };
-  /** What the owner is told, where the key has one. */
+  /** Writes the mail to the owner, if the key has an owner. */
   readonly mail?: { readonly publicUrl: string; write(news: KeyNews): MailText };
 }
 
-/** @throws RefusedMove when the key is not there, in another state, or the condition does not hold */
+/** @throws RefusedMove if the key does not exist, has another state, or does not meet the condition */
 export async function makeMove(database: Database, id: number, move: Move): Promise<void> {
   const { to, from, ownedBy, condition, changes, event, mail } = move;
   const isMailed = mail !== undefined && (await hasAccounts(database));
@@ -110,14 +113,14 @@ export async function makeMove(database: Database, id: number, move: Move): Prom
   });
 }
 
-/** Why the row was not moved. */
+/** The reason why no row was changed. */
 async function refusalOf(
   reader: Reader,
   id: number,
   { from, rule, ownedBy, condition }: Move,
 ): Promise<RefusedMove> {
   const [row] = await reader.rows('SELECT state, account_id FROM api_keys WHERE id = ?', [id]);
-  // Nobody can tell another account's key from one that does not exist.
+  // The error is the same for another account's key, so that nobody learns whether such a key exists.
   if (row === undefined || (ownedBy !== undefined && row[1] !== ownedBy)) return noSuchKey(id);
   const why =
     row[0] === from && condition !== undefined ? condition.otherwise : `is ${row[0]}: ${rule}`;

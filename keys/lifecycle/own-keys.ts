@@ -1,6 +1,6 @@
 /**
- * What owners do with their keys: request one, reveal it once, rotate and revoke it. A key of another
- * account is treated as if it did not exist. A raw key is returned once and stored nowhere.
+ * What owners do with their keys: request, reveal, rotate and revoke them. A key of another account is
+ * treated as if it did not exist. A raw key is returned once and stored nowhere.
  */
 import type { Database, Reader } from '../../database/database.ts';
 import { hashKey, makeKey, SHOWN_CHARACTERS } from '../../format/api-key.ts';
@@ -12,14 +12,15 @@ import { recordEvent } from './history.ts';
 import { makeMove, noSuchAccount, REVOKE, RefusedMove } from './move.ts';
 import { checkLength, cleanText } from './typed-text.ts';
 
-/** Requests of one account that may be under review at once. */
+/** How many requests of one account may be under review at once. */
 export const MOST_PENDING = 3;
+/** In characters, for the address of a website. */
 export const LONGEST_ADDRESS = 2000;
 
 /** A key, and the account that it must belong to. */
 export interface OwnKey {
   readonly id: number;
-  /** 'operator': any account, at the command line. */
+  /** 'operator' if an operator acts at the command line: the key may then belong to any account. */
   readonly accountId: number | 'operator';
   readonly at: Date;
 }
@@ -27,8 +28,9 @@ export interface OwnKey {
 /**
  * Requests a key.
  * @param websiteUrl an http or https address without user and password
- * @param by who asks for the account: itself, or null for an operator at the command line
- * @throws RefusedMove if the request is not valid, is one too many, or the account does not exist
+ * @param by the account that acts, by default `accountId`; null for an operator at the command line
+ * @throws RefusedMove if the request is not valid, too many requests are under review, or the account
+ * does not exist
  */
 export async function requestKey(
   database: Database,
@@ -44,7 +46,7 @@ export async function requestKey(
   if (text === '') throw new RefusedMove('Say what the key is for.', 'invalid');
   checkLength('The purpose', text);
   const address = parseWebsite(websiteUrl);
-  // Checked before the lock as well: a flood of requests is refused without waiting for it.
+  // Checked before the lock as well, so that a flood of requests is refused without waiting for it.
   await refuseOneTooMany(database, accountId);
   const hasTable = await hasAccounts(database);
   if (!hasTable || !(await findAccount(database, accountId))) throw noSuchAccount(accountId);
@@ -63,27 +65,27 @@ export async function requestKey(
 }
 
 /**
- * Makes the key of an approved request.
+ * Creates the key of an approved request.
  * @returns the raw key, which is stored nowhere
  */
 export async function revealKey(database: Database, own: OwnKey): Promise<{ key: string }> {
-  return handOut(database, own, 'revealed', {
+  return storeNewKey(database, own, 'revealed', {
     sql: 'key_hash IS NULL',
     otherwise: 'was revealed before, and is shown only once; rotate it if it is lost',
   });
 }
 
 /**
- * Puts a new key in the place of a revealed one, which stops working.
- * @param prefix the first characters of the key to replace, for a form: sent twice, it must not rotate
- * the new key
+ * Replaces a revealed key by a new one. The old key stops working.
+ * @param prefix the first characters of the key to replace, if a form names it: the same form, sent
+ * twice, must not replace the new key
  * @returns the raw key, which is stored nowhere
  */
 export async function rotateKey(
   database: Database,
   { prefix, ...own }: OwnKey & { readonly prefix?: string },
 ): Promise<{ key: string }> {
-  return handOut(
+  return storeNewKey(
     database,
     own,
     'rotated',
@@ -100,7 +102,7 @@ export async function rotateKey(
   );
 }
 
-/** Ends an approved key for good, for its owner. */
+/** Revokes an approved key for good, for its owner. */
 export async function revokeOwnKey(
   database: Database,
   { id, accountId, at, publicUrl }: OwnKey & { readonly publicUrl: string },
@@ -114,7 +116,7 @@ export async function revokeOwnKey(
   });
 }
 
-async function handOut(
+async function storeNewKey(
   database: Database,
   { id, accountId, at }: OwnKey,
   action: 'revealed' | 'rotated',
@@ -157,7 +159,7 @@ async function refuseOneTooMany(reader: Reader, accountId: number): Promise<void
   );
 }
 
-/** @returns the address as browsers write it */
+/** @returns the address in its normal form, as browsers show it */
 function parseWebsite(text: string): string {
   const trimmed = text.trim();
   const url = URL.canParse(trimmed) ? new URL(trimmed) : undefined;

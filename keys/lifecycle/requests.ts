@@ -1,4 +1,4 @@
-/** What moderators and operators do: issue a key, approve, reject, revoke, change a limit. */
+/** What moderators and operators do: issue, approve, reject and revoke keys, and change limits. */
 import type { Database } from '../../database/database.ts';
 import { hashKey, makeKey, SHOWN_CHARACTERS } from '../../format/api-key.ts';
 import {
@@ -13,22 +13,22 @@ import { recordEvent } from './history.ts';
 import { APPROVE, CHANGE_LIMIT, type Move, makeMove, REJECT, REVOKE } from './move.ts';
 import { checkLength, checkLimit, cleanText, readReason } from './typed-text.ts';
 
-/** Who makes a move and when. */
+/** Who makes a decision, and when. */
 export interface Review {
-  /** The moderator's account; null: an operator at the command line. */
+  /** The moderator's account; null for an operator at the command line. */
   readonly by: number | null;
   readonly at: Date;
-  /** Where the pages are reached, for links in the mail; without a slash at the end. */
+  /** The address of the pages, for links in the mail; without a slash at the end. */
   readonly publicUrl: string;
 }
 
-/** A decision that the owner is told the reason of. */
 export interface ReviewWithReason extends Review {
+  /** For the owner, who gets it by e-mail. */
   readonly reason: string;
 }
 
 /**
- * An approved key for an operator's own use, revealed at once.
+ * Creates an approved key without an account, and reveals it at once.
  * @returns the raw key, which is stored nowhere
  */
 export async function issueKey(
@@ -53,7 +53,7 @@ export async function issueKey(
   return { id, key };
 }
 
-/** Grants a pending request. Its owner reveals the key; until then there is none. */
+/** Approves a pending request. The key itself is created when the owner reveals it. */
 export async function approveRequest(
   database: Database,
   id: number,
@@ -68,7 +68,7 @@ export async function approveRequest(
   });
 }
 
-/** Turns a pending request down. */
+/** Rejects a pending request. */
 export async function rejectRequest(
   database: Database,
   id: number,
@@ -79,7 +79,7 @@ export async function rejectRequest(
   await makeMove(database, id, { ...REJECT, ...move });
 }
 
-/** Ends an approved key for good. */
+/** Revokes an approved key for good. */
 export async function revokeKey(
   database: Database,
   id: number,
@@ -104,7 +104,7 @@ function moveWithReason(
   };
 }
 
-/** Gives an approved key another limit, in requests a minute. */
+/** Gives an approved key another limit, in requests per minute. */
 export async function changeLimit(
   database: Database,
   id: number,

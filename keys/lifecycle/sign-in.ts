@@ -1,6 +1,6 @@
 /**
- * Signing in without a password: who may have a link, and the session that a link opens. The database
- * holds only hashes of sessions and links, so reading it does not help anybody to sign in.
+ * Signs users in without a password: creates sign-in links, and the sessions that they open. The
+ * database contains only hashes of their tokens, so nobody can sign in by reading it.
  */
 import type { Database, Writer } from '../../database/database.ts';
 import { SIGN_IN_SUBJECT } from '../mail/mail-texts.ts';
@@ -22,14 +22,14 @@ export const SESSION_SECONDS = 7 * 24 * 3600;
 
 interface LinkRequest {
   readonly at: Date;
-  /** Where the pages are reached, without a slash at the end. */
+  /** The address of the pages, without a slash at the end. */
   readonly publicUrl: string;
 }
 
 /**
- * Queues a mail with a link to the owner of an address, to the address that the account has.
- * @returns false when no account has the address, or it has enough links already; visitors must not
- * learn which
+ * Queues a mail with a sign-in link to the account with this address.
+ * @returns false if no account has the address, or the account has too many links already; visitors
+ * must not learn which
  */
 export async function mailSignInLink(
   database: Database,
@@ -37,7 +37,7 @@ export async function mailSignInLink(
   request: LinkRequest,
 ): Promise<boolean> {
   const queued = await withRoomForLink(database, email, request.at, async (writer, owner) => {
-    // Nobody gets this token: the mail is sent with another one.
+    // This token is never used: `writeMail` replaces it when the mail is sent.
     const { tokenHash } = await addLink(writer, owner.id, request.at);
     await enqueueLink(writer, owner, tokenHash, request);
     return true;
@@ -46,9 +46,9 @@ export async function mailSignInLink(
 }
 
 /**
- * Makes a link for an operator, and queues a mail with one more to the address that the account has.
- * @returns the token of the link; undefined when no account has the address, or it has enough links
- * already
+ * Creates a sign-in link for an operator, and queues a mail with a second link to the account.
+ * @returns the token of the first link; undefined if no account has the address, or the account has
+ * too many links already
  */
 export async function createSignInLink(
   database: Database,
@@ -62,7 +62,7 @@ export async function createSignInLink(
   });
 }
 
-/** Does `work` under the account's lock, unless the account has enough links already. */
+/** Does `work` under the lock of the account, unless the account has too many links already. */
 async function withRoomForLink<T>(
   database: Database,
   email: string,
@@ -71,7 +71,7 @@ async function withRoomForLink<T>(
 ): Promise<T | undefined> {
   const owner = await findAccountByEmail(database, email);
   if (owner === undefined) return undefined;
-  // Checked before as well: a flood of requests is turned away without waiting for the account's lock.
+  // Checked before the lock as well, so that a flood of requests is refused without waiting for it.
   if (await hasMostLinks(database, owner.id, at)) return undefined;
   await removeOldLinks(database, at);
   await prepareAccountLock(database, owner.id);
@@ -96,7 +96,7 @@ async function enqueueLink(
   });
 }
 
-/** @returns the token of a new session, for its cookie alone */
+/** @returns the token of a new session, which belongs only in the session cookie */
 export async function createSession(
   database: Database,
   accountId: number,
@@ -119,7 +119,7 @@ export async function createSession(
   return token;
 }
 
-/** @returns undefined when the session was ended, is over, or never was */
+/** @returns undefined if the session was ended, has expired, or never existed */
 export async function findSession(
   database: Database,
   token: string,

@@ -1,13 +1,13 @@
-/** Checks and cleans what people typed: purposes, reasons, notes, limits. */
+/** Checks and cleans purposes, reasons, notes and limits that people typed. */
 import { LARGEST_LIMIT } from '../../format/keys-file.ts';
 import { RefusedMove } from './move.ts';
 
-/** In UTF-16 units, as the attribute `maxlength` of a form counts them. */
+/** In UTF-16 code units, which the attribute `maxlength` of a form also counts. */
 export const LONGEST_TEXT = 5000;
 
 /**
- * The text as it is stored: without white space around it, with \n as line break, and with a space
- * for every other control character.
+ * Returns a text in the form in which it is stored: without white space at both ends, with \n for line
+ * breaks, and with a space for every other control character except tabs.
  */
 export function cleanText(text: string): string {
   return text
@@ -17,7 +17,7 @@ export function cleanText(text: string): string {
     .trim();
 }
 
-/** @throws RefusedMove when the text is too long */
+/** @throws RefusedMove if the text is too long */
 export function checkLength(name: string, text: string): void {
   if (text.length <= LONGEST_TEXT) return;
   throw new RefusedMove(
@@ -26,7 +26,7 @@ export function checkLength(name: string, text: string): void {
   );
 }
 
-/** @throws RefusedMove when it is not a number of requests a minute that a key may have */
+/** @throws RefusedMove if a key may not have this limit, in requests per minute */
 export function checkLimit(limit: number): void {
   if (Number.isInteger(limit) && limit >= 1 && limit <= LARGEST_LIMIT) return;
   throw new RefusedMove(
@@ -35,11 +35,11 @@ export function checkLimit(limit: number): void {
   );
 }
 
-/** @throws RefusedMove when there is no reason, or it is too long */
+/** @throws RefusedMove if the reason is empty or too long */
 export function readReason(text: string): string {
   const reason = cleanText(text);
   if (reason === '') {
-    throw new RefusedMove('The reason must not be empty: the owner is told it.', 'invalid');
+    throw new RefusedMove('The reason must not be empty: the owner gets it by e-mail.', 'invalid');
   }
   checkLength('The reason', reason);
   return reason;

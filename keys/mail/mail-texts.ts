@@ -1,6 +1,6 @@
 /**
- * The texts of the e-mails. No mail ever holds an API key. What people typed appears in bodies only,
- * never in a subject.
+ * The texts of the e-mails. No mail contains an API key. Text that people typed appears only in
+ * bodies, never in subjects.
  */
 import { PATHS } from '../paths.ts';
 import type { Account } from '../tables/accounts.ts';
@@ -12,15 +12,15 @@ export interface MailText {
   readonly body: string;
 }
 
-/** What a mail about a key is made from. */
+/** The facts that a mail about a key contains. */
 export interface KeyNews {
   readonly keyId: number;
   readonly owner: Account;
-  /** Where the pages are reached, without a slash at the end. */
+  /** The address of the pages, without a slash at the end. */
   readonly publicUrl: string;
 }
 
-/** @param limit in requests a minute */
+/** @param limit in requests per minute */
 export function approvedMail({ keyId, owner, publicUrl }: KeyNews, limit: number): MailText {
   return {
     subject: `Your request ${keyId} for an API key is approved`,
@@ -44,7 +44,7 @@ export function rejectedMail({ keyId, owner, publicUrl }: KeyNews, reason: strin
   };
 }
 
-/** @param reason undefined: the owner did it */
+/** @param reason undefined if the owner revoked the key */
 export function revokedMail(
   { keyId, owner, publicUrl }: KeyNews,
   reason: string | undefined,
@@ -68,7 +68,7 @@ export function revokedMail(
 
 export const SIGN_IN_SUBJECT = 'Your link to sign in';
 
-/** @param minutes how long the link with the token works */
+/** @param minutes how long the link works */
 export function signInMail(
   owner: Account,
   { token, minutes, publicUrl }: { token: string; minutes: number; publicUrl: string },
@@ -87,7 +87,7 @@ function letter(owner: Account, paragraphs: readonly string[]): string {
   return `${[`Hello ${oneLine(owner.name)},`, ...paragraphs].join('\n\n')}\n`;
 }
 
-// Each line is marked, so that a reason cannot pass for the text of the mail itself.
+// Each line begins with ">", so that nobody takes a reason for the text of the mail itself.
 function quoted(text: string): string {
   return text
     .trim()

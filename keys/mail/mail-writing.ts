@@ -1,6 +1,6 @@
 /**
- * Writes the mail of an outbox row when it is sent. Most rows hold the text of their mail; a mail with
- * a link to sign in is written here, with a token that is never stored.
+ * Writes the mail of an outbox row when it is about to be sent. Most rows contain the text of their
+ * mail. The text of a mail with a sign-in link is written here, with a token that is never stored.
  */
 import type { Database } from '../../database/database.ts';
 import { findAccount } from '../tables/accounts.ts';
@@ -15,27 +15,28 @@ import {
 import { signInMail } from './mail-texts.ts';
 import type { Mail } from './mailer.ts';
 
-/** The columns of `mail_outbox` that a mail is written from. */
+/** The columns of `mail_outbox` that are needed to write a mail. */
 export interface DueMail {
   readonly id: number;
-  /** Earlier attempts to send it. */
+  /** How many attempts to send the mail were made before. */
   readonly attempts: number;
   readonly recipient: string;
   readonly subject: string;
   readonly body: string;
+  /** "YYYY-MM-DD HH:MM:SS" in UTC. */
   readonly createdAt: string;
 }
 
-/** A mail to send, and the part of it that must not be stored or logged. */
 export interface WrittenMail {
   readonly mail: Mail;
+  /** The part of the text that must not be stored or logged: the token of a link. */
   readonly secret?: string;
 }
 
 /**
- * @param at when it is sent
- * @returns undefined when there is nothing left to send: the link was used, or its account was removed
- * or has another address
+ * @param at when the mail is sent
+ * @returns undefined if the mail must not be sent any more: an earlier link in it was used, or its
+ * account was removed or has another address
  */
 export async function writeMail(
   database: Database,
@@ -46,11 +47,12 @@ export async function writeMail(
   const time = createdAt.replace(/\D/g, '');
   const mail = { to: recipient, subject, date: fromDatabaseTime(createdAt) };
   const note = readLinkNote(body);
-  // Each attempt sends the same mail, so that a client that gets it twice can show it once.
+  // Each attempt sends the same mail with the same id, so that a mail program that receives it twice
+  // can show it once.
   if (note === undefined) return { mail: { ...mail, id: `${id}.${time}`, text: body } };
   const link = await makeLink(database, due, note, at);
   if (link === undefined) return undefined;
-  // Each attempt has a token of its own, and so is a different mail.
+  // Each attempt has a new token, so it is a different mail and has a different id.
   return {
     mail: { ...mail, id: `${id}.${time}.${attempts}`, text: link.text },
     secret: link.token,

@@ -1,6 +1,6 @@
 /**
- * Sends one mail to the mail server of `SMTP_URL`, or, without one, writes it to a file of its own.
- * An address is always a single address: nothing in it can add a recipient or a header field.
+ * Sends a mail to the mail server of `SMTP_URL`. Without a mail server, writes each mail to a file.
+ * Invariant: a recipient is a single address, which cannot add a recipient or a header field.
  */
 import { randomBytes } from 'node:crypto';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
@@ -9,7 +9,7 @@ import type Nodemailer from 'nodemailer';
 import { ConfigurationError } from '../../program/environment/environment.ts';
 
 export interface Mail {
-  /** The same for each attempt to send the same mail; letters, digits and dots. */
+  /** The same for each attempt to send the same mail; digits and dots. */
   readonly id: string;
   readonly to: string;
   readonly subject: string;
@@ -20,14 +20,15 @@ export interface Mail {
 
 export interface Mailer {
   /**
-   * @throws Error saying why the mail was not accepted; `isRefusal` tells whether the mail is at fault
+   * @throws Error that says why the mail was not accepted; {@link isRefusal} tells whether the mail
+   * itself is the cause
    */
   send(mail: Mail): Promise<void>;
 }
 
 const CONNECT_MS = 10_000;
 const SILENCE_MS = 30_000;
-// No display name, comment, list or quoted part.
+// Allows no display name, comment, list or quoted part.
 const ADDRESS = /^[^\s@<>()[\]\\,;:"\p{C}]{1,64}@[^\s@<>()[\]\\,;:"\p{C}]{1,255}$/u;
 
 /** Whether a text is one e-mail address and nothing else. */
@@ -36,8 +37,8 @@ export function isMailAddress(text: string): boolean {
 }
 
 /**
- * Whether a mail server refused this mail but may accept others. Otherwise it cannot be reached,
- * refuses the login or accepts nothing at present, or the folder cannot be written.
+ * Whether this mail was refused but others may be accepted. If not, no mail can be sent at present: for
+ * example, the mail server cannot be reached or refuses the login, or the disk is full.
  * @param error what `send` threw
  */
 export function isRefusal(error: unknown): boolean {
@@ -47,13 +48,12 @@ export function isRefusal(error: unknown): boolean {
   return responseCode !== 421 && code !== 'EAUTH';
 }
 
-/** How mails are sent. */
 export interface MailSettings {
-  /** `smtp://user:password@host:587` or `smtps://…`; empty: mails become files. */
+  /** `smtp://user:password@host:587` or `smtps://…`; if empty, mails are written to files. */
   readonly smtpUrl: string;
-  /** Where those go, one `.eml` a mail; made when the first is written. */
+  /** The folder for these files, one `.eml` for each mail. It is created with the first file. */
   readonly folder: string;
-  /** Such as "Cover Catalogue <no-reply@example.org>". */
+  /** The sender, such as "Cover Catalogue <no-reply@example.org>". */
   readonly from: string;
 }
 
@@ -110,7 +110,8 @@ export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
   };
 }
 
-// Loaded when needed: it takes as long to load as a verb takes to run, and most verbs send nothing.
+// Loads Nodemailer when it is first needed: loading takes as long as a verb of `cover-catalogue keys`
+// takes to run, and most verbs send nothing.
 function whenNeeded<T>(make: (nodemailer: typeof Nodemailer) => T): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {
@@ -128,8 +129,8 @@ function senderOf(from: string): { name: string; address: string } {
 }
 
 /**
- * Reads MAIL_FROM. Programs call it at their start, before any mail is written.
- * @throws Error saying what is allowed, as the end of "MAIL_FROM …"
+ * Parses MAIL_FROM.
+ * @throws Error that says what is allowed and continues the sentence "MAIL_FROM …"
  */
 export function parseSender(text: string): { name: string; address: string } {
   const [, name = '', bracketed] = /^(?:"?([^"<>]*?)"?\s*<([^<>]*)>)$/.exec(text.trim()) ?? [];
@@ -140,7 +141,8 @@ export function parseSender(text: string): { name: string; address: string } {
   );
 }
 
-// Only the owner may read it: a mail may hold a link to sign in with. It appears whole or not at all.
+// Only the owner may read the file, because a mail may contain a sign-in link. The rename makes sure
+// that the file is complete when it appears under its name.
 async function writeWhole(file: string, content: Buffer): Promise<void> {
   await mkdir(path.dirname(file), { recursive: true, mode: 0o700 });
   const unfinished = `${file}.${randomBytes(4).toString('hex')}.tmp`;
@@ -154,7 +156,7 @@ async function writeWhole(file: string, content: Buffer): Promise<void> {
     }
     await rename(unfinished, file);
   } catch (error) {
-    // The disk may be full, for example. The part that was written may hold the link.
+    // Removed, because the part that was written may contain the link.
     await rm(unfinished, { force: true });
     throw error;
   }

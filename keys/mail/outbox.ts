@@ -1,7 +1,8 @@
 /**
- * The outbox: mails are queued in the transaction of the move that they report, and sent later,
- * repeatedly until a mail server accepts them. No mail is lost; after a crash at the wrong moment one
- * may be sent twice, with the same Message-ID. No row ever holds a token that signs anybody in.
+ * The outbox: a mail is queued in the transaction of the move that it reports, and sent later. Sending
+ * is tried until the mail server accepts the mail, or the mail expires or is given up. After a crash, a
+ * mail may be sent twice; both then have the same Message-ID, unless the mail contains a sign-in link.
+ * Invariant: no row contains a token that signs anybody in.
  */
 import type { Database, Reader, Writer } from '../../database/database.ts';
 import { addSeconds, fromDatabaseTime, toDatabaseTime } from '../tables/database-time.ts';
@@ -11,12 +12,12 @@ import { type DueMail, type WrittenMail, writeMail } from './mail-writing.ts';
 import { isMailAddress, isRefusal, type Mailer } from './mailer.ts';
 
 const MAILS_A_ROUND = 100;
-/** How long a mail is reserved for the program that sends it. A round and a mail take less. */
+/** How long a mail is reserved for the program that sends it. Sending it takes less time. */
 const CLAIM_SECONDS = 900;
 const LONGEST_ROUND_MS = 300_000;
 const FIRST_PAUSE_SECONDS = 10;
 const LONGEST_PAUSE_SECONDS = 3600;
-/** After this time a mail is given up. RFC 5321, 4.5.4.1 asks for 4 to 5 days. */
+/** After this time, a mail is given up. RFC 5321, section 4.5.4.1 asks for at least 4 to 5 days. */
 const PATIENCE_SECONDS = 5 * 24 * 3600;
 const LONGEST_RECIPIENT = 320;
 const LONGEST_ERROR = 1000;
@@ -30,7 +31,7 @@ export interface QueuedMail {
   readonly created_at: string;
   readonly expires_at: string | null;
   readonly attempts: number;
-  /** null: sent, or given up. */
+  /** Null if the mail was sent, has expired or was given up. */
   readonly next_attempt_at: string | null;
   readonly sent_at: string | null;
   readonly last_error: string | null;
@@ -57,10 +58,10 @@ export async function enqueueMail(
   writer: Writer,
   mail: MailText & {
     readonly recipient: string;
-    /** The key that it is about. */
+    /** The key that the mail is about. */
     readonly keyId?: number;
     readonly at: Date;
-    /** From then on it is not sent any more. */
+    /** The mail is not sent from this time on. */
     readonly expiresAt?: Date;
   },
 ): Promise<void> {
@@ -84,8 +85,8 @@ export async function enqueueMail(
 }
 
 /**
- * Sends the mails that are due, in the order in which they fell due. If the mail server accepts
- * nothing, it stops at once; the rest stays due.
+ * Sends the mails that are due, in the order in which they became due. Stops at the first failure that
+ * concerns all mails; the other mails stay due.
  * @returns how many mails were sent, and how many failed
  */
 export async function sendDueMails(
@@ -146,7 +147,7 @@ export async function sendDueMails(
   return { sent, failed };
 }
 
-/** Makes every unsent mail that has not expired due now, including those that were given up. */
+/** Makes all unsent mails due now, including mails that were given up, but not expired ones. */
 export async function retryAll(database: Database, now: Date): Promise<void> {
   const time = toDatabaseTime(now);
   await database.run(
@@ -178,7 +179,10 @@ export async function listMails(reader: Reader, all = false): Promise<QueuedMail
   });
 }
 
-/** Reserves a mail. @returns whether this program may send it */
+/**
+ * Reserves a mail for this program.
+ * @returns whether this program may send it
+ */
 async function claim(database: Database, { id, attempts }: DueMail, now: Date): Promise<boolean> {
   const { changes } = await database.run(
     `UPDATE mail_outbox SET attempts = ?, next_attempt_at = ?
@@ -216,7 +220,10 @@ async function giveUp(database: Database, id: number, why: string): Promise<void
   );
 }
 
-/** Why a mail was not accepted, without its token: a mail server may quote the mail in its answer. */
+/**
+ * The message of an error, without the token in the mail: a mail server may quote the mail in its
+ * response.
+ */
 function reasonOf(error: unknown, { secret }: WrittenMail): string {
   const message = error instanceof Error ? error.message : String(error);
   const clean = secret === undefined ? message : message.replaceAll(secret, '…');

@@ -1,22 +1,22 @@
 /**
- * The lock of an account. The transaction that takes it holds up all others of the account until it
- * ends, so that it can count what the account has and add to it. The lock is a row of
- * `request_turns`.
+ * The lock of an account, a row of `request_turns`. While one transaction holds the lock, other
+ * transactions that want it wait. A transaction can therefore count the requests or links of an account
+ * and add one without exceeding a limit.
  */
 import type { Database, Reader, Writer } from '../../database/database.ts';
 
-/** Makes the row of an account's lock. Call it before the transaction. */
+/** Creates the row for an account's lock, unless it exists. Call it before the transaction. */
 export async function prepareAccountLock(database: Database, accountId: number): Promise<void> {
   if (await hasLock(database, accountId)) return;
   try {
     await database.run('INSERT INTO request_turns (account_id, turns) VALUES (?, 0)', [accountId]);
   } catch (error) {
-    // Another request of the account may have made it in the meantime.
+    // Another request of the account may have created the row in the meantime.
     if (!(await hasLock(database, accountId))) throw error;
   }
 }
 
-/** Waits for the account's lock. Call it at the start of the transaction. */
+/** Takes the account's lock until the transaction ends. Call it at the start of the transaction. */
 export async function lockAccount(writer: Writer, accountId: number): Promise<void> {
   await writer.run('UPDATE request_turns SET turns = turns + 1 WHERE account_id = ?', [accountId]);
 }

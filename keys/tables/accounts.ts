@@ -1,6 +1,6 @@
 /**
- * Reads accounts: from a view of the site's, or from a table of our own. A database without
- * `accounts` has none; then only the command line is used.
+ * Reads accounts from `accounts`, which is a view of the site's accounts or a table of this project. If
+ * the database has no `accounts`, keys can be managed only at the command line.
  */
 import type { Database, Reader, Row } from '../../database/database.ts';
 import { columnNames } from '../../database/tables.ts';
@@ -15,28 +15,28 @@ export interface Account {
 
 const SELECT = 'SELECT id, email, name, role FROM accounts';
 
-/** Whether the database has accounts at all. */
+/** Whether the database has a table or view `accounts` with all columns. */
 export async function hasAccounts(database: Database): Promise<boolean> {
   const columns = (await database.columns()).get('accounts');
   return columnNames(ACCOUNTS_TABLE.accounts).every((name) => columns?.has(name));
 }
 
-/** Every account, in the order of their ids. */
+/** All accounts, sorted by id. */
 export async function listAccounts(database: Database): Promise<Account[]> {
   if (!(await hasAccounts(database))) return [];
   return (await database.rows(`${SELECT} ORDER BY id`)).map(toAccount);
 }
 
-/** @returns undefined when there is no such account */
+/** @returns undefined if there is no such account */
 export async function findAccount(reader: Reader, id: number): Promise<Account | undefined> {
   const [row] = await reader.rows(`${SELECT} WHERE id = ?`, [id]);
   return row && toAccount(row);
 }
 
 /**
- * The account of an address. Case does not matter, unless several addresses differ in case only: then
- * the address must match exactly.
- * @returns undefined when no account matches, or more than one
+ * Finds the account with an e-mail address. If the address of one account matches exactly, it is this
+ * account; otherwise case is ignored.
+ * @returns undefined if no account matches, or more than one
  */
 export async function findAccountByEmail(
   reader: Reader,
@@ -46,8 +46,8 @@ export async function findAccountByEmail(
     email,
   ]);
   const accounts = rows.map(toAccount);
-  const same = accounts.filter((account) => account.email === email);
-  const candidates = same.length > 0 ? same : accounts;
+  const exact = accounts.filter((account) => account.email === email);
+  const candidates = exact.length > 0 ? exact : accounts;
   return candidates.length === 1 ? candidates[0] : undefined;
 }
 

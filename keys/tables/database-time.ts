@@ -1,6 +1,6 @@
-/** Times as the tables store them: "YYYY-MM-DD HH:MM:SS" in UTC. They sort as text. */
+/** Times in the form of the tables: "YYYY-MM-DD HH:MM:SS" in UTC. Their text sorts by time. */
 
-/** @returns the time, cut off to the second */
+/** @returns the time, rounded down to the second */
 export function toDatabaseTime(time: Date): string {
   return time.toISOString().slice(0, 'YYYY-MM-DDTHH:MM:SS'.length).replace('T', ' ');
 }

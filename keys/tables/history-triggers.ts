@@ -1,13 +1,13 @@
 /**
- * What keeps the table `key_events` a record: triggers by which the database itself refuses to
- * change, replace or remove a row of it, whoever asks.
+ * Protects the history of keys. With the triggers created here, the database refuses to change,
+ * replace or remove any row of `key_events`.
  */
 import type { Database } from '../../database/database.ts';
 
 const REFUSAL = 'The history of keys cannot be rewritten.';
 
-/** When each trigger fires. On SQLite, REPLACE removes a row without firing the trigger on DELETE. */
-const MOMENTS = {
+/** When each trigger fires. In SQLite, REPLACE removes a row without firing the trigger on DELETE. */
+const TRIGGER_EVENTS = {
   sqlite: {
     key_events_update: 'BEFORE UPDATE ON key_events',
     key_events_delete: 'BEFORE DELETE ON key_events',
@@ -25,37 +25,38 @@ const ACTIONS = {
 };
 
 /**
- * Makes the triggers that are absent. A user who may neither make triggers nor change or remove rows
- * needs none. MySQL would not even show such a user those of an administrator.
- * @throws Error naming the right that is missing
+ * Creates the triggers that do not exist. If the database user may neither create triggers nor change
+ * or remove rows, the triggers are not needed, and their absence is no error: MySQL does not show such
+ * a user the triggers of an administrator.
+ * @throws Error that names the missing right
  */
 export async function protectHistory(database: Database): Promise<void> {
   const { kind } = database;
   const found = await triggersOf(database);
-  for (const [name, moment] of Object.entries(MOMENTS[kind])) {
+  for (const [name, event] of Object.entries(TRIGGER_EVENTS[kind])) {
     if (found.has(name)) continue;
     try {
-      await database.run(`CREATE TRIGGER ${name} ${moment} ${ACTIONS[kind]}`);
+      await database.run(`CREATE TRIGGER ${name} ${event} ${ACTIONS[kind]}`);
     } catch (cause) {
-      // Another program may have made it in the meantime.
+      // Another program may have created the trigger in the meantime.
       if ((await triggersOf(database)).has(name)) continue;
       if (await lacksRights(database)) return;
       throw new Error(
-        `The trigger ${name}, which keeps the history of keys from being rewritten, cannot be made: ${(cause as Error).message}. GRANT TRIGGER ON key_events to the user of DATABASE_URL; where the server writes a binary log, it also needs log_bin_trust_function_creators = 1.`,
+        `The trigger ${name}, which protects the history of keys, cannot be created: ${(cause as Error).message}. GRANT TRIGGER ON key_events to the user of DATABASE_URL; if the server writes a binary log, also set log_bin_trust_function_creators = 1.`,
         { cause },
       );
     }
   }
 }
 
-/** Whether the user has no right to change and remove rows, with or without triggers. */
+/** Whether the database user may neither change nor remove rows, even without triggers. */
 async function lacksRights(database: Database): Promise<boolean> {
   for (const sql of ['UPDATE key_events SET id = id', 'DELETE FROM key_events']) {
     try {
       await database.run(`${sql} WHERE 1 = 0`);
       return false;
     } catch {
-      // Refused, as it should be.
+      // The user lacks this right; check the other one.
     }
   }
   return true;

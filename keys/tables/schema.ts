@@ -1,6 +1,6 @@
 /**
- * The tables that `keys/` uses: the accounts, which are usually a view of the site's, and the tables
- * of its own, which it makes and upgrades. Times are UTC, "YYYY-MM-DD HH:MM:SS".
+ * The tables that `keys/` uses: `accounts`, which is usually a view of the site's accounts, and the
+ * tables that `keys/` creates and upgrades. Times are in UTC.
  */
 import type { Database } from '../../database/database.ts';
 import { createTables, type Tables } from '../../database/tables.ts';
@@ -23,16 +23,16 @@ export const KEYS_TABLES = {
   api_keys: {
     columns: {
       id: 'BIGINT UNSIGNED PRIMARY KEY AUTO_INCREMENT',
-      // NULL: issued from the command line.
+      // NULL if an operator issued the key at the command line.
       account_id: 'BIGINT UNSIGNED NULL',
       purpose: 'TEXT NOT NULL',
       website_url: 'VARCHAR(2000) NOT NULL',
       // pending, approved, rejected or revoked
       state: 'VARCHAR(16) NOT NULL',
-      // Why it was rejected or revoked.
+      // Why a moderator or operator rejected or revoked the key.
       reason: 'TEXT NULL',
       limit_per_minute: 'INT UNSIGNED NOT NULL DEFAULT 120',
-      // SHA-256, hex; NULL until the owner has revealed the key.
+      // SHA-256 in hexadecimal; NULL until the owner has revealed the key.
       key_hash: 'CHAR(64) NULL',
       key_prefix: 'VARCHAR(16) NULL',
       requested_at: 'DATETIME NOT NULL',
@@ -51,7 +51,7 @@ export const KEYS_TABLES = {
       id: 'BIGINT UNSIGNED PRIMARY KEY AUTO_INCREMENT',
       key_id: 'BIGINT UNSIGNED NOT NULL',
       at: 'DATETIME NOT NULL',
-      // NULL: an operator at the command line.
+      // NULL for an operator at the command line.
       actor_id: 'BIGINT UNSIGNED NULL',
       action: 'VARCHAR(16) NOT NULL',
       reason: 'TEXT NULL',
@@ -59,8 +59,8 @@ export const KEYS_TABLES = {
     },
     keys: ['key_id'],
   },
-  // The account lock: a transaction locks the row of its account, so that requests of one account
-  // run one at a time.
+  // The account lock: a transaction locks the row of its account, so that requests of one account are
+  // handled one at a time.
   request_turns: {
     columns: {
       account_id: 'BIGINT UNSIGNED PRIMARY KEY',
@@ -73,13 +73,14 @@ export const KEYS_TABLES = {
       key_id: 'BIGINT UNSIGNED NULL',
       recipient: 'VARCHAR(320) NOT NULL',
       subject: 'VARCHAR(255) NOT NULL',
-      // The text, emptied when the mail is sent or has expired. For a sign-in link, a note of its account.
+      // The text, or for a mail with a sign-in link, a note in JSON. Emptied when the mail was sent or
+      // has expired.
       body: 'TEXT NOT NULL',
       created_at: 'DATETIME NOT NULL',
-      // NULL: worth sending however late.
+      // NULL if the mail never expires.
       expires_at: 'DATETIME NULL',
       attempts: 'INT UNSIGNED NOT NULL DEFAULT 0',
-      // NULL: sent, or given up.
+      // NULL if the mail was sent, has expired or was given up.
       next_attempt_at: 'DATETIME NULL',
       sent_at: 'DATETIME NULL',
       last_error: 'TEXT NULL',
@@ -88,7 +89,7 @@ export const KEYS_TABLES = {
   },
   sign_in_links: {
     columns: {
-      // SHA-256, hex.
+      // SHA-256 in hexadecimal.
       token_hash: 'CHAR(64) PRIMARY KEY',
       account_id: 'BIGINT UNSIGNED NOT NULL',
       expires_at: 'DATETIME NOT NULL',
@@ -98,7 +99,7 @@ export const KEYS_TABLES = {
   },
   sessions: {
     columns: {
-      // SHA-256, hex.
+      // SHA-256 in hexadecimal.
       token_hash: 'CHAR(64) PRIMARY KEY',
       account_id: 'BIGINT UNSIGNED NOT NULL',
       created_at: 'DATETIME NOT NULL',
@@ -110,11 +111,12 @@ export const KEYS_TABLES = {
 } as const satisfies Tables;
 
 /**
- * Makes those of {@link KEYS_TABLES} that are absent, and the triggers that protect the history.
- * @throws Error naming the right that is missing
+ * Creates the tables of {@link KEYS_TABLES} that do not exist, and the triggers that protect the
+ * history.
+ * @throws Error that says which table, column or trigger cannot be created, and the fix
  */
 export async function createKeysTables(database: Database): Promise<void> {
-  // Only absent tables are created: a user who may not create any may still use existing ones.
+  // Existing tables are skipped: the database user may not have the right to create tables.
   const found = await database.columns();
   if (found.get('api_keys')?.has('last_used_on') === false) await addLastUse(database);
   for (const [name, table] of Object.entries(KEYS_TABLES)) {
@@ -123,7 +125,7 @@ export async function createKeysTables(database: Database): Promise<void> {
       await createTables(database, { [name]: table });
     } catch (cause) {
       throw new Error(
-        `The table ${name} cannot be made: ${(cause as Error).message}. Give the user of DATABASE_URL the rights that OPERATIONS.md lists.`,
+        `The table ${name} cannot be created: ${(cause as Error).message}. Give the user of DATABASE_URL the rights that OPERATIONS.md lists.`,
         { cause },
       );
     }
@@ -131,16 +133,16 @@ export async function createKeysTables(database: Database): Promise<void> {
   await protectHistory(database);
 }
 
-/** Upgrades a table that an older version made. */
+/** Adds the column `last_used_on` to a table that an older version created. */
 async function addLastUse(database: Database): Promise<void> {
   const definition = KEYS_TABLES.api_keys.columns.last_used_on;
   try {
     await database.run(`ALTER TABLE api_keys ADD COLUMN last_used_on ${definition}`);
   } catch (cause) {
-    // Another program may have added it in the meantime.
+    // Another program may have added the column in the meantime.
     if ((await database.columns()).get('api_keys')?.has('last_used_on')) return;
     throw new Error(
-      `api_keys lacks the column last_used_on, and it cannot be added: ${(cause as Error).message}. Add it as an administrator: ALTER TABLE api_keys ADD COLUMN last_used_on ${definition}.`,
+      `The column last_used_on cannot be added to api_keys: ${(cause as Error).message}. Add it as an administrator: ALTER TABLE api_keys ADD COLUMN last_used_on ${definition}.`,
       { cause },
     );
   }

@@ -1,7 +1,7 @@
 /**
- * Links to sign in with, as rows of `sign_in_links`. A link that is mailed gets its token when the
- * mail is sent, and a new one for each attempt. Until then its row only counts among the links of the
- * account, and nobody can open it. The database holds hashes of tokens, never tokens.
+ * Sign-in links, as rows of `sign_in_links`. A link in a mail gets a new token at each attempt to send
+ * the mail. Before the first attempt, its row only counts towards the limit on the links of the account,
+ * and nobody knows its token. The database contains hashes of tokens, never tokens.
  */
 import type { Database, Reader, Writer } from '../../database/database.ts';
 import { addSeconds, toDatabaseTime } from './database-time.ts';
@@ -11,21 +11,21 @@ export const LINK_MINUTES = 15;
 /** How many links an account may have at once, so that nobody can flood its mailbox. */
 export const MOST_LINKS = 5;
 
-/** What the outbox stores instead of the text of a mail with a link. */
+/** What the outbox stores instead of the text of a mail with a sign-in link. */
 export interface LinkNote {
   readonly accountId: number;
-  /** The hash of the link that the next one replaces; null: it replaces no link. */
+  /** The token hash of the link that the link in the next attempt replaces; null if it replaces none. */
   readonly replaces: string | null;
-  /** Where the pages are reached, without a slash at the end. */
+  /** The address of the pages, without a slash at the end. */
   readonly publicUrl: string;
 }
 
-/** When a link that is made or mailed now stops working. */
+/** When a link stops working. @param at when it was created or mailed */
 export function endOfLink(at: Date): Date {
   return addSeconds(at, LINK_MINUTES * 60);
 }
 
-/** Whether an account has as many links as it may have. */
+/** Whether an account has {@link MOST_LINKS} links already. */
 export async function hasMostLinks(reader: Reader, accountId: number, at: Date): Promise<boolean> {
   const [row] = await reader.rows(
     'SELECT COUNT(*) FROM sign_in_links WHERE account_id = ? AND expires_at > ?',
@@ -34,7 +34,7 @@ export async function hasMostLinks(reader: Reader, accountId: number, at: Date):
   return Number(row?.[0]) >= MOST_LINKS;
 }
 
-/** Makes a link of an account, which works for `LINK_MINUTES` from now on. */
+/** Creates a link for an account. It works for {@link LINK_MINUTES}, starting at `at`. */
 export async function addLink(
   writer: Writer,
   accountId: number,
@@ -50,9 +50,9 @@ export async function addLink(
 }
 
 /**
- * Makes the link that a mail is about to be sent with; the link of an earlier attempt stops working.
- * Call it within a transaction.
- * @returns undefined when the earlier one was used, or was removed with its account
+ * Creates the link for an attempt to send a mail. The link of the attempt before stops working. Call it
+ * within a transaction.
+ * @returns undefined if that link was used, or was removed with its account
  */
 export async function addMailedLink(
   writer: Writer,
@@ -74,7 +74,10 @@ export async function removeOldLinks(database: Database, at: Date): Promise<void
   await database.run('DELETE FROM sign_in_links WHERE expires_at <= ?', [toDatabaseTime(at)]);
 }
 
-/** Uses a link up. @returns undefined when it was used before, has expired or never existed */
+/**
+ * Uses a link up.
+ * @returns undefined if the link was used before, has expired or never existed
+ */
 export async function openLink(
   database: Database,
   token: string,
@@ -93,14 +96,14 @@ export async function openLink(
   return row && { accountId: Number(row[0]) };
 }
 
-/** The note as the outbox stores it. */
+/** Encodes a note as the body of an outbox row. */
 export function linkNoteText({ accountId, replaces, publicUrl }: LinkNote): string {
   return JSON.stringify({ sign_in: { account_id: accountId, replaces, public_url: publicUrl } });
 }
 
 /**
- * The note that the body of an outbox row holds.
- * @returns undefined when the body is the text of the mail, which begins with a greeting
+ * Reads the note in the body of an outbox row.
+ * @returns undefined if the body is the text of a mail, which begins with a greeting
  */
 export function readLinkNote(body: string): LinkNote | undefined {
   if (!body.startsWith('{"sign_in":')) return undefined;

@@ -1,4 +1,4 @@
-/** Reads nullable values of rows. */
+/** Converts values of rows that may be NULL. */
 import type { Value } from '../../database/database.ts';
 
 export function toText(value: Value): string | null {

@@ -1,6 +1,6 @@
 /**
- * Reads `.env` in the working directory. Misspelled names of our variables, there and in the
- * environment, are reported: otherwise the program would silently use a default.
+ * Reads `.env` in the working directory. Reports misspelled names of our variables, in the file and
+ * in the environment: otherwise the program would silently use a default.
  */
 import { parseEnv } from 'node:util';
 import { readBoundedFileSync, UnfitFileError } from '../files/bounded-file.ts';
@@ -12,8 +12,8 @@ const LARGEST_FILE = 1024 * 1024;
 /**
  * Adds the variables of `.env` that the environment does not set, and writes warnings to stderr.
  * @param known the names of our variables
- * @param old their former names, which `readEnvironment` reports
- * @returns the faults of the file, a sentence each
+ * @param old former names of our variables, which `readEnvironment` reports
+ * @returns the faults of the file, one sentence for each
  */
 export function applyEnvironmentFile(known: readonly string[], old: readonly string[]): string[] {
   let inFile: NodeJS.Dict<string> = {};

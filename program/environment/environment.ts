@@ -1,6 +1,6 @@
 /**
  * Reads environment variables, and `.env` in the working directory. A program names the variables
- * that it needs. It gets all their values, or one error that lists every fault.
+ * that it needs, and gets either all their values or one error that lists every fault.
  */
 import { applyEnvironmentFile } from './environment-file.ts';
 import { EXCLUSIVE, RENAMED, VARIABLES, type Variable, type VariableName } from './variables.ts';
@@ -9,12 +9,12 @@ export type Environment<Name extends VariableName> = {
   readonly [N in Name]: ReturnType<(typeof VARIABLES)[N]['parse']>;
 };
 
-/** The environment or the arguments are wrong. The program reports it and exits with 2. */
+/** The environment or the arguments are wrong. The program prints the message and exits with 2. */
 export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError';
 }
 
-/** The faults of `.env`, which are reported together with those of the values. */
+/** The faults of `.env`. `readEnvironment` reports them together with those of the values. */
 let fileFaults: readonly string[] = [];
 
 /** Adds the variables of `.env` in the working directory that the environment does not set. */
@@ -23,8 +23,8 @@ export function loadEnvironmentFile(): void {
 }
 
 /**
- * Further checks of values. Each also gets the values read before it. Its error continues a sentence
- * that begins with the name of the variable.
+ * Further checks of values. Each check also gets the values that were read before. The message of its
+ * error continues a sentence that begins with the name of the variable.
  */
 export type Checks<Name extends VariableName> = {
   readonly [N in Name]?: (value: Environment<N>[N], before: Partial<Environment<Name>>) => void;
@@ -42,7 +42,7 @@ export function readEnvironment<Name extends VariableName>(
   const values: Record<string, unknown> = {};
   const isSet = (name: string) => (environment[name]?.trim() ?? '') !== '';
   const faults = environment === process.env ? [...fileFaults] : [];
-  // Only programs that use the replacement report the old name: the others never read it.
+  // Only programs that use the replacement report the old name; to others it makes no difference.
   for (const [old, { now, hint }] of Object.entries(RENAMED)) {
     if (isSet(old) && names.some((name) => now.includes(name))) {
       faults.push(`${old} is no longer used. ${hint}, and remove ${old}.`);

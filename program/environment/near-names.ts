@@ -1,15 +1,16 @@
 /**
- * Finds misspelled names of our variables. `.env` is meant for us, so a misspelled name there is an
- * error. The environment also holds the variables of other programs, so a name there that is one
- * letter off only causes a warning.
+ * Finds misspelled names of our variables. `.env` belongs to this project, so a misspelled name in it
+ * is an error. The environment also holds variables of other programs, so a name in it that differs
+ * by one letter only causes a warning.
  */
 
-/** Shorter names are close to too many others. */
+/** Shorter names are ignored: they resemble too many others. */
 const SHORTEST_IN_ENVIRONMENT = 6;
+/** In shorter names, only one letter may be wrong. */
 const SHORTEST_FOR_TWO_EDITS = 8;
 
 /**
- * Reports the misspelled names, a sentence each.
+ * Reports the misspelled names, one sentence for each.
  * @param known the names of our variables
  */
 export function checkNames(
@@ -36,7 +37,7 @@ export function checkNames(
   for (const name of inEnvironment.filter((one) => !known.includes(one))) {
     if (name.length < SHORTEST_IN_ENVIRONMENT) continue;
     const meant = closest(name, known, 1);
-    // If ours is set as well, the other name is not a misspelling of it.
+    // If our variable is set as well, the similar name is not a misspelling of it.
     if (meant.length === 0 || meant.some((one) => inEnvironment.includes(one))) continue;
     warnings.push(
       `${name} in the environment is not a variable of this program. Did you mean ${meant.join(' or ')}?`,
@@ -45,7 +46,7 @@ export function checkNames(
   return { faults, warnings };
 }
 
-/** The known names that are close to this one, or that contain all of its words if it has several. */
+/** The known names that resemble a name. If none does, the known names that contain all its words. */
 function misspelled(name: string, known: readonly string[]): string[] {
   const close = closest(name, known, name.length < SHORTEST_FOR_TWO_EDITS ? 1 : 2);
   if (close.length > 0) return close;
@@ -54,7 +55,7 @@ function misspelled(name: string, known: readonly string[]): string[] {
   return known.filter((one) => words.every((word) => wordsOf(one).includes(word)));
 }
 
-/** The known names with the smallest edit distance to this one, if that is at most `most`. */
+/** The known names with the smallest edit distance to a name, if this distance is at most `most`. */
 function closest(name: string, known: readonly string[], most: number): string[] {
   const distances = known.map((one) => editDistance(fold(name), one));
   const least = Math.min(...distances);
@@ -78,17 +79,17 @@ function firstWord(name: string): string | undefined {
 
 /** Counts insertions, deletions, substitutions and swaps of neighbouring letters. */
 function editDistance(left: string, right: string): number {
-  let before: number[] = [];
+  let rowBefore: number[] = [];
   let row = Array.from({ length: right.length + 1 }, (_, i) => i);
   for (let i = 1; i <= left.length; i++) {
     const next = [i];
     for (let j = 1; j <= right.length; j++) {
       const changed = row[j - 1] + (left[i - 1] === right[j - 1] ? 0 : 1);
       const isSwap = i > 1 && j > 1 && left[i - 1] === right[j - 2] && left[i - 2] === right[j - 1];
-      const swapped = isSwap ? before[j - 2] + 1 : changed;
+      const swapped = isSwap ? rowBefore[j - 2] + 1 : changed;
       next.push(Math.min(changed, swapped, row[j] + 1, next[j - 1] + 1));
     }
-    before = row;
+    rowBefore = row;
     row = next;
   }
   return row[right.length];

@@ -1,7 +1,7 @@
 /**
- * Reads `SITE_JWT_SECRET` and `SITE_JWKS`, which hold what the site's assertions are verified with: a
- * secret, or public keys from a file or an https address. A text that could be both is refused, so
- * that a path or an address is never used as a secret. No error quotes the secret.
+ * Reads the keys that verify the site's assertions: a secret in `SITE_JWT_SECRET`, or public keys in
+ * the file or at the https address that `SITE_JWKS` names. A secret that looks like a path or an
+ * address is refused, so that neither is ever used as a secret. No error quotes the secret.
  */
 import { createPublicKey, type webcrypto } from 'node:crypto';
 import { existsSync } from 'node:fs';
@@ -14,7 +14,7 @@ export interface SiteKeys {
   readonly keys: PublicKey[];
 }
 
-/** The public keys of the site, already read from a file, or the address to fetch them from. */
+/** The public keys of the site, if they are in a file; otherwise the address to fetch them from. */
 export type SiteKeySource = SiteKeys | { readonly url: URL };
 
 /** In bytes; a set of keys takes a few thousand. */
@@ -28,7 +28,7 @@ const ADDRESS = /^(?:[a-z][a-z0-9+.-]*:\/\/|(?:https?|file|data):)/i;
 /** File names that keys usually have. */
 const FILE_NAME = /\.(?:json|jwks?|pem|key|pub|crt|cer|der|txt)$/i;
 
-/** @throws Error that says why it is not a secret and continues the sentence "SITE_JWT_SECRET …" */
+/** @throws Error that says why the text is not a secret and continues "SITE_JWT_SECRET …" */
 export function parseJwtSecret(text: string): string {
   const other = recognize(text);
   if (other !== undefined) {
@@ -45,7 +45,7 @@ export function parseJwtSecret(text: string): string {
   return text;
 }
 
-/** Says what a text looks like, if it does not look like a secret. */
+/** What a text looks like instead of a secret; undefined if it can be a secret. */
 function recognize(text: string): string | undefined {
   if (ADDRESS.test(text)) return 'an address';
   if (/^[[{"]/.test(text)) return 'JSON';
@@ -60,12 +60,12 @@ function recognize(text: string): string | undefined {
   return undefined;
 }
 
-/** Tells base64 of random bytes, which may contain slashes, from a path. */
+/** Whether a text looks like base64 of random bytes, which may contain slashes, and not like a path. */
 function isRandomBase64(text: string): boolean {
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(text)) return false;
   const letters = text.replace(/=+$/, '');
   const runs = letters.match(/[a-z]+|[A-Z]+|[0-9]+|[+/]+/g) ?? [];
-  // About two in three random letters begin a run. In words, at most one in three does.
+  // About two in three random characters begin a run. In words, at most one in three does.
   return runs.length > letters.length / 2;
 }
 
@@ -120,8 +120,8 @@ function faultOf(error: unknown): string {
 }
 
 /**
- * The keys of a JWKS that can verify signatures. Other keys are ignored, as RFC 7517, section 5
- * requires.
+ * Picks the keys of a JWKS that can verify signatures, and ignores the others, as RFC 7517, section 5
+ * recommends.
  * @param jwks parsed JSON
  * @throws Error that begins with "which" and says what is wrong
  */
@@ -131,7 +131,7 @@ export function usableKeys(jwks: unknown): SiteKeys {
     throw new Error('which is not a JWKS: a JSON object with a list "keys"');
   }
   const objects = keys.filter((key) => typeof key === 'object' && key !== null) as PublicKey[];
-  // With a private key, anyone who can read our files could sign as the site.
+  // With a private key in it, anyone who can read the file could sign as the site.
   if (objects.some(({ kty, d }) => kty !== 'oct' && d !== undefined)) {
     throw new Error('which holds a private key: give its public part alone');
   }

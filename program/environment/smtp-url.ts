@@ -1,7 +1,7 @@
-/** Checks the value of SMTP_URL. No error quotes it, because it may contain a password. */
+/** Checks the value of SMTP_URL. No error quotes the value, because it may contain a password. */
 
 /**
- * @returns the text; empty without a mail server
+ * @returns the text; an empty text means that there is no mail server
  * @throws Error that says what is allowed and continues the sentence "SMTP_URL …"
  */
 export function parseSmtpUrl(text: string): string {
@@ -15,9 +15,9 @@ function isSmtpUrl(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, username, password, hostname, pathname, hash } = new URL(text);
   // A path or a fragment is usually the rest of a password that was not percent-encoded.
-  const hasRest = !['', '/'].includes(pathname) || hash !== '';
+  const hasPathOrFragment = !['', '/'].includes(pathname) || hash !== '';
   const isSmtp = protocol === 'smtp:' || protocol === 'smtps:';
-  return isSmtp && hostname !== '' && !hasRest && isPercentEncoded(username + password);
+  return isSmtp && hostname !== '' && !hasPathOrFragment && isPercentEncoded(username + password);
 }
 
 function isPercentEncoded(text: string): boolean {

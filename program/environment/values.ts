@@ -1,11 +1,11 @@
 /**
- * Turns the text of a variable into its value. The error of each function says what is allowed and
- * continues a sentence that begins with the name of the variable: "must be a port …". The parsers of
- * the site's keys and of the mail server are in files of their own.
+ * Turns the text of a variable into its value. Each function throws an error that says what is
+ * allowed and continues a sentence that begins with the name of the variable: "must be a port …".
+ * `site-keys.ts` and `smtp-url.ts` read the variables that are not here.
  */
 import { BlockList, isIP } from 'node:net';
 
-/** The error does not quote the text, which may hold a password. */
+/** The error does not quote the text, because it may contain a password. */
 export function parseDatabaseUrl(text: string): string {
   if (/^sqlite:.+/.test(text)) return text;
   if (/^(?:mysql|mariadb):\/\//.test(text) && URL.canParse(text)) {
@@ -70,14 +70,14 @@ function parseInteger(text: string): number | undefined {
 
 export function parseWebAddress(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  const ok =
+  const isAllowed =
     url !== undefined &&
     (url.protocol === 'https:' || url.protocol === 'http:') &&
-    // URL reports no query for "https://example.org?", so the text itself is checked.
+    // In the text, because `URL` reports no query for "https://example.org?".
     !/[?#]/.test(text) &&
     url.username === '' &&
     url.password === '';
-  if (!ok) {
+  if (!isAllowed) {
     throw new Error(
       `must be an http or https address without query or user, such as https://example.org, not ${JSON.stringify(text)}.`,
     );

@@ -1,6 +1,6 @@
 /**
- * The table of every environment variable of the project: its default, its meaning and how its text
- * becomes a value. OPERATIONS.md repeats it, and a test compares the two.
+ * The table of all environment variables of the project. For each: its default, its meaning, and the
+ * function that turns its text into a value. OPERATIONS.md repeats the table, and a test compares both.
  */
 import { parseJwtSecret, parseSiteKeySource } from './site-keys.ts';
 import { parseSmtpUrl } from './smtp-url.ts';
@@ -20,10 +20,10 @@ import {
 } from './values.ts';
 
 export interface Variable<T> {
-  /** The text to use when the variable is unset or empty. A variable without one must be set. */
+  /** The text to use if the variable is unset or empty. A variable without a default must be set. */
   readonly default: string | undefined;
   readonly meaning: string;
-  /** @throws Error that says what is allowed and continues a sentence that begins with the name of the variable */
+  /** @throws Error that says what is allowed and continues a sentence that begins with the name */
   readonly parse: (text: string) => T;
 }
 
@@ -130,7 +130,7 @@ export const VARIABLES = {
 
 export type VariableName = keyof typeof VARIABLES;
 
-/** Names of variables in earlier versions, with their replacements and a hint which one to set. */
+/** Former names of variables, each with its replacements and a hint about which of them to set. */
 export const RENAMED: Readonly<Record<string, { now: readonly VariableName[]; hint: string }>> = {
   KEYS_HOST: { now: ['ACCOUNT_HOST'], hint: 'Set ACCOUNT_HOST instead' },
   KEYS_PORT: { now: ['ACCOUNT_PORT'], hint: 'Set ACCOUNT_PORT instead' },

@@ -1,14 +1,15 @@
 /**
- * Reads files that an operator or another program may have replaced. Only regular files up to a given
- * size are read: reading a named pipe would wait for its writer, and a device may never end.
+ * Reads files that an operator or another program may have replaced. It reads only regular files, and
+ * only up to a given size: a named pipe would make the reader wait for a writer, and a device may
+ * never end.
  */
 import { closeSync, constants, fstatSync, openSync, readSync, type Stats } from 'node:fs';
 import { open } from 'node:fs/promises';
 import path from 'node:path';
 
-// Without O_NONBLOCK, opening a named pipe would already wait.
+// Without O_NONBLOCK, even opening a named pipe would wait for a writer.
 const READ = constants.O_RDONLY | constants.O_NONBLOCK;
-/** Refuses a symbolic link. For folders that a user with fewer rights can write to. */
+/** Refuses to open a symbolic link. For folders that a user with fewer rights can write to. */
 export const NO_LINK = constants.O_NOFOLLOW;
 
 /** The path is not a regular file, or the file is too large. */
@@ -25,9 +26,9 @@ export class UnfitFileError extends Error {
 
 /**
  * Reads a regular file.
- * @param largest how many bytes it may have
+ * @param largest how many bytes the file may have
  * @param flags further flags of open(2), such as {@link NO_LINK}
- * @throws UnfitFileError, or the error of the system when it cannot be opened or read
+ * @throws UnfitFileError, or the system's error if the file cannot be opened or read
  */
 export function readBoundedFileSync(file: string, largest: number, flags = 0): Buffer {
   const descriptor = openRegularFile(file, flags);
@@ -45,7 +46,7 @@ export function readBoundedFileSync(file: string, largest: number, flags = 0): B
   }
 }
 
-/** The same without blocking the thread, for large files that are read while requests are served. */
+/** As {@link readBoundedFileSync}, without blocking the thread: for large files, read by a server. */
 export async function readBoundedFile(file: string, largest: number): Promise<Buffer> {
   const handle = await open(file, READ).catch((error) => {
     throw explain(file, error);
@@ -67,8 +68,8 @@ export async function readBoundedFile(file: string, largest: number): Promise<Bu
 /**
  * Opens a regular file of any size for reading.
  * @param flags further flags of open(2)
- * @returns its descriptor
- * @throws UnfitFileError, or the error of the system when it cannot be opened
+ * @returns the descriptor of the open file
+ * @throws UnfitFileError, or the system's error if the file cannot be opened
  */
 export function openRegularFile(file: string, flags = 0): number {
   let descriptor: number;
@@ -86,7 +87,7 @@ export function openRegularFile(file: string, flags = 0): number {
   }
 }
 
-/** Names the cause of ENXIO, with which sockets and some devices refuse to be opened. */
+/** Replaces ENXIO, the error of opening a socket or some devices, by one that names the cause. */
 function explain(file: string, error: unknown): unknown {
   if ((error as NodeJS.ErrnoException).code !== 'ENXIO') return error;
   return new UnfitFileError(file, 'is a socket or a device, not a regular file');
@@ -103,7 +104,7 @@ function kindOf(stats: Stats): string {
   return 'a device';
 }
 
-// The buffer has the size at this moment, so a file that grows is not read past the limit.
+// The buffer has the present size of the file, so a file that grows is not read past the limit.
 function makeRoom(file: string, { size }: Stats, largest: number): Buffer {
   if (size > largest) throw new UnfitFileError(file, `is larger than ${largest} bytes`);
   return Buffer.alloc(size);

@@ -1,6 +1,6 @@
 /**
- * Reads files of a generation, and checks each against the size and the SHA-256 that the manifest says.
- * Every error names the file.
+ * Reads files of a generation, and checks each against its size and SHA-256 in the manifest. Every
+ * error names the file.
  */
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, readSync } from 'node:fs';
@@ -11,17 +11,20 @@ import { openRegularFile } from '../../program/files/bounded-file.ts';
 const CHUNK_BYTES = 1024 * 1024;
 
 /**
- * Takes the bytes of a file, a piece at a time.
- * @param from the position in the file of the first byte
- * @returns the position up to which the bytes are used; the others come again with the next piece
+ * Takes the content of a file, piece by piece.
+ * @param from the position of the first of these bytes in the file
+ * @returns the position in the file up to which the bytes are used; the next piece begins there
  */
 export type TakeBytes = (bytes: Buffer, from: number) => number;
 
 const takeAll: TakeBytes = (bytes, from) => from + bytes.length;
 
-/** The whole content of a file. */
+/**
+ * @returns the whole content of a file
+ * @throws Error if the file is damaged
+ */
 export function readChecked(dir: string, file: ManifestFile): Buffer {
-  // Shared, so that another thread can read the columns too.
+  // Shared memory, so that other threads can read the content too.
   const content = Buffer.from(new SharedArrayBuffer(file.size));
   checkFile(dir, file, (bytes, from) => {
     content.set(bytes, from);
@@ -30,7 +33,7 @@ export function readChecked(dir: string, file: ManifestFile): Buffer {
   return content;
 }
 
-/** Whether a file still has the size and the SHA-256 that a manifest says. */
+/** Whether a file still has its size and SHA-256 in the manifest. */
 export function isIntact(dir: string, file: ManifestFile): boolean {
   try {
     checkFile(dir, file);
@@ -42,7 +45,7 @@ export function isIntact(dir: string, file: ManifestFile): boolean {
 
 /**
  * Reads and checks a file.
- * @returns the bytes at the end that `take` has not used
+ * @returns the bytes at the end of the file that `take` has not used
  */
 export function checkFile(dir: string, file: ManifestFile, take?: TakeBytes): Buffer {
   const descriptor = openSized(dir, file);
@@ -53,21 +56,24 @@ export function checkFile(dir: string, file: ManifestFile, take?: TakeBytes): Bu
   }
 }
 
-/** Opens a regular file of the size that the manifest says. @returns its descriptor */
+/**
+ * Opens a regular file, and checks its size against the manifest.
+ * @returns the descriptor
+ */
 export function openSized(dir: string, file: ManifestFile): number {
   return naming(file, () => {
     const descriptor = openRegularFile(path.join(dir, file.path));
     const { size } = fstatSync(descriptor);
     if (size === file.size) return descriptor;
     closeSync(descriptor);
-    throw damaged(file, `it has ${size} bytes, the manifest says ${file.size}`);
+    throw damaged(file, `it has ${size} bytes, but the manifest says ${file.size}`);
   });
 }
 
-// One for all files; it grows to the longest record.
+// One buffer for all files. It grows to the length of the longest record.
 let window = Buffer.allocUnsafeSlow(CHUNK_BYTES);
 
-/** As {@link checkFile}, of a file that {@link openSized} has opened. */
+/** As {@link checkFile}, for a file that {@link openSized} has opened. */
 export function checkOpenFile(
   descriptor: number,
   file: ManifestFile,
@@ -77,19 +83,19 @@ export function checkOpenFile(
   let from = 0;
   let end = 0;
   while (end < file.size) {
-    const kept = end - from;
-    if (kept === window.length) enlargeWindow();
-    const most = Math.min(window.length - kept, file.size - end);
-    const read = naming(file, () => readSync(descriptor, window, kept, most, end));
+    const unused = end - from;
+    if (unused === window.length) enlargeWindow();
+    const most = Math.min(window.length - unused, file.size - end);
+    const read = naming(file, () => readSync(descriptor, window, unused, most, end));
     if (read === 0) throw damaged(file, `it ends at byte ${end}`);
-    sha256.update(window.subarray(kept, kept + read));
+    sha256.update(window.subarray(unused, unused + read));
     end += read;
-    const used = take(window.subarray(0, kept + read), from);
-    window.copyWithin(0, used - from, kept + read);
-    from = used;
+    const usedUpTo = take(window.subarray(0, unused + read), from);
+    window.copyWithin(0, usedUpTo - from, unused + read);
+    from = usedUpTo;
   }
   if (sha256.digest('hex') !== file.sha256) {
-    throw damaged(file, 'its SHA-256 is not the one that the manifest says');
+    throw damaged(file, 'its SHA-256 is not the one in the manifest');
   }
   return window.subarray(0, end - from);
 }
@@ -104,7 +110,7 @@ function damaged(file: ManifestFile, fault: string): Error {
   return new Error(`${file.path} is damaged: ${fault}.`);
 }
 
-/** Runs a step, and makes sure that its error names the file. */
+/** Runs a step. If the step fails, the error names the file. */
 function naming<T>({ path: name }: ManifestFile, step: () => T): T {
   try {
     return step();

@@ -1,8 +1,8 @@
 /**
- * Permissions of what the product creates in a snapshots folder. By default only the owner may read
- * it: files get mode 0600 and folders 0700. A folder with the setgid bit is shared: its group gets the
- * same read and search permission for what is created in it, never write permission, and folders pass
- * the bit on. Invariant: the umask neither adds permissions nor takes them away.
+ * Permissions of the files and folders that the product creates in a snapshots folder. By default only
+ * the owner may read them: files get mode 0600, folders 0700. A folder with the setgid bit is shared.
+ * The group that may read and search the shared folder may also read and search what is created in it,
+ * but never write; new folders in it get the setgid bit too. Invariant: the umask has no effect.
  */
 import {
   chmodSync,
@@ -15,21 +15,21 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 
-/** Without the file type. */
+/** The bits of a mode without the file type. */
 const PERMISSIONS = 0o7777;
 const SETGID = 0o2000;
 const GROUP_READS_AND_SEARCHES = 0o050;
 const GROUP_READS = 0o040;
 
-/** The permissions of files and folders that are created in one folder. */
+/** The permissions of new files and folders in one folder. */
 export interface Modes {
   readonly file: number;
   readonly folder: number;
-  /** The group that may read them; undefined: only their owner may. */
+  /** The group that may read them; undefined if only the owner may. */
   readonly group: number | undefined;
 }
 
-/** The modes of what is created in an existing folder. */
+/** The modes of new files and folders in an existing folder. */
 export function modesIn(folder: string): Modes {
   const { mode, gid } = statSync(folder);
   if ((mode & SETGID) === 0) return { file: 0o600, folder: 0o700, group: undefined };
@@ -41,8 +41,8 @@ export function modesIn(folder: string): Modes {
 }
 
 /**
- * Opens a file for writing, and creates it if it does not exist.
- * @param mode of the file; by default what its folder gives to files
+ * Opens a file for writing. With all flags, a missing file is created.
+ * @param mode of the file; by default the mode of new files in its folder
  */
 export function openForWriting(
   file: string,
@@ -55,20 +55,20 @@ export function openForWriting(
 }
 
 /**
- * Gives a file that was just opened the mode that it was opened with: the umask may have removed
- * permissions, or the file may have existed with another mode.
+ * Gives a file that was just opened the mode that was passed to open(2): the umask may have removed
+ * permissions, or the file may have existed before, with another mode.
  */
 export function correctOpenMode(descriptor: number, mode: number): void {
   if ((fstatSync(descriptor).mode & PERMISSIONS) === mode) return;
   whereSupported(() => fchmodSync(descriptor, mode));
 }
 
-/** Gives a file the mode that it would be created with. */
+/** Gives an existing file the mode of new files in its folder. */
 export function correctMode(file: string): void {
   setMode(file, modesIn(path.dirname(file)).file);
 }
 
-/** Creates a folder, unless it exists, with the mode that its parent gives to folders. */
+/** Creates a folder, unless it exists, with the mode of new folders in its parent. */
 export function makeFolder(folder: string): void {
   const { folder: mode } = modesIn(path.dirname(folder));
   try {
@@ -84,7 +84,7 @@ function setMode(file: string, mode: number): void {
   if ((statSync(file).mode & PERMISSIONS) !== mode) whereSupported(() => chmodSync(file, mode));
 }
 
-/** Changes permissions, except on file systems such as FAT, where the mount sets them all. */
+/** Changes permissions, except on file systems such as FAT, where the mount options set them. */
 function whereSupported(change: () => void): void {
   try {
     change();
@@ -95,15 +95,15 @@ function whereSupported(change: () => void): void {
 }
 
 /**
- * Creates a snapshots folder, unless it exists, for its owner alone, whatever folder it is in. To
- * share one, the operator creates it.
+ * Creates a snapshots folder, unless it exists. Only its owner may use it, even if the folder above is
+ * shared: an operator who wants to share a snapshots folder creates it beforehand.
  */
 export function makeSnapshotsFolder(snapshotsDir: string): void {
   makeMissing(path.resolve(snapshotsDir));
 }
 
-// One at a time: with `recursive`, Node never returns in a file system such as /proc, which refuses a
-// new folder as if the one above it were missing.
+// Creates one folder at a time. With `recursive`, `mkdirSync` never returns on a file system such as
+// /proc, which refuses a new folder with the error for a missing parent.
 function makeMissing(folder: string): void {
   if (existsSync(folder)) return;
   makeMissing(path.dirname(folder));
@@ -111,7 +111,8 @@ function makeMissing(folder: string): void {
     mkdirSync(folder, 0o700);
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
-    // Another program has just created it. A symbolic link to nothing also exists, but cannot be used.
+    // Another program has just created the folder. A symbolic link to nothing also causes EEXIST, but
+    // `existsSync` is false for it.
     if (code === 'EEXIST' && existsSync(folder)) return;
     throw new Error(`The folder ${folder} cannot be created: ${message}. Set another folder.`, {
       cause,
@@ -119,7 +120,7 @@ function makeMissing(folder: string): void {
   }
 }
 
-/** Whether a file or folder has the permissions that it would be created with. */
+/** Whether a file or folder has the wanted mode and, if it is shared, the right group. */
 export function hasModes(
   { mode, gid }: { readonly mode: number; readonly gid: number },
   wanted: number,

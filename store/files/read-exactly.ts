@@ -1,11 +1,13 @@
 import { readSync } from 'node:fs';
 
 /**
- * Reads a part of an open file. Synchronous, since a promise costs more than a read from the page cache.
- * @param target takes the bytes from `at` on
- * @param position in the file
- * @param name of the file, for the error
- * @throws Error when the file ends before the part does
+ * Reads a part of an open file. Synchronous, because a promise costs more than a read from the page
+ * cache.
+ * @param target gets the bytes
+ * @param at the index of the first byte in `target`
+ * @param position the position of the first byte in the file
+ * @param name the name of the file, for the error
+ * @throws Error if the file ends before the part does
  */
 export function readExactly(
   descriptor: number,

@@ -1,6 +1,4 @@
-/**
- * Replaces a file in one step: a reader sees the old content or the new one.
- */
+/** Replaces a file in one step: a reader sees either the old content or the new content. */
 import {
   closeSync,
   fsyncSync,
@@ -18,14 +16,14 @@ import { correctOpenMode, openForWriting } from './file-modes.ts';
 import { syncFolder } from './sync-folder.ts';
 
 /**
- * Replaces a small file, so that the new content outlasts a crash and a power cut. An empty folder of
- * the same name is replaced, too.
- * @param mode the permissions of the new file; by default those that its folder gives to files
+ * Replaces a small file. Once this returns, the new content survives a crash or a power cut. An empty
+ * folder of the same name is replaced too.
+ * @param mode the permissions of the new file; by default those of new files in its folder
  */
 export function replaceFile(file: string, content: string, mode?: number): void {
   const next = `${file}.${process.pid}`;
   try {
-    // A process that had this id may have left one, perhaps as another user.
+    // An earlier process with the same id may have left this file, perhaps as another user.
     rmSync(next, { recursive: true, force: true });
     const descriptor = openForWriting(next, 'wx', mode);
     try {
@@ -44,10 +42,10 @@ export function replaceFile(file: string, content: string, mode?: number): void 
 }
 
 /**
- * Replaces a file without waiting for the disk: after a power cut it may be damaged or gone. For a
- * large file of a program that answers requests meanwhile.
+ * Replaces a file without waiting for the disk: after a power cut, the file may be damaged or gone.
+ * For large files of a program that answers requests at the same time.
  * @param next the path of the new file until it is complete
- * @returns its modification time in milliseconds
+ * @returns the modification time of the new file, in milliseconds
  */
 export async function replaceInBackground(
   file: string,
@@ -73,7 +71,7 @@ export async function replaceInBackground(
   }
 }
 
-/** Removes an empty folder that has the name of the file: a rename would not replace it. */
+/** Removes an empty folder with the name of the file, because a rename would not replace a folder. */
 function removeFolder(file: string): void {
   if (!lstatSync(file, { throwIfNoEntry: false })?.isDirectory()) return;
   try {
@@ -87,8 +85,8 @@ function removeFolder(file: string): void {
 }
 
 /**
- * Removes what {@link replaceFile} was writing when its process was killed. What a living process
- * writes is left alone: keys are exported without the lock.
+ * Removes the unfinished files that {@link replaceFile} left when its process was killed. The files of
+ * living processes stay: a process that exports keys may be writing one, as it needs no lock.
  */
 export function removeDeadWrites(snapshotsDir: string): void {
   for (const name of readdirSync(snapshotsDir)) {
@@ -107,7 +105,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Another user's process is alive too.
+    // Any other error, such as EPERM for another user's process, means that the process is alive.
     return (error as NodeJS.ErrnoException).code !== 'ESRCH';
   }
 }

@@ -1,6 +1,6 @@
 import { closeSync, fsyncSync, openSync } from 'node:fs';
 
-/** A rename or a new file outlasts a power cut only once its folder is synced. */
+/** Syncs a folder. Only then does a rename or a new file in it survive a power cut. */
 export function syncFolder(dir: string): void {
   const descriptor = openSync(dir, 'r');
   try {

@@ -10,17 +10,20 @@ import { checkFile } from '../files/checked-files.ts';
 const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
 
-/** A pack and which records, by number, it must hold. */
+/** A pack and the records that it must contain. */
 export interface Pack {
   readonly file: ManifestFile;
   readonly columns: RecordColumns;
+  /** The number of the first record, an index into the columns. */
   readonly first: number;
+  /** How many consecutive records the pack contains. */
   readonly count: number;
 }
 
 /**
  * Checks the records of a pack one after another.
- * @param hashRecords whether each record is hashed too, and not only the file
+ * @param hashRecords whether to check the content hash of each record too; the SHA-256 of the file is
+ * always checked
  */
 export function checkPack(
   dir: string,
@@ -28,9 +31,10 @@ export function checkPack(
   hashRecords: boolean,
 ): void {
   let number = first;
-  // Where the previous record ends.
+  // Where the record before ends.
   let end = 0;
-  // Thrown after the whole file was read: a damaged file is the more general fault.
+  // Thrown only after the whole file was read, because `checkFile` may find a more general fault: that
+  // the file is damaged.
   let fault: string | undefined;
 
   function isRight(bytes: Buffer, from: number, offset: number, next: number): boolean {
@@ -58,7 +62,7 @@ export function checkPack(
   if (fault !== undefined) throw new Error(fault);
   const tail = count === 0 ? EMPTY_PACK : PACK_TAIL;
   if (number < first + count || rest.length !== tail.length || !hasText(rest, tail, 0)) {
-    throw new Error(`${file.path} is not a list of the records that the index names.`);
+    throw new Error(`${file.path} is not a list of exactly the records in the index.`);
   }
 }
 

@@ -1,6 +1,6 @@
 /**
- * What changed from one generation to another, by paths and ids: a record counts as changed when
- * its bytes did. Only the indexes are read, since they hold every record's content hash.
+ * Compares two generations: which records were added, changed and removed. A record has changed if its
+ * bytes have. Only the indexes are read, because they contain the content hash of every record.
  */
 import { gameSlug, type RecordColumns, type RecordIndex } from '../../format/index/record-index.ts';
 import { openIndexOf } from './open-index.ts';
@@ -12,13 +12,16 @@ export interface Changes {
 }
 
 export interface Differences {
-  /** As API paths: "/games/snes/chrono-trigger". */
+  /** API paths, such as "/games/snes/chrono-trigger". */
   readonly games: Changes;
-  /** As API paths: "/covers/123". */
+  /** API paths, such as "/covers/123". */
   readonly covers: Changes;
 }
 
-/** @param from the folder of one generation, @param to of the other */
+/**
+ * @param from the folder of the earlier generation
+ * @param to the folder of the later generation
+ */
 export function findDifferences(from: string, to: string): Differences {
   const before = openIndexOf(from);
   const after = openIndexOf(to);
@@ -28,7 +31,7 @@ export function findDifferences(from: string, to: string): Differences {
   };
 }
 
-/** The number of each record by its path. */
+/** Maps the path of each record to the number of the record. */
 type Numbers = ReadonlyMap<string, number>;
 
 function compare(

@@ -1,6 +1,6 @@
 /**
- * The generations of a snapshots folder: which there are, and which one is current. `current` changes
- * by one rename of a symbolic link, so a reader sees either the old generation or the new one.
+ * The generations of a snapshots folder: lists them, and reads and sets the current one. One rename
+ * replaces the symbolic link `current`, so a reader sees either the old generation or the new one.
  */
 import {
   existsSync,
@@ -23,8 +23,9 @@ export interface KnownGeneration {
   readonly isCurrent: boolean;
   /** When it was published. */
   readonly publishedAt: Date;
-  /** Undefined when it cannot be read; `fault` says why. */
+  /** Undefined if it cannot be read; `fault` then says why. */
   readonly manifest: Manifest | undefined;
+  /** Undefined if the manifest can be read. */
   readonly fault: string | undefined;
 }
 
@@ -32,14 +33,14 @@ export function generationDir(snapshotsDir: string, id: string): string {
   return path.join(snapshotsDir, GENERATIONS, id);
 }
 
-/** @throws Error naming the generations that there are, when this is not one of them */
+/** @throws Error that lists the existing generations, if there is no generation with this id */
 export function requireGeneration(snapshotsDir: string, id: string): void {
   if (isGenerationId(id) && existsSync(generationDir(snapshotsDir, id))) return;
   const known = idsOnDisk(snapshotsDir).join(', ') || 'none';
   throw new Error(`There is no generation ${JSON.stringify(id)}. There are: ${known}.`);
 }
 
-/** The id that `current` points to; undefined before the first generation. */
+/** The id of the generation that `current` points to; undefined before the first generation. */
 export function currentId(snapshotsDir: string): string | undefined {
   let target: string;
   try {
@@ -68,14 +69,17 @@ export function listGenerations(snapshotsDir: string): KnownGeneration[] {
   });
 }
 
-/** The ids of the generations on disk by sequence, the oldest first. */
+/** The ids of all generations on disk, sorted by sequence number, the oldest first. */
 export function idsOnDisk(snapshotsDir: string): string[] {
   return namesIn(path.join(snapshotsDir, GENERATIONS))
     .filter(isGenerationId)
     .sort((a, b) => sequenceOf(a) - sequenceOf(b) || (a < b ? -1 : 1));
 }
 
-/** The names in a folder: none when it does not exist. `existsSync` would hide any other fault. */
+/**
+ * The names in a folder; none if the folder does not exist. Any other fault is thrown: `existsSync`
+ * would hide it.
+ */
 export function namesIn(dir: string): string[] {
   try {
     return readdirSync(dir);
@@ -85,11 +89,12 @@ export function namesIn(dir: string): string[] {
   }
 }
 
+/** The sequence number of a generation, which its id begins with. */
 export function sequenceOf(id: string): number {
   return Number(id.split('-', 1)[0]);
 }
 
-/** Makes a verified generation current: one rename, synced. */
+/** Makes a verified generation current, by one rename that is synced to the disk. */
 export function pointCurrentTo(snapshotsDir: string, id: string): void {
   const next = path.join(snapshotsDir, `${UNFINISHED_PREFIX}${CURRENT}`);
   try {
@@ -102,7 +107,7 @@ export function pointCurrentTo(snapshotsDir: string, id: string): void {
   }
 }
 
-/** Makes the folders of a snapshots folder that are missing. */
+/** Creates the snapshots folder and its folder of generations, unless they exist. */
 export function makeFolders(snapshotsDir: string): void {
   makeSnapshotsFolder(snapshotsDir);
   makeFolder(path.join(snapshotsDir, GENERATIONS));

@@ -4,7 +4,7 @@ import { MANIFEST } from '../../format/layout.ts';
 import { LARGEST_MANIFEST, type Manifest, parseManifest } from '../../format/manifest.ts';
 import { readBoundedFileSync, UnfitFileError } from '../../program/files/bounded-file.ts';
 
-/** @throws Error when it is missing, damaged or of another version */
+/** @throws Error if the manifest is missing, damaged or of another version */
 export function readManifest(dir: string): Manifest {
   const file = path.join(dir, MANIFEST);
   let text: string;
@@ -17,8 +17,8 @@ export function readManifest(dir: string): Manifest {
   return parseManifest(text);
 }
 
-/** @throws Error when a folder of `generations/` holds another generation than its name says */
+/** @throws Error if the id in the manifest is not the name of the folder */
 export function checkId(manifest: Manifest, folder: string): void {
   if (manifest.id === folder) return;
-  throw new Error(`The folder ${folder} holds the generation ${manifest.id}.`);
+  throw new Error(`The folder ${folder} contains another generation: ${manifest.id}.`);
 }

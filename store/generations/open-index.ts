@@ -1,4 +1,4 @@
-/** Opens the record index of a generation on disk, and checks its values against one another. */
+/** Opens the record index of a generation on disk, and checks that its values are consistent. */
 import { checkRecordIndex } from '../../format/index/check-record-index.ts';
 import { openRecordIndex, type RecordIndex } from '../../format/index/record-index.ts';
 import { COVER_INDEX, GAME_INDEX, MANIFEST, PLATFORM_INDEX } from '../../format/layout.ts';
@@ -8,7 +8,7 @@ import { readManifest } from './manifest-file.ts';
 
 /**
  * @param dir the generation's folder
- * @throws Error when the generation is damaged or of another version
+ * @throws Error if the generation is damaged or of another version
  */
 export function openIndexOf(dir: string): RecordIndex {
   const manifest = readManifest(dir);
@@ -20,8 +20,8 @@ export function openIndexOf(dir: string): RecordIndex {
 }
 
 /**
- * @param contentOf the content of a file of the generation, checked against the manifest
- * @throws Error naming the file and its first fault
+ * @param contentOf reads a file of the generation and checks it against the manifest
+ * @throws Error that names the file and its first fault
  */
 export function openIndex(
   { files }: Manifest,

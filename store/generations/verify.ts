@@ -1,6 +1,6 @@
 /**
- * Reads a generation back and checks it against its manifest and its own index. Only a generation that
- * passes is published or rolled back to.
+ * Reads a generation back, and checks it against its manifest and its index. Only a generation that
+ * passes these checks is published or becomes current by a rollback.
  */
 import fastGlob from 'fast-glob';
 import { hashBytes } from '../../format/content-hash.ts';
@@ -16,8 +16,9 @@ import { readManifest } from './manifest-file.ts';
 import { openIndex } from './open-index.ts';
 
 /**
- * Checks every pack, on its own schedule.
- * @param checkOthers checks everything else; called once
+ * Checks all packs. The checker decides when to call `checkOthers`, for example while workers check
+ * packs.
+ * @param checkOthers checks everything else; must be called once
  */
 export type PackChecker = (
   dir: string,
@@ -32,9 +33,9 @@ const checkOneByOne: PackChecker = async (dir, packs, checkOthers) => {
 
 /**
  * @param dir the generation's folder
- * @param checkPacks by default one pack after another, with the hash of every record
- * @returns its manifest
- * @throws Error saying what is wrong, with the file's name
+ * @param checkPacks by default checks one pack after another, with the content hash of every record
+ * @returns the manifest of the generation
+ * @throws Error that names the file and its fault
  */
 export async function verifyGeneration(
   dir: string,
@@ -79,7 +80,7 @@ async function checkFileList(dir: string, manifest: Manifest): Promise<void> {
     if (!onDisk.delete(name)) throw new Error(`${name} is missing.`);
   }
   const [extra] = onDisk;
-  if (extra !== undefined) throw new Error(`${extra} is on disk and not in ${MANIFEST}.`);
+  if (extra !== undefined) throw new Error(`${extra} is on disk, but not in ${MANIFEST}.`);
 }
 
 function checkCounts({ counts }: Manifest, { platforms, games, covers }: RecordIndex): void {
@@ -89,7 +90,7 @@ function checkCounts({ counts }: Manifest, { platforms, games, covers }: RecordI
     ['covers', covers.byteLength.length, counts.covers],
   ] as const) {
     if (found !== expected)
-      throw new Error(`The index has ${found} ${name}, ${MANIFEST} says ${expected}.`);
+      throw new Error(`The index has ${found} ${name}, but ${MANIFEST} says ${expected}.`);
   }
 }
 
@@ -106,18 +107,21 @@ function checkSearch(file: Buffer, { counts, minisearch_options }: Manifest): vo
   checkSearchIndex(openSearchIndex(file), counts.games);
   if (minisearch_options !== MINISEARCH_OPTIONS_HASH) {
     throw new Error(
-      'The search index was written with other rules for words than those of this program.',
+      'The search index was written with other rules for splitting words than those of this program.',
     );
   }
 }
 
-/** Checks that each game is found by its path. Covers are found by their ids, as those ascend. */
+/**
+ * Checks that each game is found by its path. Covers need no such check: their ids ascend, so a search
+ * by id always finds them.
+ */
 function checkLookups(dir: string, index: RecordIndex): void {
   index.platforms.forEach(({ first_game, games, slug }, platform) => {
     for (let game = first_game; game < first_game + games; game++) {
       if (findGame(index, platform, gameSlug(index, game)) !== game) {
         throw new Error(
-          `The game ${slug}/${gameSlug(index, game)} is not found by its path in ${dir}.`,
+          `The index in ${dir} does not find the game ${slug}/${gameSlug(index, game)} by its path.`,
         );
       }
     }

@@ -199,7 +199,7 @@ describe('a user of MariaDB', () => {
     expect([next.code, next.stderr]).toEqual([
       1,
       expect.stringMatching(
-        /^The table key_events cannot be made: .*denied.*OPERATIONS\.md lists\.\n$/,
+        /^The table key_events cannot be created: .*denied.*OPERATIONS\.md lists\.\n$/,
       ),
     ]);
   });

@@ -161,7 +161,7 @@ test('a manifest that promises more than memory is refused by the sizes of its f
   writeFileSync(path.join(folderOf(newer), MANIFEST), encodeManifest(manifest));
   const order = { dir: folderOf(newer), id: manifest.id, mostMemory: 0, known: undefined };
   expect(() => planOpening(order)).toThrow(
-    /^platforms\.json is damaged: it has \d+ bytes, the manifest says 1125899906842624\.$/,
+    /^platforms\.json is damaged: it has \d+ bytes, but the manifest says 1125899906842624\.$/,
   );
 });
 

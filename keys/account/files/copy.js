@@ -1,4 +1,4 @@
-// Buttons that copy a text of the page. They are hidden until this runs.
+// Makes the buttons work that copy a text of the page. They are hidden until this script runs.
 const message = document.getElementById('copied');
 
 for (const button of document.querySelectorAll('[data-copy]')) {
@@ -9,7 +9,7 @@ for (const button of document.querySelectorAll('[data-copy]')) {
       await navigator.clipboard.writeText(text.textContent);
       message.textContent = 'Copied.';
     } catch {
-      // Browsers refuse without TLS or permission. The text is selected, ready to be copied.
+      // Browsers refuse without TLS or permission. Selects the text instead, so that people can copy it.
       getSelection().selectAllChildren(text);
       message.textContent = 'Selected. Copy it with the keyboard.';
     }

@@ -1,6 +1,6 @@
 /**
- * The two loops of the mail worker: one makes the links that visitors ask for, the other sends the
- * mails of the outbox. While the database cannot be reached, both wait and nothing is lost.
+ * The two loops of the mail worker: one creates the sign-in links that visitors request, the other
+ * sends the mails in the outbox. While the database cannot be reached, both wait, and no mail is lost.
  */
 import type { Logger } from 'pino';
 import type { Database } from '../../../database/database.ts';
@@ -11,20 +11,20 @@ import { sendDueMails } from '../../mail/outbox.ts';
 import { endOfLink } from '../../tables/sign-in-links.ts';
 
 const POLL_MS = 1_000;
-/** How many links are made at once. */
+/** How many links are created at the same time. */
 const CONCURRENCY = 8;
 
 export interface MailLoops {
-  /** Mails a link to the owner of an address, if an account has it, within the next seconds. */
+  /** Mails a link to an address within seconds, if the address belongs to an account. */
   requestLink(email: string): void;
-  /** Makes the links that were asked for, and resolves when all work has ended. */
+  /** Creates the links that were requested, and resolves when all work has ended. */
   stop(): Promise<void>;
 }
 
 export interface MailWork {
   readonly database: Database;
   readonly mailer: Mailer;
-  /** Where browsers reach the pages, without a slash at the end. */
+  /** The address of the pages for browsers, without a slash at the end. */
   readonly publicUrl: string;
   readonly log: Logger;
   /** Called for each request for a link, when it is done. */
@@ -33,7 +33,7 @@ export interface MailWork {
 
 export function startMailLoops(work: MailWork): MailLoops {
   const requests = makeLinkRequests(work);
-  const loops = [requests.answer, makeRound(work)].map((step) =>
+  const loops = [requests.answer, makeMailRound(work)].map((step) =>
     poll(step, POLL_MS, (error) => work.log.error({ err: error }, 'the mail worker failed')),
   );
   for (const loop of loops) void loop.start();
@@ -43,7 +43,7 @@ export function startMailLoops(work: MailWork): MailLoops {
       await Promise.all(loops.map((loop) => loop.stop()));
       await requests.answer();
       const lost = requests.count();
-      if (lost > 0) work.log.error(`${lost} requests for links to sign in are lost`);
+      if (lost > 0) work.log.error(`${lost} requests for sign-in links are lost`);
     },
   };
 }
@@ -51,7 +51,7 @@ export function startMailLoops(work: MailWork): MailLoops {
 function makeLinkRequests({ database, publicUrl, log, onRequestDone }: MailWork) {
   const waiting: { readonly email: string; readonly at: Date }[] = [];
 
-  /** @returns false when the database cannot be reached, so that the request has to wait */
+  /** @returns false if the database cannot be reached, so that the request must wait */
   async function makeLink(email: string): Promise<boolean> {
     try {
       await mailSignInLink(database, email, { at: new Date(), publicUrl });
@@ -61,16 +61,16 @@ function makeLinkRequests({ database, publicUrl, log, onRequestDone }: MailWork)
         () => false,
       );
       if (!isReached) return false;
-      // Without the address: the log would show that it has an account.
-      log.error(`A link to sign in cannot be made: ${messageOf(error)}`);
+      // The address is left out: otherwise the log would show that it belongs to an account.
+      log.error(`A sign-in link cannot be created: ${messageOf(error)}`);
     }
     return true;
   }
 
   async function answerOneByOne(): Promise<void> {
     for (let request = waiting.shift(); request !== undefined; request = waiting.shift()) {
-      const isOver = endOfLink(request.at) <= new Date();
-      if (!isOver && !(await makeLink(request.email))) {
+      const isTooLate = endOfLink(request.at) <= new Date();
+      if (!isTooLate && !(await makeLink(request.email))) {
         waiting.unshift(request);
         return;
       }
@@ -89,8 +89,11 @@ function makeLinkRequests({ database, publicUrl, log, onRequestDone }: MailWork)
   };
 }
 
-/** @returns a function that sends what is due, and logs when the database goes and when it is back */
-function makeRound({ database, mailer, log }: MailWork): () => Promise<void> {
+/**
+ * @returns a function that sends the mails that are due, and logs when the database can no longer be
+ * reached and when it can be reached again
+ */
+function makeMailRound({ database, mailer, log }: MailWork): () => Promise<void> {
   let isGone = false;
   return async () => {
     try {

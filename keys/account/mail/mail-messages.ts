@@ -1,19 +1,22 @@
-/** What the thread that serves pages and the mail worker hand each other. */
+/** The messages and data that the main thread and the mail worker exchange. */
 import type { MailSettings } from '../../mail/mailer.ts';
 
-/** What the worker starts with. */
+/** The data that the worker gets when it starts. */
 export interface MailWorkerData {
   readonly databaseUrl: string;
   readonly mail: MailSettings;
-  /** Where browsers reach the pages, without a slash at the end. */
+  /** The address of the pages for browsers, without a slash at the end. */
   readonly publicUrl: string;
   readonly logLevel: string;
-  /** One entry: how many requests for links are not done yet. The worker counts it down. */
+  /**
+   * One element: how many requests for links are not done yet. The main thread increments it, the
+   * worker decrements it.
+   */
   readonly waiting: Int32Array;
 }
 
-/** To the worker: mail a link to the owner of an address, or finish and end. */
+/** To the worker: mail a link to this address, or finish all work and end. */
 export type ToMailWorker = 'stop' | { readonly email: string };
 
-/** From the worker: it has opened the database. */
+/** From the worker: it has started and opened the database. */
 export type FromMailWorker = 'ready';

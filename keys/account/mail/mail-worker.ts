@@ -1,7 +1,7 @@
 /**
- * The worker thread that runs `mail-loops.ts`, apart from the thread that serves pages: the time until
- * an answer must not show whether an address has an account. SQLite works synchronously, and would
- * hold up every request of its thread.
+ * The worker thread that runs `mail-loops.ts`. It is not the thread that serves pages, because SQLite
+ * blocks its thread: looking up an address would delay responses, and the delay would show whether the
+ * address belongs to an account.
  */
 import { parentPort, workerData } from 'node:worker_threads';
 import { openDatabase } from '../../../database/open.ts';
@@ -10,7 +10,7 @@ import { makeMailer } from '../../mail/mailer.ts';
 import { startMailLoops } from './mail-loops.ts';
 import type { FromMailWorker, MailWorkerData, ToMailWorker } from './mail-messages.ts';
 
-if (parentPort === null) throw new Error('mail-worker.ts runs as a worker thread only.');
+if (parentPort === null) throw new Error('mail-worker.ts can only run as a worker thread.');
 const main = parentPort;
 const send = (message: FromMailWorker) => main.postMessage(message);
 const { databaseUrl, mail, publicUrl, logLevel, waiting }: MailWorkerData = workerData;

@@ -1,26 +1,27 @@
-/** Starts the mail worker, passes requests for links to it, and ends it. */
+/** Starts and ends the mail worker, and passes requests for sign-in links to it. */
 import { Worker } from 'node:worker_threads';
 import type { MailWorkerData, ToMailWorker } from './mail-messages.ts';
 
-/** How many requests for links may wait at once; more are refused, whatever the address. */
+/** How many requests for links may wait at once. Further requests are refused, for any address. */
 const MOST_WAITING = 1_000;
 
 export interface MailWorker {
   /**
-   * Mails a link to the owner of an address, if an account has it. Takes the same time either way.
-   * @returns false when too many are waiting
+   * Mails a link to an address, if the address belongs to an account. Takes the same time for every
+   * address.
+   * @returns false if too many requests are waiting
    */
   requestLink(email: string): boolean;
   /**
-   * Waits until the worker has finished its work, but no longer than the deadline.
-   * @returns whether it ended in time
+   * Waits until the worker has finished its work. Ends it when the deadline is over.
+   * @returns whether it finished in time
    */
   stop(deadlineMs: number): Promise<boolean>;
 }
 
 /**
- * @param onFailure called when the worker dies later
- * @throws Error when it cannot start: the sender is not an address, or the database is not reached
+ * @param onFailure called if the worker fails after its start
+ * @throws Error if the worker cannot start, for example because the database cannot be reached
  */
 export async function startMailWorker(
   data: Omit<MailWorkerData, 'waiting'>,

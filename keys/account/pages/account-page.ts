@@ -1,4 +1,4 @@
-/** The page of an account: its keys with what can be done to each, and the form that asks for one. */
+/** The page of an account: its keys, with the actions for each, and the form to request a key. */
 import type { KeyRow } from '../../lifecycle/key-lists.ts';
 import { LONGEST_ADDRESS, MOST_PENDING } from '../../lifecycle/own-keys.ts';
 import { LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
@@ -15,7 +15,7 @@ import {
   type Viewer,
 } from './layout.ts';
 
-/** What stood in the form when it was refused. */
+/** The content of a form that was refused, to fill the form again. */
 export interface Draft {
   readonly purpose: string;
   readonly websiteUrl: string;

@@ -1,4 +1,4 @@
-/** One key as moderators see it: its details, what can be done to it, and its history. */
+/** The page of one key for moderators: its details, the actions for it, and its history. */
 import type { KeyEvent } from '../../lifecycle/history.ts';
 import type { KeyWithAccount } from '../../lifecycle/key-lists.ts';
 import { PATHS, reviewActionPath } from '../../paths.ts';
@@ -15,7 +15,7 @@ import {
 } from './key-parts.ts';
 import { day, makePage, moment, type Notice, tokenField, type Viewer } from './layout.ts';
 
-/** An event with the name of the account that did it; null where no account did, or it is deleted. */
+/** An event with the name of its account; null if an operator acted, or the account is deleted. */
 export type NamedEvent = KeyEvent & { readonly actor_name: string | null };
 
 export interface KeyPage {

@@ -1,4 +1,4 @@
-/** What the pages of owners and of moderators have in common about a key. */
+/** Parts about a key that the pages of owners and of moderators share. */
 
 import type { KeyState } from '../../../format/api-key.ts';
 import { LARGEST_LIMIT } from '../../../format/keys-file.ts';
@@ -22,12 +22,11 @@ export const STATE_NAMES: Readonly<Record<KeyState, string>> = {
   revoked: 'Revoked',
 };
 
-/** A key is called a request until it is revealed. */
+/** The name of a key on the pages. Until it is revealed, it is called a request. */
 export function nameOf({ id, revealed_at }: KeyRow): string {
   return `${revealed_at === null ? 'Request' : 'Key'} ${id}`;
 }
 
-/** The state of a key as a badge. */
 export function stateBadge(state: KeyState): Html {
   return html`<span class="state ${state}">${STATE_NAMES[state]}</span>`;
 }
@@ -53,7 +52,7 @@ export function purposeOf({ purpose, website_url, requested_at }: KeyRow): Descr
   ];
 }
 
-/** Whose key it is and what it is for, and whatever else is to be shown. */
+/** The account of a key, its purpose, and further details. */
 export function facts(key: KeyWithAccount, more: readonly Description[] = []): Html {
   return descriptions([['Account', accountOf(key)], ...purposeOf(key), ...more]);
 }

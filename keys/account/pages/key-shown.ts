@@ -1,4 +1,4 @@
-/** The only page that ever shows a raw key: the answer to the POST that made it. */
+/** The only page that shows a raw key: the response to the POST that created the key. */
 import { PATHS } from '../../paths.ts';
 import { type Html, html } from './html.ts';
 import { makePage, type Viewer } from './layout.ts';
@@ -6,7 +6,7 @@ import { makePage, type Viewer } from './layout.ts';
 export interface ShownKey {
   readonly viewer: Viewer;
   readonly key: string;
-  /** Where the API is reached, without a slash at the end. */
+  /** The address of the API, without a slash at the end. */
   readonly publicUrl: string;
 }
 
@@ -25,7 +25,7 @@ export function keyShownPage({ viewer, key, publicUrl }: ShownKey): Html {
   });
 }
 
-// Without scripts the button stays hidden, and people copy the text by hand.
+// A script shows the button. Without scripts it stays hidden, and people select and copy the text.
 function copyable(id: string, name: string, text: string): Html {
   return html`<div class="copyable">
         <pre tabindex="0" role="region" aria-label="${name}"><code id="${id}">${text}</code></pre>

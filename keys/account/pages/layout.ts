@@ -1,6 +1,6 @@
 /**
- * What every page has around its own part: head, navigation, notices. Nothing inline and nothing from
- * elsewhere, so that the content security policy can forbid both.
+ * The layout of every page: head, navigation and notices around the page's own part. No inline scripts
+ * or styles, and no files of other sites: the content security policy forbids both.
  */
 import { FILE_PATHS, PATHS } from '../../paths.ts';
 import type { Account } from '../../tables/accounts.ts';
@@ -9,16 +9,16 @@ import { type Html, html } from './html.ts';
 /** The name of the form field that holds the visitor's token. */
 export const TOKEN_FIELD = 'token';
 
-/** Who looks at a page. */
+/** The visitor for whom a page is made. */
 export interface Viewer {
   readonly account: Account | undefined;
-  /** What the viewer's forms must bring. */
+  /** The token that the viewer's forms must contain. */
   readonly token: string;
-  /** Whether these pages signed the viewer in, so that they can sign out too. */
+  /** Whether the viewer signed in on these pages, and so can sign out here. */
   readonly hasSession: boolean;
 }
 
-/** A sentence above a page: what was done, or why it was not. */
+/** A sentence at the top of a page that says what was done, or why it was refused. */
 export interface Notice {
   readonly kind: 'done' | 'refused';
   readonly text: string;
@@ -27,7 +27,7 @@ export interface Notice {
 export interface Parts {
   readonly title: string;
   readonly viewer: Viewer;
-  /** Which path of the navigation is this page. */
+  /** The path of this page in the navigation, if the navigation has it. */
   readonly path?: string | undefined;
   readonly notice?: Notice | undefined;
   readonly body: Html;
@@ -72,7 +72,7 @@ export function tokenField({ token }: Viewer): Html {
   return html`<input type="hidden" name="${TOKEN_FIELD}" value="${token}">`;
 }
 
-/** A moment of the database, "YYYY-MM-DD HH:MM:SS" in UTC, as people read it. */
+/** Formats a time of the database, "YYYY-MM-DD HH:MM:SS" in UTC, for people. */
 export function moment(time: string | null): Html | undefined {
   if (time === null) return undefined;
   const date = new Date(`${time.slice(0, 19).replace(' ', 'T')}Z`);
@@ -84,7 +84,7 @@ export function moment(time: string | null): Html | undefined {
   return html`<time datetime="${date.toISOString()}">${shown} UTC</time>`;
 }
 
-/** A day of the database, "YYYY-MM-DD", as people read it. */
+/** Formats a date of the database, "YYYY-MM-DD", for people. */
 export function day(date: string | null): Html | undefined {
   if (date === null) return undefined;
   const shown = new Intl.DateTimeFormat('en-GB', { dateStyle: 'medium', timeZone: 'UTC' }).format(
@@ -93,14 +93,14 @@ export function day(date: string | null): Html | undefined {
   return html`<time datetime="${date.slice(0, 10)}">${shown}</time>`;
 }
 
-/** An address that a stranger typed: a link only where it leads to the web. */
+/** Shows an address that someone typed. Only an http or https address becomes a link. */
 export function webLink(address: string): Html {
   const isWeb = URL.canParse(address) && /^https?:$/.test(new URL(address).protocol);
   if (!isWeb) return html`<span>${address}</span>`;
   return html`<a href="${address}" rel="noopener noreferrer nofollow ugc">${address}</a>`;
 }
 
-/** A name and its value; undefined and '' are not shown. */
+/** A name and its value. If the value is undefined or '', neither is shown. */
 export type Description = readonly [name: string, value: Html | string | undefined];
 
 export function descriptions(pairs: readonly Description[]): Html {

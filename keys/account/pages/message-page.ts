@@ -1,4 +1,4 @@
-/** A page of one sentence: what does not exist, is not allowed, or went wrong. */
+/** A page with one message: the page does not exist or is not allowed, or something went wrong. */
 import { PATHS } from '../../paths.ts';
 import { type Html, html } from './html.ts';
 import { makePage, type Viewer } from './layout.ts';

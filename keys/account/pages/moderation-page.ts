@@ -1,4 +1,4 @@
-/** The page of moderators: the queue of requests, and the list of all keys. */
+/** The page of moderators: the requests under review, and the list of all keys. */
 import type { KeyWithAccount } from '../../lifecycle/key-lists.ts';
 import { PATHS, reviewPath } from '../../paths.ts';
 import { type Html, html } from './html.ts';
@@ -13,11 +13,11 @@ import {
 } from './key-parts.ts';
 import { makePage, type Notice, type Viewer } from './layout.ts';
 
-/** Which keys the list shows. */
+/** Says which keys the list shows. */
 export interface Filter {
   readonly state: KeyWithAccount['state'] | undefined;
   readonly text: string;
-  /** Counted from 1. */
+  /** The number of the page; the first is 1. */
   readonly page: number;
 }
 
@@ -31,6 +31,7 @@ export interface ModerationPage {
   readonly notice?: Notice | undefined;
 }
 
+/** In characters of the purpose, in the list. */
 const LONGEST_EXCERPT = 120;
 
 export function moderationPage(parts: ModerationPage): Html {

@@ -1,4 +1,4 @@
-/** The pages of signing in by a link that is e-mailed to an account's address. */
+/** The pages to sign in by an e-mailed link, and the page that sends visitors to the site instead. */
 import { PATHS } from '../../paths.ts';
 import { type Html, html } from './html.ts';
 import { makePage, type Notice, tokenField, type Viewer } from './layout.ts';
@@ -19,7 +19,7 @@ export function signInPage(viewer: Viewer, notice?: Notice): Html {
   });
 }
 
-/** The same for every address: nobody learns whether an account has it. */
+/** The same page for every address, so that nobody learns whether the address has an account. */
 export function linkSentPage(viewer: Viewer): Html {
   return makePage({
     title: 'Check your inbox',
@@ -30,7 +30,10 @@ export function linkSentPage(viewer: Viewer): Html {
   });
 }
 
-/** What the e-mailed link opens. Opening it does not use it up: scanners of mail open links too. */
+/**
+ * The page that an e-mailed link opens. Opening the page does not use the link up, because mail
+ * scanners open links too.
+ */
 export function linkPage(viewer: Viewer, link: string): Html {
   return makePage({
     title: 'Sign in',
@@ -45,7 +48,7 @@ export function linkPage(viewer: Viewer, link: string): Html {
   });
 }
 
-/** Where the site itself says who is signed in. */
+/** The page for visitors who are not signed in, if the site signs users in. */
 export function siteSignInPage(viewer: Viewer, siteUrl: string): Html {
   return makePage({
     title: 'Sign in',

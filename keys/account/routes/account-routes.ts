@@ -1,4 +1,7 @@
-/** What an account does with its own keys. Each action names the account: another's key is not there. */
+/**
+ * The routes for users and their own keys. Each action passes the user's account, and a key of another
+ * account is treated as if it did not exist.
+ */
 import type { Context } from 'hono';
 import { listKeysOf } from '../../lifecycle/key-lists.ts';
 import { RefusedMove } from '../../lifecycle/move.ts';
@@ -19,7 +22,7 @@ import {
 } from './replies.ts';
 import type { AccountVisit, App, Site } from './site.ts';
 
-/** What the address says was just done, in words. */
+/** The notices for `?done=…` in an address. */
 const DONE: Readonly<Record<string, string>> = {
   requested: 'Your request is under review. You get an e-mail when it is decided.',
   revoked: 'The key is revoked.',
@@ -39,7 +42,7 @@ export function addAccountRoutes(app: App, site: Site): void {
     return sendPage(c, status, accountPage({ viewer, keys, notice, draft }));
   }
 
-  /** Makes a move. If it is refused, shows why above the keys as they are. */
+  /** Makes a move. If it is refused, shows the page of keys with the reason at the top. */
   async function attempt(
     c: Context,
     visit: AccountVisit,
@@ -83,7 +86,8 @@ export function addAccountRoutes(app: App, site: Site): void {
   );
   app.post(ownKeyPath(ANY_KEY, 'rotate'), needsAccount, readForm, (c) =>
     attempt(c, c.var, async () => {
-      // The form names the key that it replaces: sent again by a reload it replaces no other.
+      // The form contains the prefix of the key to replace. If a reload sends the form again, that
+      // key no longer exists, and the new key is not replaced.
       const prefix = fieldOf(c.var.form, 'prefix');
       const { key } = await rotateKey(database, { ...ownKey(c, c.var), prefix });
       return showOnce(c, c.var, key);

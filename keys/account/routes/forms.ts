@@ -1,6 +1,6 @@
 /**
- * Reads the form of a POST. No more than a bound is ever held in memory. A body that is not a form, or
- * that does not bring its visitor's token, is refused.
+ * Reads the form of a POST. Refuses a body that is too large before it is in memory, a body that is
+ * not a form, and a form without its visitor's token.
  */
 import { bodyLimit } from 'hono/body-limit';
 import { createMiddleware } from 'hono/factory';
@@ -9,7 +9,7 @@ import { isToken } from '../visitors/form-token.ts';
 import { sendMessage } from './replies.ts';
 import type { FormEnv } from './site.ts';
 
-/** In bytes. The longest purpose fits, even if each of its characters takes nine. */
+/** In bytes. The longest purpose fits, even if each character takes nine bytes when encoded. */
 const LARGEST_FORM = 64 * 1024;
 const MOST_FIELDS = 20;
 
@@ -35,7 +35,7 @@ export const readForm = createMiddleware<FormEnv>(async (c, next) => {
     });
     if (tooLarge !== undefined) return tooLarge;
   } catch {
-    // The client closed the connection; a log line would let strangers fill the disk.
+    // The client closed the connection. This is not logged, because anybody could then fill the disk.
     return refuse(400, 'The form was cut off.');
   }
   const form = new URLSearchParams(text);
@@ -52,8 +52,8 @@ export const readForm = createMiddleware<FormEnv>(async (c, next) => {
   return undefined;
 });
 
-/** The value of a field, '' when it is missing. */
+/** The value of a field; '' if the field is missing. */
 export function fieldOf(form: URLSearchParams, name: string): string {
-  // Browsers send the line ends of texts as CR LF.
+  // Browsers send line breaks as CR LF.
   return (form.get(name) ?? '').replaceAll('\r\n', '\n');
 }

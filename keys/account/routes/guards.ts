@@ -1,10 +1,10 @@
-/** Middleware of routes that are not for everybody. */
+/** Middleware that restricts routes to users who are signed in, or to moderators. */
 import { createMiddleware } from 'hono/factory';
 import { PATHS } from '../../paths.ts';
 import { redirect, sendMessage } from './replies.ts';
 import type { AccountEnv } from './site.ts';
 
-/** Lets in whoever is signed in, as `account`. Others are sent to sign in. */
+/** Lets in users who are signed in, and sets `account`. Sends others to the sign-in page. */
 export const needsAccount = createMiddleware<AccountEnv>(async (c, next) => {
   const { account } = c.get('viewer');
   if (account === undefined) {
@@ -16,7 +16,7 @@ export const needsAccount = createMiddleware<AccountEnv>(async (c, next) => {
   return undefined;
 });
 
-/** Lets in moderators, of those who are signed in. */
+/** Lets in moderators only. Use it after {@link needsAccount}. */
 export const needsModerator = createMiddleware<AccountEnv>(async (c, next) => {
   if (c.get('account').role !== 'moderator') {
     return sendMessage(c, 403, 'Not allowed', 'This page is for moderators.');

@@ -1,4 +1,4 @@
-/** What moderators do: look at all requests and keys, decide, change limits, revoke. */
+/** The routes for moderators: see all requests and keys, approve, reject, revoke, change limits. */
 import type { Context } from 'hono';
 import type { Database } from '../../../database/database.ts';
 import { KEY_STATES } from '../../../format/api-key.ts';
@@ -39,9 +39,9 @@ const PER_PAGE = 50;
 const LAST_PAGE = 100_000;
 
 const DONE: Readonly<Record<ReviewAction, string>> = {
-  approve: 'The request is approved. Its owner is told by e-mail.',
-  reject: 'The request is rejected. Its owner is told by e-mail.',
-  revoke: 'The key is revoked. Its owner is told by e-mail.',
+  approve: 'The request is approved. Its owner gets an e-mail.',
+  reject: 'The request is rejected. Its owner gets an e-mail.',
+  revoke: 'The key is revoked. Its owner gets an e-mail.',
   limit: 'The key has its new limit.',
 };
 
@@ -109,7 +109,7 @@ async function showAll(
   const found = await listKeysWithAccounts(database, {
     state,
     text,
-    // One more tells whether there is a further page.
+    // One more than a page shows, to find out whether there is another page.
     limit: PER_PAGE + 1,
     offset: (page - 1) * PER_PAGE,
   });
@@ -125,13 +125,13 @@ async function showAll(
   return sendPage(c, 200, markup);
 }
 
-/** The number of a page of the list; 1 for what is not such a number. */
+/** The number of the requested page of the list; 1 if the text is not such a number. */
 function pageOf(text: string | undefined): number {
   const page = Number(text ?? 1);
   return Number.isInteger(page) && page >= 1 && page <= LAST_PAGE ? page : 1;
 }
 
-/** The history of a key with the names of the accounts, each looked up once. */
+/** The history of a key, with the names of the accounts. */
 async function namedEventsOf(database: Database, keyId: number): Promise<NamedEvent[]> {
   const events = await eventsOf(database, keyId);
   const names = new Map<number | null, string | null>([[null, null]]);
@@ -142,7 +142,7 @@ async function namedEventsOf(database: Database, keyId: number): Promise<NamedEv
   return events.map((event) => ({ ...event, actor_name: names.get(event.actor_id) ?? null }));
 }
 
-/** NaN, which no key may have, for what is not a whole number. */
+/** The limit in a form. NaN, which the lifecycle refuses, if the text is not a whole number. */
 function limitOf({ form }: FormVisit): number {
   const text = fieldOf(form, 'limit').trim();
   return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;

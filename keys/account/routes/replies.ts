@@ -1,4 +1,4 @@
-/** How the routes answer: a page, a page of one message, or a redirect. */
+/** The responses of the routes: a page, a page with one message, or a redirect. */
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
@@ -7,10 +7,10 @@ import type { Html } from '../pages/html.ts';
 import type { Notice, Viewer } from '../pages/layout.ts';
 import { messagePage } from '../pages/message-page.ts';
 
-/** The visitor of a request that failed before it was known who sends it. */
+/** Used for a request that failed before its visitor was identified. */
 const NOBODY: Viewer = { account: undefined, token: '', hasSession: false };
 
-/** A text with its length, which the answer to a HEAD request has as well. */
+/** Sends a text with its Content-Length, which the response to a HEAD request then has too. */
 export function sendText(
   c: Context,
   status: ContentfulStatusCode,
@@ -35,7 +35,7 @@ export function sendMessage(
   return sendPage(c, status, messagePage(viewer, title, text));
 }
 
-/** Sends the browser on with a GET, so that a reload repeats nothing. */
+/** Makes the browser GET another page, so that a reload does not send a form again. */
 export function redirect(c: Context, location: string): Response {
   c.header('Content-Length', '0');
   return c.redirect(location, 303);
@@ -43,7 +43,7 @@ export function redirect(c: Context, location: string): Response {
 
 /**
  * The id of the key in the path of a request.
- * @throws HTTPException with status 404 when it is larger than any id
+ * @throws HTTPException with status 404 if the number is larger than any id
  */
 export function keyIdOf(c: Context): number {
   const id = Number(c.req.param('id'));
@@ -51,7 +51,7 @@ export function keyIdOf(c: Context): number {
   return id;
 }
 
-/** The notice for `?done=…`; undefined for what the pages never say. */
+/** The notice for `?done=…` in the address; undefined for an unknown value. */
 export function doneNotice(
   c: Context,
   texts: Readonly<Record<string, string>>,
@@ -63,7 +63,7 @@ export function doneNotice(
 const REFUSAL_STATUS = { invalid: 422, missing: 404, conflict: 409 } as const;
 export type RefusalStatus = (typeof REFUSAL_STATUS)[RefusedMove['kind']];
 
-/** The status that says why a move was refused. */
+/** The HTTP status for a refused move. */
 export function statusOf({ kind }: RefusedMove): RefusalStatus {
   return REFUSAL_STATUS[kind];
 }

@@ -1,4 +1,7 @@
-/** Signing in by an e-mailed link, and out again; or, where the site does both, where to do it. */
+/**
+ * The routes to sign in by an e-mailed link and to sign out. If the site signs users in, only a page
+ * that sends visitors to the site.
+ */
 import { createSession, endSession, SESSION_SECONDS } from '../../lifecycle/sign-in.ts';
 import { PATHS } from '../../paths.ts';
 import { findAccount } from '../../tables/accounts.ts';
@@ -22,7 +25,7 @@ export function addSignInRoutes(app: App, site: Site): void {
   addSignOut(app, site);
 }
 
-/** The form that asks for a link. */
+/** Adds the form to request a link. */
 function addLinkRequest(app: App, site: Site): void {
   app.get(PATHS.signIn, (c) => {
     const viewer = c.get('viewer');
@@ -36,14 +39,15 @@ function addLinkRequest(app: App, site: Site): void {
       const text = 'Type an e-mail address, such as name@example.org.';
       return sendPage(c, 422, signInPage(viewer, { kind: 'refused', text }));
     }
-    // Answered before the account is looked up: not even the time it takes shows if there is one.
+    // The response does not wait until the account is looked up: not even the time that it takes shows
+    // whether there is one.
     if (site.requestLink(email)) return sendPage(c, 200, linkSentPage(viewer));
     const text = 'Too many people are asking for links at the moment. Try again in a minute.';
     return sendPage(c, 503, signInPage(viewer, { kind: 'refused', text }));
   });
 }
 
-/** What the e-mailed link opens, and the button there, which signs in. */
+/** Adds the page that an e-mailed link opens, and the action of its button, which signs in. */
 function addLink(app: App, { database, cookies }: Site): void {
   app.get(PATHS.link, (c) => {
     const link = c.req.query('token') ?? '';
@@ -59,7 +63,7 @@ function addLink(app: App, { database, cookies }: Site): void {
       const text = 'The link was used before, or its 15 minutes are over. Ask for another.';
       return sendPage(c, 410, signInPage(c.get('viewer'), { kind: 'refused', text }));
     }
-    // A session that was there before is never kept: someone else may have planted it.
+    // An existing session is always ended: somebody else may have planted its cookie.
     const before = cookies.read(c, SESSION_COOKIE);
     if (before !== undefined) await endSession(database, before);
     const session = await createSession(database, account.id, at);

@@ -1,35 +1,36 @@
-/** What every route of the pages is handed: what the running site shares, and what a request brings. */
+/** What every route of the pages gets: what all requests share, and what belongs to one request. */
 import type { HttpBindings } from '@hono/node-server';
 import type { Hono } from 'hono';
 import type { Account } from '../../tables/accounts.ts';
 import type { Viewer } from '../pages/layout.ts';
 import type { Identity } from '../visitors/visitors.ts';
 
-/** What all pages of one running site share. */
+/** What all requests to the pages share. */
 export interface Site extends Identity {
-  /** Where browsers reach the pages, without a slash at the end. */
+  /** The address of the pages for browsers, without a slash at the end. */
   readonly publicUrl: string;
+  /** The address of the catalogue's web site. */
   readonly siteUrl: string;
-  /** Requests a minute that are offered to a moderator who approves. */
+  /** The limit, in requests per minute, that the form to approve a request suggests. */
   readonly defaultLimit: number;
   /**
-   * Mails a link to sign in to the owner of an address, if an account has it. Returns at once.
-   * @returns false when too many such requests are waiting
+   * Mails a sign-in link to an address, if the address belongs to an account. Returns at once.
+   * @returns false if too many requests for links are waiting
    */
   requestLink(email: string): boolean;
 }
 
-/** What is known of every request to a page, as variables of its Hono context. */
+/** A request to a page, as variables of its Hono context. */
 export interface Visit {
   readonly viewer: Viewer;
-  /** When the request came. */
+  /** When the request arrived. */
   readonly at: Date;
 }
-/** A visit of somebody who is signed in. */
+/** A request of a user who is signed in. */
 export interface AccountVisit extends Visit {
   readonly account: Account;
 }
-/** A visit that sends a form. */
+/** A request with a form. */
 export interface FormVisit extends Visit {
   readonly form: URLSearchParams;
 }

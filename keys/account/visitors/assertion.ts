@@ -1,6 +1,6 @@
 /**
- * Reads who is signed in from the site's assertion: a JWT in `Authorization: Bearer` or in a cookie.
- * One that is unsigned, expired or not signed by the site signs nobody in.
+ * Finds out who is signed in from the site's assertion, a JWT in `Authorization: Bearer` or in a
+ * cookie. An assertion that has expired or that the site has not signed signs nobody in.
  */
 import { createSecretKey } from 'node:crypto';
 import type { Context } from 'hono';
@@ -12,8 +12,9 @@ import { makeRemoteKeys } from './remote-keys.ts';
 
 const AUDIENCE = 'cover-catalogue-api';
 const ASSERTION_COOKIE = 'catalogue_assertion';
+/** In characters. */
 const LONGEST_ASSERTION = 8_000;
-/** Clocks of two machines may differ by this, in seconds. */
+/** In seconds: how much the clocks of the site and of this machine may differ. */
 const TOLERANCE = 5;
 const ASYMMETRIC = [
   ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
@@ -22,12 +23,12 @@ const ASYMMETRIC = [
 
 /**
  * Checks an assertion.
- * @returns the account's id; undefined if the assertion is not valid
- * @throws SiteKeysUnreachable when the site's keys cannot be fetched
+ * @returns the id of the account; undefined if the assertion is not valid
+ * @throws SiteKeysUnreachable if the site's keys cannot be fetched
  */
 export type AssertionCheck = (assertion: string, at: Date) => Promise<number | undefined>;
 
-/** What assertions are checked with: a secret for HS256, or public keys. */
+/** The keys that verify assertions: a secret for HS256, or public keys. */
 export type AssertionKeys = { readonly secret: string } | SiteKeySource;
 
 export function makeAssertionCheck(keys: AssertionKeys, log: Logger): AssertionCheck {
@@ -56,12 +57,12 @@ function makeVerify(given: AssertionKeys, log: Logger) {
       jwtVerify(assertion, secret, { ...options, algorithms: ['HS256'] });
   }
   const keys = 'url' in given ? makeRemoteKeys(given.url, log) : createLocalJWKSet(given);
-  // Never HS256 here: a public key must not serve as a secret.
+  // HS256 is not allowed here, because anybody could then sign with the public key as the secret.
   return (assertion: string, options: JWTVerifyOptions) =>
     jwtVerify(assertion, keys, { ...options, algorithms: ASYMMETRIC });
 }
 
-/** The assertion that a request brings, unchecked. */
+/** The assertion in a request, not checked yet. */
 export function assertionOf(c: Context): string | undefined {
   const bearer = /^bearer +(\S+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
   return bearer ?? readCookie(c, ASSERTION_COOKIE);

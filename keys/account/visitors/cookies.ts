@@ -1,15 +1,15 @@
 /**
- * The cookies of the pages. Behind TLS each has the `__Host-` prefix, so that neither a sibling host
- * nor a page without TLS can plant one.
+ * The cookies of the pages. If browsers use TLS, each name has the prefix `__Host-`, so that neither
+ * another host of the same domain nor a page without TLS can set the cookie.
  */
 import type { Context } from 'hono';
 import { getCookie, setCookie } from 'hono/cookie';
 import type { CookieOptions } from 'hono/utils/cookie';
 
 export interface Cookies {
-  /** The value, or undefined if there is none or more than one of that name. */
+  /** The value of a cookie; undefined if there is no cookie, or more than one, of that name. */
   read(c: Context, name: string): string | undefined;
-  /** @param seconds how long the browser keeps it; 0 removes it */
+  /** @param seconds how long the browser keeps the cookie; 0 removes it */
   write(c: Context, name: string, value: string, seconds: number): void;
 }
 
@@ -23,7 +23,10 @@ export function makeCookies(isSecure: boolean): Cookies {
   };
 }
 
-/** A cookie by the name that the browser sends. Of two with one name, either may be planted. */
+/**
+ * Reads a cookie by the exact name that the browser sends.
+ * @returns undefined if there is no cookie of that name, or more than one: any of them may be planted
+ */
 export function readCookie(c: Context, name: string): string | undefined {
   const pairs = (c.req.header('cookie') ?? '').split(';');
   const count = pairs.filter((pair) => pair.split('=', 1)[0].trim() === name).length;

@@ -1,20 +1,20 @@
 /**
- * Protection against forged forms, in two layers. Where the browser says which site a POST comes
- * from, it must be this one. And each form has a token that only a page shown to this visitor holds.
+ * Protection against forged forms, in two layers. If the browser says which site a POST comes from, it
+ * must be this site. And each form must contain a token that only this visitor's pages contain.
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { MiddlewareHandler } from 'hono';
 import { csrf } from 'hono/csrf';
 
-/** What identifies a visitor without a session. */
+/** A random identifier of a visitor without a session, for the visit cookie. */
 export function makeVisit(): string {
   return randomBytes(32).toString('base64url');
 }
 
 /**
  * The token of a visitor's forms.
- * @param secret known to this visitor's browser or session alone
- * @param accountId of the account that is signed in: a token ends when that changes
+ * @param secret the visit cookie, or a secret of the session
+ * @param accountId the account that is signed in; a token is not valid for another account
  */
 export function tokenFor(secret: string, accountId: number | undefined): string {
   return createHmac('sha256', secret)
@@ -22,7 +22,7 @@ export function tokenFor(secret: string, accountId: number | undefined): string 
     .digest('base64url');
 }
 
-/** Whether a form brought its visitor's token. */
+/** Whether a form contains the expected token. */
 export function isToken(given: string | null, expected: string): boolean {
   if (given === null) return false;
   const [a, b] = [Buffer.from(given), Buffer.from(expected)];
@@ -30,9 +30,9 @@ export function isToken(given: string | null, expected: string): boolean {
 }
 
 /**
- * Refuses forms that the browser says come from another site. Programs that say nothing pass: they
- * carry nobody's cookies, and the token decides.
- * @param publicUrl where browsers reach the pages
+ * Refuses forms that come from another site, according to the browser. Requests without Origin and
+ * Sec-Fetch-Site, which programs send, pass: the token then decides.
+ * @param publicUrl the address of the pages for browsers
  * @throws HTTPException with status 403, in the middleware
  */
 export function refuseForeignForms(publicUrl: string): MiddlewareHandler {
@@ -40,10 +40,10 @@ export function refuseForeignForms(publicUrl: string): MiddlewareHandler {
   const check = csrf({
     secFetchSite: ['same-origin', 'none'],
     origin(origin, c) {
-      // A browser that sends Sec-Fetch-Site has answered the question there.
+      // If the browser sends Sec-Fetch-Site, only that field decides.
       if (c.req.header('sec-fetch-site') !== undefined) return false;
       if (origin === publicOrigin) return true;
-      // The demo is reached under several names; the browser wrote the one it used into Host.
+      // The demo has several host names. Host contains the name that the browser used.
       return URL.canParse(origin) && new URL(origin).host === c.req.header('host');
     },
   });

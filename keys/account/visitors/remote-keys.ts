@@ -1,27 +1,27 @@
 /**
- * The public keys of the site from its https address, in jose's cache. They are fetched when they are
- * needed, again after ten minutes, and when an assertion names a key that is not among them.
+ * Fetches the public keys of the site from its https address. jose caches them, and fetches them again
+ * when they are older than ten minutes or when an assertion names a key that is not among them.
  */
 import { createRemoteJWKSet, customFetch, type FetchImplementation, type RemoteJWKSet } from 'jose';
 import type { Logger } from 'pino';
 import { usableKeys } from '../../../program/environment/site-keys.ts';
 
 const TIMEOUT_MS = 5_000;
-/** Assertions that name an unknown key cause at most one fetch in this time. */
+/** How often assertions that name an unknown key may cause a fetch: once in this time. */
 const COOLDOWN_MS = 30_000;
-/** After this, keys that the site has withdrawn no longer sign anybody in. */
+/** How long the keys are cached, so also how long a key that the site has withdrawn still works. */
 const LONGEST_AGE_MS = 600_000;
-/** After a failed fetch the next one waits for this long. */
+/** How long no fetch is tried after a failed one. */
 const PAUSE_MS = 5_000;
 
-/** The keys cannot be fetched: an assertion cannot be checked, so it signs nobody in. */
+/** The keys cannot be fetched, so assertions cannot be checked and sign nobody in. */
 export class SiteKeysUnreachable extends Error {
   override readonly name = 'SiteKeysUnreachable';
 }
 
-/** Makes the first fetch at once. Logs when fetching begins to fail, and when it works again. */
+/** Starts the first fetch at once. Logs when fetching begins to fail, and when it works again. */
 export function makeRemoteKeys(url: URL, log: Logger): RemoteJWKSet {
-  // Without the query, which may hold a password.
+  // The query is left out, because it may contain a password.
   const address = url.origin + url.pathname;
   let failure: { readonly at: number; readonly error: SiteKeysUnreachable } | undefined;
 
@@ -48,7 +48,7 @@ export function makeRemoteKeys(url: URL, log: Logger): RemoteJWKSet {
     cacheMaxAge: LONGEST_AGE_MS,
     [customFetch]: fetchKeys,
   });
-  // So a wrong address is logged at the start, not when somebody signs in.
+  // Fetched now, so that a wrong address is logged at the start and not when somebody signs in.
   keys.reload().catch(() => {});
   return keys;
 }

@@ -1,7 +1,6 @@
 /**
- * Finds out who sends a request: the account that the site's assertion names or that the session
- * belongs to, and what the visitor's forms are tied to. No other header field says anything about
- * identity.
+ * Identifies the visitor who sends a request: the account, from the site's assertion or from a session
+ * cookie, and the token of the visitor's forms. No other header field identifies anybody.
  */
 import type { Context } from 'hono';
 import type { Database } from '../../../database/database.ts';
@@ -20,13 +19,14 @@ const VISIT = /^[\w-]{43}$/;
 export interface Identity {
   readonly database: Database;
   readonly cookies: Cookies;
-  /** Where the site says who is signed in; undefined: sign-in by e-mailed links. */
+  /** Checks the site's assertions; undefined if users sign in by e-mailed links. */
   readonly checkAssertion: AssertionCheck | undefined;
 }
 
 /**
- * Gives a visitor without a session a visit cookie, if there is none.
- * @throws SiteKeysUnreachable when an assertion cannot be checked
+ * Identifies the visitor of a request. Sets a visit cookie if the visitor has neither a session nor a
+ * visit cookie.
+ * @throws SiteKeysUnreachable if an assertion cannot be checked
  */
 export async function identify(c: Context, identity: Identity, at: Date): Promise<Viewer> {
   const { database, cookies, checkAssertion } = identity;
