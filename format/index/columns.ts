@@ -142,7 +142,7 @@ function typeOf(column: Column): TypeName {
   for (const [name, Type] of Object.entries(TYPES)) {
     if (column instanceof Type) return name as TypeName;
   }
-  throw new TypeError(`A column of ${column} cannot be stored.`);
+  throw new TypeError('A column must be an array of one of the types in TYPES.');
 }
 
 function alignUp(bytes: number): number {
