@@ -1,6 +1,6 @@
 /**
- * The names of files and folders in `SNAPSHOTS_DIR` and in a generation. Names of a generation's files
- * are relative to its folder, all others to `SNAPSHOTS_DIR`. This module does not access the disk.
+ * The names of files and folders in `SNAPSHOTS_DIR` and in a generation. Each name is relative to the
+ * folder that its comment names. This module does not access the disk.
  */
 
 /** The version of the format that this code writes, and the only one that it reads. */
@@ -21,7 +21,7 @@ export const LOCK_FILE = 'lock';
 /** Prefix of what is being written, replaced or removed; readers ignore it. */
 export const UNFINISHED_PREFIX = '.unfinished-';
 
-/** The only folder that proxies write to. */
+/** Inside `SNAPSHOTS_DIR`: the only folder that proxies write to. */
 export const PROXY_FOLDER = 'proxy';
 
 /** Inside {@link PROXY_FOLDER}: the key usage reported by the proxy whose PORT is `port`. */
@@ -80,12 +80,12 @@ export function isSlug(text: string): boolean {
   return SLUG.test(text);
 }
 
-/** The pack with every game of a platform. */
+/** Inside a generation: the pack with every game of a platform. */
 export function gamesPack(platformSlug: string): string {
   return `games/${platformSlug}.json`;
 }
 
-/** The pack with every approved cover of a platform. */
+/** Inside a generation: the pack with every approved cover of a platform's games. */
 export function coversPack(platformSlug: string): string {
   return `covers/${platformSlug}.json`;
 }

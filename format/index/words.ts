@@ -19,8 +19,8 @@ const ACCENTS = /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\uf
 const APOSTROPHES = /['’‘ʼʻ`´′＇｀]+/g;
 // Without this, normalisation would append the letters "tm" or "sm" to the preceding word.
 const TRADEMARKS = /[™℠]+/g;
-// Without a space before them, normalisation would append digits to the preceding number: "3½" is "3
-// 1/2", not "31/2".
+// Normalisation would append their digits to the preceding number: "3½" would become "31/2". So they get
+// a space before them.
 const FRACTIONS = /[¼-¾⅐-⅞↉]/g;
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 const JOINED_SCRIPT =

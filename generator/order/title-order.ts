@@ -93,7 +93,7 @@ function makeKeys(collator: Intl.Collator): (title: string) => string | undefine
   };
 }
 
-/** For each printable ASCII character, its weight; characters that the collator treats as equal have equal weights. */
+/** A weight for each printable ASCII character: equal if the collator treats two characters as equal. */
 function weighAscii(collator: Intl.Collator): Uint8Array {
   const characters: string[] = [];
   for (let code = FIRST_PRINTABLE; code <= LAST_PRINTABLE; code++) {
