@@ -1,7 +1,7 @@
 /**
- * Finds views that exist and cannot be read, because their definer or a table that they select from
- * was dropped. The server's own error misleads: MariaDB reports a wrong password to a user without
- * further rights.
+ * Finds views that exist but cannot be read, because their definer or a table that they select from
+ * was dropped. The server's own error is misleading: to a user that may only read, MariaDB reports a
+ * wrong password.
  */
 import type { Database } from './database.ts';
 
@@ -11,7 +11,7 @@ const ER_NO_SUCH_USER = 1449;
 
 export interface BrokenViews {
   readonly names: ReadonlySet<string>;
-  /** What is wrong and how to fix it, in sentences; one for all views with the same fault. */
+  /** Sentences that say what is wrong and how to fix it, one for all views with the same fault. */
   readonly faults: readonly string[];
 }
 
@@ -34,7 +34,7 @@ export async function findBrokenViews(
   };
 }
 
-/** A hint to add to a statement's error if a broken view may be the cause; '' otherwise. */
+/** A hint to append to the error of a statement if a broken view may be the cause; '' otherwise. */
 export function viewHint(error: unknown): string {
   const { errno } = Object(error) as { errno?: number };
   return errno === ER_ACCESS_DENIED_ERROR || errno === ER_NO_SUCH_USER
@@ -42,6 +42,7 @@ export function viewHint(error: unknown): string {
     : '';
 }
 
+/** What is wrong with a view and how to fix it; undefined if the table is not a broken view. */
 async function faultOf(database: Database, table: string): Promise<string | undefined> {
   const error = await database.rows(`SELECT 1 FROM ${table} LIMIT 0`).then(
     () => undefined,
@@ -64,7 +65,7 @@ async function faultOf(database: Database, table: string): Promise<string | unde
   }
 }
 
-/** The definer with a space before it; '' when it is not shown to this user. */
+/** The definer with a space before it; '' if the server does not show it to this user. */
 async function definerOf(database: Database, view: string): Promise<string> {
   const sql =
     'SELECT definer FROM information_schema.views WHERE table_schema = DATABASE() AND table_name = ?';

@@ -1,32 +1,32 @@
 /**
- * The interface to a database: the same calls and the same SQL on MySQL, MariaDB and the embedded
- * SQLite. The generator reads the catalogue through it, `keys/` reads and writes its own tables.
+ * The interface to a database. The same calls and the same SQL work on MySQL, MariaDB and the embedded
+ * SQLite. The generator reads the catalogue through it; `keys/` reads and writes its own tables.
  */
 
-/** How many connections to its server an open database has at most. */
+/** The most connections that an open database has to its server. */
 export const MOST_CONNECTIONS = 10;
 
 /**
- * A value of a row. Integers beyond 2^53 come as decimal strings, smaller ones as numbers; times as
- * "YYYY-MM-DD HH:MM:SS" in UTC; a zero date as the database stores it ("0000-00-00 00:00:00").
+ * A value of a row. An integer is a number, or a string of decimal digits if it is beyond 2^53. A time
+ * is "YYYY-MM-DD HH:MM:SS" in UTC; a zero date is "0000-00-00 00:00:00", as the database stores it.
  */
 export type Value = string | number | null;
 export type Row = readonly Value[];
 
 export interface Reader {
-  /** Every row of a small result, in the columns' order. */
+  /** Reads a small result. @returns all rows; values are in the order of the selected columns */
   rows(sql: string, parameters?: readonly Value[]): Promise<Row[]>;
   /**
-   * Calls `onRow` with each row of a large result as it arrives, so that memory stays flat.
-   * @returns how many rows came
-   * @throws Error when the connection or the query dies in mid-stream; it never hangs. An error
-   * that `onRow` throws ends the stream and is thrown unchanged.
+   * Calls `onRow` with each row of a large result as it arrives, so that memory use stays constant.
+   * @returns the number of rows
+   * @throws Error if the connection or the query dies mid-stream; the call never hangs. An error that
+   * `onRow` throws ends the stream and is thrown unchanged.
    */
   each(sql: string, onRow: (row: Row) => void): Promise<number>;
 }
 
 export interface Writer extends Reader {
-  /** @returns how many rows changed, and the id that an INSERT made */
+  /** @returns `changes`, the number of changed rows; `insertId`, the id of the row that an INSERT added */
   run(sql: string, parameters?: readonly Value[]): Promise<{ changes: number; insertId: number }>;
 }
 
@@ -35,16 +35,16 @@ export interface Database extends Writer {
   /** Calls `read` with a reader that sees the database as it was at one moment. */
   snapshot<T>(read: (reader: Reader) => Promise<T>): Promise<T>;
   /**
-   * Commits all of `work` or nothing. Of two transactions, one waits for the rows that the other has
-   * changed. `work` is called again if the server aborts the transaction for another one, so it must
-   * change nothing but the database.
+   * Commits all of `work` or nothing. A transaction waits before it changes rows that another open
+   * transaction has changed. The server may abort a transaction because of a deadlock. `work` is then
+   * called again, so it must change nothing but the database.
    */
   transaction<T>(work: (writer: Writer) => Promise<T>): Promise<T>;
-  /** The columns of each table or view, all in lower case. */
+  /** For each table or view, the names of its columns; all names are in lower case. */
   columns(): Promise<Map<string, Set<string>>>;
   /**
-   * Removes deleted content from the database's files, too, unless another connection is using them.
-   * Does nothing on a server, whose files belong to it.
+   * Removes deleted content from the files of an SQLite database, unless another connection is using
+   * them. Does nothing for a database server, which manages its own files.
    */
   eraseDeleted(): Promise<void>;
   close(): Promise<void>;

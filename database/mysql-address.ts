@@ -14,12 +14,12 @@ export interface MysqlAddress {
   readonly stallSeconds?: number;
 }
 
-/** The forms of an address. */
+/** Names the valid forms of an address; it ends an error message. */
 export const EXPECTED =
   'Expected mysql://user:password@host:3306/name or sqlite:path/to/catalogue.db (DATABASE_URL).';
 const PARAMETERS = ['ssl', 'socketPath', 'timeout'];
 
-/** @throws ConfigurationError naming the part that is wrong */
+/** @throws ConfigurationError that names the wrong part */
 export function parseMysqlUrl(url: string): MysqlAddress {
   if (!URL.canParse(url)) {
     throw new ConfigurationError(

@@ -1,11 +1,10 @@
 /**
- * Converts the values of columns for which mysql2 returns something else than {@link Value} promises:
- * text for DECIMAL, which views make of sums; times with fractions of a second; Buffers for binary
- * strings.
+ * Converts values that mysql2 returns in another form than `Value` specifies: text for DECIMAL, which is
+ * the type of sums in views; times with fractions of a second; Buffers for binary strings.
  */
 import type { FieldPacket } from 'mysql2';
 
-// From mysql2's constants, which its types leave out.
+// Codes of column types, which mysql2's types do not declare.
 const DECIMAL = 0x00;
 const NEWDECIMAL = 0xf6;
 const TIMESTAMP = 0x07;
@@ -13,10 +12,10 @@ const DATETIME = 0x0c;
 const TEXTS_AND_BLOBS = new Set([0x0f, 0xf9, 0xfa, 0xfb, 0xfc, 0xfd, 0xfe]);
 const BINARY_CHARSET = 63;
 
-/** mysql2's types leave this out, too. */
+/** mysql2's types do not declare `characterSet`, either. */
 type Field = FieldPacket & { readonly characterSet?: number };
 
-/** @returns a function that converts the values of a row in place; undefined when no column needs it */
+/** @returns a function that converts the values of a row in place; undefined if no column needs it */
 export function fixerOf(fields: readonly FieldPacket[]): ((row: unknown[]) => void) | undefined {
   const fixes = fields.flatMap((field, column) => {
     const fix = fixOf(field);

@@ -1,5 +1,5 @@
 /**
- * The connections to one MySQL or MariaDB server. Every session gets the same settings first (UTC,
+ * The connections to one MySQL or MariaDB server. Every session starts with the same settings (UTC,
  * utf8mb4, one SQL mode), so that a statement means the same on every server and on SQLite.
  */
 import { createPool, type PoolConnection } from 'mysql2';
@@ -11,27 +11,29 @@ const CLOSE_SECONDS = 2;
 
 const SESSION = [
   'SET NAMES utf8mb4',
-  // ANSI_QUOTES and PIPES_AS_CONCAT: quotes and || mean the same as on SQLite. Strict: a value that
-  // does not fit is an error instead of being cut. Backslash escapes stay on, as mysql2 writes them.
+  // ANSI_QUOTES and PIPES_AS_CONCAT: quotes and || mean the same as on SQLite. STRICT_ALL_TABLES: a
+  // value that does not fit is an error instead of being cut. NO_BACKSLASH_ESCAPES is not set, because
+  // mysql2 escapes parameters with backslashes.
   "SET SESSION sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
   "SET SESSION time_zone = '+00:00'",
-  // A reader that sorts for minutes between two reads must keep its connection.
+  // The server must not close the connection of a reader that computes for minutes between two reads.
   'SET SESSION net_write_timeout = 3600',
   'SET SESSION wait_timeout = 28800',
   'SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ',
 ];
 
 export interface Patience {
-  /** How long a server may send nothing during a statement. */
+  /** How long the server may send nothing during a statement. */
   readonly stallSeconds: number;
+  /** How long the server may take to accept a connection. */
   readonly connectSeconds: number;
 }
 
 export interface Connections {
-  /** Where the server is, for messages. */
+  /** The host and port, or the socket, of the server; used in messages. */
   readonly server: string;
   /**
-   * A connection whose session is ready; give it back by {@link release}.
+   * @returns a connection whose session has its settings; the caller must {@link release} it
    * @throws Error of one line that names the wrong value and the fix
    */
   acquire(): Promise<PoolConnection>;
@@ -121,7 +123,7 @@ function explain(error: { code?: string }, server: string, user: string, name: s
   }
 }
 
-/** The text of an error; some errors of connections have a code instead of a message. */
+/** The text of an error. Some connection errors have a code instead of a message. */
 export function messageOf(error: unknown): string {
   const { message, code } = error as { message?: string; code?: string };
   return message || code || String(error);

@@ -1,6 +1,6 @@
 /**
- * Executes one statement on one mysql2 connection. It always ends: mysql2 itself waits for ever when a
- * connection dies in mid-stream or its server stops sending.
+ * Executes one statement on one mysql2 connection. The promise always settles. mysql2 alone would wait
+ * forever if the connection died mid-stream or the server stopped sending.
  */
 import type { Socket } from 'node:net';
 import type { FieldPacket, PoolConnection, ResultSetHeader } from 'mysql2';
@@ -13,14 +13,15 @@ export interface Outcome {
   readonly insertId: number;
 }
 
-/** How many ticks without a byte make a stall. */
+/** After this many timer ticks without a byte from the server, the statement has stalled. */
 const STALL_TICKS = 10;
 
 /**
- * @param onRow called for each row as it arrives; what it throws ends the statement and is thrown unchanged
- * @param stallSeconds rejects when the server has sent nothing for this long
- * @throws Error of the server or the connection. Do not use the connection again if `isBroken` returns
- * true
+ * @param onRow called for each row as it arrives; an error that it throws ends the statement and is
+ * thrown unchanged
+ * @param stallSeconds how long the server may send nothing before the promise rejects
+ * @throws the error of the server or the connection. After it, do not use the connection again if
+ * {@link isBroken} returns true.
  */
 export function execute(
   connection: PoolConnection,
@@ -45,14 +46,14 @@ export function execute(
       settle();
     };
     const fail = (cause: Error) => end(() => reject(cause));
-    const breakOff = (cause: unknown) => {
+    const abort = (cause: unknown) => {
       discard(connection);
       end(() => reject(cause));
     };
     const onClose = () => fail(new Error('the connection was closed'));
 
-    // Counts ticks instead of reading the clock: an onRow that takes long delays ticks as well as the
-    // socket, and must not count as a stall.
+    // Counts ticks instead of reading the clock: a slow onRow delays the ticks as much as the socket, so
+    // it is not taken for a stall.
     let idleTicks = 0;
     let lastBytes = socket.bytesRead;
     const stallTimer = setInterval(
@@ -60,21 +61,21 @@ export function execute(
         idleTicks = socket.bytesRead === lastBytes ? idleTicks + 1 : 0;
         lastBytes = socket.bytesRead;
         if (idleTicks < STALL_TICKS) return;
-        breakOff(new Error(`the server has sent nothing for ${stallSeconds} s`));
+        abort(new Error(`the server has sent nothing for ${stallSeconds} s`));
       },
       (stallSeconds * 1000) / STALL_TICKS,
     );
 
     let fix: ((row: Value[]) => void) | undefined;
     const take = (row: Value[]) => {
-      // Rows that had already arrived still come after the statement was broken off.
+      // After the statement was aborted, mysql2 still delivers the rows that it had already received.
       if (isOver) return;
       try {
         rows++;
         fix?.(row);
         onRow(row);
       } catch (error) {
-        breakOff(error);
+        abort(error);
       }
     };
 
@@ -101,16 +102,16 @@ export function isBroken(connection: PoolConnection): boolean {
   return Boolean(_closing || _fatalError || socketOf(connection).destroyed);
 }
 
-/** Drops a connection at once; mysql2 alone would wait for the server to close its end. */
+/** Closes a connection at once; mysql2 alone would wait for the server to close its end. */
 export function discard(connection: PoolConnection): void {
   const socket = socketOf(connection);
-  // Later errors of a discarded connection do not matter.
+  // Without a listener, a later error of this connection would end the process.
   connection.on('error', () => {});
   connection.destroy();
   socket.destroy();
 }
 
-/** The socket under a connection; with TLS, the encrypted one. */
+/** The socket of a connection; with TLS, the TLSSocket. */
 export function socketOf(connection: PoolConnection): Socket {
   return (connection as unknown as { stream: Socket }).stream;
 }

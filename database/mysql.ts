@@ -8,8 +8,7 @@ import type { MysqlAddress } from './mysql-address.ts';
 import { type Connections, makeConnections, messageOf, type Patience } from './mysql-pool.ts';
 import { discard, execute, isBroken, type Outcome } from './mysql-query.ts';
 
-/** ER_LOCK_DEADLOCK. */
-const DEADLOCK = 1213;
+const ER_LOCK_DEADLOCK = 1213;
 const MOST_TRIES = 5;
 
 /** Runs one statement. */
@@ -19,7 +18,7 @@ type Run = (
   onRow: (row: Row) => void,
 ) => Promise<Outcome>;
 
-/** Lends a connection to `use`, then takes it back. The Writer works only until then. */
+/** Calls `use` with a connection and releases it afterwards. The Writer works only during the call. */
 type Lend = <T>(use: (writer: Writer, connection: PoolConnection) => Promise<T>) => Promise<T>;
 
 /** @throws Error of one line that names the wrong value and the fix */
@@ -38,7 +37,7 @@ export async function openMysql(address: MysqlAddress, patience: Patience): Prom
         ['START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY'],
         ({ rows, each }: Reader) => read({ rows, each }),
       ),
-    // READ COMMITTED: after waiting for a row, a SELECT sees what the other transaction wrote.
+    // READ COMMITTED: after waiting for a row, a SELECT reads what the other transaction wrote.
     transaction: (work) =>
       retryAfterDeadlock(() =>
         within(lend, ['SET TRANSACTION ISOLATION LEVEL READ COMMITTED', 'START TRANSACTION'], work),
@@ -63,7 +62,8 @@ function makeLend(connections: Connections, name: string, stallSeconds: number):
     const run: Run = async (sql, parameters, onRow) => {
       if (isOver) throw new Error('This transaction or snapshot is over.');
       let thrown: { error: unknown } | undefined;
-      const guarded = (row: Row) => {
+      // Keeps an error that onRow throws, so that it can be told from the server's.
+      const guardedOnRow = (row: Row) => {
         try {
           onRow(row);
         } catch (error) {
@@ -72,7 +72,7 @@ function makeLend(connections: Connections, name: string, stallSeconds: number):
         }
       };
       try {
-        return await execute(connection, sql, parameters, guarded, stallSeconds);
+        return await execute(connection, sql, parameters, guardedOnRow, stallSeconds);
       } catch (cause) {
         if (thrown) throw thrown.error;
         throw new Error(
@@ -124,20 +124,24 @@ function within<T>(
   });
 }
 
-/** The loser of a deadlock, a single statement or a transaction, was undone as a whole: it runs again. */
+/**
+ * Runs a statement or a transaction again if the server aborted it because of a deadlock. The server has
+ * then undone all of it.
+ */
 async function retryAfterDeadlock<T>(run: () => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     try {
       return await run();
     } catch (error) {
       const { errno } = Object((error as Error).cause) as { errno?: number };
-      if (errno !== DEADLOCK || tries === MOST_TRIES) throw error;
+      if (errno !== ER_LOCK_DEADLOCK || tries === MOST_TRIES) throw error;
     }
   }
 }
 
 async function columnsOf(database: Database): Promise<Map<string, Set<string>>> {
-  // Statements use lower-case names. Whether a table answers to them depends on a server setting.
+  // The programs use lower-case names. Whether these match a table with upper-case letters in its name
+  // depends on a server setting; a table that they do not match is left out.
   const rows = await database.rows(
     `SELECT table_name, column_name FROM information_schema.columns
      WHERE table_schema = DATABASE()

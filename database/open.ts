@@ -1,26 +1,26 @@
 /**
- * Opens the database that a `DATABASE_URL` names. The database it returns has been reached: the server
- * has accepted the user, or the file is a SQLite database. No error shows a password.
+ * Opens the database that a `DATABASE_URL` names. An open database is known to work: the server has
+ * accepted the user, or the file is an SQLite database. No error shows a password.
  */
 import { ConfigurationError } from '../program/environment/environment.ts';
 import type { Database } from './database.ts';
 import { EXPECTED, parseMysqlUrl } from './mysql-address.ts';
 
 export interface OpenOptions {
-  /** Make an absent SQLite file, and its folders. Without it a mistyped path is an error. */
+  /** Create a missing SQLite file, and its folders. By default, a missing file is an error. */
   readonly create?: boolean;
-  /** Give up on a server that has sent nothing for this many seconds; default 60. */
+  /** How long the server may send nothing during a statement; by default, that of `url`, or 60. */
   readonly stallSeconds?: number;
-  /** Give up on a server that has not accepted the connection after this many seconds; default 10. */
+  /** How long the server may take to accept a connection; by default 10. */
   readonly connectSeconds?: number;
 }
 
 /**
- * @param url `mysql://user:password@host:3306/name` (or `mariadb://`), user and password
- * percent-encoded; after a `?`: `ssl=true` (TLS with a verified certificate), `socketPath=/run/…`,
- * `timeout=300` (the stall time in seconds). Or `sqlite:path/to/catalogue.db`.
- * @throws ConfigurationError for a wrong address, otherwise Error; each has one line that names what
- * is wrong and the fix
+ * @param url `sqlite:path/to/catalogue.db` or `mysql://user:password@host:3306/name` (also `mariadb://`).
+ * User and password are percent-encoded. Parameters after a `?`: `ssl=true` (TLS with a verified
+ * certificate), `socketPath=/run/…`, `timeout=300` (`stallSeconds`).
+ * @throws ConfigurationError for a wrong address, otherwise Error. The message is one line that names
+ * what is wrong and the fix.
  */
 export async function openDatabase(url: string, options: OpenOptions = {}): Promise<Database> {
   if (url.startsWith('sqlite:')) {

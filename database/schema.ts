@@ -1,7 +1,7 @@
 /**
- * The tables of the catalogue that a generation is made from: what a database must offer, as tables
- * or as views. Programs only read them; the demo and the tests make them. Times are UTC,
- * "YYYY-MM-DD HH:MM:SS".
+ * The tables of the catalogue, from which the generator makes a generation. A database must have them
+ * as tables or as views. The generator only reads them; the demo and the tests create them. Times are
+ * in UTC.
  */
 import type { Tables } from './tables.ts';
 
@@ -34,7 +34,7 @@ export const CATALOGUE_TABLES = {
       game_id: 'BIGINT UNSIGNED NOT NULL',
       region: 'VARCHAR(64) NULL',
       type: 'VARCHAR(64) NULL',
-      // approved, pending or rejected; only the approved ones are ever published.
+      // approved, pending or rejected; only approved covers are published.
       status: 'VARCHAR(16) NOT NULL',
       approved_at: 'DATETIME NULL',
     },
@@ -49,7 +49,7 @@ export const CATALOGUE_TABLES = {
       width: 'INT UNSIGNED NULL',
       height: 'INT UNSIGNED NULL',
       size_bytes: 'BIGINT UNSIGNED NULL',
-      // Joined to FILES_URL, unless it is an http(s) address itself.
+      // Relative to FILES_URL, or an http or https address.
       path: 'VARCHAR(1000) NOT NULL',
     },
     keys: ['cover_id'],

@@ -1,9 +1,9 @@
 /**
- * The embedded database: a SQLite file through `node:sqlite`.
+ * The embedded database: an SQLite file, accessed through `node:sqlite`.
  *
  * Each snapshot and each transaction has its own connection, so that no other statement of the process
- * becomes part of it. While the file is locked, statements are retried asynchronously, as this process
- * itself may hold the lock.
+ * becomes part of it. Statements wait asynchronously for a locked file, because another connection of
+ * this process may hold the lock.
  */
 import {
   accessSync,
@@ -27,8 +27,8 @@ const SQLITE_READONLY = 8;
 
 /**
  * @param path the file, relative to the working directory
- * @param create make an absent file (in WAL mode) and its folders
- * @throws Error naming the path and the cure
+ * @param create whether to create a file that does not exist (in WAL mode), and its folders
+ * @throws Error that names the path and the fix
  */
 export async function openSqlite(path: string, create: boolean): Promise<Database> {
   const isNew = checkFile(path, create);
@@ -69,7 +69,7 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
         await retryWhileLocked(path, () => connection.exec('COMMIT'));
         return result;
       } finally {
-        // Rolls back what was not committed.
+        // Closing a connection rolls back what it has not committed.
         connection.close();
       }
     },
@@ -84,7 +84,7 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
       return columns;
     },
     async eraseDeleted() {
-      // Does not wait: while another connection reads or writes, the log stays until the next call.
+      // Does not wait: while another connection reads or writes, the log keeps its content.
       await writer.rows('PRAGMA wal_checkpoint(TRUNCATE)');
     },
     async close() {
@@ -93,7 +93,7 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
   };
 }
 
-/** @returns whether the file must be made */
+/** Checks the file, and creates a missing one if `create` is true. @returns whether it is new */
 function checkFile(path: string, create: boolean): boolean {
   if (path === '' || path === ':memory:') {
     throw new Error(`"sqlite:${path}" names no file: write sqlite:path/to/catalogue.db.`);
@@ -114,7 +114,7 @@ function checkFile(path: string, create: boolean): boolean {
   return stats === undefined;
 }
 
-// SQLite gives the files that it makes beside this one, which hold the same data, the same mode.
+// SQLite creates further files with the same data beside this one, and gives them the same mode.
 function makeFile(path: string): void {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   closeSync(openSync(path, 'a', 0o600));
@@ -123,7 +123,7 @@ function makeFile(path: string): void {
 function connect(path: string): DatabaseSync {
   try {
     const connection = new DatabaseSync(path, { timeout: 0 });
-    // Deleted content is overwritten with zeros: e-mails that were sent, old hashes of tokens.
+    // Deleted content, such as sent e-mails and old hashes of tokens, is overwritten with zeros.
     connection.exec('PRAGMA secure_delete = ON');
     return connection;
   } catch (cause) {
@@ -131,7 +131,7 @@ function connect(path: string): DatabaseSync {
   }
 }
 
-/** What to do if the file or its folder may not be written to; '' if they may. */
+/** How to fix missing rights to write to the file or its folder; '' if this program has them. */
 function rightsHint(path: string): string {
   try {
     accessSync(path, constants.R_OK | constants.W_OK);
@@ -142,7 +142,7 @@ function rightsHint(path: string): string {
   }
 }
 
-// The types of node:sqlite do not know that rows are arrays after setReturnArrays(true).
+// The casts: the types of node:sqlite do not express that rows are arrays after setReturnArrays(true).
 function writerOn(connection: DatabaseSync, path: string): Writer {
   const step = <T>(sql: string, action: (statement: StatementSync) => T): Promise<T> =>
     retryWhileLocked(path, () => {
@@ -204,7 +204,7 @@ function toValue(value: SQLOutputValue): Value {
   return value instanceof Uint8Array ? Buffer.from(value).toString('utf8') : value;
 }
 
-/** Retries an action while another connection has locked the file. */
+/** Runs an action, and retries it while another connection has locked the file. */
 async function retryWhileLocked<T>(path: string, action: () => T): Promise<T> {
   const start = performance.now();
   for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
@@ -230,7 +230,8 @@ async function columnsOf(reader: Reader, table: string): Promise<Set<string>> {
     const names = await reader.rows('SELECT name FROM pragma_table_xinfo(?)', [table]);
     return new Set(names.map(([name]) => String(name).toLowerCase()));
   } catch {
-    // A view whose tables are gone has no columns. Programs that need it report that.
+    // The columns of a view whose tables were dropped cannot be read. A program that needs the view
+    // reports it as broken.
     return new Set();
   }
 }

@@ -1,14 +1,16 @@
 /**
- * Definitions of tables: checks that a database offers them, and makes those that are absent. The
- * same definition serves MySQL, MariaDB and SQLite.
+ * Checks that a database has the tables of a definition, and creates tables from it. One definition
+ * serves MySQL, MariaDB and SQLite.
  */
 import { findBrokenViews } from './broken-views.ts';
 import type { Database } from './database.ts';
 
 export interface Table {
-  /** Definitions by column, in order, in the SQL of MySQL; SQLite's are derived from them. */
+  /** For each column, in order, its definition in MySQL's SQL; SQLite's is derived from it. */
   readonly columns: Readonly<Record<string, string>>;
+  /** Each entry lists the columns of a unique index. */
   readonly unique?: readonly string[];
+  /** Each entry lists the columns of an index. */
   readonly keys?: readonly string[];
 }
 
@@ -22,7 +24,7 @@ export function columnNames(table: Table): string[] {
 
 /**
  * Checks that a database has the tables that a program is about to use.
- * @throws Error of one line naming every table and column that is missing and every broken view
+ * @throws Error with one line that names every missing table, missing column and broken view
  */
 export async function checkTables(database: Database, tables: Tables): Promise<void> {
   const found = await database.columns();
@@ -51,7 +53,7 @@ export async function checkTables(database: Database, tables: Tables): Promise<v
   if (faults.length > 0) throw new Error(faults.join(' '));
 }
 
-/** Makes each table that is absent; existing tables stay as they are. */
+/** Creates the tables that do not exist; existing tables stay as they are. */
 export async function createTables(database: Database, tables: Tables): Promise<void> {
   for (const [name, table] of Object.entries(tables)) {
     const statements =
@@ -66,7 +68,7 @@ function mysqlTable(name: string, { columns, unique = [], keys = [] }: Table): s
     ...unique.map((list) => `UNIQUE (${list})`),
     ...keys.map((list) => `KEY (${list})`),
   ];
-  // The collation compares by code point, as SQLite does.
+  // utf8mb4_bin compares by code point, as SQLite does.
   return `CREATE TABLE IF NOT EXISTS ${name} (${lines.join(', ')}) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4 COLLATE=utf8mb4_bin`;
 }
 

@@ -1,6 +1,7 @@
 /**
- * API keys: their states, and the form of a raw key: "cck_", 32 random base62 characters, then 6 base62
- * characters of the CRC-32 of all before them. The checksum reveals a mistyped key without a look-up.
+ * The states of an API key and the form of a raw key: "cck_", 32 random base62 characters, then a
+ * checksum of 6 base62 characters, which is the CRC-32 of everything before it. The checksum reveals a
+ * mistyped key without a look-up.
  */
 import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
@@ -15,7 +16,7 @@ const SHAPE = /^cck_[0-9A-Za-z]{38}$/;
 export const KEY_STATES = ['pending', 'approved', 'rejected', 'revoked'] as const;
 export type KeyState = (typeof KEY_STATES)[number];
 
-/** How many characters of a key are stored and shown: enough to tell an owner's keys apart. */
+/** How many leading characters of a key are stored and shown: enough to tell an owner's keys apart. */
 export const SHOWN_CHARACTERS = 8;
 
 /** @returns a new raw key, which is shown once and never stored */
@@ -32,7 +33,7 @@ export function isWellFormedKey(text: string): boolean {
   return checksum(text.slice(0, end)) === text.slice(end);
 }
 
-/** The SHA-256 of a raw key as 64 hex digits, the only form in which keys are stored. */
+/** The SHA-256 of a raw key as 64 hex digits. Keys are stored only in this form. */
 export function hashKey(key: string): string {
   return hash('sha256', key);
 }

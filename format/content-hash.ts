@@ -1,6 +1,6 @@
 /**
- * Content hashes, by which ETags are made and unchanged records are recognised. Each has 64 bits, in
- * two unsigned 32-bit halves, so that millions of them fit a typed array.
+ * Content hashes: ETags are made from them, and they show which records are unchanged. A hash has 64
+ * bits, as two unsigned 32-bit halves, so that millions of hashes fit in a typed array.
  */
 import { hash } from 'node:crypto';
 
@@ -8,7 +8,7 @@ export type ContentHash = readonly [high: number, low: number];
 
 /** The first 64 bits of the SHA-256 of a record's or a body's bytes (a string counts as UTF-8). */
 export function hashBytes(bytes: Uint8Array | string): ContentHash {
-  // One character a byte: several times as fast as a Buffer, which is an object with its own store.
+  // 'latin1' gives a string with one character per byte: several times as fast as making a Buffer.
   const digest = hash('sha256', bytes, 'latin1');
   return [halfAt(digest, 0), halfAt(digest, 4)];
 }
@@ -23,10 +23,11 @@ function halfAt(digest: string, at: number): number {
 }
 
 /**
- * The hash of a list from the hashes of its records and the numbers that its tail shows, so that
- * the ETag of any page is known without reading it. Not cryptographic; its inputs are.
- * @param hashes two entries a record
- * @param numbers whole numbers below 2^53 that also shape the body (page, per_page, total)
+ * The hash of a list body, computed from the content hashes of its records and the numbers in its
+ * tail. So the ETag of a page is known without reading the page. This function is
+ * not cryptographic, but the content hashes come from SHA-256.
+ * @param hashes two entries per record
+ * @param numbers the numbers in the tail (page, per_page, total), whole and below 2^53
  */
 export function combineHashes(hashes: ArrayLike<number>, numbers: readonly number[]): ContentHash {
   let high = 0x9e3779b9 ^ hashes.length;
@@ -46,7 +47,7 @@ export function combineHashes(hashes: ArrayLike<number>, numbers: readonly numbe
 
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'));
 
-/** 16 hex digits. */
+/** A content hash as 16 hex digits. */
 export function hexOf([high, low]: ContentHash): string {
   return hexOfHalf(high) + hexOfHalf(low);
 }

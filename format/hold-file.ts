@@ -1,7 +1,7 @@
 /**
  * `hold.json`: publishing is paused. While the file exists, even if it is damaged, no generation is
- * published, and the one that it names is never removed. Operators write it through
- * `snapshot hold` and `snapshot rollback`, and remove it through `snapshot release`.
+ * published, and the generation that the file names is not removed. The commands `snapshot hold` and
+ * `snapshot rollback` write the file; `snapshot release` removes it.
  */
 import { HOLD_FILE, isGenerationId } from './layout.ts';
 
@@ -12,17 +12,17 @@ export const LARGEST_HOLD_FILE = 16 * 1024;
 export const LONGEST_REASON = 500;
 
 const TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/;
-/** A reason is shown in one line of a log or a terminal. */
+/** Not allowed in a reason, which is shown on one line of a log or a terminal. */
 const CONTROL = /[\p{Cc}\u2028\u2029]/u;
 
 export interface Hold {
-  /** The generation that stays. */
+  /** The generation that stays current. */
   readonly id: string;
   /** When publishing was paused: RFC 3339 UTC. */
   readonly since: string;
-  /** What the operator gave as the reason, or null. */
+  /** The reason that the operator gave, or null. */
   readonly reason: string | null;
-  /** Which command made or last moved the hold. */
+  /** The command that made the hold for this generation. */
   readonly by: 'hold' | 'rollback';
 }
 
@@ -33,7 +33,7 @@ export function encodeHold({ id, since, reason, by }: Hold): string {
 
 /**
  * @param text the content of the file
- * @throws Error naming the fault; a file of another version is refused naming both versions
+ * @throws Error that names the fault; for a file of another version, it names both versions
  */
 export function parseHold(text: string): Hold {
   let found: Partial<Record<keyof Hold | 'version', unknown>>;

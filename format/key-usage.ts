@@ -1,6 +1,6 @@
 /**
  * `proxy/key-usage-<PORT>.json`: the day on which each key was last used. Each proxy writes its own
- * file; the schedule reads all of them and updates the database. Nothing is served from them.
+ * file. `cover-catalogue schedule` reads all these files and updates the database.
  */
 
 const VERSION = 1;
@@ -8,7 +8,10 @@ const DAY = /^\d{4}-\d{2}-\d{2}$/;
 /** The largest file that is read, in bytes. */
 export const LARGEST_KEY_USAGE = 64 * 1024 * 1024;
 
-/** The bytes of the file, from the day ("YYYY-MM-DD" in UTC) by the key's id. */
+/**
+ * The bytes of the file.
+ * @param days for the id of each key, the day on which it was last used: "YYYY-MM-DD" in UTC
+ */
 export function encodeKeyUsage(days: ReadonlyMap<number, string>): string {
   const lines = [...days]
     .sort(([a], [b]) => a - b)
@@ -19,8 +22,9 @@ export function encodeKeyUsage(days: ReadonlyMap<number, string>): string {
 
 /**
  * @param text the content of the file
- * @param file its name, used in errors
- * @throws Error naming the fault; a file of another version is refused naming both versions
+ * @param file the name of the file, used in errors
+ * @returns the day for the id of each key
+ * @throws Error that names the fault; for a file of another version, it names both versions
  */
 export function parseKeyUsage(text: string, file: string): Map<number, string> {
   let found: { version?: unknown; keys?: unknown };

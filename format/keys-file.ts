@@ -1,15 +1,19 @@
 /**
  * `keys.json`: all that the proxy knows about API keys. It holds hashes, never keys. The generator
- * writes it with mode 0600 and sets its modification time whenever it agrees with the database.
+ * writes the file so that only its owner can read it (and the group, in a setgid folder). It updates
+ * the modification time whenever the content agrees with the database.
  */
 import type { KeyState } from './api-key.ts';
 import { KEYS_FILE } from './layout.ts';
 
-/** The largest limit of a key, in requests a minute; the proxy needs eight bytes for each. */
+/**
+ * The highest limit of a key, in requests per minute. The proxy needs eight bytes of memory for each
+ * request that counts.
+ */
 export const LARGEST_LIMIT = 1_000_000;
 const KEYS_VERSION = 1;
 
-/** Keys that are still pending are not in the file. */
+/** The states of the keys in the file. Keys that are still pending are not in it. */
 export type DecidedState = Exclude<KeyState, 'pending'>;
 const DECIDED_STATES: readonly unknown[] = [
   'approved',
@@ -18,19 +22,19 @@ const DECIDED_STATES: readonly unknown[] = [
 ] satisfies DecidedState[];
 
 export interface KeyEntry {
-  /** The row's id in `api_keys`, by which logs and metrics name the key. */
+  /** The row's id in `api_keys`. Logs and metrics identify the key by it. */
   readonly id: number;
   /** The SHA-256 of the raw key, 64 hex digits. */
   readonly hash: string;
   readonly state: DecidedState;
-  /** Requests in any 60 seconds, at least 1. */
+  /** How many requests are allowed in any 60 seconds: 1 to {@link LARGEST_LIMIT}. */
   readonly limit: number;
 }
 
-/** The largest keys file that is read, in bytes: about half a million keys. */
+/** The largest keys file that is read, in bytes: enough for about half a million keys. */
 export const LARGEST_KEYS_FILE = 64 * 1024 * 1024;
 
-/** The bytes of the file: one key a line, in the order of their ids. */
+/** The bytes of the file: one key per line, in the order of their ids. */
 export function encodeKeys(keys: readonly KeyEntry[]): string {
   const lines = [...keys]
     .sort((a, b) => a.id - b.id)
@@ -40,7 +44,7 @@ export function encodeKeys(keys: readonly KeyEntry[]): string {
 
 /**
  * @param text the content of the file
- * @throws Error naming the fault; a file of another version is refused naming both versions
+ * @throws Error that names the fault; for a file of another version, it names both versions
  */
 export function parseKeys(text: string): KeyEntry[] {
   let found: { version?: unknown; keys?: unknown };
@@ -63,7 +67,7 @@ export function parseKeys(text: string): KeyEntry[] {
   });
 }
 
-/** Whether a value is an entry that the file may hold. */
+/** Whether a value is a valid entry of the file. */
 export function isKeyEntry(value: unknown): value is KeyEntry {
   const { id, hash, state, limit }: Partial<Record<keyof KeyEntry, unknown>> = Object(value);
   return (

@@ -1,9 +1,9 @@
 /**
- * The manifest: the last file written into a generation and the first one read. It names every
- * other file with its size and SHA-256, so that a generation is whole or refused.
+ * The manifest: the last file written into a generation and the first one read. It names every other
+ * file with its size and SHA-256, so that a reader refuses a generation that is not complete.
  *
- * It holds nothing about the run that wrote it: the same rows and settings give the same bytes, as long
- * as Node has the same versions of ICU and Unicode.
+ * It holds nothing about the run that wrote it, except the versions of ICU and Unicode. With the same
+ * versions, the same rows and settings give the same content.
  */
 import { hash } from 'node:crypto';
 import { FIXED_FILES, FORMAT_VERSION, generationId, isGenerationId, MANIFEST } from './layout.ts';
@@ -13,7 +13,7 @@ export interface ManifestFile {
   readonly path: string;
   /** In bytes. */
   readonly size: number;
-  /** Of the whole content, 64 hex digits. */
+  /** The SHA-256 of the whole content, 64 hex digits. */
   readonly sha256: string;
 }
 
@@ -23,11 +23,11 @@ export interface Counts {
   /** Approved covers. */
   readonly covers: number;
   readonly cover_files: number;
-  /** Rows that broke the contract, listed in `report.json`. */
+  /** Rows that were left out; `report.json` says why. */
   readonly left_out: number;
 }
 
-/** What shapes the bytes besides the rows: another value is another generation. */
+/** Settings that affect the content of a generation. */
 export interface Settings {
   readonly site_url: string;
   readonly site_language: string;
@@ -37,33 +37,34 @@ export interface Settings {
 export interface Manifest {
   readonly format_version: number;
   readonly id: string;
-  /** 1 for the first generation of a snapshots folder, one more for each that follows. */
+  /** 1 for the first generation in a snapshots folder, then one more than the highest in it. */
   readonly sequence: number;
-  /** When the newest approved cover of the source was approved: RFC 3339 UTC, or null. */
+  /** The latest time at which a published cover was approved: RFC 3339 UTC, or null. */
   readonly latest_cover_at: string | null;
   readonly counts: Counts;
   readonly settings: Settings;
-  /** SHA-256 of the options that `search.json` must be loaded with, hex. */
+  /** `MINISEARCH_OPTIONS_HASH` of the program that wrote `search.json`. */
   readonly minisearch_options: string;
-  /** Of the collation that put the titles in order; absent in older manifests. */
+  /** The version of ICU, whose collation put the titles in order; absent in older manifests. */
   readonly icu_version?: string;
+  /** The version of Unicode that this ICU supports; absent in older manifests. */
   readonly unicode_version?: string;
-  /** In path order. */
+  /** Sorted by path. */
   readonly files: readonly ManifestFile[];
 }
 
-/** Everything a manifest says but the id and the sequence, which follow from the rest and the past. */
+/** A manifest without the members that {@link makeManifest} adds. */
 export type ManifestContent = Omit<Manifest, 'format_version' | 'id' | 'sequence'>;
 
-/** The versions that a manifest made by this Node has. */
+/** The versions in every manifest that this Node writes. */
 export const COLLATION_VERSIONS = {
   icu_version: process.versions.icu ?? 'none',
   unicode_version: process.versions.unicode ?? 'none',
 };
 
 /**
- * Whether titles were put in order by another collation than this Node has, as a sentence; undefined
- * when it is the same or an older manifest does not say.
+ * A warning if the titles of a generation were put in order with another version of ICU or Unicode than
+ * this Node has. Undefined if the versions are the same or an older manifest does not name them.
  */
 export function findOtherCollation({
   icu_version,
@@ -77,12 +78,12 @@ export function findOtherCollation({
   );
 }
 
-/** The largest manifest that is read, in bytes: room for a hundred thousand platforms. */
+/** The largest manifest that is read, in bytes: enough for a hundred thousand platforms. */
 export const LARGEST_MANIFEST = 64 * 1024 * 1024;
 
 /**
- * SHA-256 over what a generation contains, hex. Two generations with the same hash serve the same
- * bytes, whatever their sequence numbers.
+ * The SHA-256, in hex, that identifies the content of a generation. Two generations with the same hash
+ * serve the same bytes, whatever their sequence numbers are.
  */
 export function contentHash(content: ManifestContent): string {
   const { latest_cover_at, counts, settings, minisearch_options } = content;
@@ -93,7 +94,7 @@ export function contentHash(content: ManifestContent): string {
   );
 }
 
-/** The manifest of a generation that comes `sequence`-th. */
+/** The manifest of a generation with a content and a sequence number. */
 export function makeManifest(content: ManifestContent, sequence: number): Manifest {
   return {
     format_version: FORMAT_VERSION,
@@ -115,9 +116,9 @@ export function encodeManifest(manifest: Manifest): string {
 }
 
 /**
- * Reads a manifest and checks it.
+ * Parses and checks a manifest.
  * @param text the content of `manifest.json`
- * @throws Error saying what is wrong; one of another version is refused naming both versions
+ * @throws Error that names the fault; for a manifest of another version, it names both versions
  */
 export function parseManifest(text: string): Manifest {
   let found: unknown;
@@ -133,7 +134,7 @@ export function parseManifest(text: string): Manifest {
         'Generate again with this program, or serve with the one that wrote it.',
     );
   }
-  // faultOf checks that it is one.
+  // faultOf checks that this cast is right.
   const manifest = found as unknown as Manifest;
   const fault = faultOf(manifest);
   if (fault !== undefined) throw new Error(`${MANIFEST} is damaged: ${fault}.`);
@@ -174,7 +175,8 @@ function faultOf(manifest: Manifest): string | undefined {
   return undefined;
 }
 
-// Paths are joined to the generation's folder, so only the shapes that a generator writes pass.
+// Readers join paths to the generation's folder, so only paths of the form that a generator writes are
+// accepted.
 const FILE_PATH = /^(?:(?:games|covers|index)\/)?(?!\.)[A-Za-z0-9._~-]{1,200}$/;
 
 function isFile(file: unknown): file is ManifestFile {

@@ -1,8 +1,9 @@
 /**
- * The form of packs, and of the list bodies that are cut out of them.
+ * The form of packs and of the list bodies that are made from them.
  *
- * A pack is a JSON array with one record a line. A response that lists records is the same bytes
- * between another head and tail, so a page is one contiguous read and nothing is serialised again.
+ * A pack is a JSON array with one record per line. A response that lists records contains the same
+ * bytes between another head and tail. So a page takes one contiguous read, and nothing is serialised
+ * again.
  */
 
 export const PACK_HEAD = '[\n';
@@ -25,12 +26,12 @@ export function listTail(records: number): string {
   return records === 0 ? ']}' : LIST_TAIL;
 }
 
-/** How many pages `total` records make; 0 when there are none. */
+/** The number of pages for `total` records; 0 if there are no records. */
 export function totalPages(total: number, perPage: number): number {
   return Math.ceil(total / perPage);
 }
 
-/** The tail of a page of `records` records. */
+/** The tail of page `page`, which has `records` of `total` records. */
 export function pageTail(records: number, page: number, perPage: number, total: number): string {
   const end = records === 0 ? ']' : '\n]';
   return `${end},"page":${page},"per_page":${perPage},"total":${total},"total_pages":${totalPages(total, perPage)}}`;

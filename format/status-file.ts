@@ -1,6 +1,6 @@
 /**
- * `status.json`: how the generator's last run ended. It is not in the manifest, since a run that finds
- * nothing new publishes nothing. The proxy computes the age of its data from this file.
+ * `status.json`: how the generator's last run ended. The manifest cannot hold this, since a run that
+ * finds nothing new publishes no generation. The proxy computes the age of its data from this file.
  */
 import { isGenerationId, STATUS_FILE } from './layout.ts';
 
@@ -18,11 +18,11 @@ export interface RunStatus {
   /** RFC 3339 UTC. */
   readonly finished_at: string;
   readonly outcome: 'published' | 'unchanged' | 'held' | 'refused' | 'failed';
-  /** The last end of a run that read the whole catalogue and left `current` agreeing with it, or null. */
+  /** When the last run ended after which `current` agreed with the database: RFC 3339 UTC, or null. */
   readonly current_as_of: string | null;
   /** What went wrong, or null. */
   readonly error: string | null;
-  /** For each generation on disk that a run published or found unchanged, the last one first. */
+  /** One entry for each generation on disk that a run published or found unchanged, the latest first. */
   readonly agreed: readonly Agreement[];
 }
 
@@ -32,8 +32,8 @@ export function encodeStatus(status: RunStatus): string {
 }
 
 /**
- * @param text the content of the file; one of an older version has no `agreed`
- * @throws Error when it is not a status
+ * @param text the content of the file; older programs wrote no `agreed`
+ * @throws Error if it is not the status of a run
  */
 export function parseStatus(text: string): RunStatus {
   let found: Omit<RunStatus, 'agreed'> & { readonly agreed?: RunStatus['agreed'] };
@@ -49,7 +49,9 @@ export function parseStatus(text: string): RunStatus {
     (current_as_of === null || isTime(current_as_of)) &&
     (error === null || typeof error === 'string') &&
     Array.isArray(agreed) &&
-    agreed.every((one) => typeof one?.id === 'string' && isGenerationId(one.id) && isTime(one.at));
+    agreed.every(
+      (entry) => typeof entry?.id === 'string' && isGenerationId(entry.id) && isTime(entry.at),
+    );
   if (!isStatus) throw new Error(`${STATUS_FILE} is damaged: it is not the status of a run.`);
   return { ...found, agreed };
 }

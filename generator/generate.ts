@@ -1,6 +1,6 @@
 /**
- * One run of the generator: reads the catalogue in one consistent read, writes a generation beside
- * the others and publishes it, or reports why not. At most one run at a time in a snapshots folder.
+ * One run of the generator: reads the catalogue from one consistent snapshot of the database, writes a
+ * generation and publishes it, or reports why not. A lock allows one run at a time per snapshots folder.
  */
 import { rmSync } from 'node:fs';
 import path from 'node:path';
@@ -36,7 +36,7 @@ import { checkPacksWith } from './write/check-packs.ts';
 import { type RunWorker, startRunWorker } from './write/jobs.ts';
 import { writeGeneration } from './write/write-generation.ts';
 
-/** What was read should not be published. `--force` publishes it all the same. */
+/** The catalogue has too many faults to be published without `--force`. */
 export class RefusedError extends Error {
   override readonly name = 'RefusedError';
   readonly result: RunResult;
@@ -52,26 +52,25 @@ export interface RunOptions {
   readonly settings: Settings;
   /** Does everything but publish. */
   readonly isDryRun: boolean;
-  /** Publishes what would be refused. */
+  /** Publishes a catalogue that would be refused. */
   readonly isForced: boolean;
-  /** What is probably wrong with the configuration; it goes into the report. */
+  /** Warnings about the configuration, which are added to the report of the run. */
   readonly warnings: readonly Warning[];
 }
 
 export interface RunResult {
   readonly outcome: 'published' | 'unchanged' | 'dry_run' | 'refused';
-  /** The generation that is current after the run; undefined only when none is yet. */
+  /** The generation that is current after the run; undefined if nothing was ever published. */
   readonly id: string | undefined;
   readonly counts: Counts;
   readonly previousCounts: Counts | undefined;
-  /** How many rows were left out for each reason, as sentences. */
+  /** For each reason, a line that says how many rows of a table were left out. */
   readonly leftOut: readonly string[];
   readonly report: ReportContent;
 }
 
 /**
- * @throws LockedError, HeldError, RefusedError, or Error with the step that failed; `current` is as
- *   it was
+ * @throws LockedError, HeldError or RefusedError; any other Error names the step that failed
  */
 export async function generate(
   database: Database,
@@ -93,8 +92,8 @@ export async function generate(
     const dir = path.join(work, 'generation');
     for (const folder of [work, dir]) makeFolder(folder);
     for (const folder of ['games', 'covers', 'index']) makeFolder(path.join(dir, folder));
-    // A run that fails leaves no files behind, however it ends. Removing is retried, as the worker may
-    // still write while the process exits.
+    // Removes the unfinished generation, however the run ends. Removing is retried, since the worker may
+    // still be writing while the process exits.
     const clear = () => rmSync(work, { recursive: true, force: true, maxRetries: 20 });
     process.once('exit', clear);
     const worker = startRunWorker();
@@ -139,7 +138,7 @@ async function writeAndPublish(
     leftOut,
     report: reportContent,
   };
-  /** Writes the report of the run, which ends. @returns whether it could be written */
+  /** Writes the report of the run. @returns whether it was written */
   const finish = (outcome: RunResult['outcome'] | 'held', error: string | null = null) =>
     saveReport(snapshotsDir, reportContent, outcome, error, progress);
 
@@ -174,9 +173,9 @@ async function writeAndPublish(
 }
 
 /**
- * Writes the report of a run beside `status.json`. A failure to write it must not hide how the run
- * ended.
- * @returns whether it was written
+ * Writes the report of a run to the snapshots folder. If that fails, it warns instead of throwing an
+ * error, which would hide how the run ended.
+ * @returns whether the report was written
  */
 function saveReport(
   snapshotsDir: string,
@@ -186,7 +185,7 @@ function saveReport(
   progress: Progress,
 ): boolean {
   try {
-    // Only its owner may read it: rows that were left out may hold what is not meant to be public.
+    // Only the owner may read the report: a row that was left out may hold values that are not public.
     const bytes = encodeReport(content, { finished_at: utcNow(), outcome, error });
     replaceFile(path.join(snapshotsDir, RUN_REPORT), bytes, 0o600);
     return true;

@@ -1,7 +1,7 @@
 /**
- * Checks all values of the record index that a reader relies on: every number refers to something
- * that exists, and every record lies inside its pack. A valid SHA-256 says only that a file is the
- * one in the manifest, not that a generator made it. Takes one pass over each column.
+ * Checks all values of the record index that a reader relies on: every number refers to something that
+ * exists, and every record lies inside its pack. A valid SHA-256 shows only that a file is the one that
+ * the manifest names, not that a generator made it. The time grows linearly with the index.
  */
 import {
   COVER_INDEX,
@@ -16,8 +16,8 @@ import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../pack.ts';
 import type { PlatformEntry, RecordColumns, RecordIndex } from './record-index.ts';
 
 /**
- * @param sizeOf the size of a file of the generation in bytes, undefined where there is none
- * @throws Error naming the file and its first fault
+ * @param sizeOf returns the size of a file of the generation in bytes; undefined if it does not exist
+ * @throws Error that names the file and its first fault
  */
 export function checkRecordIndex(
   index: RecordIndex,
@@ -36,21 +36,24 @@ export function checkRecordIndex(
 }
 
 /**
- * Checks that starts begin at 0, never fall, and end where the entries do.
- * @param name of the file and the column, for the error
+ * Checks that `starts` begins with 0, never decreases, and ends with `end`.
+ * @param name the file and the column, for the error
  */
 export function checkStarts(starts: Uint32Array, end: number, name: string): void {
-  let before = 0;
+  let previous = 0;
   let isRight = starts[0] === 0 && starts[starts.length - 1] === end;
   for (let i = 0; i < starts.length && isRight; i++) {
     const start = starts[i];
-    isRight = start >= before;
-    before = start;
+    isRight = start >= previous;
+    previous = start;
   }
   if (!isRight) throw damaged(name, `does not ascend from 0 to ${end}`);
 }
 
-/** The error of a file whose values cannot be right. */
+/**
+ * The error for a file with wrong values.
+ * @param name the file; if the fault is in a part of it, then ": " and the part
+ */
 export function damaged(name: string, fault: string): Error {
   const [file, ...part] = name.split(': ');
   return new Error(`${file} is damaged: ${[...part, fault].join(' ')}.`);
@@ -62,7 +65,7 @@ function checkPlatforms(platforms: readonly PlatformEntry[], size: number): void
   let cover = 0;
   for (const { slug, first_game, games, first_cover, covers, offset, length } of platforms) {
     const fault = (text: string) => damaged(PLATFORM_INDEX, `${JSON.stringify(slug)} ${text}`);
-    // A slug becomes part of a header and, in the name of a pack, of a path.
+    // A slug becomes part of a header, and part of a path in the name of a pack.
     if (!isSlug(slug)) throw fault('is not a slug');
     if (slugs.has(slug)) throw fault('is there twice');
     slugs.add(slug);
@@ -74,7 +77,7 @@ function checkPlatforms(platforms: readonly PlatformEntry[], size: number): void
   }
 }
 
-/** Records follow one another in a pack, so the offset of each follows from the lengths before it. */
+/** Checks that the records follow one another in a pack without gaps and fill it. */
 function checkPack(
   { byteOffset, byteLength }: RecordColumns,
   indexFile: string,
@@ -122,7 +125,7 @@ function checkFirstCovers({ platforms, games, covers }: RecordIndex): void {
   }
 }
 
-/** A look-up ends at an empty slot: at least half of the slots must be empty. */
+/** At least half of the slots must be empty, since a look-up ends at an empty slot. */
 function checkSlots(slots: Uint32Array, games: number): void {
   let taken = 0;
   let highest = 0;

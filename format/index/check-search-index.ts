@@ -1,15 +1,14 @@
 /**
  * Checks all values of the search index that a search relies on: texts and ranks ascend, every rank
- * is that of a game, and the three columns of years agree. Takes one pass over each column.
+ * belongs to a game, and the columns of years agree. The time grows linearly with the index.
  */
-
 import { SEARCH_INDEX } from '../layout.ts';
 import { checkStarts, damaged } from './check-record-index.ts';
 import { compareTexts, POSTINGS, type Postings, type SearchIndex } from './search-index.ts';
 
 /**
- * @param games how many the generation has
- * @throws Error naming the file and its first fault
+ * @param games how many games the generation has
+ * @throws Error that names the file and its first fault
  */
 export function checkSearchIndex(index: SearchIndex, games: number): void {
   if (index.games !== games) {
@@ -27,21 +26,21 @@ function checkPostings(list: Postings, games: number, name: string): void {
     if (index > 0 && compareTexts(list, index - 1, index) >= 0) {
       throw damaged(SEARCH_INDEX, `the texts of "${name}" do not ascend`);
     }
-    let before = -1;
+    let previous = -1;
     for (let at = ranksStart[index]; at < ranksStart[index + 1]; at++) {
       const rank = ranks[at];
-      if (rank <= before || rank >= games) {
+      if (rank <= previous || rank >= games) {
         throw damaged(
           SEARCH_INDEX,
           `the ranks of a text of "${name}" do not ascend below ${games}`,
         );
       }
-      before = rank;
+      previous = rank;
     }
   }
 }
 
-/** Each game is in `ranksByYear` once, in the run of the year that `yearOfRank` gives it. */
+/** Checks that `ranksByYear` holds each rank once, in the range of the year that `yearOfRank` gives. */
 function checkYears({ games, years, yearOfRank, ranksByYear, yearStart }: SearchIndex): void {
   checkStarts(yearStart, games, `${SEARCH_INDEX}: "yearStart"`);
   for (let i = 1; i < years.length; i++) {
@@ -50,13 +49,13 @@ function checkYears({ games, years, yearOfRank, ranksByYear, yearStart }: Search
     }
   }
   for (let year = 0; year <= years.length; year++) {
-    let before = -1;
+    let previous = -1;
     for (let at = yearStart[year]; at < yearStart[year + 1]; at++) {
       const rank = ranksByYear[at];
-      if (rank <= before || yearOfRank[rank] !== year) {
+      if (rank <= previous || yearOfRank[rank] !== year) {
         throw damaged(SEARCH_INDEX, '"ranksByYear" and "yearOfRank" do not agree');
       }
-      before = rank;
+      previous = rank;
     }
   }
 }

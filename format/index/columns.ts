@@ -1,6 +1,6 @@
 /**
- * The binary container of an index file: named columns of numbers, laid out so that opening one is
- * reading it; views are put over the bytes and nothing is parsed.
+ * The binary container of an index file: named columns of numbers. A reader creates a typed array over
+ * the bytes of each column, so it parses only the directory.
  *
  *   8 bytes   magic "CCCOLUMN"
  *   4 bytes   format version, little-endian
@@ -27,19 +27,20 @@ const TYPES = {
 type TypeName = keyof typeof TYPES;
 type DirectoryEntry = { type: TypeName; start: number; length: number };
 
-// Views are laid over the bytes as they are; every platform that Node supports is little-endian.
+// A typed array has the byte order of the machine. Every platform that Node supports is little-endian.
 if (new Uint8Array(new Uint32Array([1]).buffer)[0] !== 1) {
   throw new Error('Index files are little-endian and this machine is not.');
 }
 
 /**
- * The pieces of a columns file, to be written one after another.
- * @param columns the columns by name; their order is the order in the file
+ * The pieces of a columns file, which the caller writes one after another.
+ * @param columns the columns by name, in the order that they get in the file
  */
 export function* encodeColumns(columns: Columns): Generator<Uint8Array> {
   const directory: Record<string, DirectoryEntry> = {};
   const names = Object.keys(columns);
-  // The directory holds absolute starts, whose digits change its own length: grow until it is stable.
+  // The directory holds absolute positions, and their digits change its length, which moves the columns.
+  // So the positions are computed again until the length is stable.
   let directoryBytes = 0;
   for (;;) {
     let end = HEAD_BYTES + directoryBytes;
@@ -70,10 +71,10 @@ export function* encodeColumns(columns: Columns): Generator<Uint8Array> {
 }
 
 /**
- * Views over the columns of a file's bytes.
- * @param file its whole content; starts at a multiple of 8 of its buffer
- * @param name used in errors
- * @throws Error naming the file and what is wrong with it
+ * Opens the columns of a file. They are views of its bytes, not copies.
+ * @param file the whole content; its `byteOffset` must be a multiple of 8
+ * @param name the name of the file, used in errors
+ * @throws Error that names the file and the fault
  */
 export function openColumns(file: Uint8Array, name: string): Columns {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
@@ -94,7 +95,7 @@ export function openColumns(file: Uint8Array, name: string): Columns {
   const directory = parseDirectory(bytes.toString('utf8', HEAD_BYTES, dataStart), name);
   const columns: Record<string, Column> = {};
   for (const [column, entry] of directory) {
-    // Of a damaged directory an entry may be null.
+    // In a damaged directory, an entry may be null.
     const { type, start, length } = Object(entry) as DirectoryEntry;
     const View = TYPES[type];
     const fits =
@@ -112,8 +113,9 @@ export function openColumns(file: Uint8Array, name: string): Columns {
 }
 
 /**
- * A column that must be there with a type.
- * @throws Error naming the file and the column
+ * The column with a name and a type.
+ * @param file the name of the file, used in errors
+ * @throws Error that names the file and the column if there is no such column
  */
 export function column<T extends Column>(
   columns: Columns,
@@ -140,7 +142,7 @@ function typeOf(column: Column): TypeName {
   for (const [name, Type] of Object.entries(TYPES)) {
     if (column instanceof Type) return name as TypeName;
   }
-  throw new TypeError(`A column of ${column} cannot be stored.`);
+  throw new TypeError('A column must be an array of one of the types in TYPES.');
 }
 
 function alignUp(bytes: number): number {

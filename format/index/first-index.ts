@@ -1,8 +1,8 @@
 /** Binary search. */
 
 /**
- * The first index from `from` to before `to` that passes a test, or `to` when none does.
- * @param passes false up to some index and true from there on
+ * The first index from `from` (inclusive) to `to` (exclusive) that passes a test, or `to` if none does.
+ * @param passes the test; if an index passes, all higher ones must pass, too
  */
 export function firstIndex(from: number, to: number, passes: (index: number) => boolean): number {
   let low = from;

@@ -1,67 +1,71 @@
 /**
- * The index of games and covers: in which pack, and at which bytes of it, the record of a path or an id
- * is.
+ * The index of games and covers. It finds the pack and the byte range of a record by the path of a game
+ * or the id of a cover.
  *
- * Games are numbered platform by platform, inside one in title order; covers in the order of their
- * games, then as `/games/…/covers` lists them. So every list is a run of numbers, and a run of
- * numbers of one platform is a run of bytes of its pack.
+ * Games are numbered platform by platform, and in title order within a platform. Covers are numbered in
+ * the order of their games, and within a game in the order in which the API lists them. So every list
+ * is a range of numbers, and a range of numbers of one platform is a range of bytes of its pack.
  */
-
 import type { ContentHash } from '../content-hash.ts';
 import { COVER_INDEX, GAME_INDEX, PLATFORM_INDEX } from '../layout.ts';
 import { type Column, column, openColumns } from './columns.ts';
 import { firstIndex } from './first-index.ts';
 
-/** A line of `index/platforms.json`; the platform's number is its index in that list. */
+/** An entry of `index/platforms.json`. The number of a platform is the index of its entry. */
 export interface PlatformEntry {
   readonly slug: string;
   readonly name: string;
-  /** The number of its first game and how many it has. */
+  /** The number of the platform's first game, and how many games it has. */
   readonly first_game: number;
   readonly games: number;
-  /** The number of its first cover and how many it has. */
+  /** The number of the platform's first cover, and how many covers it has. */
   readonly first_cover: number;
   readonly covers: number;
-  /** The position of its record in `platforms.json`, in bytes, and the record's content hash. */
+  /** The position of the platform's record in `platforms.json`, in bytes, and its content hash. */
   readonly offset: number;
   readonly length: number;
   readonly hash: ContentHash;
 }
 
-/** The position of each record of one kind, by number. */
+/** For the number of each game, or of each cover: the position of its record. */
 export interface RecordColumns {
-  /** Of the first byte, in its pack. The file names this column `offset`. */
+  /** Where the record starts in its pack. In the file, this column is called `offset`. */
   readonly byteOffset: Float64Array;
-  /** Without the separator. The file names this column `length`. */
+  /** The length without the separator. In the file, this column is called `length`. */
   readonly byteLength: Uint32Array;
-  /** Two entries a record: its content hash. */
+  /** The content hash: two entries per record. */
   readonly hash: Uint32Array;
 }
 
 export interface GameColumns extends RecordColumns {
   /** The game's index in title order over all platforms. */
   readonly rank: Uint32Array;
-  /** By rank: the game's number. */
+  /** For each rank, the number of the game. */
   readonly gameOfRank: Uint32Array;
-  /** The number of the game's first cover; one entry more than games. */
+  /** The number of the game's first cover, and at the end the number of all covers. */
   readonly firstCover: Uint32Array;
-  /** Where each game's slug starts in `slugText`; one entry more than games. */
+  /** Where the game's slug starts in `slugText`, and at the end the length of `slugText`. */
   readonly slugStart: Uint32Array;
-  /** Slugs in ASCII, one after another. */
+  /** The slugs in ASCII, concatenated. */
   readonly slugText: Uint8Array;
-  /** Hash table from path to game: game number plus 1, or 0 in a free slot. A power of two long. */
+  /**
+   * Hash table of the games by path. A slot holds the number of a game plus 1, or 0 if it is empty. The
+   * number of slots is a power of two.
+   */
   readonly slots: Uint32Array;
 }
 
 export interface CoverColumns extends RecordColumns {
-  /** Upper and lower 32 bits of the cover ids in ascending order, and the cover that has each. */
+  /** The upper and lower 32 bits of the cover ids, in ascending order of the ids. */
   readonly idHigh: Uint32Array;
   readonly idLow: Uint32Array;
+  /** For each of these ids, the number of the cover. */
   readonly coverOfId: Uint32Array;
 }
 
 export interface RecordIndex {
   readonly platforms: readonly PlatformEntry[];
+  /** For each slug, the number of the platform. */
   readonly platformBySlug: ReadonlyMap<string, number>;
   readonly games: GameColumns;
   readonly covers: CoverColumns;
@@ -69,7 +73,7 @@ export interface RecordIndex {
 
 /**
  * Opens the index from the content of its three files.
- * @throws Error naming the file that is damaged
+ * @throws Error that names the damaged file
  */
 export function openRecordIndex(
   platformsFile: Uint8Array,
@@ -110,12 +114,11 @@ export function openRecordIndex(
   return index;
 }
 
-/** The bytes of `index/platforms.json`: a JSON array, one platform a line. */
+/** The bytes of `index/platforms.json`: a JSON array with one platform per line. */
 export function encodePlatforms(platforms: readonly PlatformEntry[]): string {
   return `[\n${platforms.map((platform) => JSON.stringify(platform)).join(',\n')}\n]\n`;
 }
 
-/** The slug of a game. */
 export function gameSlug({ games }: RecordIndex, game: number): string {
   const start = games.slugStart[game];
   const end = games.slugStart[game + 1];
@@ -127,8 +130,8 @@ export function gameSlug({ games }: RecordIndex, game: number): string {
 }
 
 /**
- * The game of a platform by its slug.
- * @returns its number, or undefined
+ * Finds the game of a platform that has a slug.
+ * @returns the number of the game, or undefined
  */
 export function findGame(
   { games, platforms }: RecordIndex,
@@ -139,7 +142,7 @@ export function findGame(
   const { first_game, games: count } = platforms[platform];
   const mask = slots.length - 1;
   let slot = slugHash(platform, slug) & mask;
-  // Bounded although a table without an empty slot is refused when it is opened.
+  // The check of the index refuses a table without an empty slot. The bound makes sure that this ends.
   for (let probes = 0; probes < slots.length; probes++, slot = (slot + 1) & mask) {
     const game = slots[slot] - 1;
     if (game < 0) return undefined;
@@ -151,15 +154,17 @@ export function findGame(
 }
 
 /**
- * The hash table of {@link findGame}.
- * @param platformOf the platform's number of each game, @param slugOf the game's slug
+ * Makes the hash table that {@link findGame} uses.
+ * @param games how many games there are
+ * @param platformOf returns the number of a game's platform
+ * @param slugOf returns the slug of a game
  */
 export function makeSlots(
   games: number,
   platformOf: (game: number) => number,
   slugOf: (game: number) => string,
 ): Uint32Array {
-  // At most half full, so that a look-up that finds nothing ends after a step or two.
+  // At most half of the slots are taken, so that a look-up that finds nothing ends after a step or two.
   const slots = new Uint32Array(2 ** Math.ceil(Math.log2(Math.max(games, 1) * 2)));
   const mask = slots.length - 1;
   for (let game = 0; game < games; game++) {
@@ -171,9 +176,9 @@ export function makeSlots(
 }
 
 /**
- * The cover with an id.
- * @param id a plain decimal integer without leading zeros; anything else finds nothing
- * @returns its number, or undefined
+ * Finds the cover with an id.
+ * @param id a decimal integer without leading zeros; no cover is found for anything else
+ * @returns the number of the cover, or undefined
  */
 export function findCover({ covers }: RecordIndex, id: string): number | undefined {
   const halves = splitId(id);
@@ -188,7 +193,8 @@ export function findCover({ covers }: RecordIndex, id: string): number | undefin
 const ID = /^(?:0|[1-9]\d{0,19})$/;
 
 /**
- * Splits an unsigned 64-bit decimal into its upper and lower 32 bits.
+ * Splits an unsigned 64-bit integer into its upper and lower 32 bits.
+ * @param id decimal digits without leading zeros
  * @returns undefined for anything else
  */
 export function splitId(id: string): [high: number, low: number] | undefined {
@@ -202,17 +208,17 @@ export function splitId(id: string): [high: number, low: number] | undefined {
   return [Number(exact >> 32n), Number(exact & 0xffff_ffffn)];
 }
 
-/** The platform whose games (or covers) include a number. */
+/** The platform that has the game (or the cover) with a number. */
 export function platformOf(
   platforms: readonly PlatformEntry[],
   first: 'first_game' | 'first_cover',
   number: number,
 ): number {
-  // The last platform that starts at or before the number: empty ones before it start there, too.
+  // Several platforms can start at the same number: all of them but the last are empty.
   return firstIndex(1, platforms.length, (at) => platforms[at][first] > number) - 1;
 }
 
-/** The hash of a path in the hash table. */
+/** The hash of a game's path in the hash table. */
 export function slugHash(platform: number, slug: string): number {
   let hash = 0x811c9dc5 ^ platform;
   for (let i = 0; i < slug.length; i++) hash = Math.imul(hash ^ slug.charCodeAt(i), 0x01000193);
@@ -220,7 +226,7 @@ export function slugHash(platform: number, slug: string): number {
   return (hash ^ (hash >>> 13)) >>> 0;
 }
 
-/** Whether the bytes from `start` to before `end` are a text, which is ASCII. */
+/** Whether the bytes from `start` (inclusive) to `end` (exclusive) are an ASCII text. */
 export function equalsAscii(text: string, bytes: Uint8Array, start: number, end: number): boolean {
   if (text.length !== end - start) return false;
   for (let i = 0; i < text.length; i++) {

@@ -1,11 +1,10 @@
 /**
- * The search index, from which queries are answered without reading records. It names games by *rank*,
- * their index in title order, so an ascending list of ranks is sorted by title.
+ * The search index. The proxy finds the games for a query in it without reading records. A game is
+ * identified by its *rank*, its index in title order, so an ascending list of ranks is sorted by title.
  *
- * The texts of a list are stored one after another in UTF-16 code units, and their starts in a second
- * column; so are the lists of ranks.
+ * Each list of postings has four columns: its texts, concatenated as UTF-16 code units; the start of
+ * each text; the ranks of all texts, concatenated; the start of each text's ranks.
  */
-
 import { SEARCH_INDEX } from '../layout.ts';
 import { type Column, column, openColumns } from './columns.ts';
 import { firstIndex } from './first-index.ts';
@@ -13,34 +12,41 @@ import { firstIndex } from './first-index.ts';
 /** Texts in ascending order of their code units, each with the ascending ranks of its games. */
 export interface Postings {
   readonly text: Uint16Array;
-  /** Where each text starts; one entry more than texts. */
+  /** Where each text starts, and at the end the length of `text`. */
   readonly textStart: Uint32Array;
   readonly ranks: Uint32Array;
-  /** Where each text's ranks start; one entry more than texts. */
+  /** Where the ranks of each text start, and at the end the length of `ranks`. */
   readonly ranksStart: Uint32Array;
 }
 
 export interface SearchIndex {
+  /** How many games there are. */
   readonly games: number;
   /** Every word of the titles. */
   readonly words: Postings;
-  /** Every ending, from two characters on, of the words of scripts without spaces: their parts. */
+  /**
+   * Every suffix of at least two characters, the whole word included, of each word in a script without
+   * spaces, cut to 100 characters. So a query can match inside a word.
+   */
   readonly endings: Postings;
-  /** Case-folded values of the approved covers' regions and types, and of the genres strings. */
+  /** The regions and types of the approved covers, and the genres strings, in lower case. */
   readonly regions: Postings;
   readonly types: Postings;
   readonly genres: Postings;
   /** The distinct release years, ascending. */
   readonly years: Int32Array;
-  /** By rank: which of `years`, or `years.length` for none. */
+  /** For each rank, the index of its year in `years`, or `years.length` if it has none. */
   readonly yearOfRank: Uint16Array;
-  /** Every rank by year, then rank; those without a year last. */
+  /** Every rank, sorted by year, then by rank; ranks without a year are last. */
   readonly ranksByYear: Uint32Array;
-  /** Where each year's ranks start in `ranksByYear`; years, then "none", then the end. */
+  /**
+   * Where the ranks of each year start in `ranksByYear`. The last two entries: where the ranks without a
+   * year start, and the end.
+   */
   readonly yearStart: Uint32Array;
 }
 
-/** The lists of postings, by their names in the file. */
+/** The names of the lists of postings in the file. */
 export const POSTINGS = ['words', 'endings', 'regions', 'types', 'genres'] as const;
 
 /** The columns of `index/search.bin`, for {@link encodeColumns}. */
@@ -62,7 +68,7 @@ export function searchColumns(index: SearchIndex): Record<string, Column> {
 
 /**
  * Opens the content of `index/search.bin`.
- * @throws Error naming what is damaged
+ * @throws Error that names what is damaged
  */
 export function openSearchIndex(file: Uint8Array): SearchIndex {
   const columns = openColumns(file, SEARCH_INDEX);
@@ -92,8 +98,8 @@ export function openSearchIndex(file: Uint8Array): SearchIndex {
 }
 
 /**
- * A run of ranks: one ascending list or several. Making a view for each of thousands of lists would
- * take longer than reading them.
+ * A range of `ranks`, from `from` (inclusive) to `to` (exclusive), that holds one or more ascending
+ * lists. It is not a subarray: making one for each of thousands of lists takes longer than reading them.
  */
 export interface Run {
   readonly ranks: Uint32Array;
@@ -101,10 +107,9 @@ export interface Run {
   readonly to: number;
 }
 
-/** How many code units one call of `String.fromCharCode` gets at most. */
+/** The most code units that are passed to one call of `String.fromCharCode`. */
 const MOST_ARGUMENTS = 1_000;
 
-/** How many texts a list has. */
 export function textCount({ textStart }: Postings): number {
   return textStart.length - 1;
 }
@@ -112,28 +117,28 @@ export function textCount({ textStart }: Postings): number {
 /** The text at an index of a list. */
 export function textAt({ text, textStart }: Postings, index: number): string {
   const codes = text.subarray(textStart[index], textStart[index + 1]);
-  // The arguments of a call are on the stack, which a long text would overflow.
+  // Arguments are passed on the stack, which a long text would overflow.
   if (codes.length <= MOST_ARGUMENTS) return String.fromCharCode(...codes);
   return Buffer.from(codes.buffer, codes.byteOffset, codes.byteLength).toString('utf16le');
 }
 
-/** The ascending ranks of the text at an index; a view, not a copy. */
+/** The ascending ranks of the text at an index, as a view of the column. */
 export function ranksAt({ ranks, ranksStart }: Postings, index: number): Uint32Array {
   return ranks.subarray(ranksStart[index], ranksStart[index + 1]);
 }
 
-/** The ranks of the texts from index `from` to before `to`, ascending for each text. */
+/** The ranks of the texts at the indexes from `from` (inclusive) to `to` (exclusive). */
 export function runBetween({ ranks, ranksStart }: Postings, from: number, to: number): Run {
   return { ranks, from: ranksStart[from], to: ranksStart[to] };
 }
 
-/** The index of a text, or -1. */
+/** The index of a text in a list, or -1. */
 export function findText(list: Postings, wanted: string): number {
   const index = lowerBound(list, wanted);
   return index < textCount(list) && compareText(list, index, wanted) === 0 ? index : -1;
 }
 
-/** The indexes of the texts that begin with a prefix: from the first to before the second. */
+/** The range of indexes of the texts that begin with a prefix: `from` inclusive, `to` exclusive. */
 export function findPrefix(list: Postings, prefix: string): [from: number, to: number] {
   const from = lowerBound(list, prefix);
   return [from, firstIndex(from, textCount(list), (at) => !hasPrefix(list, at, prefix))];
@@ -143,6 +148,7 @@ function lowerBound(list: Postings, wanted: string): number {
   return firstIndex(0, textCount(list), (at) => compareText(list, at, wanted) >= 0);
 }
 
+/** Negative, zero or positive: compares the text at an index with another text by code units. */
 function compareText({ text, textStart }: Postings, index: number, wanted: string): number {
   const start = textStart[index];
   const length = textStart[index + 1] - start;
@@ -154,7 +160,7 @@ function compareText({ text, textStart }: Postings, index: number, wanted: strin
   return length - wanted.length;
 }
 
-/** Negative, zero or positive: how two texts of a list compare by code units. */
+/** Negative, zero or positive: compares two texts of a list by code units. */
 export function compareTexts(
   { text, textStart }: Postings,
   index: number,
@@ -184,15 +190,19 @@ function hasPrefix({ text, textStart }: Postings, index: number, prefix: string)
 function checkLengths(index: SearchIndex): void {
   for (const name of POSTINGS) {
     const { text, textStart, ranks, ranksStart } = index[name];
-    const ok =
+    const isConsistent =
       textStart.length > 0 &&
       textStart.length === ranksStart.length &&
       textStart.at(-1) === text.length &&
       ranksStart.at(-1) === ranks.length;
-    if (!ok) throw new Error(`${SEARCH_INDEX} is damaged: "${name}" has columns that do not fit.`);
+    if (!isConsistent) {
+      throw new Error(
+        `${SEARCH_INDEX} is damaged: the columns of "${name}" have inconsistent lengths.`,
+      );
+    }
   }
   const { games, years, ranksByYear, yearStart } = index;
   if (ranksByYear.length !== games || yearStart.length !== years.length + 2) {
-    throw new Error(`${SEARCH_INDEX} is damaged: its years do not fit.`);
+    throw new Error(`${SEARCH_INDEX} is damaged: its year columns have inconsistent lengths.`);
   }
 }

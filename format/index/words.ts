@@ -1,25 +1,26 @@
 /**
- * How a title or a query becomes words: the one tokeniser of the generator, the proxy and everyone
- * who loads `search.json` with MiniSearch.
+ * Splits titles and queries into words. The generator, the proxy and every program that loads
+ * `search.json` with MiniSearch must use this tokeniser.
  *
- * Case, accents, apostrophes and the width of characters are folded away; everything that is
- * neither letter, digit nor mark separates words. A run of Japanese, Chinese or Korean is a word of
- * its own, also where it touches Latin letters or digits.
+ * Words do not differ by case, accents, apostrophes or the width of characters. Everything that is not
+ * a letter, a digit or a mark separates words. A run of Chinese, Japanese or Korean characters is a word
+ * of its own, even next to Latin letters or digits.
  */
 import { hash } from 'node:crypto';
 
-/** `q` after trimming, in characters. */
+/** The longest search query `q` after trimming, in characters. */
 export const LONGEST_QUERY = 100;
-/** Words of a query that count. */
+/** How many words of a query are used; further words are ignored. */
 export const MOST_WORDS = 8;
 
-// Accents are marks of these blocks; the voicing marks of kana (U+3099, U+309A) are no accents.
-// U+02BC is the apostrophe that "ŉ" has once it is decomposed.
+// The blocks of combining marks for accents. They exclude the voicing marks of kana (U+3099, U+309A).
+// U+02BC is the apostrophe that the decomposition of "ŉ" contains.
 const ACCENTS = /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f\u02bc]+/g;
 const APOSTROPHES = /['’‘ʼʻ`´′＇｀]+/g;
-// Would become the letters "tm" and "sm" of the word before.
+// Without this, normalisation would append the letters "tm" or "sm" to the preceding word.
 const TRADEMARKS = /[™℠]+/g;
-// Would become digits of the number before: "3½" is 3 and 1/2, not 31/2.
+// Normalisation would append their digits to the preceding number: "3½" would become "31/2". So they get
+// a space before them.
 const FRACTIONS = /[¼-¾⅐-⅞↉]/g;
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 const JOINED_SCRIPT =
@@ -27,7 +28,7 @@ const JOINED_SCRIPT =
 const ALL_ASCII_WORDS = /^[ -~]*$/;
 const ASCII_WORD = /[a-z0-9]+/g;
 
-// Letters that Unicode does not decompose, though readers take them for these.
+// Letters that Unicode does not decompose, and the letters that people type instead.
 const LETTERS: Readonly<Record<string, string>> = {
   ß: 'ss',
   æ: 'ae',
@@ -67,15 +68,15 @@ export function wordsOf(text: string): string[] {
 const JOINED_WORD =
   /^[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}]+$/u;
 
-/** Whether a word of {@link wordsOf} is of a script without spaces, so that parts of it count. */
+/** Whether a word is in a script without spaces, so that a query can match parts of it. */
 export function isJoinedScript(word: string): boolean {
   return word.charCodeAt(0) > 0x10ff && JOINED_WORD.test(word);
 }
 
 /**
- * How many edits a near spelling of a query word may be away.
- * @returns 0 (no near spelling counts), 1 from four letters on, 2 from eight; a number such as a
- * year or a sequel's is never taken for another
+ * The largest number of edits by which a word of a title may differ from a word of a query.
+ * @returns 0 for fewer than four letters, 1 for four to seven, 2 for more; always 0 for a number, since
+ * another year, or the number of another sequel, is not a misspelling
  */
 export function nearSpellingDistance(word: string): 0 | 1 | 2 {
   const letters = countLetters(word);
@@ -83,14 +84,14 @@ export function nearSpellingDistance(word: string): 0 | 1 | 2 {
   return letters < 8 ? 1 : 2;
 }
 
-/** Code points: a character beyond 16 bits, such as 𠮷, is one letter. */
+/** Counts code points, so that a character beyond 16 bits, such as 𠮷, is one letter. */
 function countLetters(word: string): number {
   let letters = 0;
   for (const _ of word) letters++;
   return letters;
 }
 
-/** A value of `platform`, `region`, `type` or `genre` as it is compared. */
+/** Folds a value of `platform`, `region`, `type` or `genre` for comparison without regard to case. */
 export function foldCase(value: string): string {
   return value.toLowerCase();
 }
@@ -105,14 +106,14 @@ function fold(text: string): string {
       .replace(ACCENTS, '')
       .toLowerCase()
       .replace(LETTERS_PATTERN, (letter) => LETTERS[letter])
-      // Puts kana and Hangul back together, which decomposition took apart.
+      // Composes kana and Hangul again, which NFKD decomposed.
       .normalize('NFC')
   );
 }
 
 /**
- * The options that `search.json` is made for. MiniSearch cannot tell that an index was made with
- * others: compare {@link MINISEARCH_OPTIONS_HASH} with the manifest's before loading.
+ * The options for loading `search.json`. MiniSearch does not notice that an index was made with other
+ * options: compare {@link MINISEARCH_OPTIONS_HASH} with `minisearch_options` in the manifest first.
  */
 export const MINISEARCH_OPTIONS = {
   idField: 'path',
@@ -122,7 +123,7 @@ export const MINISEARCH_OPTIONS = {
   processTerm: (term: string) => term,
 };
 
-/** SHA-256, hex, over everything that shapes the words of the index. */
+/** The SHA-256, in hex, of the MiniSearch options and the rules for words. */
 export const MINISEARCH_OPTIONS_HASH: string = hash(
   'sha256',
   JSON.stringify([
@@ -130,7 +131,7 @@ export const MINISEARCH_OPTIONS_HASH: string = hash(
     MINISEARCH_OPTIONS.fields,
     [APOSTROPHES, TRADEMARKS, FRACTIONS, ACCENTS, WORD, JOINED_SCRIPT].map(String),
     LETTERS,
-    // Words can change with Unicode's tables though the patterns stay as they are.
+    // The same patterns can match other characters in another version of Unicode.
     process.versions.unicode,
   ]),
 );

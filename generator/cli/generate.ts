@@ -1,6 +1,6 @@
 /**
- * `cover-catalogue generate`: one generation from the database of DATABASE_URL into SNAPSHOTS_DIR, and the
- * keys file with it. Progress goes to stderr, the result to stdout.
+ * `cover-catalogue generate`: publishes a generation of the catalogue of DATABASE_URL in SNAPSHOTS_DIR
+ * and exports the API keys. Progress goes to stderr, the result to stdout.
  */
 import '../../program/standard-output.ts';
 import { readFileSync } from 'node:fs';
@@ -90,7 +90,7 @@ async function main(progress: Progress): Promise<number> {
       });
     }
   } catch (error) {
-    await endRefused(error as Error, database, snapshotsDir, progress);
+    await endWithError(error as Error, database, snapshotsDir, progress);
     if (error instanceof RefusedError && values.json) {
       process.stdout.write(asJson(error.result, secondsSince(started), error.message));
     }
@@ -108,21 +108,21 @@ function secondsSince(started: number): number {
   return (performance.now() - started) / 1000;
 }
 
-/** Ends a run that did not publish: saves the status and, unless the run failed, exports the keys. */
-async function endRefused(
+/** Ends a run that threw an error: saves the status and, unless the run failed, exports the keys. */
+async function endWithError(
   error: Error,
   database: Database,
   snapshotsDir: string,
   progress: Progress,
 ): Promise<void> {
-  // The run that holds the lock does both.
+  // The run that holds the lock saves its own status and exports the keys.
   if (error instanceof LockedError) return;
   const outcome =
     error instanceof HeldError ? 'held' : error instanceof RefusedError ? 'refused' : 'failed';
   saveStatus(snapshotsDir, { outcome, error: error.message });
   if (outcome === 'failed') return;
   try {
-    // A catalogue that is held or refused must not keep a revoked key in force.
+    // A revoked key must stop working even while no generation is published.
     if (await hasKeys(database)) await exportKeys(database, snapshotsDir);
   } catch (cause) {
     progress.warn(`The keys stay as they were: ${(cause as Error).message}`);
@@ -135,11 +135,11 @@ function peakMemoryMb(): number {
 
 function peakMemoryKib(): number {
   try {
-    // Of this program alone: maxRSS counts whatever the process was before it became this program.
+    // Preferred to maxRSS, which includes the peak of the program that called exec to start this one.
     const [, peak] = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync('/proc/self/status', 'utf8')) ?? [];
     if (peak !== undefined) return Number(peak);
   } catch {
-    // Not Linux.
+    // Only Linux has this file.
   }
   return process.resourceUsage().maxRSS;
 }
@@ -177,7 +177,7 @@ function asText({ outcome, id, counts, previousCounts }: RunResult, seconds: num
 }
 
 const progress = makeProgress(process.stderr);
-// The listener of the run removes what it wrote when the process exits.
+// process.exit() calls the exit listener of generate(), which removes the unfinished generation.
 for (const [signal, code] of [
   ['SIGINT', 130],
   ['SIGTERM', 143],

@@ -1,5 +1,6 @@
 /**
- * `cover-catalogue generate`. What it needs is imported only once the compile cache is at work.
+ * Entry point of `cover-catalogue generate`. The import is dynamic so that the compile cache is enabled
+ * before the other modules load.
  */
 import '../../program/environment/node-version.ts';
 import '../../program/environment/compile-cache.ts';

@@ -1,7 +1,8 @@
 /**
- * `cover-catalogue schedule`: generates whenever GENERATE_CRON says so, never two at once and not while
- * publishing is held; exports the keys every two seconds, held or not. Each generation runs in
- * a process of its own, which gives its memory back and cannot take the schedule down.
+ * `cover-catalogue schedule`: runs the generator at the times of GENERATE_CRON, one run at a time and
+ * none while publishing is held. It exports the API keys every two seconds, even while publishing is
+ * held. Each run is a process of its own: its memory is freed when it ends, and if it crashes, the
+ * schedule goes on.
  */
 import '../../program/environment/node-version.ts';
 import '../../program/stop.ts';
@@ -37,7 +38,7 @@ every two seconds, until SIGTERM or SIGINT.
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
 const GENERATOR = path.join(import.meta.dirname, 'main.ts');
-/** Objects of rows are short-lived: more room for young objects would only cost memory. */
+/** A larger young generation would only cost memory: the objects of rows live for a short time. */
 const GENERATOR_FLAGS = ['--max-semi-space-size=8'];
 const KEYS_INTERVAL_MS = 2_000;
 const LONGEST_STOP_MS = 2_000;
@@ -80,26 +81,28 @@ async function main(): Promise<void> {
   else isHeld();
 }
 
-/** @returns a function that returns whether publishing is held, and logs when that changes */
+/** @returns a function that tells whether publishing is held, and logs a change since its last call */
 function makeHoldWatch(snapshotsDir: string, log: Logger): () => boolean {
-  let known: string | undefined;
+  let lastReason: string | undefined;
   return () => {
-    const why = whyHeld(snapshotsDir);
-    if (why !== undefined && why !== known) {
-      log.warn(`${why} Until then, runs are skipped and keys are still exported.`);
-    } else if (why === undefined && known !== undefined) log.info('publishing was released');
-    known = why;
-    return why !== undefined;
+    const reason = whyHeld(snapshotsDir);
+    if (reason !== undefined && reason !== lastReason) {
+      log.warn(`${reason} Until then, runs are skipped and keys are still exported.`);
+    } else if (reason === undefined && lastReason !== undefined) {
+      log.info('publishing was released');
+    }
+    lastReason = reason;
+    return reason !== undefined;
   };
 }
 
-/** Runs of the generator, one at a time. They are skipped while `isHeld` returns true. */
+/** Runs the generator, one run at a time and none while `isHeld` returns true. */
 function makeRuns(isHeld: () => boolean, log: Logger) {
   let running: ChildProcess | undefined;
 
-  /** @returns when the run has ended, so that none overlaps */
+  /** Starts a run. The promise resolves when the run has ended. */
   async function start(): Promise<void> {
-    // A run would find the hold, too, but only after it has opened the database.
+    // The generator checks for a hold, too, but opens the database first.
     if (running !== undefined || isHeld()) return;
     const child = spawn(process.execPath, [...GENERATOR_FLAGS, GENERATOR, '--json'], {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -142,7 +145,7 @@ interface LoggedResult {
   readonly report: unknown;
 }
 
-/** @param result what `--json` prints; its report is not logged, as it is in a file */
+/** @param result what `--json` prints; its report is in a file and therefore not logged */
 function logResult(
   { left_out: leftOut, warnings, report: _, ...result }: LoggedResult,
   log: Logger,
@@ -152,12 +155,12 @@ function logResult(
   log.info(result, 'generated');
 }
 
-/** Exports the keys every two seconds. While the database is gone, the last file stays as it is. */
+/** Exports the keys every two seconds. While the database cannot be read, `keys.json` is not changed. */
 function pollKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
   const importKeyUsage = makeKeyUsageImport(snapshotsDir);
   let database: Database | undefined;
-  let isGone = false;
-  let isUnwritten = false;
+  let isDatabaseGone = false;
+  let hasWriteFailed = false;
   let lastUsageFault = '';
 
   async function exportOnce(): Promise<void> {
@@ -171,11 +174,11 @@ function pollKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
     try {
       database ??= await openDatabase(databaseUrl);
       const keys = (await hasKeys(database)) ? await readKeys(database) : undefined;
-      if (isGone) log.info('the database is back');
-      isGone = false;
+      if (isDatabaseGone) log.info('the database is back');
+      isDatabaseGone = false;
       return { open: database, keys };
     } catch (error) {
-      isGone = true;
+      isDatabaseGone = true;
       await closeDatabase();
       throw error;
     }
@@ -184,15 +187,15 @@ function pollKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
   function write(keys: string): void {
     try {
       if (writeKeys(keys, snapshotsDir)) log.info('exported the keys');
-      if (isUnwritten) log.info('the keys can be written again');
-      isUnwritten = false;
+      if (hasWriteFailed) log.info('the keys can be written again');
+      hasWriteFailed = false;
     } catch (error) {
-      isUnwritten = true;
+      hasWriteFailed = true;
       throw error;
     }
   }
 
-  // A failed import must not keep keys from the proxy.
+  // Logs an error instead of throwing it, since the export of the keys has worked.
   async function importOnce(open: Database): Promise<void> {
     try {
       await importKeyUsage(open, new Date());
@@ -216,7 +219,7 @@ function pollKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
   void exporting.start();
   return {
     async stop() {
-      // A database that does not answer must not delay stopping.
+      // Does not wait longer for a database that does not answer.
       await Promise.race([exporting.stop().then(closeDatabase), pause(LONGEST_STOP_MS)]);
     },
   };

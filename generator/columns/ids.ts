@@ -5,7 +5,7 @@ import { firstIndex } from '../../format/index/first-index.ts';
 import { splitId } from '../../format/index/record-index.ts';
 import { putAscii, putInteger } from './json-bytes.ts';
 
-/** Unsigned 64-bit ids by row, as their upper and lower halves. */
+/** A column of unsigned 64-bit ids, as their upper and lower halves. */
 export interface Ids {
   readonly high: Uint32Array;
   readonly low: Uint32Array;
@@ -13,7 +13,7 @@ export interface Ids {
 
 export type Id = readonly [high: number, low: number];
 
-/** A value of an id column; undefined when it is not an unsigned 64-bit integer. */
+/** Converts a value of an id column; undefined if it is not an unsigned 64-bit integer. */
 export function readId(value: string | number | null): Id | undefined {
   if (typeof value === 'number') {
     if (!Number.isSafeInteger(value) || value < 0) return undefined;
@@ -22,15 +22,16 @@ export function readId(value: string | number | null): Id | undefined {
   return value === null ? undefined : splitId(value);
 }
 
-/** Negative, zero or positive: how an id compares to another. */
+/** Negative, zero or positive: compares two ids. */
 export function compareIds(a: Id, b: Id): number {
   return a[0] - b[0] || a[1] - b[1];
 }
 
 /**
  * The row that has an id, or -1.
- * @param rows how many there are, in ascending order of their ids
- * @param guess a row that probably has it: rows refer to other tables in about the same order
+ * @param rows the number of rows, which are in ascending order of their ids
+ * @param guess the row found last. Usually that row or the next one has the id, since the rows of a
+ * table refer to those of another in about the same order.
  */
 export function findId(all: Ids, rows: number, id: Id, guess: number): number {
   const compareAt = (row: number) => all.high[row] - id[0] || all.low[row] - id[1];
@@ -39,7 +40,7 @@ export function findId(all: Ids, rows: number, id: Id, guess: number): number {
   return row < rows && compareAt(row) === 0 ? row : -1;
 }
 
-/** Writes the id of a row in decimal. @returns where it ends */
+/** Writes the id of a row in decimal. @returns the position after it */
 export function putId(target: Uint8Array, at: number, { high, low }: Ids, row: number): number {
   const upper = high[row];
   const lower = low[row];
@@ -47,7 +48,7 @@ export function putId(target: Uint8Array, at: number, { high, low }: Ids, row: n
   return putAscii(target, at, String(valueOfId([upper, lower])));
 }
 
-/** An id as a database returns it: beyond 2^53, its decimal digits. */
+/** An id as a database returns it: a number, or its decimal digits if it is beyond 2^53. */
 export function valueOfId([high, low]: Id): number | string {
   const id = (BigInt(high) << 32n) | BigInt(low);
   return id > BigInt(Number.MAX_SAFE_INTEGER) ? String(id) : Number(id);

@@ -1,6 +1,7 @@
 /**
- * Writes JSON values into a buffer. For the short values of rows this takes a fraction of the time of
- * building strings and encoding them. The caller must have made room, for texts by {@link mostBytes}.
+ * Writes JSON values into a buffer. For the short values of rows, this takes a fraction of the time of
+ * building strings and encoding them. The buffer must have room for the value; {@link mostBytes} tells
+ * how much a text needs. Each function returns the position after what it wrote.
  */
 import type { Value } from '../../database/database.ts';
 
@@ -9,19 +10,19 @@ const BACKSLASH = 0x5c;
 const MINUS = 0x2d;
 const ZERO = 0x30;
 
-/** At least as many bytes as the JSON of a text takes: one code unit takes up to six (`\u0000`). */
+/** The most bytes that the JSON of a text can take: a code unit takes up to six (`\u0000`). */
 export function mostBytes(codeUnits: number): number {
   return codeUnits * 6 + 8;
 }
 
-/** Writes ASCII as it is. @returns where it ends */
+/** Writes an ASCII text without quotes. */
 export function putAscii(target: Uint8Array, at: number, text: string): number {
   let end = at;
   for (let i = 0; i < text.length; i++) target[end++] = text.charCodeAt(i);
   return end;
 }
 
-/** Copies bytes. @returns where they end */
+/** Copies the bytes from `from` (inclusive) to `to` (exclusive). */
 export function putBytes(
   target: Uint8Array,
   at: number,
@@ -34,9 +35,9 @@ export function putBytes(
   return end;
 }
 
-/** Writes a whole number, decimal digits or null. @returns where it ends */
+/** Writes a whole number, which may be given as decimal digits, or null. */
 export function putInteger(target: Uint8Array, at: number, value: Value): number {
-  // Bitwise operators work on 32 bits.
+  // The loop below is only for signed 32-bit integers, on which bitwise operators work.
   if (typeof value !== 'number' || value !== (value | 0)) {
     return putAscii(target, at, String(value));
   }
@@ -62,10 +63,10 @@ function digitsOf(value: number): number {
   return digits;
 }
 
-/** Longer texts are faster to encode as a whole. */
+/** In characters; a longer text is encoded faster as a whole. */
 const LONGEST_BY_CHARACTER = 200;
 
-/** Writes the JSON of a text or null. @returns where it ends */
+/** Writes the JSON of a text or null. */
 export function putText(target: Buffer, at: number, text: string | null): number {
   if (text === null) return putAscii(target, at, 'null');
   if (text.length > LONGEST_BY_CHARACTER) return putAnyText(target, at, text);
@@ -84,7 +85,7 @@ function putAnyText(target: Buffer, at: number, text: string): number {
   return at + target.write(JSON.stringify(text.toWellFormed()), at);
 }
 
-/** Writes the JSON of a text that `bytes` holds as UTF-8. @returns where it ends */
+/** Writes the JSON of the UTF-8 text in `bytes` from `from` (inclusive) to `to` (exclusive). */
 export function putTextBytes(
   target: Buffer,
   at: number,
@@ -103,7 +104,7 @@ export function putTextBytes(
   return end;
 }
 
-/** Whether a code unit is the same byte in JSON. */
+/** Whether JSON represents a code unit by one byte of the same value. */
 function isPlain(unit: number): boolean {
   return unit >= 0x20 && unit < 0x7f && unit !== QUOTE && unit !== BACKSLASH;
 }

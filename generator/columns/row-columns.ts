@@ -1,6 +1,6 @@
 /**
- * Columns in memory that both threads share: one number for each row of a table, and no object. Rows
- * are indexed in the order of their ids.
+ * Columns in memory that both threads share. A column holds one number for each row of a table, so that
+ * rows need no objects. Rows are in the order of their ids.
  */
 
 type NumberArray = Uint16Array | Uint32Array | Int16Array | Int32Array | Float64Array;
@@ -9,29 +9,32 @@ type NumberArrayType<T extends NumberArray> = {
   readonly BYTES_PER_ELEMENT: number;
 };
 
-/** A shared array of numbers, all zero. */
-export function numbers<T extends NumberArray>(Type: NumberArrayType<T>, rows: number): T {
-  return new Type(new SharedArrayBuffer(rows * Type.BYTES_PER_ELEMENT));
+/** An array of zeros that both threads share. */
+export function numbers<T extends NumberArray>(Type: NumberArrayType<T>, length: number): T {
+  return new Type(new SharedArrayBuffer(length * Type.BYTES_PER_ELEMENT));
 }
 
 type ColumnTypes = Readonly<Record<string, NumberArrayType<NumberArray>>>;
 
-/** Columns by name. Growing replaces them: do not keep one while rows are still added. */
+/** Columns by name. Growing replaces a column: do not keep a reference to one while rows are added. */
 export type Columns<Types extends ColumnTypes> = {
   readonly [Name in keyof Types]: InstanceType<Types[Name]>;
 };
 
-/** The system provides memory only when it is first written to, so a large start costs small tables nothing. */
+/** Costs nothing for small tables, since the system provides memory only when it is first written to. */
 const FIRST_ROWS = 1024 * 1024;
 
-/** Columns, all zero, for a number of rows that is not known yet: counting them first would take the database long. */
+/**
+ * Makes columns of zeros for a table whose number of rows is not known: counting the rows would take the
+ * database too long.
+ */
 export function growingColumns<Types extends ColumnTypes>(types: Types) {
   const columns: Record<string, NumberArray> = {};
   for (const [name, Type] of Object.entries(types)) columns[name] = numbers(Type, FIRST_ROWS);
   let rows = FIRST_ROWS;
   return {
     columns: columns as Columns<Types>,
-    /** Makes room for a row, whose index is at most one above those before. */
+    /** Makes room for a row. Its index is at most one above the highest one so far. */
     reserve(row: number): void {
       if (row < rows) return;
       rows *= 2;

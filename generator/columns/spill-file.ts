@@ -1,33 +1,33 @@
 /**
- * A spill file: a temporary file for pieces of records. They are written in the order of the database
- * and read in the order of publication. Pieces that are read together share a bucket. Memory stays
- * flat, however many pieces there are and however long.
+ * A spill file: a temporary file for pieces of records. Pieces are written in the order of the database
+ * and read in the order of publication. Pieces that are read together share a bucket. While pieces are
+ * written, the use of memory does not depend on how many there are.
  */
 import { closeSync, openSync, rmSync, writeSync } from 'node:fs';
 import { firstIndex } from '../../format/index/first-index.ts';
 import { readExactly } from '../../store/files/read-exactly.ts';
 
-/** All the buffers together, in bytes. */
+/** The size of all buffers together, in bytes; {@link SMALLEST_EXTENT} times the buckets if that is more. */
 const BUFFERED_BYTES = 8 * 1024 * 1024;
 const LARGEST_EXTENT = 64 * 1024;
 const SMALLEST_EXTENT = 4 * 1024;
 
-/** A spill file while it is written. */
+/** A spill file that is being written. For each piece, the caller calls `begin`, writes it, calls `end`. */
 export interface SpillFile {
   /** The size of a bucket in bytes, which is the position of its next piece. */
   endOf(bucket: number): number;
-  /** The caller writes the next piece into this. */
+  /** The buffer for the next piece. {@link begin} may replace it. */
   readonly buffer: Buffer;
   /**
    * Makes room for a piece of at most `most` bytes at the end of a bucket.
    * @returns the index in {@link buffer} at which it starts
    */
   begin(bucket: number, most: number): number;
-  /** Adds the piece that the caller has written, which ends before `end` in {@link buffer}. */
+  /** Adds the piece that the caller has written. `end` is the position after it in {@link buffer}. */
   end(bucket: number, end: number, tag?: number): void;
-  /** Flushes all buffers. @returns what either thread needs to read the file */
+  /** Writes all buffers to the file. @returns what a thread needs to read the file */
   finish(): SpillContent;
-  /** Removes the file. */
+  /** Closes and removes the file. */
   discard(): void;
 }
 
@@ -38,15 +38,17 @@ export interface SpillContent {
   readonly buckets: readonly Bucket[];
 }
 
-/** A bucket is a list of extents, in order. */
+/** A bucket is a list of extents: contiguous parts of the file. */
 interface Bucket {
-  /** Where each extent starts in the file, and in the bucket. */
+  /** Where each extent starts in the file. */
   readonly positions: number[];
+  /** Where each extent starts in the bucket. */
   readonly starts: number[];
+  /** In bytes. */
   size: number;
 }
 
-/** As `writeUInt32LE`, whose checks take longer than the rest of adding a piece. */
+/** Like `writeUInt32LE`, but without its checks, which take longer than the rest of adding a piece. */
 function writeNumber(buffer: Buffer, at: number, value: number): void {
   buffer[at] = value;
   buffer[at + 1] = value >>> 8;
@@ -57,7 +59,11 @@ function writeNumber(buffer: Buffer, at: number, value: number): void {
 /** A tagged piece starts with its tag and its length, 32 bits each. */
 const TAG_BYTES = 8;
 
-/** @param buckets how many there are, @param isTagged whether each piece has a tag */
+/**
+ * Creates a spill file.
+ * @param buckets the number of buckets
+ * @param isTagged whether each piece has a tag, by which {@link readTagged} groups the pieces
+ */
 export function makeSpillFile(file: string, buckets: number, isTagged: boolean): SpillFile {
   const descriptor = openSync(file, 'wx+', 0o600);
   const share = Math.floor(BUFFERED_BYTES / Math.max(1, buckets));
@@ -70,7 +76,7 @@ export function makeSpillFile(file: string, buckets: number, isTagged: boolean):
   let slab = Buffer.allocUnsafeSlow(buckets * extentBytes);
   const buffered = new Uint32Array(buckets);
   let fileEnd = 0;
-  // Takes a piece that may be too long for an extent.
+  // The buffer for a piece that may be too long for an extent.
   let large: Buffer | undefined;
 
   function write(number: number, bytes: Buffer): void {
@@ -130,10 +136,10 @@ export function makeSpillFile(file: string, buckets: number, isTagged: boolean):
   };
 }
 
-// One buffer serves all buckets in turn: new ones would pile up until garbage is collected.
+// All buckets are read into one buffer: new buffers would pile up until garbage is collected.
 let shared = Buffer.alloc(0);
 
-/** The bytes of a whole bucket; valid until the next one is read. */
+/** The bytes of a whole bucket; valid until the next bucket is read. */
 function readBucket({ file, descriptor, buckets }: SpillContent, number: number): Buffer {
   const { positions, starts, size } = buckets[number];
   if (shared.length < size) shared = Buffer.allocUnsafeSlow(Math.ceil(size * 1.25));
@@ -147,11 +153,11 @@ function readBucket({ file, descriptor, buckets }: SpillContent, number: number)
 }
 
 export interface SpillReader {
-  /** Copies a piece into `target` from `at` on. Fast as long as the bucket stays the same. */
+  /** Copies a piece into `target`, starting at `at`. Fast if the last call was for the same bucket. */
   copy(bucket: number, start: number, length: number, target: Buffer, at: number): void;
 }
 
-/** A bucket up to this size is read as a whole; from a larger one, each piece is read by itself. */
+/** In bytes. A bucket up to this size is read as a whole; a larger bucket is read piece by piece. */
 const LARGEST_LOADED = 8 * 1024 * 1024;
 
 export function openSpillFile(content: SpillContent): SpillReader {
@@ -173,18 +179,22 @@ export function openSpillFile(content: SpillContent): SpillReader {
 }
 
 /**
- * The pieces of a bucket, grouped by tag; those of one tag in the order of adding. Valid until the next
- * bucket is read.
+ * The pieces of a bucket, grouped by tag. Pieces with the same tag are in the order in which they were
+ * added. Valid until the next bucket is read.
  */
 export interface TaggedPieces {
   readonly bytes: Buffer;
-  /** The pieces of a tag are those from `first[tag - firstTag]` to before `first[tag - firstTag + 1]`. */
+  /**
+   * Where each tag's pieces start in `start` and `length`, and at the end the number of pieces: a tag has
+   * the pieces from `first[tag - firstTag]` (inclusive) to `first[tag - firstTag + 1]` (exclusive).
+   */
   readonly first: Uint32Array;
+  /** For each piece, its position in `bytes` and its length. */
   readonly start: Uint32Array;
   readonly length: Uint32Array;
 }
 
-/** @param tags how many different tags the bucket may hold, from `firstTag` on */
+/** @param tags how many tags there are; the tags of the bucket are below `firstTag + tags` */
 export function readTagged(
   content: SpillContent,
   number: number,

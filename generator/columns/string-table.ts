@@ -1,11 +1,11 @@
 /**
- * A string table: stores each distinct string once and numbers them from 0, in the order in which they
- * are first added.
+ * A string table: stores each distinct string once, and numbers the strings from 0 in the order in which
+ * they are first added.
  */
 export interface StringTable {
   /** The number of a string, which is added if it is new. */
   numberOf(text: string): number;
-  /** All strings, by number. */
+  /** All strings; the index of each is its number. */
   texts(): string[];
 }
 

@@ -1,5 +1,5 @@
 /**
- * A column of texts: their UTF-8 bytes one after another in chunks of shared memory.
+ * A column of texts. Their UTF-8 bytes are concatenated in chunks of memory that both threads share.
  */
 import { putBytes, putTextBytes } from './json-bytes.ts';
 import { type Columns, growingColumns } from './row-columns.ts';
@@ -8,14 +8,13 @@ const CHUNK_BYTES = 1024 * 1024;
 
 const TEXT_COLUMNS = { chunkOf: Uint16Array, start: Uint32Array, length: Uint32Array };
 
-/** Texts as UTF-8, one after another in chunks of memory that both threads share. */
 export interface Texts {
   readonly chunks: readonly Uint8Array[];
-  /** By row: the chunk, where the text starts in it and its length, in bytes. */
+  /** For each row: the chunk of its text, where the text starts in it, and its length in bytes. */
   readonly columns: Columns<typeof TEXT_COLUMNS>;
 }
 
-/** @returns the texts, and a function that adds the text of a row; rows ascend */
+/** @returns `texts`; `add`, which adds the text of a row and must be called in ascending order of rows */
 export function makeTexts(): { readonly texts: Texts; add(row: number, text: string): void } {
   const chunks: Uint8Array[] = [];
   const { columns, reserve } = growingColumns(TEXT_COLUMNS);
@@ -24,7 +23,7 @@ export function makeTexts(): { readonly texts: Texts; add(row: number, text: str
   return {
     texts: { chunks, columns },
     add(row, text) {
-      // Three bytes a code unit is the most that UTF-8 takes.
+      // UTF-8 takes at most three bytes per code unit.
       if (used + text.length * 3 > chunk.length) {
         chunk = Buffer.from(new SharedArrayBuffer(Math.max(CHUNK_BYTES, text.length * 3)));
         chunks.push(chunk);
@@ -53,13 +52,13 @@ export function openTexts(
   };
 }
 
-/** Copies texts without making strings of them. */
+/** Copies texts as bytes, without making strings. */
 export interface TextWriter {
-  /** In bytes. */
+  /** The length of a text in bytes. */
   lengthOf(row: number): number;
-  /** Writes the text as it is. @returns where it ends */
+  /** Writes the text without quotes. @returns the position after it */
   put(target: Uint8Array, at: number, row: number): number;
-  /** Writes the JSON of the text. @returns where it ends */
+  /** Writes the JSON of the text. @returns the position after it */
   putJson(target: Buffer, at: number, row: number): number;
 }
 

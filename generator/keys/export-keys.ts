@@ -1,6 +1,7 @@
 /**
- * Exports the keys from the table `api_keys` to `keys.json`, which the proxy reads. When the content
- * is unchanged, only the modification time of the file is set: it tells when the file was last right.
+ * Exports the keys from the table `api_keys` to `keys.json`, which the proxy reads. If the content has
+ * not changed, only the modification time is updated: it tells when the file last agreed with the
+ * database.
  */
 import { statSync, utimesSync } from 'node:fs';
 import path from 'node:path';
@@ -16,16 +17,16 @@ import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
 import { hasModes, makeSnapshotsFolder, modesIn } from '../../store/files/file-modes.ts';
 import { replaceFile } from '../../store/files/replace-file.ts';
 
-// A key that was never revealed has no hash, and no client can send it.
+// A key without a hash was never shown to its owner, so no client can send it.
 const SQL = `SELECT id, key_hash, state, limit_per_minute FROM api_keys
   WHERE key_hash IS NOT NULL AND state IN ('approved', 'rejected', 'revoked') ORDER BY id`;
 
-/** @returns whether the content changed */
+/** @returns whether the content of the file changed, or its mode */
 export async function exportKeys(database: Database, snapshotsDir: string): Promise<boolean> {
   return writeKeys(await readKeys(database), snapshotsDir);
 }
 
-/** The keys in the database, as they stand in the file. */
+/** The content of the file for the keys that are in the database. */
 export async function readKeys(database: Database): Promise<string> {
   const rows = await database.rows(SQL);
   const keys = rows
@@ -35,14 +36,14 @@ export async function readKeys(database: Database): Promise<string> {
       state,
       limit: Math.min(LARGEST_LIMIT, Math.max(1, Number(limit))),
     }))
-    // One broken row must not keep the others from the proxy.
+    // A broken row is skipped, so that the other keys are exported.
     .filter(isKeyEntry);
   return encodeKeys(keys);
 }
 
 /**
- * @param content from {@link readKeys}
- * @returns whether it changed
+ * @param content the content that {@link readKeys} returned
+ * @returns whether the content of the file changed, or its mode
  */
 export function writeKeys(content: string, snapshotsDir: string): boolean {
   const file = path.join(snapshotsDir, KEYS_FILE);
@@ -56,18 +57,18 @@ export function writeKeys(content: string, snapshotsDir: string): boolean {
   return true;
 }
 
-/** Whether the database has the table of keys; a site may not have made it yet. */
+/** Whether the database has the table `api_keys`; the operator may not have created it yet. */
 export async function hasKeys(database: Database): Promise<boolean> {
   return (await database.columns()).has('api_keys');
 }
 
-// When an operator changes who may read the folder, the mode of the file must follow.
+// The required mode depends on the folder, and changes when an operator changes that of the folder.
 function hasRightMode(file: string): boolean {
   const modes = modesIn(path.dirname(file));
   return hasModes(statSync(file), modes.file, modes);
 }
 
-/** @returns undefined also for a file that cannot be read: it is then replaced */
+/** @returns the content; undefined if the file does not exist or cannot be read, so that it is replaced */
 function readIfThere(file: string): string | undefined {
   try {
     return readBoundedFileSync(file, LARGEST_KEYS_FILE).toString('utf8');

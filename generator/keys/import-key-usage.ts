@@ -1,8 +1,9 @@
 /**
- * Updates in `api_keys` the day on which each key was last used, from the files that proxies write.
- * The file of an earlier version, which lay in `SNAPSHOTS_DIR` itself, is imported once and removed.
+ * Copies the day on which each key was last used from the files that the proxies write to
+ * `api_keys.last_used_on`. The file of an earlier version, in `SNAPSHOTS_DIR` itself, is imported once
+ * and deleted.
  *
- * Invariant: a day only ever moves forward, whichever proxy reports which day in whatever order.
+ * Invariant: `last_used_on` never moves back, whatever the proxies report and in whatever order.
  */
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -15,42 +16,43 @@ const KEYS_PER_STATEMENT = 500;
 const DAY_MS = 24 * 3600 * 1000;
 
 /**
- * @returns a function that imports what is new in the files. Called again, it does nothing until one
- * changes. A file that cannot be read does not hold up the others: its error is thrown at the end.
+ * @returns a function that imports the files. Later calls skip files that have not changed. A file that
+ * cannot be imported does not stop the others; the first error is thrown at the end.
  */
 export function makeKeyUsageImport(
   snapshotsDir: string,
 ): (database: Database, now: Date) => Promise<void> {
   const folder = path.join(snapshotsDir, PROXY_FOLDER);
-  const importedAt = new Map<string, number>();
-  /** The days that the database is known to have. */
-  const imported = new Map<number, string>();
+  /** For each imported file, its modification time. */
+  const importedMtimes = new Map<string, number>();
+  /** For the id of each key, the latest day that was imported. */
+  const latestDays = new Map<number, string>();
 
-  /** @returns false when there was nothing new, or the database cannot take it yet */
+  /** @returns false if the file has not changed, or the table does not have the column yet */
   async function importFile(database: Database, now: Date, file: string): Promise<boolean> {
-    const found = readChanged(file, importedAt.get(file));
+    const found = readChanged(file, importedMtimes.get(file));
     if (found === undefined) return false;
     const days = parseKeyUsage(found.text, path.basename(file));
     // A table made by an older version does not have the column.
     if (!(await database.columns()).get('api_keys')?.has('last_used_on')) return false;
-    // A proxy whose clock is wrong must not set a day in the future for good.
-    const latest = new Date(now.getTime() + DAY_MS).toISOString().slice(0, 10);
+    // A proxy whose clock is ahead must not set a future day, which would then stay.
+    const tomorrow = new Date(now.getTime() + DAY_MS).toISOString().slice(0, 10);
     const idsByDay = new Map<string, number[]>();
     for (const [id, day] of days) {
-      if (day <= (imported.get(id) ?? '') || day > latest) continue;
+      if (day <= (latestDays.get(id) ?? '') || day > tomorrow) continue;
       const ids = idsByDay.get(day);
       if (ids === undefined) idsByDay.set(day, [id]);
       else ids.push(id);
     }
     for (const [day, ids] of idsByDay) {
       await moveForward(database, day, ids);
-      for (const id of ids) imported.set(id, day);
+      for (const id of ids) latestDays.set(id, day);
     }
-    importedAt.set(file, found.changedAt);
+    importedMtimes.set(file, found.mtimeMs);
     return true;
   }
 
-  /** Removes it then: no proxy of this version writes it. */
+  /** Imports the file of an earlier version, then deletes it: no proxy of this version writes it. */
   async function importOldFile(database: Database, now: Date): Promise<void> {
     const file = path.join(snapshotsDir, OLD_KEY_USAGE_FILE);
     if (await importFile(database, now, file)) rmSync(file, { force: true });
@@ -77,26 +79,26 @@ function namesIn(folder: string): string[] {
   }
 }
 
-/** The content of a file; undefined when it is gone or is the one that was imported. */
+/** The content of a file; undefined if it does not exist or has not changed since `lastMtime`. */
 function readChanged(
   file: string,
-  importedAt: number | undefined,
-): { text: string; changedAt: number } | undefined {
-  const changedAt = lstatSync(file, { throwIfNoEntry: false })?.mtimeMs;
-  if (changedAt === undefined || changedAt === importedAt) return undefined;
-  // The proxy may run as a user with fewer rights: a link in its folder could lead to any file.
+  lastMtime: number | undefined,
+): { text: string; mtimeMs: number } | undefined {
+  const mtimeMs = lstatSync(file, { throwIfNoEntry: false })?.mtimeMs;
+  if (mtimeMs === undefined || mtimeMs === lastMtime) return undefined;
+  // Links are refused: the proxy may run as a user with fewer rights, and could link to any file.
   const text = readBoundedFileSync(file, LARGEST_KEY_USAGE, NO_LINK).toString('utf8');
-  return { text, changedAt };
+  return { text, mtimeMs };
 }
 
 async function moveForward(database: Database, day: string, ids: readonly number[]): Promise<void> {
   for (let start = 0; start < ids.length; start += KEYS_PER_STATEMENT) {
-    const some = ids.slice(start, start + KEYS_PER_STATEMENT);
+    const batch = ids.slice(start, start + KEYS_PER_STATEMENT);
     await database.run(
       `UPDATE api_keys SET last_used_on = ?
-       WHERE id IN (${some.map(() => '?').join(', ')})
+       WHERE id IN (${batch.map(() => '?').join(', ')})
          AND (last_used_on IS NULL OR last_used_on < ?)`,
-      [day, ...some, day],
+      [day, ...batch, day],
     );
   }
 }

@@ -1,7 +1,7 @@
 /**
  * Numbers games and covers in the order of publication: games by platform, then title; covers in the
- * order of their games, then by region, type and id. A "row" is an index in id order, a "number" one in
- * the order of publication, a "rank" one in title order.
+ * order of their games, then by region, type and id. A "row" is an index in the order of ids, a "number"
+ * is an index in the order of publication, and a "rank" is an index in title order over all platforms.
  */
 import { type Covers, type Games, LEFT_OUT, type Platform } from '../columns/catalogue.ts';
 import { numbers } from '../columns/row-columns.ts';
@@ -9,25 +9,25 @@ import { openTexts } from '../columns/texts.ts';
 import { makeCollator, orderTitles } from './title-order.ts';
 
 export interface Numbering {
-  /** By number: the game's row. */
+  /** For each number, the game's row. */
   readonly rowOfGame: Uint32Array;
-  /** By rank: the game's row. */
+  /** For each rank, the game's row. */
   readonly rowOfRank: Uint32Array;
-  /** By row: the game's number; meaningless for games that were left out. */
+  /** For each row, the game's number; meaningless for a game that was left out. */
   readonly numberOfGame: Uint32Array;
-  /** By number: the game's rank. */
+  /** For each number, the game's rank. */
   readonly rankOfGame: Uint32Array;
-  /** By platform: the number of its first game; one entry more than platforms. */
+  /** For each platform, the number of its first game, and at the end the number of games. */
   readonly firstGame: Uint32Array;
-  /** By number: the cover's row; published covers only. */
+  /** For each number, the cover's row. Only published covers have numbers. */
   readonly rowOfCover: Uint32Array;
-  /** By row: the cover's number, or LEFT_OUT. */
+  /** For each row, the cover's number, or LEFT_OUT. */
   readonly numberOfCover: Uint32Array;
-  /** By game number: the number of its first cover; one entry more than games. */
+  /** For each game's number, the number of its first cover, and at the end the number of covers. */
   readonly firstCover: Uint32Array;
 }
 
-/** The rows of the published games in title order; ties by platform slug, then id. */
+/** The rows of the published games in title order; equal titles are ordered by platform slug, then id. */
 export function orderGames(platforms: readonly Platform[], games: Games): Uint32Array {
   const { platform: platformOf } = games;
   const titleAt = openTexts(games.titles);
@@ -48,7 +48,7 @@ export function orderGames(platforms: readonly Platform[], games: Games): Uint32
   return rowOfRank;
 }
 
-/** @param rowOfRank as {@link orderGames} makes it */
+/** @param rowOfRank the result of {@link orderGames} */
 export function numberRecords(
   platforms: readonly Platform[],
   games: Games,
@@ -122,7 +122,7 @@ function keptRows(column: Uint32Array): Uint32Array {
   return rows.subarray(0, kept);
 }
 
-/** The index at which each group starts when members are sorted by group; one entry more than groups. */
+/** Where each group starts if its members are sorted by group, and at the end the number of members. */
 export function startsOf(groupOf: Uint32Array, groups: number): Uint32Array {
   const starts = numbers(Uint32Array, groups + 1);
   for (const group of groupOf) starts[group + 1]++;
@@ -130,7 +130,7 @@ export function startsOf(groupOf: Uint32Array, groups: number): Uint32Array {
   return starts;
 }
 
-/** The rank of each region or type: ordered as titles are, null last. */
+/** For each region or type, its position when they are sorted in title order, with null last. */
 function orderOfValues(values: readonly (string | null)[]): Uint32Array {
   const collator = makeCollator();
   return orderOf(values, (a, b) => {
@@ -139,7 +139,7 @@ function orderOfValues(values: readonly (string | null)[]): Uint32Array {
   });
 }
 
-/** By index: the rank of the value in the order of `compare`. */
+/** For each value, its position when the values are sorted. */
 function orderOf<T>(values: readonly T[], compare: (a: T, b: T) => number): Uint32Array {
   const order = new Uint32Array(values.length);
   values

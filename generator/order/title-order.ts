@@ -1,27 +1,27 @@
 /**
- * Title order: Unicode root collation without case and accents, digits by value.
+ * Title order: Unicode's root collation, which ignores case and accents and compares digits by value.
  *
- * Calling the collator at every comparison would be the slowest part of a run. So titles of printable
- * ASCII, which nearly all are, are sorted by keys that agree with it. The collator sorts the others,
- * and the two lists are merged.
+ * Calling the collator for every comparison would be the slowest part of a run. Nearly all titles are
+ * printable ASCII: they are sorted by keys that give the same order. The collator sorts the other
+ * titles, and the two lists are merged.
  */
 import { firstIndex } from '../../format/index/first-index.ts';
 
-/** The collator compares titles with a longer run of digits. */
+/** Titles with a longer run of digits get no key. */
 const LONGEST_DIGIT_RUN = 60;
 const FIRST_PRINTABLE = 0x20;
 const LAST_PRINTABLE = 0x7e;
 const ZERO = 0x30;
 const NINE = 0x39;
 
-/** The root collation ("en" has no rules of its own), base letters only, digits by value. */
+/** A collator for title order. The locale "en" has no rules of its own, so this is the root collation. */
 export function makeCollator(): Intl.Collator {
   return new Intl.Collator('en-u-kn', { sensitivity: 'base' });
 }
 
 /**
  * Sorts titles.
- * @param tieOrder orders two equal titles, given by index: negative, zero or positive
+ * @param tieOrder compares two equal titles, given by index; returns a negative or positive number
  * @returns the indexes of the titles, in order
  */
 export function orderTitles(
@@ -62,8 +62,8 @@ function merge(
 }
 
 /**
- * @returns a function that makes a title's key. Keys compare by code unit as the collator compares the
- * titles. It returns undefined for a title that has no such key.
+ * @returns a function that makes the key of a title. Comparing two keys by code unit gives the same
+ * order as the collator. The function returns undefined for a title that has no such key.
  */
 function makeKeys(collator: Intl.Collator): (title: string) => string | undefined {
   const weights = weighAscii(collator);
@@ -79,7 +79,8 @@ function makeKeys(collator: Intl.Collator): (title: string) => string | undefine
         key[end++] = weights[code];
         continue;
       }
-      // A number: without leading zeros, the one with more digits is larger.
+      // A number is keyed by its digits without leading zeros. Their count comes first, since the number
+      // with more digits is larger.
       let from = i;
       while (i + 1 < title.length && isDigit(title.charCodeAt(i + 1))) i++;
       if (i + 1 - from > LONGEST_DIGIT_RUN) return undefined;
@@ -92,7 +93,7 @@ function makeKeys(collator: Intl.Collator): (title: string) => string | undefine
   };
 }
 
-/** The rank of each printable ASCII character; equal for characters that the collator treats as equal. */
+/** A weight for each printable ASCII character: equal if the collator treats two characters as equal. */
 function weighAscii(collator: Intl.Collator): Uint8Array {
   const characters: string[] = [];
   for (let code = FIRST_PRINTABLE; code <= LAST_PRINTABLE; code++) {

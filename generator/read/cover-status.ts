@@ -1,18 +1,18 @@
 /**
- * Decides which covers are published. A status that is not one of the three is a fault of the row:
- * covers that a site calls "Approved" or "ok" must not disappear silently.
+ * Decides which covers are published. An unknown status breaks the contract, so that the report shows
+ * it: covers to which a site gives the status "Approved" or "ok" must not disappear silently.
  */
 import type { Value } from '../../database/database.ts';
 import { RowFault } from '../report/row-fault.ts';
 import { printableJson, shownValue } from '../report/shown-value.ts';
 
-/** How many unknown statuses get a reason of their own: a column of free text has thousands. */
+/** How many unknown statuses get a reason of their own. A column of free text can have thousands. */
 const MOST_NAMED = 20;
 const LONGEST_NAMED = 40;
 
 /**
- * @returns a function that says whether a cover with a status is approved. It compares exactly,
- * whatever the collation of the column, so that every database gives the same answer.
+ * @returns a function that tells whether a status means "approved", and throws a RowFault for an unknown
+ * status. It compares byte for byte, so the result does not depend on the collation of the column.
  */
 export function makeStatusCheck(): (status: Value) => boolean {
   const named = new Set<string>();

@@ -1,6 +1,6 @@
 /**
- * Reads the tables of the catalogue into columns and spill files. Titles, slugs and what the order and
- * the indexes need stay in memory; other texts go to a spill file at once.
+ * Reads the tables of the catalogue into columns and spill files. Titles, slugs and the values needed to
+ * sort and index stay in memory; other texts go straight to a spill file.
  */
 import type { Value } from '../../database/database.ts';
 import type { Settings } from '../../format/manifest.ts';
@@ -19,7 +19,7 @@ import { FILE_COLUMNS, GAME_COLUMNS, mostOfRow, putFile, putGameHead } from './r
 import { makeRepeatedValues } from './repeated-values.ts';
 import * as check from './row-checks.ts';
 
-/** The ids of a table's rows, collected in the order of reading. */
+/** Collects the ids of a table's rows, which must ascend. */
 function makeIds() {
   const { columns: ids, reserve } = growingColumns({ high: Uint32Array, low: Uint32Array });
   const checkAscends = ascendingIds();
@@ -39,7 +39,7 @@ function makeIds() {
   };
 }
 
-/** @returns a function that throws a RowFault for an id that is not above the one before */
+/** @returns a function that throws a RowFault for an id that is not higher than the previous one */
 function ascendingIds(): (id: Id) => void {
   let last: Id = [-1, 0];
   return (id) => {
@@ -49,8 +49,8 @@ function ascendingIds(): (id: Id) => void {
 }
 
 /**
- * @returns the platforms by name, then slug, the number of each by its id, and every id in the
- * table, those of platforms that were left out included
+ * @returns `platforms`, sorted by name, then slug; `numberOf`, the number of each platform by its id;
+ * `known`, all ids in the table, including those of platforms that were left out
  */
 export async function readPlatforms(read: ReadTable) {
   const found: (Platform & { id: string })[] = [];
@@ -82,7 +82,7 @@ export async function readPlatforms(read: ReadTable) {
   };
 }
 
-const COLUMNS_OF_GAMES = {
+const GAME_COLUMN_TYPES = {
   platform: Uint32Array,
   year: Int16Array,
   genresOf: Uint32Array,
@@ -91,8 +91,9 @@ const COLUMNS_OF_GAMES = {
 };
 
 /**
- * @param knownPlatforms every id in the table of platforms
- * @param heads takes each game's record up to its publisher; it has a bucket for each platform
+ * @param knownPlatforms all ids in the table of platforms
+ * @param heads receives the first part of each game's record, up to and including `publisher`; one
+ * bucket per platform
  */
 export async function readGames(
   read: ReadTable,
@@ -101,7 +102,7 @@ export async function readGames(
   heads: SpillFile,
 ): Promise<Games> {
   const { ids, add, rows } = makeIds();
-  const { columns, reserve } = growingColumns(COLUMNS_OF_GAMES);
+  const { columns, reserve } = growingColumns(GAME_COLUMN_TYPES);
   const slugs = makeTexts();
   const titles = makeTexts();
   const genres = makeRepeatedValues();
@@ -147,7 +148,7 @@ export async function readGames(
   };
 }
 
-const COLUMNS_OF_COVERS = {
+const COVER_COLUMN_TYPES = {
   game: Uint32Array,
   region: Uint32Array,
   type: Uint32Array,
@@ -156,7 +157,7 @@ const COLUMNS_OF_COVERS = {
 
 export async function readCovers(read: ReadTable, report: Report, games: Games): Promise<Covers> {
   const { ids, add, rows } = makeIds();
-  const { columns, reserve } = growingColumns(COLUMNS_OF_COVERS);
+  const { columns, reserve } = growingColumns(COVER_COLUMN_TYPES);
   const regions = makeRepeatedValues();
   const types = makeRepeatedValues();
   const isApproved = makeStatusCheck();
@@ -194,13 +195,13 @@ export async function readCovers(read: ReadTable, report: Report, games: Games):
   };
 }
 
-/** The files of this many covers, in the order of their numbers, share a bucket of the spill file. */
+/** How many consecutively numbered covers share a bucket of the spill file. */
 export const COVERS_PER_BUCKET = 4096;
 
 /**
- * @param numberOfCover by row: the cover's number, or {@link LEFT_OUT}
- * @param spill takes the JSON of each file, tagged with its cover's number
- * @returns how many files the published covers have
+ * @param numberOfCover for each row, the cover's number, or {@link LEFT_OUT}
+ * @param spill receives the JSON of each file, tagged with the number of its cover
+ * @returns the number of files of published covers
  */
 export async function readFiles(
   read: ReadTable,
@@ -212,7 +213,8 @@ export async function readFiles(
   const checkAscends = ascendingIds();
   let files = 0;
   let lastCover = 0;
-  // Not ordered by cover: the server would sort all of them first, which takes longer than reading.
+  // Read in order of file id, not of cover: to order by cover, the server would sort the whole table
+  // first, which takes longer than reading it.
   await read('cover_files', FILE_COLUMNS, (row, id, note) => {
     checkAscends(check.checkId(id));
     const coverId = check.checkId(row[1], 'cover_id');

@@ -1,16 +1,17 @@
 /**
- * Reads tables row by row. Rows that break the contract are left out and reported. A read that ends
- * early is an error, not a smaller table.
+ * Reads tables row by row. A row that breaks the contract is left out and reported. A read that ends
+ * early is an error: it must not look like a smaller table.
  */
 import type { Reader, Row, Value } from '../../database/database.ts';
 import type { Report, Table } from '../report/report.ts';
 import { type Note, RowFault } from '../report/row-fault.ts';
 
 /**
- * Reads a table to its end, without the rows that break the contract, which are reported.
- * @param columns the first is `id`, by which the rows are ordered
- * @param onRow what it notes becomes a warning, unless the row is left out
- * @returns how many rows there were
+ * Reads a table in the order of its ids.
+ * @param columns the columns of each row, separated by commas; `id` is the first
+ * @param onRow called for each row. If it throws a RowFault, the row is left out and reported.
+ * Otherwise, what it notes becomes warnings.
+ * @returns the number of rows in the table
  */
 export type ReadTable = (
   table: Table,
@@ -19,8 +20,8 @@ export type ReadTable = (
 ) => Promise<number>;
 
 /**
- * Called every few thousand rows and in the end.
- * @param share about how much of the table was read, 1 in the end
+ * Called every few thousand rows and at the end.
+ * @param share about which share of the table was read: 0 to 1, and 1 only at the end
  */
 export type OnRows = (table: Table, rows: number, share: number) => void;
 
@@ -46,8 +47,8 @@ export function makeReadTable(reader: Reader, report: Report, onRows: OnRows): R
       if (notes.length > 0) notes.length = 0;
       if (++rows % ROWS_PER_REPORT === 0) onRows(table, rows, shareOf(id, last));
     });
-    // A stream that KILL QUERY cut ends as if it were complete. Counting the rows would detect that,
-    // too, but takes the server a good part of the time of the read.
+    // If KILL QUERY cuts a stream, it ends as if it were complete. Counting the rows would also detect
+    // that, but would take the server much of the time of the read.
     if (String(id) !== String(last)) {
       throw new Error(
         `The table ${table} was read to id ${id} in row ${rows}, then the read ended: the last id is ${last}.`,
@@ -59,7 +60,7 @@ export function makeReadTable(reader: Reader, report: Report, onRows: OnRows): R
   };
 }
 
-/** The progress of a read, from its current and the last id; below 1, as rows may follow. */
+/** Estimates the progress of a read from the current id and the last one; below 1, as rows may follow. */
 function shareOf(id: Value, last: Value): number {
   return Math.min(Number(id) / Number(last), 0.999) || 0;
 }

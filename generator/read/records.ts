@@ -1,6 +1,6 @@
 /**
- * The JSON of each resource, member by member in the order of the contract. It is not made by
- * JSON.stringify, because ids beyond 2^53 must stay exact and a record is assembled from pieces.
+ * Writes the JSON of each resource, member by member in the order of the contract. JSON.stringify cannot
+ * do this: ids beyond 2^53 must stay exact, and a record is assembled from pieces.
  */
 import type { Row } from '../../database/database.ts';
 import type { Settings } from '../../format/manifest.ts';
@@ -8,7 +8,7 @@ import { mostBytes, putBytes, putInteger, putText } from '../columns/json-bytes.
 import type { Note } from '../report/row-fault.ts';
 import { putCount, putTextValue } from './row-json.ts';
 
-/** The names of members, with the punctuation before them. */
+/** The name of each member, with the punctuation before and after it. */
 const JSON_OF = {
   id: Buffer.from('{"id":'),
   slug: Buffer.from(',"slug":'),
@@ -25,21 +25,22 @@ const JSON_OF = {
   sizeBytes: Buffer.from(',"size_bytes":'),
   url: Buffer.from(',"url":'),
 };
-const CLOSE = 0x7d;
+const CLOSING_BRACE = 0x7d;
 
-/** JSON of a text. */
+/** The JSON of a text or null. */
 export function encodeText(value: string | null): string {
   return value === null ? 'null' : JSON.stringify(value.toWellFormed());
 }
 
-/** The columns of the table of games, in the order in which {@link putGameHead} reads them. */
+/** The columns of the table `games`, in the order in which {@link putGameHead} reads them. */
 export const GAME_COLUMNS =
   'id, platform_id, slug, title, release_year, description, genres, developer, publisher';
 
 /**
- * Writes a game's record up to its publisher.
- * @param row of {@link GAME_COLUMNS}; its id, slug, title and year were checked
- * @returns where it ends, at most {@link mostOfRow} further
+ * Writes the first part of a game's record, up to and including `publisher`: at most {@link mostOfRow}
+ * bytes.
+ * @param row the values of {@link GAME_COLUMNS}; the caller has checked the id, slug, title and year
+ * @returns the position after the written bytes
  */
 export function putGameHead(target: Buffer, at: number, row: Row, note: Note): number {
   let end = putBytes(target, at, JSON_OF.id);
@@ -60,17 +61,20 @@ export function putGameHead(target: Buffer, at: number, row: Row, note: Note): n
   return putTextValue(target, end, row[8], 'publisher', note);
 }
 
-/** A game's record from its number of covers to its slug, which it ends with: the same for all of a platform. */
+/**
+ * The part of a game's record between the value of `cover_count` and the slug that ends `url`. It is the
+ * same for all games of a platform.
+ */
 export function encodeGameTail(platformRef: string, platformUrl: string): string {
   return `,"platform":${platformRef},"url":"${platformUrl}/game/`;
 }
 
-/** A platform as a member of games and covers. */
+/** The JSON of a platform inside a game or a cover. */
 export function encodePlatformRef(slug: string, name: string): string {
   return `{"slug":"${slug}","name":${encodeText(name)}}`;
 }
 
-/** The address of a platform's page, which those of its games begin with. */
+/** The address of a platform's page; the addresses of its games begin with it. */
 export function platformUrl({ site_url, site_language }: Settings, slug: string): string {
   return `${site_url}/${site_language}/platform/${slug}`;
 }
@@ -85,14 +89,15 @@ export function encodePlatform(
   return `{"slug":"${slug}","name":${encodeText(name)},"game_count":${games},"cover_count":${covers},"url":"${url}"}`;
 }
 
-/** The columns of the table of files, in the order in which {@link putFile} reads them. */
+/** The columns of the table `cover_files`, in the order in which {@link putFile} reads them. */
 export const FILE_COLUMNS = 'id, cover_id, variant, mime_type, width, height, size_bytes, path';
 
 /**
- * Writes a file as a member of a cover.
- * @param row of {@link FILE_COLUMNS}; its id was checked
- * @param url the address made from its path
- * @returns where it ends, at most {@link mostOfRow} and the address further
+ * Writes the JSON of a file inside a cover: at most {@link mostOfRow} bytes, and the bytes of the
+ * address.
+ * @param row the values of {@link FILE_COLUMNS}; the caller has checked the id
+ * @param url the address of the file
+ * @returns the position after the written bytes
  */
 export function putFile(target: Buffer, at: number, row: Row, url: string, note: Note): number {
   let end = putBytes(target, at, JSON_OF.id);
@@ -109,25 +114,25 @@ export function putFile(target: Buffer, at: number, row: Row, url: string, note:
   end = putCount(target, end, row[6], 'size_bytes');
   end = putBytes(target, end, JSON_OF.url);
   end = putText(target, end, url);
-  target[end] = CLOSE;
+  target[end] = CLOSING_BRACE;
   return end + 1;
 }
 
-/** At least as many bytes as the JSON of a row takes. */
+/** The most bytes that the JSON of a row can take. */
 export function mostOfRow(row: Row): number {
   let codeUnits = 0;
   for (const value of row) if (typeof value === 'string') codeUnits += value.length;
   return FIXED_BYTES + mostBytes(codeUnits);
 }
 
-/** More than the names, numbers and marks of any record here take. */
+/** More bytes than the names, numbers and punctuation of any record in this file take. */
 export const FIXED_BYTES = 256;
 
 const DAY_SECONDS = 86_400;
-/** The date of each day that was met: times repeat days by the thousand. */
+/** A cache of dates, since thousands of covers can be approved on one day. */
 const dates = new Map<number, string>();
 
-/** RFC 3339 in UTC with whole seconds, or null for NaN. */
+/** A time in RFC 3339, in UTC with whole seconds, or null for NaN. @param seconds since 1970 */
 export function encodeTime(seconds: number): string | null {
   if (Number.isNaN(seconds)) return null;
   const day = Math.floor(seconds / DAY_SECONDS);
@@ -137,6 +142,6 @@ export function encodeTime(seconds: number): string | null {
     dates.set(day, date);
   }
   const rest = seconds - day * DAY_SECONDS;
-  const two = (value: number) => (value < 10 ? `0${value}` : String(value));
-  return `${date}${two(Math.floor(rest / 3600))}:${two(Math.floor(rest / 60) % 60)}:${two(rest % 60)}Z`;
+  const pad = (value: number) => (value < 10 ? `0${value}` : String(value));
+  return `${date}${pad(Math.floor(rest / 3600))}:${pad(Math.floor(rest / 60) % 60)}:${pad(rest % 60)}Z`;
 }

@@ -1,5 +1,5 @@
 /**
- * Values of a column that repeat often, each stored once under a number. NULL is a value, too.
+ * Numbers the distinct values of a column whose values repeat often; NULL is number 0.
  */
 import type { Value } from '../../database/database.ts';
 import { makeStringTable } from '../columns/string-table.ts';
@@ -7,9 +7,12 @@ import type { Note } from '../report/row-fault.ts';
 import { checkOptionalText, noteDamage } from './row-checks.ts';
 
 export interface RepeatedValues {
-  /** The number of a text that may be unknown. @throws RowFault when it is not text */
+  /**
+   * The number of a value, which is added if it is new. NULL and the empty string have number 0.
+   * @throws RowFault if the value is not text
+   */
   numberOf(value: Value, name: string, note: Note): number;
-  /** All values, by number; the first is null. */
+  /** All values; the index of each is its number, and the first is null. */
   values(): (string | null)[];
 }
 

@@ -1,18 +1,18 @@
 /**
- * Checks single values of rows against the contract. Each check returns the value as it is published
- * or throws a {@link RowFault}, whose message becomes the reason in `report.json`.
+ * Checks single values of rows against the contract. Each check returns the value that is published, or
+ * throws a {@link RowFault}, whose message becomes the reason in `report.json`.
  */
 import type { Value } from '../../database/database.ts';
 import { isSlug } from '../../format/layout.ts';
 import { type Id, readId } from '../columns/ids.ts';
 import { type Note, RowFault } from '../report/row-fault.ts';
 
-/** What decoding leaves where bytes are not UTF-8. */
+/** The character that a decoder writes in place of bytes that are not UTF-8. */
 const REPLACEMENT = '\ufffd';
 
 /**
- * Notes a text with bytes that could not be decoded. Text that was damaged before it was stored looks
- * the same, since not every database tells whether the bytes were valid.
+ * Notes a text that contains U+FFFD. Either its bytes are not UTF-8, or it was stored with this
+ * character; these cases look the same.
  */
 export function noteDamage(text: string | null, column: string, note: Note): void {
   if (text?.includes(REPLACEMENT)) {
@@ -34,21 +34,21 @@ export function checkSlug(value: Value): string {
   return value;
 }
 
-/** Text that must be there: not empty, not blank. */
+/** A text that is required and not blank. */
 export function checkText(value: Value, column: string): string {
   if (typeof value !== 'string') throw new RowFault(`${column} is not text`, value);
   if (value.trim() === '') throw new RowFault(`${column} is empty`, value);
   return value;
 }
 
-/** Text that may be unknown; an empty one is. */
+/** A text that may be unknown: null or empty. */
 export function checkOptionalText(value: Value, column: string): string | null {
   if (value === null || value === '') return null;
   if (typeof value !== 'string') throw new RowFault(`${column} is not text`, value);
   return value;
 }
 
-/** A whole number that may be unknown; beyond 2^53 its decimal digits. */
+/** A whole number, or null if it is unknown. Beyond 2^53, it is a string of decimal digits. */
 export function checkOptionalCount(value: Value, column: string): Value {
   if (value !== null && readId(value) === undefined) {
     throw new RowFault(`${column} is not an unsigned whole number`, value);
@@ -65,9 +65,9 @@ export function checkOptionalYear(value: Value): number | null {
 }
 
 const TIME = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?Z?$/;
-/** How MySQL writes a time that is not known; PHP and others write an empty one. */
+/** The zero date, which MySQL stores for an unknown time. Some programs store an empty text instead. */
 const ZERO_TIME = /^0000-00-00(?:[ T]00:00:00(?:\.0+)?Z?)?$/;
-/** By date: the start of the day in seconds since 1970, or NaN for a day that does not exist. */
+/** For each date so far, the start of the day in seconds since 1970, or NaN if there is no such day. */
 const days = new Map<string, number>();
 
 /** @returns seconds since 1970 in UTC, or NaN for null and for a zero or empty time */
@@ -81,7 +81,7 @@ export function checkOptionalTime(value: Value, name: string): number {
   return seconds;
 }
 
-/** @returns NaN for a time that does not exist */
+/** @returns seconds since 1970, or NaN for a time that does not exist */
 function secondsOf(time: string): number {
   const date = time.slice(0, 10);
   const hour = Number(time.slice(11, 13));
@@ -98,18 +98,18 @@ function secondsOf(time: string): number {
 
 function startOfDay(date: string): number {
   const time = Date.parse(`${date}T00:00:00Z`);
-  // The parser takes 31 February for 3 March.
+  // Date.parse accepts 31 February and returns 3 March.
   const exists = !Number.isNaN(time) && new Date(time).toISOString().startsWith(date);
   return exists && !date.startsWith('0000') ? time / 1000 : Number.NaN;
 }
 
-/** A path that needs no encoding, as nearly all are. */
+/** A path that needs no encoding. Nearly all paths are of this form. */
 const PLAIN_PATH = /^[\w~-]+(?:[./][\w~-]+)*$/;
 const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
 
 /**
  * The address of a cover file.
- * @param filesUrl what a relative path is joined to, without a slash at its end
+ * @param filesUrl the address that a relative path is appended to, without a slash at its end
  */
 export function checkFileUrl(value: Value, filesUrl: string): string {
   if (typeof value !== 'string' || value.trim() === '') throw new RowFault('path is empty', value);
@@ -130,10 +130,10 @@ export function checkFileUrl(value: Value, filesUrl: string): string {
   return `${filesUrl}/${path.toWellFormed().split('/').map(encodeURIComponent).join('/')}`;
 }
 
-// What the URL standard leaves as it is after the host and RFC 3986 does not allow there.
+// Characters after the host that the URL parser does not encode, although RFC 3986 forbids them there.
 const NOT_IN_URI = /[^A-Za-z0-9._~:/?@!$&'()*+,;=%-]|%(?![0-9A-Fa-f]{2})/g;
 
-/** Makes the address of an http resource, as URL gives it, one that RFC 3986 allows. */
+/** Encodes the characters of an http address that RFC 3986 forbids. @param href from the URL parser */
 function encodeRest(href: string): string {
   const start = href.indexOf('/', href.indexOf('//') + 2);
   const fragment = href.indexOf('#') - start;

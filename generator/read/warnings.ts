@@ -1,6 +1,6 @@
 /**
- * Looks for probable mistakes in what is published. The rules prefer missing a mistake to warning
- * about a sound catalogue, since nobody reads a warning that is always there.
+ * Looks for probable mistakes in what is published. The rules rather miss a mistake than warn about a
+ * correct catalogue, since nobody reads a warning that is always there.
  */
 import { isIPv4 } from 'node:net';
 import { type Covers, type Games, LEFT_OUT } from '../columns/catalogue.ts';
@@ -15,9 +15,9 @@ const CLOCK_TOLERANCE_SECONDS = 60;
 interface Separator {
   readonly name: string;
   readonly pattern: RegExp;
-  /** Warn from this percentage of the games with genres on. */
+  /** Warn if at least this percentage of the games with genres have this separator. */
   readonly percentage: number;
-  /** Names of genres contain it, too ("Action/Adventure"): warn only if it is commoner than ", ". */
+  /** The name of a genre can contain it ("Action/Adventure"): warn only if it is more common than ", ". */
   readonly isAmbiguous: boolean;
 }
 
@@ -28,26 +28,25 @@ const SEPARATORS: readonly Separator[] = [
   { name: '"/"', pattern: /\//, percentage: 10, isAmbiguous: true },
 ];
 
-/** The API promises genres as one text joined by ", ", which clients split. */
+/** Finds genres that are not joined by ", ", as the API promises to clients, which split them. */
 export function findGenreWarnings({ rows, ids, platform, genres, genresOf }: Games): Warning[] {
-  const games = new Uint32Array(genres.length);
+  /** For each genres string, how many games have it. */
+  const gameCounts = new Uint32Array(genres.length);
   for (let row = 0; row < rows; row++) {
-    if (platform[row] === LEFT_OUT) continue;
-    const text = genresOf[row];
-    games[text]++;
+    if (platform[row] !== LEFT_OUT) gameCounts[genresOf[row]]++;
   }
-  /** How many games have a text that matches. */
+  /** How many games have a genres string that matches. */
   const count = (pattern: RegExp) =>
     genres.reduce(
-      (sum, text, number) => (text !== null && pattern.test(text) ? sum + games[number] : sum),
+      (sum, text, number) => (text !== null && pattern.test(text) ? sum + gameCounts[number] : sum),
       0,
     );
   const withGenres = count(/./su);
-  const rightlyJoined = count(/, /);
+  const withComma = count(/, /);
   return SEPARATORS.flatMap(({ name, pattern, percentage, isAmbiguous }): Warning[] => {
     const found = count(pattern);
     if (found === 0 || found * 100 < withGenres * percentage) return [];
-    if (isAmbiguous && found <= rightlyJoined) return [];
+    if (isAmbiguous && found <= withComma) return [];
     const listed: Warning['rows'][number][] = [];
     for (let row = 0; row < rows && listed.length < MOST_LISTED; row++) {
       const text = genres[genresOf[row]] ?? '';
@@ -59,7 +58,7 @@ export function findGenreWarnings({ rows, ids, platform, genres, genresOf }: Gam
   });
 }
 
-/** @param now in seconds since 1970 */
+/** Finds covers that were approved in the future. @param now in seconds since 1970 */
 export function findFutureApprovals(covers: Covers, now: number): Warning[] {
   const { rows, ids, game, approvedAt } = covers;
   const listed: Warning['rows'][number][] = [];
@@ -82,7 +81,7 @@ function shownId({ high, low }: Games['ids'], row: number): number | string {
 const LOCAL_NAME = /(?:^|\.)localhost(?:\.localdomain)?\.?$/;
 const LOCAL_IPV6 = /^\[::(?:1|ffff:7f[0-9a-f]{2}:[0-9a-f]{1,4})?\]$/;
 
-/** Whether an address leads every client to its own machine. */
+/** Whether the host of an address is, for every client, its own machine. */
 function isLocal(address: string): boolean {
   const { hostname } = new URL(address);
   if (isIPv4(hostname)) return hostname.startsWith('127.') || hostname === '0.0.0.0';
@@ -90,8 +89,9 @@ function isLocal(address: string): boolean {
 }
 
 /**
- * @param addresses by the name of the variable
- * @param isSet whether a variable has another value than its default
+ * Finds addresses in the configuration that other machines cannot reach.
+ * @param addresses the address in each variable, by the variable's name
+ * @param isSet tells whether a variable is set
  */
 export function findLocalAddresses(
   addresses: Readonly<Record<string, string>>,

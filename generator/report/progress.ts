@@ -5,11 +5,11 @@ import { SingleBar } from 'cli-progress';
 
 export interface Progress {
   /**
-   * A step whose length is known.
-   * @param share about how much is done, 1 in the end
+   * Shows the progress of a step.
+   * @param share about which share of the step is done: 0 to 1, and 1 only at the end
    */
   advance(step: string, rows: number, share: number): void;
-  /** A step whose length is not known. */
+  /** Shows that a step begins whose progress is not known. */
   step(step: string): void;
   warn(text: string): void;
   /** Removes the bar. */

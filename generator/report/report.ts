@@ -1,7 +1,7 @@
 /**
  * The report of a run: what is wrong with the rows. Rows that break the contract are left out, counted
- * by reason and listed with their ids and values, so that none is served and none is dropped silently.
- * Warnings are about rows that are published; they never prevent publishing.
+ * by reason, and listed with their ids and values, so that no row is dropped silently. Warnings are
+ * about what is published; they never prevent publishing.
  */
 import type { Value } from '../../database/database.ts';
 import type { CATALOGUE_TABLES } from '../../database/schema.ts';
@@ -13,23 +13,23 @@ export type Table = keyof typeof CATALOGUE_TABLES;
 
 /** How many rows of a table are listed for each reason. */
 export const MOST_LISTED = 100;
-/** Nothing is published when a table has at least so many bad rows, and more than the percentage. */
+/** Nothing is published if a table has at least this many bad rows and more than the percentage below. */
 const FEWEST_BAD_ROWS = 10;
 const LARGEST_PERCENTAGE = 1;
-/** How many reasons a refusal names for a table; the report has them all. */
+/** How many reasons a refusal names for a table; the report has all of them. */
 const MOST_REASONS_NAMED = 3;
 
 /** Something that is published and probably wrong. */
 export interface Warning {
-  /** Null: it is not about rows. */
+  /** The table of the rows; null if the warning is not about rows. */
   readonly table: Table | null;
   readonly reason: string;
   readonly count: number;
-  /** The first rows, in the order of their ids. */
+  /** The first {@link MOST_LISTED} rows, in the order of their ids. */
   readonly rows: readonly { readonly id: Value; readonly value: Value }[];
 }
 
-/** How a run ended, for the report beside `status.json`. */
+/** How a run ended, for the report in the snapshots folder. */
 export interface RunEnd {
   readonly finished_at: string;
   readonly outcome: RunStatus['outcome'] | 'dry_run';
@@ -47,18 +47,18 @@ export interface ReportContent {
 }
 
 export interface Report {
-  /** Leaves a row out. @param id as the database shows it */
+  /** Counts and lists a row that is left out. */
   leaveOut(table: Table, id: Value, fault: RowFault): void;
-  /** Counts and lists a row that is published and deserves a look. */
+  /** Counts and lists a row that is published but probably wrong. */
   warn(table: Table, id: Value, reason: string, value: Value): void;
-  /** Adds warnings that concern many rows. */
+  /** Adds complete warnings. */
   addWarnings(warnings: readonly Warning[]): void;
-  /** Counts a cover that is left out only because its game is. */
+  /** Counts a cover that is not published only because its game was left out. */
   addConsequence(): void;
   setRows(table: Table, rows: number): void;
-  /** How many rows were left out in all. */
+  /** The number of rows that were left out of all tables. */
   total(): number;
-  /** The tables of which too much was left out, as sentences. */
+  /** One text for each table of which too many rows were left out; not empty: nothing is published. */
   faults(): string[];
   /** One line for each reason: "12 of covers: the game does not exist". */
   summary(): string[];
@@ -70,25 +70,25 @@ interface Found {
   readonly rows: { id: Value; value: Value }[];
 }
 
-/** Rows by reason. */
+/** For each reason, the rows. */
 type Reasons = Map<string, Found>;
 
 interface TableReport {
   rows: number;
   leftOut: number;
-  /** Of these, how many only follow from another row that was left out. */
-  followed: number;
+  /** How many of the rows in `leftOut` are right, and left out only because another row was. */
+  consequences: number;
   readonly reasons: Reasons;
   readonly warnings: Reasons;
 }
 
 export function makeReport(): Report {
   const tables = new Map<Table, TableReport>();
-  const others: Warning[] = [];
-  let consequences = 0;
+  const otherWarnings: Warning[] = [];
+  let coversOfLeftOutGames = 0;
   for (const table of ['platforms', 'games', 'covers', 'cover_files'] as const) {
     const [reasons, warnings] = [new Map(), new Map()];
-    tables.set(table, { rows: 0, leftOut: 0, followed: 0, reasons, warnings });
+    tables.set(table, { rows: 0, leftOut: 0, consequences: 0, reasons, warnings });
   }
   const of = (table: Table) => tables.get(table) as TableReport;
   const entries = () => [...tables];
@@ -97,13 +97,13 @@ export function makeReport(): Report {
     leaveOut(table, id, { message, value, isConsequence }) {
       const report = of(table);
       report.leftOut++;
-      if (isConsequence) report.followed++;
+      if (isConsequence) report.consequences++;
       add(report.reasons, message, id, value);
     },
     warn: (table, id, reason, value) => add(of(table).warnings, reason, id, value),
-    addWarnings: (warnings) => others.push(...warnings),
+    addWarnings: (warnings) => otherWarnings.push(...warnings),
     addConsequence() {
-      consequences++;
+      coversOfLeftOutGames++;
     },
     setRows(table, rows) {
       of(table).rows = rows;
@@ -125,7 +125,7 @@ export function makeReport(): Report {
           return [table, { rows, left_out: leftOut, reasons: Object.fromEntries(counts) }];
         }),
       ),
-      covers_gone_with_their_game: consequences,
+      covers_gone_with_their_game: coversOfLeftOutGames,
       rows: entries().flatMap(([table, { reasons }]) =>
         [...reasons].flatMap(([reason, { rows }]) =>
           rows.map(({ id, value }) => ({ table, id, reason, value })),
@@ -135,7 +135,7 @@ export function makeReport(): Report {
         ...entries().flatMap(([table, { warnings }]) =>
           [...warnings].map(([reason, found]) => ({ table, reason, ...found })),
         ),
-        ...others,
+        ...otherWarnings,
       ],
     }),
   };
@@ -152,13 +152,14 @@ function add(reasons: Reasons, reason: string, id: Value, value: Value): void {
   }
 }
 
-/** Why a table must not be published, as the start of a sentence. */
-function faultOf(table: Table, { rows, leftOut, followed }: TableReport): string | undefined {
-  const bad = leftOut - followed;
+/** Why a table must not be published; undefined if it may be. */
+function faultOf(table: Table, { rows, leftOut, consequences }: TableReport): string | undefined {
+  const bad = leftOut - consequences;
   if (bad >= FEWEST_BAD_ROWS && bad * 100 > rows * LARGEST_PERCENTAGE) {
     return `${bad} of ${rows} rows of ${table} break the contract, more than ${LARGEST_PERCENTAGE} %`;
   }
-  // A few bad rows can be most of a small table, and one bad platform can take most games with it.
+  // A few bad rows can be most of a small table. One bad platform can have most of the games, which are
+  // then left out, too.
   if (leftOut * 2 > rows) {
     return `${leftOut} of ${rows} rows of ${table} are left out, more than half`;
   }
@@ -173,15 +174,15 @@ function mainReasons({ reasons }: TableReport): string {
   return [...named, ...(sorted.length > named.length ? ['…'] : [])].join('; ');
 }
 
-/** A warning as a sentence without its full stop. */
+/** A warning as one line without a full stop. */
 export function warningText({ table, reason, count }: Warning): string {
   return table === null ? reason : `${count} of ${table}: ${reason}`;
 }
 
 /**
  * The bytes of `report.json`.
- * @param end how the run ended, for the report of a run. Without it, the report is that of a
- * generation: it says nothing about the run and has no member `warnings` when there are none.
+ * @param end how the run ended, for the report of a run. Without it, this is the report of a generation:
+ * it says nothing about the run, and has no member `warnings` if there are no warnings.
  */
 export function encodeReport(
   { tables, covers_gone_with_their_game, rows, warnings }: ReportContent,

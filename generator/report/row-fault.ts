@@ -1,4 +1,4 @@
-/** Why a row is left out, and why a published one deserves a look. */
+/** How checks report a row that breaks the contract, and a row that is published but probably wrong. */
 import type { Value } from '../../database/database.ts';
 
 /** Thrown for a row that breaks the contract and is left out. The message is the reason. */
@@ -6,7 +6,7 @@ export class RowFault extends Error {
   override readonly name = 'RowFault';
   /** The wrong value. */
   readonly value: Value;
-  /** The row itself is right; it is left out only because another one is. */
+  /** Whether the row itself is right, and left out only because another row was. */
   readonly isConsequence: boolean;
 
   constructor(reason: string, value: Value, isConsequence = false) {
@@ -16,5 +16,5 @@ export class RowFault extends Error {
   }
 }
 
-/** Notes why a row that is published deserves an operator's look. */
+/** Notes what is probably wrong with a row that is published. */
 export type Note = (reason: string, value: Value) => void;

@@ -1,7 +1,7 @@
 /**
- * A worker thread beside the main one: it runs jobs one after another, on columns in memory that both
- * threads share, and ends with the run. This module is both ends of it: the handle that the main
- * thread has, and what the worker's program calls.
+ * A worker thread that runs jobs for the main thread, one after another. The input of a job can be
+ * columns in memory that both threads share. The main thread calls {@link startWorker}; the worker's
+ * program calls {@link answerOrders}.
  */
 import { parentPort, Worker } from 'node:worker_threads';
 
@@ -9,12 +9,12 @@ import { parentPort, Worker } from 'node:worker_threads';
 export type JobTable = Readonly<Record<string, (...input: never[]) => unknown>>;
 
 export interface JobWorker<Jobs extends JobTable> {
-  /** @returns what the job returns; rejects with what it throws */
+  /** Runs a job. The promise settles with the result of the job, or the error that it throws. */
   run<Name extends keyof Jobs>(
     job: Name,
     ...input: Parameters<Jobs[Name]>
   ): Promise<Awaited<ReturnType<Jobs[Name]>>>;
-  /** Stops it at once, even during a job. */
+  /** Stops the worker at once, even during a job. */
   end(): Promise<void>;
 }
 
@@ -28,7 +28,7 @@ type Answer = { readonly output: unknown } | { readonly error: unknown };
 /** @param program the module to run, which calls {@link answerOrders} with the same jobs */
 export function startWorker<Jobs extends JobTable>(program: URL): JobWorker<Jobs> {
   const worker = new Worker(program);
-  // By the order of the jobs, which is that of the answers.
+  // One entry for each job that has no answer yet. The worker answers jobs in the order of this list.
   const waiting: { resolve(output: unknown): void; reject(error: unknown): void }[] = [];
   let fault: Error | undefined;
   const fail = (error: Error) => {
@@ -55,7 +55,7 @@ export function startWorker<Jobs extends JobTable>(program: URL): JobWorker<Jobs
   };
 }
 
-/** In the worker: runs the jobs that the main thread orders, one after another. */
+/** Called in the worker: runs the jobs that the main thread orders, one after another. */
 export function answerOrders(jobs: JobTable): void {
   let previous = Promise.resolve();
   parentPort?.on('message', (order: Order) => {
@@ -72,7 +72,7 @@ async function answer(jobs: JobTable, { job, input }: Order): Promise<Answer> {
   }
 }
 
-/** Both results. If either fails, rejects with its error once both have ended. */
+/** Waits until both promises have settled. @returns both results @throws the error of one that failed */
 export async function both<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
   await Promise.allSettled([one, other]);
   return Promise.all([one, other]);

@@ -1,6 +1,6 @@
 /**
- * Checks the packs that this run has just written, on two threads. Records are not hashed again:
- * their hashes were taken of the same bytes as the SHA-256 of each file.
+ * Checks the packs that this run has just written, on two threads. Records are not hashed again: the
+ * SHA-256 of each file is checked, and was computed from the same bytes as the hashes of its records.
  */
 import { checkPack, type Pack } from '../../store/generations/check-packs.ts';
 import type { PackChecker } from '../../store/generations/verify.ts';
@@ -12,18 +12,18 @@ import {
 } from '../worker/shared-queue.ts';
 import { both, type JobWorker } from '../worker/worker.ts';
 
-/** Shares the packs out between this thread, which checks everything else first, and the worker. */
+/** Divides the packs between the worker and this thread, which checks all other files first. */
 export function checkPacksWith(
   worker: JobWorker<{ checkPackFiles: typeof checkPackFiles }>,
 ): PackChecker {
   return async (dir, packs, checkOthers) => {
     const queue = makeSharedQueue(packs.length);
-    const theirs = worker.run('checkPackFiles', dir, packs, queue, 'back');
-    const ours = (async () => {
+    const workerChecks = worker.run('checkPackFiles', dir, packs, queue, 'back');
+    const ownChecks = (async () => {
       checkOthers();
       checkPackFiles(dir, packs, queue, 'front');
     })();
-    await both(theirs, ours);
+    await both(workerChecks, ownChecks);
   };
 }
 

@@ -1,7 +1,7 @@
 /**
- * Writes one file of a generation through a large buffer and hashes it on the way. Writing is
- * synchronous, as promises take twice as long for the same bytes; what is written is synced to disk
- * in the background, while the next files are made.
+ * Writes the files of a generation, one at a time, through a large buffer, and hashes their content.
+ * Writing is synchronous, since promises would take twice as long for the same bytes. A complete file is
+ * synced to disk in the background, while the next files are written.
  */
 import { createHash, type Hash } from 'node:crypto';
 import { close, fsync, writeSync } from 'node:fs';
@@ -13,24 +13,24 @@ import { openForWriting } from '../../store/files/file-modes.ts';
 const BUFFER_BYTES = 1024 * 1024;
 
 export interface FileWriter {
-  /** The caller writes into `buffer` from `at` on, and then advances `at`. */
+  /** After `reserve`, the caller can write into `buffer` at `at`, and then advances `at`. */
   buffer: Buffer;
   at: number;
-  /** Makes room for `bytes` bytes in one piece. It may replace `buffer` and change `at`. */
+  /** Makes room for `bytes` contiguous bytes. It may replace `buffer` and change `at`. */
   reserve(bytes: number): void;
-  /** How many bytes the file has so far. */
+  /** The size of the file so far, in bytes. */
   end(): number;
   add(piece: string | Uint8Array): void;
-  /** Ends the file; it is on disk after {@link allSynced}. @returns its entry in the manifest */
+  /** Completes the file. It is on disk after {@link allSynced}. @returns its entry in the manifest */
   finish(): Promise<ManifestFile>;
 }
 
-// One buffer serves all files in turn: only one is written at a time.
+// All files use this buffer, since a thread writes only one file at a time.
 let shared = Buffer.allocUnsafeSlow(BUFFER_BYTES);
 
 /**
  * @param dir the generation's folder
- * @param name relative to it; its folder exists
+ * @param name the path of the file, relative to `dir`; its folder must exist
  */
 export function writeFile(dir: string, name: string): FileWriter {
   const descriptor = openForWriting(path.join(dir, name), 'wx');
@@ -61,7 +61,7 @@ export function writeFile(dir: string, name: string): FileWriter {
     end: () => flushed + writer.at,
     add(piece) {
       if (typeof piece === 'string') {
-        // Three bytes a code unit is the most that UTF-8 takes.
+        // UTF-8 takes at most three bytes per code unit.
         writer.reserve(piece.length * 3);
         writer.at += writer.buffer.write(piece, writer.at);
       } else {
@@ -87,7 +87,7 @@ export function writeFile(dir: string, name: string): FileWriter {
 const MOST_UNSYNCED = 16;
 const unsynced = new Set<Promise<void>>();
 
-/** Resolves when another file may be synced. */
+/** Starts to sync and close a file. Waits only while too many files are not synced yet. */
 async function syncInBackground(descriptor: number, name: string): Promise<void> {
   const sync = promisify(fsync)(descriptor)
     .finally(() => promisify(close)(descriptor))
@@ -95,7 +95,7 @@ async function syncInBackground(descriptor: number, name: string): Promise<void>
       throw new Error(`sync ${name}: ${cause.message}`, { cause });
     });
   unsynced.add(sync);
-  // A failed one stays, so that allSynced reports it.
+  // A sync that failed stays in the set, so that allSynced reports it.
   sync.then(
     () => unsynced.delete(sync),
     () => {},
@@ -104,14 +104,14 @@ async function syncInBackground(descriptor: number, name: string): Promise<void>
 }
 
 /**
- * Waits until every file that this thread has ended is on disk.
- * @throws Error naming a file that could not be synced
+ * Waits until every file that this thread has completed is on disk.
+ * @throws Error that names a file that could not be synced
  */
 export async function allSynced(): Promise<void> {
   await Promise.all(unsynced);
 }
 
-/** Writes a file whose content is complete. */
+/** Writes a whole file from its pieces. */
 export function writeWhole(
   dir: string,
   name: string,

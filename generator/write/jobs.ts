@@ -1,5 +1,5 @@
 /**
- * The jobs of a run's worker thread. This module is the worker's program, too.
+ * The jobs of a run's worker thread. This module is also the program that the worker runs.
  */
 import { isMainThread } from 'node:worker_threads';
 import { orderGames } from '../order/numbering.ts';
@@ -12,7 +12,7 @@ import { writeSearch } from './write-search.ts';
 
 const JOBS = { orderGames, writeGames, writeSearch, writeCoverPacks, checkPackFiles, allSynced };
 
-/** The handle of the worker thread of a run. */
+/** The handle with which the main thread controls the worker of a run. */
 export type RunWorker = JobWorker<typeof JOBS>;
 
 export function startRunWorker(): RunWorker {

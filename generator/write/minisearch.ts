@@ -1,6 +1,6 @@
 /**
- * `search.json`: a MiniSearch index in its own serialised form, written straight from the postings.
- * Building it through MiniSearch takes a gigabyte at 300,000 titles; the bytes are the same.
+ * Writes `search.json`, an index in MiniSearch's serialised form, straight from the postings. MiniSearch
+ * itself would produce the same bytes, but would take a gigabyte of memory for 300,000 titles.
  */
 import { type Postings, textAt, textCount } from '../../format/index/search-index.ts';
 
@@ -10,8 +10,8 @@ const PIECE_CHARACTERS = 64 * 1024;
 /**
  * The text of the index, in pieces.
  * @param frequencies how often each word is in each title, parallel to `postings.ranks`
- * @param wordCounts by rank: how many different words the title has
- * @param pathOf by rank: the document's id, `<platform slug>/<game slug>`
+ * @param wordCounts for each rank, how many different words the title has
+ * @param pathOf returns the id of the document for a rank, `<platform slug>/<game slug>`
  */
 export function* encodeMiniSearch(
   postings: Postings,
@@ -22,7 +22,7 @@ export function* encodeMiniSearch(
   const documents = wordCounts.length;
   let average = 0;
   wordCounts.forEach((words, rank) => {
-    // The running mean that MiniSearch computes, so that the last digit is the same.
+    // MiniSearch computes this running mean. The sum divided by the count can differ in the last digit.
     average = (average * rank + words) / (rank + 1);
   });
   yield `{"documentCount":${documents},"nextId":${documents},"documentIds":{`;
@@ -42,7 +42,7 @@ export function* encodeMiniSearch(
   yield `\n],"serializationVersion":${SERIALIZATION_VERSION}}\n`;
 }
 
-/** Entries with commas between them, joined into larger pieces. */
+/** Joins entries with commas, in pieces of about {@link PIECE_CHARACTERS}. */
 function* joined(count: number, entryOf: (index: number) => string): Generator<string> {
   let piece = '';
   for (let index = 0; index < count; index++) {

@@ -1,5 +1,5 @@
 /**
- * Writes packs. Each record is hashed as it is written, so that nothing is read twice.
+ * Writes packs. Each record is hashed when it is written, so that it need not be read again.
  */
 import { hashBytes } from '../../format/content-hash.ts';
 import type { Columns } from '../../format/index/columns.ts';
@@ -9,7 +9,7 @@ import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../../format
 import { numbers } from '../columns/row-columns.ts';
 import { type FileWriter, writeFile, writeWhole } from './file-writer.ts';
 
-/** The positions of records in their packs, filled by the threads that write the packs. */
+/** Makes empty columns for the positions of records. The threads that write the packs fill them. */
 export function makeRecordColumns(count: number): RecordColumns {
   return {
     byteOffset: numbers(Float64Array, count),
@@ -30,8 +30,9 @@ export function namedAsInFile({
 const SEPARATOR_BYTES = Buffer.from(RECORD_SEPARATOR);
 
 /**
- * @param columns take the positions of the records from `from` to before `to`
- * @param addRecord writes the record with a number, in one piece
+ * Writes the pack with the records from number `from` (inclusive) to `to` (exclusive).
+ * @param columns receive the positions of these records
+ * @param addRecord writes the record with a number into the writer's buffer, after a single `reserve`
  */
 export async function writePack(
   dir: string,

@@ -7,11 +7,12 @@ import { startsOf } from '../order/numbering.ts';
 
 export interface PostingsBuilder {
   /**
-   * Adds a rank to a text. The ranks of a text must be added in ascending order; a repeated one is
-   * stored once, with how often it was added.
-   * @returns whether it was new
+   * Adds a rank to a text. The ranks of a text must be added in ascending order. A repeated rank is
+   * stored once, and `frequencies` counts how often it was added.
+   * @returns whether the rank was new for this text
    */
   add(text: string, rank: number): boolean;
+  /** @returns `postings`; `frequencies`, parallel to `postings.ranks`, at most {@link MOST_FREQUENT} */
   build(): { postings: Postings; frequencies: Uint8Array };
 }
 
@@ -20,19 +21,19 @@ const MOST_FREQUENT = 255;
 /** Collects pairs of text and rank, and sorts them by text in two linear passes. */
 export function makePostings(): PostingsBuilder {
   const table = makeStringTable();
-  // By text: its last pair.
+  // For each text, the index of its last pair.
   const lastPair: number[] = [];
   let textOf = new Uint32Array(1024);
   let rankOf = new Uint32Array(1024);
   let pairs = 0;
-  // By pair: how often it was added, if more than once.
-  const frequent = new Map<number, number>();
+  // For the index of each pair that was added more than once, how often.
+  const repeats = new Map<number, number>();
   return {
     add(text, rank) {
       const number = table.numberOf(text);
       const last = lastPair[number];
       if (last !== undefined && rankOf[last] === rank) {
-        frequent.set(last, Math.min((frequent.get(last) ?? 1) + 1, MOST_FREQUENT));
+        repeats.set(last, Math.min((repeats.get(last) ?? 1) + 1, MOST_FREQUENT));
         return false;
       }
       if (pairs === textOf.length) {
@@ -59,7 +60,7 @@ export function makePostings(): PostingsBuilder {
       for (let pair = 0; pair < pairs; pair++) {
         const at = next[orders[pair]]++;
         ranks[at] = rankOf[pair];
-        const frequency = frequent.get(pair);
+        const frequency = repeats.get(pair);
         if (frequency !== undefined) frequencies[at] = frequency;
       }
       const ordered = inOrder.map((number) => texts[number]);

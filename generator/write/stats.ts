@@ -1,5 +1,5 @@
 /**
- * Counts what a generation holds: the body of `/stats` and the manifest's counts.
+ * Counts the records of a generation, for the body of `/stats` and for the manifest.
  */
 import type { Counts } from '../../format/manifest.ts';
 import type { Covers, Platform } from '../columns/catalogue.ts';
@@ -10,12 +10,13 @@ const TOP_PLATFORMS = 10;
 
 export interface Statistics {
   readonly counts: Omit<Counts, 'left_out'>;
+  /** The latest time at which a published cover was approved, or null. */
   readonly latestCoverAt: string | null;
   /** The body of `/stats`. */
   readonly body: string;
 }
 
-/** @param coverFiles how many files the published covers have */
+/** @param coverFiles the number of files of published covers */
 export function gatherStatistics(
   platforms: readonly Platform[],
   covers: Covers,
@@ -42,8 +43,8 @@ export function gatherStatistics(
     .map(({ slug, name }, platform) => {
       const first = firstGame[platform];
       const end = firstGame[platform + 1];
-      const ofPlatform = firstCover[end] - firstCover[first];
-      return { slug, name, games: end - first, covers: ofPlatform };
+      const coverCount = firstCover[end] - firstCover[first];
+      return { slug, name, games: end - first, covers: coverCount };
     })
     .sort((a, b) => b.covers - a.covers || (a.slug < b.slug ? -1 : 1))
     .slice(0, TOP_PLATFORMS);
@@ -64,7 +65,7 @@ export function gatherStatistics(
   return { counts, latestCoverAt, body };
 }
 
-/** How often each value occurs, the most frequent first; covers without a value count under null. */
+/** How many covers have each value, the most frequent value first; null is a value, too. */
 function countBy(
   values: readonly (string | null)[],
   column: Uint32Array,

@@ -19,19 +19,20 @@ import { namedAsInFile, writePack } from './packs.ts';
 
 const COMMA = 0x2c;
 
-/** What the packs of covers are made from. */
+/** The data from which the packs of covers are written. */
 export interface CoverSource {
   readonly platforms: readonly Platform[];
   readonly games: Games;
   readonly covers: Covers;
   readonly numbering: Numbering;
-  /** The JSON of each file, tagged with its cover's number. */
+  /** The JSON of each file, tagged with the number of its cover. */
   readonly fileSpill: SpillContent;
 }
 
 /**
- * Writes the packs of the platforms that it takes from the queue.
- * @param columns take the positions of the covers, @param queue of platforms
+ * Writes the packs of the platforms that this thread takes from the queue.
+ * @param columns receive the positions of the covers
+ * @param queue the numbers of the platforms
  */
 export async function writeCoverPacks(
   dir: string,
@@ -42,7 +43,7 @@ export async function writeCoverPacks(
 ): Promise<ManifestFile[]> {
   const { rowOfGame, firstGame, rowOfCover, firstCover } = numbering;
   const { ids, region, type, approvedAt } = covers;
-  const coverGame = makeCoverGames(games);
+  const encodeGame = makeGameEncoder(games);
   const regions = covers.regions.map((value) => Buffer.from(encodeText(value)));
   const types = covers.types.map((value) => Buffer.from(encodeText(value)));
   const files = makeFileCopier(fileSpill, rowOfCover.length);
@@ -58,7 +59,7 @@ export async function writeCoverPacks(
       // Covers come in the order of their games.
       if (number >= firstCover[game + 1]) {
         while (number >= firstCover[game + 1]) game++;
-        gameMember = coverGame(rowOfGame[game], reference);
+        gameMember = encodeGame(rowOfGame[game], reference);
       }
       const row = rowOfCover[number];
       const ofRegion = regions[region[row]];
@@ -85,16 +86,16 @@ export async function writeCoverPacks(
   return written;
 }
 
-/** Copies the files of one cover after another. */
+/** Copies the JSON of the files of a cover from the spill file. */
 interface FileCopier {
-  /** Selects the files of a cover. @returns how many bytes {@link copy} will write at most */
+  /** Selects the files of a cover. @returns the most bytes that {@link copy} will write */
   seek(cover: number): number;
-  /** Writes the files with commas between them. @returns where they end */
+  /** Writes the files with commas between them. @returns the position after them */
   copy(target: Buffer, at: number): number;
 }
 
 function makeFileCopier(spill: SpillContent, covers: number): FileCopier {
-  let loaded = -1;
+  let loadedBucket = -1;
   let pieces: TaggedPieces | undefined;
   let from = 0;
   let to = 0;
@@ -102,10 +103,10 @@ function makeFileCopier(spill: SpillContent, covers: number): FileCopier {
     seek(cover) {
       const bucket = Math.floor(cover / COVERS_PER_BUCKET);
       const firstCover = bucket * COVERS_PER_BUCKET;
-      if (bucket !== loaded || pieces === undefined) {
+      if (bucket !== loadedBucket || pieces === undefined) {
         const count = Math.min(COVERS_PER_BUCKET, covers - firstCover);
         pieces = readTagged(spill, bucket, firstCover, count);
-        loaded = bucket;
+        loadedBucket = bucket;
       }
       const { first, length } = pieces;
       from = first[cover - firstCover];
@@ -128,8 +129,8 @@ function makeFileCopier(spill: SpillContent, covers: number): FileCopier {
   };
 }
 
-/** @returns a function that makes the JSON of a game inside a cover; valid until its next call */
-function makeCoverGames({ slugs, titles }: Games) {
+/** @returns a function that returns the JSON of a game inside a cover; valid until its next call */
+function makeGameEncoder({ slugs, titles }: Games) {
   const slug = makeTextWriter(slugs);
   const title = makeTextWriter(titles);
   let scratch = Buffer.alloc(0);
@@ -158,7 +159,7 @@ export function writeCoverIndex(
   const idLow = new Uint32Array(count);
   const coverOfId = new Uint32Array(count);
   let at = 0;
-  // Places ascend with ids.
+  // Rows are in the order of ids, as the index must be.
   for (let row = 0; row < covers.rows; row++) {
     if (numberOfCover[row] === LEFT_OUT) continue;
     idHigh[at] = covers.ids.high[row];

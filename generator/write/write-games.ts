@@ -14,7 +14,7 @@ import { encodeGameTail, encodePlatformRef, FIXED_BYTES, platformUrl } from '../
 import { writeWhole } from './file-writer.ts';
 import { makeRecordColumns, namedAsInFile, writePack } from './packs.ts';
 
-/** @param heads each game's record up to its publisher, platform by platform */
+/** @param heads the first part of each game's record, up to and including `publisher` */
 export async function writeGames(
   dir: string,
   platforms: readonly Platform[],
@@ -64,7 +64,6 @@ function writeIndex(
   const slugs = makeTextWriter(games.slugs);
   const slugStart = new Uint32Array(count + 1);
   for (let number = 0; number < count; number++) {
-    // Slugs are ASCII: bytes and characters are the same.
     const length = slugs.lengthOf(rowOfGame[number]);
     slugStart[number + 1] = slugStart[number] + length;
   }

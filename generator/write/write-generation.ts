@@ -1,9 +1,10 @@
 /**
- * Reads the catalogue in one consistent read and writes every file of a generation but its manifest.
+ * Reads the catalogue from one consistent snapshot of the database, and writes every file of a
+ * generation except its manifest.
  *
- * Two threads share the work. While the main one reads covers, the worker puts the titles in order;
- * while the main one reads files, the worker writes the games and the search index; the packs of
- * covers, which need everything, are halved between them.
+ * Two threads share the work. While the main thread reads covers, the worker puts the titles in order.
+ * While the main thread reads files, the worker writes the games and the search index. Then both threads
+ * write packs of covers, which need all tables.
  */
 import path from 'node:path';
 import type { Database, Reader } from '../../database/database.ts';
@@ -52,14 +53,14 @@ interface Catalogue extends CoverSource {
   readonly fileCount: number;
 }
 
-/** What a run has under way, and must end before it returns. */
+/** Spill files and jobs, which must be ended even if the run fails. */
 interface Pending {
   readonly spills: SpillFile[];
-  /** What the worker writes while the main thread still reads. */
+  /** The files that the worker writes while the main thread still reads. */
   readonly written: Promise<ManifestFile[]>[];
 }
 
-/** @returns what the manifest will say; every file is on disk */
+/** @returns the content of the manifest, once every file is on disk */
 export async function writeGeneration(
   database: Database,
   options: WriteOptions,
@@ -79,7 +80,8 @@ export async function writeGeneration(
       await writeWhole(dir, REPORT, [encodeReport(report.content())]),
       ...(await Promise.all(pending.written)).flat(),
     ];
-    // Only after the generation's report is written: the same rows must give the same bytes tomorrow.
+    // Added after the report of the generation is written. These warnings depend on the day, and the same
+    // rows must always give the same generation.
     report.addWarnings(findFutureApprovals(covers, Date.now() / 1000));
     await both(worker.run('allSynced'), allSynced());
     return {
@@ -91,13 +93,13 @@ export async function writeGeneration(
       files,
     };
   } finally {
-    // The worker may still be reading a spill file.
+    // The worker may still be reading a spill file, so it must end first.
     await Promise.allSettled(pending.written);
     for (const spill of pending.spills) spill.discard();
   }
 }
 
-/** Reads all tables, while the worker orders the titles and writes the games and the search index. */
+/** Reads all tables. Meanwhile, the worker orders the titles and writes the games and the search index. */
 async function readAll(
   reader: Reader,
   { settings, progress, report, worker, workDir, dir }: WriteOptions,
@@ -123,7 +125,7 @@ async function readAll(
     worker.run('writeGames', dir, platforms, games, heads.finish(), numbering, settings),
     worker.run('writeSearch', dir, platforms, games, covers, numbering),
   );
-  // They are awaited later. A failure until then must not count as an unhandled rejection.
+  // The promises are awaited later. A rejection before that must not count as unhandled.
   for (const promise of pending.written) promise.catch(() => {});
   const { rowOfCover, numberOfCover } = numbering;
   const files = spillTo('cover-files', Math.ceil(rowOfCover.length / COVERS_PER_BUCKET), true);

@@ -1,5 +1,5 @@
 /**
- * Writes the lists that are whole bodies, `platforms.json` and `covers-recent.json`, and the index of
+ * Writes `platforms.json` and `covers-recent.json`, which are complete response bodies, and the index of
  * platforms.
  */
 import { closeSync, openSync } from 'node:fs';
@@ -48,8 +48,9 @@ export async function writePlatforms(
 }
 
 /**
- * The newest first, ties by the higher id first; those without a time never appear.
- * @param columns the positions of the covers in the packs, which are already written
+ * Writes the covers that were approved most recently, the latest first. Of two covers approved at the
+ * same time, the one with the higher id is first. Covers without a time never appear.
+ * @param columns the positions of the covers in the packs, which must be complete
  */
 export async function writeRecentCovers(
   dir: string,
@@ -73,7 +74,7 @@ export async function writeRecentCovers(
   return writer.finish();
 }
 
-/** The numbers of the covers of the list, in its order. */
+/** The numbers of the most recently approved covers, in the order of the list. */
 function findRecent({ approvedAt }: Covers, rowOfCover: Uint32Array): number[] {
   const timeOf = (number: number) => approvedAt[rowOfCover[number]];
   const isNewer = (a: number, b: number) =>

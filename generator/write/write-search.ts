@@ -1,6 +1,6 @@
 /**
- * Writes the search index, from which the proxy answers `/search`: postings of words, filters and years
- * by rank. Writes the same words as an index that MiniSearch loads, too.
+ * Writes the search index, in which the proxy finds the games for `/search`: the ranks of the games for
+ * each word, filter value and year. Also writes the same words as an index that MiniSearch can load.
  */
 import { encodeColumns } from '../../format/index/columns.ts';
 import { type Postings, searchColumns } from '../../format/index/search-index.ts';
@@ -29,7 +29,7 @@ export async function writeSearch(
   const endings = makePostings();
   const genres = makePostings();
   const genreOf = foldedValues(games.genres);
-  // As MiniSearch counts: the number of different words of each title.
+  // For each rank, the number of different words of the title, as MiniSearch counts them.
   const wordCounts = new Uint16Array(ranks);
   for (let rank = 0; rank < ranks; rank++) {
     const row = rowOfRank[rank];
@@ -71,6 +71,7 @@ export async function writeSearch(
   ];
 }
 
+/** Adds every suffix of a word that has at least two characters, cut to the length of a query. */
 function addEndings(word: string, rank: number, endings: PostingsBuilder): void {
   const characters = [...word];
   for (let from = 0; from + 1 < characters.length; from++) {
@@ -79,16 +80,16 @@ function addEndings(word: string, rank: number, endings: PostingsBuilder): void 
   }
 }
 
-/** @returns a function that folds the value with a number; each is folded only once */
-function foldedValues(values: readonly (string | null)[]): (value: number) => string {
+/** @returns a function that returns the case-folded value at an index; each value is folded only once */
+function foldedValues(values: readonly (string | null)[]): (index: number) => string {
   const folded: string[] = [];
-  return (value) => {
-    folded[value] ??= foldCase(values[value] ?? '');
-    return folded[value];
+  return (index) => {
+    folded[index] ??= foldCase(values[index] ?? '');
+    return folded[index];
   };
 }
 
-/** The games that have an approved cover with each value of a column. */
+/** For each value of a column of covers, the ranks of the games that have a published cover with it. */
 function coverPostings(
   { rowOfRank, numberOfGame, firstCover, rowOfCover }: Numbering,
   values: readonly (string | null)[],

@@ -1,4 +1,4 @@
-/** The search index: its texts against sorted arrays, and a file whose columns do not fit refused. */
+/** The search index: its texts against sorted arrays, and a file with inconsistent columns refused. */
 import { describe, expect, test } from 'vitest';
 import {
   findPrefix,
@@ -109,5 +109,5 @@ test('with a column missing or of a wrong length is refused by the name of the f
   const { text, textStart } = words.postings;
   const starts = { 'words.textStart': Uint32Array.of(...textStart, text.length) };
   const open = () => openSearchIndex(encodeFile({ ...searchColumns(index), ...starts }));
-  expect(open).toThrow('"words" has columns that do not fit');
+  expect(open).toThrow('the columns of "words" have inconsistent lengths');
 });
