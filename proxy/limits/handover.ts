@@ -1,13 +1,13 @@
 /**
- * What a proxy that stops hands to its next start: the requests that still count, of keys and of
- * addresses, as the bytes of a columns file. It contains neither keys nor addresses: a key is stored
- * as its id and a part of its hash, an address as a seeded hash, together with the seed.
+ * Encodes and decodes the requests that still count when a proxy stops, so that its next start can
+ * continue with them. The bytes are those of a columns file. They contain neither keys nor addresses: a
+ * key is stored as its id and a part of its hash, an address as a seeded hash, together with the seed.
  *
- * Times are stored as ages, since the clock of one process means nothing to another. The time that has
- * passed since is measured by the system's monotonic clock or, if the system was restarted, by the
- * wall clock. Invariant: whatever the clocks do, a request counts for at most 60 seconds after the
- * start. It counts for at least 60 seconds after it was admitted, unless the system was restarted and
- * the wall clock was set forward.
+ * Times are stored as ages at the moment of writing. The time between writing and reading is measured
+ * by the system's monotonic clock or, if the system was restarted in between, by the wall clock.
+ * Invariant: whatever the clocks do, a request counts for at most 60 seconds after the start. It counts
+ * for at least 60 seconds after it was admitted, unless the system was restarted and the wall clock was
+ * set forward.
  */
 import { type Columns, column, encodeColumns, openColumns } from '../../format/index/columns.ts';
 import type { SavedAddress, SavedAddresses } from './address-limits.ts';
@@ -15,7 +15,7 @@ import { WINDOW_MS } from './rolling-window.ts';
 
 const VERSION = 1;
 
-/** All windows at one moment; times are by the clock of the process. */
+/** All windows at one moment. Times are by the clock of the windows, {@link Moment.now}. */
 export interface Windows {
   readonly keys: readonly KeyWindow[];
   readonly addresses: SavedAddresses;
@@ -29,12 +29,13 @@ export interface KeyWindow {
   readonly times: readonly number[];
 }
 
-/** The same moment by several clocks, in milliseconds. */
+/** One moment by several clocks, in milliseconds. */
 export interface Moment {
-  /** The clock of the windows: since the system was started, the same in all processes. */
+  /** The clock of the windows: monotonic since the system was started, the same in all processes. */
   readonly now: number;
+  /** The wall clock. */
   readonly wall: number;
-  /** Identifies the start of the system that this clock counts from; empty: unknown. */
+  /** The id of this boot of the system, from which `now` counts; empty if unknown. */
   readonly boot: string;
 }
 
@@ -62,10 +63,11 @@ export function encodeWindows({ keys, addresses }: Windows, { now, wall, boot }:
 }
 
 /**
- * @param bytes as {@link encodeWindows} made them, starting at a multiple of 8 of their buffer
- * @param name of their file, used in errors
- * @returns the windows by the clock of the reading process; undefined when nothing counts any more
- * @throws Error when the bytes are damaged or of another version
+ * @param bytes from {@link encodeWindows}; they must start at a multiple of 8 in their buffer
+ * @param name the name of their file, for errors
+ * @param moment the present moment
+ * @returns the windows, by the clock of this process; undefined if no request counts any more
+ * @throws Error if the bytes are damaged or of another version
  */
 export function decodeWindows(
   bytes: Uint8Array,
@@ -73,10 +75,10 @@ export function decodeWindows(
   moment: Moment,
 ): Windows | undefined {
   const columns = openColumns(bytes, name);
-  const numbers = (of: string) => column(columns, of, Float64Array, name);
-  const integers = (of: string) => column(columns, of, Uint32Array, name);
-  const text = (of: string) =>
-    Buffer.from(column(columns, of, Uint8Array, name)).toString('latin1');
+  const numbers = (title: string) => column(columns, title, Float64Array, name);
+  const integers = (title: string) => column(columns, title, Uint32Array, name);
+  const text = (title: string) =>
+    Buffer.from(column(columns, title, Uint8Array, name)).toString('latin1');
   const damaged = (what: string) => new Error(`${name} is damaged: ${what}.`);
 
   const [version] = integers('version');
@@ -87,7 +89,7 @@ export function decodeWindows(
   if (Number.isNaN(passed)) throw damaged('it does not say when it was written');
   if (passed >= WINDOW_MS) return undefined;
 
-  /** The times of each of so many windows. */
+  /** For each of `count` windows, its times. */
   function decodeTimes(prefix: 'key' | 'address', count: number): number[][] {
     const starts = integers(`${prefix}Start`);
     const ages = column(columns, `${prefix}Age`, Uint16Array, name);
@@ -133,8 +135,8 @@ export function decodeWindows(
 }
 
 /**
- * Milliseconds since the windows were written; NaN when that is unknown. If the wall clock was set
- * back, this is 0: requests then count longer, but for at most a minute from now.
+ * Milliseconds since the windows were written; NaN if that is unknown. If the wall clock was set back,
+ * the result is 0: requests then count longer, but for at most a minute from now.
  */
 function timePassed([now, wall]: Float64Array, boot: string, moment: Moment): number {
   const isSameBoot = boot !== '' && boot === moment.boot;
