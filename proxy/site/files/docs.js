@@ -1,4 +1,4 @@
-// Shows /openapi.json with Swagger UI. Keys typed here stay in the page's memory: nothing is stored.
+// Shows /openapi.json with Swagger UI. A key that is typed in stays in memory and is never stored.
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
 function followColourScheme() {
@@ -16,8 +16,8 @@ globalThis.SwaggerUIBundle({
   displayRequestDuration: true,
   defaultModelsExpandDepth: 0,
   persistAuthorization: false,
-  // Of its themes one whose colours all stand out from the ground.
+  // In this theme, all colours have enough contrast with the background.
   syntaxHighlight: { theme: 'tomorrow-night' },
-  // Without this the page would send the document's address to a service of others.
+  // By default, Swagger UI sends the URL of the document to an external validator.
   validatorUrl: null,
 });
