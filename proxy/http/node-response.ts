@@ -14,8 +14,8 @@ export function toResponder(response: ServerResponse): Responder {
   return {
     isSent: () => response.headersSent,
     send({ head, headers: own, body }, headers = [], isLast = false) {
-      const ofConnection = isLast ? ['Connection', 'close'] : [];
-      response.writeHead(head.status, [...head.headers, ...own, ...headers, ...ofConnection]);
+      const connectionHeaders = isLast ? ['Connection', 'close'] : [];
+      response.writeHead(head.status, [...head.headers, ...own, ...headers, ...connectionHeaders]);
       end(response, body);
     },
     destroy: () => response.destroy(),

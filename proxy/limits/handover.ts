@@ -43,21 +43,21 @@ export interface Moment {
 export const HASH_DIGITS = 16;
 
 export function encodeWindows({ keys, addresses }: Windows, { now, wall, boot }: Moment): Buffer {
-  const ofKeys = encodeTimes(keys, now);
-  const ofAddresses = encodeTimes(addresses.windows, now);
+  const keyColumns = encodeTimes(keys, now);
+  const addressColumns = encodeTimes(addresses.windows, now);
   const columns: Columns = {
     version: Uint32Array.of(VERSION),
     moment: Float64Array.of(now, wall),
     boot: Buffer.from(boot),
     keyId: Float64Array.from(keys, ({ id }) => id),
     keyHash: Buffer.from(keys.map(({ hash }) => hash.slice(0, HASH_DIGITS)).join(''), 'latin1'),
-    keyStart: ofKeys.starts,
-    keyAge: ofKeys.ages,
+    keyStart: keyColumns.starts,
+    keyAge: keyColumns.ages,
     table: Uint32Array.of(...addresses.seed, addresses.sets),
     addressSet: Uint32Array.from(addresses.windows, ({ set }) => set),
     addressTag: Float64Array.from(addresses.windows, ({ tag }) => tag),
-    addressStart: ofAddresses.starts,
-    addressAge: ofAddresses.ages,
+    addressStart: addressColumns.starts,
+    addressAge: addressColumns.ages,
   };
   return Buffer.concat([...encodeColumns(columns)]);
 }
@@ -94,40 +94,41 @@ export function decodeWindows(
     const starts = integers(`${prefix}Start`);
     const ages = column(columns, `${prefix}Age`, Uint16Array, name);
     if (starts.length !== count + 1 || starts[0] !== 0 || starts[count] !== ages.length) {
-      throw damaged(`its ${prefix} windows have no order`);
+      throw damaged(`its ${prefix} windows are inconsistent`);
     }
     return Array.from({ length: count }, (_, index) => {
       const [start, end] = [starts[index], starts[index + 1]];
-      if (start > end) throw damaged(`its ${prefix} windows have no order`);
-      const ofWindow = [...ages.subarray(start, end)];
-      if (ofWindow.some((age, i) => i > 0 && age > ofWindow[i - 1])) {
-        throw damaged(`its ${prefix} windows have no order`);
+      if (start > end) throw damaged(`its ${prefix} windows are inconsistent`);
+      const windowAges = [...ages.subarray(start, end)];
+      if (windowAges.some((age, i) => i > 0 && age > windowAges[i - 1])) {
+        throw damaged(`its ${prefix} windows are inconsistent`);
       }
-      return ofWindow.map((age) => moment.now - passed - age).filter(counts);
+      return windowAges.map((age) => moment.now - passed - age).filter(counts);
     });
   }
   const counts = (time: number) => moment.now - time < WINDOW_MS;
 
   const ids = numbers('keyId');
   const hashes = text('keyHash');
-  if (hashes.length !== ids.length * HASH_DIGITS) throw damaged('its keys have no hashes');
-  const ofKeys = decodeTimes('key', ids.length);
-  const [seed, seedToo, sets] = integers('table');
+  if (hashes.length !== ids.length * HASH_DIGITS)
+    throw damaged('the numbers of its keys and of their hashes differ');
+  const keyTimes = decodeTimes('key', ids.length);
+  const [firstSeed, secondSeed, sets] = integers('table');
   const addressSets = integers('addressSet');
   const tags = numbers('addressTag');
-  const ofAddresses = decodeTimes('address', tags.length);
+  const addressTimes = decodeTimes('address', tags.length);
   const isInTable = addressSets.length === tags.length && addressSets.every((set) => set < sets);
   if (!isInTable) throw damaged('its addresses are outside the table');
   return {
-    keys: ofKeys.map((times, index) => ({
+    keys: keyTimes.map((times, index) => ({
       id: ids[index],
       hash: hashes.slice(index * HASH_DIGITS, (index + 1) * HASH_DIGITS),
       times,
     })),
     addresses: {
-      seed: [seed, seedToo],
+      seed: [firstSeed, secondSeed],
       sets,
-      windows: ofAddresses.map(
+      windows: addressTimes.map(
         (times, index): SavedAddress => ({ set: addressSets[index], tag: tags[index], times }),
       ),
     },

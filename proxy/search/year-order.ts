@@ -81,10 +81,10 @@ export function makeYearOrder(index: SearchIndex): YearOrder {
       const ranks: number[] = [];
       let before = 0;
       for (const year of yearsInOrder(sort)) {
-        const ofYear = ranksByYear.subarray(yearStart[year], yearStart[year + 1]);
+        const ranksOfYear = ranksByYear.subarray(yearStart[year], yearStart[year + 1]);
         const from = Math.max(0, start - before);
-        ranks.push(...ofYear.subarray(from, from + count - ranks.length));
-        before += ofYear.length;
+        ranks.push(...ranksOfYear.subarray(from, from + count - ranks.length));
+        before += ranksOfYear.length;
         if (ranks.length === count) break;
       }
       return ranks;

@@ -99,10 +99,10 @@ function makeForwarder({ accountUrl, trustedProxies: trusted, connections, log }
     if (headers.expect !== undefined) response.writeContinue();
     const body = length === 0 ? undefined : await readBody(request);
     if (length > 0 && body === undefined) return;
-    const ofConnection = (headers.connection ?? '')
+    const namedByConnection = (headers.connection ?? '')
       .split(',')
       .map((name) => name.trim().toLowerCase());
-    for (const name of [...ofConnection, ...DROPPED_FIELDS]) delete headers[name];
+    for (const name of [...namedByConnection, ...DROPPED_FIELDS]) delete headers[name];
     // Set again, in case the Connection field named it: without it, the body would have no end.
     if (body !== undefined || (request.method !== 'GET' && request.method !== 'HEAD')) {
       headers['content-length'] = String(body?.length ?? 0);

@@ -107,8 +107,8 @@ export function openConnection(socket: Socket, options: ConnectionOptions): Fast
         if (isSent) return;
         isSent = true;
         const isClosing = isLast || isEnding() || isOver;
-        const ofConnection = isClosing ? 'Connection: close\r\n' : keepAlive;
-        writeResponse(socket, response, headers, ofConnection);
+        const connectionHeaders = isClosing ? 'Connection: close\r\n' : keepAlive;
+        writeResponse(socket, response, headers, connectionHeaders);
         finish(isClosing);
       },
       destroy() {

@@ -22,13 +22,13 @@ let scratch = Buffer.allocUnsafeSlow(LARGEST_TOGETHER);
 
 /**
  * @param headers the header fields of this response alone
- * @param ofConnection header lines about the connection, each followed by CR LF
+ * @param connectionHeaders header lines about the connection, each followed by CR LF
  */
 export function writeResponse(
   socket: Socket,
   response: PreparedResponse,
   headers: HeaderList,
-  ofConnection: string,
+  connectionHeaders: string,
 ): void {
   const { head: shared, body } = response;
   shared.serialized ??= serializeHead(shared);
@@ -37,7 +37,7 @@ export function writeResponse(
     body: body.length <= LARGEST_TEXT ? body.toString('latin1') : undefined,
   };
   const own = response.serialized;
-  const head = `${shared.serialized}${own.headers}${serializeHeaders(headers)}${dateLine()}${ofConnection}\r\n`;
+  const head = `${shared.serialized}${own.headers}${serializeHeaders(headers)}${dateLine()}${connectionHeaders}\r\n`;
   if (own.body !== undefined) {
     socket.write(head + own.body, 'latin1');
     return;
