@@ -1,6 +1,6 @@
 /**
- * Makes the parts of a proxy from its environment and joins them: the first serving thread, the
- * workers, the admin server, and what polls the files in `SNAPSHOTS_DIR`. Nothing listens yet.
+ * Creates the parts of a proxy from its environment and connects them: the first serving thread, the
+ * workers, the admin server, and the polling of files in `SNAPSHOTS_DIR`. Nothing listens yet.
  */
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
@@ -46,7 +46,7 @@ export interface ProxyParts {
   readonly connectionLimit: ProxyLimit;
   readonly handover: LimitHandover;
   readonly state: { isStopping: boolean };
-  /** Hands the limits to the next run. */
+  /** Saves the limit windows for the next run. */
   saveLimits(): Promise<void>;
 }
 
@@ -59,7 +59,7 @@ export async function assemble(
     counts: newRequestCounts(),
     connections: newConnectionCells(),
   }));
-  const [ofFirst] = cells;
+  const [firstCells] = cells;
   const metrics = makeMetrics(cells.map(({ counts }) => counts));
   const connectionLimit = makeProxyLimit(
     cells.map(({ connections }) => connections),
@@ -83,8 +83,8 @@ export async function assemble(
   const keys = makeKeyStore(snapshotsDir, workers.announceKeys, saved?.keys);
   const serving = makeServing({
     ...{ snapshots, keys, addresses, environment, log },
-    counts: makeRequestCounts(ofFirst.counts),
-    connections: ofFirst.connections,
+    counts: makeRequestCounts(firstCells.counts),
+    connections: firstCells.connections,
   });
   const polling = makePolling(snapshots, keys, files, port, log);
   const state = { isStopping: false };
@@ -100,15 +100,15 @@ export async function assemble(
   };
 }
 
-/** What reads and writes files in `SNAPSHOTS_DIR` at intervals. */
+/** Reads and writes files in `SNAPSHOTS_DIR` at intervals. */
 export interface Polling {
-  /** Reads the snapshot and the keys, and goes on by itself. */
+  /** Resolves after the snapshot and the keys were read for the first time; then polls them. */
   start(): Promise<void>;
-  /** Stops reading. */
+  /** Stops reading the snapshot and the keys. */
   stop(): void;
-  /** Reports key usage for the last time. */
+  /** Reports key usage one last time. */
   finish(): Promise<void>;
-  /** What cannot be read or written at the moment, and why. */
+  /** For each file that cannot be read or written at the moment, a message that says why. */
   faults(): string[];
 }
 
@@ -121,17 +121,17 @@ function makePolling(
 ): Polling {
   const warn = (step: string, consequence: () => string) => (error: Error) =>
     log.warn({ err: error }, `cannot ${step}; ${consequence()}`);
-  const asBefore = () => 'going on as before';
-  const onSnapshotFault = warn('follow the snapshot', asBefore);
+  const keepServing = () => 'the proxy keeps serving as before';
+  const onSnapshotFault = warn('follow the snapshot', keepServing);
   const onKeysFault = warn('read the keys', () =>
     keys.size() === undefined
-      ? 'requests with a key are answered 503'
+      ? 'requests with a key get 503'
       : 'going on with the keys as last known',
   );
   const snapshotPoll = poll(snapshots.refresh, SNAPSHOT_POLL_MS, onSnapshotFault);
   const keysPoll = poll(keys.refresh, KEYS_POLL_MS, onKeysFault);
   const usage = makeKeyUsage(files, keyUsageFile(port), keys.all, now, Date.now);
-  const usagePoll = poll(usage.write, USAGE_INTERVAL_MS, warn('report key usage', asBefore));
+  const usagePoll = poll(usage.write, USAGE_INTERVAL_MS, warn('report key usage', keepServing));
   return {
     async start() {
       await Promise.all([snapshotPoll.start(), keysPoll.start()]);
@@ -155,7 +155,7 @@ function makeEvents(metrics: Metrics, limit: ProxyLimit, log: Logger): SnapshotE
       if (manifest.minisearch_options !== MINISEARCH_OPTIONS_HASH) {
         log.warn(
           { snapshot: id, node: process.version, unicode: process.versions.unicode },
-          'the generator takes words apart by other rules (another Node?): searches may miss titles',
+          'the generator splits titles into words by other rules (another version of Node?): searches may miss titles',
         );
       }
       const otherCollation = findOtherCollation(manifest);

@@ -1,6 +1,6 @@
 /**
- * `cover-catalogue proxy`: serves the snapshot on HOST:PORT until SIGTERM or SIGINT. It gets
- * `SNAPSHOTS_DIR` and no database address; all that it knows comes from files there.
+ * `cover-catalogue proxy`: serves the current generation on HOST:PORT until SIGTERM or SIGINT. The
+ * proxy never connects to the database: all its data comes from files in `SNAPSHOTS_DIR`.
  */
 import '../program/environment/node-version.ts';
 import '../program/stop.ts';
@@ -28,7 +28,7 @@ health and metrics on ADMIN_HOST:ADMIN_PORT, until SIGTERM or SIGINT.
 
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
-/** How long balancers have to see that this proxy is not ready before it stops listening. */
+/** How long load balancers have to notice that this proxy is not ready before it stops listening. */
 const NOTICE_MS = 500;
 
 async function main(): Promise<void> {
@@ -46,11 +46,11 @@ async function main(): Promise<void> {
   }
   const proxy = await assemble(environment, log);
   await proxy.polling.start();
-  // Before it listens, since clients may connect at once.
+  // Before listening: clients may connect at once, and a signal must not cut off their requests.
   stopWith((signal) => stop(proxy, signal, log));
   await listen(proxy, environment);
   if (proxy.state.isStopping) return;
-  // A supervisor that reads this line may send a signal at once.
+  // Logged last: a supervisor that reads this line may send a signal at once.
   log.info(
     {
       api: addressOf(proxy.serving.server),
@@ -87,7 +87,7 @@ async function listen(
   await handover.clear();
 }
 
-/** Ends the requests under way, and saves what the next run needs. */
+/** Lets the requests under way finish, then saves the limit windows for the next run. */
 async function stop(proxy: ProxyParts, signal: string, log: Logger): Promise<void> {
   const { admin, serving, workers, polling, state } = proxy;
   state.isStopping = true;

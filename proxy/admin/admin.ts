@@ -1,5 +1,6 @@
 /**
- * Health, readiness and metrics, on an address of their own: none of it is a client's business.
+ * The admin server: health, readiness and metrics. It listens on an address of its own, since clients
+ * of the API must not see them.
  */
 import { createServer, type Server } from 'node:http';
 import {
@@ -20,7 +21,7 @@ export interface AdminParts {
   readonly keys: KeyStore;
   readonly metrics: Metrics;
   readonly isStopping: () => boolean;
-  /** What the proxy cannot read or write at the moment, and why. */
+  /** For each file that the proxy cannot read or write at the moment, a message that says why. */
   readonly faults: () => readonly string[];
 }
 
@@ -48,7 +49,7 @@ export function makeAdminServer(parts: AdminParts): Server {
     };
   }
 
-  /** Ready to answer: a generation and the keys are in memory, and the proxy is not stopping. */
+  /** Ready means: a generation and the keys are in memory, and the proxy is not stopping. */
   async function readiness() {
     const { snapshot, held, keys: known, dataAge, keysAge } = await read();
     const refusal = snapshots.refusal();
@@ -107,7 +108,7 @@ export function makeAdminServer(parts: AdminParts): Server {
         response.end(body);
       });
   });
-  // Connections that are not used, or that never finish a request, make room for others.
+  // At the limit, connections that are idle or never finish a request are closed for new ones.
   server.on('connection', (socket) => connections.take(socket));
   return server;
 }

@@ -1,6 +1,6 @@
 /**
- * How many connections the proxy may hold open, so that descriptors remain for generations, keys, the
- * admin address and requests that it forwards.
+ * Limits the open connections of the proxy, so that enough file descriptors remain for generations,
+ * keys, the admin address and forwarded requests.
  */
 import type { Logger } from 'pino';
 import { Counter, Gauge, type Registry } from 'prom-client';
@@ -13,23 +13,29 @@ import {
 } from '../../program/connection-limit.ts';
 import { countConnections } from '../../program/connections.ts';
 
-/** Connections on the admin address. */
+/** The most connections on the admin address. */
 export const ADMIN_CONNECTIONS = 16;
-/** For a generation that is opened beside the others: two packs of each platform. */
-const PACKS_OF_PLATFORM = 2;
+/** Each platform has two packs, games and covers. A generation that is being opened needs them all. */
+const PACKS_PER_PLATFORM = 2;
 const FEWEST_PACKS = 16;
-/** Forwarded requests, each on a connection of its own: a share of what is left, within bounds. */
+/**
+ * Each forwarded request has a connection of its own to the account pages. Forwarding gets this share
+ * of the remaining descriptors, but at least and at most the numbers below.
+ */
 const FORWARD_SHARE = 0.25;
 const FEWEST_FORWARDS = 4;
 const MOST_FORWARDS = 64;
 
-/** @param platforms of the current generation */
+/**
+ * Divides the file descriptors that remain between connections and forwarded requests.
+ * @param platforms how many platforms the current generation has
+ */
 export function shareOut(
   { limit, inUse }: Descriptors,
   platforms: number,
   isForwarding: boolean,
 ): Shares {
-  const packs = Math.max(FEWEST_PACKS, PACKS_OF_PLATFORM * platforms);
+  const packs = Math.max(FEWEST_PACKS, PACKS_PER_PLATFORM * platforms);
   const left = limit - inUse - ADMIN_CONNECTIONS - SHORT_LIVED - packs;
   const share = Math.floor(left * FORWARD_SHARE);
   const forwards = isForwarding ? Math.min(MOST_FORWARDS, Math.max(FEWEST_FORWARDS, share)) : 0;
@@ -37,14 +43,14 @@ export function shareOut(
 }
 
 export interface ProxyLimit {
-  /** Sets the limit, and adapts it every second to what else is open. */
+  /** Sets the limit, then adapts it every second to the number of other open files. */
   start(): void;
   /** Sets how many platforms the current generation has. */
   setPlatforms(platforms: number): void;
 }
 
 /**
- * @param threads the cells of every serving thread, of {@link countConnections}
+ * @param threads the connection cells of every serving thread
  * @param isForwarding whether requests are forwarded to the account pages
  */
 export function makeProxyLimit(
@@ -58,8 +64,8 @@ export function makeProxyLimit(
     threads,
     (files) => shareOut(files, platforms, isForwarding),
     log,
-    // The packs of two generations, as while one replaces the other.
-    () => 2 * PACKS_OF_PLATFORM * platforms,
+    // While one generation replaces another, the packs of both are open.
+    () => 2 * PACKS_PER_PLATFORM * platforms,
   );
   addMetrics(registry, threads, limit.connections);
   return {

@@ -1,13 +1,13 @@
 /**
- * What Prometheus scrapes. Requests are counted in plain arrays, one for each serving thread, and
- * handed to prom-client when it asks: a labelled counter would cost each request more than the
- * limiter does.
+ * The metrics that Prometheus scrapes. Each serving thread counts its requests in a plain array, and
+ * prom-client gets the sums at each scrape. Incrementing a labelled prom-client counter would cost each
+ * request more time than the rate limiter does.
  */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { makeRequestTotals } from '../api/request-counts.ts';
 import type { Held } from './publishing-state.ts';
 
-/** Read whenever the metrics are scraped; undefined: not known (yet). */
+/** The values that are read at each scrape. A value that is not known (yet) is undefined. */
 export interface Readings {
   readonly snapshot:
     | { readonly id: string; readonly games: number; readonly covers: number }
@@ -15,22 +15,23 @@ export interface Readings {
   readonly isRefusing: boolean;
   /** Undefined unless an operator holds publishing. */
   readonly held: Held | undefined;
-  /** In seconds, since the generation in service last agreed with the database. */
+  /** Seconds since the generation in service last agreed with the database. */
   readonly dataAge: number | undefined;
+  /** How many keys are known. */
   readonly keys: number | undefined;
-  /** In seconds, since the keys last agreed with the database. */
+  /** Seconds since the keys last agreed with the database. */
   readonly keysAge: number | undefined;
 }
 
 export interface Metrics {
-  /** To which other modules add their own metrics. */
+  /** Other modules add their own metrics to it. */
   readonly registry: Registry;
   countSwap(milliseconds: number): void;
-  /** @returns the exposition format and its content type */
+  /** @returns all metrics in the exposition format, and its content type */
   expose(read: () => Promise<Readings>): Promise<{ body: string; contentType: string }>;
 }
 
-/** @param threads the counts of every serving thread */
+/** @param threads the request counts of every serving thread */
 export function makeMetrics(threads: readonly Float64Array[]): Metrics {
   const registry = new Registry();
   let readings: Readings | undefined;
@@ -86,7 +87,7 @@ function addRequestCounters(registry: Registry, threads: readonly Float64Array[]
   });
 }
 
-/** Adds a gauge for each reading; one that is not known has no value. */
+/** Adds a gauge for each reading. The gauge of a reading that is not known has no value. */
 function addReadings(registry: Registry, readings: () => Readings | undefined): void {
   const registers = [registry];
   const gauge = (name: string, help: string, valueIn: (now: Readings) => number | undefined) =>
@@ -106,7 +107,7 @@ function addReadings(registry: Registry, readings: () => Readings | undefined): 
   gauge('snapshot_covers', `Covers ${inService}`, ({ snapshot }) => snapshot?.covers);
   gauge(
     'snapshot_refused',
-    '1 while the published generation is damaged and an older one serves',
+    '1 while the published generation is refused and an older one stays in service',
     ({ isRefusing }) => Number(isRefusing),
   );
   gauge('snapshot_held', '1 while an operator holds publishing', ({ held }) =>
@@ -114,13 +115,13 @@ function addReadings(registry: Registry, readings: () => Readings | undefined): 
   );
   gauge(
     'snapshot_age_seconds',
-    'Since the generation in service last agreed with the database',
+    'Seconds since the generation in service last agreed with the database',
     ({ dataAge }) => dataAge,
   );
   gauge('api_keys', 'Keys known', ({ keys }) => keys);
   gauge(
     'api_keys_age_seconds',
-    'Since the keys last agreed with the database',
+    'Seconds since the keys last agreed with the database',
     ({ keysAge }) => keysAge,
   );
   new Gauge({

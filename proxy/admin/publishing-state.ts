@@ -1,6 +1,6 @@
 /**
- * Reads from the files beside the generations how old the data in service are, and whether an operator
- * holds publishing. A file that is missing or damaged never stops the service.
+ * Finds out how old the data in service is, and whether an operator holds publishing. Both come from
+ * files in the snapshots folder. A file that is missing or damaged never stops the service.
  */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import { explainUnreadable } from '../../program/unreadable.ts';
 import { readHoldFile } from '../../store/read-hold.ts';
 import { readStatus } from '../../store/run-status.ts';
 
-/** Publishing is held. With `error` the file cannot be read, and all else is null. */
+/** An operator holds publishing. If the hold file cannot be read, `error` says why; all else is null. */
 export interface Held {
   readonly id: string | null;
   readonly since: string | null;
@@ -18,16 +18,16 @@ export interface Held {
 }
 
 /**
- * When a run last found a generation to agree with the database, in milliseconds of the wall clock. If
- * no run is known to, when the generation was published: its data are never older than that.
+ * When a run of the generator last found that a generation agrees with the database, in milliseconds
+ * of the wall clock. If no such run is on record, the modification time of the generation's folder.
  */
 export async function readDataTime(snapshotsDir: string, id: string): Promise<number | undefined> {
-  const agreement = readStatus(snapshotsDir)?.agreed.find((one) => one.id === id);
+  const agreement = readStatus(snapshotsDir)?.agreed.find((entry) => entry.id === id);
   if (agreement !== undefined) return Date.parse(agreement.at);
   try {
     return (await stat(path.join(snapshotsDir, GENERATIONS, id))).mtimeMs;
   } catch {
-    // The generation was removed while it is in service.
+    // The folder of the generation in service was removed.
     return undefined;
   }
 }

@@ -1,4 +1,7 @@
-/** Whether a request is admitted: by its key, within the key's limit and that of its address. */
+/**
+ * Decides whether a request is admitted: it needs a valid key that is within its limit. Requests
+ * without one are limited by client address.
+ */
 import type { BlockList } from 'node:net';
 import type { ApiRequest } from '../http/message/responder.ts';
 import type { PreparedResponse } from '../http/message/response.ts';
@@ -8,7 +11,10 @@ import { clientAddress } from '../limits/client-address.ts';
 import type { Quota } from '../limits/rolling-window.ts';
 import { ERRORS } from './send.ts';
 
-/** A key admitted within this is in use: guessing from its address does not affect it. */
+/**
+ * A key is in use if a request with it was admitted this recently. Such a key keeps working when
+ * somebody behind the same address guesses keys and uses up the address's limit.
+ */
 const IN_USE_MS = 10 * 60_000;
 
 export interface AdmissionParts {
@@ -21,14 +27,14 @@ export interface AdmissionParts {
 
 export interface Admission {
   readonly quota: Quota;
-  /** Why the key is not accepted; undefined for a valid one. */
+  /** The response that says why the key is not accepted; undefined for a valid key. */
   readonly refusal: PreparedResponse | undefined;
 }
 
 export interface Admissions {
-  /** Counts a request, of its key or else of its address. */
+  /** Counts a request towards the limit of its key or, without a valid key, of its address. */
   admit(request: ApiRequest): Admission;
-  /** What the address of a request that is not counted has left. */
+  /** Returns what the address of a request has left, without counting the request. */
   peek(request: ApiRequest): Quota;
 }
 
@@ -45,7 +51,7 @@ export function makeAdmissions(parts: AdmissionParts): Admissions {
     let record = keys.recent(key);
     const isInUse = record?.state === 'approved' && time - record.window.lastAdmitted() < IN_USE_MS;
     if (!isInUse) {
-      // Guessing must be cheap to refuse: past the limit no key is looked up.
+      // Guesses must be cheap to refuse: once the address is over its limit, no key is looked up.
       const quota = addresses.peek(addressOf(request), time);
       if (!quota.admitted) return { quota, refusal: ERRORS.invalidKey };
       record ??= keys.find(key);

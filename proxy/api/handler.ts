@@ -1,6 +1,6 @@
 /**
- * One request under the base, in the order of checks of the contract: well-formed, method, key,
- * limit, route, parameters, resource, condition. Each check answers or goes on to the next.
+ * Handles a request under the base with the checks of the contract, in its order: well-formed, method,
+ * key, limit, route, parameters, resource, condition. The first check that fails answers the request.
  */
 import type { Logger } from 'pino';
 import { chooseCoding } from '../http/message/negotiation.ts';
@@ -39,9 +39,9 @@ export function makeApi(parts: ApiParts): ApiHandler {
   const cache = makeResourceCache();
 
   return function handleApi(request, response): void {
-    const early = refuseEarly(request);
-    if (early !== undefined) {
-      counts.count('none', early({ response, quota: peek(request) }));
+    const sendEarly = findEarlyAnswer(request);
+    if (sendEarly !== undefined) {
+      counts.count('none', sendEarly({ response, quota: peek(request) }));
       return;
     }
     const { quota, refusal } = admit(request);
@@ -57,8 +57,11 @@ export function makeApi(parts: ApiParts): ApiHandler {
     }
   };
 
-  /** What answers a request that no limit counts; undefined for one that is counted. */
-  function refuseEarly({ head, method }: ApiRequest): ((reply: Reply) => number) | undefined {
+  /**
+   * Some requests are answered without counting towards a limit.
+   * @returns the function that answers such a request; undefined for every other request
+   */
+  function findEarlyAnswer({ head, method }: ApiRequest): ((reply: Reply) => number) | undefined {
     const { fault } = head;
     if (fault !== undefined) return (reply) => sendBadRequest(reply, fault, true);
     if (method === 'OPTIONS') return sendPreflight;
@@ -122,7 +125,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
     });
   }
 
-  /** @returns what it sent; undefined where there is no such resource */
+  /** @returns the resource that was sent; undefined if the generation does not have it */
   function answerFrom(
     generation: Generation,
     reply: Reply,

@@ -1,5 +1,5 @@
 /**
- * Query parameters: read once and checked against what is allowed; unknown ones are ignored.
+ * Reads query parameters and checks their values. Unknown parameters are ignored.
  */
 import { LONGEST_QUERY, MOST_WORDS, wordsOf } from '../../format/index/words.ts';
 import { type Query, SORTS, type Sort } from '../search/query.ts';
@@ -7,7 +7,7 @@ import { type Query, SORTS, type Sort } from '../search/query.ts';
 const LARGEST_PER_PAGE = 100;
 const DEFAULT_PER_PAGE = 50;
 
-/** A parameter is not what is allowed; the message is the text of the 400. */
+/** A parameter has a value that is not allowed. The message is the text of the 400 response. */
 export class ParameterError extends Error {
   override readonly name = 'ParameterError';
 }
@@ -19,7 +19,7 @@ export interface Paging {
 
 export interface SearchParameters extends Paging {
   readonly query: Query;
-  /** The filters and the sort as a client would send them again, for Link. */
+  /** The query, the filters and the sort as the client sent them, for the Link header. */
   readonly kept: readonly (readonly [name: string, value: string])[];
 }
 
@@ -40,7 +40,7 @@ export function readSearch(queryString: string): SearchParameters {
   const sort = values.get('sort') ?? 'title_asc';
   if (!isSort(sort)) throw new ParameterError(`sort must be one of ${SORTS.join(', ')}`);
   const q = values.get('q')?.trim() ?? '';
-  // Counted in characters as a person would, yet never for a text that is too long anyway.
+  // The limit is in code points, at most two code units each: a longer text need not be counted.
   if (q.length > LONGEST_QUERY * 2 || [...q].length > LONGEST_QUERY) {
     throw new ParameterError(`q must be at most ${LONGEST_QUERY} characters long`);
   }
@@ -72,7 +72,7 @@ function read(queryString: string, names: readonly string[]): Map<string, string
     if (!names.includes(name)) continue;
     if (seen.has(name)) throw new ParameterError(`${name} must be given at most once`);
     seen.add(name);
-    // What is not UTF-8 decodes to this character, which no title or name holds.
+    // Bytes that are not UTF-8 decode to this character, which no title or name contains.
     if (value.includes('\ufffd')) {
       throw new ParameterError(`${name} must be percent-encoded UTF-8`);
     }

@@ -1,29 +1,30 @@
 /**
- * How many requests a serving thread has answered, by route and status, for the metrics. They are
- * numbers in shared memory: each thread adds to its own, and the first thread reads all.
+ * Counts the requests that each serving thread has answered, by route and status, for the metrics. The
+ * counts are in shared memory: each thread increments its own, and the first thread reads all of them.
  */
 import { ROUTES, type RouteName } from './routes.ts';
 
-/** A route; 'none' for a request that ended before its route was known. */
+/** A route; 'none' for a request that was answered before its route was known. */
 export type RouteLabel = RouteName | 'none';
 
-/** What one thread has answered. */
+/** The counts of one thread. */
 export interface RequestCounts {
   count(route: RouteLabel, status: number): void;
-  /** Counts a body that came from the cache. */
+  /** Counts a response whose body came from the cache. */
   countCached(): void;
 }
 
-/** The sum of all threads. */
+/** The sums of the counts of all threads. */
 export interface RequestTotals {
-  /** Every route and status with at least one answer. */
+  /** Each route and status with at least one response. */
   byRoute(): Iterable<{ route: RouteLabel; status: number; count: number }>;
   cached(): number;
 }
 
+/** How many counts a route has: one for each status below this. */
 const STATUSES = 600;
 const LABELS: readonly RouteLabel[] = [...ROUTES, 'none'];
-/** Behind the counts of the last route. */
+/** The index of the count of cached bodies, after the counts of the last route. */
 const CACHED = LABELS.length * STATUSES;
 
 export function newRequestCounts(): Float64Array {
@@ -42,7 +43,7 @@ export function makeRequestCounts(counts: Float64Array): RequestCounts {
   };
 }
 
-/** @param threads the counts of every serving thread */
+/** @param threads for each serving thread, its {@link newRequestCounts} */
 export function makeRequestTotals(threads: readonly Float64Array[]): RequestTotals {
   const sumAt = (index: number) => threads.reduce((sum, counts) => sum + counts[index], 0);
   return {

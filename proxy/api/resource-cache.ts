@@ -1,8 +1,8 @@
 /**
- * The resources of the current generation that one thread is asked for repeatedly, with their
- * bodies in each coding that was made.
+ * Caches the resources of the current generation that are requested repeatedly from one thread, with
+ * their bodies in each coding that a client has wanted so far.
  *
- * Invariant: it holds resources of one generation only, and nothing else of that generation.
+ * Invariant: the cache contains resources of one generation only, and no reference to that generation.
  */
 import { LRUCache } from 'lru-cache';
 import { makeAdmissionFilter } from './admission-filter.ts';
@@ -10,9 +10,9 @@ import type { Resource } from './resource.ts';
 import type { RouteName } from './routes.ts';
 
 const MOST_BYTES = 24 * 1024 * 1024;
-/** About what an entry takes besides its bodies: header fields, objects, a buffer. */
+/** The approximate size of an entry without its bodies: header fields, objects, a buffer. */
 const ENTRY_BYTES = 1_500;
-/** Longer targets are rarely asked for twice. */
+/** Longer targets are rarely requested twice, so they are not cached. */
 const LONGEST_TARGET = 512;
 
 export interface CachedResource {
@@ -22,18 +22,19 @@ export interface CachedResource {
 
 export interface ResourceCache {
   /**
-   * Looks a target up, and notes that it was asked for.
-   * @returns 'repeated' when it is not cached though it was asked for recently, or else 'new'
+   * Looks up a target and notes that it was requested.
+   * @returns the cached entry; 'repeated' if the target is not cached but was requested recently;
+   * otherwise 'new'
    */
   find(snapshot: string, target: string): CachedResource | 'repeated' | 'new';
-  /** Adds what a target that is 'repeated' stands for. */
+  /** Adds the entry for a target that {@link ResourceCache.find} called 'repeated'. */
   add(snapshot: string, target: string, entry: CachedResource): void;
 }
 
 export function makeResourceCache(): ResourceCache {
   const filter = makeAdmissionFilter();
   let entries = new LRUCache<string, CachedResource>({ maxSize: MOST_BYTES });
-  // The id only: a reference to the generation would keep it in memory.
+  // Only the id: a reference to the generation would keep the generation in memory.
   let current: string | undefined;
 
   return {
@@ -47,14 +48,14 @@ export function makeResourceCache(): ResourceCache {
     },
     add(snapshot, target, { route, resource }) {
       if (snapshot !== current) return;
-      // Text of a small body, or compressed forms of a large one, join the body later.
+      // Twice the body: the text of a small body or the compressed forms of a large one come later.
       const size = ENTRY_BYTES + target.length + 2 * resource.identity.body.length;
       entries.set(target, { route, resource: withOwnBody(resource) }, { size });
     },
   };
 }
 
-/** A small body is a slice of a pool of Node's, all of which it would keep in memory. */
+/** Copies a small body: it is a slice of a pool of Node, and would keep the whole pool in memory. */
 function withOwnBody(resource: Resource): Resource {
   const { body } = resource.identity;
   if (body.length === body.buffer.byteLength) return resource;

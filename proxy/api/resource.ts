@@ -1,6 +1,6 @@
 /**
- * A resource of the API with everything about its responses that no request changes: body, ETag and
- * header fields in each coding that a client has wanted so far. A coding is made once.
+ * A resource of the API, with the parts of its responses that do not depend on the request: body, ETag
+ * and header fields, in each coding that a client has wanted so far. Each coding is made only once.
  */
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
@@ -18,12 +18,12 @@ import type { Body } from '../snapshot/generation.ts';
 const gzipAsync = promisify(gzip);
 const brotliAsync = promisify(brotliCompress);
 
-/** Smaller bodies gain nothing from compression. */
+/** In bytes; smaller bodies gain nothing from compression. */
 const SMALLEST_COMPRESSED = 1024;
-// Level 5 is about as small as gzip's best at a fraction of brotli's default time.
+// Output is about as small as with gzip's best level, in a fraction of the time of brotli's default.
 const BROTLI_QUALITY = 5;
 
-/** That browsers may read the response from any site, and which header fields of it. */
+/** Lets scripts of any site read the response and the header fields that are listed here. */
 export const CORS: HeaderList = [
   ...['Access-Control-Allow-Origin', '*'],
   'Access-Control-Expose-Headers',
@@ -37,18 +37,19 @@ const OK: SharedHead = { status: 200, headers: [...CACHING, 'Content-Type', JSON
 const NOT_MODIFIED: SharedHead = { status: 304, headers: CACHING };
 
 interface Identity {
-  /** Of the content, in hex. */
+  /** The content hash, in hex. */
   readonly hash: string;
   /** The id of the generation. */
   readonly snapshot: string;
-  /** The Link header, on paginated lists: ASCII without control characters. */
+  /** The Link header of a paginated list: ASCII without control characters. */
   readonly link: string | undefined;
 }
 
 export interface Resource extends Identity {
-  /** Whether it is large enough for gzip and br. */
+  /** Whether the body is large enough for gzip and br. */
   readonly isCompressible: boolean;
   readonly identity: PreparedResponse;
+  // Undefined until a client first wants the coding; a promise while the body is being compressed.
   gzip: PreparedResponse | Promise<PreparedResponse> | undefined;
   br: PreparedResponse | Promise<PreparedResponse> | undefined;
 }
@@ -64,17 +65,20 @@ export function makeResource({ bytes, hash }: Body, snapshot: string, link?: str
   };
 }
 
-/** The ETag of a resource in a coding; known before it is compressed. */
+/** The ETag of a resource in a coding. It does not depend on the compressed bytes. */
 export function etagOf({ hash }: Identity, coding: Coding): string {
   return coding === 'identity' ? `"${hash}"` : `"${hash}-${coding}"`;
 }
 
-/** The 304 to a client that has the resource in a coding. */
+/** The 304 for a client that already has the resource in a coding. */
 export function notModified(resource: Resource, coding: Coding): PreparedResponse {
   return { head: NOT_MODIFIED, headers: ownHeaders(resource, coding), body: NO_BODY };
 }
 
-/** The 200 in a coding: compressed off the serving thread, once however many ask for it. */
+/**
+ * The 200 in a coding. The body is compressed off the serving thread, and only once, even if several
+ * requests want it at the same time.
+ */
 export function responseOf(
   resource: Resource,
   coding: Coding,
@@ -82,7 +86,7 @@ export function responseOf(
   if (coding === 'identity') return resource.identity;
   const known = resource[coding];
   if (known !== undefined) return known;
-  const making = compress(resource.identity.body, coding).then(
+  const compressing = compress(resource.identity.body, coding).then(
     (bytes) => {
       const response = prepare(resource, coding, bytes);
       resource[coding] = response;
@@ -93,8 +97,8 @@ export function responseOf(
       throw error;
     },
   );
-  resource[coding] = making;
-  return making;
+  resource[coding] = compressing;
+  return compressing;
 }
 
 function compress(body: Buffer, coding: 'gzip' | 'br'): Promise<Buffer> {

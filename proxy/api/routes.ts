@@ -1,6 +1,6 @@
 /**
- * From a path to a resource: the endpoints under the base. The raw path is split and each part
- * looked up in the index; none of it ever becomes a file name.
+ * The endpoints under the base: finds the resource that a path names. The raw path is split into parts,
+ * and the index is searched for each part. No part of the path is ever used as a file name.
  */
 import { findCover, findGame } from '../../format/index/record-index.ts';
 import { totalPages } from '../../format/pack.ts';
@@ -9,7 +9,7 @@ import type { Body, Generation } from '../snapshot/generation.ts';
 import { readPaging, readSearch } from './parameters.ts';
 import { makeResource, type Resource } from './resource.ts';
 
-/** How many parts the path of an endpoint has. */
+/** The most parts that the path of an endpoint has. */
 const MOST_PARTS = 4;
 
 export const ROUTES = [
@@ -29,54 +29,56 @@ export interface Route {
   readonly name: RouteName;
   /**
    * Reads the parameters.
-   * @param queryString what stands behind "?", without it
-   * @returns what finds the resource in a generation; undefined where it has none
+   * @param queryString the part of the target after "?"
+   * @returns a function that finds the resource in a generation
    * @throws ParameterError
    */
   readonly prepare: (queryString: string) => Finder;
 }
 
+/** @returns undefined if the generation does not have the resource */
 export type Finder = (generation: Generation) => Resource | undefined;
 
 /**
- * The endpoint that a path below the base names.
- * @param path raw, as it stands behind the base, without the query; begins with "/"
+ * The endpoint that a path names; undefined if there is none.
+ * @param path the raw path after the base, without the query; begins with "/"
  */
 export function matchRoute(path: string): Route | undefined {
   const parts = partsOf(path);
   const [kind, first, second, third] = parts;
   switch (parts.length) {
     case 1:
-      if (kind === 'platforms') return answering('platforms', ({ platforms }) => platforms);
-      if (kind === 'stats') return answering('stats', ({ stats }) => stats);
+      if (kind === 'platforms') return makeRoute('platforms', ({ platforms }) => platforms);
+      if (kind === 'stats') return makeRoute('stats', ({ stats }) => stats);
       if (kind === 'search') return { name: 'search', prepare: search };
       return undefined;
     case 2:
       if (first === undefined) return undefined;
       if (kind === 'platforms')
-        return answering('platform', (generation) => platform(generation, first));
+        return makeRoute('platform', (generation) => platform(generation, first));
       if (kind !== 'covers') return undefined;
-      if (first === 'recent') return answering('recent_covers', ({ recentCovers }) => recentCovers);
-      return answering('cover', (generation) => cover(generation, first));
+      if (first === 'recent') return makeRoute('recent_covers', ({ recentCovers }) => recentCovers);
+      return makeRoute('cover', (generation) => cover(generation, first));
     case 3:
       if (first === undefined || second === undefined) return undefined;
       if (kind === 'platforms' && second === 'games') {
         return { name: 'platform_games', prepare: (query) => platformGames(first, query) };
       }
       if (kind === 'games')
-        return answering('game', (generation) => game(generation, first, second));
+        return makeRoute('game', (generation) => game(generation, first, second));
       return undefined;
     case 4:
       if (first === undefined || second === undefined || third !== 'covers' || kind !== 'games') {
         return undefined;
       }
-      return answering('game_covers', (generation) => gameCovers(generation, first, second));
+      return makeRoute('game_covers', (generation) => gameCovers(generation, first, second));
     default:
       return undefined;
   }
 }
 
-function answering(name: RouteName, find: (generation: Generation) => Body | undefined): Route {
+/** A route without parameters. */
+function makeRoute(name: RouteName, find: (generation: Generation) => Body | undefined): Route {
   const finder: Finder = (generation) => {
     const body = find(generation);
     return body && makeResource(body, generation.id);
@@ -84,7 +86,7 @@ function answering(name: RouteName, find: (generation: Generation) => Body | und
   return { name, prepare: () => finder };
 }
 
-/** The decoded parts between the slashes: at most one more than an endpoint has. */
+/** The decoded parts between the slashes: at most one more than any endpoint has, which is too many. */
 function partsOf(path: string): (string | undefined)[] {
   const parts: (string | undefined)[] = [];
   for (let slash = 0; slash >= 0 && parts.length <= MOST_PARTS; ) {
@@ -95,7 +97,7 @@ function partsOf(path: string): (string | undefined)[] {
   return parts;
 }
 
-/** Undefined for what is not percent-encoded UTF-8: it names nothing. */
+/** @returns undefined if the part is not percent-encoded UTF-8, since nothing has such a name */
 function decodePart(part: string): string | undefined {
   if (!part.includes('%')) return part;
   try {
@@ -162,8 +164,9 @@ function search(queryString: string): Finder {
 }
 
 /**
- * The Link header of a page (RFC 8288). Every page that it names exists; the last one is the true
- * last one also when the present page lies past it.
+ * The Link header of a page (RFC 8288). Every page that it links exists, even if the page that was
+ * requested is past the end.
+ * @param kept the other parameters of the request, which the links repeat
  */
 function pageLinks(
   path: string,

@@ -1,6 +1,6 @@
 /**
- * Sends the responses of the API, each with what its caller has left. What is the same in all of
- * one kind is made once.
+ * Sends the responses of the API, each with the quota that its caller has left. The parts that all
+ * responses of one kind share are built once.
  */
 import { type Coding, matchesEtag } from '../http/message/negotiation.ts';
 import type { Responder } from '../http/message/responder.ts';
@@ -44,15 +44,15 @@ export const ERRORS = {
   invalidKey: unauthorized('Invalid API key'),
 } as const;
 
-/** Where a response goes, and what its caller has left. */
+/** Where a response goes, and the quota that its caller has left. */
 export interface Reply {
   readonly response: Responder;
   readonly quota: Quota;
 }
 
 /**
- * Sends a resource, or 304 where the client has it.
- * @returns the status, at once or when the body was compressed
+ * Sends a resource, or 304 if the client already has it.
+ * @returns the status; a promise of it if the body must be compressed first
  */
 export function sendResource(
   { response, quota }: Reply,
@@ -82,12 +82,13 @@ export function sendError({ response, quota }: Reply, error: PreparedResponse): 
   return error.head.status;
 }
 
-/** Sends 400. @param isLast whether the connection ends with it */
+/** Sends 400. @param isLast whether the connection is closed after this response */
 export function sendBadRequest({ response, quota }: Reply, text: string, isLast = false): number {
   response.send(apiError(400, text), quotaHeaders(quota), isLast);
   return 400;
 }
 
+/** Sends 429. */
 export function sendOverLimit({ response, quota }: Reply): number {
   const retry = ['Retry-After', String(quota.retrySeconds)];
   response.send(OVER_LIMIT, [...quotaHeaders(quota), ...retry]);

@@ -1,6 +1,6 @@
 /**
- * Where a request that Node's HTTP server has read goes: under the base to the API, elsewhere to
- * the pages. An error that nothing else caught ends here.
+ * Passes a request that Node's HTTP server has read to the API if its path is under the base, otherwise
+ * to the site. Errors that nothing else caught are answered here.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
@@ -35,14 +35,14 @@ export function dispatch(
     const head = readHead(request);
     api({ method, socket, head, target: target.slice(BASE.length) }, toResponder(response));
   } else {
-    // Without the host that the client chose, for all that read it later.
+    // Later readers of `request.url` must not see the host that the client chose.
     request.url = target;
     const [path] = splitTarget(target);
     site(request, response, path);
   }
 }
 
-/** Logs an error and answers 500, or cuts a response that has begun. */
+/** Logs an error and sends 500. If a response has already begun, closes the connection instead. */
 export function answerFailure(error: unknown, response: Responder, log: Logger): void {
   log.error({ err: error }, 'a request failed');
   if (response.isSent()) response.destroy();
@@ -50,8 +50,8 @@ export function answerFailure(error: unknown, response: Responder, log: Logger):
 }
 
 /**
- * The path and query of a request target. The absolute form, which RFC 9112 section 3.2.2 asks
- * servers to take, loses its scheme and host: they mean nothing here.
+ * The path and query of a request target; undefined if it has neither origin nor absolute form. Servers
+ * must accept the absolute form (RFC 9112 section 3.2.2). Its scheme and host are ignored here.
  */
 function originForm(target: string): string | undefined {
   if (target.startsWith('/')) return target;

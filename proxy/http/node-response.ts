@@ -1,36 +1,37 @@
 /**
- * Responses through Node's HTTP server. A client that does not read its response is given up, so
- * that it holds nothing.
+ * Sends responses through Node's HTTP server. If a client does not read its response, its connection is
+ * closed, so that slow readers do not hold memory and connections.
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Responder } from './message/responder.ts';
 
-/** A client that has not read its response after this is given up. */
+/** The connection of a client that has not read its response after this is closed. */
 export const LONGEST_DRAIN_MS = 30_000;
 
-/** Lets the API answer through Node. */
+/** Wraps a response of Node's HTTP server as a {@link Responder}. */
 export function toResponder(response: ServerResponse): Responder {
   return {
     isSent: () => response.headersSent,
     send({ head, headers: own, body }, headers = [], isLast = false) {
-      const ofConnection = isLast ? ['Connection', 'close'] : [];
-      response.writeHead(head.status, [...head.headers, ...own, ...headers, ...ofConnection]);
+      const connectionHeaders = isLast ? ['Connection', 'close'] : [];
+      response.writeHead(head.status, [...head.headers, ...own, ...headers, ...connectionHeaders]);
       end(response, body);
     },
     destroy: () => response.destroy(),
   };
 }
 
-/** Ends a response and gives up on a client that does not read it. */
+/** Ends a response; closes the connection if the client does not read it in time. */
 export function end(response: ServerResponse, body: Buffer): void {
   if (body.length === 0) response.end();
   else response.end(body);
   const { socket } = response;
-  // Behind others of a client that did not wait for them: it may get its socket when nobody reads.
+  // A pipelined response has no socket until the responses before it are sent. By then the client may
+  // have stopped reading.
   if (socket === null)
     response.once('socket', (assigned: Socket) => limitDrain(response, assigned));
-  // Only what the kernel did not take at once is still here: few responses need a timer.
+  // The kernel takes most responses at once. Only the others need a timer.
   else if (socket.writableLength > 0) limitDrain(response, socket);
 }
 

@@ -1,4 +1,7 @@
-/** Errors to clients whose request Node's HTTP server could not read: written to the socket itself. */
+/**
+ * Sends errors to clients whose request Node's HTTP server could not read. There is no response object
+ * for such a request, so the error is written directly to the socket.
+ */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { HttpSocket } from '../../program/connections.ts';
@@ -20,7 +23,7 @@ export function endWithError(socket: Socket, status: number, text: string): void
   const { head, body } = prepareError(status, text, ['Connection', 'close']);
   const lines = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${serializeHeaders(head.headers)}\r\n`;
   socket.end(Buffer.concat([Buffer.from(lines), body]), () => socket.destroy());
-  // Behind responses that the client does not read, this one is never sent.
+  // If the client does not read the responses before this one, this one can never be sent.
   const timer = setTimeout(() => socket.destroy(), LONGEST_DRAIN_MS);
   timer.unref();
   socket.once('close', () => clearTimeout(timer));

@@ -1,6 +1,7 @@
 /**
- * The public HTTP server. The fast path reads a connection first, Node's HTTP server from the first
- * unusual byte on, or all of it where the fast path is off. Both answer with the same bytes.
+ * The public HTTP server. The fast path reads each connection first. At the first unusual request it
+ * hands the connection over to Node's HTTP server. If the fast path is off, Node's HTTP server reads
+ * every connection. Both send the same responses.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -12,12 +13,12 @@ import type { ApiHandler } from './message/responder.ts';
 import { LONGEST_DRAIN_MS, toResponder } from './node-response.ts';
 import { answerClientError, endWithError } from './raw-error.ts';
 
-/** Request line and header fields together, in bytes. */
+/** The most bytes that the request line and the header fields may have together. */
 const LARGEST_HEAD = 16 * 1024;
 
 /** How long a client may take, in milliseconds. */
 export interface ClientTimes {
-  /** For a head, or for a first byte. */
+  /** For the head of a request; on the fast path, for the first byte of a connection. */
   readonly head: number;
   /** For a whole request. */
   readonly request: number;
@@ -31,25 +32,26 @@ const CLIENT_TIMES: ClientTimes = {
   head: 10_000,
   request: 15_000,
   check: 2_000,
-  // Longer than nginx keeps an idle upstream connection: the side that speaks first closes first.
+  // Longer than nginx keeps an idle upstream connection (60 s): nginx must close first, or it could
+  // send a request while the proxy closes the connection.
   keepAlive: 65_000,
 };
 
-/** How often a thread checks whether it has more connections than it may have. */
+/** How often a thread checks whether it has more connections than its limit. */
 const TRIM_MS = 1_000;
 
 export interface ServerOptions {
   readonly times?: ClientTimes;
-  /** How many connections the server may have, and has. */
+  /** The limits and counts of the server's connections, from `newConnectionCells`. */
   readonly connections?: Float64Array;
-  /** Without it Node's HTTP server reads every request. */
+  /** If false, Node's HTTP server reads every request. By default true. */
   readonly hasFastPath?: boolean;
 }
 
 export interface ApiServer {
-  /** To listen with and to close; its connections are closed with the functions here. */
+  /** Call its `listen` and `close`, but close its connections with the functions below. */
   readonly server: Server;
-  /** From now on each response tells its client that it is the last on its connection. */
+  /** From now on, each response tells its client that the connection will be closed after it. */
   announceEnd(): void;
   closeIdleConnections(): void;
   closeAllConnections(): void;
@@ -64,11 +66,11 @@ export function makeServer(
   const { times = CLIENT_TIMES, hasFastPath = true } = options;
   let isEnding = false;
   const server = makeNodeServer(times, onRequest);
-  const toNode = takeConnectionListener(server);
+  const handToNode = takeConnectionListener(server);
   const fastPath = hasFastPath
     ? makeFastPath({
         api,
-        handOver: toNode,
+        handOver: handToNode,
         onError: (error, response) => answerFailure(error, response, log),
         onSilence: (socket) => endWithError(socket, 408, 'Request timeout'),
         firstByteMs: times.head,
@@ -78,23 +80,23 @@ export function makeServer(
     : undefined;
   const connections = makeConnections(
     options.connections ?? newConnectionCells(),
-    // Bytes of a response that has ended only wait for the client to read them.
+    // A connection with a response that was written but not yet read by the client is not busy.
     (socket) => fastPath?.isAnswering(socket) === true || isResponding(socket),
     () => performance.now(),
   );
   server.on('connection', (socket) => {
     const noteUse = connections.take(socket);
     if (noteUse === undefined) return;
-    if (fastPath === undefined) toNode(socket);
+    if (fastPath === undefined) handToNode(socket);
     else fastPath.take(socket, noteUse);
   });
-  // The limit can fall while no connection comes.
+  // The limit can fall while no new connection arrives.
   const trimming = setInterval(connections.trim, TRIM_MS).unref();
   server.once('close', () => clearInterval(trimming));
 
   function onRequest(request: IncomingMessage, response: ServerResponse): void {
     connections.noteUse(request.socket);
-    // A kept-alive connection would hold the end up.
+    // A connection that is kept alive would delay the stop.
     if (isEnding) response.shouldKeepAlive = false;
     try {
       dispatch(request, response, api, site);
@@ -131,15 +133,15 @@ function makeNodeServer(
       requestTimeout: times.request,
       connectionsCheckingInterval: times.check,
       keepAliveTimeout: times.keepAlive,
-      // Node would keep its connections a second longer than the fast path does.
+      // By default, Node would keep connections a second longer than the fast path does.
       keepAliveTimeoutBuffer: 0,
-      // The check of the Host header is the API's own, so that its error has the one shape.
+      // `readHead` checks the Host header, so that the error has the same form as all others.
       requireHostHeader: false,
       optimizeEmptyRequests: true,
     },
     onRequest,
   );
-  // Node would send "100 Continue" first, though a request with a body is always refused.
+  // By default, Node would send "100 Continue", but the API refuses every request with a body.
   server.on('checkContinue', onRequest);
   server.on('checkExpectation', onRequest);
   server.on('connect', (_request: IncomingMessage, socket: Socket) => {
@@ -149,10 +151,12 @@ function makeNodeServer(
   return server;
 }
 
-/** Removes Node's own listener for new connections. @returns what calls it */
+/** Removes the listener of Node's HTTP server for new connections. @returns a function that calls it */
 function takeConnectionListener(server: Server): (socket: Socket) => void {
   const [listener] = server.listeners('connection');
-  if (listener === undefined) throw new Error('This Node has no listener for connections.');
+  if (listener === undefined) {
+    throw new Error(`The HTTP server of Node ${process.version} has no listener for connections.`);
+  }
   server.removeAllListeners('connection');
   return (socket) => listener.call(server, socket);
 }

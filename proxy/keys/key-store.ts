@@ -1,6 +1,7 @@
 /**
- * Follows `keys.json`, which the generator replaces when a key changes, and gives every key its
- * window: made once, and moved into a larger one when the key's limit was raised.
+ * Reads `keys.json`, which the generator replaces when a key changes, and creates the rolling window of
+ * each key. When a key's limit is raised beyond the capacity of its window, the counted requests move
+ * into a larger window.
  */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -13,24 +14,24 @@ import { makeLargerWindow, makeRollingWindow, WINDOW_MS } from '../limits/rollin
 import { type KeyRecord, type Keys, makeKeyTable, type SharedKey } from './key-table.ts';
 
 export interface KeyStore extends Keys {
-  /** Every key that is known. */
+  /** The records of all known keys. */
   all(): Iterable<KeyRecord>;
   /**
-   * Reads the file if it was replaced since it was last read.
-   * @returns whether it was read
-   * @throws Error explaining to an operator why it cannot be read; the keys stay as they were
+   * Reads the file if its modification time has changed since it was last read.
+   * @returns whether its content has changed
+   * @throws Error that explains to an operator why the file cannot be read; the keys stay as they were
    */
   refresh(): Promise<boolean>;
-  /** Why the last refresh could not read the file; undefined when it could. */
+  /** Why the last refresh could not read the file; undefined if it could. */
   fault(): string | undefined;
   /** When the file last agreed with the database, in milliseconds of the wall clock. */
   agreedAt(): number | undefined;
-  /** The windows with requests that still count. */
+  /** The windows that contain requests that still count. */
   windows(now: number): KeyWindow[];
 }
 
 /**
- * @param announce hands all keys to the other serving threads, whenever they changed
+ * @param announce called with all keys whenever one changed, to send them to the other serving threads
  * @param saved the windows that an earlier process handed over
  */
 export function makeKeyStore(
@@ -40,8 +41,8 @@ export function makeKeyStore(
 ): KeyStore {
   const file = path.join(snapshotsDir, KEYS_FILE);
   const table = makeKeyTable();
-  // Until their keys are read, which may be in a later file or not before the end of this run.
-  const waiting = new Map(saved.map((window) => [savedName(window.id, window.hash), window]));
+  // Saved windows whose keys were not read yet. A key may come with a later file, or never in this run.
+  const unclaimed = new Map(saved.map((window) => [savedName(window.id, window.hash), window]));
   let content: Buffer | undefined;
   let agreedAt: number | undefined;
   let fault: string | undefined;
@@ -61,7 +62,7 @@ export function makeKeyStore(
   async function read(): Promise<boolean> {
     const { mtimeMs } = await stat(file);
     if (mtimeMs === agreedAt) return false;
-    // The generator sets a new time whenever it looked: only the content tells whether it changed.
+    // The generator sets a new time at every check: only the content shows whether a key changed.
     const found = await readBoundedFile(file, LARGEST_KEYS_FILE);
     const isNew = content === undefined || !found.equals(content);
     if (isNew) {
@@ -81,7 +82,7 @@ export function makeKeyStore(
       }
       const { window } = known;
       if (key.limit <= window.capacity) return { ...key, window: window.memory };
-      // Nobody gets into the larger one before all that was counted stands in it.
+      // The larger window makes every caller wait until the counted requests were moved into it.
       const larger = makeLargerWindow(key.limit);
       moves.push(() => window.moveTo(larger));
       return { ...key, window: larger.memory };
@@ -93,9 +94,9 @@ export function makeKeyStore(
 
   function makeWindow({ id, hash, limit }: KeyEntry): SharedArrayBuffer {
     const name = savedName(id, hash);
-    const times = waiting.get(name)?.times ?? [];
-    waiting.delete(name);
-    // There can be more times than the limit if it was lowered since: they all count.
+    const times = unclaimed.get(name)?.times ?? [];
+    unclaimed.delete(name);
+    // If the limit was lowered since, there can be more times than the limit. All of them count.
     return makeRollingWindow(Math.max(limit, times.length), times).memory;
   }
 
@@ -106,7 +107,10 @@ export function makeKeyStore(
       times: window.times(now),
     }));
     const recent = (times: readonly number[]) => times.filter((time) => now - time < WINDOW_MS);
-    const unread = [...waiting.values()].map((saved) => ({ ...saved, times: recent(saved.times) }));
+    const unread = [...unclaimed.values()].map((saved) => ({
+      ...saved,
+      times: recent(saved.times),
+    }));
     return [...counted, ...unread].filter(({ times }) => times.length > 0);
   }
 

@@ -1,6 +1,6 @@
 /**
- * The API keys in memory: handed raw keys, hands on records. Only hashes are kept, but for the raw
- * keys in use, which stand here so that a key is not hashed at every request.
+ * The API keys in memory: finds the record of a raw key. Keys are kept as hashes. Raw keys that were
+ * used recently are cached as well, so that a key is not hashed at every request.
  */
 import { LRUCache } from 'lru-cache';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
@@ -9,12 +9,12 @@ import { openRollingWindow, type Quota, type RollingWindow } from '../limits/rol
 
 const MOST_RAW_KEYS = 10_000;
 
-/** A line of `keys.json` with the memory of its window, which all serving threads share. */
+/** An entry of `keys.json` with the memory of its window, which all serving threads share. */
 export interface SharedKey extends KeyEntry {
   readonly window: SharedArrayBuffer;
 }
 
-/** A key for as long as the process lives: its window outlasts a new `keys.json`. */
+/** A key as one thread knows it. The record and its window stay when `keys.json` is replaced. */
 export interface KeyRecord {
   readonly id: number;
   state: DecidedState;
@@ -22,15 +22,15 @@ export interface KeyRecord {
   window: RollingWindow;
 }
 
-/** What a request needs of the keys. */
+/** The operations on keys that a request needs. */
 export interface Keys {
-  /** The record of a raw key that is cached; costs no hash. */
+  /** The record of a raw key if it is cached; the key is not hashed. */
   recent(rawKey: string): KeyRecord | undefined;
   /** The record of a raw key, whatever its state; undefined if it is malformed or unknown. */
   find(rawKey: string): KeyRecord | undefined;
-  /** Counts a request of a key. */
+  /** Counts a request with a key if the key's limit allows it. */
   admit(record: KeyRecord, now: number): Quota;
-  /** How many keys are known; undefined before any were handed over. */
+  /** How many keys are known; undefined until {@link KeyTable.replace} is first called. */
   size(): number | undefined;
 }
 
@@ -44,7 +44,10 @@ export interface KeyTable extends Keys {
   entries(): Iterable<[string, KeyRecord]>;
 }
 
-/** @param receive fetches a newer list at once; called when a window has moved to a larger one */
+/**
+ * @param receive called when a window was moved to a larger one: it must call `replace` with the newer
+ * list, which contains the larger window
+ */
 export function makeKeyTable(receive: () => void = () => {}): KeyTable {
   const rawKeys = new LRUCache<string, KeyRecord>({ max: MOST_RAW_KEYS });
   let records: Map<string, KeyRecord> | undefined;
@@ -54,13 +57,13 @@ export function makeKeyTable(receive: () => void = () => {}): KeyTable {
     find(rawKey) {
       if (!isWellFormedKey(rawKey)) return undefined;
       const record = records?.get(hashKey(rawKey));
-      // A copy: what was cut from a head would hold the whole head for as long.
+      // A copy: a slice of the request head would keep the whole head in memory.
       if (record !== undefined) rawKeys.set(Buffer.from(rawKey).toString(), record);
       return record;
     },
     admit(record, now) {
       for (;;) {
-        // A window that grew since holds what the limit was then.
+        // Never more than the window can hold.
         const limit = Math.min(record.limit, record.window.capacity);
         const quota = record.window.admit(limit, now);
         if (quota !== undefined) return quota;
@@ -84,11 +87,11 @@ export function makeKeyTable(receive: () => void = () => {}): KeyTable {
           next.set(hash, { id, state, limit, window: openRollingWindow(window) });
         }
       }
-      // A key that is gone from the database must not live on through the raw keys in memory.
+      // A key that was deleted from the database must not stay valid through the cached raw keys.
       for (const [hash, record] of records ?? []) {
         if (next.get(hash) === record) continue;
         record.state = 'revoked';
-        // If the key returns, it has another record, which these would hide.
+        // If the key returns, it gets a new record. The cache would still return the old one.
         rawKeys.clear();
       }
       records = next;

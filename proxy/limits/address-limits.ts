@@ -1,8 +1,9 @@
 /**
- * The limit on requests without a valid key, per client address: what makes guessing keys slow.
+ * Limits requests without a valid key, per client address. This makes guessing keys slow.
  *
- * The windows stand in one table of fixed size that all serving threads share: eight to a set, an
- * address has its set by its hash, and a full set forgets the one that was unused for the longest time.
+ * The windows are in one table of fixed size that all serving threads share. The table consists of sets
+ * of eight windows. The hash of an address selects its set. In a full set, a new address replaces the
+ * window that has not been used for the longest time.
  */
 import { randomInt } from 'node:crypto';
 import {
@@ -17,33 +18,34 @@ import {
 import { lock, unlock } from './shared-lock.ts';
 
 export interface AddressLimits {
-  /** Handed to another thread, makes the same limits there. */
+  /** Pass this to {@link makeAddressLimits} in another thread to share the same limits. */
   readonly memory: SharedArrayBuffer;
   /** Counts a request without a valid key. */
   admit(address: string, now: number): Quota;
-  /** Says what an address has left without counting anything. */
+  /** Returns what an address has left, without counting anything. */
   peek(address: string, now: number): Quota;
-  /** The windows with requests that still count, for {@link AddressLimits.restore}. */
+  /** Returns the windows with requests that still count, for {@link AddressLimits.restore}. */
   save(now: number): SavedAddresses;
   /**
-   * Goes on with windows that another process saved; to be called before anything is counted. Windows
-   * of a table of another size are ignored: another limit can have another size.
+   * Continues with windows that another process saved. Call it before anything is counted. Windows from
+   * a table of another size are ignored; the size depends on the limit.
    */
   restore(saved: SavedAddresses): void;
 }
 
-/** Windows of addresses, of which only hashes are known. */
+/** The windows of addresses. An address is stored only as its hash. */
 export interface SavedAddresses {
-  /** The secret of the hash. */
+  /** The secret seed of the hash. */
   readonly seed: readonly [number, number];
-  /** The size of the table. */
+  /** How many sets the table has. */
   readonly sets: number;
   readonly windows: readonly SavedAddress[];
 }
 
 export interface SavedAddress {
-  /** Its set in the table, and the rest of its hash. */
+  /** The number of its set in the table. */
   readonly set: number;
+  /** The part of its hash that tells it from other addresses in the set. */
   readonly tag: number;
   /** The times at which the requests that still count were admitted, the oldest first. */
   readonly times: readonly number[];
@@ -51,18 +53,18 @@ export interface SavedAddress {
 
 const WINDOWS_PER_SET = 8;
 const MOST_SETS = 8_192;
-/** Pages of the table that nothing was written to take no memory. */
+/** Memory pages of the table that were never written to take no physical memory. */
 const MOST_BYTES = 128 * 1024 * 1024;
 
-/** A window: the hash of its address, when it was used last, then its ring. */
+/** The layout of a window: the tag of its address, the time when it was last used, then its ring. */
 const TAG = 0;
 const LAST_USED = 1;
 const WINDOW_HEAD = 2;
 
-/** @param limit requests in any 60 seconds from one address */
+/** @param limit how many requests one address may make in any 60 seconds */
 export function makeAddressLimits(limit: number, memory = newMemory(limit)): AddressLimits {
   const { sets, cellsPerWindow } = layoutOf(limit);
-  // Chosen anew by each process, so that nobody can pick addresses that share a set.
+  // The seed is random, so that nobody can find addresses that share a set. `restore` replaces it.
   const seed = new Uint32Array(memory, 0, 2);
   const locks = new Int32Array(memory, 8, sets);
   const cells = new Float64Array(memory, 8 + sets * 4);
@@ -78,11 +80,11 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
     }
     a = Math.imul(a ^ (a >>> 16), 0x85ebca6b) ^ (b >>> 13);
     b = Math.imul(b ^ (b >>> 15), 0xc2b2ae35) ^ (a >>> 16);
-    // 52 bits, never 0, which marks a window that is free.
+    // The tag has 52 bits and is never 0, which marks a free window.
     return { set: (a >>> 0) % sets, tag: (b >>> 0) * 2 ** 20 + (a >>> 12) + 1 };
   }
 
-  /** Where the window of a tag starts in its set, or -1. */
+  /** The index in `cells` at which the window of a tag starts; -1 if there is none. */
   function find(set: number, tag: number): number {
     for (let i = 0; i < WINDOWS_PER_SET; i++) {
       const at = (set * WINDOWS_PER_SET + i) * cellsPerWindow;
@@ -91,19 +93,20 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
     return -1;
   }
 
-  /** Makes a window for a tag; it replaces the one that was unused for the longest time. */
+  /** Creates a window for a tag, in a free place or else in place of the least recently used window. */
   function replace(set: number, tag: number): number {
-    let quietest = set * WINDOWS_PER_SET * cellsPerWindow;
+    let oldest = set * WINDOWS_PER_SET * cellsPerWindow;
     for (let i = 1; i < WINDOWS_PER_SET; i++) {
       const at = (set * WINDOWS_PER_SET + i) * cellsPerWindow;
-      if (cells[at + TAG] === 0 || isQuieter(at, quietest)) quietest = at;
+      if (cells[at + TAG] === 0 || isOlder(at, oldest)) oldest = at;
     }
-    cells.fill(0, quietest, quietest + WINDOW_HEAD + RING_HEAD);
-    cells[quietest + TAG] = tag;
-    return quietest;
+    cells.fill(0, oldest, oldest + WINDOW_HEAD + RING_HEAD);
+    cells[oldest + TAG] = tag;
+    return oldest;
   }
 
-  function isQuieter(at: number, other: number): boolean {
+  /** Whether a window was last used before another one. A free window counts as the oldest. */
+  function isOlder(at: number, other: number): boolean {
     if (cells[other + TAG] === 0) return false;
     return cells[at + LAST_USED] < cells[other + LAST_USED];
   }
@@ -125,7 +128,7 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
     seed.set(saved.seed);
     for (const { set, tag, times } of saved.windows) {
       const at = replace(set, tag);
-      // If the limit was lowered, only the newest of them matter.
+      // If the limit was lowered, there can be more times than the ring holds. Only the newest matter.
       const counted = times.slice(-limit);
       fillIn(cells, at + WINDOW_HEAD, counted);
       cells[at + LAST_USED] = counted.at(-1) ?? 0;
@@ -140,8 +143,8 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
       const { set, tag } = hashOf(address);
       lock(locks, set);
       try {
-        const known = find(set, tag);
-        const at = known < 0 ? replace(set, tag) : known;
+        const found = find(set, tag);
+        const at = found < 0 ? replace(set, tag) : found;
         cells[at + LAST_USED] = now;
         return admitIn(cells, at + WINDOW_HEAD, limit, limit, now);
       } finally {
@@ -167,7 +170,7 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
 function layoutOf(limit: number) {
   const cellsPerWindow = WINDOW_HEAD + RING_HEAD + limit;
   const bytesPerSet = WINDOWS_PER_SET * cellsPerWindow * 8;
-  // Even, so that the numbers after the locks stand at a multiple of 8.
+  // Even, so that the numbers after the locks start at a multiple of 8 bytes.
   const sets = Math.max(2, Math.floor(Math.min(MOST_SETS, MOST_BYTES / bytesPerSet) / 2) * 2);
   return { sets, cellsPerWindow, bytesPerSet };
 }

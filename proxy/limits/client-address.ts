@@ -1,17 +1,17 @@
 /**
- * Whose request it is: the address of the client, as the limit on requests without a valid key
- * counts it. `X-Forwarded-For` is believed only as far as trusted proxies wrote it.
+ * Finds the client address that a request without a valid key is counted under. Entries of
+ * `X-Forwarded-For` are believed only if trusted proxies wrote them.
  */
 import { type BlockList, isIP } from 'node:net';
 
-/** More hops than this are not looked at: nobody's chain of proxies is that long. */
+/** Only the last hops, up to this many, are read: no real chain of proxies is longer. */
 const MOST_HOPS = 20;
 
 /**
  * The address that a request is counted under: an IPv4 address, or the /64 of an IPv6 one, since a
  * single client commonly holds a whole /64.
- * @param socketAddress of the connection; undefined once it is gone
- * @param forwardedFor the X-Forwarded-For header, all of its lines joined with commas
+ * @param socketAddress the remote address of the connection; undefined once the connection is closed
+ * @param forwardedFor the X-Forwarded-For header, with all of its lines joined by commas
  */
 export function clientAddress(
   socketAddress: string | undefined,
@@ -20,7 +20,7 @@ export function clientAddress(
 ): string {
   let address = withoutMapping(socketAddress ?? '');
   if (forwardedFor !== undefined && isTrusted(address, trusted)) {
-    // From the right: each hop was written by the proxy that the hop to its right is.
+    // From the right: each entry was written by the proxy whose address is the next one to the right.
     for (const hop of forwardedFor.split(',').slice(-MOST_HOPS).reverse()) {
       const next = withoutMapping(withoutPort(hop.trim()));
       if (isIP(next) === 0) break;
@@ -31,23 +31,26 @@ export function clientAddress(
   return isIP(address) === 6 ? prefix64(address) : address;
 }
 
-/** Whether a proxy is believed; the address has no mapping and no port. */
+/** Whether an address belongs to a trusted proxy. @param address without IPv4 mapping and port */
 export function isTrusted(address: string, trusted: BlockList): boolean {
   const version = isIP(address);
   return version !== 0 && trusted.check(address, version === 4 ? 'ipv4' : 'ipv6');
 }
 
-/** "::ffff:192.0.2.1", or "::ffff:c000:201", is how an IPv4 client may be shown in IPv6. */
+/**
+ * Removes the zone of an IPv6 address, and turns an IPv4-mapped one ("::ffff:192.0.2.1" or
+ * "::ffff:c000:201") into the IPv4 address.
+ */
 export function withoutMapping(address: string): string {
   const plain = address.split('%', 1)[0];
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(plain)?.[1];
   if (mapped !== undefined) return mapped;
-  const halves = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/i.exec(plain);
-  if (halves === null) return plain;
-  return halves
+  const groups = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/i.exec(plain);
+  if (groups === null) return plain;
+  return groups
     .slice(1)
-    .map((half) => Number.parseInt(half, 16))
-    .flatMap((half) => [half >>> 8, half & 255])
+    .map((group) => Number.parseInt(group, 16))
+    .flatMap((group) => [group >>> 8, group & 255])
     .join('.');
 }
 
@@ -56,7 +59,7 @@ function withoutPort(hop: string): string {
 }
 
 function prefix64(address: string): string {
-  // The URL parser writes an IPv6 address in its one canonical form, IPv4 tails included.
+  // The URL parser writes every IPv6 address in one canonical form, also one that ends in IPv4 form.
   const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1);
   const [front = '', back] = canonical.split('::') as [string, string?];
   const groups = front === '' ? [] : front.split(':');

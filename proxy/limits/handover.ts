@@ -1,13 +1,13 @@
 /**
- * What a proxy that stops hands to its next start: the requests that still count, of keys and of
- * addresses, as the bytes of a columns file. It contains neither keys nor addresses: a key is stored
- * as its id and a part of its hash, an address as a seeded hash, together with the seed.
+ * Encodes and decodes the requests that still count when a proxy stops, so that its next start can
+ * continue with them. The bytes are those of a columns file. They contain neither keys nor addresses: a
+ * key is stored as its id and a part of its hash, an address as a seeded hash, together with the seed.
  *
- * Times are stored as ages, since the clock of one process means nothing to another. The time that has
- * passed since is measured by the system's monotonic clock or, if the system was restarted, by the
- * wall clock. Invariant: whatever the clocks do, a request counts for at most 60 seconds after the
- * start. It counts for at least 60 seconds after it was admitted, unless the system was restarted and
- * the wall clock was set forward.
+ * Times are stored as ages at the moment of writing. The time between writing and reading is measured
+ * by the system's monotonic clock or, if the system was restarted in between, by the wall clock.
+ * Invariant: whatever the clocks do, a request counts for at most 60 seconds after the start. It counts
+ * for at least 60 seconds after it was admitted, unless the system was restarted and the wall clock was
+ * set forward.
  */
 import { type Columns, column, encodeColumns, openColumns } from '../../format/index/columns.ts';
 import type { SavedAddress, SavedAddresses } from './address-limits.ts';
@@ -15,7 +15,7 @@ import { WINDOW_MS } from './rolling-window.ts';
 
 const VERSION = 1;
 
-/** All windows at one moment; times are by the clock of the process. */
+/** All windows at one moment. Times are by the clock of the windows, {@link Moment.now}. */
 export interface Windows {
   readonly keys: readonly KeyWindow[];
   readonly addresses: SavedAddresses;
@@ -29,12 +29,13 @@ export interface KeyWindow {
   readonly times: readonly number[];
 }
 
-/** The same moment by several clocks, in milliseconds. */
+/** One moment by several clocks, in milliseconds. */
 export interface Moment {
-  /** The clock of the windows: since the system was started, the same in all processes. */
+  /** The clock of the windows: monotonic since the system was started, the same in all processes. */
   readonly now: number;
+  /** The wall clock. */
   readonly wall: number;
-  /** Identifies the start of the system that this clock counts from; empty: unknown. */
+  /** The id of this boot of the system, from which `now` counts; empty if unknown. */
   readonly boot: string;
 }
 
@@ -42,30 +43,31 @@ export interface Moment {
 export const HASH_DIGITS = 16;
 
 export function encodeWindows({ keys, addresses }: Windows, { now, wall, boot }: Moment): Buffer {
-  const ofKeys = encodeTimes(keys, now);
-  const ofAddresses = encodeTimes(addresses.windows, now);
+  const keyColumns = encodeTimes(keys, now);
+  const addressColumns = encodeTimes(addresses.windows, now);
   const columns: Columns = {
     version: Uint32Array.of(VERSION),
     moment: Float64Array.of(now, wall),
     boot: Buffer.from(boot),
     keyId: Float64Array.from(keys, ({ id }) => id),
     keyHash: Buffer.from(keys.map(({ hash }) => hash.slice(0, HASH_DIGITS)).join(''), 'latin1'),
-    keyStart: ofKeys.starts,
-    keyAge: ofKeys.ages,
+    keyStart: keyColumns.starts,
+    keyAge: keyColumns.ages,
     table: Uint32Array.of(...addresses.seed, addresses.sets),
     addressSet: Uint32Array.from(addresses.windows, ({ set }) => set),
     addressTag: Float64Array.from(addresses.windows, ({ tag }) => tag),
-    addressStart: ofAddresses.starts,
-    addressAge: ofAddresses.ages,
+    addressStart: addressColumns.starts,
+    addressAge: addressColumns.ages,
   };
   return Buffer.concat([...encodeColumns(columns)]);
 }
 
 /**
- * @param bytes as {@link encodeWindows} made them, starting at a multiple of 8 of their buffer
- * @param name of their file, used in errors
- * @returns the windows by the clock of the reading process; undefined when nothing counts any more
- * @throws Error when the bytes are damaged or of another version
+ * @param bytes from {@link encodeWindows}; they must start at a multiple of 8 in their buffer
+ * @param name the name of their file, for errors
+ * @param moment the present moment
+ * @returns the windows, by the clock of this process; undefined if no request counts any more
+ * @throws Error if the bytes are damaged or of another version
  */
 export function decodeWindows(
   bytes: Uint8Array,
@@ -73,10 +75,10 @@ export function decodeWindows(
   moment: Moment,
 ): Windows | undefined {
   const columns = openColumns(bytes, name);
-  const numbers = (of: string) => column(columns, of, Float64Array, name);
-  const integers = (of: string) => column(columns, of, Uint32Array, name);
-  const text = (of: string) =>
-    Buffer.from(column(columns, of, Uint8Array, name)).toString('latin1');
+  const numbers = (title: string) => column(columns, title, Float64Array, name);
+  const integers = (title: string) => column(columns, title, Uint32Array, name);
+  const text = (title: string) =>
+    Buffer.from(column(columns, title, Uint8Array, name)).toString('latin1');
   const damaged = (what: string) => new Error(`${name} is damaged: ${what}.`);
 
   const [version] = integers('version');
@@ -87,45 +89,46 @@ export function decodeWindows(
   if (Number.isNaN(passed)) throw damaged('it does not say when it was written');
   if (passed >= WINDOW_MS) return undefined;
 
-  /** The times of each of so many windows. */
+  /** For each of `count` windows, its times. */
   function decodeTimes(prefix: 'key' | 'address', count: number): number[][] {
     const starts = integers(`${prefix}Start`);
     const ages = column(columns, `${prefix}Age`, Uint16Array, name);
     if (starts.length !== count + 1 || starts[0] !== 0 || starts[count] !== ages.length) {
-      throw damaged(`its ${prefix} windows have no order`);
+      throw damaged(`its ${prefix} windows are inconsistent`);
     }
     return Array.from({ length: count }, (_, index) => {
       const [start, end] = [starts[index], starts[index + 1]];
-      if (start > end) throw damaged(`its ${prefix} windows have no order`);
-      const ofWindow = [...ages.subarray(start, end)];
-      if (ofWindow.some((age, i) => i > 0 && age > ofWindow[i - 1])) {
-        throw damaged(`its ${prefix} windows have no order`);
+      if (start > end) throw damaged(`its ${prefix} windows are inconsistent`);
+      const windowAges = [...ages.subarray(start, end)];
+      if (windowAges.some((age, i) => i > 0 && age > windowAges[i - 1])) {
+        throw damaged(`its ${prefix} windows are inconsistent`);
       }
-      return ofWindow.map((age) => moment.now - passed - age).filter(counts);
+      return windowAges.map((age) => moment.now - passed - age).filter(counts);
     });
   }
   const counts = (time: number) => moment.now - time < WINDOW_MS;
 
   const ids = numbers('keyId');
   const hashes = text('keyHash');
-  if (hashes.length !== ids.length * HASH_DIGITS) throw damaged('its keys have no hashes');
-  const ofKeys = decodeTimes('key', ids.length);
-  const [seed, seedToo, sets] = integers('table');
+  if (hashes.length !== ids.length * HASH_DIGITS)
+    throw damaged('the numbers of its keys and of their hashes differ');
+  const keyTimes = decodeTimes('key', ids.length);
+  const [firstSeed, secondSeed, sets] = integers('table');
   const addressSets = integers('addressSet');
   const tags = numbers('addressTag');
-  const ofAddresses = decodeTimes('address', tags.length);
+  const addressTimes = decodeTimes('address', tags.length);
   const isInTable = addressSets.length === tags.length && addressSets.every((set) => set < sets);
   if (!isInTable) throw damaged('its addresses are outside the table');
   return {
-    keys: ofKeys.map((times, index) => ({
+    keys: keyTimes.map((times, index) => ({
       id: ids[index],
       hash: hashes.slice(index * HASH_DIGITS, (index + 1) * HASH_DIGITS),
       times,
     })),
     addresses: {
-      seed: [seed, seedToo],
+      seed: [firstSeed, secondSeed],
       sets,
-      windows: ofAddresses.map(
+      windows: addressTimes.map(
         (times, index): SavedAddress => ({ set: addressSets[index], tag: tags[index], times }),
       ),
     },
@@ -133,8 +136,8 @@ export function decodeWindows(
 }
 
 /**
- * Milliseconds since the windows were written; NaN when that is unknown. If the wall clock was set
- * back, this is 0: requests then count longer, but for at most a minute from now.
+ * Milliseconds since the windows were written; NaN if that is unknown. If the wall clock was set back,
+ * the result is 0: requests then count longer, but for at most a minute from now.
  */
 function timePassed([now, wall]: Float64Array, boot: string, moment: Moment): number {
   const isSameBoot = boot !== '' && boot === moment.boot;

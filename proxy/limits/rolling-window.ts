@@ -1,43 +1,43 @@
 /**
- * The exact rolling-minute limit: the times of the last admitted requests in a ring, in memory that
- * all serving threads share.
+ * An exact rate limit over a rolling minute. The times of the last admitted requests are kept in a ring
+ * buffer, in memory that all serving threads share.
  *
- * Invariant: in any 60 seconds at most `limit` requests are admitted, whichever threads they came
- * to, and one is refused only when `limit` were admitted in the 60 seconds before it. A fixed window
- * would admit nearly twice that.
+ * Invariant: in any 60 seconds at most `limit` requests are admitted, whichever threads receive them.
+ * A request is refused only if `limit` requests were admitted in the 60 seconds before it. A limit per
+ * fixed minute would admit nearly twice as many in some 60 seconds.
  */
 import { lock, unlock } from './shared-lock.ts';
 
-/** What a caller has left; also what the three X-RateLimit headers say. */
+/** What a caller has left. The three X-RateLimit headers report it. */
 export interface Quota {
   readonly admitted: boolean;
   readonly limit: number;
   readonly remaining: number;
-  /** Whole seconds until the full quota is back; 0 when it is. */
+  /** Whole seconds until the full quota is available again; 0 if it is available now. */
   readonly resetSeconds: number;
-  /** Whole seconds, at least 1, after which a request is admitted; 0 when this one was. */
+  /** Whole seconds, at least 1, until a request will be admitted; 0 if this request was admitted. */
   readonly retrySeconds: number;
 }
 
 /** One caller's window. Times are milliseconds of one monotonic clock, never of the wall clock. */
 export interface RollingWindow {
-  /** Handed to another thread, makes the same window there. */
+  /** Pass this to {@link openRollingWindow} in another thread to share the window. */
   readonly memory: SharedArrayBuffer;
-  /** The largest limit that it can hold. */
+  /** How many times the ring can hold: the largest limit that the window can enforce. */
   readonly capacity: number;
   /**
    * Counts the request if the limit allows it.
    * @param limit at most the capacity
-   * @returns undefined once the window was replaced by a larger one
+   * @returns undefined if the window was replaced by a larger one
    */
   admit(limit: number, now: number): Quota | undefined;
-  /** Says what is left without counting anything. */
+  /** Returns what is left, without counting anything; undefined as for {@link RollingWindow.admit}. */
   peek(limit: number, now: number): Quota | undefined;
-  /** When a request was admitted last; -Infinity before the first. */
+  /** When a request was last admitted; -Infinity if none ever was. */
   lastAdmitted(): number;
   /** The times at which the requests that still count were admitted, the oldest first. */
   times(now: number): number[];
-  /** Moves everything into one of {@link makeLargerWindow}, which replaces it in every thread. */
+  /** Moves all counted requests into a window from {@link makeLargerWindow}, which replaces this one. */
   moveTo(larger: RollingWindow): void;
 }
 
@@ -45,22 +45,22 @@ export interface RollingWindow {
 export const WINDOW_MS = 60_000;
 
 /**
- * A ring of times as a run of numbers: where the oldest stands, how many there are, when the newest
- * ever was, then the times.
+ * The layout of a ring, as numbers: the position of the oldest time, the count of times, the newest
+ * time ever, then the times.
  */
 const HEAD = 0;
 const COUNT = 1;
 const NEWEST = 2;
 export const RING_HEAD = 3;
 
-/** The memory of a window of its own: its lock and whether it has moved, then the ring. */
+/** The layout of a window's memory: its lock, whether it was moved, then its ring. */
 const LOCK = 0;
 const MOVED = 1;
 const STATE_BYTES = 8;
 
 /**
- * @param capacity the largest limit that it will be used with
- * @param times of requests that were admitted before, at most the capacity, the oldest first
+ * @param capacity the largest limit that the window will be used with
+ * @param times when earlier requests were admitted: at most `capacity` times, the oldest first
  */
 export function makeRollingWindow(capacity: number, times: readonly number[] = []): RollingWindow {
   const memory = new SharedArrayBuffer(STATE_BYTES + 8 * (RING_HEAD + capacity));
@@ -68,14 +68,14 @@ export function makeRollingWindow(capacity: number, times: readonly number[] = [
   return openRollingWindow(memory);
 }
 
-/** A window that makes every caller wait until another one was moved into it. */
+/** Creates a locked window: every caller waits until another window was moved into it. */
 export function makeLargerWindow(capacity: number): RollingWindow {
   const window = makeRollingWindow(capacity);
   lock(new Int32Array(window.memory, 0, 2), LOCK);
   return window;
 }
 
-/** The same window in another thread. */
+/** Opens a window whose memory was created before, possibly by another thread. */
 export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
   const state = new Int32Array(memory, 0, 2);
   const cells = new Float64Array(memory, STATE_BYTES);
@@ -132,7 +132,7 @@ export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
 
 /**
  * Counts a request in the ring that starts at `base`, under the caller's lock.
- * @param capacity of the ring, at least the limit
+ * @param capacity the capacity of the ring, at least `limit`
  */
 export function admitIn(
   cells: Float64Array,
@@ -141,7 +141,7 @@ export function admitIn(
   limit: number,
   now: number,
 ): Quota {
-  // Clocks of threads agree but for microseconds: a time before the newest would unsort the ring.
+  // The clocks of threads differ by microseconds. A time before the newest would unsort the ring.
   const time = inOrder(cells, base, now);
   expire(cells, base, capacity, time);
   const count = cells[base + COUNT];
@@ -153,7 +153,7 @@ export function admitIn(
   return quotaOf(cells, base, capacity, true, limit, time);
 }
 
-/** What {@link admitIn} would say, without counting. */
+/** Returns what is left in a ring, without counting a request. `admitted` says whether one would be. */
 export function peekIn(
   cells: Float64Array,
   base: number,
@@ -187,6 +187,7 @@ export function fillIn(cells: Float64Array, base: number, times: readonly number
   cells[base + NEWEST] = times.at(-1) ?? 0;
 }
 
+/** The present time, but not before the newest time in the ring. */
 function inOrder(cells: Float64Array, base: number, now: number): number {
   return cells[base + COUNT] === 0 ? now : Math.max(now, cells[base + NEWEST]);
 }
@@ -196,6 +197,7 @@ function timeAt(cells: Float64Array, base: number, capacity: number, position: n
   return cells[base + RING_HEAD + at];
 }
 
+/** Removes the times that no longer count. */
 function expire(cells: Float64Array, base: number, capacity: number, now: number): void {
   let head = cells[base + HEAD];
   let count = cells[base + COUNT];
@@ -216,13 +218,13 @@ function quotaOf(
   now: number,
 ): Quota {
   const count = cells[base + COUNT];
-  // In this order: `time + WINDOW_MS - now` rounds to a little over a minute, and that up to 61 s.
+  // Not `time + WINDOW_MS - now`: rounding errors make that slightly over a minute, which gives 61 s.
   const untilFree = (time: number) => Math.ceil((WINDOW_MS - (now - time)) / 1000);
   return {
     admitted,
     limit,
-    // After a limit was lowered more than it may have been admitted; they count until they expire,
-    // since the limit may be raised again.
+    // After the limit was lowered, the count can exceed it. The requests count until they expire, since
+    // the limit may be raised again.
     remaining: Math.max(0, limit - count),
     resetSeconds: count === 0 ? 0 : untilFree(timeAt(cells, base, capacity, count - 1)),
     retrySeconds: admitted

@@ -1,38 +1,45 @@
 /**
- * The Levenshtein table as an automaton. Of a row of the table only the five entries around the
- * diagonal can count, each 0 to 3. So there are few rows that differ, and which row follows another
- * depends only on which of five letters of the pattern equal the letter that comes next. All are worked out once;
- * then a row of the table is one look-up.
+ * The Levenshtein table as an automaton. In a row of the table, only the five entries around the
+ * diagonal matter, and each is 0 to 3. So there are few different rows; each is a state. The next row
+ * depends only on which of five letters of the pattern equal the next letter of the word. All rows and
+ * transitions are computed once. After that, each row of a table takes one look-up.
  *
- * Rows count the edits between the beginnings of a word that is read and those of a pattern. Up to
- * the middle of the pattern one edit less is allowed than behind it.
+ * An entry counts the edits between a beginning of the word and a beginning of the pattern. Up to the
+ * middle of the pattern, one edit fewer is allowed than after it.
  */
 
-/** How far from the diagonal an entry can count: the largest distance. */
+/** How far from the diagonal an entry can matter: the largest edit distance. */
 export const REACH = 2;
 export const ENTRIES = 2 * REACH + 1;
-/** How many sets of entries there are that may match. */
+/** How many combinations of matching entries there are. */
 export const MATCHES = 1 << ENTRIES;
-/** How many ways the middle can stand to the entries: before all, at one of them, behind all. */
+/**
+ * How many phases there are. The phase of a row says where the middle of the pattern is: before all
+ * entries of the row, at one of them, or after all.
+ */
 export const PHASES = ENTRIES + 2;
 
-/** The state of rows that lead nowhere. */
+/** The state of a row from which no match can be reached. */
 export const HOPELESS = 0;
 
 export interface EditAutomaton {
-  /** By {@link phaseOf} of row 0: the state before anything is read. */
+  /** For each phase of row 0, the state before any letter is read. */
   readonly start: readonly number[];
   /**
-   * The state after the next letter, at `(state * 7 + phase) * 32 + matches`, the phase being that
-   * of the row that follows. Bit i of `matches` says whether the letter is that of the pattern
-   * which entry i of that row ends with.
+   * The state after the next letter, at `(state * PHASES + phase) * MATCHES + matches`. Both `phase` and
+   * `matches` are those of the next row. Bit i of `matches` says whether the letter equals the last
+   * letter of the pattern's beginning that entry i stands for.
    */
   readonly next: Uint8Array;
-  /** At `state * 5 + entry`: the edits, above the distance when too many. */
+  /** At `state * ENTRIES + entry`: how many edits the entry has; above the distance if too many. */
   readonly edits: Uint8Array;
 }
 
-/** @param row how many letters were read, @param middle how many of the pattern come before it */
+/**
+ * The phase of a row.
+ * @param row how many letters of the word were read
+ * @param middle how many letters of the pattern come before its middle
+ */
 export function phaseOf(row: number, middle: number): number {
   return Math.max(0, Math.min(middle - row + REACH + 1, PHASES - 1));
 }
@@ -61,7 +68,7 @@ export function makeEditAutomaton(distance: number): EditAutomaton {
     ),
   );
 
-  /** Entries up to that of the middle belong to the half where fewer are allowed. */
+  /** How many edits an entry may have. Entries up to the middle belong to the half that allows fewer. */
   function allowed(entry: number, phase: number): number {
     return entry < phase ? distance - 1 : distance;
   }
@@ -74,7 +81,7 @@ export function makeEditAutomaton(distance: number): EditAutomaton {
       const removed = (row[entry + 1] ?? far) + 1;
       let edits = Math.min(changed, added);
       if (edits > allowed(entry, phase)) edits = far;
-      // What stands between the halves counts with the second.
+      // A letter that the word has exactly between the halves counts as an edit of the second half.
       if (removed <= allowed(entry + 1, phase)) edits = Math.min(edits, removed);
       after.push(edits);
     }
@@ -82,7 +89,7 @@ export function makeEditAutomaton(distance: number): EditAutomaton {
   }
 
   const next: number[] = [];
-  // Rows are found on the way.
+  // The list of rows grows during this loop: `stateOf` adds each new row.
   for (let state = 0; state < rows.length; state++) {
     const row = rows[state] as number[];
     for (let phase = 0; phase < PHASES; phase++) {

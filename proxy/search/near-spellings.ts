@@ -1,15 +1,18 @@
 /**
- * Near spellings: the words of the index within an edit distance of a word. An edit is the insertion,
- * deletion or substitution of one letter, a code point. MiniSearch counts UTF-16 code units instead.
+ * Finds near spellings: the words of the index within an edit distance of a given word. An edit is the
+ * insertion, deletion or substitution of one letter. A letter is a code point; MiniSearch counts UTF-16
+ * code units instead.
  *
- * Three things keep the work small. The words are sorted, so neighbours share their beginnings: a row
- * of the Levenshtein table, a step of an automaton, is taken once for every shared beginning. What
- * begins hopelessly is passed over in one step, with all that comes behind it where none of that can
- * match: a Latin word is through with the words of other scripts at once. And of two edits at most
- * one falls into one of the halves of the word (of one edit, none): so a search from the front that
- * allows that few in the first half, and one from the back that allows as few in the second, find
- * everything between them, while a search that allows all edits at once would have to look at nearly
- * every beginning there is.
+ * Three things keep the search fast:
+ * - The words are sorted, so neighbours share their beginnings. For each shared beginning, the rows of
+ *   the Levenshtein table, which are steps of an automaton, are computed only once.
+ * - If a beginning cannot lead to a match, all words that share it are skipped in one step. If no later
+ *   letter can match in its place, the words with later letters are skipped too. So for a Latin word,
+ *   all words in later scripts are skipped at once.
+ * - If a word has two edits, one of its halves has at most one of them; if it has one edit, one half has
+ *   none. So two searches find everything: one from the front, which allows one edit fewer in the first
+ *   half, and one from the back, which does the same in the second half. A single search that allows
+ *   all edits everywhere would have to visit nearly every beginning.
  */
 import {
   ENTRIES,
@@ -24,7 +27,7 @@ import { lettersOf, type SortedWords, type SpellingIndex } from './spelling-inde
 
 const AUTOMATA = { 1: makeEditAutomaton(1), 2: makeEditAutomaton(2) };
 
-/** Not a letter. */
+/** Equals no letter. */
 const NO_LETTER = -1;
 
 /** @returns the numbers of the words within `distance` of `word`, ascending */
@@ -36,15 +39,15 @@ export function nearSpellings(
   const letters = lettersOf(word);
   const half = letters.length >>> 1;
   const found = new Set(search(forward, letters, distance, half));
-  for (const at of search(backward, letters.toReversed(), distance, letters.length - half)) {
-    found.add(numberOfBackward[at]);
+  for (const number of search(backward, letters.toReversed(), distance, letters.length - half)) {
+    found.add(numberOfBackward[number]);
   }
   return [...found].sort((a, b) => a - b);
 }
 
 /**
- * @param half up to this position of `word` one edit less than `distance` is allowed
- * @returns numbers in the list
+ * @param half up to this position in `word`, one edit fewer than `distance` is allowed
+ * @returns the numbers of the words that were found, in the order of the list
  */
 function search(
   { text, textStart, shared, nextShorter }: SortedWords,
@@ -54,21 +57,21 @@ function search(
 ): number[] {
   const found: number[] = [];
   const { start, next, edits } = AUTOMATA[distance];
-  const longest = word.length + distance; // of a word within the distance
-  // What the entries of each row end with in `word`, NO_LETTER before and behind it.
+  const longest = word.length + distance; // the greatest length of a word within the distance
+  // The letter of `word` for entry i of row r is at r + i. Before and after the word: NO_LETTER.
   const letters = new Int32Array(longest + ENTRIES).fill(NO_LETTER);
   for (let i = 0; i < word.length; i++) letters[REACH + 1 + i] = word[i];
   const phases = Uint32Array.from({ length: longest + 1 }, (_, row) => phaseOf(row, half));
   const highestLetter = Int32Array.from(phases, (_, row) =>
     Math.max(...letters.subarray(row, row + ENTRIES)),
   );
-  // By how many letters of the list's word were read.
+  // For each row, the state after that many letters of the present word of the list.
   const states = new Uint8Array(longest + 1);
   states[0] = start[phases[0]];
-  let valid = 0; // rows 0 to `valid` belong to the present word
+  let valid = 0; // the states of rows 0 to `valid` are up to date
   const count = textStart.length - 1;
   for (let number = 0; number < count; ) {
-    let dead = longest + 1; // the row whose beginning leads nowhere
+    let hopelessLength = longest + 1; // words that share this many letters with this one cannot match
     const first = textStart[number];
     const length = textStart[number + 1] - first;
     const last = Math.min(length, longest);
@@ -85,21 +88,20 @@ function search(
         (letters[row + 4] === letter ? 16 : 0);
       state = next[(state * PHASES + phases[row]) * MATCHES + matches];
       if (state === HOPELESS) {
-        // Letters ascend: after the highest that could match, all further words are hopeless too.
-        dead = letter > highestLetter[row] ? row - 1 : row;
+        // Words are sorted: after the highest letter that could match, no later letter can match here.
+        hopelessLength = letter > highestLetter[row] ? row - 1 : row;
         break;
       }
       states[row] = state;
     }
     valid = row;
     if (row === length) {
-      const entry = word.length - row + REACH; // that of the whole word
+      const entry = word.length - row + REACH; // the entry of the whole pattern
       const isNear = entry < ENTRIES && edits[state * ENTRIES + entry] <= distance;
       if (isNear) found.push(number);
     }
     number++;
-    // All that begin as this one does up to that row are passed over.
-    while (number < count && shared[number] >= dead) number = nextShorter[number];
+    while (number < count && shared[number] >= hopelessLength) number = nextShorter[number];
   }
   return found;
 }

@@ -1,21 +1,21 @@
-/** The sets of ranks that texts of the index stand for; large ones are kept as bits. */
+/** Makes the sets of ranks of the games that have a text of the index. Large sets are kept as bitsets. */
 import { LRUCache } from 'lru-cache';
 import { type Postings, type Run, ranksAt } from '../../format/index/search-index.ts';
 import { isDense, type RankSet, toBits, union } from './rank-set.ts';
 
-/** At a million games 8 MB. */
+/** With a million games, this many bitsets take 8 MB. */
 const MOST_DENSE_UNIONS = 64;
 
 export interface PostingSets {
-  /** The games of one text. */
+  /** The ranks of the games that have one text. */
   ofText(postings: Postings, index: number): RankSet;
-  /** The union of the runs that `key` stands for. */
+  /** The union of runs. @param key identifies the runs in the cache */
   ofRuns(key: string, runs: () => readonly Run[]): RankSet;
 }
 
 export function makePostingSets(games: number): PostingSets {
-  // Each is made on first use. A list is dense only when it holds a good part of all games, so that
-  // of single texts there can be but a few dozen.
+  // Each is made on first use. The map needs no limit: a dense list contains more than 1/32 of all
+  // games, so only a few dozen texts can have one.
   const denseTexts = new Map<Postings, Map<number, RankSet>>();
   const denseUnions = new LRUCache<string, RankSet>({ max: MOST_DENSE_UNIONS });
 

@@ -1,10 +1,10 @@
-/** A search as the engine gets it. */
+/** A query as the search engine gets it. */
 
 export const SORTS = ['title_asc', 'title_desc', 'year_asc', 'year_desc'] as const;
 export type Sort = (typeof SORTS)[number];
 
 export interface Query {
-  /** Of `wordsOf`; at most MOST_WORDS. None: every title matches. */
+  /** The words from `wordsOf`, at most MOST_WORDS. Without words, every title matches. */
   readonly words: readonly string[];
   readonly platform: string | undefined;
   readonly region: string | undefined;

@@ -1,9 +1,9 @@
 /**
- * The query engine: a query in, the ranks of one page and the total out, without touching a record
- * and without sorting. Work is bounded by the number of games and the cap on words.
+ * The search engine. For a query it finds the ranks of one page and the total, without reading a record
+ * and without sorting. The work is bounded by the number of games and the limit on words.
  *
- * MiniSearch's `search()` does the same by scoring and sorting every hit; on this many titles that
- * blocks the event loop for tenths of a second. Only its words are used, not its search.
+ * MiniSearch's `search()` is not used: it scores and sorts every hit, which blocks the event loop for
+ * tenths of a second with this many titles. Only the way it splits texts into words is used.
  */
 import type { RecordIndex } from '../../format/index/record-index.ts';
 import {
@@ -28,7 +28,7 @@ export interface Hits {
 }
 
 export interface Search {
-  /** At most `count` hits, from number `start` on. */
+  /** Finds at most `count` hits, after skipping the first `start`. */
   find(query: Query, start: number, count: number): Hits;
 }
 
@@ -43,7 +43,7 @@ export function makeSearch(
   const matchTitles = makeTitleMatcher(index, spellings, sets);
   const yearOrder = makeYearOrder(index);
   const platformsBySlug = groupPlatforms(records);
-  // Made for the first query with a genre.
+  // Created by the first query with a genre.
   let genres: string | undefined;
 
   function onPlatform(slug: string): RankSet {
@@ -75,7 +75,7 @@ export function makeSearch(
     if (region !== undefined) found.push(withValue(index.regions, region));
     if (type !== undefined) found.push(withValue(index.types, type));
     if (genre !== undefined) found.push(withGenre(genre));
-    // Whether near spellings count depends on the titles alone: a filter only narrows.
+    // Whether near spellings are used depends on the titles alone. Filters only narrow the result.
     if (words.length > 0) found.push(matchTitles(words));
     return found;
   }
@@ -110,7 +110,7 @@ export function makeSearch(
   };
 }
 
-/** The numbers of platforms by their folded slug. */
+/** For each case-folded slug, the numbers of the platforms that have it. */
 function groupPlatforms({ platforms }: RecordIndex): Map<string, number[]> {
   const groups = new Map<string, number[]>();
   platforms.forEach(({ slug }, number) => {

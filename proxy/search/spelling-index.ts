@@ -1,27 +1,28 @@
 /**
- * What near spellings are looked for in: the words sorted by their beginnings and by their ends, and
- * how much each shares with its neighbours. It is made while a generation is opened.
+ * The index in which near spellings are searched: the words sorted from the front and sorted from the
+ * back, with the number of letters that each shares with the word before it. It is made while a
+ * generation is opened.
  *
- * A word is a run of letters here: a code point each, as a number by which letters are in the order
- * of UTF-16 code units. So the words stay in the order that the index has them in.
+ * A word is a list of letters, one number for each code point. The numbers sort as UTF-16 code units do,
+ * so the words keep the order that they have in the search index.
  */
 import { type Postings, textAt, textCount } from '../../format/index/search-index.ts';
 
-/** Words in the order of their letters, in memory that threads share. */
+/** Words in sorted order, in memory that threads share. */
 export interface SortedWords {
   readonly text: Uint16Array | Uint32Array;
   readonly textStart: Uint32Array;
-  /** How many letters each shares with the one before it, at most 255. */
+  /** For each word, how many letters at its beginning equal those of the word before it; at most 255. */
   readonly shared: Uint8Array;
-  /** The number of the next word that shares less than this one does, or the end. */
+  /** For each word, the number of the next word with a smaller `shared`; the word count if none. */
   readonly nextShorter: Uint32Array;
 }
 
 export interface SpellingIndex {
   readonly forward: SortedWords;
-  /** Every word turned round. */
+  /** The words spelled backwards, sorted. */
   readonly backward: SortedWords;
-  /** By number in `backward`: the word's number in the index. */
+  /** For each word in `backward`, its number in the search index. */
   readonly numberOfBackward: Uint32Array;
 }
 
@@ -33,7 +34,7 @@ export function lettersOf(word: string): number[] {
   return Array.from(word, letterOf);
 }
 
-// Code units put what is beyond 16 bits, which begins with a surrogate, before U+E000 to U+FFFF.
+// In UTF-16, code points above U+FFFF begin with a surrogate, so they sort before U+E000 to U+FFFF.
 function letterOf(character: string): number {
   const codePoint = character.codePointAt(0) as number;
   if (codePoint < FIRST_SURROGATE) return codePoint;
@@ -43,19 +44,19 @@ function letterOf(character: string): number {
 }
 
 /**
- * Works on numbers throughout: as strings, the words of a million games take a hundred megabytes
- * while a generation is opened.
+ * Makes the index. It works with numbers only: as strings, the words of a million games would take a
+ * hundred megabytes while a generation is opened.
  */
 export function makeSpellingIndex(words: Postings): SpellingIndex {
   const count = textCount(words);
   const letters = spellOut(words);
-  const turned = turnRound(letters);
-  const order = sortWords(turned);
+  const reversed = reverseWords(letters);
+  const order = sortWords(reversed);
   const numberOfBackward = new Uint32Array(new SharedArrayBuffer(count * 4));
   numberOfBackward.set(order);
   return {
     forward: findShared(letters.text, letters.textStart),
-    backward: inOrder(turned, order),
+    backward: inOrder(reversed, order),
     numberOfBackward,
   };
 }
@@ -64,7 +65,7 @@ type Letters = Pick<SortedWords, 'text' | 'textStart'>;
 
 /** The words of the index as letters. */
 function spellOut(words: Postings): Letters {
-  // As nearly every catalogue is: each code unit is a letter, and the index needs no copy.
+  // True for nearly every catalogue: then each code unit is a letter, and no copy is needed.
   if (words.text.every((unit) => unit < FIRST_SURROGATE)) return words;
   const count = textCount(words);
   const text = new Uint32Array(new SharedArrayBuffer(words.text.length * 4));
@@ -78,16 +79,16 @@ function spellOut(words: Postings): Letters {
   return { text: text.subarray(0, end), textStart };
 }
 
-/** Every word turned round, where it stood. */
-function turnRound({ text, textStart }: Letters): Letters {
-  const turned = text.slice();
+/** Every word spelled backwards, at the same position. */
+function reverseWords({ text, textStart }: Letters): Letters {
+  const reversed = text.slice();
   for (let number = 0; number < textStart.length - 1; number++) {
-    turned.subarray(textStart[number], textStart[number + 1]).reverse();
+    reversed.subarray(textStart[number], textStart[number + 1]).reverse();
   }
-  return { text: turned, textStart };
+  return { text: reversed, textStart };
 }
 
-/** The numbers of the words in the order of their letters. */
+/** The numbers of the words in sorted order. */
 function sortWords({ text, textStart }: Letters): Uint32Array {
   const order = Uint32Array.from({ length: textStart.length - 1 }, (_, number) => number);
   return order.sort((a, b) => {
@@ -104,7 +105,7 @@ function sortWords({ text, textStart }: Letters): Uint32Array {
   });
 }
 
-/** The words one after another in an order, in memory that threads share. */
+/** The words in the given order, in memory that threads share. */
 function inOrder({ text, textStart }: Letters, order: Uint32Array): SortedWords {
   const Text = text.constructor as Uint32ArrayConstructor;
   const sorted = new Text(new SharedArrayBuffer(text.byteLength));
@@ -120,6 +121,7 @@ function inOrder({ text, textStart }: Letters, order: Uint32Array): SortedWords 
   return findShared(sorted, starts);
 }
 
+/** Adds what the words, which must be sorted, share with their neighbours. */
 function findShared(text: SortedWords['text'], textStart: Uint32Array): SortedWords {
   const count = textStart.length - 1;
   const shared = new Uint8Array(new SharedArrayBuffer(count));

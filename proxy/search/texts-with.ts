@@ -1,15 +1,15 @@
-/** Texts of the index that contain a part. */
+/** Finds the texts of the index that contain a given part. */
 import { type Postings, textCount } from '../../format/index/search-index.ts';
 
-/** All texts of a list as one string, without anything between them. */
+/** All texts of a list as one string, without separators. */
 export function joinTexts({ text }: Postings): string {
   const { buffer, byteOffset, byteLength } = text;
   return Buffer.from(buffer, byteOffset, byteLength).toString('utf16le');
 }
 
 /**
- * The numbers of the texts that contain a part, as ranges.
- * @param joined of {@link joinTexts}
+ * The numbers of the texts that contain a part, as ranges of `from` (inclusive) and `to` (exclusive).
+ * @param joined the result of {@link joinTexts} for the list
  */
 export function textsWith(list: Postings, joined: string, part: string): [number, number][] {
   const { textStart } = list;
@@ -23,11 +23,11 @@ export function textsWith(list: Postings, joined: string, part: string): [number
     while (textStart[number + 1] <= found) number++;
     if (found + part.length <= textStart[number + 1]) {
       const last = ranges.at(-1);
-      // Neighbours become one range, so that the ranks of many are one run.
+      // Neighbouring texts become one range, so that their ranks are one run.
       if (last !== undefined && last[1] === number) last[1] = number + 1;
       else ranges.push([number, number + 1]);
     } else {
-      // It crosses the boundary between two texts: continue from its second character.
+      // This occurrence crosses the boundary between two texts: continue at its second character.
       at = found + 1;
       number--;
     }

@@ -1,6 +1,7 @@
 /**
- * Which titles match the words of a query: each word as it is, the last one also as a beginning,
- * words of scripts without spaces as any part. If no title does, words of similar spelling count.
+ * Finds the titles that match all words of a query. The last word also matches the beginning of a word,
+ * and a word in a script without spaces matches any part of one. If no title matches, near spellings
+ * are tried.
  */
 import {
   findPrefix,
@@ -15,7 +16,7 @@ import type { PostingSets } from './posting-sets.ts';
 import { atMost, EMPTY, intersect, isEmpty, join, type RankSet } from './rank-set.ts';
 import type { SpellingIndex } from './spelling-index.ts';
 
-/** @returns what finds the titles that match at least one word */
+/** @returns a function that finds the titles which match all words of a query; it needs at least one */
 export function makeTitleMatcher(
   index: SearchIndex,
   spellings: SpellingIndex,
@@ -31,7 +32,7 @@ export function makeTitleMatcher(
   }
 
   function matchWord(word: string, isLast: boolean): RankSet {
-    // The endings of a word include the word itself, and a prefix of one is any part of it.
+    // A prefix of an ending of a word is any part of the word. The endings include the whole word.
     if (isJoinedScript(word) && [...word].length > 1) return withPrefix('endings', word);
     if (isLast) return withPrefix('words', word);
     const found = findText(index.words, word);
@@ -63,7 +64,7 @@ export function makeTitleMatcher(
     for (const [position, word] of words.entries()) {
       const set = matchNearWord(word, position === words.length - 1);
       found = found === undefined ? set : intersect([found, set]);
-      // Near spellings are the costly part: they are not looked for once no title is left.
+      // Searching near spellings is expensive: stop as soon as no title is left.
       if (isEmpty(found)) return EMPTY;
     }
     return found ?? EMPTY;

@@ -1,5 +1,5 @@
 /**
- * Pages in the order of years, without sorting: games of one year are in title order, and those
+ * Makes pages in the order of years, without sorting. Games of the same year are in title order. Games
  * without a year come last in both directions.
  */
 import type { SearchIndex } from '../../format/index/search-index.ts';
@@ -7,16 +7,17 @@ import type { Sort } from './query.ts';
 import { isDense, type RankSet, toBits } from './rank-set.ts';
 
 export interface YearOrder {
-  /** A page of a set; it has at least `start + count` ranks. */
+  /** A page of a set, which must contain at least `start + count` ranks. */
   pageOf(found: RankSet, sort: Sort, start: number, count: number): number[];
-  /** The same of all games. */
+  /** A page of all games, of which there must be at least `start + count`. */
   pageOfAll(sort: Sort, start: number, count: number): number[];
 }
 
 export function makeYearOrder(index: SearchIndex): YearOrder {
   const { games, years, yearOfRank, ranksByYear, yearStart } = index;
 
-  // One count by year, and one pass that puts each rank into its position: years are few.
+  // One pass counts the games of each year. Another computes the position of each rank and keeps those
+  // on the page.
   function pageOfList(list: Uint32Array, sort: Sort, start: number, count: number): number[] {
     const counts = new Uint32Array(years.length + 1);
     for (let i = 0; i < list.length; i++) counts[yearOfRank[list[i]]]++;
@@ -32,7 +33,7 @@ export function makeYearOrder(index: SearchIndex): YearOrder {
     return ranks;
   }
 
-  // All games year by year; those of the set are counted up to the end of the page.
+  // Walks through all games year by year, and counts those in the set up to the end of the page.
   function pageOfBits(bits: Uint32Array, sort: Sort, start: number, count: number): number[] {
     const ranks: number[] = [];
     let before = 0;
@@ -51,7 +52,7 @@ export function makeYearOrder(index: SearchIndex): YearOrder {
     return ranks;
   }
 
-  /** The position at which each year begins. */
+  /** For each year, the position of its first game. */
   function startsOf(counts: Uint32Array, sort: Sort): number[] {
     const starts = new Array<number>(counts.length).fill(0);
     let position = 0;
@@ -62,6 +63,7 @@ export function makeYearOrder(index: SearchIndex): YearOrder {
     return starts;
   }
 
+  /** The indexes of the years in the order of the sort; the last one stands for no year. */
   function yearsInOrder(sort: Sort): number[] {
     const known = Array.from(years.keys());
     if (sort === 'year_desc') known.reverse();
@@ -79,11 +81,10 @@ export function makeYearOrder(index: SearchIndex): YearOrder {
       const ranks: number[] = [];
       let before = 0;
       for (const year of yearsInOrder(sort)) {
-        const end = yearStart[year + 1];
-        const from = Math.min(yearStart[year] + Math.max(0, start - before), end);
-        const to = Math.min(from + count - ranks.length, end);
-        ranks.push(...ranksByYear.subarray(from, to));
-        before += end - yearStart[year];
+        const ranksOfYear = ranksByYear.subarray(yearStart[year], yearStart[year + 1]);
+        const from = Math.max(0, start - before);
+        ranks.push(...ranksOfYear.subarray(from, from + count - ranks.length));
+        before += ranksOfYear.length;
         if (ranks.length === count) break;
       }
       return ranks;

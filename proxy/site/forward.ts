@@ -1,7 +1,7 @@
 /**
- * The only requests that the proxy forwards: /account and /moderation go to the pages of API
- * keys, which run as a process of their own. A request is read whole, within bounds, before it is
- * sent on, each on a connection of its own: none can be smuggled behind another.
+ * Forwards /account and /moderation to the account pages, which are a separate process. The proxy
+ * forwards nothing else. It reads a whole request of limited size before it forwards it, and opens a
+ * new connection for each one. So no request can be smuggled in behind another.
  */
 import { Agent, type IncomingMessage, type ServerResponse } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
@@ -14,11 +14,11 @@ import type { SiteHandler } from '../http/dispatch.ts';
 import { end } from '../http/node-response.ts';
 import { isTrusted, withoutMapping } from '../limits/client-address.ts';
 
-/** In bytes; what the pages take. */
+/** In bytes; the account pages accept no larger body. */
 const LARGEST_BODY = 64 * 1024;
 const UPSTREAM_TIMEOUT_MS = 30_000;
 const FORWARDED_PATH = /^\/(?:account|moderation)(?:\/|$)/;
-/** Of one connection only (RFC 9110 section 7.6.1), or written anew. */
+/** Fields that apply to one connection only (RFC 9110 section 7.6.1), or must not be forwarded. */
 const DROPPED_FIELDS = [
   ...['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
   ...['proxy-authorization', 'proxy-authenticate', 'proxy-connection', 'expect'],
@@ -26,17 +26,17 @@ const DROPPED_FIELDS = [
 ];
 
 export interface ForwardParts {
-  /** Where the pages listen, without a slash at the end. */
+  /** The URL of the account pages, without a slash at the end; empty: nothing is forwarded. */
   readonly accountUrl: string;
   readonly trustedProxies: BlockList;
-  /** How many requests may be forwarded at once. */
+  /** Contains how many requests may be forwarded at once; see `mostForwards`. */
   readonly connections: Float64Array;
   readonly log: Logger;
 }
 
 /**
- * The site with the account pages in it.
- * @returns the site as it was where `accountUrl` is empty
+ * Adds the account pages to the site.
+ * @returns the unchanged site if `accountUrl` is empty
  */
 export function withForwarding(site: SiteHandler, parts: ForwardParts): SiteHandler {
   if (parts.accountUrl === '') return site;
@@ -47,10 +47,10 @@ export function withForwarding(site: SiteHandler, parts: ForwardParts): SiteHand
   };
 }
 
-/** Answers a request to the pages, whatever becomes of it. */
+/** @returns a function that forwards a request; if that fails, it answers with an error page */
 function makeForwarder({ accountUrl, trustedProxies: trusted, connections, log }: ForwardParts) {
-  // Connections are not reused, so that none serves two clients. Requests beyond the most that the
-  // agent may have wait for one: a single client may send any number at once.
+  // Connections are not reused, so that none serves two clients. When `maxSockets` are open, further
+  // requests wait: a single client can send any number at once.
   const agent = new (accountUrl.startsWith('https:') ? HttpsAgent : Agent)({ keepAlive: false });
   const upstream = createProxyServer({
     target: accountUrl,
@@ -62,7 +62,7 @@ function makeForwarder({ accountUrl, trustedProxies: trusted, connections, log }
   return function forward(request: IncomingMessage, response: ServerResponse): void {
     agent.maxSockets = mostForwards(connections);
     handOn(request, response).catch((error) => {
-      // Without the target: it may hold a token of an e-mailed link.
+      // The target is not logged: it may contain the token of an e-mailed link.
       log.error({ err: error }, 'cannot forward to the account pages');
       if (response.headersSent) response.destroy();
       else
@@ -70,7 +70,7 @@ function makeForwarder({ accountUrl, trustedProxies: trusted, connections, log }
           response,
           502,
           'Not reachable',
-          'The account pages are not running. Try again in a while; the API itself goes on.',
+          'The account pages are not running. Try again in a few minutes. The API itself keeps working.',
         );
     });
   };
@@ -79,30 +79,35 @@ function makeForwarder({ accountUrl, trustedProxies: trusted, connections, log }
     const { headers, httpVersion, rawHeaders } = request;
     const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name));
     if (hosts.length !== 1 || (httpVersion !== '1.1' && httpVersion !== '1.0')) {
-      refuse(response, 400, 'Bad request', 'A request must be HTTP/1.1 with exactly one Host.');
+      refuse(
+        response,
+        400,
+        'Bad request',
+        'A request must use HTTP/1.1 and have exactly one Host header.',
+      );
       return;
     }
     if (headers['transfer-encoding'] !== undefined) {
-      refuse(response, 411, 'Length required', 'A form must say its length.');
+      refuse(response, 411, 'Length required', 'A form must be sent with Content-Length.');
       return;
     }
     const length = Number(headers['content-length'] ?? 0);
     if (length > LARGEST_BODY) {
-      refuse(response, 413, 'Too large', `A form may have ${LARGEST_BODY} bytes.`);
+      refuse(response, 413, 'Too large', `A form may have at most ${LARGEST_BODY} bytes.`);
       return;
     }
     if (headers.expect !== undefined) response.writeContinue();
     const body = length === 0 ? undefined : await readBody(request);
     if (length > 0 && body === undefined) return;
-    const ofConnection = (headers.connection ?? '')
+    const namedByConnection = (headers.connection ?? '')
       .split(',')
       .map((name) => name.trim().toLowerCase());
-    for (const name of [...ofConnection, ...DROPPED_FIELDS]) delete headers[name];
-    // Named by Connection, it would be gone, and the body would have no end.
+    for (const name of [...namedByConnection, ...DROPPED_FIELDS]) delete headers[name];
+    // Set again, in case the Connection field named it: without it, the body would have no end.
     if (body !== undefined || (request.method !== 'GET' && request.method !== 'HEAD')) {
       headers['content-length'] = String(body?.length ?? 0);
     }
-    // An agent with `maxSockets` would reuse its connections for requests that wait.
+    // Otherwise an agent with `maxSockets` reuses its connections for requests that wait.
     headers.connection = 'close';
     const peer = withoutMapping(request.socket.remoteAddress ?? '');
     const isPeerTrusted = isTrusted(peer, trusted);
@@ -116,7 +121,7 @@ function makeForwarder({ accountUrl, trustedProxies: trusted, connections, log }
   }
 }
 
-/** The whole body; undefined when the client broke it off, which ends its connection. */
+/** The whole body; undefined if the client closed the connection before its end. */
 async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   try {
     return Buffer.concat(await request.toArray());
@@ -125,7 +130,7 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   }
 }
 
-/** The texts hold nothing from the request. */
+/** Sends an error page. @param title, @param text must not contain anything from the request */
 function refuse(response: ServerResponse, status: number, title: string, text: string): void {
   const body = Buffer.from(`<!doctype html>
 <html lang="en">

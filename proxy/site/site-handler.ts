@@ -1,6 +1,6 @@
 /**
- * Answers paths outside the base: the start page, the API reference and the contract, all of them
- * made at start and looked up by their exact path. No key is needed.
+ * Answers requests for paths outside the base: the start page, the API reference and the OpenAPI
+ * contract. All responses are made at start and found by the exact path. No key is needed.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { SiteHandler } from '../http/dispatch.ts';

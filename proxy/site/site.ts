@@ -1,7 +1,6 @@
 /**
- * Every page outside the base that needs no key, made once at start: the start page, the API
- * reference and the contract. Only the paths in the map exist; a request's path is
- * looked up and never becomes a file name.
+ * The pages outside the base, made once at start: the start page, the API reference and the OpenAPI
+ * contract. Only the paths in the map exist. The path of a request is never used as a file name.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,14 +15,14 @@ import {
   type PreparedResponse,
 } from '../http/message/response.ts';
 
-/** The responses with a page in one content coding. */
+/** The responses for a page in one content coding. */
 export interface PageResponses {
   readonly etag: string;
   readonly whole: PreparedResponse;
   readonly notModified: PreparedResponse;
 }
 
-/** A page in the codings that it has. */
+/** A page in each of its codings. A small page is not compressed. */
 export interface Page {
   readonly identity: PageResponses;
   readonly gzip?: PageResponses;
@@ -36,15 +35,15 @@ const SCRIPT = 'text/javascript; charset=utf-8';
 const SVG = 'image/svg+xml';
 const TEXT = 'text/plain; charset=utf-8';
 
-/** Only files of this host, nothing inline, and no other site may frame the page. */
+/** Nothing may be loaded, and no other site may frame the page. The policies below allow more. */
 const CLOSED = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 const START_POLICY = `${CLOSED}; script-src 'self'; style-src 'self'; img-src 'self'`;
-// "Try it out" asks this host alone; Swagger UI's stylesheet has its icons as data.
+// "Try it out" may send requests to this host only. Swagger UI's stylesheet contains its icons as data.
 const DOCS_POLICY = `${START_POLICY} data:; connect-src 'self'`;
 
-/** Smaller bodies gain nothing from compression. */
+/** In bytes; smaller bodies gain nothing from compression. */
 const SMALLEST_COMPRESSED = 1024;
-// As small as its best within 4 %, in a tenth of a second for all pages together.
+// At most 4 % larger than with the best level; compressing all pages takes a tenth of a second.
 const BROTLI_QUALITY = 5;
 
 /**
@@ -66,7 +65,7 @@ export function openSite(): ReadonlyMap<string, Page> {
     ['/docs/docs.css', makePage(CSS, own('docs.css'))],
     ['/docs/swagger-ui.css', makePage(CSS, swagger('swagger-ui.css'))],
     ['/docs/swagger-ui-bundle.js', makePage(SCRIPT, swagger('swagger-ui-bundle.js'))],
-    // The first line of the bundle sends its readers here.
+    // The first line of the bundle refers to this file.
     [
       '/docs/swagger-ui-bundle.js.LICENSE.txt',
       makePage(TEXT, swagger('swagger-ui-bundle.js.LICENSE.txt')),
@@ -95,7 +94,7 @@ function makePage(
     ...['Content-Security-Policy', policy],
     ...['X-Content-Type-Options', 'nosniff'],
     ...['Referrer-Policy', 'no-referrer'],
-    // The names hold no version: with a check each time, pages and scripts are of one build.
+    // File names contain no version. Browsers must revalidate, so that pages and scripts match.
     ...['Cache-Control', 'no-cache', ...extra],
   ];
   const identity = prepare(headers, 'identity', `"${hash}"`, bytes);
@@ -113,11 +112,11 @@ function makePage(
 
 function prepare(headers: HeaderList, coding: Coding, etag: string, body: Buffer): PageResponses {
   const shared = [...headers, 'ETag', etag, 'Vary', 'Accept-Encoding'];
-  const ofBody = ['Content-Length', String(body.length)];
-  const ofCoding = coding === 'identity' ? [] : ['Content-Encoding', coding];
+  const length = ['Content-Length', String(body.length)];
+  const encoding = coding === 'identity' ? [] : ['Content-Encoding', coding];
   return {
     etag,
-    whole: { head: { status: 200, headers: shared }, headers: [...ofBody, ...ofCoding], body },
+    whole: { head: { status: 200, headers: shared }, headers: [...length, ...encoding], body },
     notModified: { head: { status: 304, headers: shared }, headers: [], body: NO_BODY },
   };
 }

@@ -1,12 +1,12 @@
 /**
- * Collects garbage at once. V8 does not count shared memory, so the hundreds of megabytes of a
- * generation that was closed would stay until something else fills the heap. In a proxy with little
- * to do, that can take hours.
+ * Runs V8's garbage collection at once. V8 does not count shared memory, so it would keep the hundreds
+ * of megabytes of a closed generation until other objects fill the heap. In a proxy with few requests,
+ * that can take hours.
  */
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
 setFlagsFromString('--expose-gc');
 
-/** Takes about as long as a pause of V8's own: some milliseconds. */
+/** Takes some milliseconds, about as long as a garbage collection that V8 starts itself. */
 export const collectGarbage: () => void = runInNewContext('gc');

@@ -1,6 +1,6 @@
 /**
- * Opens generations for all serving threads together: the current one, and those that clients ask for
- * by name. They are opened one at a time, the next current one first; requests for others wait.
+ * Opens generations for all serving threads: the current one, and those that clients ask for by id. It
+ * opens one at a time. A generation that is to become current comes before all others.
  */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
@@ -10,37 +10,38 @@ import { isPack, type OpenedFiles } from './open-files.ts';
 import { makeOpenGenerations, type OpenLimits } from './open-generations.ts';
 import type { ServingThread } from './thread-generations.ts';
 
-/** A generation that was refused is checked again after this, in case the disk had a fault. */
+/** A refused generation is checked again after this time, since the disk may have had a brief fault. */
 export const RETRY_MS = 30_000;
 /**
- * After an opening that had to make room, the next generation that is asked for by name is opened only
- * after a rest as long as the opening took, at most this. So clients that ask for many, one after
- * another, take at most half of one core, and a generation is used before it makes room.
+ * If a generation had to be closed to make room for another, the store rests for as long as the opening
+ * took, but at most this time, before it opens the next one for a client. So clients that ask for many
+ * generations use at most half of one core, and each generation serves for a while before it is closed.
  */
 const LONGEST_REST_MS = 5_000;
 
 export interface StoreOptions extends OpenLimits {
-  /** A generation that was asked for by name cannot be served. */
+  /** Called when a generation that a client asked for is missing files or damaged. */
   readonly refused: (id: string, error: Error) => void;
 }
 
 export interface GenerationStore {
-  /** Adds a thread that serves what is opened. Call it before the first generation is opened. */
+  /** Adds a serving thread. Call it before the first generation is opened. */
   join(thread: ServingThread): void;
   /**
-   * Makes a generation current, in every thread.
-   * @throws Error saying what is missing or damaged, with the file's name; the old one stays
+   * Opens a generation and makes it current in every thread.
+   * @throws Error that names the file which is missing or damaged; the old generation stays current
    */
   serve(id: string): Promise<void>;
-  /** Opens a generation, unless it is open, and hands it to the thread. */
+  /** Hands a generation to the thread; opens it first if it is not open. */
   ask(id: string, thread: ServingThread): void;
-  /** Closes those that no request has named for a while. */
+  /** Closes the generations that no request has named for a while. */
   closeIdle(): void;
-  /** The open generations, with how many of their packs are in memory. */
+  /** Each open generation, and how many of its packs are in memory. */
   opened(): { readonly id: string; readonly packsInMemory: number }[];
   close(): void;
 }
 
+/** A call of `serve` that waits. */
 interface Swap {
   readonly id: string;
   resolve(): void;
@@ -55,7 +56,7 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
   );
   const refusals = makeRefusals(now);
   const waiters = makeWaiters();
-  /** Ids of those that were asked for and are to be opened. */
+  /** The ids of the generations that are to be opened for clients, in the order of the requests. */
   const queue: string[] = [];
   let swap: Swap | undefined;
   let isOpening = false;
@@ -70,7 +71,7 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
       const files = open.get(id) ?? (await open.open(id, () => (hasMadeRoom = true)));
       waiters.answer(id, files);
     } catch (error) {
-      // If it was pruned meanwhile, it is not at fault.
+      // Report the error only if the generation still exists: it may have been pruned meanwhile.
       if (await isKept(snapshotsDir, id)) {
         refusals.add(id);
         options.refused(id, error as Error);
@@ -80,7 +81,7 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
     if (hasMadeRoom) restsUntil = now() + Math.min(now() - started, LONGEST_REST_MS);
   }
 
-  /** Opens what is next, unless one is being opened: the next current one before all others. */
+  /** Starts the next opening, unless one is under way. A waiting `serve` comes before the queue. */
   function advance(): void {
     if (isOpening || isClosed) return;
     clearTimeout(timer);
@@ -91,7 +92,7 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
       const serve = (files: OpenedFiles) => {
         for (const thread of threads) thread.serve(files);
       };
-      open.makeCurrent(id, serve).then(resolve, reject).finally(goOn);
+      open.makeCurrent(id, serve).then(resolve, reject).finally(finishOpening);
       return;
     }
     if (queue.length === 0) return;
@@ -101,10 +102,10 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
       return;
     }
     isOpening = true;
-    void openAsked(queue.shift() as string).finally(goOn);
+    void openAsked(queue.shift() as string).finally(finishOpening);
   }
 
-  function goOn(): void {
+  function finishOpening(): void {
     isOpening = false;
     advance();
   }
@@ -126,7 +127,7 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
       const files = open.get(id) ?? (refusals.has(id) ? 'gone' : undefined);
       if (files !== undefined) return thread.opened(id, files);
       if (!waiters.add(id, thread)) return;
-      // An id without a generation is answered without waiting in the queue.
+      // If there is no such generation, the answer does not wait in the queue.
       void isKept(snapshotsDir, id).then((kept) => {
         if (!kept) return waiters.answer(id, 'gone');
         queue.push(id);
@@ -150,11 +151,11 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
   };
 }
 
-/** The threads that asked for generations that are not open. */
+/** For each generation that is not open yet, the threads that asked for it. */
 function makeWaiters() {
   const waiting = new Map<string, Set<ServingThread>>();
   return {
-    /** @returns whether no other thread waits for this generation yet */
+    /** @returns whether this thread is the first to wait for the generation */
     add(id: string, thread: ServingThread): boolean {
       const threads = waiting.get(id);
       if (threads === undefined) waiting.set(id, new Set([thread]));

@@ -1,8 +1,8 @@
 /**
- * A generation as the proxy serves it: bytes by record number or run of numbers, and the search
- * over it. Packs that are not in memory are read by synchronous preads from the page cache: a
- * promise costs three times what the read does, and with them no request can hold a generation open.
- * The bodies are copies: they outlive the generation.
+ * A generation as the proxy serves it: returns bodies by the numbers of records, and the search. Packs
+ * that are not in memory are read synchronously, mostly from the page cache: an asynchronous read costs
+ * three times as much, and would have to keep the generation open until it ends. The bodies are copies,
+ * so they stay valid after the generation is closed.
  */
 import { type ContentHash, combineHashes } from '../../format/content-hash.ts';
 import {
@@ -31,7 +31,7 @@ import type { SpellingIndex } from '../search/spelling-index.ts';
 import { contentOf, type OpenedFiles } from './open-files.ts';
 import { makePackFiles } from './pack-files.ts';
 
-/** A pack in memory, its descriptor, or what opens it for the next read. */
+/** A pack in memory, its descriptor, or a function that opens it and returns a descriptor for one read. */
 type Pack = Buffer | number | (() => number);
 
 /** A body and its content hash. */
@@ -57,24 +57,24 @@ export interface Generation {
   platform(number: number): Body;
   game(number: number): Body;
   cover(number: number): Body;
-  /** The list of the covers from one number to before another, all of one platform. */
+  /** The list of covers from `from` (inclusive) to `to` (exclusive), all of one platform. */
   coverList(from: number, to: number): Body;
-  /** A page with the games from one number to before another, all of one platform. */
+  /** A page with the games from `from` (inclusive) to `to` (exclusive), all of one platform. */
   gamePage(from: number, to: number, numbers: PageNumbers): Body;
-  /** A page with any games, in the order given. */
+  /** A page with any games, in the given order. */
   gatheredPage(games: readonly number[], numbers: PageNumbers): Body;
-  /** Closes the packs that it opened itself. */
+  /** Closes the packs that this object has opened itself. */
   close(): void;
 }
 
-/** The indexes by which everything in a generation is found. */
+/** The indexes of a generation. */
 export interface GenerationIndex {
   readonly records: RecordIndex;
   readonly search: SearchIndex;
   readonly spellings: SpellingIndex;
 }
 
-/** Puts the columns of the index over the files in memory. */
+/** Makes the indexes as views of the files in memory, without copying them. */
 export function viewIndex({ contents, spellings }: OpenedFiles): GenerationIndex {
   const content = (name: string) => contentOf(contents, name);
   const records = openRecordIndex(
@@ -85,7 +85,7 @@ export function viewIndex({ contents, spellings }: OpenedFiles): GenerationIndex
   return { records, search: openSearchIndex(content(SEARCH_INDEX)), spellings };
 }
 
-/** The files are checked already: `openFiles` refuses what this could not serve from. */
+/** @param files already checked by `openFiles`, which refuses a generation that cannot be served */
 export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Generation {
   const { manifest, contents } = files;
   const { records } = index;
@@ -97,7 +97,7 @@ export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Ge
   const gamePackOf = (game: number) => gamePacks[platformOf(platforms, 'first_game', game)];
   const coverPackOf = (cover: number) => coverPacks[platformOf(platforms, 'first_cover', cover)];
   const fileHashes = new Map(manifest.files.map(({ path: name, sha256 }) => [name, sha256]));
-  // A Buffer of its own: a response must not hold shared memory that a socket writes from.
+  // A copy: a socket that is still writing a response must not keep the shared memory in use.
   const wholeFile = (name: string): Body => ({
     bytes: Buffer.from(contentOf(contents, name)),
     hash: hashOfHex(fileHashes.get(name) as string),

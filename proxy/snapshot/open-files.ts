@@ -1,7 +1,7 @@
 /**
- * Opens the files of a generation. Each is checked against the manifest, and the values of the index
- * against one another, so that a damaged or forged generation is refused before it serves.
- * Runs on a thread of its own, since a large catalogue is gigabytes.
+ * Opens the files of a generation. Checks each file against the manifest, and the values of the indexes
+ * against one another, so that a damaged or forged generation is refused before it is served. It runs
+ * on a thread of its own, since a large catalogue has gigabytes.
  */
 import { closeSync } from 'node:fs';
 import { checkSearchIndex } from '../../format/index/check-search-index.ts';
@@ -27,36 +27,39 @@ export interface OpenOrder {
   /** The id of the generation that the folder must contain. */
   readonly id: string;
   /**
-   * For a generation that becomes current: how many bytes to keep in memory. The index always is,
-   * packs as far as they fit; the other packs are opened. Undefined for a generation that is asked for
-   * by name: its packs are not kept in memory, and are opened only when they are read.
+   * For a generation that is to become current: how many bytes to keep in memory. The indexes are always
+   * kept in memory, and as many packs as fit. The other packs are opened and stay open. Undefined for a
+   * generation that a client asked for by id: none of its packs is kept in memory, and a pack is opened
+   * only when it is read.
    */
   readonly mostMemory: number | undefined;
-  /** What {@link OpenedFiles.identities} was when this generation was last opened. */
+  /** The {@link OpenedFiles.identities} from the last time that this generation was opened, if any. */
   readonly known: ReadonlyMap<string, string> | undefined;
 }
 
-/** An order after the first look at the folder. */
+/** An order with the manifest, and the choice of the files to keep in memory. */
 export interface Plan {
   readonly order: OpenOrder;
   readonly manifest: Manifest;
+  /** The files to keep in memory. */
   readonly kept: readonly ManifestFile[];
-  /** How much memory the files that are kept take. */
+  /** How much memory the kept files take. */
   readonly bytes: number;
 }
 
-/** All that a serving thread needs; everything in it can be shared by threads. */
+/** Everything that a thread needs to serve a generation. All of it can be shared by threads. */
 export interface OpenedFiles {
   readonly dir: string;
   readonly manifest: Manifest;
-  /** Whether it was opened to be current. */
+  /** Whether the generation was opened to become current: each pack is in memory or open. */
   readonly isWhole: boolean;
+  /** How much memory the files in memory take. */
   readonly bytes: number;
-  /** By path: the files in memory. */
+  /** The files in memory, by path. */
   readonly contents: ReadonlyMap<string, Uint8Array>;
-  /** By path: packs that are open. */
+  /** The descriptors of the open packs, by path. */
   readonly descriptors: ReadonlyMap<string, number>;
-  /** By path, for every file that is not in memory: its identity when it was checked. */
+  /** For each file that is not in memory, by path: its identity at the time of the check. */
   readonly identities: ReadonlyMap<string, string>;
   readonly spellings: SpellingIndex;
   /** One entry: when a request last named this generation, by the clock that threads share. */
@@ -76,17 +79,17 @@ const KEPT: readonly string[] = [
 
 const PACK_FOLDERS = ['games/', 'covers/'];
 
-/** @throws Error saying what is missing or damaged, with the file's name */
+/** @throws Error that names the file which is missing or damaged */
 export function planOpening(order: OpenOrder): Plan {
   const manifest = readManifest(order.dir);
   checkId(manifest, order.id);
-  // Before memory is taken: a manifest can promise any size.
+  // Check the sizes of the files before memory is allocated: a manifest can claim any size.
   for (const file of manifest.files) withFile(order.dir, file, () => false);
   const kept = chooseKept(manifest.files, order.mostMemory ?? 0);
   return { order, manifest, kept, bytes: kept.reduce((sum, file) => sum + roomOf(file), 0) };
 }
 
-/** @throws Error saying what is missing or damaged, with the file's name */
+/** @throws Error that names the file which is missing or damaged */
 export function openFiles({ order, manifest, kept, bytes }: Plan): OpenedFiles {
   const { dir, mostMemory, known } = order;
   const isWhole = mostMemory !== undefined;
@@ -105,7 +108,7 @@ export function openFiles({ order, manifest, kept, bytes }: Plan): OpenedFiles {
           return false;
         }
         const identity = identityOf(file, descriptor);
-        // A file that did not change since it was hashed is not hashed again.
+        // A file that has not changed since it was last hashed need not be hashed again.
         if (known?.get(file.path) !== identity) checkOpenFile(descriptor, file);
         identities.set(file.path, identity);
         if (isWhole && isPack(file.path)) descriptors.set(file.path, descriptor);
@@ -129,7 +132,7 @@ export function contentOf(contents: ReadonlyMap<string, Uint8Array>, name: strin
   return content;
 }
 
-/** Checks the values of the index. @returns the index of near spellings, made from it */
+/** Checks the values of the indexes. @returns the spelling index, made from the search index */
 function checkIndex(manifest: Manifest, contents: ReadonlyMap<string, Uint8Array>): SpellingIndex {
   const records = openIndex(manifest, (name) => contentOf(contents, name));
   const search = openSearchIndex(contentOf(contents, SEARCH_INDEX));
@@ -137,7 +140,7 @@ function checkIndex(manifest: Manifest, contents: ReadonlyMap<string, Uint8Array
   return makeSpellingIndex(search.words);
 }
 
-/** Packs of games come before those of covers: most requests read games. */
+/** Chooses the files to keep in memory. Packs of games come first, since most requests read games. */
 function chooseKept(files: readonly ManifestFile[], mostMemory: number): ManifestFile[] {
   const kept = files.filter(({ path: name }) => KEPT.includes(name));
   let room = mostMemory - kept.reduce((sum, { size }) => sum + size, 0);
@@ -156,7 +159,10 @@ function roomOf({ size }: ManifestFile): number {
   return Math.ceil(size / 8) * 8;
 }
 
-/** One piece of memory for all files: the system gets so large a piece back as soon as it is freed. */
+/**
+ * Allocates one block of memory for all files. A block of this size is returned to the system as soon
+ * as it is freed.
+ */
 function makeRoom(files: readonly ManifestFile[], bytes: number): Map<string, Uint8Array> {
   const memory = new SharedArrayBuffer(bytes);
   let end = 0;
@@ -175,8 +181,8 @@ export function isPack(name: string): boolean {
 }
 
 /**
- * Opens a file of the size that the manifest says.
- * @param use returns whether it keeps the descriptor, which is closed otherwise
+ * Opens a file and checks that it has the size in the manifest.
+ * @param use returns true to keep the descriptor open; otherwise it is closed
  */
 function withFile(dir: string, file: ManifestFile, use: (descriptor: number) => boolean): void {
   const descriptor = openSized(dir, file);

@@ -1,10 +1,10 @@
 /**
- * The generations that are open, for all serving threads together: the current one, and others as far
- * as their memory fits. The caller opens one at a time.
+ * Keeps the generations that are open, for all serving threads together: the current one, and as many
+ * others as fit into memory. The caller must open one at a time.
  *
- * Invariant: apart from the current generation, those that are open or being opened take at most
- * `mostMemory`, unless there is only one. At most one of them keeps packs in memory: the one that was
- * current before. The least recently used makes room.
+ * Invariant: the generations other than the current one, including one that is being opened, together
+ * take at most `mostMemory`, unless there is only one. At most one of them keeps packs in memory: the
+ * one that was current before. To make room, the least recently used generation is closed.
  */
 import { closeSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
@@ -15,27 +15,27 @@ import type { FromOpenWorker } from './open-worker.ts';
 
 /** How long a generation that is not current stays open after the last request for it. */
 const IDLE_MS = 60_000;
-/** How many may be open besides the current one, whatever their size. */
+/** How many generations may be open besides the current one, whatever their size. */
 const MOST_OTHERS = 8;
-/** How many files are remembered as checked; each takes about 150 bytes. */
+/** How many checked files are remembered; each takes about 150 bytes. */
 const MOST_IDENTITIES = 50_000;
 
 export interface OpenGenerations {
   get(id: string): OpenedFiles | undefined;
   all(): Iterable<OpenedFiles>;
   /**
-   * Opens a generation with packs in memory, unless it is open so, and makes it the current one.
-   * @param serve hands it to the serving threads
-   * @throws Error saying what is missing or damaged; the old one stays current
+   * Makes a generation the current one. Opens it with packs in memory, unless it already is open so.
+   * @param serve hands the generation to the serving threads
+   * @throws Error that names the file which is missing or damaged; the old generation stays current
    */
   makeCurrent(id: string, serve: (files: OpenedFiles) => void): Promise<void>;
   /**
    * Opens a generation that is not open.
-   * @param onMadeRoom called when another one had to make room
-   * @throws Error saying what is missing or damaged
+   * @param onMadeRoom called when another generation is closed to make room
+   * @throws Error that names the file which is missing or damaged
    */
   open(id: string, onMadeRoom: () => void): Promise<OpenedFiles>;
-  /** Closes those that no request has named for a while. */
+  /** Closes the generations that no request has named for a while. */
   closeIdle(): void;
   closeAll(): void;
 }
@@ -48,7 +48,7 @@ export interface OpenLimits {
   readonly now: () => number;
 }
 
-/** @param forget makes every thread drop a generation; its files are closed when this resolves */
+/** @param forget makes every thread drop a generation; resolves when its files can be closed */
 export function makeOpenGenerations(
   { snapshotsDir, mostMemory, now }: OpenLimits,
   forget: (id: string) => Promise<unknown>,
@@ -64,7 +64,7 @@ export function makeOpenGenerations(
     return opened.get(id)?.lastUsed[0] ?? 0;
   }
 
-  /** Ids of all but the current one, the least recently used first. */
+  /** The ids of all generations but the current one, the least recently used first. */
   function others(): string[] {
     return [...opened.keys()]
       .filter((id) => id !== currentId)
@@ -79,7 +79,8 @@ export function makeOpenGenerations(
     return [...(opened.get(id)?.descriptors.values() ?? [])];
   }
 
-  // Takes the id, as do all that wait here: what a function that waits refers to is not collected.
+  // Async functions here take ids, not generations: while such a function waits, its variables keep
+  // what they refer to in memory.
   async function close(id: string): Promise<void> {
     const descriptors = descriptorsOf(id);
     opened.delete(id);
@@ -91,10 +92,10 @@ export function makeOpenGenerations(
     for (;;) {
       const ids = others();
       const isRoom = sizeOf(ids) + bytes <= mostMemory && ids.length < MOST_OTHERS;
-      const [least] = ids;
-      if (isRoom || least === undefined) return;
+      const [leastRecent] = ids;
+      if (isRoom || leastRecent === undefined) return;
       onMadeRoom();
-      await close(least);
+      await close(leastRecent);
     }
   }
 
@@ -112,7 +113,7 @@ export function makeOpenGenerations(
     return files;
   }
 
-  /** A generation, if it is open with packs in memory. */
+  /** A generation, if it was opened to become current. */
   function wholeOf(id: string): OpenedFiles | undefined {
     const files = opened.get(id);
     return files?.isWhole ? files : undefined;
@@ -121,7 +122,7 @@ export function makeOpenGenerations(
   async function loadWhole(id: string): Promise<OpenedFiles> {
     const whole = wholeOf(id);
     if (whole !== undefined) return whole;
-    // At most the one that was current before the present one, which takes its place.
+    // Closes at most one: the generation that was current before the one that now is.
     for (const other of others()) if (wholeOf(other) !== undefined) await close(other);
     if (opened.has(id)) await close(id);
     return load(id, mostMemory);
@@ -129,7 +130,7 @@ export function makeOpenGenerations(
 
   function setCurrent(id: string): void {
     const previous = opened.get(currentId ?? '');
-    // Crawls that began on it continue with it.
+    // Counts as used now, so that it stays open: crawls that began with it continue by its id.
     if (previous !== undefined) previous.lastUsed[0] = now();
     currentId = id;
   }
@@ -156,7 +157,10 @@ export function makeOpenGenerations(
   };
 }
 
-/** Opens a generation on a thread of its own. @param makeRoom awaited before memory is allocated */
+/**
+ * Opens a generation on a thread of its own.
+ * @param makeRoom awaited before memory is allocated
+ */
 function runWorker(
   order: OpenOrder,
   makeRoom: (bytes: number) => Promise<void>,

@@ -1,7 +1,7 @@
 /**
- * The packs of a generation that clients ask for by name. A pack is opened when it is first read, and
- * few are open at a time, so that the number of descriptors does not grow with platforms and
- * generations. A pack is only read while it is the file that was checked.
+ * Opens the packs of a generation that clients ask for by id. A pack is opened when it is read, and only
+ * a few are open at a time, so that the number of descriptors does not grow with the number of platforms
+ * and generations. A file is used only if it is the same file that was checked.
  */
 import { closeSync, fstatSync } from 'node:fs';
 import path from 'node:path';
@@ -9,7 +9,7 @@ import { LRUCache } from 'lru-cache';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { openRegularFile, UnfitFileError } from '../../program/files/bounded-file.ts';
 
-/** How many packs of one generation a thread has open at most. */
+/** The most packs of one generation that a thread has open. */
 export const MOST_OPEN_PACKS = 16;
 
 /** The generation was removed, or one of its packs was replaced, after it was opened. */
@@ -24,7 +24,7 @@ export interface PackFiles {
   close(): void;
 }
 
-/** @param identities by path, as `identityOf` gave them when each pack was checked */
+/** @param identities for each path, the result of `identityOf` at the time when the pack was checked */
 export function makePackFiles(dir: string, identities: ReadonlyMap<string, string>): PackFiles {
   const open = new LRUCache<string, number>({
     max: MOST_OPEN_PACKS,
@@ -56,7 +56,7 @@ function openChecked(dir: string, file: ManifestFile, identity: string | undefin
   throw new PackGoneError(`${file.path} was replaced since it was checked.`);
 }
 
-/** Identifies a file that was checked: files with equal identities have equal contents. */
+/** The identity of a checked file. Files with equal identities have equal contents. */
 export function identityOf({ sha256 }: ManifestFile, descriptor: number): string {
   const { dev, ino, size, mtimeNs } = fstatSync(descriptor, { bigint: true });
   return `${sha256} ${dev} ${ino} ${size} ${mtimeNs}`;

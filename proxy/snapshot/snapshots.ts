@@ -1,9 +1,9 @@
 /**
- * The snapshots folder, for the main thread of a proxy: polls `current`, which the generator moves
- * when it publishes, and puts the generation into service.
+ * Reads the snapshots folder in the main thread of a proxy. When the generator publishes, it points
+ * `current` to the new generation. Each refresh reads `current` and puts that generation into service.
  *
- * Invariant: a generation serves only after every file of it was checked; when the new one fails,
- * the old one stays.
+ * Invariant: a generation is served only after all of its files were checked. If the check of a new
+ * generation fails, the old one stays in service.
  */
 import { explainDenied } from '../../program/unreadable.ts';
 import { currentId } from '../../store/generations/generations.ts';
@@ -17,17 +17,17 @@ export interface SnapshotEvents {
 }
 
 export interface Snapshots extends ThreadGenerations {
-  /** What the other serving threads get their generations from. */
+  /** The store from which the other serving threads get their generations. */
   readonly store: GenerationStore;
-  /** Serves the generation that `current` names. A call while one is under way joins it. */
+  /** Serves the generation that `current` names. If a refresh is under way, returns its promise. */
   refresh(): Promise<void>;
-  /** The generation that was published but refused, and why; undefined when there is none. */
+  /** The published generation and the error, if it was refused; otherwise undefined. */
   refusal(): { readonly id: string; readonly error: Error } | undefined;
 }
 
 /**
- * @param mostMemory in bytes, for the current generation and once more for all others; packs that
- * do not fit are read from disk
+ * @param mostMemory how many bytes the current generation may take, and again all others together;
+ * packs that do not fit are read from disk
  * @param now a monotonic clock in milliseconds
  */
 export function openSnapshots(
@@ -54,10 +54,10 @@ export function openSnapshots(
     try {
       await store.serve(id);
     } catch (cause) {
-      const isNews = refused?.id !== id;
+      const isFirstFailure = refused?.id !== id;
       const error = await explainDenied(cause);
       refused = { id, error, at: now() };
-      if (isNews) events.refused(id, error);
+      if (isFirstFailure) events.refused(id, error);
       return;
     }
     refused = undefined;
@@ -83,7 +83,7 @@ export function openSnapshots(
   };
 }
 
-/** @throws Error that explains which permission is missing, if one is */
+/** @throws Error that says which permission is missing, if that is the cause */
 async function readCurrent(snapshotsDir: string): Promise<string | undefined> {
   try {
     return currentId(snapshotsDir);

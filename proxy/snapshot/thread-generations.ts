@@ -1,7 +1,7 @@
 /**
- * The generations that one serving thread answers from: the current one, and those that clients ask
- * for by name. The store in the main thread decides which are open; this holds the thread's views
- * of them and the requests that wait for one.
+ * The generations that one serving thread answers from: the current one, and those that clients ask for
+ * by id. The store in the main thread decides which generations are open. This module keeps the thread's
+ * views of them, and the requests that wait for a generation to be opened.
  *
  * Invariant: a request uses a generation within one call, and a request that has waited is answered
  * before the generation is forgotten.
@@ -17,16 +17,19 @@ export const MOST_WAITING = 2_000;
 /** How many of the waiting requests are answered before other requests are served. */
 const AT_ONCE = 4;
 
-/** Why a generation that was asked for by name cannot answer: it is not kept, or too many wait. */
+/**
+ * Why a generation that was asked for by id cannot answer: it is not kept (gone), or too many requests
+ * wait for generations (busy).
+ */
 export type Unavailable = 'gone' | 'busy';
 
 type Use = (generation: Generation | Unavailable) => void;
 
-/** What the store calls; each thread gets its calls in order. */
+/** The calls of the store to one serving thread. The thread receives them in order. */
 export interface ServingThread {
-  /** From now on this generation answers requests that do not name one. */
+  /** From now on, this generation answers the requests that do not name a generation. */
   serve(files: OpenedFiles): void;
-  /** Answers {@link AskStore}. */
+  /** The answer to {@link AskStore}. */
   opened(id: string, files: OpenedFiles | 'gone'): void;
   /** Drops a generation that is not current; its memory is free when this resolves. */
   forget(id: string): Promise<void>;
@@ -36,11 +39,11 @@ export interface ServingThread {
 export type AskStore = (id: string) => void;
 
 export interface ThreadGenerations {
-  /** What answers now; undefined before the first generation. */
+  /** The generation that answers requests now; undefined before there is a first one. */
   current(): Generation | undefined;
   /**
-   * Calls `use` with a generation by its id: at once if the generation is open, otherwise as soon as
-   * it is. `use` must not keep it after it has returned, and must not throw.
+   * Calls `use` with the generation of an id: at once if it is open, otherwise as soon as it is. `use`
+   * must not throw, and must not refer to the generation after it has returned.
    */
   pinned(id: string, use: Use): void;
   close(): void;
@@ -49,7 +52,7 @@ export interface ThreadGenerations {
 interface Entry {
   readonly generation: Generation;
   readonly lastUsed: Float64Array;
-  /** Resolves when the requests that waited for it are answered. */
+  /** Resolves when the requests that waited for the generation are answered. */
   answering: Promise<void>;
 }
 
@@ -73,7 +76,7 @@ export function makeThreadGenerations(
     return entry;
   }
 
-  /** Resolves when nothing refers to a generation any more; undefined when the thread does not have it. */
+  /** Resolves when the generation is closed; undefined if the thread does not have it. */
   function close(id: string): Promise<void> | undefined {
     const entry = entries.get(id);
     entries.delete(id);
@@ -119,7 +122,7 @@ export function makeThreadGenerations(
       const closing = close(id);
       if (closing === undefined) return;
       await closing;
-      // In a task of its own: a call under way may still refer to what it has used.
+      // In a separate task: functions that are still on the stack may refer to the generation.
       await setImmediate();
       collectGarbage();
     },

@@ -1,6 +1,6 @@
 /**
- * The files that this proxy writes, all in `SNAPSHOTS_DIR/proxy`, the only folder that it writes to.
- * Their names contain the proxy's PORT, so that two proxies can share the folder.
+ * Writes the files of this proxy. They are all in `SNAPSHOTS_DIR/proxy`, the only folder that the proxy
+ * writes to. Their names contain the proxy's PORT, so that several proxies can share the folder.
  */
 import { existsSync } from 'node:fs';
 import { access, constants, readdir, rm, stat } from 'node:fs/promises';
@@ -9,23 +9,22 @@ import { PROXY_FOLDER, UNFINISHED_PREFIX } from '../../format/layout.ts';
 import { makeFolder, modesIn } from '../../store/files/file-modes.ts';
 import { replaceInBackground } from '../../store/files/replace-file.ts';
 
-/** No file takes as long to write: an older one was left by a process that was killed. */
+/** No file takes this long to write. An older unfinished file was left by a process that was killed. */
 const ABANDONED_MS = 60_000;
 
 export interface InstanceFiles {
-  /** The path of a file by its name. */
   pathOf(name: string): string;
   /**
-   * Creates the folder if it is missing, and removes what killed processes left in it.
-   * @returns false when there is no snapshots folder: the proxy does not create that
-   * @throws Error naming the folder and what to do when no file can be created in it
+   * Creates the folder if it is missing, and removes unfinished files that killed processes left in it.
+   * @returns false if there is no snapshots folder, which the proxy does not create
+   * @throws Error if no file can be created in the folder; it names the folder and the fix
    */
   prepare(): Promise<boolean>;
   /**
-   * Replaces a file in one step. It is not synced: its reader has to expect that it is damaged or gone
-   * after a power cut.
-   * @param mode the permissions of the file; by default those that its folder gives to files
-   * @returns its modification time in milliseconds
+   * Replaces a file in one step. The file is not synced, so after a power cut it may be damaged or
+   * missing; its reader must expect that.
+   * @param mode the permissions of the file; by default those that fit its folder
+   * @returns the modification time of the file, in milliseconds
    */
   replace(name: string, content: string | Uint8Array, mode?: number): Promise<number>;
 }
@@ -59,7 +58,7 @@ async function removeAbandoned(folder: string): Promise<void> {
   for (const name of await readdir(folder)) {
     if (!name.startsWith(UNFINISHED_PREFIX)) continue;
     const file = path.join(folder, name);
-    // Another proxy may have just finished or removed it.
+    // Another proxy may have just renamed or removed the file.
     const found = await stat(file).catch(() => undefined);
     if (found !== undefined && Date.now() - found.mtimeMs > ABANDONED_MS) {
       await rm(file, { force: true });

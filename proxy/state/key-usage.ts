@@ -1,9 +1,9 @@
 /**
- * Reports on which day each key was last used, for owners to see on their page. The days are read
- * from the windows of the limits once in a while, so that no request does anything for them.
+ * Reports the day on which each key was last used; owners see it on their account page. The days are
+ * read from the rolling windows at intervals, so that requests need not record them.
  *
- * Invariant: a day that was written stays in the file until a later one replaces it, even after a
- * restart or when another proxy writes the same file: the schedule may not have read it yet.
+ * Invariant: a day that was written stays in the file until a later day replaces it, even after a
+ * restart or when another proxy writes the same file, because the generator may not have read it yet.
  */
 import { stat } from 'node:fs/promises';
 import { encodeKeyUsage, LARGEST_KEY_USAGE, parseKeyUsage } from '../../format/key-usage.ts';
@@ -13,16 +13,16 @@ import type { InstanceFiles } from './instance-files.ts';
 
 export interface KeyUsage {
   /**
-   * Writes the file where a key was used on a later day than it says.
-   * @returns whether it wrote
-   * @throws Error when it cannot write, whether or not there is something to write
+   * Writes the file if a key was used on a later day than the file says.
+   * @returns whether the file was written
+   * @throws Error if the folder is not writable, even when there is nothing to write
    */
   write(): Promise<boolean>;
 }
 
 /**
- * @param name of the file
- * @param recordsOf every key that is known
+ * @param name the name of the file
+ * @param recordsOf returns the records of all known keys
  * @param now the clock of the windows
  * @param wallClock milliseconds since 1970
  */
@@ -38,26 +38,26 @@ export function makeKeyUsage(
   let isWritten = true;
   let readAt: number | undefined;
 
-  /** Keeps the later of two days. @returns whether that is the new one */
+  /** Remembers a day if it is later than the known day of the key. @returns whether it is later */
   function note(id: number, day: string): boolean {
     if (day <= (days.get(id) ?? '')) return false;
     days.set(id, day);
     return true;
   }
 
-  /** A day in the future, of a clock that was wrong, would hide all days until then. */
+  /** A wrong clock can leave a day in the future, which would hide every real day before it. */
   function dropFuture(today: string): void {
     for (const [id, day] of days) if (day > today) days.delete(id);
   }
 
-  /** Adds what another process has written. */
+  /** Adds the days that another process has written to the file. */
   async function readOthers(today: string): Promise<void> {
     const found = await stat(file).catch(() => undefined);
     if (found?.mtimeMs === readAt) return;
     readAt = found?.mtimeMs;
     const written = await readDays(file, name);
     for (const [id, day] of written) if (day <= today) note(id, day);
-    // Days that the file no longer has must be written again.
+    // Days that are no longer in the file must be written again.
     for (const [id, day] of days) if (day > (written.get(id) ?? '')) isWritten = false;
   }
 
@@ -85,7 +85,7 @@ function dayOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
-/** The days in the file; none if it is absent, damaged or too large, as it is then replaced. */
+/** The days in the file; none if the file is missing, damaged or too large: it is then replaced. */
 async function readDays(file: string, name: string): Promise<Map<number, string>> {
   try {
     const bytes = await readBoundedFile(file, LARGEST_KEY_USAGE);

@@ -1,7 +1,7 @@
 /**
- * Hands the requests that still count from one run of the proxy to the next, through a file: a
- * restart must not give every key its whole limit again. If anything is wrong with the file, the
- * proxy starts without it. A run that is killed hands nothing over.
+ * Passes the requests that still count from one run of the proxy to the next, in a file: a restart must
+ * not give every key its full limit again. If anything is wrong with the file, the proxy starts without
+ * it. A proxy that is killed does not write the file.
  */
 import { readFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
@@ -11,23 +11,23 @@ import { readBoundedFile } from '../../program/files/bounded-file.ts';
 import { decodeWindows, encodeWindows, type Moment, type Windows } from '../limits/handover.ts';
 import type { InstanceFiles } from './instance-files.ts';
 
-/** In bytes: over 30 million requests in a minute. */
+/** In bytes; enough for over 30 million requests within a minute. */
 const LARGEST_FILE = 64 * 1024 * 1024;
-/** Even in a shared folder: how often a client asks is nobody else's business. */
+/** The file is private even in a shared folder: other users must not see how often a client asks. */
 const PRIVATE = 0o600;
 
 export interface LimitHandover {
-  /** What the previous run handed over; undefined: nothing that still counts. */
+  /** The windows that the previous run wrote; undefined if nothing in them still counts. */
   read(): Promise<Windows | undefined>;
-  /** Removes what was read, once this run has begun to count. */
+  /** Removes the file. Call it once this run has begun to count requests. */
   clear(): Promise<void>;
   write(windows: Windows): Promise<void>;
 }
 
 /**
- * @param port PORT of the proxy; with 0 (any free port) nothing is handed over, as the next start has
+ * @param port PORT of the proxy; with 0 (any free port) there is no file, since the next start gets
  * another port
- * @param clock the present time by every clock
+ * @param clock returns the present time by several clocks
  */
 export function makeLimitHandover(
   files: InstanceFiles,
@@ -39,7 +39,7 @@ export function makeLimitHandover(
   const file = files.pathOf(name);
 
   async function readWindows(): Promise<Windows | undefined> {
-    // A copy, since the columns have to start at a multiple of 8.
+    // A copy, since the columns must start at a multiple of 8 in their buffer.
     const bytes = new Uint8Array(await readBoundedFile(file, LARGEST_FILE));
     return decodeWindows(bytes, file, clock());
   }
@@ -52,7 +52,7 @@ export function makeLimitHandover(
         if (windows === undefined) return undefined;
         const { keys, addresses } = windows;
         const counts = { keys: keys.length, addresses: addresses.windows.length };
-        log.info(counts, 'the limits go on from where the last run ended');
+        log.info(counts, 'the limits continue from where the last run ended');
         return windows;
       } catch (error) {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined;
@@ -61,7 +61,7 @@ export function makeLimitHandover(
       }
     },
     async clear() {
-      // A file that cannot be removed is soon too old to count; only an immediate restart reads it.
+      // If the file cannot be removed, only a restart within the next minute would still use it.
       if (port !== 0) await rm(file, { force: true }).catch(() => {});
     },
     async write(windows) {
@@ -72,13 +72,13 @@ export function makeLimitHandover(
         if (bytes.length > LARGEST_FILE) throw new Error(`it would take ${bytes.length} bytes`);
         if (await files.prepare()) await files.replace(name, bytes, PRIVATE);
       } catch (error) {
-        log.warn({ err: error }, 'the limits are not handed over: the next start begins from zero');
+        log.warn({ err: error }, 'cannot save the limits: they start from zero after the restart');
       }
     },
   };
 }
 
-/** Identifies the start of the system that its monotonic clock counts from; empty: unknown. */
+/** The id of this boot of the system, from which the monotonic clock counts; empty if unknown. */
 export function bootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'latin1').trim();

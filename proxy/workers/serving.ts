@@ -1,6 +1,6 @@
 /**
- * What each serving thread has, the first one and every worker: the API's server and the
- * generations that it answers from.
+ * The public HTTP server of one serving thread, connected to the API and the site. The first thread and
+ * every worker have one each.
  */
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
@@ -15,10 +15,10 @@ import { withForwarding } from '../site/forward.ts';
 import { makeSiteHandler } from '../site/site-handler.ts';
 import type { ThreadGenerations } from '../snapshot/thread-generations.ts';
 
-/** Requests still under way after this are cut. */
+/** When the proxy stops, requests that are still under way after this are cut off. */
 const STOP_DEADLINE_MS = 10_000;
 
-/** What every serving thread reads from the environment. */
+/** The variables that every serving thread reads from the environment. */
 export const SERVING_VARIABLES = [
   'ADDRESS_RATE_LIMIT',
   'TRUSTED_PROXIES',
@@ -33,16 +33,16 @@ export interface ServingParts {
   readonly addresses: AddressLimits;
   readonly environment: Environment<(typeof SERVING_VARIABLES)[number]>;
   readonly counts: RequestCounts;
-  /** How many connections and forwarded requests the thread may have, and has. */
+  /** The thread's limits and counts of connections, from `newConnectionCells`. */
   readonly connections: Float64Array;
   readonly log: Logger;
 }
 
 export interface Serving {
   readonly server: Server;
-  /** From now on each response tells its client that it is the last on its connection. */
+  /** From now on, each response tells its client that the connection will be closed after it. */
   announceEnd(): void;
-  /** Stops to listen; resolves when the requests under way have ended. */
+  /** Stops listening; resolves when the requests under way have ended. */
   close(): Promise<void>;
 }
 
@@ -68,12 +68,13 @@ export function makeServing(parts: ServingParts): Serving {
   };
 }
 
-/** Threads start at different times; this sets their clocks to one that they share. */
+/** `performance.now()` counts from the start of its thread. Adding this makes all threads agree. */
 const CLOCK_OFFSET_MS = (() => {
   const [seconds, nanoseconds] = process.hrtime();
   return seconds * 1e3 + nanoseconds / 1e6 - performance.now();
 })();
 
+/** A monotonic clock in milliseconds that all threads and processes share. */
 export function now(): number {
   return CLOCK_OFFSET_MS + performance.now();
 }

@@ -1,17 +1,18 @@
-/** What the first thread of a proxy and its workers send each other. Messages keep their order. */
+/** The messages between the first thread of a proxy and its workers. They arrive in order. */
 import type { MessagePort } from 'node:worker_threads';
 import type { OpenedFiles } from '../snapshot/open-files.ts';
 
-/** What a worker is started with. */
+/** The data that a worker is started with. */
 export interface WorkerStart {
+  /** The number of the thread in the log; the first thread is 1. */
   readonly number: number;
-  /** Of the address limits. */
+  /** The memory of the address limits, which all threads share. */
   readonly addresses: SharedArrayBuffer;
-  /** Of the requests that it answers. */
+  /** The counts of the requests that the worker answers. */
   readonly counts: Float64Array;
-  /** How many connections it may have, and has. */
+  /** The worker's limits and counts of connections. */
   readonly connections: Float64Array;
-  /** Gets all keys whenever one changed. */
+  /** Receives all keys whenever one changed. */
   readonly keys: MessagePort;
 }
 
@@ -24,7 +25,7 @@ export type ToWorker =
 
 export type FromWorker =
   | { readonly type: 'listening' | 'closed' }
-  /** Wants a generation. */
+  /** Asks the store for a generation. */
   | { readonly type: 'ask'; readonly id: string }
-  /** The generation's memory is free. */
+  /** The worker no longer uses the generation's memory. */
   | { readonly type: 'forgotten'; readonly id: string };

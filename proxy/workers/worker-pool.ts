@@ -1,6 +1,7 @@
 /**
- * The worker threads of a proxy, which serve beside its first thread. Each listens on the same port;
- * keys, limits, counts and the files of generations are in memory that all threads share.
+ * The worker threads of a proxy, which answer requests as its first thread does. Every thread listens
+ * on the same port. Limits, counts and the files of generations are in memory that all threads share;
+ * each worker gets the keys as messages.
  */
 import { once } from 'node:events';
 import { MessageChannel, Worker } from 'node:worker_threads';
@@ -11,16 +12,17 @@ import type { FromWorker, ToWorker, WorkerStart } from './worker-messages.ts';
 
 export interface WorkerPool {
   announceKeys(keys: readonly SharedKey[]): void;
-  /** Resolves when all listen on the first thread's port. */
+  /** Resolves when all workers listen on the first thread's port. */
   listen(port: number, host: string): Promise<void>;
   announceEnd(): void;
-  /** Resolves when all have closed. */
+  /** Resolves when all workers have closed their servers. */
   close(): Promise<void>;
 }
 
 /**
- * @param threads what each worker writes its counts to
- * @param onFailure called when a worker dies: the proxy must not go on with fewer threads
+ * @param threads for each worker, the shared memory for its counts
+ * @param onFailure called when a worker fails; it must end the process, since the proxy must not
+ * continue with fewer threads
  */
 export function startWorkers(
   threads: readonly Pick<WorkerStart, 'counts' | 'connections'>[],
@@ -45,7 +47,7 @@ export function startWorkers(
     for (const { worker } of workers) worker.postMessage(message);
   };
 
-  /** Sends a message, and resolves when all workers have answered with one of a type. */
+  /** Sends a message to all workers; resolves when each has replied with a message of type `answer`. */
   async function request(message: ToWorker, answer: 'listening' | 'closed'): Promise<void> {
     const answers = workers.map(({ worker }) => untilMessage(worker, answer));
     sendAll(message);
@@ -69,10 +71,10 @@ async function untilMessage(worker: Worker, type: FromWorker['type']): Promise<v
   }
 }
 
-/** Makes a worker one of the threads that serve what the store opens. */
+/** Connects a worker to the store, so that it serves the generations that the store opens. */
 function joinStore(worker: Worker, store: GenerationStore): void {
   const send = (message: ToWorker) => worker.postMessage(message);
-  // A worker answers orders to forget in the order in which it gets them.
+  // The resolvers of `forget`. A worker confirms `forget` messages in the order in which it gets them.
   const forgetting: (() => void)[] = [];
   const thread: ServingThread = {
     serve: (files) => send({ type: 'serve', files }),

@@ -1,6 +1,6 @@
 /**
- * The program of a worker thread: the same server on the same port as the first thread's, with
- * keys, limits and generations from there.
+ * The program of a worker thread. It runs the same server on the same port as the first thread, which
+ * sends it the keys, the memory of the limits and the generations.
  */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { readEnvironment } from '../../program/environment/environment.ts';
@@ -12,7 +12,7 @@ import { makeThreadGenerations } from '../snapshot/thread-generations.ts';
 import { makeServing, now, SERVING_VARIABLES } from './serving.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './worker-messages.ts';
 
-if (parentPort === null) throw new Error('worker.ts runs as a worker thread of the proxy only.');
+if (parentPort === null) throw new Error('worker.ts runs only as a worker thread of the proxy.');
 const main = parentPort;
 const send = (message: FromWorker) => main.postMessage(message);
 const { number, addresses, counts, connections, keys: keysPort }: WorkerStart = workerData;
@@ -20,7 +20,8 @@ const environment = readEnvironment(SERVING_VARIABLES);
 const log = makeLog(environment.LOG_LEVEL, { thread: number });
 
 const keys = makeKeyTable(receiveKeys);
-// The first thread announces new keys before a window moves: they are here when it is found moved.
+// The first thread sends the new keys before it moves a window. So when this thread finds a window
+// moved, the message with the larger window is already in the port.
 function receiveKeys(): void {
   for (;;) {
     const received: { message: SharedKey[] } | undefined = receiveMessageOnPort(keysPort);

@@ -1,9 +1,9 @@
 /**
- * One connection of the fast path: its bytes become requests, and each is answered before the next
- * is read, so that responses keep their order.
+ * One connection of the fast path. It reads one request, answers it, then reads the next, so that
+ * responses keep their order.
  *
- * Invariant: a byte is either part of a request that was answered here, or still unread when the
- * connection is handed to Node's HTTP server.
+ * Invariant: when the connection is handed over to Node's HTTP server, every byte either belongs to a
+ * request that was answered here or is still unread.
  */
 import type { Socket } from 'node:net';
 import type { ApiHandler, Responder } from '../message/responder.ts';
@@ -11,30 +11,30 @@ import { makeDrainLimit } from './drain-limit.ts';
 import { type FastRequest, makeRequestReader } from './request-reader.ts';
 import { writeResponse } from './write-response.ts';
 
-/** Past so many bytes that a client has not read yet, its next request waits. */
+/** In bytes. While the client has at least this much left to read, its next request waits. */
 const MOST_UNSENT = 64 * 1024;
 
-/** What all connections have in common. */
+/** The options that all connections have in common. */
 export interface FastPathOptions {
   readonly api: ApiHandler;
-  /** Lets Node's HTTP server go on with a connection; what it has yet to read is back in the socket. */
+  /** Hands a connection over to Node's HTTP server; the unread bytes were put back into the socket. */
   readonly handOver: (socket: Socket) => void;
-  /** A handler threw; the response says so. */
+  /** Called when a handler threw; must send an error or close the connection. */
   readonly onError: (error: unknown, response: Responder) => void;
-  /** Answers a client that has sent nothing. */
+  /** Called when a client has not sent anything in time; must end the connection. */
   readonly onSilence: (socket: Socket) => void;
-  /** How long a client may take for its first byte. */
+  /** How long a client may take to send its first byte. */
   readonly firstByteMs: number;
   /** How long a connection is kept between requests. */
   readonly keepAliveMs: number;
-  /** How long a client may take to read what it was sent. */
+  /** How long a client may take to read a response. */
   readonly longestDrainMs: number;
 }
 
 export interface ConnectionOptions extends FastPathOptions {
   /** Called for each request. */
   readonly noteUse: () => void;
-  /** Whether each response is the last on its connection. */
+  /** Whether the connection must be closed after each response. */
   readonly isEnding: () => boolean;
   /** Called when the connection is closed or handed over. */
   readonly onLeave: () => void;
@@ -53,7 +53,7 @@ export function openConnection(socket: Socket, options: ConnectionOptions): Fast
   let unread: Buffer | undefined;
   let isBusy = false;
   let isAdvancing = false;
-  // The client has sent its last request, or was told that no more are answered.
+  // No further request on this connection is answered.
   let isOver = false;
   let hasAnswered = false;
 
@@ -63,11 +63,11 @@ export function openConnection(socket: Socket, options: ConnectionOptions): Fast
   function onData(chunk: Buffer): void {
     unread = unread === undefined ? chunk : Buffer.concat([unread, chunk]);
     advance();
-    // What is left waits until the response under way is sent.
+    // The rest waits until the response under way is sent.
     if (unread !== undefined) socket.pause();
   }
 
-  /** Answers what was sent, request by request, as far as that is possible now. */
+  /** Answers the unread requests in order, as far as possible now. */
   function advance(): void {
     if (isAdvancing || isBusy || unread === undefined) return;
     isAdvancing = true;
@@ -107,19 +107,19 @@ export function openConnection(socket: Socket, options: ConnectionOptions): Fast
         if (isSent) return;
         isSent = true;
         const isClosing = isLast || isEnding() || isOver;
-        const ofConnection = isClosing ? 'Connection: close\r\n' : keepAlive;
-        writeResponse(socket, response, headers, ofConnection);
+        const connectionHeaders = isClosing ? 'Connection: close\r\n' : keepAlive;
+        writeResponse(socket, response, headers, connectionHeaders);
         finish(isClosing);
       },
       destroy() {
-        // Requests that the client sent after this one can no longer be answered, and must not count.
+        // Requests that the client sent after this one can no longer be answered. They must not count.
         isOver = true;
         socket.destroy();
       },
     };
   }
 
-  /** Goes on after a response was written. */
+  /** Called after a response was written: closes the connection or reads the next request. */
   function finish(isClosing: boolean): void {
     if (!hasAnswered) {
       hasAnswered = true;
@@ -130,7 +130,7 @@ export function openConnection(socket: Socket, options: ConnectionOptions): Fast
       isOver = true;
       socket.end();
     }
-    // Only what the kernel did not take at once is still here: few responses need a timer.
+    // The kernel takes most responses at once. Only the others need a timer.
     if (socket.writableLength > 0) drainLimit.start();
     advance();
   }
@@ -139,7 +139,7 @@ export function openConnection(socket: Socket, options: ConnectionOptions): Fast
     onClose();
     unread = undefined;
     socket.setTimeout(0);
-    // A socket that flows already would not emit what is put back.
+    // A socket that is already flowing would not emit the bytes that are put back.
     socket.pause();
     socket.unshift(rest);
     options.handOver(socket);
@@ -147,7 +147,7 @@ export function openConnection(socket: Socket, options: ConnectionOptions): Fast
   }
 
   function onDrain(): void {
-    // The client has read all: its next pause is a new one.
+    // Everything was sent. The next response gets the full time again.
     drainLimit.stop();
     advance();
   }
@@ -183,10 +183,10 @@ interface Listeners {
   onClose(): void;
 }
 
-/** @returns what removes the listeners */
+/** Adds the listeners to a socket. @returns a function that removes them */
 function listen(socket: Socket, listeners: Listeners): () => void {
   const { onData, onDrain, onEnd, onTimeout, onClose } = listeners;
-  // "close" follows.
+  // "close" follows every error; the handler for it does the work.
   const onError = () => {};
   socket.on('data', onData).on('drain', onDrain).on('end', onEnd);
   socket.on('timeout', onTimeout).on('error', onError).on('close', onClose);

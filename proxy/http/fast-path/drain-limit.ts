@@ -1,8 +1,11 @@
-/** Gives up on a client that does not read what it was sent, so that slow readers hold nothing. */
+/**
+ * Closes the connection of a client that does not read its responses in time, so that slow readers do
+ * not hold memory and connections.
+ */
 import type { Socket } from 'node:net';
 
 export interface DrainLimit {
-  /** Gives the client its time to read what is unsent now; does nothing while that time runs. */
+  /** Starts the time in which the client must read what is unsent now, unless it is already running. */
   start(): void;
   stop(): void;
 }
@@ -12,6 +15,7 @@ export function makeDrainLimit(socket: Socket, milliseconds: number): DrainLimit
 
   function start(): void {
     if (timer !== undefined) return;
+    // Counts the bytes that wait in the socket as well.
     const goal = socket.bytesWritten;
     timer = setTimeout(() => {
       timer = undefined;

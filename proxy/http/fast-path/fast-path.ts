@@ -1,22 +1,22 @@
 /**
- * The fast path, for nearly all requests: a GET under the base whose whole head came in one piece
- * and has nothing unusual in it. Such a head is read here and answered with one write, which takes
- * half the processor time of Node's HTTP server (12 µs a request, not 25 µs). At the first byte of
- * anything else the connection is handed to that server for good, with that byte still unread: what
- * is odd, hostile or slow is dealt with there and nowhere else.
+ * The fast path serves nearly all requests: each GET under the base whose whole head arrived at once
+ * and contains nothing unusual. It takes half the processor time of Node's HTTP server: 12 µs per
+ * request instead of 25 µs. At the first other request, the connection is handed over to Node's HTTP
+ * server for good, with that request still unread. Only that server deals with odd, hostile or slow
+ * input.
  *
- * Other folders import this file only.
+ * Of the files in this folder, other folders import only this one.
  */
 import type { Socket } from 'node:net';
 import type { NoteUse } from '../../../program/connections.ts';
 import { type FastConnection, type FastPathOptions, openConnection } from './connection.ts';
 
 export interface FastPath {
-  /** @param noteUse called for each request */
+  /** Starts to read a connection. @param noteUse called for each request */
   take(socket: Socket, noteUse: NoteUse): void;
-  /** Whether a request of a connection that was taken here is being answered. */
+  /** Whether the fast path is answering a request of this connection. */
   isAnswering(socket: Socket): boolean;
-  /** From now on each response is the last on its connection. */
+  /** From now on, each connection is closed after its next response. */
   announceEnd(): void;
   closeIdle(): void;
   closeAll(): void;

@@ -1,7 +1,7 @@
 /**
- * Reads the head of a usual request from the bytes of a connection: a GET under the base whose
- * whole head is there and has nothing unusual in it. Whatever it accepts, Node's HTTP parser would
- * read in the same way; whatever it is unsure of, it leaves to that parser.
+ * Reads the head of a usual request from the bytes of a connection: a GET under the base whose whole
+ * head has arrived and contains nothing unusual. Node's HTTP parser would read every head that is
+ * accepted here in the same way. All other heads are left to that parser.
  */
 import type { IncomingMessage } from 'node:http';
 import { type RequestHead, readHead } from '../message/request-head.ts';
@@ -11,10 +11,11 @@ import { BASE } from '../message/target.ts';
 const LONGEST_HEAD = 8 * 1024;
 const MOST_FIELDS = 64;
 
-/** Up to the "/" behind the base, with which a target begins. */
+/** The start of a request line, up to and including the "/" after the base. */
 const BEFORE_TARGET = Buffer.from(`GET ${BASE}/`);
 const VERSION = Buffer.from(' HTTP/1.1\r\n');
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
+/** For each byte, 1 if a usual target may contain it. */
 const IN_TARGET = new Uint8Array(256);
 for (const byte of Buffer.from(
   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._~?&=%+,:;@!*'()$-",
@@ -37,10 +38,10 @@ const UNUSUAL = new Set([
 ]);
 
 export interface FastRequest {
-  /** Path and query, behind the base. */
+  /** The path after the base, and the query. */
   readonly target: string;
   readonly head: RequestHead;
-  /** Where the next request begins. */
+  /** The index in the bytes at which the next request begins. */
   readonly end: number;
 }
 
@@ -48,11 +49,11 @@ export interface FastRequest {
 export type RequestReader = (bytes: Buffer, at: number) => FastRequest | undefined;
 
 /**
- * Makes the reader of one connection. A client repeats the same fields in every request, so they
- * are parsed once. What the reader returns does not refer to the bytes.
+ * Makes the reader of one connection. Most clients send the same fields with every request, so the
+ * parsed fields are kept. The result of the reader does not refer to the bytes that it read.
  */
 export function makeRequestReader(): RequestReader {
-  /** The fields are the bytes from the end of the request line to the end of the head. */
+  // `fields` are the bytes from the end of the request line to the end of the head.
   let last: { readonly fields: Buffer; readonly head: RequestHead } | undefined;
   return (bytes, at) => {
     if (!startsWith(bytes, at, BEFORE_TARGET)) return undefined;
@@ -72,7 +73,7 @@ export function makeRequestReader(): RequestReader {
       };
     }
     const end = fieldsAt + last.fields.length;
-    // The same fields behind a longer target can make a head that is too long.
+    // With a longer target, the same fields can make a head that is too long.
     if (end - END_OF_HEAD.length - at > LONGEST_HEAD) return undefined;
     const target = bytes.toString('latin1', at + BEFORE_TARGET.length - 1, targetEnd);
     return { target, head: last.head, end };
@@ -86,8 +87,8 @@ function startsWith(bytes: Buffer, at: number, wanted: Buffer): boolean {
 }
 
 /**
- * @param text the fields, each with CR LF before it
- * @returns names and values in turn, as Node has them; undefined when one is unusual
+ * @param text the fields, each preceded by CR LF
+ * @returns alternating names and values, as in Node; undefined if a field is unusual
  */
 function readFields(text: string): IncomingMessage['rawHeaders'] | undefined {
   const fields: string[] = [];

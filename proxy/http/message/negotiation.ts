@@ -1,15 +1,15 @@
 /**
- * Content coding and conditional requests (RFC 9110, sections 12.5.3 and 13.1.2).
+ * Chooses content codings and evaluates `If-None-Match` (RFC 9110, sections 12.5.3 and 13.1.2).
  */
 import { LRUCache } from 'lru-cache';
 
 export type Coding = 'identity' | 'gzip' | 'br';
 
-/** Longer fields are nobody's honest preference; they get the body as it is. */
+/** No honest client sends a longer field. The response to a longer one is not compressed. */
 const LONGEST_ACCEPT_ENCODING = 256;
 const negotiated = new LRUCache<string, Coding>({ max: 200 });
 
-/** The best coding that a client takes: br before gzip where it takes both alike. */
+/** The coding that the client prefers; br if it accepts br and gzip equally. */
 export function chooseCoding(acceptEncoding: string | undefined): Coding {
   if (acceptEncoding === undefined || acceptEncoding.length > LONGEST_ACCEPT_ENCODING) {
     return 'identity';
@@ -30,7 +30,7 @@ function negotiate(acceptEncoding: string): Coding {
     weights.set(name === 'x-gzip' ? 'gzip' : name, weight === undefined ? 1 : Number(weight));
   }
   const weightOf = (coding: Coding) => weights.get(coding) ?? weights.get('*') ?? 0;
-  // A client that names identity with a higher weight means it.
+  // If the client gives identity a higher weight than a compression, that compression is not used.
   const identity = weights.get('identity') ?? 0;
   const [best] = (['br', 'gzip'] as const)
     .filter((coding) => weightOf(coding) > 0 && weightOf(coding) >= identity)
@@ -38,7 +38,7 @@ function negotiate(acceptEncoding: string): Coding {
   return best ?? 'identity';
 }
 
-/** Whether `If-None-Match` holds the ETag; compared weakly, as RFC 9110 asks for this header. */
+/** Whether `If-None-Match` contains the ETag, by the weak comparison that RFC 9110 requires here. */
 export function matchesEtag(ifNoneMatch: string, etag: string): boolean {
   if (ifNoneMatch === etag || ifNoneMatch === '*') return true;
   return ifNoneMatch.split(',').some((entry) => entry.trim().replace(/^W\//, '') === etag);

@@ -1,24 +1,25 @@
 /**
- * What the proxy reads from a request's header fields, in one pass over the raw ones: Node keeps
- * the first of two `Authorization` fields and joins two `X-Api-Key`, which hides that there were two.
+ * Reads the header fields of a request that the proxy needs, in one pass over the raw fields. Node's
+ * parsed headers hide repeated fields: they keep only the first of two `Authorization` fields, and join
+ * two `X-Api-Key` fields into one.
  */
 import type { IncomingMessage } from 'node:http';
 
 export interface RequestHead {
-  /** The raw API key; undefined when there is none or more than one. */
+  /** The raw API key; undefined if there is none or more than one. */
   readonly key: string | undefined;
-  /** Whether a key stands in more than one header field. */
+  /** Whether more than one header field contains a key. */
   readonly hasSeveralKeys: boolean;
   readonly ifNoneMatch: string | undefined;
   readonly acceptEncoding: string | undefined;
-  /** The generation that the client asks for. */
+  /** The id of the generation that the client asks for. */
   readonly snapshot: string | undefined;
   readonly forwardedFor: string | undefined;
-  /** Why the request is not well-formed, as the text of a 400; undefined when it is. */
+  /** The text of the 400 if the request is not well-formed; undefined if it is. */
   readonly fault: string | undefined;
 }
 
-// Keys are ASCII; nothing longer can be one, and a bound keeps the look-ups cheap.
+/** No valid key is nearly as long. Longer ones are cut, so that looking them up stays cheap. */
 const LONGEST_KEY = 256;
 const BEARER = /^bearer[ \t]+([^ \t].*)$/i;
 
@@ -40,7 +41,7 @@ export function readHead({
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i];
     const value = rawHeaders[i + 1];
-    // The length rules out nearly every other field before its name is folded.
+    // Comparing lengths first avoids lower-casing the names of nearly all other fields.
     switch (name.length) {
       case 4:
         if (name.toLowerCase() === 'host') hosts++;
@@ -86,7 +87,7 @@ export function readHead({
   } else if (hasBody) fault = 'A request must not have a body';
   else if (snapshots > 1) fault = 'X-Snapshot must be given at most once';
   const hasSeveralKeys = authorizations > 1 || apiKeys > 1 || (bearer !== undefined && apiKeys > 0);
-  // An empty field is what a script with an unset variable sends: it holds no key.
+  // A script with an unset variable sends an empty field, which contains no key.
   const key = hasSeveralKeys ? undefined : (bearer ?? apiKey) || undefined;
   return {
     key: key?.slice(0, LONGEST_KEY),
@@ -99,7 +100,7 @@ export function readHead({
   };
 }
 
-/** The token of the Bearer scheme; '' when it is empty, undefined for another scheme. */
+/** The token of the Bearer scheme; '' if the token is missing, undefined for another scheme. */
 function tokenOf(authorization: string): string | undefined {
   const token = BEARER.exec(authorization)?.[1];
   if (token !== undefined) return token;

@@ -1,5 +1,6 @@
 /**
- * What the API needs of a request, whichever path it came in by: how to see it and how to answer it.
+ * The request and the responder that the API works with. They are the same for requests that the fast
+ * path has read and for those that Node's HTTP server has read.
  */
 import type { Socket } from 'node:net';
 import type { RequestHead } from './request-head.ts';
@@ -9,19 +10,19 @@ export interface ApiRequest {
   readonly method: string;
   readonly socket: Pick<Socket, 'remoteAddress'>;
   readonly head: RequestHead;
-  /** Path and query, raw, as they stand behind the base. */
+  /** The raw path after the base, and the raw query. */
   readonly target: string;
 }
 
-/** Takes one response, once. */
+/** Sends the one response to a request. */
 export interface Responder {
   readonly isSent: () => boolean;
   /**
-   * @param headers of this response alone
-   * @param isLast whether the connection ends with it
+   * @param headers the header fields of this response alone
+   * @param isLast whether the connection is closed after this response
    */
   send(response: PreparedResponse, headers?: HeaderList, isLast?: boolean): void;
-  /** Gives the connection up. */
+  /** Closes the connection at once, even if a response has begun. */
   destroy(): void;
 }
 

@@ -1,23 +1,23 @@
-/** What goes out: header fields as names and values, a body as bytes. Sockets get them as text. */
+/** Responses: their header fields as names and values, their body as bytes. */
 
-/** Names and values in turn, as Node's `writeHead` takes them; ASCII. */
+/** Alternating names and values, as Node's `writeHead` takes them; ASCII. */
 export type HeaderList = readonly string[];
 
-/** A status and the header fields that all responses of one kind have; made once. */
+/** A status and the header fields that all responses of one kind share. It is made only once. */
 export interface SharedHead {
   readonly status: number;
   readonly headers: HeaderList;
-  /** Status line and fields as text, kept by the fast path from the first time on. */
+  /** The status line and the fields as text. The fast path sets it when it first sends this head. */
   serialized?: string;
 }
 
-/** A response but for the header fields that differ from request to request. */
+/** A response without the header fields that differ from request to request. */
 export interface PreparedResponse {
   readonly head: SharedHead;
-  /** Further header fields. */
+  /** Header fields in addition to those of the head. */
   readonly headers: HeaderList;
   readonly body: Buffer;
-  /** What the fast path wrote of it, kept from the first time on; the body only if it is small. */
+  /** The fields and a small body as text. The fast path sets it when it first sends this response. */
   serialized?: { readonly headers: string; readonly body: string | undefined };
 }
 
@@ -25,14 +25,14 @@ export const NO_BODY = Buffer.alloc(0);
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Header fields as lines, each with CR LF behind it. */
+/** Header fields as lines, each followed by CR LF. */
 export function serializeHeaders(headers: HeaderList): string {
   let text = '';
   for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`;
   return text;
 }
 
-/** An error of the one shape. */
+/** An error response, `{"error":"<text>"}`. */
 export function prepareError(
   status: number,
   text: string,

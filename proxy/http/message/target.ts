@@ -1,8 +1,8 @@
-/** The target of a request: its path and query, and the base that every path of the API begins with. */
+/** The base that every path of the API begins with, and the parts of a request target. */
 
 export const BASE = '/api/v1';
 
-/** A target's path, and its query without "?": '' where there is none. */
+/** The path of a target, and its query without "?"; '' if it has no query. */
 export function splitTarget(target: string): readonly [path: string, queryString: string] {
   const question = target.indexOf('?');
   return question < 0 ? [target, ''] : [target.slice(0, question), target.slice(question + 1)];

@@ -1,4 +1,4 @@
-// Shows /openapi.json with Swagger UI. Keys that users enter stay in the memory of the page.
+// Shows /openapi.json with Swagger UI. A key that is typed in stays in memory and is never stored.
 const dark = matchMedia('(prefers-color-scheme: dark)');
 
 function followColourScheme() {
@@ -18,6 +18,6 @@ globalThis.SwaggerUIBundle({
   persistAuthorization: false,
   // In this theme, all colours have enough contrast with the background.
   syntaxHighlight: { theme: 'tomorrow-night' },
-  // Otherwise the page would send the document's address to a third-party validator.
+  // By default, Swagger UI sends the URL of the document to an external validator.
   validatorUrl: null,
 });

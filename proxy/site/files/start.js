@@ -1,2 +1,2 @@
-// Makes the command fit for pasting: the page is the same bytes on every host.
+// Puts the host of this page into the command, so that it can be copied. The HTML is the same everywhere.
 document.getElementById('origin').textContent = location.origin;
