@@ -25,7 +25,7 @@ import {
   type FrontClients,
   startFrontClients,
 } from '../support/servers/front-clients.ts';
-import { askHttp1, openHttp2, type RunningNginx, startNginx } from '../support/servers/nginx.ts';
+import { openHttp2, type RunningNginx, sendHttp1, startNginx } from '../support/servers/nginx.ts';
 import { freePort } from '../support/servers/ports.ts';
 
 const PROMISE = 'Two proxies';
@@ -185,8 +185,8 @@ describe.each(IS_SOAK ? [1, 3] : [1])('with two proxies of %i threads', (threads
     const both = await startNginx(empty.proxy.port, [], { backupPort: second.proxy.port });
     const alone = await startNginx(empty.proxy.port);
     for (let i = 0; i < 5; i++) {
-      expect((await askHttp1(both, STATS, { headers })).status).toBe(200);
-      const reply = await askHttp1(alone, STATS, { headers });
+      expect((await sendHttp1(both, STATS, { headers })).status).toBe(200);
+      const reply = await sendHttp1(alone, STATS, { headers });
       // 502 is what nginx says once it has left the proxy alone.
       expect([502, 503]).toContain(reply.status);
       expect(reply.headers['retry-after']).toBe('5');
@@ -210,7 +210,7 @@ describe.each(IS_SOAK ? [1, 3] : [1])('with two proxies of %i threads', (threads
     let count = 0;
     for (const start = performance.now(); performance.now() - start < 4_000; count++) {
       const asked = performance.now();
-      expect((await askHttp1(hurried, STATS, { headers })).status).toBe(200);
+      expect((await sendHttp1(hurried, STATS, { headers })).status).toBe(200);
       if (performance.now() - asked >= WAIT_MS) waited++;
     }
     // Three until it is left alone, and then one every second or two.
@@ -221,7 +221,7 @@ describe.each(IS_SOAK ? [1, 3] : [1])('with two proxies of %i threads', (threads
     first.proxy.child.kill('SIGCONT');
     const before = await answeredBy(first);
     await until(async () => {
-      await askHttp1(hurried, STATS, { headers });
+      await sendHttp1(hurried, STATS, { headers });
       return (await answeredBy(first)) > before + 5;
     });
     await hurried.stop();

@@ -5,12 +5,12 @@ import { ACCOUNTS, linksTo, makeAccounts, startPages, tokenOf } from '../support
 import { makeDatabase } from '../support/databases.ts';
 import { makeFolder, until } from '../support/product.ts';
 import {
-  askHttp1,
-  askHttp2,
   type FrontReply,
   openHttp2,
   type RunningNginx,
   SERVER_NAME,
+  sendHttp1,
+  sendHttp2,
   startNginx,
 } from '../support/servers/nginx.ts';
 import { freePort } from '../support/servers/ports.ts';
@@ -45,8 +45,8 @@ test('the account pages get requests without the proxy, with the true address, o
   for (const path of ['/account', '/account/api-keys?a=%2e', '/moderation/api-keys/7']) {
     received = [];
     const headers = { 'x-forwarded-for': '10.9.9.9', forwarded: 'for=10.9.9.9' };
-    expect((await askHttp1(nginx, path, { headers, from: '127.0.0.3' })).text).toBe('the pages');
-    expect((await askHttp2(session, path)).text).toBe('the pages');
+    expect((await sendHttp1(nginx, path, { headers, from: '127.0.0.3' })).text).toBe('the pages');
+    expect((await sendHttp2(session, path)).text).toBe('the pages');
     expect(received.map(({ url }) => url)).toEqual([path, path]);
     expect(received[0]?.headers['x-forwarded-for']).toBe('127.0.0.3');
     expect(received[0]?.headers['x-forwarded-proto']).toBe('https');
@@ -57,7 +57,7 @@ test('the account pages get requests without the proxy, with the true address, o
 
 test('the account pages accept forms of up to 64 KiB', async () => {
   const post = (bytes: number, headers = {}) =>
-    askHttp1(nginx, '/account/api-keys', { method: 'POST', headers, body: 'a'.repeat(bytes) });
+    sendHttp1(nginx, '/account/api-keys', { method: 'POST', headers, body: 'a'.repeat(bytes) });
   received = [];
   expect((await post(LARGEST)).status).toBe(200);
   expect(received[0]?.length).toBe(LARGEST);
@@ -69,14 +69,14 @@ test('the account pages accept forms of up to 64 KiB', async () => {
 
 test('similar paths go to the API, which accepts no body', async () => {
   for (const path of ['/accounts', '/api/v1/account', '/x/account']) {
-    expect((await askHttp1(nginx, path)).status).toBe(502);
-    const reply = await askHttp1(nginx, path, { method: 'POST', body: 'aa' });
+    expect((await sendHttp1(nginx, path)).status).toBe(502);
+    const reply = await sendHttp1(nginx, path, { method: 'POST', body: 'aa' });
     expect([reply.status, reply.text]).toEqual([400, '{"error":"A request must not have a body"}']);
   }
 });
 
 test('the logs do not contain the token of a sign-in link', async () => {
-  await askHttp1(nginx, '/account/sign-in/link?token=of-a-link');
+  await sendHttp1(nginx, '/account/sign-in/link?token=of-a-link');
   expect(JSON.stringify(nginx.logs())).not.toContain('of-a-link');
 });
 
@@ -94,7 +94,7 @@ test('a user can sign in and request a key over HTTP/2, with cookies for TLS onl
   let token = '';
   async function visit(path: string, fields?: Record<string, string>): Promise<FrontReply> {
     const body = fields && new URLSearchParams({ token, ...fields }).toString();
-    const reply = await askHttp2(session, path, {
+    const reply = await sendHttp2(session, path, {
       method: body === undefined ? 'GET' : 'POST',
       headers: {
         // Over HTTP/2, browsers send each cookie in a separate field.
@@ -140,7 +140,7 @@ test('nginx answers 502 when the account pages do not run', async () => {
   const alone = await startNginx(await freePort(), [
     ['server 127.0.0.1:8081;', `server 127.0.0.1:${await freePort()};`],
   ]);
-  const reply = await askHttp1(alone, '/account/api-keys');
+  const reply = await sendHttp1(alone, '/account/api-keys');
   expect([reply.status, reply.text]).toEqual([502, '{"error":"Bad gateway"}']);
   await alone.stop();
 });

@@ -6,13 +6,13 @@ import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
-  askHttp1,
   type FrontRequest,
   makeCertificate,
   type NginxForm,
   type NginxSetup,
   openTls,
   type RunningNginx,
+  sendHttp1,
   startNginx,
   useNginxForm,
 } from '../support/servers/nginx.ts';
@@ -125,9 +125,13 @@ describe('the existing site', () => {
     await Promise.all([before?.stop(), after?.stop()]);
   });
 
-  const askOther = async ({ httpsPort }: RunningNginx, target: string, options?: FrontRequest) => {
+  const sendToOther = async (
+    { httpsPort }: RunningNginx,
+    target: string,
+    options?: FrontRequest,
+  ) => {
     const site = { httpsPort, ca: readFileSync(certificate, 'utf8') };
-    const { status, text, headers } = await askHttp1(site, target, {
+    const { status, text, headers } = await sendHttp1(site, target, {
       ...options,
       name: OTHER_NAME,
     });
@@ -147,9 +151,9 @@ describe('the existing site', () => {
     ['a long field', '/', { headers: { 'x-long': 'x'.repeat(6_000) } }],
     ['a body', '/page.css', { method: 'POST', body: 'x'.repeat(100_000) }],
   ])('answers %s as before', async (_, target, options) => {
-    const expected = await askOther(before, target, options);
+    const expected = await sendToOther(before, target, options);
     expect(expected.fields.server).toMatch(/^nginx\//);
-    expect(await askOther(after, target, options)).toEqual(expected);
+    expect(await sendToOther(after, target, options)).toEqual(expected);
   });
 
   test('keeps its versions of HTTP and its HTTP port', async () => {
@@ -168,8 +172,8 @@ describe('the existing site', () => {
   });
 
   test('has a log of its own, and so has the API', async () => {
-    await askHttp1(after, '/api/v1/of-the-api');
-    await askOther(after, '/page.css?of-the-other-site');
+    await sendHttp1(after, '/api/v1/of-the-api');
+    await sendToOther(after, '/page.css?of-the-other-site');
     const logs = after.logs();
     expect(logs['other-site.log']).toContain('of-the-other-site');
     expect(logs['other-site.log']).not.toContain('of-the-api');
@@ -181,7 +185,7 @@ describe('the existing site', () => {
     const socket = await openTls(after, { ALPNProtocols: ['h2', 'http/1.1'] });
     expect(socket.alpnProtocol).toBe('http/1.1');
     socket.destroy();
-    const reply = await askHttp1(after, '/api/v1/stats');
+    const reply = await sendHttp1(after, '/api/v1/stats');
     expect([reply.status, reply.text]).toEqual([502, '{"error":"Bad gateway"}']);
   });
 });

@@ -11,14 +11,14 @@ import { makeKey } from '../../format/api-key.ts';
 import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
 import { type RunningProxy, startProxy, testKey, until, writeKeys } from '../support/product.ts';
 import {
-  askHttp1,
-  askHttp2,
   type FrontReply,
   type FrontRequest,
   openHttp2,
   openTls,
   type RunningNginx,
   SERVER_NAME,
+  sendHttp1,
+  sendHttp2,
   startNginx,
 } from '../support/servers/nginx.ts';
 import { freePort } from '../support/servers/ports.ts';
@@ -79,11 +79,11 @@ function portOf(server: Server): number {
 }
 
 /** Sends the same request without nginx. */
-function askDirectly(target: string, { method, headers }: FrontRequest = {}): Promise<FrontReply> {
-  return askPlain(proxy.port, target, { method: method ?? 'GET', headers: headers ?? {} });
+function sendDirectly(target: string, { method, headers }: FrontRequest = {}): Promise<FrontReply> {
+  return sendPlain(proxy.port, target, { method: method ?? 'GET', headers: headers ?? {} });
 }
 
-function askPlain(
+function sendPlain(
   port: number,
   target: string,
   { method, headers }: { method: string; headers: Record<string, string | string[]> },
@@ -147,15 +147,15 @@ function passedOn({ headers }: FrontReply): Record<string, string> {
 const protocols = [
   [
     'HTTP/1.1',
-    (target: string, options?: FrontRequest) => askHttp1(nginx, target, options),
+    (target: string, options?: FrontRequest) => sendHttp1(nginx, target, options),
   ] as const,
   [
     'HTTP/2',
-    (target: string, options?: FrontRequest) => askHttp2(session, target, options),
+    (target: string, options?: FrontRequest) => sendHttp2(session, target, options),
   ] as const,
 ];
 
-describe.each(protocols)('over %s', (protocol, ask) => {
+describe.each(protocols)('over %s', (protocol, send) => {
   test.each<[string, string, FrontRequest]>([
     ['a game', '/api/v1/games/snes/chrono-trigger', {}],
     ['a list', '/api/v1/platforms', {}],
@@ -185,8 +185,8 @@ describe.each(protocols)('over %s', (protocol, ask) => {
     ['the longest Link', `/api/v1/search?per_page=1&page=2&q=a${'+'.repeat(3800)}`, {}],
   ])('passes %s on unchanged', async (_name, target, options) => {
     const headers = { ...keyed, ...options.headers };
-    const direct = await askDirectly(target, { ...options, headers });
-    const reply = await ask(target, { ...options, headers });
+    const direct = await sendDirectly(target, { ...options, headers });
+    const reply = await send(target, { ...options, headers });
     expect(reply.status).toBe(direct.status);
     expect(passedOn(reply)).toEqual(passedOn(direct));
     expect(reply.bytes.equals(direct.bytes)).toBe(true);
@@ -196,8 +196,8 @@ describe.each(protocols)('over %s', (protocol, ask) => {
 
   test('passes the rate limit headers on', async () => {
     const [first, second] = [
-      await ask('/api/v1/stats', { headers: keyed }),
-      await ask('/api/v1/stats', { headers: keyed }),
+      await send('/api/v1/stats', { headers: keyed }),
+      await send('/api/v1/stats', { headers: keyed }),
     ];
     const remaining = (reply: FrontReply) => Number(reply.headers['x-ratelimit-remaining']);
     expect(first.headers['x-ratelimit-reset']).toMatch(/^\d+$/);
@@ -211,10 +211,10 @@ describe.each(protocols)('over %s', (protocol, ask) => {
       ['identity', (bytes: Buffer) => bytes],
     ] as const) {
       const headers = { ...keyed, 'accept-encoding': coding };
-      const reply = await ask('/api/v1/platforms', { headers });
+      const reply = await send('/api/v1/platforms', { headers });
       expect(JSON.parse(`${decode(reply.bytes)}`).data.length).toBeGreaterThan(5);
       const condition = { ...headers, 'if-none-match': reply.headers.etag as string };
-      const again = await ask('/api/v1/platforms', { headers: condition });
+      const again = await send('/api/v1/platforms', { headers: condition });
       expect(again.status).toBe(304);
       expect(again.bytes.length).toBe(0);
       expect(again.headers.etag).toBe(reply.headers.etag);
@@ -242,15 +242,15 @@ describe.each(protocols)('over %s', (protocol, ask) => {
     '/nginx-error/502',
     '/x/../nginx-error/429',
   ])('answers the target "%s" as the proxy does', async (target) => {
-    const direct = await askDirectly(target, { headers: keyed });
-    const reply = await ask(target, { headers: keyed });
+    const direct = await sendDirectly(target, { headers: keyed });
+    const reply = await send(target, { headers: keyed });
     expect([reply.status, reply.text]).toEqual([direct.status, direct.text]);
   });
 
   test.each(['/api/v1/../../../etc/passwd', '/api/v1/platforms/%00', '/api/v1/covers/%E0%A4%A'])(
     'refuses "%s" itself as malformed',
     async (target) => {
-      expectOwnError(await ask(target + secret, { headers: keyed }), 400, 'Bad request');
+      expectOwnError(await send(target + secret, { headers: keyed }), 400, 'Bad request');
     },
   );
 
@@ -259,7 +259,7 @@ describe.each(protocols)('over %s', (protocol, ask) => {
     const headers = { ...keyed, 'x-forwarded-for': forged, forwarded: `for=${forged}` };
     const more = { 'x-forwarded-proto': 'http', connection: 'close', upgrade: 'h2c' };
     const fields = protocol === 'HTTP/1.1' ? { ...headers, ...more } : headers;
-    expect((await ask('/api/v1//x?y#z', { headers: fields })).status).toBe(404);
+    expect((await send('/api/v1//x?y#z', { headers: fields })).status).toBe(404);
     expect(lastSent).toMatch(/^GET \/api\/v1\/\/x\?y#z HTTP\/1\.1\r\n/);
     const sent = lastSent
       .split('\r\n')
@@ -284,8 +284,8 @@ describe.each(protocols)('over %s', (protocol, ask) => {
       };
       const options = { headers, from };
       return own === undefined
-        ? ask('/api/v1/stats', options)
-        : askHttp2(own, '/api/v1/stats', options);
+        ? send('/api/v1/stats', options)
+        : sendHttp2(own, '/api/v1/stats', options);
     };
     const replies: FrontReply[] = [];
     for (let i = 0; i < ADDRESS_LIMIT + 2; i++) replies.push(await guess(i));
@@ -293,7 +293,7 @@ describe.each(protocols)('over %s', (protocol, ask) => {
     expect(replies.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401, 429, 429]);
     expect(Number(replies.at(-1)?.headers['retry-after'])).toBeGreaterThanOrEqual(1);
     // The address in a forged X-Forwarded-For is not affected.
-    const other = await askHttp1(nginx, '/api/v1/stats', {
+    const other = await sendHttp1(nginx, '/api/v1/stats', {
       from: '127.0.0.11',
       headers: { 'x-forwarded-for': from },
     });
@@ -315,11 +315,11 @@ describe.each(protocols)('over %s', (protocol, ask) => {
     for (const [long, fields, status, error] of cases) {
       const headers = { ...keyed, ...fields };
       if (protocol === 'HTTP/1.1') {
-        expectOwnError(await ask(long, { headers }), status, error);
+        expectOwnError(await send(long, { headers }), status, error);
       } else {
         const own = await openHttp2(nginx);
         own.on('error', () => {});
-        await expect(askHttp2(own, long, { headers })).rejects.toThrow('error code 11');
+        await expect(sendHttp2(own, long, { headers })).rejects.toThrow('error code 11');
         own.destroy();
       }
     }
@@ -328,9 +328,9 @@ describe.each(protocols)('over %s', (protocol, ask) => {
   test('refuses a body', async () => {
     for (const method of ['GET', 'POST']) {
       const options = { method, headers: keyed, body: 'x'.repeat(2000) };
-      const reply = await ask(`/api/v1/stats${secret}`, options);
+      const reply = await send(`/api/v1/stats${secret}`, options);
       expectOwnError(reply, 400, 'A request must not have a body');
-      const small = await ask('/api/v1/stats', { ...options, body: 'x' });
+      const small = await send('/api/v1/stats', { ...options, body: 'x' });
       expect([small.status, small.text]).toEqual([
         400,
         '{"error":"A request must not have a body"}',
@@ -382,7 +382,7 @@ describe("nginx's own response", () => {
 
   test('on the HTTP port is a redirect to https', async () => {
     const options = { method: 'GET', headers: { host: SERVER_NAME } };
-    const reply = await askPlain(nginx.httpPort, `//api/v1/stats?q=%2F`, options);
+    const reply = await sendPlain(nginx.httpPort, `//api/v1/stats?q=%2F`, options);
     expect(reply.status).toBe(308);
     expect(reply.headers.location).toBe(`https://${SERVER_NAME}//api/v1/stats?q=%2F`);
     expect(reply.headers['strict-transport-security']).toBeUndefined();
@@ -401,8 +401,8 @@ describe("nginx's own response", () => {
     ] as const) {
       const http2 = await openHttp2(front);
       for (const reply of [
-        await askHttp1(front, `/api/v1/stats${secret}`, { headers: keyed }),
-        await askHttp2(http2, `/api/v1/stats${secret}`, { headers: keyed }),
+        await sendHttp1(front, `/api/v1/stats${secret}`, { headers: keyed }),
+        await sendHttp2(http2, `/api/v1/stats${secret}`, { headers: keyed }),
       ]) {
         expectOwnError(reply, status, error);
         expect(reply.headers['retry-after']).toBe('5');
@@ -420,7 +420,7 @@ describe('connections', () => {
   test('to the proxy are kept for later requests', async () => {
     const before = upstreamConnections;
     for (let i = 0; i < 30; i++) {
-      const reply = await askHttp2(session, '/api/v1/stats', { headers: keyed });
+      const reply = await sendHttp2(session, '/api/v1/stats', { headers: keyed });
       expect(reply.status).toBe(200);
     }
     // One that was idle for too long may have been closed.
@@ -445,14 +445,14 @@ describe('connections', () => {
     const statuses: number[] = [];
     for (let i = 0; i < 104; i++) statuses.push(await statusOf(i < 64 ? greedy[0] : greedy[1]));
     expect(statuses).toEqual(Array.from({ length: 104 }, (_, i) => (i < 100 ? 200 : 429)));
-    const refused = await askHttp1(nginx, `/api/v1/stats${secret}`, { headers: keyed, from });
+    const refused = await sendHttp1(nginx, `/api/v1/stats${secret}`, { headers: keyed, from });
     expectOwnError(refused, 429, 'Too many requests at once');
     expect(refused.headers['retry-after']).toBe('1');
-    const other = await askHttp1(nginx, '/api/v1/stats', { headers: keyed, from: '127.0.0.21' });
+    const other = await sendHttp1(nginx, '/api/v1/stats', { headers: keyed, from: '127.0.0.21' });
     expect(other.status).toBe(200);
     for (const own of greedy) own.destroy();
     await until(async () => {
-      const reply = await askHttp1(nginx, '/api/v1/stats', { headers: keyed, from });
+      const reply = await sendHttp1(nginx, '/api/v1/stats', { headers: keyed, from });
       return reply.status === 200;
     });
   });
@@ -482,9 +482,9 @@ function expectNoSecret(logs: Record<string, string>): void {
 }
 
 test('the logs have the address, path and status of each request, never a key or a query', async () => {
-  await askHttp1(nginx, `/api/v1/stats/${key.key}`, { headers: keyed });
-  await askHttp1(nginx, `/api/v1/stats/%63${key.key.slice(1)}`, { headers: keyed });
-  await askHttp1(nginx, `/api//v1/%73tats${secret}`, { headers: keyed, from: '127.0.0.30' });
+  await sendHttp1(nginx, `/api/v1/stats/${key.key}`, { headers: keyed });
+  await sendHttp1(nginx, `/api/v1/stats/%63${key.key.slice(1)}`, { headers: keyed });
+  await sendHttp1(nginx, `/api//v1/%73tats${secret}`, { headers: keyed, from: '127.0.0.30' });
   session.destroy();
   await nginx.stop();
   expectNoSecret(nginx.logs());

@@ -7,7 +7,7 @@ import type { ClientHttp2Session } from 'node:http2';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Pool } from 'undici';
 import { hashBytes, hexOf } from '../../../format/content-hash.ts';
-import { askHttp2, openHttp2, type RunningNginx, SERVER_NAME } from './nginx.ts';
+import { openHttp2, type RunningNginx, SERVER_NAME, sendHttp2 } from './nginx.ts';
 
 /** A request of the clients, which can safely be repeated. */
 export interface FrontClientRequest {
@@ -49,7 +49,7 @@ export async function startFrontClients(
   });
   const http2 = makeHttp2(nginx);
   const expected = await Promise.all(
-    requests.map(async (one) => resultOf(await sendHttp1(pool, one))),
+    requests.map(async (one) => resultOf(await sendOnPool(pool, one))),
   );
   const faults: string[] = [];
   let count = 0;
@@ -73,7 +73,7 @@ export async function startFrontClients(
   }
 
   const clients = [
-    ...Array.from({ length: connections }, (_, i) => run(i, (one) => sendHttp1(pool, one))),
+    ...Array.from({ length: connections }, (_, i) => run(i, (one) => sendOnPool(pool, one))),
     ...Array.from({ length: streams }, (_, i) => run(i, http2.send)),
   ];
   return {
@@ -93,7 +93,7 @@ function resultOf({ status, bytes }: Received): string {
   return `${status} with ${bytes.length} bytes (${hexOf(hashBytes(bytes)).slice(0, 12)})`;
 }
 
-async function sendHttp1(
+async function sendOnPool(
   pool: Pool,
   { method, path, headers }: FrontClientRequest,
 ): Promise<Received> {
@@ -116,7 +116,7 @@ function makeHttp2(nginx: RunningNginx) {
   return {
     async send(one: FrontClientRequest): Promise<Received> {
       if (streams++ % MOST_STREAMS === 0) current = open();
-      return sendHttp2(await (current as Promise<ClientHttp2Session>), one);
+      return sendOnSession(await (current as Promise<ClientHttp2Session>), one);
     },
     close() {
       for (const session of sessions) session.destroy();
@@ -124,11 +124,11 @@ function makeHttp2(nginx: RunningNginx) {
   };
 }
 
-async function sendHttp2(
+async function sendOnSession(
   session: ClientHttp2Session,
   { path, ...options }: FrontClientRequest,
 ): Promise<Received> {
-  const reply = await askHttp2(session, path, options);
+  const reply = await sendHttp2(session, path, options);
   const length = reply.headers['content-length'];
   // A reset stream may look like one that ended.
   if (options.method === 'GET' && length !== undefined && Number(length) !== reply.bytes.length) {

@@ -181,7 +181,7 @@ export interface FrontRequest {
 }
 
 /** Sends one request over HTTP/1.1 and TLS, on a new connection. */
-export function askHttp1(
+export function sendHttp1(
   { httpsPort, ca }: Pick<RunningNginx, 'httpsPort' | 'ca'>,
   target: string,
   { method = 'GET', headers = {}, from = '127.0.0.1', name = SERVER_NAME, body }: FrontRequest = {},
@@ -229,7 +229,7 @@ export async function openHttp2(
 }
 
 /** Sends one request on an HTTP/2 connection. */
-export function askHttp2(
+export function sendHttp2(
   session: ClientHttp2Session,
   target: string,
   { method = 'GET', headers = {}, body }: FrontRequest = {},
