@@ -64,7 +64,8 @@ const files = fastGlob.sync('test/**/*.test.ts', {
 });
 
 for (const file of [...MEASURED, ...SLOW]) {
-  if (!files.includes(file)) throw new Error(`vitest.config.ts lists ${file}, which does not exist.`);
+  if (!files.includes(file))
+    throw new Error(`vitest.config.ts lists ${file}, which does not exist.`);
 }
 
 function textOf(file: string): string {

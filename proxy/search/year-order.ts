@@ -81,10 +81,11 @@ export function makeYearOrder(index: SearchIndex): YearOrder {
       const ranks: number[] = [];
       let before = 0;
       for (const year of yearsInOrder(sort)) {
-        const ranksOfYear = ranksByYear.subarray(yearStart[year], yearStart[year + 1]);
-        const from = Math.max(0, start - before);
-        ranks.push(...ranksOfYear.subarray(from, from + count - ranks.length));
-        before += ranksOfYear.length;
+        const end = yearStart[year + 1];
+        const from = Math.min(yearStart[year] + Math.max(0, start - before), end);
+        const to = Math.min(from + count - ranks.length, end);
+        ranks.push(...ranksByYear.subarray(from, to));
+        before += end - yearStart[year];
         if (ranks.length === count) break;
       }
       return ranks;
