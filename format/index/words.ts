@@ -2,8 +2,9 @@
  * Splits titles and queries into words. The generator, the proxy and every program that loads
  * `search.json` with MiniSearch must use this tokeniser.
  *
- * Words do not differ by case, accents, apostrophes or the width of characters. Everything that is not
- * a letter, a digit or a mark separates words. A run of Chinese, Japanese or Korean characters is a word
+ * Words that differ only in case, accents, apostrophes or character width count as the same word.
+ * Apostrophes, ™ and ℠ are removed. Everything else that is not a letter, a digit or a mark separates
+ * words. A run of Chinese, Japanese or Korean characters is a word
  * of its own, even next to Latin letters or digits.
  */
 import { hash } from 'node:crypto';
@@ -68,7 +69,7 @@ export function wordsOf(text: string): string[] {
 const JOINED_WORD =
   /^[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}]+$/u;
 
-/** Whether a word is in a script without spaces, so that a query can match parts of it. */
+/** Whether a word is Chinese, Japanese or Korean: a query can match parts of such a word. */
 export function isJoinedScript(word: string): boolean {
   return word.charCodeAt(0) > 0x10ff && JOINED_WORD.test(word);
 }

@@ -96,7 +96,7 @@ export function numberRecords(
   };
 }
 
-/** Sorts the covers of each game, which are in id order, by region and type. */
+/** Sorts the covers of each game by region, type and id. */
 function orderCovers(covers: Covers, rowOfCover: Uint32Array, firstCover: Uint32Array): void {
   const regionOrder = orderOfValues(covers.regions);
   const typeOrder = orderOfValues(covers.types);

@@ -1,5 +1,6 @@
 /**
- * Title order: Unicode's root collation, which ignores case and accents and compares digits by value.
+ * Title order: Unicode's root collation with options that ignore case and accents and compare numbers
+ * by value.
  *
  * Calling the collator for every comparison would be the slowest part of a run. Nearly all titles are
  * printable ASCII: they are sorted by keys that give the same order. The collator sorts the other
@@ -14,7 +15,7 @@ const LAST_PRINTABLE = 0x7e;
 const ZERO = 0x30;
 const NINE = 0x39;
 
-/** A collator for title order. The locale "en" has no rules of its own, so this is the root collation. */
+/** A collator for title order. The locale "en" has no rules of its own: this is the root collation with options. */
 export function makeCollator(): Intl.Collator {
   return new Intl.Collator('en-u-kn', { sensitivity: 'base' });
 }
@@ -79,8 +80,8 @@ function makeKeys(collator: Intl.Collator): (title: string) => string | undefine
         key[end++] = weights[code];
         continue;
       }
-      // A number is keyed by its digits without leading zeros. Their count comes first, since the number
-      // with more digits is larger.
+      // The key of a number: the weight of digits, how many digits it has without leading zeros, and these
+      // digits. The count precedes the digits, since a number with more digits is larger.
       let from = i;
       while (i + 1 < title.length && isDigit(title.charCodeAt(i + 1))) i++;
       if (i + 1 - from > LONGEST_DIGIT_RUN) return undefined;
@@ -93,7 +94,7 @@ function makeKeys(collator: Intl.Collator): (title: string) => string | undefine
   };
 }
 
-/** A weight for each printable ASCII character: equal if the collator treats two characters as equal. */
+/** A weight for each printable ASCII character but 1 to 9, for which 0 stands: equal if the collator treats two characters as equal. */
 function weighAscii(collator: Intl.Collator): Uint8Array {
   const characters: string[] = [];
   for (let code = FIRST_PRINTABLE; code <= LAST_PRINTABLE; code++) {

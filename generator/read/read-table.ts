@@ -48,7 +48,7 @@ export function makeReadTable(reader: Reader, report: Report, onRows: OnRows): R
       if (++rows % ROWS_PER_REPORT === 0) onRows(table, rows, shareOf(id, last));
     });
     // If KILL QUERY cuts a stream, it ends as if it were complete. Counting the rows would also detect
-    // that, but would take the server much of the time of the read.
+    // that, but would take the server nearly as long as the read itself.
     if (String(id) !== String(last)) {
       throw new Error(
         `The table ${table} was read to id ${id} in row ${rows}, then the read ended: the last id is ${last}.`,

@@ -1,6 +1,7 @@
 /**
- * Checks single values of rows against the contract. Each check returns the value that is published, or
- * throws a {@link RowFault}, whose message becomes the reason in `report.json`.
+ * Checks single values of rows against the contract. Each check returns the value in the form that the
+ * generator uses, or throws a {@link RowFault}, whose message becomes the reason in `report.json`.
+ * {@link noteDamage} only adds a warning.
  */
 import type { Value } from '../../database/database.ts';
 import { isSlug } from '../../format/layout.ts';
@@ -65,13 +66,14 @@ export function checkOptionalYear(value: Value): number | null {
 }
 
 const TIME = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?Z?$/;
-/** The zero date, which MySQL stores for an unknown time. Some programs store an empty text instead. */
+/** The zero date, which MySQL stores for an unknown time. */
 const ZERO_TIME = /^0000-00-00(?:[ T]00:00:00(?:\.0+)?Z?)?$/;
-/** For each date so far, the start of the day in seconds since 1970, or NaN if there is no such day. */
+/** For each date seen so far, the start of that day in seconds since 1970, or NaN if it does not exist. */
 const days = new Map<string, number>();
 
 /** @returns seconds since 1970 in UTC, or NaN for null and for a zero or empty time */
 export function checkOptionalTime(value: Value, name: string): number {
+  // Some programs store an empty text or 0 for an unknown time.
   if (value === null || value === '' || value === 0) return Number.NaN;
   if (typeof value !== 'string') throw new RowFault(`${name} is not a time`, value);
   if (ZERO_TIME.test(value)) return Number.NaN;
@@ -98,7 +100,7 @@ function secondsOf(time: string): number {
 
 function startOfDay(date: string): number {
   const time = Date.parse(`${date}T00:00:00Z`);
-  // Date.parse accepts 31 February and returns 3 March.
+  // Date.parse accepts 31 February and returns a day in March.
   const exists = !Number.isNaN(time) && new Date(time).toISOString().startsWith(date);
   return exists && !date.startsWith('0000') ? time / 1000 : Number.NaN;
 }
@@ -114,7 +116,7 @@ const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
 export function checkFileUrl(value: Value, filesUrl: string): string {
   if (typeof value !== 'string' || value.trim() === '') throw new RowFault('path is empty', value);
   if (PLAIN_PATH.test(value)) return `${filesUrl}/${value}`;
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the check is for control characters
   if (/[\u0000-\u001f\u007f]/.test(value)) {
     throw new RowFault('path has control characters', value);
   }

@@ -53,12 +53,12 @@ export interface Report {
   warn(table: Table, id: Value, reason: string, value: Value): void;
   /** Adds complete warnings. */
   addWarnings(warnings: readonly Warning[]): void;
-  /** Counts a cover that is not published only because its game was left out. */
+  /** Counts a cover that would be published if its game had not been left out. */
   addConsequence(): void;
   setRows(table: Table, rows: number): void;
-  /** The number of rows that were left out of all tables. */
+  /** The number of rows left out, over all tables. */
   total(): number;
-  /** One text for each table of which too many rows were left out; not empty: nothing is published. */
+  /** One text for each table with too many rows left out. If there is any, nothing is published. */
   faults(): string[];
   /** One line for each reason: "12 of covers: the game does not exist". */
   summary(): string[];

@@ -7,7 +7,7 @@ import { numbers } from '../columns/row-columns.ts';
 export interface SharedQueue {
   /** How many items there are; an item is a number from 0. */
   readonly items: number;
-  /** One entry, in memory that both threads share: how many items were taken. */
+  /** One entry, in memory that both threads share: how often a thread has requested an item. */
   readonly taken: Int32Array;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Checks the packs that this run has just written, on two threads. Records are not hashed again: the
- * SHA-256 of each file is checked, and was computed from the same bytes as the hashes of its records.
+ * Checks the packs that this run has just written, on two threads. The hashes of records are
+ * not checked again: this run computed them from the same bytes as the SHA-256 of the file, which is
+ * checked.
  */
 import { checkPack, type Pack } from '../../store/generations/check-packs.ts';
 import type { PackChecker } from '../../store/generations/verify.ts';

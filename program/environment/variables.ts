@@ -60,7 +60,7 @@ export const VARIABLES = {
   ),
   SNAPSHOT_MEMORY_MB: variable(
     '160',
-    'megabytes of memory that the proxy uses for the current generation (always for its index, then for packs as far as they fit); all other generations share the same amount again',
+    'megabytes of memory that the proxy uses for the current generation (always for its index, then for packs as far as they fit); all other generations together may use as much in addition',
     parseMegabytes,
   ),
   ADMIN_HOST: variable('127.0.0.1', 'address of health checks and metrics', parseHost),
@@ -70,7 +70,7 @@ export const VARIABLES = {
     'web site of the catalogue, which the records link to',
     parseWebAddress,
   ),
-  SITE_LANGUAGE: variable('en', 'language segment in the links to that site', parseLanguage),
+  SITE_LANGUAGE: variable('en', 'language segment in the links to `SITE_URL`', parseLanguage),
   FILES_URL: variable(
     'http://localhost:8080/files',
     'base address of the cover files; the path of a file is appended to it',
@@ -78,7 +78,7 @@ export const VARIABLES = {
   ),
   GENERATE_CRON: variable(
     '*/15 * * * *',
-    'when `cover-catalogue schedule` generates, in UTC',
+    'cron expression, in UTC, for when `cover-catalogue schedule` starts a run',
     (text) => text,
   ),
   DEFAULT_RATE_LIMIT: variable(
@@ -115,7 +115,7 @@ export const VARIABLES = {
   ),
   SITE_JWKS: variable(
     '',
-    'public keys that verify the assertions of the site: a JWKS file, or its https address',
+    'public keys that verify the assertions of the site: the path of a JWKS file, or the https address of a JWKS',
     parseSiteKeySource,
   ),
   SMTP_URL: variable(
