@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import { closeSync, fstatSync, readSync } from 'node:fs';
 import path from 'node:path';
+import { MANIFEST } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { openRegularFile } from '../../program/files/bounded-file.ts';
 
@@ -62,12 +63,22 @@ export function checkFile(dir: string, file: ManifestFile, take?: TakeBytes): Bu
  */
 export function openSized(dir: string, file: ManifestFile): number {
   return naming(file, () => {
-    const descriptor = openRegularFile(path.join(dir, file.path));
+    const descriptor = openNamed(dir, file);
     const { size } = fstatSync(descriptor);
     if (size === file.size) return descriptor;
     closeSync(descriptor);
     throw damaged(file, `it has ${size} bytes, but the manifest says ${file.size}`);
   });
+}
+
+function openNamed(dir: string, { path: name }: ManifestFile): number {
+  try {
+    return openRegularFile(path.join(dir, name));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    // Which of the two is damaged cannot be known: the file, or its name in the manifest.
+    throw new Error(`${name} is missing, but ${MANIFEST} names it.`, { cause: error });
+  }
 }
 
 // One buffer for all files. It grows to the length of the longest record.

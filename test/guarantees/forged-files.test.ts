@@ -129,6 +129,16 @@ test(`${FORGERIES} forged generations are refused by name or serve`, {
   );
 });
 
+// Their manifests name files that do not exist: both the manifest and the file are possible causes.
+test.each([21_133, 36_837, 65_546, 66_926, 82_001])(
+  'the forgery of seed %i is refused by name, too',
+  async (seed) => {
+    const { refused, faults } = await run({ from: seed, to: seed + 1 });
+    expect(faults).toEqual([]);
+    expect(refused).toBe(1);
+  },
+);
+
 test('a search of a hash table without an empty slot ends', async () => {
   const { files } = forgeFullTable(base);
   const content = (name: string) => files.get(name) as Uint8Array;
