@@ -37,7 +37,7 @@ describe('markup', () => {
   });
 
   test('has no gap without quotes as the value of an attribute', () => {
-    expect(() => html`<p title=${'x onclick=1'}>`).toThrow('without quotes');
+    expect(() => html`<p title=${'x onclick=1'}>`).toThrow('Put quotes around the value');
   });
 
   test('shows what would steer the text as a mark', () => {
