@@ -18,7 +18,7 @@ import {
 } from '../support/servers/nginx.ts';
 import './nginx.test.ts';
 import './nginx-account.test.ts';
-import { makeFolder, ROOT } from '../support/product.ts';
+import { makeFolder, ROOT, until } from '../support/product.ts';
 import { freePort } from '../support/servers/ports.ts';
 import { readToEnd } from '../support/servers/sockets.ts';
 
@@ -174,8 +174,10 @@ describe('the existing site', () => {
   test('has a log of its own, and so has the API', async () => {
     await sendHttp1(after, '/api/v1/of-the-api');
     await sendToOther(after, '/page.css?of-the-other-site');
+    // nginx writes a line once it has sent the response.
+    await until(() => after.logs()['other-site.log'].includes('of-the-other-site'));
+    await until(() => after.logs()['access.log'].includes('of-the-api'));
     const logs = after.logs();
-    expect(logs['other-site.log']).toContain('of-the-other-site');
     expect(logs['other-site.log']).not.toContain('of-the-api');
     expect(logs['access.log']).toContain('"path":"/api/v1/of-the-api"');
     expect(logs['access.log']).not.toContain('page.css');
