@@ -101,7 +101,7 @@ describe('keys.json is', () => {
         .split('\n')
         .filter((line) => line.includes('cannot read the keys'));
     await until(() => said().some((line) => JSON.parse(line).err.message.startsWith(why())));
-    expect(JSON.parse(said().at(-1) ?? '').msg).toContain('requests with a key are answered 503');
+    expect(JSON.parse(said().at(-1) ?? '').msg).toContain('requests with a key get 503');
 
     chmodSync(dir, 0o700);
     rmSync(file, { recursive: true, force: true });
