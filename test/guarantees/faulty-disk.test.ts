@@ -119,8 +119,10 @@ describe.each([
             expect(after).not.toBe(before);
           } else {
             figures.failed++;
-            expect(expectOneClearLine(ended)).toContain(way.code);
-            if (way.lasting === 'once' && after === before) {
+            // The first call checks SNAPSHOTS_DIR, which is configuration: exit code 2, and no status.
+            const isCheck = thread === 'main' && call === 1;
+            expect(expectOneClearLine(ended, isCheck ? 2 : 1)).toContain(way.code);
+            if (way.lasting === 'once' && after === before && !isCheck) {
               expect(statusOf(dir)).toMatchObject({ outcome: 'failed' });
             }
           }
@@ -148,7 +150,7 @@ describe.each([
 
     const step = () => 1 + random.below(2 * stride);
     if (IS_SOAK) await Promise.all([failInTurn(1, () => 2), failInTurn(2, () => 2)]);
-    else await failInTurn(step(), step);
+    else await failInTurn(1, step);
     expect(wrong).toEqual([]);
     expect(figures.calls).toBeGreaterThan(rounds(1, 50));
     printFigure(

@@ -79,8 +79,8 @@ export async function expectCurrentVerifies(snapshotsDir: string): Promise<strin
 }
 
 /** @returns the last line that a run printed, its error message; fails if it printed a stack trace */
-export function expectOneClearLine({ code, stdout, stderr }: Finished): string {
-  expect([code, stdout], stderr).toEqual([1, '']);
+export function expectOneClearLine({ code, stdout, stderr }: Finished, expected = 1): string {
+  expect([code, stdout], stderr).toEqual([expected, '']);
   expect(stderr).not.toMatch(/^\s+at |^Node\.js v|Unhandled|\n\n/m);
   return stderr.trimEnd().split('\n').at(-1) ?? '';
 }
