@@ -3,6 +3,7 @@
  * utf8mb4, one SQL mode), so that a statement means the same on every server and on SQLite.
  */
 import { createPool, type PoolConnection } from 'mysql2';
+import { messageOf } from '../program/failure.ts';
 import { MOST_CONNECTIONS } from './database.ts';
 import type { MysqlAddress } from './mysql-address.ts';
 import { discard, execute, isBroken } from './mysql-query.ts';
@@ -121,10 +122,4 @@ function explain(error: { code?: string }, server: string, user: string, name: s
     default:
       return `connect to the database server at ${server}: ${messageOf(error)}`;
   }
-}
-
-/** The text of an error. Some connection errors have a code instead of a message. */
-export function messageOf(error: unknown): string {
-  const { message, code } = error as { message?: string; code?: string };
-  return message || code || String(error);
 }

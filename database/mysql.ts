@@ -2,10 +2,11 @@
  * MySQL and MariaDB through mysql2: statements, snapshots and transactions.
  */
 import type { PoolConnection } from 'mysql2';
+import { messageOf } from '../program/failure.ts';
 import { viewHint } from './broken-views.ts';
 import type { Database, Reader, Row, Value, Writer } from './database.ts';
 import type { MysqlAddress } from './mysql-address.ts';
-import { type Connections, makeConnections, messageOf, type Patience } from './mysql-pool.ts';
+import { type Connections, makeConnections, type Patience } from './mysql-pool.ts';
 import { discard, execute, isBroken, type Outcome } from './mysql-query.ts';
 
 const ER_LOCK_DEADLOCK = 1213;

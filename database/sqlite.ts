@@ -17,6 +17,7 @@ import {
 import { dirname } from 'node:path';
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { messageOf } from '../program/failure.ts';
 import type { Database, Reader, Value, Writer } from './database.ts';
 
 const LOCK_SECONDS = 10;
@@ -234,8 +235,4 @@ async function columnsOf(reader: Reader, table: string): Promise<Set<string>> {
     // reports it as broken.
     return new Set();
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

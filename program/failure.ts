@@ -11,3 +11,9 @@ export function reportFailure(error: Error, what = ''): 1 | 2 {
   process.stderr.write(`${isConfiguration ? '' : what}${error.message.trimEnd()}\n`);
   return isConfiguration ? 2 : 1;
 }
+
+/** The text of an error. Some connection errors have a code instead of a message. */
+export function messageOf(error: unknown): string {
+  const { message, code } = error as { message?: string; code?: string };
+  return message || code || String(error);
+}

@@ -3,6 +3,7 @@
  * the cause and the variable to change.
  */
 import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { ConfigurationError } from './environment/environment.ts';
 import type { VariableName } from './environment/variables.ts';
 
@@ -29,6 +30,12 @@ export async function listenAll(listeners: readonly Listener[]): Promise<void> {
     }),
   );
   if (faults.flat().length > 0) throw new ConfigurationError(faults.flat().join('\n'));
+}
+
+/** The address on which a server listens, such as "127.0.0.1:8080". */
+export function addressOf(server: Server): string {
+  const { address, port } = server.address() as AddressInfo;
+  return `${address}:${port}`;
 }
 
 function listen({ server, host, port, reusePort = false }: Listener): Promise<void> {

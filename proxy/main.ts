@@ -4,7 +4,6 @@
  */
 import '../program/environment/node-version.ts';
 import '../program/stop.ts';
-import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { Logger } from 'pino';
@@ -16,7 +15,7 @@ import {
 } from '../program/environment/environment.ts';
 import { reportFailure } from '../program/failure.ts';
 import { checkReadableFolder, isMissing } from '../program/folders.ts';
-import { listenAll } from '../program/listen.ts';
+import { addressOf, listenAll } from '../program/listen.ts';
 import { makeLog } from '../program/log.ts';
 import { stopWith } from '../program/stop.ts';
 import { assemble, type ProxyParts, VARIABLES } from './assemble.ts';
@@ -102,11 +101,6 @@ async function stop(proxy: ProxyParts, signal: string, log: Logger): Promise<voi
   admin.close();
   admin.closeAllConnections();
   log.info('stopped');
-}
-
-function addressOf(server: Server): string {
-  const { address, port } = server.address() as AddressInfo;
-  return `${address}:${port}`;
 }
 
 main().catch((error: Error) => {

@@ -99,7 +99,7 @@ export async function writeGeneration(
   }
 }
 
-/** Reads all tables. Meanwhile, the worker orders the titles and writes the games and the search index. */
+/** Reads all tables. At the same time, the worker orders the titles and writes the games and the search index. */
 async function readAll(
   reader: Reader,
   { settings, progress, report, worker, workDir, dir }: WriteOptions,

@@ -5,7 +5,6 @@
  */
 import '../../program/environment/node-version.ts';
 import '../../program/stop.ts';
-import type { Server } from 'node:http';
 import { MOST_CONNECTIONS } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { checkTables } from '../../database/tables.ts';
@@ -22,7 +21,7 @@ import { newConnectionCells } from '../../program/connections.ts';
 import { loadEnvironmentFile, readEnvironment } from '../../program/environment/environment.ts';
 import { reportFailure } from '../../program/failure.ts';
 import { checkWritableFolder } from '../../program/folders.ts';
-import { listenAll } from '../../program/listen.ts';
+import { addressOf, listenAll } from '../../program/listen.ts';
 import { makeLog } from '../../program/log.ts';
 import { stopWith } from '../../program/stop.ts';
 import { parseSender } from '../mail/mailer.ts';
@@ -110,12 +109,15 @@ async function main(): Promise<void> {
   const cells = newConnectionCells();
   makeConnectionLimit([cells], shareOut, log).start();
   const server = makeAccountServer(makeApp(site, log), cells);
-  const close = makeClose(server);
   let isStopping = false;
   stopWith(async (signal) => {
     isStopping = true;
     log.info({ signal }, 'stopping');
-    await close();
+    // While the server closes, each response tells its client that the connection ends too.
+    server.prependListener('request', (_request, response) => {
+      response.shouldKeepAlive = false;
+    });
+    await closeServer(server, STOP_DEADLINE_MS);
     if (!(await mails.stop(STOP_DEADLINE_MS))) {
       log.warn(
         'the mail worker was cut off; an e-mail that it was sending may be sent again later',
@@ -127,26 +129,6 @@ async function main(): Promise<void> {
   const { ACCOUNT_HOST: host, ACCOUNT_PORT: port } = settings;
   await listenAll([{ server, host, port, variables: ['ACCOUNT_HOST', 'ACCOUNT_PORT'] }]);
   if (!isStopping) log.info({ account: addressOf(server) }, 'listening');
-}
-
-/** @returns a function that closes the server when all requests under way are answered */
-function makeClose(server: Server): () => Promise<void> {
-  let isClosing = false;
-  // While the server closes, each response tells its client that the connection ends too.
-  server.prependListener('request', (_request, response) => {
-    if (isClosing) response.shouldKeepAlive = false;
-  });
-  return async () => {
-    isClosing = true;
-    await closeServer(server, STOP_DEADLINE_MS);
-  };
-}
-
-function addressOf(server: Server): string {
-  const address = server.address();
-  return typeof address === 'object' && address !== null
-    ? `${address.address}:${address.port}`
-    : String(address);
 }
 
 main().catch((error: Error) => {

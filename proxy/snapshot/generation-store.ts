@@ -71,7 +71,7 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
       const files = open.get(id) ?? (await open.open(id, () => (hasMadeRoom = true)));
       waiters.answer(id, files);
     } catch (error) {
-      // Report the error only if the generation still exists: it may have been pruned meanwhile.
+      // Report the error only if the generation still exists: it may have been pruned since.
       if (await isKept(snapshotsDir, id)) {
         refusals.add(id);
         options.refused(id, error as Error);

@@ -24,7 +24,7 @@ const REQUESTS = rounds(3_000, 100_000);
 const CONNECTIONS = 48;
 /**
  * Resident memory climbs until V8 collects the old generation, about every 45,000 requests, and
- * falls: so the highest before this share of the requests is held against the highest after it.
+ * falls. So the highest value before this share of the requests is compared with the highest after it.
  */
 const FIRST_PART = 0.6;
 const MOST_GROWTH = 0.1;
@@ -180,7 +180,7 @@ describe.each([
             kept.on('error', () => {});
             earlier = '';
           }
-          // What is no good request but begins with HEAD may be taken for one.
+          // A malformed request that begins with HEAD may be answered as one.
           const unclear = hostile.bytes.includes('HEAD ') ? 'HEAD' : '';
           const judged = judge(hostile.bytes, known, isFront).map(
             ({ method }) => method || unclear,

@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { Database } from '../../../database/database.ts';
+import { messageOf } from '../../../program/failure.ts';
 import { poll } from '../../../program/poll.ts';
 import { mailSignInLink } from '../../lifecycle/sign-in.ts';
 import type { Mailer } from '../../mail/mailer.ts';
@@ -108,8 +109,4 @@ function makeMailRound({ database, mailer, log }: MailWork): () => Promise<void>
       isGone = true;
     }
   };
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -48,7 +48,7 @@ describe.each([
 
   type Headers = Record<string, string | string[]>;
 
-  /** A request with a valid key, its response held to the contract. */
+  /** Sends a request with a valid key and checks the response against the contract. */
   async function get(path: string, headers: Headers = {}, method = 'GET'): Promise<Reply> {
     return checked(path, { 'x-api-key': key.key, ...headers }, method);
   }

@@ -41,7 +41,7 @@ test('a key whose limit is raised keeps what was already counted, once and again
   expect(use(key, 12)).toEqual({ admitted: 10, limit: 10, remaining: 0 });
   await replaceKeys([{ ...key, limit: 25 }]);
   expect(store.find(key.key)).toBe(record);
-  // By this the day of its last use is reported, and its owner is told from who guesses keys.
+  // The day of its last use, and the check against guessing, depend on this time.
   expect(record?.window.lastAdmitted()).toBe(1e6 + 9);
   expect(use(key, 20)).toEqual({ admitted: 15, limit: 25, remaining: 0 });
   await replaceKeys([{ ...key, limit: 1_000 }]);
