@@ -173,7 +173,7 @@ describe.each(ODD)('%s', (kind, put) => {
   test('instead of a pack is reported by the proxy and by snapshot verify', IN_TIME, async () => {
     const dir = await makeSampleSnapshots();
     const folder = path.join(dir, CURRENT, 'games');
-    const name = readdirSync(folder)[0] as string;
+    const name = readdirSync(folder)[0];
     rmSync(path.join(folder, name));
     put(path.join(folder, name));
     const verified = await runProgram('commands/snapshot.ts', ['verify'], { SNAPSHOTS_DIR: dir });

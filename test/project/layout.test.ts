@@ -69,7 +69,7 @@ function filesImportedBy(file: string, text: string): string[] {
 
 /** The top-level folder of a file; empty for a file in the root. */
 function topFolderOf(file: string): string {
-  return file.includes('/') ? (file.split('/', 1)[0] as string) : '';
+  return file.includes('/') ? file.split('/', 1)[0] : '';
 }
 
 function folderOf(file: string): string {
@@ -210,9 +210,7 @@ describe('a test file', () => {
     const misplaced = sources.filter((file) => {
       if (!file.endsWith('.test.ts')) return false;
       const folder = folderOf(file).slice('test/'.length);
-      return (
-        !folders.has(folder) && !OUTSIDE_THE_PRODUCT.includes(folder.split('/', 1)[0] as string)
-      );
+      return !folders.has(folder) && !OUTSIDE_THE_PRODUCT.includes(folder.split('/', 1)[0]);
     });
     expect(misplaced).toEqual([]);
   });

@@ -495,7 +495,7 @@ describe('a hold file that is damaged', () => {
     expect(readHold(dir).id).toBe(ids[1]);
     rmSync(holdFile(dir));
     mkdirSync(path.join(holdFile(dir), 'x'), { recursive: true });
-    for (const args of [['hold'], ['rollback', ids[0] as string]]) {
+    for (const args of [['hold'], ['rollback', ids[0]]]) {
       const { code, stderr } = await snapshot(dir, ...args);
       expect(code).toBe(1);
       expect(stderr).toContain(`${holdFile(dir)} is a directory (ENOTEMPTY`);

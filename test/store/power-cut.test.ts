@@ -40,7 +40,7 @@ test.each(['the first', 'the next'])(
       return steps.lastIndexOf(step);
     };
     const published = steps.findIndex((step) => step.endsWith(` generations/${id}`));
-    const unfinished = steps[published]?.split(' ')[1] as string;
+    const unfinished = steps[published]?.split(' ')[1];
     const contents = readdirSync(generationDir(dir, id), { recursive: true, encoding: 'utf8' });
     expect(contents).toContain('games/snes.json');
     for (const name of contents) {

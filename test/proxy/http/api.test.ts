@@ -282,7 +282,7 @@ describe.each([
 
     test('answers 410 for a snapshot that is gone and the same body for the one that it named', async () => {
       const plain = await get(endpoint().path);
-      const id = plain.headers['x-snapshot'] as string;
+      const id = plain.headers['x-snapshot'];
       const pinned = await get(endpoint().path, { 'x-snapshot': id });
       expect(pinned.bytes.equals(plain.bytes)).toBe(true);
       for (const gone of ['000009-0123456789ab', 'nonsense', '../../etc/passwd']) {
