@@ -4,7 +4,7 @@
  */
 
 /** The version of the format that this code writes, and the only one that it reads. */
-export const FORMAT_VERSION = 1;
+export const FORMAT_VERSION = 2;
 
 // Inside `SNAPSHOTS_DIR`:
 export const CURRENT = 'current';

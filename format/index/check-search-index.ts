@@ -1,24 +1,60 @@
 /**
  * Checks all values of the search index that a search relies on: texts and ranks ascend, every rank
- * belongs to a game, and the columns of years agree. The time grows linearly with the index.
+ * belongs to a game, the words of the readings are complete and in order, and the columns of years
+ * agree. The time grows linearly with the index.
  */
 import { SEARCH_INDEX } from '../layout.ts';
 import { checkStarts, damaged } from './check-record-index.ts';
-import { compareTexts, POSTINGS, type Postings, type SearchIndex } from './search-index.ts';
+import { compareReadings, type ReadingWords, spellReadings } from './reading-words.ts';
+import {
+  compareTexts,
+  countReadings,
+  POSTINGS,
+  type Postings,
+  type SearchIndex,
+} from './search-index.ts';
 
 /**
  * @param games how many games the generation has
+ * @returns the words of every reading, which the check needs anyway
  * @throws Error that names the file and its first fault
  */
-export function checkSearchIndex(index: SearchIndex, games: number): void {
+export function checkSearchIndex(index: SearchIndex, games: number): ReadingWords {
   if (index.games !== games) {
     throw damaged(SEARCH_INDEX, `it is made for ${index.games} games, the generation has ${games}`);
   }
-  for (const name of POSTINGS) checkPostings(index[name], games, name);
+  const readings = countReadings(index);
+  for (const name of POSTINGS) {
+    const isOfReadings = name === 'words' || name === 'endings';
+    checkPostings(index[name], isOfReadings ? readings : games, name);
+  }
   checkYears(index);
+  let previous = 0;
+  for (const rank of index.rankOfFurther) {
+    if (rank < previous || rank >= games) {
+      throw damaged(SEARCH_INDEX, `the ranks of "rankOfFurther" do not ascend below ${games}`);
+    }
+    previous = rank;
+  }
+  const words = spellReadings(index);
+  checkOrder(index, words);
+  return words;
 }
 
-function checkPostings(list: Postings, games: number, name: string): void {
+/** Checks that `readingsByWords` holds each reading once, in the order of its words. */
+function checkOrder({ readingsByWords }: SearchIndex, words: ReadingWords): void {
+  const isThere = new Uint8Array(readingsByWords.length);
+  for (let at = 0; at < readingsByWords.length; at++) {
+    const reading = readingsByWords[at];
+    const isNext = at === 0 || compareReadings(words, readingsByWords[at - 1], reading) <= 0;
+    if (reading >= isThere.length || isThere[reading] === 1 || !isNext) {
+      throw damaged(SEARCH_INDEX, '"readingsByWords" does not hold every reading once, in order');
+    }
+    isThere[reading] = 1;
+  }
+}
+
+function checkPostings(list: Postings, most: number, name: string): void {
   const { text, textStart, ranks, ranksStart } = list;
   checkStarts(textStart, text.length, `${SEARCH_INDEX}: "${name}.textStart"`);
   checkStarts(ranksStart, ranks.length, `${SEARCH_INDEX}: "${name}.ranksStart"`);
@@ -29,11 +65,8 @@ function checkPostings(list: Postings, games: number, name: string): void {
     let previous = -1;
     for (let at = ranksStart[index]; at < ranksStart[index + 1]; at++) {
       const rank = ranks[at];
-      if (rank <= previous || rank >= games) {
-        throw damaged(
-          SEARCH_INDEX,
-          `the ranks of a text of "${name}" do not ascend below ${games}`,
-        );
+      if (rank <= previous || rank >= most) {
+        throw damaged(SEARCH_INDEX, `the ranks of a text of "${name}" do not ascend below ${most}`);
       }
       previous = rank;
     }

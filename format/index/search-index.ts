@@ -2,6 +2,9 @@
  * The search index. The proxy finds the games for a query in it without reading records. A game is
  * identified by its *rank*, its index in title order, so an ascending list of ranks is sorted by title.
  *
+ * A game is found by the words of its *readings*: the words of its title, and of other spellings of it.
+ * The first reading of a game has the game's rank as its number. Further readings follow.
+ *
  * Each list of postings has four columns: its texts, concatenated as UTF-16 code units; the start of
  * each text; the ranks of all texts, concatenated; the start of each text's ranks.
  */
@@ -22,13 +25,22 @@ export interface Postings {
 export interface SearchIndex {
   /** How many games there are. */
   readonly games: number;
-  /** Every word of the titles. */
+  /** Every word of the readings, with the numbers of the readings in place of ranks. */
   readonly words: Postings;
   /**
    * Every suffix of at least two characters, the whole word included, of each word in a script without
-   * spaces, cut to 100 characters. So a query can match inside a word.
+   * spaces, cut to 100 characters, with the numbers of the readings in place of ranks. So a query can
+   * match inside a word.
    */
   readonly endings: Postings;
+  /** Parallel to `words.ranks`: the first position of the word in the reading, at most 255. */
+  readonly wordPositions: Uint8Array;
+  /** Three entries for each further time that a reading has a word: reading, position, word. */
+  readonly repeatedWords: Uint32Array;
+  /** For each reading that is not the first of its game, the rank of its game; ascending. */
+  readonly rankOfFurther: Uint32Array;
+  /** The numbers of all readings, ordered by the numbers of their words. */
+  readonly readingsByWords: Uint32Array;
   /** The regions and types of the approved covers, and the genres strings, in lower case. */
   readonly regions: Postings;
   readonly types: Postings;
@@ -59,6 +71,10 @@ export function searchColumns(index: SearchIndex): Record<string, Column> {
     columns[`${name}.ranks`] = ranks;
     columns[`${name}.ranksStart`] = ranksStart;
   }
+  columns.wordPositions = index.wordPositions;
+  columns.repeatedWords = index.repeatedWords;
+  columns.rankOfFurther = index.rankOfFurther;
+  columns.readingsByWords = index.readingsByWords;
   columns.years = index.years;
   columns.yearOfRank = index.yearOfRank;
   columns.ranksByYear = index.ranksByYear;
@@ -85,6 +101,10 @@ export function openSearchIndex(file: Uint8Array): SearchIndex {
     games: yearOfRank.length,
     words: postings('words'),
     endings: postings('endings'),
+    wordPositions: of('wordPositions', Uint8Array),
+    repeatedWords: of('repeatedWords', Uint32Array),
+    rankOfFurther: of('rankOfFurther', Uint32Array),
+    readingsByWords: of('readingsByWords', Uint32Array),
     regions: postings('regions'),
     types: postings('types'),
     genres: postings('genres'),
@@ -105,6 +125,11 @@ export interface Run {
   readonly ranks: Uint32Array;
   readonly from: number;
   readonly to: number;
+}
+
+/** How many readings there are. */
+export function countReadings({ games, rankOfFurther }: SearchIndex): number {
+  return games + rankOfFurther.length;
 }
 
 /** The most code units that are passed to one call of `String.fromCharCode`. */
@@ -200,6 +225,15 @@ function checkLengths(index: SearchIndex): void {
         `${SEARCH_INDEX} is damaged: the columns of "${name}" have inconsistent lengths.`,
       );
     }
+  }
+  if (
+    index.wordPositions.length !== index.words.ranks.length ||
+    index.repeatedWords.length % 3 !== 0 ||
+    index.readingsByWords.length !== countReadings(index)
+  ) {
+    throw new Error(
+      `${SEARCH_INDEX} is damaged: the columns of its readings have inconsistent lengths.`,
+    );
   }
   const { games, years, ranksByYear, yearStart } = index;
   if (ranksByYear.length !== games || yearStart.length !== years.length + 2) {

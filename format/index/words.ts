@@ -2,10 +2,15 @@
  * Splits titles and queries into words. The generator, the proxy and every program that loads
  * `search.json` with MiniSearch must use this tokeniser.
  *
- * Words that differ only in case, accents, apostrophes or character width count as the same word.
- * Apostrophes, ™ and ℠ are removed. Everything else that is not a letter, a digit or a mark separates
- * words. A run of Chinese, Japanese or Korean characters is a word
- * of its own, even next to Latin letters or digits.
+ * Words that differ only in case, accents, apostrophes or character width count as the same word, and
+ * hiragana count as katakana. Apostrophes, ™ and ℠ are removed. Everything else that is not a letter, a
+ * digit or a mark separates words. A run of Chinese, Japanese or Korean characters is a word of its own,
+ * even next to Latin letters or digits.
+ *
+ * "c++" and "c#" are words.
+ *
+ * Two more rules apply to words, but not to plain words: "&" is the word "and", and letters separated by
+ * dots are one word ("S.T.A.L.K.E.R.").
  */
 import { hash } from 'node:crypto';
 
@@ -23,11 +28,15 @@ const TRADEMARKS = /[™℠]+/g;
 // Normalisation would append their digits to the preceding number: "3½" would become "31/2". So they get
 // a space before them.
 const FRACTIONS = /[¼-¾⅐-⅞↉]/g;
-const WORD = /[\p{L}\p{N}\p{M}]+/gu;
+const WORD = /(?<![\p{L}\p{N}\p{M}])c(?:\+\+|#)(?![\p{L}\p{N}\p{M}])|[\p{L}\p{N}\p{M}]+/gu;
 const JOINED_SCRIPT =
   /(?:(?=[\p{L}\p{N}\p{M}])[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}])+/gu;
-const ALL_ASCII_WORDS = /^[ -~]*$/;
 const ASCII_WORD = /[a-z0-9]+/g;
+// In ASCII texts without these characters, no rule applies to more than one character.
+const ASCII_WITHOUT_RULES = /^[^&.+#\x80-\uffff]*$/;
+const INITIALS = /(?<![\p{L}\p{N}\p{M}])\p{L}(?:\.\p{L})+(?![\p{L}\p{N}\p{M}])/gu;
+const HIRAGANA = /[\u3041-\u3096\u309d\u309e]/g;
+const TO_KATAKANA = 0x60;
 
 // Letters that Unicode does not decompose, and the letters that people type instead.
 const LETTERS: Readonly<Record<string, string>> = {
@@ -50,11 +59,25 @@ const LETTERS_PATTERN = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'g');
  * @returns folded words, none of them empty
  */
 export function wordsOf(text: string): string[] {
-  if (ALL_ASCII_WORDS.test(text)) {
-    return text.toLowerCase().replace(/['`]+/g, '').match(ASCII_WORD) ?? [];
-  }
+  if (ASCII_WITHOUT_RULES.test(text)) return asciiWordsOf(text);
+  const joined = fold(text)
+    .replaceAll('&', ' and ')
+    .replace(INITIALS, (initials) => initials.replaceAll('.', ''));
+  return split(joined);
+}
+
+/** The words of a text by the rules for plain words. */
+export function plainWordsOf(text: string): string[] {
+  return ASCII_WITHOUT_RULES.test(text) ? asciiWordsOf(text) : split(fold(text));
+}
+
+function asciiWordsOf(text: string): string[] {
+  return text.toLowerCase().replace(/['`]+/g, '').match(ASCII_WORD) ?? [];
+}
+
+function split(folded: string): string[] {
   const words: string[] = [];
-  for (const word of fold(text).match(WORD) ?? []) {
+  for (const word of folded.match(WORD) ?? []) {
     let end = 0;
     for (const run of word.matchAll(JOINED_SCRIPT)) {
       if (run.index > end) words.push(word.slice(end, run.index));
@@ -109,6 +132,7 @@ function fold(text: string): string {
       .replace(LETTERS_PATTERN, (letter) => LETTERS[letter])
       // Composes kana and Hangul again, which NFKD decomposed.
       .normalize('NFC')
+      .replace(HIRAGANA, (kana) => String.fromCharCode(kana.charCodeAt(0) + TO_KATAKANA))
   );
 }
 
@@ -131,6 +155,7 @@ export const MINISEARCH_OPTIONS_HASH: string = hash(
     MINISEARCH_OPTIONS.idField,
     MINISEARCH_OPTIONS.fields,
     [APOSTROPHES, TRADEMARKS, FRACTIONS, ACCENTS, WORD, JOINED_SCRIPT].map(String),
+    [INITIALS, HIRAGANA].map(String),
     LETTERS,
     // The same patterns can match other characters in another version of Unicode.
     process.versions.unicode,

@@ -9,11 +9,23 @@ export interface PostingsBuilder {
   /**
    * Adds a rank to a text. The ranks of a text must be added in ascending order. A repeated rank is
    * stored once, and `frequencies` counts how often it was added.
+   * @param position kept for a new rank, at most 255
    * @returns whether the rank was new for this text
    */
-  add(text: string, rank: number): boolean;
-  /** @returns `postings`; `frequencies`, parallel to `postings.ranks`, at most {@link MOST_FREQUENT} */
-  build(): { postings: Postings; frequencies: Uint8Array };
+  add(text: string, rank: number, position?: number): boolean;
+  /** The number of a text that was added, before the texts are sorted. */
+  numberOf(text: string): number;
+  build(): BuiltPostings;
+}
+
+export interface BuiltPostings {
+  readonly postings: Postings;
+  /** Parallel to `postings.ranks`, at most {@link MOST_FREQUENT}. */
+  readonly frequencies: Uint8Array;
+  /** Parallel to `postings.ranks`. */
+  readonly positions: Uint8Array;
+  /** For each {@link PostingsBuilder.numberOf}, the index of the text in `postings`. */
+  readonly orderOf: Uint32Array;
 }
 
 const MOST_FREQUENT = 255;
@@ -25,11 +37,13 @@ export function makePostings(): PostingsBuilder {
   const lastPair: number[] = [];
   let textOf = new Uint32Array(1024);
   let rankOf = new Uint32Array(1024);
+  let positionOf = new Uint8Array(1024);
   let pairs = 0;
   // For the index of each pair that was added more than once, how often.
   const repeats = new Map<number, number>();
   return {
-    add(text, rank) {
+    numberOf: table.numberOf,
+    add(text, rank, position = 0) {
       const number = table.numberOf(text);
       const last = lastPair[number];
       if (last !== undefined && rankOf[last] === rank) {
@@ -39,7 +53,9 @@ export function makePostings(): PostingsBuilder {
       if (pairs === textOf.length) {
         textOf = doubled(textOf);
         rankOf = doubled(rankOf);
+        positionOf = doubled(positionOf);
       }
+      positionOf[pairs] = position;
       textOf[pairs] = number;
       rankOf[pairs] = rank;
       lastPair[number] = pairs++;
@@ -57,20 +73,24 @@ export function makePostings(): PostingsBuilder {
       const next = ranksStart.slice();
       const ranks = new Uint32Array(pairs);
       const frequencies = new Uint8Array(pairs).fill(1);
+      const positions = new Uint8Array(pairs);
       for (let pair = 0; pair < pairs; pair++) {
         const at = next[orders[pair]]++;
         ranks[at] = rankOf[pair];
+        positions[at] = positionOf[pair];
         const frequency = repeats.get(pair);
         if (frequency !== undefined) frequencies[at] = frequency;
       }
       const ordered = inOrder.map((number) => texts[number]);
-      return { postings: { ...encodeTexts(ordered), ranks, ranksStart }, frequencies };
+      const postings = { ...encodeTexts(ordered), ranks, ranksStart };
+      return { postings, frequencies, positions, orderOf };
     },
   };
 }
 
-function doubled(array: Uint32Array<ArrayBuffer>): Uint32Array<ArrayBuffer> {
-  const larger = new Uint32Array(array.length * 2);
+function doubled<T extends Uint8Array | Uint32Array>(array: T): T {
+  const Type = array.constructor as new (length: number) => T;
+  const larger = new Type(array.length * 2);
   larger.set(array);
   return larger;
 }

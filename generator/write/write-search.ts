@@ -4,7 +4,7 @@
  */
 import { encodeColumns } from '../../format/index/columns.ts';
 import { type Postings, searchColumns } from '../../format/index/search-index.ts';
-import { foldCase, isJoinedScript, LONGEST_QUERY, wordsOf } from '../../format/index/words.ts';
+import { foldCase } from '../../format/index/words.ts';
 import { MINISEARCH, SEARCH_INDEX } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { type Covers, type Games, NO_YEAR, type Platform } from '../columns/catalogue.ts';
@@ -12,7 +12,8 @@ import { openTexts } from '../columns/texts.ts';
 import { type Numbering, startsOf } from '../order/numbering.ts';
 import { writeWhole } from './file-writer.ts';
 import { encodeMiniSearch } from './minisearch.ts';
-import { makePostings, type PostingsBuilder } from './postings.ts';
+import { makePostings } from './postings.ts';
+import { indexReadings } from './readings.ts';
 
 export async function writeSearch(
   dir: string,
@@ -21,63 +22,40 @@ export async function writeSearch(
   covers: Covers,
   numbering: Numbering,
 ): Promise<ManifestFile[]> {
-  const titleAt = openTexts(games.titles);
-  const slugAt = openTexts(games.slugs, 'latin1');
   const { rowOfRank } = numbering;
-  const ranks = rowOfRank.length;
-  const words = makePostings();
-  const endings = makePostings();
-  const genres = makePostings();
-  const genreOf = foldedValues(games.genres);
-  // For each rank, the number of different words of the title, as MiniSearch counts them.
-  const wordCounts = new Uint16Array(ranks);
-  for (let rank = 0; rank < ranks; rank++) {
-    const row = rowOfRank[rank];
-    let different = 0;
-    for (const word of wordsOf(titleAt(row))) {
-      if (!words.add(word, rank)) continue;
-      different++;
-      if (isJoinedScript(word)) addEndings(word, rank, endings);
-    }
-    wordCounts[rank] = different;
-    const genre = games.genresOf[row];
-    if (games.genres[genre] !== null) genres.add(genreOf(genre), rank);
-  }
-  const { years, yearOfRank, ranksByYear, yearStart } = orderByYear(games, rowOfRank);
-  const builtWords = words.build();
+  const slugAt = openTexts(games.slugs, 'latin1');
+  const readings = indexReadings(games, rowOfRank);
   const pathOf = (rank: number) => {
     const row = rowOfRank[rank];
     return `${platforms[games.platform[row]]?.slug}/${slugAt(row)}`;
   };
   const columns = searchColumns({
-    games: ranks,
-    words: builtWords.postings,
-    endings: endings.build().postings,
+    games: rowOfRank.length,
+    ...readings.columns,
     regions: coverPostings(numbering, covers.regions, covers.region),
     types: coverPostings(numbering, covers.types, covers.type),
-    genres: genres.build().postings,
-    years,
-    yearOfRank,
-    ranksByYear,
-    yearStart,
+    genres: genrePostings(games, rowOfRank),
+    ...orderByYear(games, rowOfRank),
   });
+  const {
+    columns: { words },
+    frequencies,
+    wordCounts,
+  } = readings;
   return [
     await writeWhole(dir, SEARCH_INDEX, encodeColumns(columns)),
-    await writeWhole(
-      dir,
-      MINISEARCH,
-      encodeMiniSearch(builtWords.postings, builtWords.frequencies, wordCounts, pathOf),
-    ),
+    await writeWhole(dir, MINISEARCH, encodeMiniSearch(words, frequencies, wordCounts, pathOf)),
   ];
 }
 
-/** Adds every suffix of a word that has at least two characters, cut to the length of a query. */
-function addEndings(word: string, rank: number, endings: PostingsBuilder): void {
-  const characters = [...word];
-  for (let from = 0; from + 1 < characters.length; from++) {
-    const ending = characters.slice(from, from + LONGEST_QUERY).join('');
-    endings.add(ending, rank);
-  }
+function genrePostings(games: Games, rowOfRank: Uint32Array): Postings {
+  const builder = makePostings();
+  const genreOf = foldedValues(games.genres);
+  rowOfRank.forEach((row, rank) => {
+    const genre = games.genresOf[row];
+    if (games.genres[genre] !== null) builder.add(genreOf(genre), rank);
+  });
+  return builder.build().postings;
 }
 
 /** @returns a function that returns the case-folded value at an index; each value is folded only once */

@@ -1,7 +1,8 @@
 /**
  * Reads query parameters and checks their values. Unknown parameters are ignored.
  */
-import { LONGEST_QUERY, MOST_WORDS, wordsOf } from '../../format/index/words.ts';
+import { readingsOf } from '../../format/index/readings.ts';
+import { LONGEST_QUERY, MOST_WORDS } from '../../format/index/words.ts';
 import { type Query, SORTS, type Sort } from '../search/query.ts';
 
 const LARGEST_PER_PAGE = 100;
@@ -53,7 +54,7 @@ export function readSearch(queryString: string): SearchParameters {
     ...paging,
     kept,
     query: {
-      words: wordsOf(q).slice(0, MOST_WORDS),
+      readings: q === '' ? undefined : readingsOf(q).map((words) => words.slice(0, MOST_WORDS)),
       platform: values.get('platform'),
       region: values.get('region'),
       type: values.get('type'),

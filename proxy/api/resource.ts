@@ -13,6 +13,7 @@ import {
   type PreparedResponse,
   type SharedHead,
 } from '../http/message/response.ts';
+import type { MatchKind } from '../search/query.ts';
 import type { Body } from '../snapshot/generation.ts';
 
 const gzipAsync = promisify(gzip);
@@ -27,7 +28,7 @@ const BROTLI_QUALITY = 5;
 export const CORS: HeaderList = [
   ...['Access-Control-Allow-Origin', '*'],
   'Access-Control-Expose-Headers',
-  'ETag, Link, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Snapshot',
+  'ETag, Link, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Search-Match, X-Snapshot',
 ];
 const CACHING: HeaderList = [
   ...['Cache-Control', 'private, no-cache'],
@@ -43,6 +44,8 @@ interface Identity {
   readonly snapshot: string;
   /** The Link header of a paginated list: ASCII without control characters. */
   readonly link: string | undefined;
+  /** The X-Search-Match header of a search. */
+  readonly searchMatch: MatchKind | undefined;
 }
 
 export interface Resource extends Identity {
@@ -54,8 +57,13 @@ export interface Resource extends Identity {
   br: PreparedResponse | Promise<PreparedResponse> | undefined;
 }
 
-export function makeResource({ bytes, hash }: Body, snapshot: string, link?: string): Resource {
-  const resource = { hash: hexOf(hash), snapshot, link };
+export function makeResource(
+  { bytes, hash }: Body,
+  snapshot: string,
+  link?: string,
+  searchMatch?: MatchKind,
+): Resource {
+  const resource = { hash: hexOf(hash), snapshot, link, searchMatch };
   return {
     ...resource,
     isCompressible: bytes.length >= SMALLEST_COMPRESSED,
@@ -121,5 +129,6 @@ function prepare(resource: Identity, coding: Coding, body: Buffer): PreparedResp
 function ownHeaders(resource: Identity, coding: Coding): string[] {
   const headers = ['ETag', etagOf(resource, coding), 'X-Snapshot', resource.snapshot];
   if (resource.link !== undefined) headers.push('Link', resource.link);
+  if (resource.searchMatch !== undefined) headers.push('X-Search-Match', resource.searchMatch);
   return headers;
 }

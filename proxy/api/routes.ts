@@ -156,10 +156,11 @@ function platformGames(slug: string, queryString: string): Finder {
 function search(queryString: string): Finder {
   const { query, kept, page, perPage } = readSearch(queryString);
   return (generation) => {
-    const { total, ranks } = generation.search.find(query, (page - 1) * perPage, perPage);
+    const { total, ranks, match } = generation.search.find(query, (page - 1) * perPage, perPage);
     const games = ranks.map((rank) => generation.records.games.gameOfRank[rank]);
     const body = generation.gatheredPage(games, { page, perPage, total });
-    return makeResource(body, generation.id, pageLinks('/search', kept, page, perPage, total));
+    const link = pageLinks('/search', kept, page, perPage, total);
+    return makeResource(body, generation.id, link, match);
   };
 }
 

@@ -1,11 +1,17 @@
-/** A query as the search engine gets it. */
+/** A query as the search engine gets it, and what the engine says about its hits. */
 
-export const SORTS = ['title_asc', 'title_desc', 'year_asc', 'year_desc'] as const;
+export const SORTS = ['title_asc', 'title_desc', 'year_asc', 'year_desc', 'relevance'] as const;
 export type Sort = (typeof SORTS)[number];
 
+/** How the hits match the text of a query. The first of these that finds a game applies. */
+export type MatchKind = 'exact' | 'near' | 'platform' | 'partial';
+
 export interface Query {
-  /** The words from `wordsOf`, at most MOST_WORDS. Without words, every title matches. */
-  readonly words: readonly string[];
+  /**
+   * The readings of the text, from `readingsOf`, each with at most MOST_WORDS words. Undefined without a
+   * text: every title matches. A text without a word has no reading: no title matches.
+   */
+  readonly readings: readonly (readonly string[])[] | undefined;
   readonly platform: string | undefined;
   readonly region: string | undefined;
   readonly type: string | undefined;

@@ -1,5 +1,5 @@
 /**
- * Sets of ranks (positions in title order). A set is either an ascending list or, if it is large, a
+ * Sets of ranks (positions in title order), or of reading numbers. A set is either an ascending list or, if it is large, a
  * bitset. Both are in title order without sorting. So a page of a result is a slice of the list or a run
  * of bits, and the total is the length of the list or the number of bits.
  */
@@ -94,6 +94,69 @@ export function union(runs: readonly Run[], games: number): RankSet {
   const bits = new Uint32Array(Math.ceil(games / 32));
   for (const run of runs) addToBits(run, bits);
   return { bits, atMost: Math.min(total, games) };
+}
+
+/** The ranks that are in any of the sets. The sets are not changed. */
+export function unite(sets: readonly RankSet[], games: number): RankSet {
+  const filled = sets.filter((set) => atMost(set) > 0);
+  if (filled.length < 2) return filled[0] ?? EMPTY;
+  const lists: Run[] = [];
+  let bits: Uint32Array | undefined;
+  for (const set of filled) {
+    if (set.list !== undefined) lists.push(wholeRun(set.list));
+    else if (bits === undefined) bits = set.bits.slice();
+    else for (let i = 0; i < bits.length; i++) bits[i] |= set.bits[i];
+  }
+  if (bits === undefined) return union(lists, games);
+  for (const list of lists) addToBits(list, bits);
+  return {
+    bits,
+    atMost: Math.min(
+      filled.reduce((sum, set) => sum + atMost(set), 0),
+      games,
+    ),
+  };
+}
+
+/** The ranks of the first set that are not in the second. The sets are not changed. */
+export function subtract(set: RankSet, removed: RankSet): RankSet {
+  if (atMost(set) === 0 || atMost(removed) === 0) return set;
+  if (set.list !== undefined) {
+    const has = membershipOf(removed);
+    return { list: set.list.filter((rank) => !has(rank)) };
+  }
+  const bits = set.bits.slice();
+  if (removed.bits !== undefined) {
+    for (let i = 0; i < bits.length; i++) bits[i] &= ~removed.bits[i];
+  } else {
+    for (const rank of removed.list) bits[rank >>> 5] &= ~(1 << (rank & 31));
+  }
+  return { bits, atMost: set.atMost };
+}
+
+/** @returns a function that says whether a rank is in the set; it must get ranks in ascending order */
+function membershipOf(set: RankSet): (rank: number) => boolean {
+  if (set.bits !== undefined) return (rank) => ((set.bits[rank >>> 5] >>> (rank & 31)) & 1) === 1;
+  let at = 0;
+  return (rank) => {
+    at = firstAtLeast(set.list, rank, at);
+    return set.list[at] === rank;
+  };
+}
+
+/** The ranks of a set that pass a test, which gets them in ascending order. */
+export function filter(set: RankSet, passes: (rank: number) => boolean): RankSet {
+  if (set.list !== undefined) return { list: set.list.filter(passes) };
+  const bits = new Uint32Array(set.bits.length);
+  for (let word = 0; word < bits.length; word++) {
+    let kept = 0;
+    for (let rest = set.bits[word]; rest !== 0; rest &= rest - 1) {
+      const bit = lowestBit(rest);
+      if (passes(word * 32 + bit)) kept |= 1 << bit;
+    }
+    bits[word] = kept;
+  }
+  return { bits, atMost: set.atMost };
 }
 
 /** The union of a set and runs. The set itself is not changed. */

@@ -13,16 +13,30 @@ import {
   type SearchIndex,
 } from '../../format/index/search-index.ts';
 import { foldCase } from '../../format/index/words.ts';
+import type { Tiers } from './match-pattern.ts';
 import { makePostingSets } from './posting-sets.ts';
-import type { Query, Sort } from './query.ts';
-import { EMPTY, intersect, type RankSet, sizeOf, slice, union, wholeRun } from './rank-set.ts';
-import type { SpellingIndex } from './spelling-index.ts';
+import type { PreparedSearch } from './prepare-search.ts';
+import type { MatchKind, Query, Sort } from './query.ts';
+import { pageInOrder } from './rank-order.ts';
+import {
+  EMPTY,
+  intersect,
+  type RankSet,
+  sizeOf,
+  slice,
+  subtract,
+  union,
+  unite,
+  wholeRun,
+} from './rank-set.ts';
 import { joinTexts, textsWith } from './texts-with.ts';
 import { makeTitleMatcher } from './title-matches.ts';
 import { makeYearOrder } from './year-order.ts';
 
 export interface Hits {
   readonly total: number;
+  /** How the hits match the text; undefined without a text, and if no title matches. */
+  readonly match: MatchKind | undefined;
   /** The ranks of the page, in the order of the query. */
   readonly ranks: readonly number[];
 }
@@ -32,23 +46,24 @@ export interface Search {
   find(query: Query, start: number, count: number): Hits;
 }
 
-/** @param spellings of `makeSpellingIndex` for `index.words` */
+/** @param prepared the result of `prepareSearch` for the index */
 export function makeSearch(
   index: SearchIndex,
-  spellings: SpellingIndex,
+  prepared: PreparedSearch,
   records: RecordIndex,
 ): Search {
   const { games } = index;
+  const { byLength, byCovers } = prepared.orders;
   const sets = makePostingSets(games);
-  const matchTitles = makeTitleMatcher(index, spellings, sets);
+  const matchTitles = makeTitleMatcher(index, prepared, records, onPlatforms);
   const yearOrder = makeYearOrder(index);
   const platformsBySlug = groupPlatforms(records);
   // Created by the first query with a genre.
   let genres: string | undefined;
 
-  function onPlatform(slug: string): RankSet {
+  function onPlatforms(numbers: readonly number[]): RankSet {
     // A platform's games are numbered in title order, so their ranks ascend.
-    const lists = (platformsBySlug.get(foldCase(slug)) ?? []).map((number) => {
+    const lists = numbers.map((number) => {
       const { first_game, games: count } = records.platforms[number];
       return records.games.rank.subarray(first_game, first_game + count);
     });
@@ -69,20 +84,22 @@ export function makeSearch(
     });
   }
 
-  function setsOf({ platform, region, type, genre, words }: Query): RankSet[] {
+  /** The games that pass the filters, as one set for each. */
+  function filtersOf({ platform, region, type, genre }: Query): RankSet[] {
     const found: RankSet[] = [];
-    if (platform !== undefined) found.push(onPlatform(platform));
+    if (platform !== undefined) {
+      found.push(onPlatforms(platformsBySlug.get(foldCase(platform)) ?? []));
+    }
     if (region !== undefined) found.push(withValue(index.regions, region));
     if (type !== undefined) found.push(withValue(index.types, type));
     if (genre !== undefined) found.push(withGenre(genre));
-    // Whether near spellings are used depends on the titles alone. Filters only narrow the result.
-    if (words.length > 0) found.push(matchTitles(words));
     return found;
   }
 
   function pageOf(found: RankSet, total: number, sort: Sort, start: number, count: number) {
     if (sort === 'title_asc') return slice(found, start, count);
     if (sort === 'title_desc') return slice(found, total - start - count, count).reverse();
+    if (sort === 'relevance') return pageInOrder(byCovers, found, start, count);
     return yearOrder.pageOf(found, sort, start, count);
   }
 
@@ -90,22 +107,55 @@ export function makeSearch(
     if (sort === 'title_asc') return Array.from({ length: count }, (_, i) => start + i);
     if (sort === 'title_desc')
       return Array.from({ length: count }, (_, i) => games - 1 - start - i);
+    if (sort === 'relevance') return [...byCovers.ranks.subarray(start, start + count)];
     return yearOrder.pageOfAll(sort, start, count);
+  }
+
+  /** A page of the games in all tiers, one tier after another. */
+  function pageOfTiers(
+    tiers: Tiers,
+    filters: readonly RankSet[],
+    start: number,
+    count: number,
+  ): number[] {
+    const page: number[] = [];
+    let before = 0;
+    let seen: RankSet = EMPTY;
+    for (const [number, tier] of tiers.entries()) {
+      const found = subtract(intersect([tier, ...filters]), seen);
+      const size = sizeOf(found);
+      const skipped = Math.max(0, start - before);
+      const wanted = Math.min(count - page.length, size - skipped);
+      if (wanted > 0) page.push(...pageInOrder(byLength, found, skipped, wanted));
+      if (page.length === count) break;
+      before += size;
+      if (number < tiers.length - 1) seen = unite([seen, found], games);
+    }
+    return page;
   }
 
   return {
     find(query, start, count) {
-      const required = setsOf(query);
+      const filters = filtersOf(query);
+      const { readings, sort } = query;
+      // Which kind of match applies depends on the titles alone. Filters only narrow the result.
+      const match = readings && matchTitles(readings);
+      if (readings !== undefined && match === undefined) {
+        return { total: 0, ranks: [], match: undefined };
+      }
+      const required = match === undefined ? filters : [match.ranks, ...filters];
       const found = required.length === 0 ? undefined : intersect(required);
       const total = found === undefined ? games : sizeOf(found);
       const most = Math.min(count, total - start);
-      if (most <= 0) return { total, ranks: [] };
-      const { sort } = query;
+      const hits = { total, match: match?.kind };
+      if (most <= 0) return { ...hits, ranks: [] };
+      const tiers = sort === 'relevance' ? match?.tiers() : undefined;
+      if (tiers !== undefined) return { ...hits, ranks: pageOfTiers(tiers, filters, start, most) };
       const ranks =
         found === undefined
           ? pageOfAll(sort, start, most)
           : pageOf(found, total, sort, start, most);
-      return { total, ranks };
+      return { ...hits, ranks };
     },
   };
 }

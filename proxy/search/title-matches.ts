@@ -1,77 +1,164 @@
 /**
- * Finds the titles that match all words of a query. The last word also matches the beginning of a word,
- * and a word in a script without spaces matches any part of one. If no title matches, near spellings
- * are tried.
+ * Finds the games whose titles match the text of a query. Up to four kinds of match are tried, and the
+ * first that finds a game applies: all words, near spellings, names of platforms, all words but one.
  */
-import {
-  findPrefix,
-  findText,
-  type Postings,
-  runBetween,
-  type SearchIndex,
-} from '../../format/index/search-index.ts';
-import { isJoinedScript, nearSpellingDistance } from '../../format/index/words.ts';
-import { nearSpellings } from './near-spellings.ts';
-import type { PostingSets } from './posting-sets.ts';
-import { atMost, EMPTY, intersect, isEmpty, join, type RankSet } from './rank-set.ts';
-import type { SpellingIndex } from './spelling-index.ts';
+import type { RecordIndex } from '../../format/index/record-index.ts';
+import { countReadings, type SearchIndex, textAt } from '../../format/index/search-index.ts';
+import { nearSpellingDistance } from '../../format/index/words.ts';
+import { makePatternMaker, type Widen } from './make-pattern.ts';
+import { makePatternMatcher, type Tiers } from './match-pattern.ts';
+import type { Pattern } from './pattern.ts';
+import { makePlatformFinder } from './platform-words.ts';
+import { makePostingSets } from './posting-sets.ts';
+import type { PreparedSearch } from './prepare-search.ts';
+import type { MatchKind } from './query.ts';
+import { intersect, isEmpty, type RankSet, union, unite } from './rank-set.ts';
+import { nearSpellings } from './spelling/near-spellings.ts';
 
-/** @returns a function that finds the titles which match all words of a query; it needs at least one */
+export interface TitleMatch {
+  readonly kind: MatchKind;
+  /** The ranks of the games. */
+  readonly ranks: RankSet;
+  /**
+   * The ranks of the games, best tier first. A game can be in several tiers; the first one counts.
+   * Undefined if the query has no words besides the names of platforms.
+   */
+  tiers(): Tiers | undefined;
+}
+
+type Readings = readonly (readonly string[])[];
+
+/** A pattern with the readings that match it, and the games to which it is limited. */
+interface Attempt {
+  readonly pattern: Pattern;
+  readonly found: RankSet;
+  readonly within: RankSet | undefined;
+}
+
+/** @returns a function that finds the games; undefined if there are none */
 export function makeTitleMatcher(
   index: SearchIndex,
-  spellings: SpellingIndex,
-  sets: PostingSets,
-): (words: readonly string[]) => RankSet {
-  const { games } = index;
+  { readingWords, spellings }: PreparedSearch,
+  records: RecordIndex,
+  onPlatforms: (numbers: readonly number[]) => RankSet,
+): (readings: Readings) => TitleMatch | undefined {
+  const { games, rankOfFurther } = index;
+  const sets = makePostingSets(countReadings(index));
+  const makePattern = makePatternMaker(index, readingWords, sets);
+  const matcher = makePatternMatcher(readingWords, index.readingsByWords);
+  const findPlatformRuns = makePlatformFinder(records);
 
-  function withPrefix(kind: 'words' | 'endings', prefix: string): RankSet {
-    const postings: Postings = index[kind];
-    const [from, to] = findPrefix(postings, prefix);
-    if (to - from === 1) return sets.ofText(postings, from);
-    return sets.ofRuns(`${kind} ${from} ${to}`, () => [runBetween(postings, from, to)]);
+  function attempt(words: readonly string[], widen?: Widen, within?: RankSet): Attempt[] {
+    const pattern = makePattern(words, widen);
+    const found = matcher.match(pattern);
+    if (isEmpty(found)) return [];
+    if (within !== undefined && isEmpty(intersect([ranksOf(found), within]))) return [];
+    return [{ pattern, found, within }];
   }
 
-  function matchWord(word: string, isLast: boolean): RankSet {
-    // A prefix of an ending of a word is any part of the word. The endings include the whole word.
-    if (isJoinedScript(word) && [...word].length > 1) return withPrefix('endings', word);
-    if (isLast) return withPrefix('words', word);
-    const found = findText(index.words, word);
-    return found < 0 ? EMPTY : sets.ofText(index.words, found);
+  function matchOf(kind: MatchKind, attempts: readonly Attempt[]): TitleMatch | undefined {
+    if (attempts.length === 0) return undefined;
+    const ranksIn = (set: RankSet, { within }: Attempt) =>
+      within === undefined ? ranksOf(set) : intersect([ranksOf(set), within]);
+    return {
+      kind,
+      ranks: unite(
+        attempts.map((one) => ranksIn(one.found, one)),
+        games,
+      ),
+      tiers() {
+        const all = attempts.map((one) =>
+          matcher.tiers(one.pattern, one.found).map((tier) => ranksIn(tier, one)),
+        );
+        return all[0].map((_, tier) =>
+          unite(
+            all.map((tiers) => tiers[tier]),
+            games,
+          ),
+        );
+      },
+    };
   }
 
-  function matchNearWord(word: string, isLast: boolean): RankSet {
-    const exact = matchWord(word, isLast);
-    const distance = nearSpellingDistance(word);
-    if (distance === 0) return exact;
-    const runs = nearSpellings(spellings, word, distance).map((number) =>
-      runBetween(index.words, number, number + 1),
+  /** The games of readings. */
+  function ranksOf(set: RankSet): RankSet {
+    if (rankOfFurther.length === 0) return set;
+    if (set.list !== undefined) {
+      const ranks = set.list.map((reading) =>
+        reading < games ? reading : rankOfFurther[reading - games],
+      );
+      return union([{ ranks, from: 0, to: ranks.length }], games);
+    }
+    const bits = set.bits.slice(0, Math.ceil(games / 32));
+    // The last word can have bits of readings beyond the last rank.
+    if (games % 32 !== 0) bits[bits.length - 1] &= (1 << (games % 32)) - 1;
+    for (let word = Math.floor(games / 32); word < set.bits.length; word++) {
+      for (let rest = set.bits[word]; rest !== 0; rest &= rest - 1) {
+        const reading = word * 32 + 31 - Math.clz32(rest & -rest);
+        if (reading < games) continue;
+        const rank = rankOfFurther[reading - games];
+        bits[rank >>> 5] |= 1 << (rank & 31);
+      }
+    }
+    return { bits, atMost: Math.min(set.atMost, games) };
+  }
+
+  function matchPlatforms(readings: Readings, widen?: Widen): TitleMatch | undefined {
+    for (const words of readings) {
+      for (const { platforms, rest } of findPlatformRuns(words)) {
+        const within = onPlatforms(platforms);
+        if (rest.length === 0) {
+          if (!isEmpty(within)) return { kind: 'platform', ranks: within, tiers: () => undefined };
+          continue;
+        }
+        const match = matchOf('platform', attempt(rest, widen, within));
+        if (match !== undefined) return match;
+      }
+    }
+    return undefined;
+  }
+
+  return (readings) => {
+    const known = new Map<string, readonly number[]>();
+    const widen: Widen = (word) => {
+      const near = known.get(word) ?? findNear(word);
+      known.set(word, near);
+      return near;
+    };
+    return (
+      matchOf(
+        'exact',
+        readings.flatMap((words) => attempt(words)),
+      ) ??
+      matchOf(
+        'near',
+        readings.flatMap((words) => attempt(words, widen)),
+      ) ??
+      matchPlatforms(readings) ??
+      matchPlatforms(readings, widen) ??
+      matchOf(
+        'partial',
+        readings.flatMap((words) => withoutOne(words)).flatMap((words) => attempt(words)),
+      )
     );
-    return join(exact, runs, games);
-  }
-
-  function matchExactly(words: readonly string[]): RankSet {
-    const found: RankSet[] = [];
-    for (const [position, word] of words.entries()) {
-      const set = matchWord(word, position === words.length - 1);
-      if (atMost(set) === 0) return EMPTY;
-      found.push(set);
-    }
-    return intersect(found);
-  }
-
-  function matchNearly(words: readonly string[]): RankSet {
-    let found: RankSet | undefined;
-    for (const [position, word] of words.entries()) {
-      const set = matchNearWord(word, position === words.length - 1);
-      found = found === undefined ? set : intersect([found, set]);
-      // Searching near spellings is expensive: stop as soon as no title is left.
-      if (isEmpty(found)) return EMPTY;
-    }
-    return found ?? EMPTY;
-  }
-
-  return (words) => {
-    const exact = matchExactly(words);
-    return isEmpty(exact) ? matchNearly(words) : exact;
   };
+
+  /** The numbers of the near spellings of a word that have the same digits. */
+  function findNear(word: string): number[] {
+    const distance = nearSpellingDistance(word);
+    if (distance === 0) return [];
+    const digits = digitsOf(word);
+    return nearSpellings(spellings, word, distance).filter(
+      (number) => digitsOf(textAt(index.words, number)) === digits,
+    );
+  }
+}
+
+function digitsOf(word: string): string {
+  return word.replace(/\P{N}+/gu, '');
+}
+
+/** A reading without its first word, without its second word, and so on. */
+function withoutOne(words: readonly string[]): string[][] {
+  return words.length < 2 ? [] : words.map((_, at) => words.toSpliced(at, 1));
 }

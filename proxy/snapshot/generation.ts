@@ -26,8 +26,8 @@ import {
 import type { Manifest, ManifestFile } from '../../format/manifest.ts';
 import { listHead, listTail, pageTail, RECORD_SEPARATOR } from '../../format/pack.ts';
 import { readExactly } from '../../store/files/read-exactly.ts';
+import type { PreparedSearch } from '../search/prepare-search.ts';
 import { makeSearch, type Search } from '../search/search.ts';
-import type { SpellingIndex } from '../search/spelling-index.ts';
 import { contentOf, type OpenedFiles } from './open-files.ts';
 import { makePackFiles } from './pack-files.ts';
 
@@ -71,18 +71,18 @@ export interface Generation {
 export interface GenerationIndex {
   readonly records: RecordIndex;
   readonly search: SearchIndex;
-  readonly spellings: SpellingIndex;
+  readonly prepared: PreparedSearch;
 }
 
 /** Makes the indexes as views of the files in memory, without copying them. */
-export function viewIndex({ contents, spellings }: OpenedFiles): GenerationIndex {
+export function viewIndex({ contents, prepared }: OpenedFiles): GenerationIndex {
   const content = (name: string) => contentOf(contents, name);
   const records = openRecordIndex(
     content(PLATFORM_INDEX),
     content(GAME_INDEX),
     content(COVER_INDEX),
   );
-  return { records, search: openSearchIndex(content(SEARCH_INDEX)), spellings };
+  return { records, search: openSearchIndex(content(SEARCH_INDEX)), prepared };
 }
 
 /** @param files already checked by `openFiles`, which refuses a generation that cannot be served */
@@ -132,7 +132,7 @@ export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Ge
     id: manifest.id,
     manifest,
     records,
-    search: makeSearch(index.search, index.spellings, records),
+    search: makeSearch(index.search, index.prepared, records),
     platforms: platformsBody,
     stats: wholeFile(STATS),
     recentCovers: wholeFile(COVERS_RECENT),

@@ -4,7 +4,6 @@
  * on a thread of its own, since a large catalogue has gigabytes.
  */
 import { closeSync } from 'node:fs';
-import { checkSearchIndex } from '../../format/index/check-search-index.ts';
 import { openSearchIndex } from '../../format/index/search-index.ts';
 import {
   COVER_INDEX,
@@ -19,7 +18,7 @@ import type { Manifest, ManifestFile } from '../../format/manifest.ts';
 import { checkOpenFile, openSized } from '../../store/files/checked-files.ts';
 import { checkId, readManifest } from '../../store/generations/manifest-file.ts';
 import { openIndex } from '../../store/generations/open-index.ts';
-import { makeSpellingIndex, type SpellingIndex } from '../search/spelling-index.ts';
+import { type PreparedSearch, prepareSearch } from '../search/prepare-search.ts';
 import { identityOf } from './pack-files.ts';
 
 export interface OpenOrder {
@@ -61,7 +60,7 @@ export interface OpenedFiles {
   readonly descriptors: ReadonlyMap<string, number>;
   /** For each file that is not in memory, by path: its identity at the time of the check. */
   readonly identities: ReadonlyMap<string, string>;
-  readonly spellings: SpellingIndex;
+  readonly prepared: PreparedSearch;
   /** One entry: when a request last named this generation, by the clock that threads share. */
   readonly lastUsed: Float64Array;
 }
@@ -115,10 +114,10 @@ export function openFiles({ order, manifest, kept, bytes }: Plan): OpenedFiles {
         return descriptors.has(file.path);
       });
     }
-    const spellings = checkIndex(manifest, contents);
+    const prepared = checkIndex(manifest, contents);
     const lastUsed = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
     const opened = { dir, manifest, isWhole, bytes, contents, descriptors, identities };
-    return { ...opened, spellings, lastUsed };
+    return { ...opened, prepared, lastUsed };
   } catch (error) {
     for (const descriptor of descriptors.values()) closeSync(descriptor);
     throw error;
@@ -132,12 +131,11 @@ export function contentOf(contents: ReadonlyMap<string, Uint8Array>, name: strin
   return content;
 }
 
-/** Checks the values of the indexes. @returns the spelling index, made from the search index */
-function checkIndex(manifest: Manifest, contents: ReadonlyMap<string, Uint8Array>): SpellingIndex {
+/** Checks the values of the indexes. @returns what a search needs besides */
+function checkIndex(manifest: Manifest, contents: ReadonlyMap<string, Uint8Array>): PreparedSearch {
   const records = openIndex(manifest, (name) => contentOf(contents, name));
   const search = openSearchIndex(contentOf(contents, SEARCH_INDEX));
-  checkSearchIndex(search, records.games.byteLength.length);
-  return makeSpellingIndex(search.words);
+  return prepareSearch(search, records);
 }
 
 /** Chooses the files to keep in memory. Packs of games come first, since most requests read games. */

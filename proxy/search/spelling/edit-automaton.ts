@@ -4,6 +4,9 @@
  * depends only on which of five letters of the pattern equal the next letter of the word. All rows and
  * transitions are computed once. After that, each row of a table takes one look-up.
  *
+ * Two swapped letters count as one edit. So a state also has, for each entry, how many edits the next row
+ * would have there if the last letter and the next one were swapped.
+ *
  * An entry counts the edits between a beginning of the word and a beginning of the pattern. Up to the
  * middle of the pattern, one edit fewer is allowed than after it.
  */
@@ -30,9 +33,15 @@ export interface EditAutomaton {
    * `matches` are those of the next row. Bit i of `matches` says whether the letter equals the last
    * letter of the pattern's beginning that entry i stands for.
    */
-  readonly next: Uint8Array;
+  readonly next: Uint16Array;
   /** At `state * ENTRIES + entry`: how many edits the entry has; above the distance if too many. */
   readonly edits: Uint8Array;
+}
+
+interface Row {
+  readonly edits: readonly number[];
+  /** The edits that each entry of the next row has if its letter is swapped with the one before it. */
+  readonly swapped: readonly number[];
 }
 
 /**
@@ -46,10 +55,11 @@ export function phaseOf(row: number, middle: number): number {
 
 export function makeEditAutomaton(distance: number): EditAutomaton {
   const far = distance + 1;
-  const rows: number[][] = [];
-  const known = new Map<number, number>();
-  const stateOf = (row: number[]): number => {
-    const key = row.reduce((all, edits) => all * (REACH + 2) + edits, 0);
+  const none: readonly number[] = new Array(ENTRIES).fill(far);
+  const rows: Row[] = [];
+  const known = new Map<string, number>();
+  const stateOf = (row: Row): number => {
+    const key = `${row.edits} ${row.swapped}`;
     let state = known.get(key);
     if (state === undefined) {
       state = rows.length;
@@ -58,45 +68,55 @@ export function makeEditAutomaton(distance: number): EditAutomaton {
     }
     return state;
   };
-  stateOf(new Array(ENTRIES).fill(far)); // HOPELESS
-  const start = Array.from({ length: PHASES }, (_, phase) =>
-    stateOf(
-      Array.from({ length: ENTRIES }, (_, entry) => {
-        const edits = entry - REACH;
-        return edits < 0 || edits > allowed(entry, phase) ? far : edits;
-      }),
-    ),
-  );
+  stateOf({ edits: none, swapped: none }); // HOPELESS
+  const start = Array.from({ length: PHASES }, (_, phase) => {
+    const edits = none.map((_, entry) => {
+      const removed = entry - REACH;
+      return removed < 0 || removed > allowed(entry, phase) ? far : removed;
+    });
+    return stateOf({ edits, swapped: none });
+  });
 
   /** How many edits an entry may have. Entries up to the middle belong to the half that allows fewer. */
   function allowed(entry: number, phase: number): number {
     return entry < phase ? distance - 1 : distance;
   }
 
-  function following(row: readonly number[], phase: number, matches: number): number[] {
+  function following({ edits, swapped }: Row, phase: number, matches: number): Row {
+    const isMatch = (entry: number) => ((matches >> entry) & 1) === 1;
     const after: number[] = [];
+    const swappedAfter: number[] = [];
     for (let entry = 0; entry < ENTRIES; entry++) {
-      const changed = row[entry] + 1 - ((matches >> entry) & 1);
+      const changed = edits[entry] + (isMatch(entry) ? 0 : 1);
       const added = (after[entry - 1] ?? far) + 1;
-      const removed = (row[entry + 1] ?? far) + 1;
-      let edits = Math.min(changed, added);
-      if (edits > allowed(entry, phase)) edits = far;
+      const removed = (edits[entry + 1] ?? far) + 1;
+      // The last letter of the word equals the letter of the pattern after this one, which is checked
+      // when `swapped` is made; here, the letter equals the one before.
+      const swap = isMatch(entry - 1) ? swapped[entry] : far;
+      let fewest = Math.min(changed, added, swap);
+      if (fewest > allowed(entry, phase)) fewest = far;
       // A letter that the word has exactly between the halves counts as an edit of the second half.
-      if (removed <= allowed(entry + 1, phase)) edits = Math.min(edits, removed);
-      after.push(edits);
+      if (removed <= allowed(entry + 1, phase)) fewest = Math.min(fewest, removed);
+      after.push(fewest);
+      // Entry e of the next row ends one letter later in the pattern than entry e of this one.
+      swappedAfter.push(isMatch(entry + 1) ? Math.min(edits[entry] + 1, far) : far);
     }
-    return after;
+    return { edits: after, swapped: swappedAfter };
   }
 
   const next: number[] = [];
   // The list of rows grows during this loop: `stateOf` adds each new row.
   for (let state = 0; state < rows.length; state++) {
-    const row = rows[state] as number[];
+    const row = rows[state] as Row;
     for (let phase = 0; phase < PHASES; phase++) {
       for (let matches = 0; matches < MATCHES; matches++) {
         next.push(stateOf(following(row, phase, matches)));
       }
     }
   }
-  return { start, next: Uint8Array.from(next), edits: Uint8Array.from(rows.flat()) };
+  return {
+    start,
+    next: Uint16Array.from(next),
+    edits: Uint8Array.from(rows.flatMap(({ edits }) => edits)),
+  };
 }

@@ -6,7 +6,7 @@
  * A word is a list of letters, one number for each code point. The numbers sort as UTF-16 code units do,
  * so the words keep the order that they have in the search index.
  */
-import { type Postings, textAt, textCount } from '../../format/index/search-index.ts';
+import { type Postings, textAt, textCount } from '../../../format/index/search-index.ts';
 
 /** Words in sorted order, in memory that threads share. */
 export interface SortedWords {

@@ -1,6 +1,6 @@
 /**
  * Finds near spellings: the words of the index within an edit distance of a given word. An edit is the
- * insertion, deletion or substitution of one letter. A letter is a code point; MiniSearch counts UTF-16
+ * insertion, deletion or substitution of one letter, or the swap of two neighbouring ones. A letter is a code point; MiniSearch counts UTF-16
  * code units instead.
  *
  * Three things keep the search fast:
@@ -66,7 +66,7 @@ function search(
     Math.max(...letters.subarray(row, row + ENTRIES)),
   );
   // For each row, the state after that many letters of the present word of the list.
-  const states = new Uint8Array(longest + 1);
+  const states = new Uint16Array(longest + 1);
   states[0] = start[phases[0]];
   let valid = 0; // the states of rows 0 to `valid` are up to date
   const count = textStart.length - 1;

@@ -1,0 +1,81 @@
+/**
+ * The words of every reading, in order. The search index stores only the position of each word; the list
+ * is made from it while a generation is opened. A word is its number, its index in the sorted `words`, so
+ * comparing numbers compares words.
+ */
+import { SEARCH_INDEX } from '../layout.ts';
+import { damaged } from './check-record-index.ts';
+import { countReadings, type SearchIndex, textCount } from './search-index.ts';
+
+/** How many words of a reading have a position. Further ones are found, but do not count as neighbours. */
+export const MOST_POSITIONS = 255;
+
+export interface ReadingWords {
+  /** The numbers of the words of all readings, one reading after another. */
+  readonly words: Uint32Array;
+  /** Where the words of each reading start, and at the end the length of `words`. */
+  readonly start: Uint32Array;
+}
+
+const NO_WORD = 0xffff_ffff;
+
+/**
+ * @returns the words in memory that threads share
+ * @throws Error if a position of a reading has no word, or several
+ */
+export function spellReadings(index: SearchIndex): ReadingWords {
+  const { words: postings, wordPositions, repeatedWords } = index;
+  const readings = countReadings(index);
+  const start = new Uint32Array(new SharedArrayBuffer((readings + 1) * 4));
+  for (let at = 0; at < wordPositions.length; at++) {
+    if (wordPositions[at] < MOST_POSITIONS) start[postings.ranks[at] + 1]++;
+  }
+  for (let at = 0; at < repeatedWords.length; at += 3) {
+    if (repeatedWords[at] >= readings) throw wrongRepeat();
+    start[repeatedWords[at] + 1]++;
+  }
+  for (let reading = 0; reading < readings; reading++) start[reading + 1] += start[reading];
+  const words = new Uint32Array(new SharedArrayBuffer(start[readings] * 4)).fill(NO_WORD);
+
+  // As many words as places, each in a place of its own, leave no place empty.
+  function put(reading: number, position: number, word: number): void {
+    const at = start[reading] + position;
+    if (at >= start[reading + 1] || words[at] !== NO_WORD) {
+      throw damaged(SEARCH_INDEX, `the words of reading ${reading} have wrong positions`);
+    }
+    words[at] = word;
+  }
+  const count = textCount(postings);
+  for (let word = 0; word < count; word++) {
+    for (let at = postings.ranksStart[word]; at < postings.ranksStart[word + 1]; at++) {
+      if (wordPositions[at] < MOST_POSITIONS) put(postings.ranks[at], wordPositions[at], word);
+    }
+  }
+  for (let at = 0; at < repeatedWords.length; at += 3) {
+    if (repeatedWords[at + 2] >= count) throw wrongRepeat();
+    put(repeatedWords[at], repeatedWords[at + 1], repeatedWords[at + 2]);
+  }
+  return { words, start };
+}
+
+/** Negative, zero or positive: compares two readings word by word; a beginning of another is smaller. */
+export function compareReadings(
+  { words, start }: ReadingWords,
+  one: number,
+  other: number,
+): number {
+  const from = start[one];
+  const otherFrom = start[other];
+  const length = start[one + 1] - from;
+  const otherLength = start[other + 1] - otherFrom;
+  const shared = Math.min(length, otherLength);
+  for (let at = 0; at < shared; at++) {
+    const difference = words[from + at] - words[otherFrom + at];
+    if (difference !== 0) return difference;
+  }
+  return length - otherLength;
+}
+
+function wrongRepeat(): Error {
+  return damaged(SEARCH_INDEX, '"repeatedWords" names a reading or a word that does not exist');
+}

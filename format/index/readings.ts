@@ -1,0 +1,26 @@
+/**
+ * The readings of a title or a query: the lists of words under which it is searched. A title that matches
+ * in one of its readings is found.
+ */
+import { plainWordsOf, wordsOf } from './words.ts';
+
+const LATIN_LETTER = /\p{Script=Latin}/u;
+
+/** The words of a text, and its plain words if they differ. @returns no empty list */
+export function readingsOf(text: string): string[][] {
+  const words = wordsOf(text);
+  const plain = plainWordsOf(text);
+  return [words, plain].filter(
+    (reading, at) => reading.length > 0 && (at === 0 || !equals(words, plain)),
+  );
+}
+
+/** Whether a title is also found by the words of its slug: it has no letter of the Latin script. */
+export function needsSlug(title: string): boolean {
+  return !LATIN_LETTER.test(title);
+}
+
+/** Whether two readings have the same words. */
+export function equals(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((word, at) => word === other[at]);
+}

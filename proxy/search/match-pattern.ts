@@ -1,0 +1,157 @@
+/**
+ * Finds the readings that match a pattern, and sorts them into tiers: how well they match. No tier needs
+ * a pass over all readings. Those that begin like the query are neighbours in the order of words, and
+ * only readings that have all words whole are looked at one by one.
+ */
+import { firstIndex } from '../../format/index/first-index.ts';
+import type { ReadingWords } from '../../format/index/reading-words.ts';
+import type { Pattern, WordChoice } from './pattern.ts';
+import { EMPTY, filter, intersect, isEmpty, type RankSet, unite } from './rank-set.ts';
+
+/**
+ * The readings that a relevance order puts first, tier by tier. A reading can be in several tiers; the
+ * first one counts:
+ * 0. it equals the query; 1. it begins with the query; 2. it has the words of the query next to each
+ * other, in order; 3. it has all of them as whole words; 4. it has the last one only as a prefix.
+ */
+export type Tiers = readonly RankSet[];
+
+export interface PatternMatcher {
+  /** The readings that match a pattern. */
+  match(pattern: Pattern): RankSet;
+  /** @param found the result of `match` */
+  tiers(pattern: Pattern, found: RankSet): Tiers;
+}
+
+/** A range of `readingsByWords`, `from` inclusive, `to` exclusive. */
+type Range = readonly [from: number, to: number];
+
+export function makePatternMatcher(
+  spelled: ReadingWords,
+  readingsByWords: Uint32Array,
+): PatternMatcher {
+  const { words, start } = spelled;
+  const readings = readingsByWords.length;
+
+  function match(pattern: Pattern, kind: 'found' | 'whole'): RankSet {
+    if (pattern.some((ways) => ways.length === 0) && !canSkip(pattern)) return EMPTY;
+    if (pattern.every((ways) => ways.length === 1)) {
+      return intersect(pattern.map(([way]) => way[kind]));
+    }
+    // For each position, the readings that match the words from there on.
+    const matched: (RankSet | undefined)[] = new Array(pattern.length + 1).fill(undefined);
+    for (let at = pattern.length - 1; at >= 0; at--) {
+      const parts = pattern[at].map((way) => {
+        const rest = matched[way.next];
+        return rest === undefined ? way[kind] : intersect([way[kind], rest]);
+      });
+      matched[at] = unite(parts, readings);
+    }
+    return matched[0] ?? EMPTY;
+  }
+
+  /** Whether every position without a way is inside one that matches several words of the query. */
+  function canSkip(pattern: Pattern): boolean {
+    const reachable = new Set([0]);
+    for (let at = 0; at < pattern.length; at++) {
+      if (reachable.has(at)) for (const { next } of pattern[at]) reachable.add(next);
+    }
+    return reachable.has(pattern.length);
+  }
+
+  /** The readings that begin with the query, and those of them that equal it. */
+  function matchBeginnings(pattern: Pattern): { equal: RankSet; beginning: RankSet } {
+    const equal: Range[] = [];
+    const beginning: Range[] = [];
+
+    // The readings in `range` have the same first `depth` words, which match the query up to `at`.
+    function follow(range: Range, at: number, depth: number): void {
+      if (at === pattern.length) {
+        beginning.push(range);
+        // A reading comes before those that it is a beginning of.
+        equal.push([range[0], firstAbove(range, depth, -1)]);
+        return;
+      }
+      for (const { choices, next } of pattern[at]) {
+        followChoices(range, choices, depth, (rest, end) => follow(rest, next, end));
+      }
+    }
+
+    function followChoices(
+      range: Range,
+      [choice, ...others]: readonly WordChoice[],
+      depth: number,
+      use: (range: Range, depth: number) => void,
+    ): void {
+      const { numbers, prefix } = choice;
+      for (const number of numbers) {
+        const narrower = withWords(range, depth, number, number + 1);
+        if (narrower === undefined) continue;
+        if (others.length === 0) use(narrower, depth + 1);
+        else followChoices(narrower, others, depth + 1, use);
+      }
+      if (prefix === undefined) return;
+      const narrower = withWords(range, depth, ...prefix);
+      if (narrower !== undefined) beginning.push(narrower);
+    }
+
+    follow([0, readings], 0, 0);
+    return { equal: readingsIn(equal), beginning: readingsIn(beginning) };
+  }
+
+  /** The part of a range whose word at a depth has a number from `from` (inclusive) to `to` (exclusive). */
+  function withWords(range: Range, depth: number, from: number, to: number): Range | undefined {
+    const first = firstAbove(range, depth, from - 1);
+    if (first === range[1]) return undefined;
+    const end = firstAbove([first, range[1]], depth, to - 1);
+    return first < end ? [first, end] : undefined;
+  }
+
+  /** The first in a range whose word at a depth has a number above another one; no word counts as -1. */
+  function firstAbove([from, to]: Range, depth: number, number: number): number {
+    return firstIndex(from, to, (at) => {
+      const reading = readingsByWords[at];
+      const place = start[reading] + depth;
+      return place < start[reading + 1] && words[place] > number;
+    });
+  }
+
+  function readingsIn(ranges: readonly Range[]): RankSet {
+    return unite(
+      ranges.map(([from, to]) => ({ list: readingsByWords.slice(from, to).sort() })),
+      readings,
+    );
+  }
+
+  /** Whether a reading has words that match the query next to each other, in order. */
+  function hasPhrase(pattern: Pattern, reading: number): boolean {
+    const end = start[reading + 1];
+    for (let from = start[reading]; from < end; from++) {
+      if (matchesFrom(pattern, 0, from, end)) return true;
+    }
+    return false;
+  }
+
+  function matchesFrom(pattern: Pattern, at: number, from: number, end: number): boolean {
+    if (at === pattern.length) return true;
+    for (const { choices, next } of pattern[at]) {
+      if (from + choices.length > end) continue;
+      let i = 0;
+      while (i < choices.length && choices[i].numbers.includes(words[from + i])) i++;
+      if (i === choices.length && matchesFrom(pattern, next, from + i, end)) return true;
+    }
+    return false;
+  }
+
+  return {
+    match: (pattern) => match(pattern, 'found'),
+    tiers(pattern, found) {
+      const { equal, beginning } = matchBeginnings(pattern);
+      const whole = match(pattern, 'whole');
+      const phrase = isEmpty(whole)
+        ? whole
+        : filter(whole, (reading) => hasPhrase(pattern, reading));
+      return [equal, beginning, phrase, whole, found];
+    },
+  };
+}

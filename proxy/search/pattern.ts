@@ -1,0 +1,29 @@
+/**
+ * A reading of a query as a pattern: for each of its words, the ways to match it, alone or together with
+ * its neighbours. A way is either one word of a title, or two or three neighbouring words of a title that
+ * are written as one word in the query.
+ */
+import type { RankSet } from './rank-set.ts';
+
+/** What one word of a title may be. */
+export interface WordChoice {
+  /** The numbers of words that match whole. */
+  readonly numbers: readonly number[];
+  /** The range of the words that begin with the last word of the query: `from` inclusive, `to` exclusive. */
+  readonly prefix: readonly [from: number, to: number] | undefined;
+}
+
+/** One way to match neighbouring words of a query. */
+export interface Way {
+  /** The position in the query after the words that it matches. */
+  readonly next: number;
+  /** What the neighbouring words of a title may be: one choice for each. */
+  readonly choices: readonly WordChoice[];
+  /** The readings that have such words. */
+  readonly found: RankSet;
+  /** Those of them that have such words without the help of a prefix. */
+  readonly whole: RankSet;
+}
+
+/** For each word of a query, by position, the ways to match it and the words after it. */
+export type Pattern = readonly (readonly Way[])[];

@@ -1,0 +1,56 @@
+/** Finds the words of a query that name platforms. */
+import type { RecordIndex } from '../../format/index/record-index.ts';
+import { plainWordsOf } from '../../format/index/words.ts';
+import { PLATFORM_NAMES } from './platform-names.ts';
+
+export interface PlatformRun {
+  /** The numbers of the platforms that the words name. */
+  readonly platforms: readonly number[];
+  /** The words of the query without them. */
+  readonly rest: readonly string[];
+}
+
+/** @returns the runs of neighbouring words that name platforms: longer ones first, then later ones */
+export type FindPlatformRuns = (words: readonly string[]) => PlatformRun[];
+
+/** What separates the names of one platform in "Mega Drive / Genesis" or "Wii (Digital)". */
+const NAME_SEPARATOR = /\s[-–/|]\s|[/()]/;
+
+export function makePlatformFinder({ platforms }: RecordIndex): FindPlatformRuns {
+  const byName = new Map<string, Set<number>>();
+  const add = (name: string, number: number) => {
+    const key = keyOf(name);
+    if (key === '') return;
+    byName.set(key, (byName.get(key) ?? new Set()).add(number));
+  };
+  const groupsOf = new Map<string, (readonly string[])[]>();
+  for (const group of PLATFORM_NAMES) {
+    for (const name of group)
+      groupsOf.set(keyOf(name), [...(groupsOf.get(keyOf(name)) ?? []), group]);
+  }
+  for (const [number, { slug, name }] of platforms.entries()) {
+    for (const own of [slug, name, ...name.split(NAME_SEPARATOR)]) {
+      add(own, number);
+      for (const group of groupsOf.get(keyOf(own)) ?? []) {
+        for (const other of group) add(other, number);
+      }
+    }
+  }
+
+  return (words) => {
+    const runs: PlatformRun[] = [];
+    for (let length = words.length; length > 0; length--) {
+      for (let from = words.length - length; from >= 0; from--) {
+        const named = byName.get(words.slice(from, from + length).join(''));
+        if (named === undefined) continue;
+        runs.push({ platforms: [...named], rest: words.toSpliced(from, length) });
+      }
+    }
+    return runs;
+  };
+}
+
+/** A name without spaces and punctuation, so that "Mega Drive" and "megadrive" are the same. */
+function keyOf(name: string): string {
+  return plainWordsOf(name).join('');
+}

@@ -1,0 +1,24 @@
+/** What a search needs besides the index. It is made once, while a generation is opened. */
+import { checkSearchIndex } from '../../format/index/check-search-index.ts';
+import type { ReadingWords } from '../../format/index/reading-words.ts';
+import type { RecordIndex } from '../../format/index/record-index.ts';
+import type { SearchIndex } from '../../format/index/search-index.ts';
+import { makeRankOrders, type RankOrders } from './rank-order.ts';
+import { makeSpellingIndex, type SpellingIndex } from './spelling/spelling-index.ts';
+
+/** All of it is in memory that threads share. */
+export interface PreparedSearch {
+  readonly readingWords: ReadingWords;
+  readonly orders: RankOrders;
+  readonly spellings: SpellingIndex;
+}
+
+/** @throws Error that names what is damaged in the index */
+export function prepareSearch(index: SearchIndex, records: RecordIndex): PreparedSearch {
+  const readingWords = checkSearchIndex(index, records.games.byteLength.length);
+  return {
+    readingWords,
+    orders: makeRankOrders(readingWords, records),
+    spellings: makeSpellingIndex(index.words),
+  };
+}
