@@ -5,8 +5,7 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../database/database.ts';
-import { CATALOGUE_TABLES } from '../database/schema.ts';
-import { checkTables } from '../database/tables.ts';
+import { checkCatalogue } from '../database/schema.ts';
 import { GENERATIONS, RUN_REPORT, UNFINISHED_PREFIX } from '../format/layout.ts';
 import type { Counts, Settings } from '../format/manifest.ts';
 import { utcNow } from '../program/utc-now.ts';
@@ -81,7 +80,7 @@ export async function generate(
   const held = whyHeld(snapshotsDir);
   if (held !== undefined && options.isDryRun) progress.warn(held);
   else if (held !== undefined) throw new HeldError(held);
-  await checkTables(database, CATALOGUE_TABLES);
+  await checkCatalogue(database);
   return withLock(snapshotsDir, async () => {
     makeFolders(snapshotsDir);
     removeDebris(snapshotsDir);
