@@ -80,7 +80,7 @@ export async function generate(
   const held = whyHeld(snapshotsDir);
   if (held !== undefined && options.isDryRun) progress.warn(held);
   else if (held !== undefined) throw new HeldError(held);
-  await checkCatalogue(database);
+  const run = { ...options, ...(await checkCatalogue(database)) };
   return withLock(snapshotsDir, async () => {
     makeFolders(snapshotsDir);
     removeDebris(snapshotsDir);
@@ -97,7 +97,7 @@ export async function generate(
     process.once('exit', clear);
     const worker = startRunWorker();
     try {
-      return await writeAndPublish(database, options, progress, worker, work, dir);
+      return await writeAndPublish(database, run, progress, worker, work, dir);
     } finally {
       await worker.end();
       process.removeListener('exit', clear);
@@ -108,15 +108,16 @@ export async function generate(
 
 async function writeAndPublish(
   database: Database,
-  options: RunOptions,
+  options: RunOptions & { readonly hasGameTitles: boolean },
   progress: Progress,
   worker: RunWorker,
   work: string,
   dir: string,
 ): Promise<RunResult> {
-  const { snapshotsDir, settings } = options;
+  const { snapshotsDir, settings, hasGameTitles } = options;
   const report = makeReport();
   const content = await writeGeneration(database, {
+    hasGameTitles,
     settings,
     progress,
     report,
