@@ -16,7 +16,6 @@ import {
   type ManifestFile,
   type Settings,
 } from '../../format/manifest.ts';
-import type { AlternativeTitles } from '../columns/catalogue.ts';
 import { makeSpillFile, type SpillFile } from '../columns/spill-file.ts';
 import { numberRecords } from '../order/numbering.ts';
 import {
@@ -54,7 +53,6 @@ export interface WriteOptions {
 }
 
 interface Catalogue extends CoverSource {
-  readonly alternativeTitles: AlternativeTitles;
   readonly fileCount: number;
 }
 
@@ -135,12 +133,12 @@ async function readAll(
   const alternativeTitles = hasGameTitles
     ? await readGameTitles(readTable, report, games)
     : noGameTitles();
-  keep(worker.run('writeSearch', dir, platforms, games, covers, numbering));
+  keep(worker.run('writeSearch', dir, platforms, games, alternativeTitles, covers, numbering));
   const { rowOfCover, numberOfCover } = numbering;
   const files = spillTo('cover-files', Math.ceil(rowOfCover.length / COVERS_PER_BUCKET), true);
   const fileCount = await readFiles(readTable, covers, numberOfCover, settings, files);
   const fileSpill = files.finish();
-  return { platforms, games, alternativeTitles, covers, numbering, fileCount, fileSpill };
+  return { platforms, games, covers, numbering, fileCount, fileSpill };
 }
 
 /** Writes the covers on both threads, then their index and the list of recent ones. */
