@@ -84,18 +84,20 @@ describe('parameters', () => {
       'sort=year_desc&genre=a%26b&region=S%C3%BCd+Korea&q=+Pok%C3%A9mon+2+&x=1',
     );
     expect(found).toMatchObject({ page: 1, perPage: 50 });
-    const words = ['pokemon', '2'];
-    expect(found.query).toEqual({ words, region: 'Süd Korea', genre: 'a&b', sort: 'year_desc' });
+    const readings = [['pokemon', '2']];
+    expect(found.query).toEqual({ readings, region: 'Süd Korea', genre: 'a&b', sort: 'year_desc' });
     expect(found.kept.map(([name]) => name)).toEqual(['q', 'region', 'genre', 'sort']);
     expect(readSearch('type=Front&platform=game-boy').query).toEqual({
-      words: [],
       platform: 'game-boy',
       type: 'Front',
       sort: 'title_asc',
     });
-    expect(readSearch('q=%20%09&sort=').query).toEqual({ words: [], sort: 'title_asc' });
-    expect(readSearch('q=a+b+c+d+e+f+g+h+i+j').query.words.join('')).toBe('abcdefgh');
-    const sorts = 'sort must be one of title_asc, title_desc, year_asc, year_desc';
+    expect(readSearch('q=%20%09&sort=').query).toEqual({ sort: 'title_asc' });
+    // Text without a word is not the same as no text.
+    expect(readSearch('q=!!').query).toEqual({ readings: [], sort: 'title_asc' });
+    const two = readSearch('q=r.c.+d+e+f+g+h+i+j+k').query.readings ?? [];
+    expect(two.map((words) => words.join(' '))).toEqual(['rc d e f g h i j', 'r c d e f g h i']);
+    const sorts = 'sort must be one of title_asc, title_desc, year_asc, year_desc, relevance';
     for (const sort of ['title', 'TITLE_ASC', 'toString']) {
       expect(faultOf(() => readSearch(`sort=${sort}`))).toBe(sorts);
     }

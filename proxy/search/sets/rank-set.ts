@@ -3,7 +3,7 @@
  * bitset. Both are in title order without sorting. So a page of a result is a slice of the list or a run
  * of bits, and the total is the length of the list or the number of bits.
  */
-import type { Run } from '../../format/index/search-index.ts';
+import type { Run } from '../../../format/index/search-index.ts';
 
 export type RankSet = RankList | RankBits;
 
@@ -157,15 +157,6 @@ export function filter(set: RankSet, passes: (rank: number) => boolean): RankSet
     bits[word] = kept;
   }
   return { bits, atMost: set.atMost };
-}
-
-/** The union of a set and runs. The set itself is not changed. */
-export function join(set: RankSet, runs: readonly Run[], games: number): RankSet {
-  if (set.list !== undefined) return union([wholeRun(set.list), ...runs], games);
-  if (runs.length === 0) return set;
-  const bits = set.bits.slice();
-  for (const run of runs) addToBits(run, bits);
-  return { bits, atMost: Math.min(set.atMost + lengthOf(runs), games) };
 }
 
 function addToBits({ ranks, from, to }: Run, bits: Uint32Array): void {

@@ -1,9 +1,9 @@
 /** Finds the readings in which words are next to each other, in order. */
-import type { ReadingWords } from '../../format/index/reading-words.ts';
-import { type Postings, type Run, runBetween } from '../../format/index/search-index.ts';
+import type { ReadingWords } from '../../../format/index/reading-words.ts';
+import { type Postings, type Run, runBetween } from '../../../format/index/search-index.ts';
+import { EMPTY, filter, intersect, type RankSet, sizeOf, union, unite } from '../sets/rank-set.ts';
 import { type FrequentPairs, readingsOfPair } from './frequent-pairs.ts';
 import type { Pattern, WordChoice } from './pattern.ts';
-import { EMPTY, filter, intersect, type RankSet, sizeOf, union, unite } from './rank-set.ts';
 
 export interface Neighbours {
   /** The readings in which neighbouring words match the choices one after another. */

@@ -3,11 +3,11 @@
  * a pass over all readings. Those that begin like the query are neighbours in the order of words, and
  * only readings that have all words whole are looked at one by one.
  */
-import { firstIndex } from '../../format/index/first-index.ts';
-import type { ReadingWords } from '../../format/index/reading-words.ts';
+import { firstIndex } from '../../../format/index/first-index.ts';
+import type { ReadingWords } from '../../../format/index/reading-words.ts';
+import { EMPTY, intersect, type RankSet, union, unite } from '../sets/rank-set.ts';
 import type { Neighbours } from './neighbours.ts';
 import type { Pattern, WordChoice } from './pattern.ts';
-import { EMPTY, intersect, type RankSet, union, unite } from './rank-set.ts';
 
 /**
  * The readings that a relevance order puts first, tier by tier. A reading can be in several tiers; the

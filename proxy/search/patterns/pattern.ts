@@ -3,7 +3,7 @@
  * the words after it. A way is either one word of a title, or two or three neighbouring words of a title
  * that the query writes as one word.
  */
-import type { RankSet } from './rank-set.ts';
+import type { RankSet } from '../sets/rank-set.ts';
 
 /** What one word of a title may be. */
 export interface WordChoice {

@@ -8,13 +8,13 @@ import {
   findPrefix,
   runBetween,
   type SearchIndex,
-} from '../../format/index/search-index.ts';
-import { isJoinedScript } from '../../format/index/words.ts';
+} from '../../../format/index/search-index.ts';
+import { isJoinedScript } from '../../../format/index/words.ts';
+import type { PostingSets } from '../sets/posting-sets.ts';
+import { EMPTY, intersect, isEmpty, type RankSet, unite } from '../sets/rank-set.ts';
 import { equalWords } from './equal-words.ts';
 import type { Neighbours } from './neighbours.ts';
 import type { Pattern, Way, WordChoice } from './pattern.ts';
-import type { PostingSets } from './posting-sets.ts';
-import { EMPTY, intersect, isEmpty, type RankSet, unite } from './rank-set.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
 /** How many neighbouring words count as one word. */
