@@ -20,7 +20,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
   const rowOf = async (id: number) => {
     const names = 'state, reason, limit_per_minute, key_hash, key_prefix, reviewed_at, revoked_at';
     const [row] = await database.rows(`SELECT ${names} FROM api_keys WHERE id = ?`, [id]);
-    return Object.fromEntries(names.split(', ').map((name, place) => [name, row?.[place]]));
+    return Object.fromEntries(names.split(', ').map((name, index) => [name, row?.[index]]));
   };
   const request = async (state: string, purpose = 'a tool'): Promise<number> => {
     const { insertId } = await database.run(

@@ -81,7 +81,7 @@ export async function openKeysDatabase(kind: Kind): Promise<KeysDatabase> {
     async objects(columns, rest, parameters = []) {
       const rows = await database.rows(`SELECT ${columns} ${rest}`, parameters);
       const names = columns.split(', ');
-      return rows.map((row) => Object.fromEntries(names.map((name, place) => [name, row[place]])));
+      return rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]])));
     },
   };
 }

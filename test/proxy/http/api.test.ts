@@ -101,8 +101,8 @@ describe.each([
     'stats',
   ];
 
-  describe.each(NAMES.map((name, place) => ({ name, place })))('$name', ({ place }) => {
-    const endpoint = () => endpoints()[place] as ReturnType<typeof endpoints>[0];
+  describe.each(NAMES.map((name, index) => ({ name, index })))('$name', ({ index }) => {
+    const endpoint = () => endpoints()[index] as ReturnType<typeof endpoints>[0];
 
     test('answers 200 with every header of the contract', async () => {
       const reply = await get(endpoint().path);
@@ -261,7 +261,7 @@ describe.each([
     });
 
     test('answers 429 with Retry-After past the limit', async () => {
-      const limited = testKey(100 + place, { limit: 3 });
+      const limited = testKey(100 + index, { limit: 3 });
       writeKeys(snapshotsDir, [key, revoked, rejected, limited]);
       const { path } = endpoint();
       await until(async () => (await checked(path, { 'x-api-key': limited.key })).status === 200);

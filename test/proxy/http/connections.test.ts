@@ -164,7 +164,7 @@ test('clients that use their connections keep them while others come and go', as
   const unused: Socket[] = [];
   for (let round = 1; unused.length < limit * 4; round++) {
     // Half of them through Node's own parser.
-    for (const [place, socket] of used.entries()) socket.write(stats(place % 2 ? 'TE: x\r\n' : ''));
+    for (const [index, socket] of used.entries()) socket.write(stats(index % 2 ? 'TE: x\r\n' : ''));
     await until(() => answers === used.length * round);
     unused.push(...(await openMany(proxy, Math.floor(limit / 4), stats())));
   }

@@ -104,7 +104,7 @@ describe('a read that fails', () => {
       send(`${proxy.url}/api/v1${target}`, { headers: { ...fields, 'accept-encoding': 'gzip' } });
     expect((await get('/stats')).status).toBe(200);
     const restore = cutPacks(copy);
-    for (const [place, target] of targets.entries()) {
+    for (const [index, target] of targets.entries()) {
       const reply = await get(target);
       expect([reply.status, reply.text], target).toEqual([500, INTERNAL_ERROR]);
       expect(reply.headers).toMatchObject({
@@ -115,8 +115,8 @@ describe('a read that fails', () => {
       for (const name of ['etag', 'x-snapshot', 'content-encoding']) {
         expect(reply.headers[name]).toBeUndefined();
       }
-      await until(() => failuresIn(proxy.log()).length > place);
-      expect(failuresIn(proxy.log()).slice(place)).toEqual([
+      await until(() => failuresIn(proxy.log()).length > index);
+      expect(failuresIn(proxy.log()).slice(index)).toEqual([
         expect.objectContaining({
           level: 50,
           err: expect.objectContaining({
@@ -231,14 +231,14 @@ describe('what fails', () => {
 
   test.each(PATHS)('after the head is sent cuts the connection, %s', async (_, fields) => {
     const server = await serve({ counts: { count: fault, countCached() {} } });
-    for (const [place, coding] of ['identity', 'gzip', 'br'].entries()) {
+    for (const [index, coding] of ['identity', 'gzip', 'br'].entries()) {
       // The proxy itself looks at no request behind one that failed at once.
       const times = fields === headers && coding === 'identity' ? 3 : 1;
       const accepting = { ...fields, 'accept-encoding': coding };
       const received = await server.get(targets.at(-1) as string, accepting, times);
       expect(received.split('HTTP/1.1 ')).toHaveLength(2);
       expect(received).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
-      expect(server.failures().slice(place)).toEqual([
+      expect(server.failures().slice(index)).toEqual([
         expect.objectContaining({
           level: 50,
           err: expect.objectContaining({ message: 'the count is broken' }),

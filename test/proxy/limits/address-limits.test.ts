@@ -107,7 +107,7 @@ describe('the table', () => {
     const limits = makeAddressLimits(LARGE_LIMIT);
     const sharing = findSharing(limits, WINDOWS_PER_SET + 2);
     const eight = sharing.slice(0, WINDOWS_PER_SET);
-    for (const [place, from] of eight.entries()) limits.admit(from, 1_000 + place);
+    for (const [index, from] of eight.entries()) limits.admit(from, 1_000 + index);
     // The first comes again, and so the second is the quietest.
     limits.admit(eight[0], 2_000);
     limits.admit(sharing[WINDOWS_PER_SET], 3_000);

@@ -151,9 +151,9 @@ describe('a restarted proxy', () => {
     const other = String(await freePort());
     const startBoth = () => Promise.all([start(), startProxy(dir, { PORT: other })]);
     const proxies = await startBoth();
-    for (const [place, proxy] of proxies.entries()) {
+    for (const [index, proxy] of proxies.entries()) {
       await until(async () => (await ask(proxy, key.key)).status === 200);
-      await askOften(proxy, key.key, place);
+      await askOften(proxy, key.key, index);
     }
     await Promise.all(proxies.map((proxy) => proxy.stop()));
     const onAnyPort = await startProxy(dir);
