@@ -1,4 +1,4 @@
-/** A key from the command line to the proxy and back: database, scheduled export, proxy. */
+/** The path of a key from the command line through the database and the export to the proxy. */
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { sampleCatalogue } from '../catalogue/sample.ts';
@@ -16,14 +16,14 @@ import {
 const WITHIN_MS = 5_000;
 
 describe('with the schedule and the proxy running', () => {
-  test('a key works and, revoked in the database, is refused, each within 5 s', async () => {
+  test('a new key is accepted within 5 s, and a revoked one is refused within 5 s', async () => {
     const DATABASE_URL = await makeSqlite(sampleCatalogue());
     const snapshotsDir = path.join(makeFolder(), 'snapshots');
     const environment = { DATABASE_URL, SNAPSHOTS_DIR: snapshotsDir };
     const schedule = startProgram('generator/cli/schedule.ts', [], environment);
     schedule.stdout?.resume();
     schedule.stderr?.resume();
-    // Without a database address: startProxy hands none on.
+    // The proxy gets no database address.
     const proxy = await startProxy(snapshotsDir);
     await until(async () => (await send(`${proxy.adminUrl}/readyz`)).status === 200);
 
