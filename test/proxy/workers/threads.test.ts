@@ -1,4 +1,4 @@
-/** Several serving threads on one port: one set of keys, limits and counts, and one end. */
+/** Several serving threads on one port share keys, limits and counts, and stop together. */
 import { readFileSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
@@ -20,7 +20,7 @@ beforeAll(async () => {
 
 const start = () => startProxy(snapshotsDir, { PROXY_THREADS: String(THREADS) });
 
-/** Each request on a connection of its own, so that every thread gets its share. */
+/** Sends each request on a new connection, so that every thread gets some. */
 function ask(proxy: RunningProxy, key: string, times: number): Promise<number[]> {
   const headers = { 'x-api-key': key, connection: 'close' };
   return Promise.all(
@@ -31,7 +31,7 @@ function ask(proxy: RunningProxy, key: string, times: number): Promise<number[]>
   );
 }
 
-test('all threads listen, and the metrics count what each has answered', async () => {
+test('all threads listen, and the metrics count the responses of all', async () => {
   const key = testKey(1);
   writeKeys(snapshotsDir, [key]);
   const proxy = await start();
@@ -47,14 +47,14 @@ test('all threads listen, and the metrics count what each has answered', async (
   await proxy.stop();
 });
 
-test('a raised limit keeps what was counted before, whichever thread counted it', async () => {
+test('counted requests are kept when a limit is raised, whichever thread counted them', async () => {
   const key = testKey(1, { limit: 20 });
   writeKeys(snapshotsDir, [key]);
   const proxy = await start();
   const before = await ask(proxy, key.key, 60);
   expect(before.filter((status) => status === 200)).toHaveLength(20);
   writeKeys(snapshotsDir, [{ ...key, limit: 100 }]);
-  // The quota that all threads speak of is the new one before anything more is asked of it.
+  // Waits until all threads use the new limit, with requests that are counted too.
   await until(async () => {
     const limits = await Promise.all(
       Array.from({ length: 12 }, async () => {
@@ -77,7 +77,7 @@ test('a raised limit keeps what was counted before, whichever thread counted it'
   await proxy.stop();
 });
 
-test('SIGTERM ends all threads with 0, and no request under way is lost', async () => {
+test('SIGTERM ends all threads with exit code 0 and loses no request under way', async () => {
   const key = testKey(1);
   writeKeys(snapshotsDir, [key]);
   const proxy = await start();
@@ -88,7 +88,7 @@ test('SIGTERM ends all threads with 0, and no request under way is lost', async 
       try {
         statuses.push(...(await ask(proxy, key.key, 1)));
       } catch {
-        // Refused connections: nobody listens any more.
+        // The connection was refused, because the proxy no longer listens.
         isOver = true;
       }
     }
