@@ -107,7 +107,10 @@ describe('version 1', () => {
   test('verifies', async () => {
     const { code, stdout, stderr } = await snapshot(VERSION_1, 'verify');
     expect(stderr).toBe('');
-    expect([code, stdout]).toEqual([0, `${idOf(VERSION_1)} is whole: 9 games, 6 covers.\n`]);
+    expect([code, stdout]).toEqual([
+      0,
+      `${idOf(VERSION_1)} is complete and undamaged: 9 games, 6 covers.\n`,
+    ]);
   });
 
   test('is served: each game, each cover, each list and a search', async () => {

@@ -159,7 +159,7 @@ test('after a failed write of the keys file, the log does not claim that the dat
   await until(() => schedule.log().includes('"generated"'));
   rmSync(keysFile(dir));
   mkdirSync(path.join(keysFile(dir), 'x'), { recursive: true });
-  await until(() => schedule.log().includes('the keys stay as last known: write keys.json'));
+  await until(() => schedule.log().includes('the keys file is not updated: write keys.json'));
   rmSync(keysFile(dir), { recursive: true });
   await until(() => statSync(keysFile(dir), { throwIfNoEntry: false }) !== undefined);
   expect(readKeys(dir).map(({ hash }) => hash)).toEqual([hashKey(key)]);
@@ -212,14 +212,14 @@ describe('the keys file', () => {
     expect(statSync(keysFile(dir)).ino).toBe(ino);
 
     await server.kill();
-    await until(() => schedule.log().includes('the keys stay as last known'));
+    await until(() => schedule.log().includes('the keys file is not updated'));
     const content = readFileSync(keysFile(dir), 'utf8');
     const lost = agreedAt(dir);
     await pause(5_000);
     expect(agreedAt(dir)).toBe(lost);
     expect(readFileSync(keysFile(dir), 'utf8')).toBe(content);
     // It is logged when the outage begins, not at every attempt.
-    expect(schedule.log().split('the keys stay as last known').length - 1).toBeLessThanOrEqual(2);
+    expect(schedule.log().split('the keys file is not updated').length - 1).toBeLessThanOrEqual(2);
     expect(schedule.child.exitCode).toBe(null);
 
     await server.restart();

@@ -14,7 +14,8 @@ import { KINDS } from '../support/databases.ts';
 import { runProgram } from '../support/product.ts';
 import { AT, type KeysDatabase, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
 
-const TOO_MANY = '3 requests are under review already. Ask again when one of them is decided.';
+const TOO_MANY =
+  '3 requests are already under review. You can request another key when one of them is decided.';
 
 describe.each(KINDS)('a request for a key in a %s database', (kind) => {
   let database: KeysDatabase;

@@ -154,7 +154,7 @@ describe('verbs that change something', () => {
       expect(stderr).toContain(COVER_INDEX);
     }
     expect(current()).toBe(second);
-    expect((await snapshot('verify')).stdout).toContain(`${second} is whole`);
+    expect((await snapshot('verify')).stdout).toContain(`${second} is complete and undamaged`);
   });
 
   test('verify names a missing file', async () => {

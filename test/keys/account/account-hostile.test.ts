@@ -54,14 +54,14 @@ describe.each(KINDS)('on %s', (kind) => {
       const targets: [Visitor, string][] = [
         [owner, '/account/sign-out'],
         [owner, KEYS],
-        ...['reveal', 'rotate', 'revoke'].map((move): [Visitor, string] => [
-          ...([owner, `${KEYS}/${id}/${move}`] as const),
+        ...['reveal', 'rotate', 'revoke'].map((action): [Visitor, string] => [
+          ...([owner, `${KEYS}/${id}/${action}`] as const),
         ]),
-        ...['approve', 'reject'].map((move): [Visitor, string] => [
-          ...([moderator, `${MODERATION}/${pending}/${move}`] as const),
+        ...['approve', 'reject'].map((action): [Visitor, string] => [
+          ...([moderator, `${MODERATION}/${pending}/${action}`] as const),
         ]),
-        ...['revoke', 'limit'].map((move): [Visitor, string] => [
-          ...([moderator, `${MODERATION}/${id}/${move}`] as const),
+        ...['revoke', 'limit'].map((action): [Visitor, string] => [
+          ...([moderator, `${MODERATION}/${id}/${action}`] as const),
         ]),
         [site.visit(), '/account/sign-in'],
         [site.visit(), '/account/sign-in/link'],
@@ -147,15 +147,15 @@ describe.each(KINDS)('on %s', (kind) => {
     for (const text of [key.slice(0, 8), 'Nobody else reads this', `/${id}/`]) {
       expect(page.text).not.toContain(text);
     }
-    for (const [target, move] of [
+    for (const [target, action] of [
       [approved, 'reveal'],
       [id, 'rotate'],
       [id, 'revoke'],
     ]) {
       const own = { prefix: key.slice(0, 8) };
-      const reply = await people.other.post(`${KEYS}/${target}/${move}`, own);
-      const absent = await people.other.post(`${KEYS}/999999/${move}`, own);
-      expect([move, reply.status]).toEqual([move, 404]);
+      const reply = await people.other.post(`${KEYS}/${target}/${action}`, own);
+      const absent = await people.other.post(`${KEYS}/999999/${action}`, own);
+      expect([action, reply.status]).toEqual([action, 404]);
       // The response is the same as for a key that does not exist.
       expect(reply.text).toBe(absent.text.replaceAll('999999', String(target)));
     }

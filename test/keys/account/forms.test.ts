@@ -26,7 +26,7 @@ app.use(async (c, next) => {
 });
 app.post('/', readForm, (c) => {
   form = c.var.form;
-  return c.text('taken');
+  return c.text('accepted');
 });
 const server = makeAccountServer(app, newConnectionCells());
 const portOf = () => (server.address() as AddressInfo).port;
@@ -61,7 +61,7 @@ async function post(
 }
 
 const withToken = (body: string) => `token=${TOKEN}&${body}`;
-const taken = [200, 'accepted'];
+const accepted = [200, 'accepted'];
 const refused = (code: number, sentence: string) => [
   code,
   expect.stringContaining(`<p>${sentence}</p>`),
@@ -71,7 +71,7 @@ test.each([FORM, 'Application/X-WWW-Form-URLEncoded ; charset=utf-8'])(
   'a form of type %s is accepted',
   async (type) => {
     const body = withToken('purpose=Caf%C3%A9+%26+%F0%9F%8E%AE%0D%0Atwo&limit=60&limit=70&none=');
-    expect(await post(body, { 'content-type': type })).toEqual(taken);
+    expect(await post(body, { 'content-type': type })).toEqual(accepted);
     const read = (name: string) => fieldOf(form ?? new URLSearchParams(), name);
     expect(['purpose', 'limit', 'none', 'missing'].map(read)).toEqual([
       ...['Café & 🎮\ntwo', '60', '', ''],
@@ -99,7 +99,7 @@ test.each([false, true])(
   'a form may have at most 65,536 bytes (chunked: %s)',
   async (isChunked) => {
     const body = withToken('a=').padEnd(65_536, 'x');
-    expect(await post(body, HEADERS, isChunked)).toEqual(taken);
+    expect(await post(body, HEADERS, isChunked)).toEqual(accepted);
     expect(form?.get('a')).toHaveLength(65_536 - withToken('a=').length);
     expect(await post(`${body}x`, HEADERS, isChunked)).toEqual(refused(413, TOO_LARGE));
     expect(form).toBeUndefined();
@@ -108,7 +108,7 @@ test.each([false, true])(
 
 test('a form may have at most 20 fields', async () => {
   const fields = (count: number) => Array.from({ length: count }, (_, i) => `f${i}=${i}`).join('&');
-  expect(await post(withToken(fields(19)))).toEqual(taken);
+  expect(await post(withToken(fields(19)))).toEqual(accepted);
   expect(form?.size).toBe(20);
   expect(await post(withToken(fields(20)))).toEqual(refused(400, 'The form has too many fields.'));
 });

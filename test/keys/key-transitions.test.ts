@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
 import { eventsOf } from '../../keys/lifecycle/history.ts';
 import { findKeyWithAccount } from '../../keys/lifecycle/key-lists.ts';
-import type { RefusedMove } from '../../keys/lifecycle/move.ts';
+import type { Refusal } from '../../keys/lifecycle/transition.ts';
 import { revealKey, revokeOwnKey, rotateKey } from '../../keys/lifecycle/own-keys.ts';
 import {
   approveRequest,
@@ -336,11 +336,11 @@ describe.each(KINDS)('a key in a %s database', (kind) => {
   });
 });
 
-async function refusalOf(move: Promise<unknown>): Promise<RefusedMove> {
-  const error = await move.then(
-    () => new Error('The move was not refused.'),
+async function refusalOf(action: Promise<unknown>): Promise<Refusal> {
+  const error = await action.then(
+    () => new Error('The action was not refused.'),
     (cause) => cause,
   );
-  if (error.name !== 'RefusedMove') throw error;
+  if (error.name !== 'Refusal') throw error;
   return error;
 }
