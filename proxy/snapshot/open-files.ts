@@ -8,8 +8,11 @@ import { checkSearchIndex } from '../../format/index/check-search-index.ts';
 import { openSearchIndex } from '../../format/index/search-index.ts';
 import {
   COVER_INDEX,
+  COVER_PACKS,
   COVERS_RECENT,
   GAME_INDEX,
+  GAME_PACKS,
+  isPack,
   PLATFORM_INDEX,
   PLATFORMS,
   SEARCH_INDEX,
@@ -77,8 +80,6 @@ const KEPT: readonly string[] = [
   SEARCH_INDEX,
 ];
 
-const PACK_FOLDERS = ['games/', 'covers/'];
-
 /** @throws Error that names the file which is missing or damaged */
 export function planOpening(order: OpenOrder): Plan {
   const manifest = readManifest(order.dir);
@@ -144,7 +145,7 @@ function checkIndex(manifest: Manifest, contents: ReadonlyMap<string, Uint8Array
 function chooseKept(files: readonly ManifestFile[], mostMemory: number): ManifestFile[] {
   const kept = files.filter(({ path: name }) => KEPT.includes(name));
   let room = mostMemory - kept.reduce((sum, { size }) => sum + size, 0);
-  for (const folder of PACK_FOLDERS) {
+  for (const folder of [GAME_PACKS, COVER_PACKS]) {
     for (const file of files) {
       if (!file.path.startsWith(folder) || file.size > room) continue;
       kept.push(file);
@@ -173,11 +174,6 @@ function makeRoom(files: readonly ManifestFile[], bytes: number): Map<string, Ui
       return [file.path, new Uint8Array(memory, start, file.size)];
     }),
   );
-}
-
-/** @param name a path in the generation */
-export function isPack(name: string): boolean {
-  return PACK_FOLDERS.some((folder) => name.startsWith(folder));
 }
 
 /**

@@ -14,7 +14,6 @@ import {
   generate,
   makeFolder,
   runProgram,
-  send,
   startProxy,
   testKey,
   until,
@@ -46,7 +45,7 @@ test('the proxy and verify warn about another ICU version until a run publishes 
   const key = testKey(1);
   writeKeys(dir, [key]);
   const proxy = await startProxy(dir);
-  const served = () => send(`${proxy.url}/api/v1/stats`, { headers: { 'x-api-key': key.key } });
+  const served = () => proxy.get('/stats', key.key);
   expect((await served()).headers['x-snapshot']).toBe(first);
   const warnings = () =>
     proxy

@@ -15,7 +15,6 @@ import {
   end,
   makeFolder,
   type RunningProxy,
-  send,
   startProgram,
   startProxy,
   testKey,
@@ -150,9 +149,8 @@ describe.each(KINDS)('on %s', async (kind) => {
       const PORT = String(await freePort());
       proxies.push(await startProxy(snapshotsDir, { PORT, PROXY_THREADS: threads }));
     }
-    for (const [index, { key }] of keys.entries()) {
-      const url = `${proxies[index]?.url}/api/v1/stats`;
-      await until(async () => (await send(url, { headers: { 'x-api-key': key } })).status === 200);
+    for (const [index, proxy] of proxies.entries()) {
+      await until(async () => (await proxy.get('/stats', keys[index].key)).status === 200);
     }
     const day = new Date().toISOString().slice(0, 10);
     expect(await Promise.all(proxies.map((proxy) => proxy.stop()))).toEqual([0, 0]);

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import type { Row } from '../../database/database.ts';
 import { CURRENT } from '../../format/layout.ts';
 import { makeSnapshots } from '../catalogue/snapshots.ts';
-import { send, startProxy, testKey, writeKeys } from '../support/product.ts';
+import { startProxy, testKey, writeKeys } from '../support/product.ts';
 
 const VALUES = ['usa', 'USA', 'Usa', 'Ångström', 'angstrom', null];
 /** Compares like titles, then by code units; unknown values come last. */
@@ -27,8 +27,7 @@ async function serve(values: readonly (string | null)[]) {
   const key = testKey(1);
   writeKeys(snapshotsDir, [key]);
   const proxy = await startProxy(snapshotsDir);
-  const get = async (target: string) =>
-    (await send(`${proxy.url}/api/v1${target}`, { headers: { 'x-api-key': key.key } })).json;
+  const get = async (target: string) => (await proxy.get(target, key.key)).json;
   const covers: { region: string; type: string }[] = (await get('/games/snes/game/covers')).data;
   const found = await get('/search?region=uSa&type=UsA');
   await proxy.stop();

@@ -15,7 +15,6 @@ import {
   makeFolder,
   type RunningProxy,
   runProgram,
-  send,
   startProgram,
   startProxy,
   until,
@@ -49,9 +48,9 @@ async function readAges(proxy: RunningProxy): Promise<{ data: number; keys: numb
   }
 }
 
-async function readBothAges({ adminUrl }: RunningProxy) {
-  const ready = await send(`${adminUrl}/readyz`);
-  const { text } = await send(`${adminUrl}/metrics`);
+async function readBothAges(proxy: RunningProxy) {
+  const ready = await proxy.readyz();
+  const text = await proxy.metrics();
   expect([ready.status, ready.json.ready]).toEqual([200, true]);
   const inMetrics = (name: string) => Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
   const data: number = ready.json.snapshot_age_seconds;
@@ -91,16 +90,13 @@ test('without the database no read fails, keys stay valid, and the ages grow unt
     output += text;
   });
   const proxy = await startProxy(snapshotsDir);
-  const ask = (key: string, { url } = proxy) =>
-    send(`${url}/api/v1/stats`, { headers: { 'x-api-key': key } });
+  const ask = (key: string, from = proxy) => from.get('/stats', key);
   await until(async () => (await ask(approved)).status === 200);
   const { headers } = await ask(approved);
 
   const bodies = new Map<string, string>();
   const known = async (target: string) => {
-    const reply = await send(`${proxy.url}/api/v1${target}`, {
-      headers: { 'x-api-key': approved },
-    });
+    const reply = await proxy.get(target, approved);
     expect([target, reply.status]).toEqual([target, 200]);
     bodies.set(target, reply.text);
     return reply.json;

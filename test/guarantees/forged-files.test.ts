@@ -25,7 +25,7 @@ import { encodeStatus, parseStatus } from '../../format/status-file.ts';
 import { makeRandom } from '../catalogue/random.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { makeSnapshots } from '../catalogue/snapshots.ts';
-import { makeFolder, send, startProxy, testKey, until, writeKeys } from '../support/product.ts';
+import { makeFolder, startProxy, testKey, until, writeKeys } from '../support/product.ts';
 import { printFigure, rounds } from '../support/rounds.ts';
 import { changedJson, type Files, forgeFullTable } from './forged-files.ts';
 import type { ForgedOrder, ForgedResult } from './forged-files-worker.ts';
@@ -164,12 +164,11 @@ test('the proxy refuses a hash table without an empty slot and names its file', 
   const key = testKey(1);
   writeKeys(snapshotsDir, [key]);
   const proxy = await startProxy(snapshotsDir);
-  const get = (target: string) =>
-    send(`${proxy.url}/api/v1${target}`, { headers: { 'x-api-key': key.key } });
+  const get = (target: string) => proxy.get(target, key.key);
   const before = readlinkSync(path.join(snapshotsDir, 'current'));
   symlinkSync(path.join('generations', id), path.join(snapshotsDir, 'next'));
   renameSync(path.join(snapshotsDir, 'next'), path.join(snapshotsDir, 'current'));
-  const readiness = async () => (await send(`${proxy.adminUrl}/readyz`)).json;
+  const readiness = async () => (await proxy.readyz()).json;
   await until(async () => (await readiness()).refused !== null);
   expect((await readiness()).refused).toEqual({
     id,

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeKey } from '../../format/api-key.ts';
 import { makeRandom, type Random } from '../catalogue/random.ts';
 import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
-import { send, startProxy, testKey, writeKeys } from '../support/product.ts';
+import { send, startProxy, testKey } from '../support/product.ts';
 import { printFigure, rounds } from '../support/rounds.ts';
 import { SERVER_NAME, startNginx } from '../support/servers/nginx.ts';
 
@@ -29,8 +29,7 @@ const revoked = testKey(3, { state: 'revoked' });
 let snapshotsDir: string;
 
 beforeAll(async () => {
-  snapshotsDir = await makeSampleSnapshots();
-  writeKeys(snapshotsDir, [inUse, unused, revoked]);
+  snapshotsDir = await makeSampleSnapshots([inUse, unused, revoked]);
 });
 
 const closing: (() => Promise<unknown>)[] = [];

@@ -12,7 +12,7 @@ import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
 import { type Hostile, makeHostile } from '../support/hostile/hostile.ts';
 import { judge, type Known } from '../support/hostile/hostile-judge.ts';
 import { exchange, type WireReply } from '../support/hostile/hostile-wire.ts';
-import { type RunningProxy, send, startProxy, testKey, writeKeys } from '../support/product.ts';
+import { type RunningProxy, startProxy, testKey } from '../support/product.ts';
 import { IS_SOAK, printFigure, rounds } from '../support/rounds.ts';
 import { openTls, type RunningNginx, SERVER_NAME, startNginx } from '../support/servers/nginx.ts';
 import { openSocket } from '../support/servers/sockets.ts';
@@ -40,8 +40,7 @@ describe.each([
   let targets: string[];
 
   beforeAll(async () => {
-    const snapshotsDir = await makeSampleSnapshots();
-    writeKeys(snapshotsDir, [key]);
+    const snapshotsDir = await makeSampleSnapshots([key]);
     proxy = await startProxy(snapshotsDir, {
       ADDRESS_RATE_LIMIT: '1000000',
       TRUSTED_PROXIES: '127.0.0.1',
@@ -60,7 +59,7 @@ describe.each([
     const bodies = new Map<string, string>();
     const games = new Map<string, string[]>();
     const ask = async (path: string) => {
-      const reply = await send(`${proxy.url}/api/v1${path}`, { headers: { 'x-api-key': key.key } });
+      const reply = await proxy.get(path, key.key);
       expect([path, reply.status]).toEqual([path, 200]);
       return reply;
     };
@@ -233,9 +232,7 @@ describe.each([
       if (IS_SOAK) expect(after / before - 1).toBeLessThanOrEqual(MOST_GROWTH);
       expect(proxy.child.exitCode).toBeNull();
       expect(proxy.log()).not.toContain('a request failed');
-      const healthy = await send(`${proxy.url}/api/v1/stats`, {
-        headers: { 'x-api-key': key.key },
-      });
+      const healthy = await proxy.get('/stats', key.key);
       expect(healthy.status).toBe(200);
     });
   });

@@ -172,8 +172,7 @@ test('proxy, nginx, schedule, command line and database leave no trace of a key'
     ADDRESS_RATE_LIMIT: '100000',
     TRUSTED_PROXIES: '127.0.0.1',
   });
-  const stats = (key: string) =>
-    send(`${proxy.url}/api/v1/stats`, { headers: { 'x-api-key': key } });
+  const stats = (key: string) => proxy.get('/stats', key);
   await until(async () => (await stats(approved)).status === 200);
   await until(async () => (await stats(revoked)).status === 401);
   const nginx = await startNginx(proxy.port);

@@ -13,11 +13,9 @@ import {
   end,
   makeFolder,
   type RunningProxy,
-  send,
   startProxy,
   testKey,
   until,
-  writeKeys,
 } from '../support/product.ts';
 import { IS_SOAK, printFigure, rounds } from '../support/rounds.ts';
 import {
@@ -60,8 +58,7 @@ interface Instance {
 let snapshotsDir: string;
 
 beforeAll(async () => {
-  snapshotsDir = await makeSnapshots(seededCatalogue({ games: 3_000, seed: 6 }));
-  writeKeys(snapshotsDir, [key]);
+  snapshotsDir = await makeSnapshots(seededCatalogue({ games: 3_000, seed: 6 }), [key]);
 });
 
 async function makeInstance(dir: string, threads = 1): Promise<Instance> {
@@ -75,14 +72,14 @@ async function makeInstance(dir: string, threads = 1): Promise<Instance> {
     proxy: await startProxy(dir, environment),
     async start() {
       instance.proxy = await startProxy(dir, environment);
-      await until(async () => (await send(`${instance.proxy.adminUrl}/readyz`)).status === 200);
+      await until(async () => (await instance.proxy.readyz()).status === 200);
     },
   };
   return instance;
 }
 
 async function answeredBy({ proxy }: Instance): Promise<number> {
-  const { text } = await send(`${proxy.adminUrl}/metrics`);
+  const text = await proxy.metrics();
   return [...text.matchAll(/^api_requests_total\{.*\} (\d+)$/gm)].reduce(
     (sum, [, count]) => sum + Number(count),
     0,

@@ -8,7 +8,7 @@ import { median } from '../bench/part.ts';
 import { makeRandom } from '../catalogue/random.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { makeSnapshots } from '../catalogue/snapshots.ts';
-import { type RunningProxy, send, startProxy, testKey, writeKeys } from '../support/product.ts';
+import { type RunningProxy, startProxy, testKey } from '../support/product.ts';
 import { printFigure, rounds } from '../support/rounds.ts';
 
 const PROMISE = 'Search cannot be abused';
@@ -26,8 +26,7 @@ let proxy: RunningProxy;
 let pool: Pool;
 
 beforeAll(async () => {
-  const snapshotsDir = await makeSnapshots(catalogue);
-  writeKeys(snapshotsDir, [key]);
+  const snapshotsDir = await makeSnapshots(catalogue, [key]);
   proxy = await startProxy(snapshotsDir);
   pool = new Pool(proxy.url, { connections: 1 });
 }, 600_000);
@@ -114,7 +113,7 @@ const toStrings = (query: Record<string, string | number>) =>
 
 /** The CPU time so far, and the longest event-loop delay since the last call, in milliseconds. */
 async function readMetrics(): Promise<{ cpu: number; delay: number }> {
-  const { text } = await send(`${proxy.adminUrl}/metrics`);
+  const text = await proxy.metrics();
   const read = (name: string) =>
     Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1] ?? Number.NaN);
   return {
@@ -176,9 +175,7 @@ test(`none of ${Object.keys(KINDS).length} kinds of expensive queries blocks the
 
 test('a query that is too long is refused without a search', async () => {
   for (const query of [`q=${'a'.repeat(101)}`, `q=${'%F0%A0%AE%B7'.repeat(101)}`, 'q=a&q=b']) {
-    const { status } = await send(`${proxy.url}/api/v1/search?${query}`, {
-      headers: { 'x-api-key': key.key },
-    });
+    const { status } = await proxy.get(`/search?${query}`, key.key);
     expect([query, status]).toEqual([query, 400]);
   }
 });

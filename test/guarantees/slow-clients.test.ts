@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { median } from '../bench/part.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { makeSnapshots } from '../catalogue/snapshots.ts';
-import { type RunningProxy, startProxy, testKey, until, writeKeys } from '../support/product.ts';
+import { type RunningProxy, startProxy, testKey, until } from '../support/product.ts';
 import { printFigure, rounds } from '../support/rounds.ts';
 import type { Attack, Opened } from './slow-attackers.ts';
 
@@ -47,8 +47,7 @@ let control: RunningProxy;
 let pools: Readonly<Record<keyof Times, Pool>>;
 
 beforeAll(async () => {
-  const snapshotsDir = await makeSnapshots(seededCatalogue({ games: 3_000, seed: 5 }));
-  writeKeys(snapshotsDir, [key]);
+  const snapshotsDir = await makeSnapshots(seededCatalogue({ games: 3_000, seed: 5 }), [key]);
   const environment = {
     NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(SHORTEN)}`,
   };

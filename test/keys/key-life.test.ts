@@ -7,7 +7,6 @@ import {
   end,
   makeFolder,
   runProgram,
-  send,
   startProgram,
   startProxy,
   until,
@@ -25,13 +24,13 @@ describe('with the schedule and the proxy running', () => {
     schedule.stderr?.resume();
     // The proxy gets no database address.
     const proxy = await startProxy(snapshotsDir);
-    await until(async () => (await send(`${proxy.adminUrl}/readyz`)).status === 200);
+    await until(async () => (await proxy.readyz()).status === 200);
 
     const issued = await runProgram('keys/cli/main.ts', ['issue', '--limit', '1000'], environment);
     expect(issued.code).toBe(0);
     const key = issued.stdout.trim();
     expect(key).toMatch(/^cck_[0-9A-Za-z]{38}$/);
-    const ask = () => send(`${proxy.url}/api/v1/stats`, { headers: { 'x-api-key': key } });
+    const ask = () => proxy.get('/stats', key);
     expect(await timeUntil(async () => (await ask()).status === 200)).toBeLessThan(WITHIN_MS);
 
     const { stdout } = await runProgram('keys/cli/main.ts', ['list', '--json'], environment);

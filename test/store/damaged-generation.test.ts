@@ -24,21 +24,12 @@ import { openSnapshots } from '../../proxy/snapshot/snapshots.ts';
 import { makeRandom, type Random } from '../catalogue/random.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { makeSqlite } from '../catalogue/snapshots.ts';
-import {
-  generate,
-  makeFolder,
-  send,
-  startProxy,
-  testKey,
-  until,
-  writeKeys,
-} from '../support/product.ts';
+import { generate, makeFolder, startProxy, testKey, until, writeKeys } from '../support/product.ts';
 import { printFigure, rounds } from '../support/rounds.ts';
 
 const PROMISE = 'A damaged generation is never served';
 const DAMAGES = rounds(40, 1_000);
 const key = testKey(1);
-const headers = { 'x-api-key': key.key };
 
 let dir: string;
 let older: string;
@@ -191,9 +182,9 @@ test.each<[string, string, Damage, RegExp]>([
   pointTo(older);
   const proxy = await startProxy(dir);
   const state = async () => ({
-    ready: await send(`${proxy.adminUrl}/readyz`),
-    metrics: (await send(`${proxy.adminUrl}/metrics`)).text,
-    served: (await send(`${proxy.url}/api/v1/stats`, { headers })).headers['x-snapshot'],
+    ready: await proxy.readyz(),
+    metrics: await proxy.metrics(),
+    served: (await proxy.get('/stats', key.key)).headers['x-snapshot'],
   });
   expect((await state()).metrics).toMatch(/^snapshot_refused 0$/m);
   const file =
@@ -209,8 +200,7 @@ test.each<[string, string, Damage, RegExp]>([
   expect(metrics).toContain(`snapshot_info{id="${older}"} 1`);
   // Requests that name the generation do not get it either, and do not cause it to be read again.
   for (let i = 0; i < 20; i++) {
-    const pinned = { ...headers, 'x-snapshot': newer };
-    const reply = await send(`${proxy.url}/api/v1/stats`, { headers: pinned });
+    const reply = await proxy.get('/stats', key.key, { 'x-snapshot': newer });
     expect([reply.status, reply.text]).toEqual([410, '{"error":"Snapshot gone"}']);
   }
   expect(proxy.log().split('refused a generation').length - 1).toBe(1);

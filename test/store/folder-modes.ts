@@ -15,7 +15,6 @@ import {
   type Finished,
   type RunningProxy,
   runProgram,
-  send,
   startProxy,
   testKey,
   until,
@@ -111,5 +110,4 @@ export async function serveOnce(dir: string, launcher: readonly string[] = []): 
   expect(await proxy.stop()).toBe(0);
 }
 
-export const ask = ({ url }: RunningProxy) =>
-  send(`${url}/api/v1/stats`, { headers: { 'x-api-key': key.key } });
+export const ask = (proxy: RunningProxy) => proxy.get('/stats', key.key);

@@ -47,7 +47,6 @@ import {
   generate,
   makeFolder,
   runProgram,
-  send,
   startProgram,
   startProxy,
   until,
@@ -279,8 +278,8 @@ describe('hold', () => {
     const seen = async () => ({
       lines: (await snapshot(dir, 'list')).stdout.trimEnd().split('\n'),
       json: JSON.parse((await snapshot(dir, 'list', '--json')).stdout),
-      held: (await send(`${proxy.adminUrl}/readyz`)).json.held,
-      metric: /^snapshot_held (\d)$/m.exec((await send(`${proxy.adminUrl}/metrics`)).text)?.[1],
+      held: (await proxy.readyz()).json.held,
+      metric: /^snapshot_held (\d)$/m.exec(await proxy.metrics())?.[1],
     });
     const before = await seen();
     expect(before.lines.join()).not.toContain('held');
@@ -452,9 +451,9 @@ describe('a damaged hold file', () => {
     expect(stderr).toContain('cover-catalogue snapshot release');
     expect(idsOnDisk(dir)).toEqual(ids);
     const proxy = await startProxy(dir);
-    const { json } = await send(`${proxy.adminUrl}/readyz`);
+    const { json } = await proxy.readyz();
     expect(json.held).toMatchObject({ id: null, error: expect.stringContaining('symbolic link') });
-    expect((await send(`${proxy.adminUrl}/metrics`)).text).toMatch(/^snapshot_held 1$/m);
+    expect(await proxy.metrics()).toMatch(/^snapshot_held 1$/m);
     await proxy.stop();
   });
 
@@ -472,7 +471,7 @@ describe('a damaged hold file', () => {
         expect(stderr).toMatch(fault);
         expect(stderr).toContain('cover-catalogue snapshot release');
       }
-      const { status, json } = await send(`${proxy.adminUrl}/readyz`);
+      const { status, json } = await proxy.readyz();
       expect(json.held).toEqual({
         id: null,
         since: null,
@@ -480,7 +479,7 @@ describe('a damaged hold file', () => {
         error: expect.stringMatching(fault),
       });
       expect(status).toBe(json.keys === null ? 503 : 200);
-      expect((await send(`${proxy.adminUrl}/metrics`)).text).toMatch(/^snapshot_held 1$/m);
+      expect(await proxy.metrics()).toMatch(/^snapshot_held 1$/m);
     }
     expect(idsOnDisk(dir)).toEqual(ids);
     await proxy.stop();

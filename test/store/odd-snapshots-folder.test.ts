@@ -22,7 +22,6 @@ import { makeSampleSnapshots, makeSqlite } from '../catalogue/snapshots.ts';
 import {
   finish,
   type RunningProxy,
-  send,
   startProxy,
   type TestKey,
   testKey,
@@ -36,13 +35,12 @@ const another = testKey(2);
 let dir: string;
 
 beforeEach(async () => {
-  dir = await makeSampleSnapshots();
-  writeKeys(dir, [key]);
+  dir = await makeSampleSnapshots([key]);
 });
 
 const statusFor = async (proxy: RunningProxy, { key: secret }: TestKey) =>
-  (await send(`${proxy.url}/api/v1/stats`, { headers: { 'x-api-key': secret } })).status;
-const readiness = async (proxy: RunningProxy) => (await send(`${proxy.adminUrl}/readyz`)).json;
+  (await proxy.get('/stats', secret)).status;
+const readiness = async (proxy: RunningProxy) => (await proxy.readyz()).json;
 const times = (proxy: RunningProxy, text: string) => proxy.log().split(text).length - 1;
 /** Long enough for a proxy to poll at least twice. */
 const aWhile = () => new Promise((resolve) => setTimeout(resolve, 2_500));

@@ -10,7 +10,6 @@ import {
   generate,
   makeFolder,
   runProgram,
-  send,
   startProxy,
   testKey,
   writeKeys,
@@ -85,9 +84,7 @@ describe('verbs that read', () => {
       '/search?q=chrono',
       '/search?platform=snes&sort=title_desc&page=2&per_page=2',
     ]) {
-      const reply = await send(`${proxy.url}/api/v1${target}`, {
-        headers: { 'x-api-key': key.key },
-      });
+      const reply = await proxy.get(target, key.key);
       expect(reply.status, target).toBe(200);
       expect((await snapshot('show', target)).stdout, target).toBe(reply.text);
     }

@@ -15,15 +15,7 @@ import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
 import { GENERATIONS, keyUsageFile, PROXY_FOLDER, UNFINISHED_PREFIX } from '../../format/layout.ts';
 import { makeInstanceFiles } from '../../proxy/state/instance-files.ts';
-import {
-  end,
-  makeFolder,
-  ROOT,
-  send,
-  startProgram,
-  startProxy,
-  until,
-} from '../support/product.ts';
+import { end, makeFolder, ROOT, startProgram, startProxy, until } from '../support/product.ts';
 import {
   as,
   ask,
@@ -124,7 +116,7 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     const proxy = await startProxy(dir, {}, as(PROXY));
     await until(async () => (await ask(proxy)).status === 200);
     const warning = `Cannot write to ${path.join(dir, PROXY_FOLDER)}`;
-    const { status, json } = await send(`${proxy.adminUrl}/readyz`);
+    const { status, json } = await proxy.readyz();
     expect([status, json.faults]).toEqual([200, [expect.stringContaining(warning)]]);
     expect(await proxy.stop()).toBe(0);
     const lines = proxy.log().split('\n');
@@ -148,7 +140,7 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     chmodSync(path.join(dir, GENERATIONS), Number.parseInt(folderMode, 8));
     const proxy = await startProxy(dir, {}, as(PROXY));
     await until(() => /refused a generation/.test(proxy.log()));
-    const { status, text, json } = await send(`${proxy.adminUrl}/readyz`);
+    const { status, text, json } = await proxy.readyz();
     expect([status, json.ready]).toEqual([503, false]);
     for (const message of [proxy.log(), text]) {
       expect(message).toMatch(
@@ -160,7 +152,7 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
         new RegExp(`manifest.json cannot be read: .* ${dir}/generations has mode ${folderMode}`),
       );
       if (IS_ROOT)
-        expect(message).toContain(`the proxy runs as uid ${PROXY.uid} and gid ${PROXY.gid}`);
+        expect(message).toContain(`this program runs as uid ${PROXY.uid} and gid ${PROXY.gid}`);
       if (IS_ROOT) expect(message).toContain(`to uid ${GENERATOR.uid} and gid ${GENERATOR.gid}`);
       expect(message).toContain('Users and file permissions');
     }
@@ -173,7 +165,7 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     await generate(url, dir, as(GENERATOR));
     await until(async () => (await ask(proxy)).status === 200);
     // As another user the proxy still has no folder of its own.
-    const { faults } = (await send(`${proxy.adminUrl}/readyz`)).json;
+    const { faults } = (await proxy.readyz()).json;
     expect(faults).toHaveLength(IS_ROOT ? 1 : 0);
     await proxy.stop();
   });

@@ -24,7 +24,6 @@ import {
   end,
   makeFolder,
   type RunningProxy,
-  send,
   startProgram,
   startProxy,
   until,
@@ -93,7 +92,7 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
       PUBLIC_URL: proxy.url,
       SMTP_URL: mailbox.url,
     });
-    await until(async () => (await send(`${proxy.adminUrl}/readyz`)).status === 200);
+    await until(async () => (await proxy.readyz()).status === 200);
     visits = makeVisits(browser, proxy.url);
     asOwner = await visits.open();
     asModerator = await visits.open();
@@ -135,10 +134,7 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
 
   async function timeUntil(status: number, key: string): Promise<number> {
     const started = performance.now();
-    const headers = { 'x-api-key': key };
-    await until(
-      async () => (await send(`${proxy.url}/api/v1/stats`, { headers })).status === status,
-    );
+    await until(async () => (await proxy.get('/stats', key)).status === status);
     return performance.now() - started;
   }
 

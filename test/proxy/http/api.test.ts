@@ -35,8 +35,7 @@ describe.each([
 
   beforeAll(async () => {
     contract = makeContractChecker();
-    snapshotsDir = await makeSampleSnapshots();
-    writeKeys(snapshotsDir, [key, revoked, rejected]);
+    snapshotsDir = await makeSampleSnapshots([key, revoked, rejected]);
     proxy = await startProxy(snapshotsDir, { ADDRESS_RATE_LIMIT: '1000000', HTTP_FAST_PATH });
     const covers = await get('/games/snes/chrono-trigger/covers');
     coverId = String(covers.json.data[0].id);
@@ -452,7 +451,7 @@ describe.each([
         expect((await send(proxy.url + path)).status).toBe(404);
         expect((await send(proxy.adminUrl + path)).status).toBe(200);
       }
-      const metrics = (await send(`${proxy.adminUrl}/metrics`)).text;
+      const metrics = await proxy.metrics();
       expect(metrics).toMatch(/^api_requests_total\{route="game",status="200"\} \d+$/m);
       expect(metrics).not.toContain(key.key);
     });

@@ -38,12 +38,13 @@ beforeAll(async () => {
 });
 
 /** Sends a request on a new connection. */
-const ask = ({ url }: RunningProxy, target = '/stats', sent = key) =>
-  send(`${url}/api/v1${target}`, { headers: { 'x-api-key': sent.key, connection: 'close' } });
+const ask = (proxy: RunningProxy, target = '/stats', sent = key) =>
+  proxy.get(target, sent.key, { connection: 'close' });
 
-async function metric({ adminUrl }: RunningProxy, name: string): Promise<number> {
-  const { text } = await send(`${adminUrl}/metrics`, {});
-  const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `));
+async function metric(proxy: RunningProxy, name: string): Promise<number> {
+  const line = (await proxy.metrics())
+    .split('\n')
+    .find((candidate) => candidate.startsWith(`${name} `));
   return Number(line?.split(' ')[1]);
 }
 
@@ -92,7 +93,7 @@ describe.each([1, 3])(`with ${FILES} open files and %i serving threads`, (thread
     for (const [, first] of ATTACKS) {
       sockets.push(...(await openMany(proxy, ATTACKERS / ATTACKS.length, first)));
       expect((await ask(proxy)).status).toBe(200);
-      expect((await send(`${proxy.adminUrl}/readyz`)).status).toBe(200);
+      expect((await proxy.readyz()).status).toBe(200);
     }
     // The kernel accepts connections before a thread does.
     await until(async () => (await metric(proxy, DROPPED)) > ATTACKERS - (FILES - 50));
@@ -117,9 +118,7 @@ describe.each([1, 3])(`with ${FILES} open files and %i serving threads`, (thread
       const { status, headers } = await ask(proxy, '/stats', another);
       return status === 200 && headers['x-snapshot'] !== before;
     });
-    const pinned = await send(`${proxy.url}/api/v1/stats`, {
-      headers: { 'x-api-key': key.key, 'x-snapshot': String(before) },
-    });
+    const pinned = await proxy.get('/stats', key.key, { 'x-snapshot': String(before) });
     expect(pinned.status).toBe(200);
 
     for (const socket of sockets) socket.destroy();
@@ -189,7 +188,7 @@ test('clients that do not read are disconnected if others need their connections
     const reply = await ask(proxy).catch(() => undefined);
     return reply?.status === 200;
   });
-  expect((await send(`${proxy.adminUrl}/readyz`)).status).toBe(200);
+  expect((await proxy.readyz()).status).toBe(200);
   for (const socket of readers) socket.destroy();
   expect(await proxy.stop()).toBe(0);
 });

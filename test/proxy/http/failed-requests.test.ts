@@ -23,7 +23,6 @@ import {
   makeFolder,
   ROOT,
   type RunningProxy,
-  send,
   startProxy,
   testKey,
   until,
@@ -104,7 +103,7 @@ describe('a read that fails', () => {
       // The proxy reads packs from disk. It checked their sizes when it opened them.
       proxy = await startProxy(copy, { SNAPSHOT_MEMORY_MB: '0' });
       const get = (target: string) =>
-        send(`${proxy.url}/api/v1${target}`, { headers: { ...fields, 'accept-encoding': 'gzip' } });
+        proxy.get(target, key.key, { ...fields, 'accept-encoding': 'gzip' });
       expect((await get('/stats')).status).toBe(200);
       const restore = truncatePacks(copy);
       for (const [index, target] of targets.entries()) {
@@ -128,7 +127,7 @@ describe('a read that fails', () => {
           }),
         ]);
       }
-      const metrics = (await send(`${proxy.adminUrl}/metrics`)).text;
+      const metrics = await proxy.metrics();
       const counted = [...metrics.matchAll(/^api_requests_total\{.*status="500"\} (\d+)$/gm)];
       expect(counted.map(([, count]) => Number(count))).toEqual([targets.length]);
       // Other resources still work, and all do again once the packs are restored.
@@ -154,8 +153,7 @@ describe('a read that fails', () => {
         FAULT_THREAD: 'main',
         FAULT_CALL: number,
       });
-      const get = () =>
-        send(`${proxy.url}/api/v1${targets[0]}`, { headers: { ...fields, 'x-snapshot': older } });
+      const get = () => proxy.get(targets[0], key.key, { ...fields, 'x-snapshot': older });
       const failed = await get();
       expect([failed.status, failed.text]).toEqual([500, INTERNAL_ERROR]);
       expect(readFileSync(log, 'utf8')).toMatch(new RegExp(`^${call} .*\n$`));

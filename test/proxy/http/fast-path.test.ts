@@ -14,7 +14,7 @@ import { BASE } from '../../../proxy/http/message/target.ts';
 import { makeServer } from '../../../proxy/http/server.ts';
 import { makeRandom, type Random } from '../../catalogue/random.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import { type RunningProxy, startProxy, testKey, until, writeKeys } from '../../support/product.ts';
+import { type RunningProxy, startProxy, testKey, until } from '../../support/product.ts';
 import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
 
 const key = testKey(1);
@@ -22,8 +22,7 @@ let proxy: RunningProxy;
 let stats: string;
 
 beforeAll(async () => {
-  const snapshotsDir = await makeSampleSnapshots();
-  writeKeys(snapshotsDir, [key]);
+  const snapshotsDir = await makeSampleSnapshots([key]);
   proxy = await startProxy(snapshotsDir);
   const response = await fetch(`${proxy.url}/api/v1/stats`, { headers: { 'x-api-key': key.key } });
   stats = await response.text();

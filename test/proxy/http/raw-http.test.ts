@@ -2,14 +2,13 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import { type RunningProxy, startProxy, testKey, writeKeys } from '../../support/product.ts';
+import { type RunningProxy, startProxy, testKey } from '../../support/product.ts';
 
 const key = testKey(1);
 let proxy: RunningProxy;
 
 beforeAll(async () => {
-  const snapshotsDir = await makeSampleSnapshots();
-  writeKeys(snapshotsDir, [key]);
+  const snapshotsDir = await makeSampleSnapshots([key]);
   proxy = await startProxy(snapshotsDir);
 });
 

@@ -12,7 +12,7 @@ import type { SiteHandler } from '../../../proxy/http/dispatch.ts';
 import type { ApiHandler } from '../../../proxy/http/message/responder.ts';
 import { type ClientTimes, makeServer } from '../../../proxy/http/server.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import { startProxy, testKey, writeKeys } from '../../support/product.ts';
+import { startProxy, testKey } from '../../support/product.ts';
 import { IS_SOAK } from '../../support/rounds.ts';
 import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
 
@@ -61,8 +61,7 @@ let stop: () => Promise<unknown>;
 
 beforeAll(async () => {
   if (IS_SOAK) {
-    const snapshotsDir = await makeSampleSnapshots();
-    writeKeys(snapshotsDir, [key]);
+    const snapshotsDir = await makeSampleSnapshots([key]);
     const proxy = await startProxy(snapshotsDir);
     port = proxy.port;
     stop = proxy.stop;

@@ -71,20 +71,20 @@ const faults: [string, () => void, () => string][] = [
     'one that the proxy may not read',
     () => writeFileSync(file, '', { mode: 0o200 }),
     () =>
-      `keys.json cannot be read: permission denied. ${file} has mode 0200 and belongs to ${owner}; the proxy runs as ${owner}.`,
+      `keys.json cannot be read: permission denied. ${file} has mode 0200 and belongs to ${owner}; this program runs as ${owner}.`,
   ],
   [
     'in a folder that the proxy may not enter',
     () => chmodSync(dir, 0o600),
     () =>
-      `keys.json cannot be read: permission denied. ${dir} has mode 0600 and belongs to ${owner}; the proxy runs as ${owner}.`,
+      `keys.json cannot be read: permission denied. ${dir} has mode 0600 and belongs to ${owner}; this program runs as ${owner}.`,
   ],
 ];
 
 describe('keys.json is', () => {
   test.each(faults)('%s: clients get 503, and operators the cause', async (_, damage, why) => {
     damage();
-    const ready = () => send(`${proxy.adminUrl}/readyz`);
+    const ready = () => proxy.readyz();
     await until(async () => (await ready()).json.keys_error?.startsWith(why()));
     const { status, json } = await ready();
     expect([status, json.ready, json.keys]).toEqual([503, false, null]);
@@ -115,7 +115,7 @@ test('known keys stay valid if the file can no longer be read', async () => {
   writeKeys(dir, [key]);
   await until(async () => (await send(proxy.url + STATS, { headers })).status === 200);
   writeFileSync(file, 'x');
-  const ready = () => send(`${proxy.adminUrl}/readyz`);
+  const ready = () => proxy.readyz();
   await until(async () => (await ready()).json.keys_error !== null);
   const { status, json } = await ready();
   expect([status, json.ready, json.keys]).toEqual([200, true, 1]);
@@ -127,7 +127,7 @@ test('known keys stay valid if the file can no longer be read', async () => {
 test('every serving thread gives the same error', async () => {
   const several = await startProxy(dir, { PROXY_THREADS: '3' });
   const texts = new Set<string>();
-  await until(async () => (await send(`${several.adminUrl}/readyz`)).json.snapshot !== null);
+  await until(async () => (await several.readyz()).json.snapshot !== null);
   for (let i = 0; i < 30; i++) {
     texts.add(
       (await send(several.url + STATS, { headers: { ...headers, connection: 'close' } })).text,

@@ -22,9 +22,7 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
     writeKeys(snapshotsDir, [key]);
     const proxy = await start();
     const replies = await Promise.all(
-      Array.from({ length: 121 }, () =>
-        send(`${proxy.url}/api/v1/stats`, { headers: { 'x-api-key': key.key } }),
-      ),
+      Array.from({ length: 121 }, () => proxy.get('/stats', key.key)),
     );
     const statuses = replies.map(({ status }) => status);
     expect(countOf(statuses, 200)).toBe(120);
@@ -48,9 +46,7 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
     });
     const statuses: number[] = [];
     for (let i = 0; i < 200; i++) {
-      const { status, headers } = await send(`${proxy.url}/api/v1/stats`, {
-        headers: { 'x-api-key': key.key },
-      });
+      const { status, headers } = await proxy.get('/stats', key.key);
       statuses.push(status);
       expect(Number(headers['x-ratelimit-reset'])).toBeLessThanOrEqual(60);
       expect(Number(headers['x-ratelimit-reset'])).toBeGreaterThan(40);
@@ -107,7 +103,7 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
     const key = testKey(1, { limit: 50 });
     writeKeys(snapshotsDir, [key]);
     const proxy = await start();
-    const ask = () => send(`${proxy.url}/api/v1/stats`, { headers: { 'x-api-key': key.key } });
+    const ask = () => proxy.get('/stats', key.key);
     expect((await ask()).headers['x-ratelimit-limit']).toBe('50');
     writeKeys(snapshotsDir, [{ ...key, limit: 40 }]);
     await until(async () => (await ask()).headers['x-ratelimit-limit'] === '40');

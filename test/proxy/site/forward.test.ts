@@ -6,14 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import {
-  type RunningProxy,
-  send,
-  startProxy,
-  testKey,
-  until,
-  writeKeys,
-} from '../../support/product.ts';
+import { type RunningProxy, send, startProxy, testKey, until } from '../../support/product.ts';
 
 const key = testKey(1);
 const LARGEST = 64 * 1024;
@@ -51,8 +44,7 @@ beforeAll(async () => {
     socket.once('close', () => openConnections--);
   });
   await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
-  snapshotsDir = await makeSampleSnapshots();
-  writeKeys(snapshotsDir, [key]);
+  snapshotsDir = await makeSampleSnapshots([key]);
   const { port } = upstream.address() as { port: number };
   proxy = await startProxy(snapshotsDir, { ACCOUNT_URL: `http://127.0.0.1:${port}` });
 });
@@ -125,8 +117,7 @@ describe('the proxy forwards', () => {
       '/%61ccount',
     ])
       expect((await send(`${proxy.url}${path}`)).status).toBe(404);
-    const headers = { 'x-api-key': key.key };
-    expect((await send(`${proxy.url}/api/v1/stats`, { headers })).status).toBe(200);
+    expect((await proxy.get('/stats', key.key)).status).toBe(200);
     expect(forwarded).toEqual([]);
   });
 });
@@ -240,8 +231,7 @@ test('a page says that the account pages are not running, and the API still work
   expect(reply.headers['retry-after']).toBe('5');
   expect(reply.headers['cache-control']).toBe('no-store');
   expect(reply.text).toContain('not running');
-  const headers = { 'x-api-key': key.key };
-  await until(async () => (await send(`${gone.url}/api/v1/stats`, { headers })).status === 200);
+  await until(async () => (await gone.get('/stats', key.key)).status === 200);
   expect(gone.log()).toContain('cannot forward');
   expect(gone.log()).not.toContain('of-a-link');
   await gone.stop();

@@ -23,7 +23,6 @@ import {
   generate,
   type RunningProxy,
   runProgram,
-  send,
   startProxy,
   until,
 } from '../../support/product.ts';
@@ -68,11 +67,10 @@ beforeAll(async () => {
 });
 
 /** Waits until a generation is served. @returns its age in `/readyz`, compared with the metrics */
-async function ageOf({ adminUrl }: RunningProxy, id: string): Promise<number> {
-  await until(async () => (await send(`${adminUrl}/readyz`)).json.snapshot === id);
-  const age: number = (await send(`${adminUrl}/readyz`)).json.snapshot_age_seconds;
-  const { text } = await send(`${adminUrl}/metrics`);
-  const metric = Number(/^snapshot_age_seconds (\d+)$/m.exec(text)?.[1]);
+async function ageOf(proxy: RunningProxy, id: string): Promise<number> {
+  await until(async () => (await proxy.readyz()).json.snapshot === id);
+  const age: number = (await proxy.readyz()).json.snapshot_age_seconds;
+  const metric = Number(/^snapshot_age_seconds (\d+)$/m.exec(await proxy.metrics())?.[1]);
   expect(Math.abs(metric - age)).toBeLessThan(TOLERANCE);
   return age;
 }
@@ -109,7 +107,7 @@ test('the age is that of the current generation after a run, a rollback, a relea
   const fourth = currentId(dir) as string;
   truncateSync(path.join(generationDir(dir, fourth), GAME_INDEX), 10);
   proxy.child.kill('SIGCONT');
-  const refused = async () => (await send(`${proxy.adminUrl}/readyz`)).json.refused;
+  const refused = async () => (await proxy.readyz()).json.refused;
   await until(async () => (await refused())?.id === fourth);
   expectAbout(await ageOf(proxy, third), 3 * HOUR);
   await proxy.stop();

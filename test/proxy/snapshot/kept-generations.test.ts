@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { Pool } from 'undici';
 import { beforeAll, expect, test } from 'vitest';
 import { MOST_OPEN_PACKS } from '../../../proxy/snapshot/pack-files.ts';
-import { type RunningProxy, send, startProxy, testKey, until } from '../../support/product.ts';
+import { type RunningProxy, startProxy, testKey, until } from '../../support/product.ts';
 import { printFigure, rounds } from '../../support/rounds.ts';
 import { indexBytes, makeGenerations, openFilesOf, pointTo } from './marked-generations.ts';
 
@@ -84,11 +84,9 @@ test.each([1, 2])(
     const statuses = new Set<number>();
     let isOver = false;
     const last = Array.from({ length: 8 }, async (_, client) => {
-      const headers = { 'x-api-key': key.key, connection: 'close' };
+      const headers = { connection: 'close' };
       for (let page = client; !isOver; page++) {
-        await send(`${proxy.url}/api/v1/search?per_page=50&page=${1 + (page % 40)}`, {
-          headers,
-        }).then(
+        await proxy.get(`/search?per_page=50&page=${1 + (page % 40)}`, key.key, headers).then(
           ({ status }) => statuses.add(status),
           // The proxy no longer listens.
           () => {

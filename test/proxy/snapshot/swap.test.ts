@@ -111,7 +111,7 @@ async function readAll(dir: string, id: string): Promise<ReadonlyMap<string, str
   const proxy = await startProxy(dir);
   const bodies = new Map<string, string>();
   const read = async (target: string) => {
-    const reply = await send(`${proxy.url}/api/v1${target}`, { headers });
+    const reply = await proxy.get(target, key.key);
     expect([target, reply.status, reply.headers['x-snapshot']]).toEqual([target, 200, id]);
     bodies.set(target, reply.text);
     return reply.json;
@@ -142,9 +142,7 @@ test('a crawl that names its snapshot gets one catalogue across a swap, and 410 
   pointTo(dir, older);
   const proxy = await startProxy(dir);
   const page = (number: number, extra: Record<string, string> = {}) =>
-    send(`${proxy.url}/api/v1/search?per_page=50&page=${number}`, {
-      headers: { ...headers, ...extra },
-    });
+    proxy.get(`/search?per_page=50&page=${number}`, key.key, { ...extra });
   const first = await page(1);
   expect(first.headers['x-snapshot']).toBe(older);
   pointTo(dir, newer);
@@ -158,9 +156,7 @@ test('a crawl that names its snapshot gets one catalogue across a swap, and 410 
 
   rmSync(path.join(dir, GENERATIONS, older), { recursive: true });
   const restarted = await startProxy(dir);
-  const gone = await send(`${restarted.url}/api/v1/stats`, {
-    headers: { ...headers, 'x-snapshot': older },
-  });
+  const gone = await restarted.get('/stats', key.key, { 'x-snapshot': older });
   expect(gone.status).toBe(410);
   expect(gone.text).toBe('{"error":"Snapshot gone"}');
   await restarted.stop();
@@ -201,9 +197,7 @@ test('a kept generation that is not open is opened for a client that names it', 
   const [older] = ids as [string, string];
   const proxy = await startProxy(dir);
   const replies = await Promise.all(
-    Array.from({ length: 10 }, () =>
-      send(`${proxy.url}/api/v1/search`, { headers: { ...headers, 'x-snapshot': older } }),
-    ),
+    Array.from({ length: 10 }, () => proxy.get('/search', key.key, { 'x-snapshot': older })),
   );
   for (const reply of replies) {
     expect(reply.status).toBe(200);
@@ -250,15 +244,15 @@ test('a proxy that starts before the first generation answers 503, and then serv
   const dir = path.join(makeFolder(), 'snapshots');
   const source = await makeGenerations(GAMES, ['only'], key);
   const proxy = await startProxy(dir);
-  const ask = () => send(`${proxy.url}/api/v1/stats`, { headers });
+  const ask = () => proxy.get('/stats', key.key);
   const early = await ask();
   expect(early.status).toBe(503);
   expect(early.text).toBe('{"error":"No snapshot yet"}');
   expect(early.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-  expect((await send(`${proxy.adminUrl}/readyz`)).status).toBe(503);
+  expect((await proxy.readyz()).status).toBe(503);
   renameSync(source.dir, dir);
   await until(async () => (await ask()).status === 200);
-  expect((await send(`${proxy.adminUrl}/readyz`)).status).toBe(200);
+  expect((await proxy.readyz()).status).toBe(200);
   await proxy.stop();
 });
 
@@ -269,12 +263,12 @@ test('a damaged generation is refused and named in /readyz, and the old one stay
   const proxy = await startProxy(dir);
   rmSync(path.join(dir, GENERATIONS, newer, MANIFEST));
   pointTo(dir, newer);
-  await until(async () => (await send(`${proxy.adminUrl}/readyz`)).json.refused !== null);
-  const ready = await send(`${proxy.adminUrl}/readyz`);
+  await until(async () => (await proxy.readyz()).json.refused !== null);
+  const ready = await proxy.readyz();
   expect(ready.status).toBe(200);
   expect(ready.json.refused.id).toBe(newer);
   expect(ready.json.snapshot).toBe(older);
-  expect((await send(`${proxy.adminUrl}/metrics`)).text).toMatch(/^snapshot_refused 1$/m);
-  expect((await send(`${proxy.url}/api/v1/stats`, { headers })).headers['x-snapshot']).toBe(older);
+  expect(await proxy.metrics()).toMatch(/^snapshot_refused 1$/m);
+  expect((await proxy.get('/stats', key.key)).headers['x-snapshot']).toBe(older);
   await proxy.stop();
 });

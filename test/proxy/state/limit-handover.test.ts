@@ -79,9 +79,7 @@ describe('a restarted proxy', () => {
       expect(await askOften(second, used.key, 6)).toEqual([200, 200, 200, 200, 429, 429]);
       // The wait is the one of the first process, not a minute from the start of the second.
       const elapsed = (performance.now() - at) / 1000;
-      const refused = await send(`${second.url}/api/v1/stats`, {
-        headers: { 'x-api-key': used.key },
-      });
+      const refused = await second.get('/stats', used.key);
       const retry = Number(refused.headers['retry-after']);
       expect(retry).toBeLessThanOrEqual(Math.ceil(60 - elapsed) + 1);
       expect(retry).toBeGreaterThanOrEqual(60 - Math.ceil(elapsed) - 5);
@@ -172,21 +170,17 @@ test('a key keeps its window if the keys can be read only later', async () => {
   const PORT = String(await freePort());
   const key = testKey(1, { limit: 5 });
   writeKeys(dir, [key]);
-  const ask = async ({ url }: RunningProxy, sent: string) =>
-    (await send(`${url}/api/v1/stats`, { headers: { 'x-api-key': sent } })).headers[
-      'x-ratelimit-remaining'
-    ];
+  const ask = async (proxy: RunningProxy, sent: string) =>
+    (await proxy.get('/stats', sent)).headers['x-ratelimit-remaining'];
   const first = await startProxy(dir, { PORT });
   await until(async () => (await ask(first, key.key)) === '3');
   await first.stop();
   writeFileSync(path.join(dir, 'keys.json'), 'damaged');
   const second = await startProxy(dir, { PORT });
   await until(() => second.log().includes('keys.json is damaged'));
-  expect(
-    (await send(`${second.url}/api/v1/stats`, { headers: { 'x-api-key': makeKey() } })).status,
-  ).toBe(503);
+  expect((await second.get('/stats', makeKey())).status).toBe(503);
   writeKeys(dir, [key]);
-  await until(async () => (await send(`${second.adminUrl}/readyz`)).status === 200);
+  await until(async () => (await second.readyz()).status === 200);
   expect(await ask(second, key.key)).toBe('2');
   await second.stop();
 });
@@ -196,8 +190,7 @@ test('a proxy that never reads the keys hands its windows over unchanged', async
   const PORT = String(await freePort());
   const key = testKey(1, { limit: 5 });
   writeKeys(dir, [key]);
-  const ask = ({ url }: RunningProxy) =>
-    send(`${url}/api/v1/stats`, { headers: { 'x-api-key': key.key } });
+  const ask = (proxy: RunningProxy) => proxy.get('/stats', key.key);
   const first = await startProxy(dir, { PORT });
   for (let i = 0; i < 5; i++) expect((await ask(first)).status).toBe(200);
   await first.stop();

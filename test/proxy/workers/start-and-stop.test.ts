@@ -47,8 +47,7 @@ beforeAll(async () => {
   older = readdirSync(path.join(dir, GENERATIONS)).sort()[0];
 });
 
-const isReady = async ({ adminUrl }: RunningProxy) =>
-  (await send(`${adminUrl}/readyz`)).status === 200;
+const isReady = async (proxy: RunningProxy) => (await proxy.readyz()).status === 200;
 
 describe.each([1, 3])('SIGTERM with %i serving threads', (threads) => {
   test('under load first reports not ready, answers every request, and exits with 0', {
@@ -77,7 +76,7 @@ describe.each([1, 3])('SIGTERM with %i serving threads', (threads) => {
       const balancer = (async () => {
         while (await isReady(proxy)) await pause(20);
         isOut = true;
-        const { json } = await send(`${proxy.adminUrl}/readyz`);
+        const { json } = await proxy.readyz();
         expect([json.ready, json.stopping]).toEqual([false, true]);
       })();
       await pause(200 + random.below(400));
@@ -86,9 +85,7 @@ describe.each([1, 3])('SIGTERM with %i serving threads', (threads) => {
       const answer = readToEnd(slow);
       slow.write(`GET /api/v1/stats HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${key.key}\r\n`);
       await pause(20);
-      const pinned = send(`${proxy.url}/api/v1/search?per_page=100`, {
-        headers: { ...headers, 'x-snapshot': older },
-      });
+      const pinned = proxy.get('/search?per_page=100', key.key, { 'x-snapshot': older });
       await pause(5);
       const started = performance.now();
       const ended = proxy.stop();
@@ -164,11 +161,7 @@ test('a proxy that starts before the first generation answers 503, and after the
   const client = async () => {
     let lacksKeysAlone = false;
     while (!isOver) {
-      const {
-        status,
-        text,
-        headers: fields,
-      } = await send(`${proxy.url}/api/v1/stats`, { headers });
+      const { status, text, headers: fields } = await proxy.get('/stats', key.key);
       if (status === 503) {
         // Once only the keys are missing, the error about a missing snapshot must not come back.
         if (text === '{"error":"No API keys yet"}') lacksKeysAlone = true;
@@ -185,7 +178,7 @@ test('a proxy that starts before the first generation answers 503, and after the
   const clients = Promise.all([client(), client(), client()]);
   await until(() => statuses.length > 10);
   expect(new Set(statuses)).toEqual(new Set([503]));
-  const early = await send(`${proxy.adminUrl}/readyz`);
+  const early = await proxy.readyz();
   expect([early.status, early.json.ready, early.json.snapshot]).toEqual([503, false, null]);
   expect((await send(`${proxy.adminUrl}/healthz`)).status).toBe(200);
 
@@ -216,16 +209,16 @@ test('a proxy waits while current is dangling or missing, and serves once it poi
   const [from, to] = [path.join(target, GENERATIONS, id), path.join(target, 'elsewhere')];
   renameSync(from, to);
   const proxy = await startProxy(target);
-  expect((await send(`${proxy.url}/api/v1/stats`, { headers })).status).toBe(503);
-  const { json } = await send(`${proxy.adminUrl}/readyz`);
+  expect((await proxy.get('/stats', key.key)).status).toBe(503);
+  const { json } = await proxy.readyz();
   expect([json.ready, json.refused.id]).toEqual([false, id]);
   await proxy.stop();
 
   renameSync(to, from);
   rmSync(path.join(target, CURRENT));
   const waiting = await startProxy(target);
-  expect((await send(`${waiting.url}/api/v1/stats`, { headers })).status).toBe(503);
+  expect((await waiting.get('/stats', key.key)).status).toBe(503);
   symlinkSync(path.join(GENERATIONS, id), path.join(target, CURRENT));
-  await until(async () => (await send(`${waiting.url}/api/v1/stats`, { headers })).status === 200);
+  await until(async () => (await waiting.get('/stats', key.key)).status === 200);
   await waiting.stop();
 });

@@ -2,14 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import {
-  type RunningProxy,
-  send,
-  startProxy,
-  testKey,
-  until,
-  writeKeys,
-} from '../../support/product.ts';
+import { type RunningProxy, startProxy, testKey, until, writeKeys } from '../../support/product.ts';
 
 const THREADS = 3;
 let snapshotsDir: string;
@@ -22,11 +15,10 @@ const start = () => startProxy(snapshotsDir, { PROXY_THREADS: String(THREADS) })
 
 /** Sends each request on a new connection, so that every thread gets some. */
 function ask(proxy: RunningProxy, key: string, times: number): Promise<number[]> {
-  const headers = { 'x-api-key': key, connection: 'close' };
   return Promise.all(
     Array.from({ length: times }, async () => {
-      const { status } = await send(`${proxy.url}/api/v1/games/snes/chrono-trigger`, { headers });
-      return status;
+      const headers = { connection: 'close' };
+      return (await proxy.get('/games/snes/chrono-trigger', key, headers)).status;
     }),
   );
 }
@@ -41,7 +33,7 @@ test('all threads listen, and the metrics count the responses of all', async () 
     .filter((line) => line.includes(`:${port} 00000000:0000 0A`));
   expect(listening).toHaveLength(THREADS);
   expect(new Set(await ask(proxy, key.key, 200))).toEqual(new Set([200]));
-  const { text } = await send(`${proxy.adminUrl}/metrics`, {});
+  const text = await proxy.metrics();
   expect(text).toContain('api_requests_total{route="game",status="200"} 200');
   expect(text).toMatch(/^snapshot_swaps_total 1$/m);
   await proxy.stop();
@@ -58,16 +50,14 @@ test('counted requests are kept when a limit is raised, whichever thread counted
   await until(async () => {
     const limits = await Promise.all(
       Array.from({ length: 12 }, async () => {
-        const { headers } = await send(`${proxy.url}/api/v1/none`, {
-          headers: { 'x-api-key': key.key, connection: 'close' },
-        });
+        const { headers } = await proxy.get('/none', key.key, { connection: 'close' });
         return headers['x-ratelimit-limit'];
       }),
     );
     return limits.every((limit) => limit === '100');
   });
   await ask(proxy, key.key, 200);
-  const { text } = await send(`${proxy.adminUrl}/metrics`, {});
+  const text = await proxy.metrics();
   const admitted = [
     ...text.matchAll(/^api_requests_total\{route="(?:game|none)",status="(200|404)"\} (\d+)$/gm),
   ]
