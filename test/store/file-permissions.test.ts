@@ -64,11 +64,11 @@ test('the next run corrects the permissions of all generations and links no file
     const file = path.join(dir, name);
     chmodSync(file, statSync(file).isDirectory() ? 0o755 : 0o644);
   }
-  expect((await generate(url, dir)).stdout).toContain('Nothing new');
+  expect((await generate(url, dir)).stdout).toContain('The data has not changed');
   expect(modesOf(dir)).toEqual(PRIVATE);
 
   chmodSync(dir, 0o2750);
-  expect((await generate(url, dir)).stdout).toContain('Nothing new');
+  expect((await generate(url, dir)).stdout).toContain('The data has not changed');
   expect(modesOf(dir)).toEqual(SHARED);
   await changeTitle(url, 'A third title');
   await generate(url, dir);
