@@ -17,7 +17,12 @@ export function makeYearOrder(index: SearchIndex): YearOrder {
 
   // One pass counts the games of each year. Another computes the position of each rank and keeps those
   // on the page.
-  function pageOfList(list: Uint32Array, newestFirst: boolean, start: number, count: number): number[] {
+  function pageOfList(
+    list: Uint32Array,
+    newestFirst: boolean,
+    start: number,
+    count: number,
+  ): number[] {
     const counts = new Uint32Array(years.length + 1);
     for (let i = 0; i < list.length; i++) counts[yearOfRank[list[i]]]++;
     const next = startsOf(counts, newestFirst);
@@ -33,7 +38,12 @@ export function makeYearOrder(index: SearchIndex): YearOrder {
   }
 
   // Walks through all games year by year, and counts those in the set up to the end of the page.
-  function pageOfBits(bits: Uint32Array, newestFirst: boolean, start: number, count: number): number[] {
+  function pageOfBits(
+    bits: Uint32Array,
+    newestFirst: boolean,
+    start: number,
+    count: number,
+  ): number[] {
     const ranks: number[] = [];
     let before = 0;
     for (const year of yearsInOrder(newestFirst)) {
