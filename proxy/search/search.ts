@@ -21,6 +21,7 @@ import type { MatchKind, Query, Sort } from './query.ts';
 import { makePostingSets } from './sets/posting-sets.ts';
 import { pageInOrder } from './sets/rank-order.ts';
 import {
+  compact,
   EMPTY,
   intersect,
   type RankSet,
@@ -124,7 +125,7 @@ export function makeSearch(
     let before = 0;
     let seen: RankSet = EMPTY;
     for (const [number, tier] of tiers.entries()) {
-      const found = subtract(intersect([tier(), ...filters]), seen);
+      const found = subtract(compact(intersect([tier(), ...filters])), seen);
       const size = sizeOf(found);
       const skipped = Math.max(0, start - before);
       const wanted = Math.min(count - page.length, size - skipped);

@@ -79,6 +79,7 @@ export function makeTitleMatcher(
   function ranksOf(set: RankSet): RankSet {
     if (rankOfFurther.length === 0) return set;
     if (set.list !== undefined) {
+      if ((set.list.at(-1) ?? 0) < games) return set;
       const ranks = set.list.map((reading) =>
         reading < games ? reading : rankOfFurther[reading - games],
       );

@@ -145,11 +145,10 @@ export function makePatternMaker(
     };
     return (words, widen) => {
       const pattern: Way[][] = [];
-      // The readings that match all words which do not match together with a neighbour.
+      // The readings that match all words so far which do not match together with a neighbour.
       let single: RankSet | undefined;
       let joinedUntil = 0;
       for (const [at, word] of words.entries()) {
-        const isLast = at === words.length - 1;
         const ways: Way[] = [];
         for (let length = 2; length <= Math.min(MOST_JOINED, words.length - at); length++) {
           const joined = words.slice(at, at + length);
@@ -159,20 +158,19 @@ export function makePatternMaker(
           ways.push(...found);
           if (found.length > 0) joinedUntil = at + length;
         }
+        const isLast = at === words.length - 1;
+        const key = `${word} ${isLast} ${widen !== undefined}`;
         ways.push(
-          ...remember(`${word} ${isLast} ${widen !== undefined}`, () =>
-            waysOfWord(word, isLast, widen?.(word) ?? []),
-          ),
+          ...remember(key, () => waysOfWord(word, isLast, widen?.(word) ?? [])),
           ...remember(`${word} split`, () => waysOfSeveral(word)),
         );
         pattern.push(ways);
         if (at < joinedUntil) continue;
-        const found = unite(
-          ways.map((way) => way.found),
-          readings,
-        );
-        single = single === undefined ? found : intersect([single, found]);
-        // Looking up words takes longer than intersecting sets: stop when no reading is left.
+        if (ways.length === 0) return undefined;
+        // Near spellings take longer to find than to intersect: stop when no reading is left.
+        if (widen === undefined) continue;
+        const found = ways.map((way) => way.found);
+        single = intersect([unite(found, readings), ...(single === undefined ? [] : [single])]);
         if (isEmpty(single)) return undefined;
       }
       return pattern;

@@ -29,3 +29,8 @@ export interface Way {
 
 /** For each word of a query, by position, the ways to match it and the words after it. */
 export type Pattern = readonly (readonly Way[])[];
+
+/** Whether a way matches one word of the query with one word of a title. A word has at most one such way. */
+export function isSingle({ length, choices }: Way): boolean {
+  return length === 1 && choices.length === 1;
+}

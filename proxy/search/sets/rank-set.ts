@@ -59,7 +59,18 @@ export function toBits(set: RankSet, games: number): RankBits {
 }
 
 export function isEmpty(set: RankSet): boolean {
-  return set.list !== undefined ? set.list.length === 0 : set.bits.every((word) => word === 0);
+  if (set.list !== undefined) return set.list.length === 0;
+  const { bits } = set;
+  let at = 0;
+  while (at < bits.length && bits[at] === 0) at++;
+  return at === bits.length;
+}
+
+/** The same ranks, as a list if they are few. */
+export function compact(set: RankSet): RankSet {
+  if (set.list !== undefined) return set;
+  const size = countAll(set.bits);
+  return size > LONGEST_SORTED_UNION ? set : { list: Uint32Array.from(slice(set, 0, size)) };
 }
 
 /** The number of ranks in a set. */
@@ -174,7 +185,7 @@ function lengthOf(runs: readonly Run[]): number {
 
 /** The ranks that are in all of the sets, of which there is at least one. The sets are not changed. */
 export function intersect(sets: readonly RankSet[]): RankSet {
-  const [first, ...others] = [...sets].sort((a, b) => atMost(a) - atMost(b)) as [
+  const [first, ...others] = [...new Set(sets)].sort((a, b) => atMost(a) - atMost(b)) as [
     RankSet,
     ...RankSet[],
   ];
