@@ -4,6 +4,7 @@ import {
   foldCase,
   isJoinedScript,
   nearSpellingDistance,
+  plainWordsOf,
   wordsOf,
 } from '../../format/index/words.ts';
 import { makeRandom } from '../catalogue/random.ts';
@@ -24,15 +25,24 @@ test.each([
   ['Tiếng Việt ŉ', ['tieng', 'viet', 'n']],
   // Digits and signs.
   ['F-Zero: GX / AX', ['f', 'zero', 'gx', 'ax']],
-  ['R.B.I. Baseball 2\u00a0000', ['r', 'b', 'i', 'baseball', '2', '000']],
+  ['Baseball 2\u00a0000', ['baseball', '2', '000']],
   ['3½ ½', ['3', '1', '2', '1', '2']],
   ['007 No.1 Ⅲ ²', ['007', 'no', '1', 'iii', '2']],
   ['Tetris™ Cola℠ Foo® ©1999', ['tetris', 'cola', 'foo', '1999']],
   ['rock_n_roll', ['rock', 'n', 'roll']],
   ['go go GO', ['go', 'go', 'go']],
-  // Japanese, Chinese and Korean are words of their own; the voicing marks of kana are no accents.
+  ['C++ C# C+++ c##', ['c++', 'c#', 'c++', 'c#']],
+  ['Visual-C++/C#', ['visual', 'c++', 'c#']],
+  // Only whole words: no letter or digit before the "c" or after the signs.
+  ['ABC++ c++11 C#4 a# c+ +c', ['abc', 'c', '11', 'c', '4', 'a', 'c', 'c']],
+  // Japanese, Chinese and Korean are words of their own. The voicing marks of kana are not accents.
   ['アタックNo.1', ['アタック', 'no', '1']],
-  ['ドラゴンクエストIII そして伝説へ', ['ドラゴンクエスト', 'iii', 'そして伝説へ']],
+  ['ドラゴンクエストIII そして伝説へ', ['ドラゴンクエスト', 'iii', 'ソシテ伝説ヘ']],
+  // Hiragana count as katakana, also those that only katakana have with a voicing mark.
+  ['ぁあゔゖ', ['ァアヴヶ']],
+  ['ゝゞ ゟ', ['ヽヾ', 'ヨリ']],
+  ['か\u3099 ガ', ['ガ', 'ガ']],
+  ['わ\u3099を\u3099', ['ヷヺ']],
   ['ﾄﾞﾗｺﾞﾝ', ['ドラゴン']],
   ['ト\u3099ラコ\u3099ン', ['ドラゴン']],
   ['スーパーマリオ2人', ['スーパーマリオ', '2', '人']],
@@ -52,15 +62,37 @@ test.each([
   ['\udfb7\ud842', []],
 ])('%j has the words %j', (text, words) => {
   expect(wordsOf(text)).toEqual(words);
+  expect(plainWordsOf(text)).toEqual(words);
 });
+
+test.each([
+  // "&" is the word "and".
+  ['Rock & Roll', ['rock', 'and', 'roll'], ['rock', 'roll']],
+  ['A&B ＆', ['a', 'and', 'b', 'and'], ['a', 'b']],
+  ['&', ['and'], []],
+  // Letters separated by dots are one word, with or without a dot at the end.
+  ['S.T.A.L.K.E.R.: Zone', ['stalker', 'zone'], [...'stalker', 'zone']],
+  ['R.C. Pro-Am', ['rc', 'pro', 'am'], ['r', 'c', 'pro', 'am']],
+  ['I.Q É．Б x', ['iq', 'eб', 'x'], ['i', 'q', 'e', 'б', 'x']],
+  ['𠮷.野', ['𠮷野'], ['𠮷', '野']],
+])('%j has the words %j and the plain words %j', (text, words, plain) => {
+  expect(wordsOf(text)).toEqual(words);
+  expect(plainWordsOf(text)).toEqual(plain);
+});
+
+test.each(['No.1 1.2.3 A.1', 'ab.c a.bc', 'a..b', '.a b.', 'ß.a'])(
+  'no letters of %j are initials',
+  (text) => expect(wordsOf(text)).toEqual(plainWordsOf(text)),
+);
 
 test('a text of printable ASCII has the same words as beside a letter with an accent', () => {
   const random = makeRandom(3);
   const characters = Array.from({ length: 0x7f - 0x20 }, (_, i) => String.fromCharCode(0x20 + i));
   for (let i = 0; i < 5000; i++) {
-    const some = i % 2 ? characters : ['a', 'B', '1', ' ', "'", '-'];
+    const some = i % 2 ? characters : [...'aCb1 ', ..."'-&.+#"];
     const text = Array.from({ length: random.below(40) }, () => random.pick(some)).join('');
     expect([text, ...wordsOf(text), 'e']).toEqual([text, ...wordsOf(`${text} é`)]);
+    expect([text, ...plainWordsOf(text), 'e']).toEqual([text, ...plainWordsOf(`${text} é`)]);
   }
 });
 
@@ -77,18 +109,21 @@ test('a long text is read whole and in a moment', () => {
 describe('of random text', () => {
   const random = makeRandom(1);
   const pieces = [
-    ..."aZ9éÉßøİıÆ ’'.-_™½²Ⅲアｱﾞー伝龍の한ᄒ𠮷𝐆🎮ЖЙΣςÞ\u0301\u3099\ud842\udfb7\u200d\ufeff٣क्षไทย",
+    ..."aZ9cC+#&éÉßøİıÆ ’'.-_™½²Ⅲアｱﾞー伝龍の한ᄒ𠮷𝐆🎮ЖЙΣςÞ\u0301\u3099\ud842\udfb7\u200d\ufeff٣क्षไทย",
     ...['ﬃ', 'ﷺ', '㍿', 'ǅ', 'ŉ', '\u0345', '\u1e9e', 'ΐ', '\u{1F1EF}\u{1F1F5}'],
   ];
   const texts = Array.from({ length: 3_000 }, () =>
     Array.from({ length: random.below(12) }, () => random.pick(pieces)).join(''),
   );
 
-  test('no word is empty or holds a separator, and a title of its words has the same words', () => {
+  test.each([
+    ['words', wordsOf],
+    ['plain words', plainWordsOf],
+  ])('no word is empty or holds a separator, and a title of its %s has the same', (_, wordsOf) => {
     for (const text of texts) {
       const words = wordsOf(text);
       for (const word of words) {
-        expect(word, JSON.stringify(text)).toMatch(/^[\p{L}\p{N}\p{M}]+$/u);
+        expect(word, JSON.stringify(text)).toMatch(/^(?:[\p{L}\p{N}\p{M}]+|c\+\+|c#)$/u);
         expect(word.isWellFormed()).toBe(true);
         expect(wordsOf(word), JSON.stringify(text)).toEqual([word]);
       }
