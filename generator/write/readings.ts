@@ -84,12 +84,13 @@ export function indexReadings(games: Games, rowOfRank: Uint32Array): IndexedRead
   };
 }
 
-/** The readings of a game: the first is that of its title, and no other equals one before it. */
+/** The readings of a game: those of its title come first, none is empty, and no two are equal. */
 function readingsOfGame(title: string, slug: () => string): string[][] {
   const readings = readingsOf(title);
   if (needsSlug(title)) readings.push(plainWordsOf(slug()));
   return readings.filter(
-    (reading, at) => at === 0 || !readings.slice(0, at).some((earlier) => equals(earlier, reading)),
+    (reading, at) =>
+      reading.length > 0 && !readings.slice(0, at).some((earlier) => equals(earlier, reading)),
   );
 }
 
