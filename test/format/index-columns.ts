@@ -25,3 +25,15 @@ export function* wrongColumns(columns: NamedColumns): Generator<[fault: string, 
     yield [`${name} missing`, others];
   }
 }
+
+/** Adds to an entry of a column. */
+export function add(column: Column | undefined, at: number, value: number): void {
+  if (column?.[at] === undefined) throw new Error('There is no such entry.');
+  column[at] += value;
+}
+
+/** Exchanges two entries of a column. */
+export function swap(column: Column | undefined, at: number, other: number): void {
+  if (column === undefined) throw new Error('There is no such column.');
+  [column[at], column[other]] = [column[other], column[at]];
+}

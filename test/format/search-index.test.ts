@@ -1,6 +1,7 @@
-/** The search index: its texts against sorted arrays, and a file with inconsistent columns refused. */
+/** Compares the search index with sorted arrays, and checks that inconsistent columns are refused. */
 import { describe, expect, test } from 'vitest';
 import {
+  countReadings,
   findPrefix,
   findText,
   openSearchIndex,
@@ -47,6 +48,10 @@ const index: SearchIndex = {
   games: 3,
   words: words.postings,
   endings: endings.postings,
+  wordPositions: Uint8Array.from(words.postings.ranks, (_, at) => at % 256),
+  repeatedWords: Uint32Array.of(0, 1, 2, 3, 4, 5),
+  rankOfFurther: Uint32Array.of(1, 1),
+  readingsByWords: Uint32Array.of(4, 2, 0, 3, 1),
   regions: regions.postings,
   types: types.postings,
   genres: genres.postings,
@@ -59,6 +64,7 @@ const file = encodeFile(searchColumns(index));
 
 test('is read as it was written', () => {
   expect(openSearchIndex(file)).toEqual(index);
+  expect(countReadings(openSearchIndex(file))).toBe(5);
 });
 
 describe('a list of texts', () => {
@@ -94,10 +100,10 @@ describe('a list of texts', () => {
 
   test('may be empty', () => {
     const empty = makePostings(0).postings;
-    const opened = openSearchIndex(encodeFile(searchColumns({ ...index, words: empty })));
-    expect(textCount(opened.words)).toBe(0);
-    expect(findText(opened.words, 'a')).toBe(-1);
-    expect(findPrefix(opened.words, '')).toEqual([0, 0]);
+    const opened = openSearchIndex(encodeFile(searchColumns({ ...index, genres: empty })));
+    expect(textCount(opened.genres)).toBe(0);
+    expect(findText(opened.genres, 'a')).toBe(-1);
+    expect(findPrefix(opened.genres, '')).toEqual([0, 0]);
   });
 });
 
@@ -110,4 +116,18 @@ test('with a column missing or of a wrong length is refused by the name of the f
   const starts = { 'words.textStart': Uint32Array.of(...textStart, text.length) };
   const open = () => openSearchIndex(encodeFile({ ...searchColumns(index), ...starts }));
   expect(open).toThrow('the columns of "words" have inconsistent lengths');
+});
+
+test('with columns of readings that do not fit together is refused', () => {
+  const { wordPositions, repeatedWords, rankOfFurther, readingsByWords } = index;
+  const wrong = {
+    wordPositions: wordPositions.slice(1),
+    repeatedWords: repeatedWords.slice(1),
+    rankOfFurther: rankOfFurther.slice(1),
+    readingsByWords: readingsByWords.slice(1),
+  };
+  for (const [name, column] of Object.entries(wrong)) {
+    const open = () => openSearchIndex(encodeFile({ ...searchColumns(index), [name]: column }));
+    expect(open, name).toThrow('the columns of its readings have inconsistent lengths');
+  }
 });

@@ -1,20 +1,18 @@
-/** Each value of the index that a reader relies on: a wrong one is refused by the name of its file. */
+/** A wrong value of the record index that a reader relies on is refused by the name of its file. */
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { checkRecordIndex } from '../../format/index/check-record-index.ts';
-import { checkSearchIndex } from '../../format/index/check-search-index.ts';
-import type { Column } from '../../format/index/columns.ts';
 import {
   encodePlatforms,
   openRecordIndex,
   type PlatformEntry,
   type RecordIndex,
 } from '../../format/index/record-index.ts';
-import { openSearchIndex } from '../../format/index/search-index.ts';
-import { COVER_INDEX, GAME_INDEX, PLATFORM_INDEX, SEARCH_INDEX } from '../../format/layout.ts';
+import { COVER_INDEX, GAME_INDEX, PLATFORM_INDEX } from '../../format/layout.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { makeSnapshots } from '../catalogue/snapshots.ts';
+import { add, swap } from './index-columns.ts';
 
 type Sizes = Map<string, number | undefined>;
 
@@ -53,19 +51,8 @@ const set = (entry: PlatformEntry | undefined, values: Partial<PlatformEntry>) =
   Object.assign(entry as object, values);
 const largest = () => platforms.toSorted((a, b) => b.games - a.games)[0];
 const empty = () => platforms.find(({ games }) => games === 0) as PlatformEntry;
-/** Adds to an entry of a column. */
-const add = (column: Column | undefined, at: number, value: number) => {
-  if (column?.[at] === undefined) throw new Error('There is no such entry.');
-  column[at] += value;
-};
-const swap = (column: Column | undefined, at: number, other: number) => {
-  if (column === undefined) throw new Error('There is no such column.');
-  [column[at], column[other]] = [column[other], column[at]];
-};
-
 test('an index that a generator made passes', () => {
   expect(() => checkRecords(() => {})).not.toThrow();
-  expect(() => checkSearch(() => {})).not.toThrow();
 });
 
 test.each<[string, (list: PlatformEntry[]) => void, RegExp]>([
@@ -205,81 +192,4 @@ test.each<[string, RegExp, RecordChange]>([
 ])('records with %s are refused', (_, fault, change) => {
   expect(() => checkRecords(change)).toThrow(/^index\/\w+\.(?:bin|json) is damaged: .*\.$/);
   expect(() => checkRecords(change)).toThrow(fault);
-});
-
-/** Opens and checks the search index after a change to its columns. */
-function checkSearch(
-  change: (columns: Readonly<Record<string, Column>>) => void,
-  games = 90,
-): void {
-  const index = openSearchIndex(copy(SEARCH_INDEX));
-  const columns: Record<string, Column> = {};
-  for (const [name, value] of Object.entries(index)) {
-    if (ArrayBuffer.isView(value)) columns[name] = value as Column;
-    else if (typeof value === 'object') {
-      for (const [part, column] of Object.entries(value))
-        columns[`${name}.${part}`] = column as Column;
-    }
-  }
-  change(columns);
-  checkSearchIndex(index, games);
-}
-
-type SearchChange = Parameters<typeof checkSearch>[0];
-
-test.each<[string, RegExp, SearchChange]>([
-  [
-    'texts from 1 on',
-    /"words\.textStart" does not ascend/,
-    (of) => add(of['words.textStart'], 0, 1),
-  ],
-  [
-    'texts that fall',
-    /"genres\.textStart" does not ascend/,
-    (of) => add(of['genres.textStart'], 1, 9_999),
-  ],
-  [
-    'ranks that fall',
-    /"types\.ranksStart" does not ascend/,
-    (of) => add(of['types.ranksStart'], 1, 9_999),
-  ],
-  [
-    'a text twice',
-    /the texts of "words" do not ascend/,
-    (of) => {
-      // An empty text can only be the first.
-      const starts = of['words.textStart'];
-      starts[2] = starts[1];
-    },
-  ],
-  [
-    'texts out of order',
-    /the texts of "words" do not ascend/,
-    (of) => of['words.text']?.fill(0xffff, 0, 1),
-  ],
-  [
-    'a rank of no game',
-    /"regions" do not ascend below 90/,
-    (of) => of['regions.ranks']?.fill(90, -1),
-  ],
-  [
-    'a rank twice',
-    /"types" do not ascend below 90/,
-    (of) => of['types.ranks']?.copyWithin(1, 0, 1),
-  ],
-  ['years from 1 on', /"yearStart" does not ascend/, (of) => add(of.yearStart, 0, 1)],
-  ['a year twice', /its years do not ascend/, (of) => of.years?.copyWithin(1, 0, 1)],
-  ['a game of another year', /do not agree/, (of) => add(of.yearOfRank, 0, 1)],
-  ['a year of no number', /do not agree/, (of) => of.yearOfRank?.fill(65_535, 0, 1)],
-  ['a game twice', /do not agree/, (of) => of.ranksByYear?.copyWithin(1, 0, 1)],
-  ['a game of no number', /do not agree/, (of) => add(of.ranksByYear, 0, 9_999)],
-])('a search index with %s is refused', (_, fault, change) => {
-  expect(() => checkSearch(change)).toThrow(/^index\/search\.bin is damaged: .*\.$/);
-  expect(() => checkSearch(change)).toThrow(fault);
-});
-
-test('a search index of another number of games is refused', () => {
-  expect(() => checkSearch(() => {}, 91)).toThrow(
-    'index/search.bin is damaged: it is made for 90 games, the generation has 91.',
-  );
 });
