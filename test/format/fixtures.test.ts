@@ -3,15 +3,7 @@
  * version stays, and an unnoticed change of the bytes fails. Each reader refuses every other version, and
  * goes on with what it served before.
  */
-import {
-  copyFileSync,
-  cpSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  symlinkSync,
-} from 'node:fs';
+import { copyFileSync, cpSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isWellFormedKey } from '../../format/api-key.ts';
@@ -21,7 +13,6 @@ import {
   CURRENT,
   FORMAT_VERSION,
   GAME_INDEX,
-  GENERATIONS,
   KEYS_FILE,
   SEARCH_INDEX,
 } from '../../format/layout.ts';
@@ -29,6 +20,7 @@ import {
   currentId,
   generationDir,
   idsOnDisk,
+  pointCurrentTo,
   sequenceOf,
 } from '../../store/generations/generations.ts';
 import { verifyGeneration } from '../../store/generations/verify.ts';
@@ -75,13 +67,6 @@ function addGeneration(dir: string, fixture: string): string {
   const id = idOf(fixture);
   cpSync(generationDir(fixture, id), generationDir(dir, id), { recursive: true });
   return id;
-}
-
-/** Publishes the generation of another version into a folder, as a program of that version would. */
-function publishOther(dir: string, fixture: string): void {
-  const next = path.join(dir, 'next');
-  symlinkSync(path.join(GENERATIONS, addGeneration(dir, fixture)), next);
-  renameSync(next, path.join(dir, CURRENT));
 }
 
 /** Every file and link of a folder by its name, with its content. */
@@ -259,7 +244,7 @@ describe.each(OTHERS)('$name', ({ fixture, version }) => {
     const game = `${proxy.url}/api/v1/games/snes/chrono-trigger`;
     const before = await send(game, { headers });
     expect(before.status).toBe(200);
-    publishOther(dir, fixture);
+    pointCurrentTo(dir, addGeneration(dir, fixture));
     await until(() => proxy.log().includes(refusal));
 
     const after = await send(game, { headers });
