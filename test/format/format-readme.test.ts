@@ -1,6 +1,6 @@
 /**
- * Holds `format/README.md` to the code: its tables to a really generated folder, its numbers to
- * the constants, and its worked example to what a shell makes of it.
+ * Compares `format/README.md` with the code: its tables with a generated folder, its numbers and words
+ * with the code, and its worked example with the output of a shell.
  */
 import { spawnSync } from 'node:child_process';
 import { hash } from 'node:crypto';
@@ -10,7 +10,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { LARGEST_HOLD_FILE, LONGEST_REASON } from '../../format/hold-file.ts';
 import { type Column, openColumns } from '../../format/index/columns.ts';
 import { slugHash } from '../../format/index/record-index.ts';
-import { LONGEST_QUERY, wordsOf } from '../../format/index/words.ts';
+import { LONGEST_QUERY } from '../../format/index/words.ts';
 import { LARGEST_KEYS_FILE } from '../../format/keys-file.ts';
 import {
   COVER_INDEX,
@@ -39,27 +39,7 @@ import { KEPT_GENERATIONS } from '../../store/prune.ts';
 import { fixtureCatalogue, makeFixture } from '../catalogue/fixture.ts';
 import { makeSampleSnapshots, makeSqlite } from '../catalogue/snapshots.ts';
 import { generate, makeFolder, ROOT, runProgram } from '../support/product.ts';
-
-const readme = readFileSync(path.join(ROOT, 'format/README.md'), 'utf8');
-
-/** The tables of the README below a heading, each as rows of cells without the header. */
-function tablesOf(heading: string): string[][][] {
-  const start = readme.indexOf(`\n${heading}\n`);
-  if (start < 0) throw new Error(`format/README.md has no heading "${heading}".`);
-  const section = readme.slice(start + heading.length + 2).split(/^#/m, 1)[0];
-  return [...section.matchAll(/(?:^\|.*\n)+/gm)].map(([table]) => {
-    const rows = table.trimEnd().split('\n').slice(2);
-    return rows.map((row) =>
-      row
-        .slice(1, -1)
-        .split('|')
-        .map((cell) => cell.trim()),
-    );
-  });
-}
-
-const codesOf = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, code]) => code as string);
-const namesOf = (rows: string[][] = []) => rows.flatMap(([first]) => codesOf(first));
+import { codesOf, namesOf, readme, tablesOf } from './readme-tables.ts';
 
 /** The members of a JSON value by their paths: "a", "a.b", "a[].b". */
 function membersOf(value: unknown, prefix = ''): string[] {
@@ -230,7 +210,7 @@ describe('its columns are', () => {
   });
 
   test(`those of ${SEARCH_INDEX}, in order, type and length`, () => {
-    const [lists, rows = []] = tablesOf(`### \`${SEARCH_INDEX}\``);
+    const [, , lists, rows = []] = tablesOf(`### \`${SEARCH_INDEX}\``);
     const ofLists = rows.filter(([name]) => name?.includes('L.'));
     const others = rows.filter(([name]) => !name?.includes('L.'));
     const found = openColumns(bytesOf(SEARCH_INDEX), SEARCH_INDEX);
@@ -243,8 +223,14 @@ describe('its columns are', () => {
       const texts = found[`${list}.textStart`].length - 1;
       return columnsSaid(named, SEARCH_INDEX, { T: texts });
     });
-    const years = (found.years as Column).length;
-    said.push(...columnsSaid(others, SEARCH_INDEX, { G: counts.games, Y: years }));
+    const further = found.rankOfFurther.length;
+    const counted = { G: counts.games, R: counts.games + further, Y: found.years.length };
+    said.push(...columnsSaid(others, SEARCH_INDEX, counted));
+    expect(others.find(([name]) => name === '`rankOfFurther`')?.[2]).toBe('R − G');
+    expect(further).toBeGreaterThan(2);
+    // The other lengths that the table does not count.
+    expect(found.wordPositions).toHaveLength(found['words.ranks'].length);
+    expect(found.repeatedWords).toHaveLength(3);
     expect(said).toEqual(columnsOf(SEARCH_INDEX));
   });
 
@@ -315,16 +301,6 @@ describe('its numbers are the code’s', () => {
     for (const [, platform, slug = '', value] of said) {
       expect(slugHash(Number(platform), slug)).toBe(Number(value));
     }
-  });
-
-  test('what becomes of letters, apostrophes and signs in words', () => {
-    const [, from = '', to = ''] = /`((?:\S ){10}\S)` to `([^`]+)`/.exec(readme) ?? [];
-    const letters = from.split(' ').map((letter) => wordsOf(`x${letter}y`)[0]?.slice(1, -1));
-    expect(letters).toEqual(to.split(' '));
-    const [, apostrophes = ''] = /apostrophes \(`` (.+?) ``\)/.exec(readme) ?? [];
-    expect(apostrophes).toHaveLength(10);
-    for (const sign of `${apostrophes}™℠`) expect(wordsOf(`a${sign}b`), sign).toEqual(['ab']);
-    for (const sign of '¼¾⅐⅞↉') expect(wordsOf(`a${sign}b`)[0], sign).toBe('a');
   });
 });
 

@@ -30,7 +30,7 @@ import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
-import { makeReadingColumns, type Reading } from '../../format/reading-columns.ts';
+import { makeReadingColumns, type Reading } from '../../format/index/reading-columns.ts';
 
 interface Indexed {
   readonly index: SearchIndex;

@@ -1,5 +1,5 @@
 /** The columns of readings, made from lists of words in the simplest way, to compare with the code. */
-import type { SearchIndex } from '../../format/index/search-index.ts';
+import type { SearchIndex } from '../../../format/index/search-index.ts';
 import { startsOf } from './index-columns.ts';
 
 export type Reading = readonly string[];

@@ -2,16 +2,16 @@
 import { readFileSync, realpathSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { checkRecordIndex } from '../../format/index/check-record-index.ts';
+import { checkRecordIndex } from '../../../format/index/check-record-index.ts';
 import {
   encodePlatforms,
   openRecordIndex,
   type PlatformEntry,
   type RecordIndex,
-} from '../../format/index/record-index.ts';
-import { COVER_INDEX, GAME_INDEX, PLATFORM_INDEX } from '../../format/layout.ts';
-import { seededCatalogue } from '../catalogue/seeded.ts';
-import { makeSnapshots } from '../catalogue/snapshots.ts';
+} from '../../../format/index/record-index.ts';
+import { COVER_INDEX, GAME_INDEX, PLATFORM_INDEX } from '../../../format/layout.ts';
+import { seededCatalogue } from '../../catalogue/seeded.ts';
+import { makeSnapshots } from '../../catalogue/snapshots.ts';
 import { add, swap } from './index-columns.ts';
 
 type Sizes = Map<string, number | undefined>;

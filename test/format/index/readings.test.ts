@@ -1,6 +1,6 @@
 /** The readings of titles and queries: the lists of words under which they are searched. */
 import { expect, test } from 'vitest';
-import { equals, needsSlug, readingsOf } from '../../format/index/readings.ts';
+import { equals, needsSlug, readingsOf } from '../../../format/index/readings.ts';
 
 test.each([
   ['Chrono Trigger', [['chrono', 'trigger']]],

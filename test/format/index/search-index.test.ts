@@ -12,8 +12,8 @@ import {
   searchColumns,
   textAt,
   textCount,
-} from '../../format/index/search-index.ts';
-import { makeRandom } from '../catalogue/random.ts';
+} from '../../../format/index/search-index.ts';
+import { makeRandom } from '../../catalogue/random.ts';
 import { encodeFile, startsOf, wrongColumns } from './index-columns.ts';
 
 const random = makeRandom(1);

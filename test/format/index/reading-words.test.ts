@@ -5,9 +5,9 @@ import {
   MOST_POSITIONS,
   type ReadingWords,
   spellReadings,
-} from '../../format/index/reading-words.ts';
-import type { Postings, SearchIndex } from '../../format/index/search-index.ts';
-import { makeRandom } from '../catalogue/random.ts';
+} from '../../../format/index/reading-words.ts';
+import type { Postings, SearchIndex } from '../../../format/index/search-index.ts';
+import { makeRandom } from '../../catalogue/random.ts';
 import { compareWords, makeReadingColumns, type Reading } from './reading-columns.ts';
 
 const NOTHING: Postings = {

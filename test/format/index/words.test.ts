@@ -6,8 +6,8 @@ import {
   nearSpellingDistance,
   plainWordsOf,
   wordsOf,
-} from '../../format/index/words.ts';
-import { makeRandom } from '../catalogue/random.ts';
+} from '../../../format/index/words.ts';
+import { makeRandom } from '../../catalogue/random.ts';
 
 test.each([
   // Case, accents, apostrophes, width and punctuation are folded away.

@@ -6,9 +6,9 @@ import {
   column,
   encodeColumns,
   openColumns,
-} from '../../format/index/columns.ts';
-import { FORMAT_VERSION } from '../../format/layout.ts';
-import { makeRandom } from '../catalogue/random.ts';
+} from '../../../format/index/columns.ts';
+import { FORMAT_VERSION } from '../../../format/layout.ts';
+import { makeRandom } from '../../catalogue/random.ts';
 
 const encode = (columns: Columns) => new Uint8Array(Buffer.concat([...encodeColumns(columns)]));
 const TYPES = [Uint8Array, Uint16Array, Uint32Array, Int32Array, Float64Array];

@@ -1,5 +1,5 @@
 /** Columns of index files as the tests make them and break them. */
-import { type Column, encodeColumns } from '../../format/index/columns.ts';
+import { type Column, encodeColumns } from '../../../format/index/columns.ts';
 
 export type NamedColumns = Record<string, Column>;
 

@@ -8,8 +8,8 @@ import {
   makeSlots,
   openRecordIndex,
   platformOf,
-} from '../../format/index/record-index.ts';
-import { makeRandom } from '../catalogue/random.ts';
+} from '../../../format/index/record-index.ts';
+import { makeRandom } from '../../catalogue/random.ts';
 import { encodeFile, type NamedColumns, startsOf, wrongColumns } from './index-columns.ts';
 
 describe('the index of records', () => {

@@ -2,12 +2,12 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { checkSearchIndex } from '../../format/index/check-search-index.ts';
-import type { Column } from '../../format/index/columns.ts';
-import { openSearchIndex } from '../../format/index/search-index.ts';
-import { CURRENT, SEARCH_INDEX } from '../../format/layout.ts';
-import { seededCatalogue } from '../catalogue/seeded.ts';
-import { makeSnapshots } from '../catalogue/snapshots.ts';
+import { checkSearchIndex } from '../../../format/index/check-search-index.ts';
+import type { Column } from '../../../format/index/columns.ts';
+import { openSearchIndex } from '../../../format/index/search-index.ts';
+import { CURRENT, SEARCH_INDEX } from '../../../format/layout.ts';
+import { seededCatalogue } from '../../catalogue/seeded.ts';
+import { makeSnapshots } from '../../catalogue/snapshots.ts';
 import { add, swap } from './index-columns.ts';
 
 let file: Buffer;
