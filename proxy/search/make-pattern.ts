@@ -3,19 +3,19 @@
  * words in scripts without spaces, and words that the query writes together or apart where the title does
  * not.
  */
-
-import type { ReadingWords } from '../../format/index/reading-words.ts';
 import {
+  countReadings,
   findPrefix,
-  findText,
   runBetween,
   type SearchIndex,
 } from '../../format/index/search-index.ts';
 import { isJoinedScript } from '../../format/index/words.ts';
 import { equalWords } from './equal-words.ts';
+import type { Neighbours } from './neighbours.ts';
 import type { Pattern, Way, WordChoice } from './pattern.ts';
 import type { PostingSets } from './posting-sets.ts';
-import { EMPTY, type RankSet, unite } from './rank-set.ts';
+import { EMPTY, intersect, isEmpty, type RankSet, unite } from './rank-set.ts';
+import type { Vocabulary } from './vocabulary.ts';
 
 /** How many neighbouring words count as one word. */
 const MOST_JOINED = 3;
@@ -23,23 +23,29 @@ const MOST_JOINED = 3;
 /** @returns the numbers of further words that count as a word; used for near spellings */
 export type Widen = (word: string) => readonly number[];
 
-export type MakePattern = (words: readonly string[], widen?: Widen) => Pattern;
+/** @returns undefined if no reading can match */
+export type MakePattern = (words: readonly string[], widen?: Widen) => Pattern | undefined;
 
-/** @param sets of the readings */
+/**
+ * @param sets of the readings
+ * @returns a function to call once for each query; what it returns remembers the words it has looked up
+ */
 export function makePatternMaker(
   index: SearchIndex,
-  spelled: ReadingWords,
+  vocabulary: Vocabulary,
+  neighbours: Neighbours,
   sets: PostingSets,
-): MakePattern {
-  const readings = spelled.start.length - 1;
+): () => MakePattern {
+  const readings = countReadings(index);
 
   /** The numbers of the words that count as a word, ascending. */
-  function numbersOf(word: string): number[] {
-    const numbers = equalWords(word).map((equal) => findText(index.words, equal));
-    return numbers.filter((number) => number >= 0).sort((a, b) => a - b);
+  function numbersOf(word: string): readonly number[] {
+    const numbers = equalWords(word).map(vocabulary.numberOf);
+    return ascending(numbers.filter((number) => number >= 0));
   }
 
   function withNumbers(numbers: readonly number[]): RankSet {
+    if (numbers.length === 0) return EMPTY;
     if (numbers.length === 1) return sets.ofText(index.words, numbers[0]);
     return sets.ofRuns(`words ${numbers}`, () =>
       numbers.map((number) => runBetween(index.words, number, number + 1)),
@@ -51,13 +57,16 @@ export function makePatternMaker(
     return sets.ofRuns(`${kind} ${from}-${to}`, () => [runBetween(index[kind], from, to)]);
   }
 
-  /** The way to match words of a query with one word of a title. @param parts readings that match besides */
-  function wayOfOne(next: number, choice: WordChoice, parts = EMPTY): Way {
-    const whole = unite([withNumbers(choice.numbers), parts], readings);
-    const { prefix } = choice;
+  /**
+   * The way to match words of a query with one word of a title.
+   * @param parts the readings with a word of which the word of the query is a part
+   */
+  function wayOfOne(length: number, choice: WordChoice, parts = EMPTY): Way {
+    const { numbers, prefix } = choice;
+    const whole = unite([withNumbers(numbers), parts], readings);
     const found =
       prefix === undefined ? whole : unite([withPrefix('words', prefix), whole], readings);
-    return { next, choices: [choice], found, whole };
+    return { length, choices: [choice], found, whole, isExact: parts === EMPTY };
   }
 
   /** The readings with a part of a word in a script without spaces. */
@@ -68,64 +77,43 @@ export function makePatternMaker(
   }
 
   /** The ways to match one word of a query with two or three neighbouring words of a title. */
-  function waysOfSeveral(word: string, next: number): Way[] {
+  function waysOfSeveral(word: string): Way[] {
     const ways: Way[] = [];
     const extend = (choices: WordChoice[], rest: string) => {
-      if (choices.length > 0) {
-        const last = choiceOf(numbersOf(rest));
-        if (last !== undefined) {
-          const all = [...choices, last];
-          const found = withNeighbours(all);
-          if (found !== EMPTY) ways.push({ next, choices: all, found, whole: found });
-        }
+      const last = { numbers: numbersOf(rest), prefix: undefined };
+      if (areNeighbours(choices.at(-1), last)) {
+        const all = [...choices, last];
+        const found = neighbours.withChoices(all);
+        if (!isEmpty(found))
+          ways.push({ length: 1, choices: all, found, whole: found, isExact: true });
       }
       if (choices.length === MOST_JOINED - 1) return;
       for (let end = 1; end < rest.length; end++) {
-        const choice = choiceOf(numbersOf(rest.slice(0, end)));
-        if (choice !== undefined) extend([...choices, choice], rest.slice(end));
+        const choice = { numbers: numbersOf(rest.slice(0, end)), prefix: undefined };
+        const fits =
+          choices.length === 0 ? choice.numbers.length > 0 : areNeighbours(choices.at(-1), choice);
+        if (fits) extend([...choices, choice], rest.slice(end));
       }
     };
     extend([], word);
     return ways;
   }
 
-  /** The readings in which neighbouring words match the choices one after another. */
-  function withNeighbours(choices: readonly WordChoice[]): RankSet {
-    const rarest = choices.map(countPostings).reduce((a, b) => (a.count <= b.count ? a : b));
-    const found = new Set<number>();
-    const { words, start } = spelled;
-    const { ranks, ranksStart } = index.words;
-    for (const number of rarest.numbers) {
-      for (let at = ranksStart[number]; at < ranksStart[number + 1]; at++) {
-        const reading = ranks[at];
-        const last = start[reading + 1] - choices.length;
-        for (let from = start[reading]; from <= last; from++) {
-          if (choices.every(({ numbers }, i) => numbers.includes(words[from + i]))) {
-            found.add(reading);
-          }
-        }
-      }
-    }
-    return found.size === 0 ? EMPTY : unite([{ list: Uint32Array.from(found).sort() }], readings);
-  }
-
-  function countPostings({ numbers }: WordChoice) {
-    const { ranksStart } = index.words;
-    let count = 0;
-    for (const number of numbers) count += ranksStart[number + 1] - ranksStart[number];
-    return { numbers, count };
+  function areNeighbours(first: WordChoice | undefined, second: WordChoice): boolean {
+    return (
+      first?.numbers.some((left) =>
+        second.numbers.some((right) => vocabulary.mayBeNeighbours(left, right)),
+      ) ?? false
+    );
   }
 
   /** The numbers of the words of a title that several words of a query make when written together. */
-  function numbersOfJoined(words: readonly string[]): number[] {
+  function numbersOfJoined(words: readonly string[]): readonly number[] {
     let texts: string[] = [''];
     for (const word of words) {
       texts = texts.flatMap((text) => equalWords(word).map((equal) => text + equal));
     }
-    const numbers = texts
-      .map((text) => findText(index.words, text))
-      .filter((number) => number >= 0);
-    return [...new Set(numbers)].sort((a, b) => a - b);
+    return ascending(texts.map(vocabulary.numberOf).filter((number) => number >= 0));
   }
 
   function prefixOf(text: string): WordChoice['prefix'] {
@@ -133,28 +121,67 @@ export function makePatternMaker(
     return prefix[0] < prefix[1] ? prefix : undefined;
   }
 
-  return (words, widen = () => []) =>
-    words.map((word, at) => {
-      const ways: Way[] = [];
-      const isLast = at === words.length - 1;
-      const numbers = [...new Set([...numbersOf(word), ...widen(word)])].sort((a, b) => a - b);
-      const prefix = isLast ? prefixOf(word) : undefined;
-      const parts = withPart(word);
-      if (numbers.length > 0 || prefix !== undefined || parts !== EMPTY) {
-        ways.push(wayOfOne(at + 1, { numbers, prefix }, parts));
-      }
-      ways.push(...waysOfSeveral(word, at + 1));
-      for (let next = at + 2; next <= Math.min(at + MOST_JOINED, words.length); next++) {
-        const joined = words.slice(at, next);
-        const numbers = numbersOfJoined(joined);
-        const prefix = next === words.length ? prefixOf(joined.join('')) : undefined;
-        if (numbers.length > 0 || prefix !== undefined)
-          ways.push(wayOfOne(next, { numbers, prefix }));
-      }
+  function waysOfWord(word: string, isLast: boolean, further: readonly number[]): Way[] {
+    const numbers = ascending([...numbersOf(word), ...further]);
+    const prefix = isLast ? prefixOf(word) : undefined;
+    const parts = withPart(word);
+    const isThere = numbers.length > 0 || prefix !== undefined || parts !== EMPTY;
+    return isThere ? [wayOfOne(1, { numbers, prefix }, parts)] : [];
+  }
+
+  function waysOfJoined(words: readonly string[], hasLast: boolean): Way[] {
+    const numbers = numbersOfJoined(words);
+    const prefix = hasLast ? prefixOf(words.join('')) : undefined;
+    const isThere = numbers.length > 0 || prefix !== undefined;
+    return isThere ? [wayOfOne(words.length, { numbers, prefix })] : [];
+  }
+
+  return () => {
+    const known = new Map<string, readonly Way[]>();
+    const remember = (key: string, make: () => Way[]) => {
+      const ways = known.get(key) ?? make();
+      known.set(key, ways);
       return ways;
-    });
+    };
+    return (words, widen) => {
+      const pattern: Way[][] = [];
+      // The readings that match all words which do not match together with a neighbour.
+      let single: RankSet | undefined;
+      let joinedUntil = 0;
+      for (const [at, word] of words.entries()) {
+        const isLast = at === words.length - 1;
+        const ways: Way[] = [];
+        for (let length = 2; length <= Math.min(MOST_JOINED, words.length - at); length++) {
+          const joined = words.slice(at, at + length);
+          const hasLast = at + length === words.length;
+          const key = `${joined.join(' ')} ${hasLast}`;
+          const found = remember(key, () => waysOfJoined(joined, hasLast));
+          ways.push(...found);
+          if (found.length > 0) joinedUntil = at + length;
+        }
+        ways.push(
+          ...remember(`${word} ${isLast} ${widen !== undefined}`, () =>
+            waysOfWord(word, isLast, widen?.(word) ?? []),
+          ),
+          ...remember(`${word} split`, () => waysOfSeveral(word)),
+        );
+        pattern.push(ways);
+        if (at < joinedUntil) continue;
+        const found = unite(
+          ways.map((way) => way.found),
+          readings,
+        );
+        single = single === undefined ? found : intersect([single, found]);
+        // Looking up words takes longer than intersecting sets: stop when no reading is left.
+        if (isEmpty(single)) return undefined;
+      }
+      return pattern;
+    };
+  };
 }
 
-function choiceOf(numbers: readonly number[]): WordChoice | undefined {
-  return numbers.length > 0 ? { numbers, prefix: undefined } : undefined;
+/** Distinct numbers in ascending order. */
+function ascending(numbers: readonly number[]): readonly number[] {
+  if (numbers.length < 2) return numbers;
+  return [...new Set(numbers)].sort((a, b) => a - b);
 }

@@ -122,7 +122,7 @@ export function makeSearch(
     let before = 0;
     let seen: RankSet = EMPTY;
     for (const [number, tier] of tiers.entries()) {
-      const found = subtract(intersect([tier, ...filters]), seen);
+      const found = subtract(intersect([tier(), ...filters]), seen);
       const size = sizeOf(found);
       const skipped = Math.max(0, start - before);
       const wanted = Math.min(count - page.length, size - skipped);

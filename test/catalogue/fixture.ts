@@ -72,7 +72,7 @@ export function fixtureCatalogue(): Catalogue {
       [21, 2, 'pokemon-1', 'Pokémon 1', null, null, 'Invented, RPG', 'Nobody', null],
       [22, 2, 'pokemon-10', 'Pokémon 10', null, null, 'Invented, RPG', 'Nobody', null],
       [23, 2, 'pokemon-2', 'Pokémon 2', null, null, 'Invented, RPG', 'Nobody', null],
-      // Without a Latin letter: the words of the slug are a reading, too.
+      // Not in the Latin script: the words of the slug are a reading, too.
       [24, 2, 'hoshi-wo-miru-hito', 'ほしをみるひと', 1987, null, 'RPG', null, 'ホット・ビィ'],
       [HUGE, 2, 'gegege', 'ゲゲゲの鬼太郎 2', 1987, null, 'Action', null, 'バンダイ'],
       // Left out: there is no such platform.
@@ -95,6 +95,13 @@ export function fixtureCatalogue(): Catalogue {
       [903, 502, null, null, null, null, null, 'https://images.example.org/chrono.jpg'],
       [904, 504, 'original', null, null, null, null, 'hidden.png'],
       [HUGE, HUGE, 'original', 'image/png', 640, 480, 1234, 'famicom/鬼太郎.png'],
+    ],
+    gameTitles: [
+      [24, 'Stargazers'],
+      [16, 'Joe & Mac: Caveman Ninja'],
+      [HUGE, '妖怪大魔境'],
+      // Left out with its game.
+      [99, 'Alone'],
     ],
     accounts: [],
   };

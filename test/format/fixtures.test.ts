@@ -165,6 +165,8 @@ describe('version 2', () => {
     expect(await found('q=go+go&sort=relevance')).toEqual(['go-go-ackman']);
     expect(await found('q=hoshi+wo+miru')).toEqual(['hoshi-wo-miru-hito']);
     expect(await found(`q=${encodeURIComponent('ホシヲ')}`)).toEqual(['hoshi-wo-miru-hito']);
+    expect(await found('q=joe+mac+caveman')).toEqual(['joe-and-mac']);
+    expect(await found(`q=${encodeURIComponent('魔境')}`)).toEqual(['gegege']);
     expect(await found('region=USA&sort=year_asc')).toEqual(['f-zero', 'chrono-trigger']);
     expect(await found('genre=rpg&type=back')).toEqual(['chrono-trigger']);
     await proxy.stop();

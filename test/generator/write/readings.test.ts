@@ -94,6 +94,13 @@ function expectReadings(
   );
 }
 
+/** By slug. Those that give no new reading do not count. */
+const ALTERNATIVE_TITLES: Readonly<Record<string, readonly string[]>> = {
+  sml: ['マリオ & コ', 'S.M.L.', 'SML', 'SUPER MARIO LAND', '!!!', 'ﾏﾘｵ ｺ'],
+  nothing: ['Dots'],
+  '-': ['What?'],
+};
+
 const LONG = Array.from({ length: 300 }, (_, at) => `w${at % 290}`);
 
 const GAMES: readonly (readonly [slug: string, title: string, readings: readonly Reading[]])[] = [
@@ -136,13 +143,29 @@ const GAMES: readonly (readonly [slug: string, title: string, readings: readonly
       ['dq', 'dq'],
     ],
   ],
-  ['dq-iii', 'ドラゴンクエストIII', [['ドラゴンクエスト', 'iii']]],
+  // Also where only a part of the title is not Latin.
+  [
+    'dq-iii',
+    'ドラゴンクエストIII',
+    [
+      ['ドラゴンクエスト', 'iii'],
+      ['dq', 'iii'],
+    ],
+  ],
+  // Alternative titles come last, by code unit.
+  [
+    'sml',
+    'Super Mario Land',
+    [['super', 'mario', 'land'], ['sml'], [...'sml'], ['マリオ', 'and', 'コ'], ['マリオ', 'コ']],
+  ],
+  ['nothing', '......', [['nothing'], ['dots']]],
   // No reading is empty, and none is stored twice.
   ['1942', '1942', [['1942']]],
   ['--', '三国志', [['三国志']]],
   ['and', '&', [['and']]],
   ['chk-chk', '!!!', [['chk', 'chk']]],
   ['~', '???', []],
+  ['-', '?!', [['what']]],
   // Only 255 words of a reading have a position.
   ['long', LONG.join(' '), [LONG]],
   [
@@ -165,6 +188,9 @@ describe('the readings of titles', () => {
       // A first generation without any cover is refused.
       covers: [[1, 1, null, null, 'approved', null]],
       coverFiles: [],
+      gameTitles: GAMES.flatMap(([slug], at) =>
+        (ALTERNATIVE_TITLES[slug] ?? []).map((title): Row => [at + 1, title]),
+      ),
       accounts: [],
     });
   });
