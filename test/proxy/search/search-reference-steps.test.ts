@@ -52,6 +52,8 @@ describe('words that name a platform', () => {
     // "super nintendo" before "nintendo"
     expect(hits('tetris super nintendo')).toEqual(['platform', 'Tetris snes']);
     expect(hits('nes tetris snes')).toEqual([undefined]);
+    const longer = searchOf({ title: 'Super Tetris', platform: 'nes' }, 'Tetris');
+    expect(found(longer, 'super nintendo tetris')).toEqual(['platform', 'Tetris']);
     const twice = searchOf(
       { title: 'N64 Tetris', platform: 'nes' },
       { title: 'NES Tetris', platform: 'n64' },
@@ -79,9 +81,14 @@ describe('words that name a platform', () => {
 
   test('come after near spellings, and allow them', () => {
     expect(hits('tetrsi nes')).toEqual(['platform', 'Tetris nes']);
-    const near = searchOf({ title: 'Tetris', platform: 'nes' }, 'Tetris Ness', 'Genesis');
-    expect(found(near, 'tetris nesss')).toEqual(['near', 'Tetris Ness']);
-    expect(found(near, 'genesis')).toEqual(['exact', 'Genesis']);
+    const near = searchOf({ title: 'Tetris', platform: 'nes' }, 'Tetris Nintendu', 'Super NES');
+    expect(found(near, 'tetris nintendo')).toEqual(['near', 'Tetris Nintendu']);
+    expect(found(near, 'super nes')).toEqual(['exact', 'Super NES']);
+  });
+
+  test('are looked for among the plain words too', () => {
+    const man = searchOf({ title: 'Mega Man', platform: 'nes' });
+    expect(found(man, 'mega & man nes')).toEqual(['platform', 'Mega Man']);
   });
 
   test('alone find every game of the platform', () => {
@@ -117,6 +124,10 @@ describe('all words but one', () => {
     ]);
     expect(found(search, 'crash nothing here')).toEqual([undefined]);
     expect(found(search, 'nothing')).toEqual([undefined]);
+  });
+
+  test('are tried with the plain words too', () => {
+    expect(found(searchOf('Mega Man'), 'mega & man xyz')).toEqual(['partial', 'Mega Man']);
   });
 
   test('match exactly: the word before one that is left out can be a beginning', () => {
