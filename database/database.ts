@@ -40,7 +40,10 @@ export interface Database extends Writer {
    * called again, so it must change nothing but the database.
    */
   transaction<T>(work: (writer: Writer) => Promise<T>): Promise<T>;
-  /** For each table or view, the names of its columns; all names are in lower case. */
+  /**
+   * For each table or view that the user may see, the names of the columns that it may see; all names
+   * are in lower case. A view that cannot be read may have no columns here.
+   */
   columns(): Promise<Map<string, Set<string>>>;
   /**
    * Removes deleted content from the files of an SQLite database, unless another connection is using

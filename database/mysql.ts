@@ -3,11 +3,11 @@
  */
 import type { PoolConnection } from 'mysql2';
 import { messageOf } from '../program/failure.ts';
-import { viewHint } from './broken-views.ts';
 import type { Database, Reader, Row, Value, Writer } from './database.ts';
 import type { MysqlAddress } from './mysql-address.ts';
 import { type Connections, makeConnections, type Patience } from './mysql-pool.ts';
 import { discard, execute, isBroken, type Outcome } from './mysql-query.ts';
+import { viewHint } from './unreadable-tables.ts';
 
 const ER_LOCK_DEADLOCK = 1213;
 const MOST_TRIES = 5;
@@ -143,16 +143,20 @@ async function retryAfterDeadlock<T>(run: () => Promise<T>): Promise<T> {
 async function columnsOf(database: Database): Promise<Map<string, Set<string>>> {
   // The programs use lower-case names. Whether these match a table with upper-case letters in its name
   // depends on a server setting; a table that they do not match is left out.
-  const rows = await database.rows(
-    `SELECT table_name, column_name FROM information_schema.columns
-     WHERE table_schema = DATABASE()
-       AND (@@lower_case_table_names > 0 OR CAST(table_name AS BINARY) = CAST(LOWER(table_name) AS BINARY))`,
+  const condition = `table_schema = DATABASE()
+    AND (@@lower_case_table_names > 0 OR CAST(table_name AS BINARY) = CAST(LOWER(table_name) AS BINARY))`;
+  // Only information_schema.tables has the tables without a column that the user may see, and broken views.
+  const tables = await database.rows(
+    `SELECT table_name FROM information_schema.tables WHERE ${condition}`,
   );
-  const columns = new Map<string, Set<string>>();
+  const rows = await database.rows(
+    `SELECT table_name, column_name FROM information_schema.columns WHERE ${condition}`,
+  );
+  const columns = new Map(
+    tables.map(([table]) => [String(table).toLowerCase(), new Set<string>()]),
+  );
   for (const [table, column] of rows) {
-    const key = String(table).toLowerCase();
-    const known = columns.get(key) ?? new Set();
-    columns.set(key, known.add(String(column).toLowerCase()));
+    columns.get(String(table).toLowerCase())?.add(String(column).toLowerCase());
   }
   return columns;
 }

@@ -1,9 +1,10 @@
 /**
- * The tables of the catalogue, from which the generator makes a generation. A database must have them
- * as tables or as views. The generator only reads them; the demo and the tests create them. Times are
- * in UTC.
+ * The tables of the catalogue, from which the generator makes a generation. A database must have those
+ * of {@link CATALOGUE_TABLES}, as tables or as views. The generator only reads them; the demo and the
+ * tests create them. Times are in UTC.
  */
-import type { Tables } from './tables.ts';
+import type { Database } from './database.ts';
+import { checkTables, type Tables } from './tables.ts';
 
 export const CATALOGUE_TABLES = {
   platforms: {
@@ -55,3 +56,26 @@ export const CATALOGUE_TABLES = {
     keys: ['cover_id'],
   },
 } as const satisfies Tables;
+
+/** A database may lack this table. It has other titles by which people search a game, such as "FF7". */
+export const GAME_TITLES_TABLE = {
+  game_titles: {
+    columns: {
+      game_id: 'BIGINT UNSIGNED NOT NULL',
+      title: 'VARCHAR(500) NOT NULL',
+    },
+    unique: ['game_id, title'],
+  },
+} as const satisfies Tables;
+
+/**
+ * Checks the tables of the catalogue; `game_titles` is checked if it exists.
+ * @returns whether `game_titles` exists
+ * @throws Error like {@link checkTables}
+ */
+export async function checkCatalogue(database: Database): Promise<{ hasGameTitles: boolean }> {
+  const hasGameTitles = (await database.columns()).has('game_titles');
+  const tables = hasGameTitles ? { ...CATALOGUE_TABLES, ...GAME_TITLES_TABLE } : CATALOGUE_TABLES;
+  await checkTables(database, tables);
+  return { hasGameTitles };
+}

@@ -2,8 +2,8 @@
  * Checks that a database has the tables of a definition, and creates tables from it. One definition
  * serves MySQL, MariaDB and SQLite.
  */
-import { findBrokenViews } from './broken-views.ts';
 import type { Database } from './database.ts';
+import { findUnreadableTables } from './unreadable-tables.ts';
 
 export interface Table {
   /** For each column, in order, its definition in MySQL's SQL; SQLite's is derived from it. */
@@ -24,15 +24,16 @@ export function columnNames(table: Table): string[] {
 
 /**
  * Checks that a database has the tables that a program is about to use.
- * @throws Error with one line that names every missing table, missing column and broken view
+ * @throws Error with one line that names every missing table, missing column and unreadable table
  */
 export async function checkTables(database: Database, tables: Tables): Promise<void> {
   const found = await database.columns();
-  const broken = await findBrokenViews(database, Object.keys(tables));
+  const existing = Object.keys(tables).filter((name) => found.has(name));
+  const unreadable = await findUnreadableTables(database, existing);
   const missingTables: string[] = [];
   const missingColumns: string[] = [];
   for (const [name, table] of Object.entries(tables)) {
-    if (broken.names.has(name)) continue;
+    if (unreadable.names.has(name)) continue;
     const columns = found.get(name);
     if (columns === undefined) {
       missingTables.push(name);
@@ -44,7 +45,7 @@ export async function checkTables(database: Database, tables: Tables): Promise<v
   const missing: string[] = [];
   if (missingTables.length > 0) missing.push(listed('the table', missingTables));
   if (missingColumns.length > 0) missing.push(listed('the column', missingColumns));
-  const faults = [...broken.faults];
+  const faults = [...unreadable.faults];
   if (missing.length > 0) {
     faults.push(
       `The database lacks ${missing.join(' and ')}, or its user may not read them. Offer them as tables or views; README.md shows how.`,

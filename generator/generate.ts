@@ -5,8 +5,7 @@
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../database/database.ts';
-import { CATALOGUE_TABLES } from '../database/schema.ts';
-import { checkTables } from '../database/tables.ts';
+import { checkCatalogue } from '../database/schema.ts';
 import { GENERATIONS, RUN_REPORT, UNFINISHED_PREFIX } from '../format/layout.ts';
 import type { Counts, Settings } from '../format/manifest.ts';
 import { utcNow } from '../program/utc-now.ts';
@@ -81,7 +80,7 @@ export async function generate(
   const held = whyHeld(snapshotsDir);
   if (held !== undefined && options.isDryRun) progress.warn(held);
   else if (held !== undefined) throw new HeldError(held);
-  await checkTables(database, CATALOGUE_TABLES);
+  const run = { ...options, ...(await checkCatalogue(database)) };
   return withLock(snapshotsDir, async () => {
     makeFolders(snapshotsDir);
     removeDebris(snapshotsDir);
@@ -98,7 +97,7 @@ export async function generate(
     process.once('exit', clear);
     const worker = startRunWorker();
     try {
-      return await writeAndPublish(database, options, progress, worker, work, dir);
+      return await writeAndPublish(database, run, progress, worker, work, dir);
     } finally {
       await worker.end();
       process.removeListener('exit', clear);
@@ -109,15 +108,16 @@ export async function generate(
 
 async function writeAndPublish(
   database: Database,
-  options: RunOptions,
+  options: RunOptions & { readonly hasGameTitles: boolean },
   progress: Progress,
   worker: RunWorker,
   work: string,
   dir: string,
 ): Promise<RunResult> {
-  const { snapshotsDir, settings } = options;
+  const { snapshotsDir, settings, hasGameTitles } = options;
   const report = makeReport();
   const content = await writeGeneration(database, {
+    hasGameTitles,
     settings,
     progress,
     report,

@@ -5,6 +5,7 @@
 import { plainWordsOf, wordsOf } from './words.ts';
 
 const LATIN_LETTER = /\p{Script=Latin}/u;
+const OTHER_LETTER = /[^\P{L}\p{Script=Latin}]/u;
 
 /** The words of a text, and its plain words if they differ. @returns no empty list */
 export function readingsOf(text: string): string[][] {
@@ -15,9 +16,9 @@ export function readingsOf(text: string): string[][] {
   );
 }
 
-/** Whether a title is also found by the words of its slug: it has no letter of the Latin script. */
+/** Whether a title is also found by the words of its slug: not all of it is in the Latin script. */
 export function needsSlug(title: string): boolean {
-  return !LATIN_LETTER.test(title);
+  return OTHER_LETTER.test(title) || !LATIN_LETTER.test(title);
 }
 
 /** Whether two readings have the same words. */

@@ -33,6 +33,16 @@ export interface Games {
 }
 
 /**
+ * Alternative titles of published games. They are sorted by the game's row, then by UTF-16 code unit, so
+ * the order of the rows in the database does not matter. No game has the same one twice.
+ */
+export interface AlternativeTitles {
+  /** For each title, the game's row. */
+  readonly game: Uint32Array;
+  readonly titles: Texts;
+}
+
+/**
  * All covers, one row each, in the order of their ids. Covers that are not published have a row, too, so
  * that a file of an unpublished cover can be told from a file whose cover does not exist.
  */

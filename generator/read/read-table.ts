@@ -7,8 +7,9 @@ import type { Report, Table } from '../report/report.ts';
 import { type Note, RowFault } from '../report/row-fault.ts';
 
 /**
- * Reads a table in the order of its ids.
- * @param columns the columns of each row, separated by commas; `id` is the first
+ * Reads a table in the order of its first column.
+ * @param columns the columns of each row, separated by commas. The first is `id`, or `game_id` if the
+ * rows have no ids.
  * @param onRow called for each row. If it throws a RowFault, the row is left out and reported.
  * Otherwise, what it notes becomes warnings.
  * @returns the number of rows in the table
@@ -29,13 +30,20 @@ const ROWS_PER_REPORT = 4096;
 
 export function makeReadTable(reader: Reader, report: Report, onRows: OnRows): ReadTable {
   return async (table, columns, onRow) => {
-    const [[last = null] = []] = await reader.rows(`SELECT MAX(id) FROM ${table}`);
+    const [key] = columns.split(',', 1);
+    // If KILL QUERY cuts a stream, it ends as if it were complete. The last id shows whether it was.
+    // Counting the rows would take the server nearly as long as the read itself, but it is the only way
+    // for rows without ids.
+    const isCounted = key !== 'id';
+    const lastSql = isCounted ? 'COUNT(*)' : 'MAX(id)';
+    const [[last = null] = []] = await reader.rows(`SELECT ${lastSql} FROM ${table}`);
     let id: Value = null;
     let rows = 0;
+    const reached = () => (isCounted ? rows : id);
     const notes: [reason: string, value: Value][] = [];
     const note: Note = (reason, value) => notes.push([reason, value]);
     const warn: Note = (reason, value) => report.warn(table, id, reason, value);
-    await reader.each(`SELECT ${columns} FROM ${table} ORDER BY id`, (row) => {
+    await reader.each(`SELECT ${columns} FROM ${table} ORDER BY ${key}`, (row) => {
       id = row[0];
       try {
         onRow(row, id, note);
@@ -45,13 +53,12 @@ export function makeReadTable(reader: Reader, report: Report, onRows: OnRows): R
         report.leaveOut(table, id, error);
       }
       if (notes.length > 0) notes.length = 0;
-      if (++rows % ROWS_PER_REPORT === 0) onRows(table, rows, shareOf(id, last));
+      if (++rows % ROWS_PER_REPORT === 0) onRows(table, rows, shareOf(reached(), last));
     });
-    // If KILL QUERY cuts a stream, it ends as if it were complete. Counting the rows would also detect
-    // that, but would take the server nearly as long as the read itself.
-    if (String(id) !== String(last)) {
+    if (String(reached()) !== String(last)) {
+      const expected = isCounted ? `there are ${last} rows` : `the last id is ${last}`;
       throw new Error(
-        `The table ${table} was read to id ${id} in row ${rows}, then the read ended: the last id is ${last}.`,
+        `The table ${table} was read to ${key} ${id} in row ${rows}, then the read ended: ${expected}.`,
       );
     }
     report.setRows(table, rows);
@@ -60,7 +67,7 @@ export function makeReadTable(reader: Reader, report: Report, onRows: OnRows): R
   };
 }
 
-/** Estimates the progress of a read from the current id and the last one; below 1, as rows may follow. */
-function shareOf(id: Value, last: Value): number {
-  return Math.min(Number(id) / Number(last), 0.999) || 0;
+/** Estimates the progress of a read from the current and the last id or row; below 1, as rows may follow. */
+function shareOf(current: Value, last: Value): number {
+  return Math.min(Number(current) / Number(last), 0.999) || 0;
 }

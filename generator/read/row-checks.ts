@@ -15,9 +15,14 @@ const REPLACEMENT = '\ufffd';
  * Notes a text that contains U+FFFD. Either its bytes are not UTF-8, or it was stored with this
  * character; these cases look the same.
  */
-export function noteDamage(text: string | null, column: string, note: Note): void {
+export function noteDamage(
+  text: string | null,
+  column: string,
+  note: Note,
+  use: 'served' | 'searched' = 'served',
+): void {
   if (text?.includes(REPLACEMENT)) {
-    note(`${column} has bytes that are not UTF-8, or holds U+FFFD: served with U+FFFD`, text);
+    note(`${column} has bytes that are not UTF-8, or holds U+FFFD: ${use} with U+FFFD`, text);
   }
 }
 

@@ -5,7 +5,8 @@
 import { isIPv4 } from 'node:net';
 import { type Covers, type Games, LEFT_OUT } from '../columns/catalogue.ts';
 import { valueOfId } from '../columns/ids.ts';
-import { MOST_LISTED, type Warning } from '../report/report.ts';
+import { MOST_LISTED } from '../report/reasons.ts';
+import type { Warning } from '../report/report.ts';
 import { shownValue } from '../report/shown-value.ts';
 import { encodeTime } from './records.ts';
 

@@ -4,15 +4,14 @@
  * about what is published; they never prevent publishing.
  */
 import type { Value } from '../../database/database.ts';
-import type { CATALOGUE_TABLES } from '../../database/schema.ts';
+import type { CATALOGUE_TABLES, GAME_TITLES_TABLE } from '../../database/schema.ts';
 import type { RunStatus } from '../../format/status-file.ts';
+import { type ListedRow, makeReasons, type Reasons } from './reasons.ts';
 import type { RowFault } from './row-fault.ts';
-import { printableJson, shownValue } from './shown-value.ts';
+import { printableJson } from './shown-value.ts';
 
-export type Table = keyof typeof CATALOGUE_TABLES;
+export type Table = keyof typeof CATALOGUE_TABLES | keyof typeof GAME_TITLES_TABLE;
 
-/** How many rows of a table are listed for each reason. */
-export const MOST_LISTED = 100;
 /** Nothing is published if a table has at least this many bad rows and more than the percentage below. */
 const FEWEST_BAD_ROWS = 10;
 const LARGEST_PERCENTAGE = 1;
@@ -25,8 +24,8 @@ export interface Warning {
   readonly table: Table | null;
   readonly reason: string;
   readonly count: number;
-  /** The first {@link MOST_LISTED} rows, in the order of their ids. */
-  readonly rows: readonly { readonly id: Value; readonly value: Value }[];
+  /** The first rows, in the order of their ids. */
+  readonly rows: readonly ListedRow[];
 }
 
 /** How a run ended, for the report in the snapshots folder. */
@@ -55,6 +54,7 @@ export interface Report {
   addWarnings(warnings: readonly Warning[]): void;
   /** Counts a cover that would be published if its game had not been left out. */
   addConsequence(): void;
+  /** Sets the number of rows read. A table that a database may lack is in the report once this is called. */
   setRows(table: Table, rows: number): void;
   /** The number of rows left out, over all tables. */
   total(): number;
@@ -64,14 +64,6 @@ export interface Report {
   summary(): string[];
   content(): ReportContent;
 }
-
-interface Found {
-  count: number;
-  readonly rows: { id: Value; value: Value }[];
-}
-
-/** For each reason, the rows. */
-type Reasons = Map<string, Found>;
 
 interface TableReport {
   rows: number;
@@ -86,11 +78,17 @@ export function makeReport(): Report {
   const tables = new Map<Table, TableReport>();
   const otherWarnings: Warning[] = [];
   let coversOfLeftOutGames = 0;
-  for (const table of ['platforms', 'games', 'covers', 'cover_files'] as const) {
-    const [reasons, warnings] = [new Map(), new Map()];
-    tables.set(table, { rows: 0, leftOut: 0, consequences: 0, reasons, warnings });
-  }
-  const of = (table: Table) => tables.get(table) as TableReport;
+  const of = (table: Table): TableReport => {
+    const known = tables.get(table);
+    if (known !== undefined) return known;
+    // Rows of game_titles have no ids, so the database may return them in any order.
+    const isSorted = table === 'game_titles';
+    const [reasons, warnings] = [makeReasons(isSorted), makeReasons(isSorted)];
+    const added = { rows: 0, leftOut: 0, consequences: 0, reasons, warnings };
+    tables.set(table, added);
+    return added;
+  };
+  for (const table of ['platforms', 'games', 'covers', 'cover_files'] as const) of(table);
   const entries = () => [...tables];
 
   return {
@@ -98,9 +96,9 @@ export function makeReport(): Report {
       const report = of(table);
       report.leftOut++;
       if (isConsequence) report.consequences++;
-      add(report.reasons, message, id, value);
+      report.reasons.add(message, id, value);
     },
-    warn: (table, id, reason, value) => add(of(table).warnings, reason, id, value),
+    warn: (table, id, reason, value) => of(table).warnings.add(reason, id, value),
     addWarnings: (warnings) => otherWarnings.push(...warnings),
     addConsequence() {
       coversOfLeftOutGames++;
@@ -116,40 +114,31 @@ export function makeReport(): Report {
       }),
     summary: () =>
       entries().flatMap(([table, { reasons }]) =>
-        [...reasons].map(([reason, { count }]) => `${count} of ${table}: ${reason}`),
+        reasons.entries().map(([reason, { count }]) => `${count} of ${table}: ${reason}`),
       ),
     content: () => ({
       tables: Object.fromEntries(
         entries().map(([table, { rows, leftOut, reasons }]) => {
-          const counts = [...reasons].map(([reason, { count }]) => [reason, count]);
+          const counts = reasons.entries().map(([reason, { count }]) => [reason, count]);
           return [table, { rows, left_out: leftOut, reasons: Object.fromEntries(counts) }];
         }),
       ),
       covers_gone_with_their_game: coversOfLeftOutGames,
       rows: entries().flatMap(([table, { reasons }]) =>
-        [...reasons].flatMap(([reason, { rows }]) =>
-          rows.map(({ id, value }) => ({ table, id, reason, value })),
-        ),
+        reasons
+          .entries()
+          .flatMap(([reason, { rows }]) =>
+            rows.map(({ id, value }) => ({ table, id, reason, value })),
+          ),
       ),
       warnings: [
         ...entries().flatMap(([table, { warnings }]) =>
-          [...warnings].map(([reason, found]) => ({ table, reason, ...found })),
+          warnings.entries().map(([reason, found]) => ({ table, reason, ...found })),
         ),
         ...otherWarnings,
       ],
     }),
   };
-}
-
-function add(reasons: Reasons, reason: string, id: Value, value: Value): void {
-  let found = reasons.get(reason);
-  if (found === undefined) {
-    found = { count: 0, rows: [] };
-    reasons.set(reason, found);
-  }
-  if (found.count++ < MOST_LISTED) {
-    found.rows.push({ id: shownValue(id), value: shownValue(value) });
-  }
 }
 
 /** Why a table must not be published; undefined if it may be. */
@@ -167,7 +156,7 @@ function faultOf(table: Table, { rows, leftOut, consequences }: TableReport): st
 }
 
 function mainReasons({ reasons }: TableReport): string {
-  const sorted = [...reasons].sort(([, a], [, b]) => b.count - a.count);
+  const sorted = reasons.entries().sort(([, a], [, b]) => b.count - a.count);
   const named = sorted
     .slice(0, MOST_REASONS_NAMED)
     .map(([reason, { count }]) => `${count}: ${reason}`);

@@ -11,8 +11,9 @@ import {
 import { equals, needsSlug, readingsOf } from '../../format/index/readings.ts';
 import type { SearchIndex } from '../../format/index/search-index.ts';
 import { isJoinedScript, LONGEST_QUERY, plainWordsOf } from '../../format/index/words.ts';
-import type { Games } from '../columns/catalogue.ts';
+import type { AlternativeTitles, Games } from '../columns/catalogue.ts';
 import { openTexts } from '../columns/texts.ts';
+import { startsOf } from '../order/numbering.ts';
 import { makePostings, type PostingsBuilder } from './postings.ts';
 
 type ReadingColumns = Pick<
@@ -28,9 +29,14 @@ export interface IndexedReadings {
   readonly wordCounts: Uint16Array;
 }
 
-export function indexReadings(games: Games, rowOfRank: Uint32Array): IndexedReadings {
+export function indexReadings(
+  games: Games,
+  alternativeTitles: AlternativeTitles,
+  rowOfRank: Uint32Array,
+): IndexedReadings {
   const titleAt = openTexts(games.titles);
   const slugAt = openTexts(games.slugs, 'latin1');
+  const alternativesOf = openAlternatives(alternativeTitles, games.rows);
   const words = makePostings();
   const endings = makePostings();
   const repeats: { reading: number; position: number; word: number }[] = [];
@@ -60,7 +66,7 @@ export function indexReadings(games: Games, rowOfRank: Uint32Array): IndexedRead
   const wordCounts = new Uint16Array(rowOfRank.length);
   const further: { rank: number; words: string[] }[] = [];
   rowOfRank.forEach((row, rank) => {
-    const [first = [], ...others] = readingsOfGame(titleAt(row), () => slugAt(row));
+    const [first = [], ...others] = readingsOfGame(titleAt(row), slugAt(row), alternativesOf(row));
     wordCounts[rank] = add(rank, first);
     for (const other of others) further.push({ rank, words: other });
   });
@@ -85,12 +91,25 @@ export function indexReadings(games: Games, rowOfRank: Uint32Array): IndexedRead
 }
 
 /** The readings of a game: the first is that of its title, and no other equals one before it. */
-function readingsOfGame(title: string, slug: () => string): string[][] {
+function readingsOfGame(title: string, slug: string, alternatives: readonly string[]): string[][] {
   const readings = readingsOf(title);
-  if (needsSlug(title)) readings.push(plainWordsOf(slug()));
+  if (needsSlug(title)) readings.push(plainWordsOf(slug));
+  readings.push(...alternatives.flatMap(readingsOf));
   return readings.filter(
-    (reading, at) => at === 0 || !readings.slice(0, at).some((earlier) => equals(earlier, reading)),
+    (reading, at) => !readings.slice(0, at).some((earlier) => equals(earlier, reading)),
   );
+}
+
+/** @returns a function that returns the alternative titles of the game in a row */
+function openAlternatives(
+  { game, titles }: AlternativeTitles,
+  rows: number,
+): (row: number) => readonly string[] {
+  if (game.length === 0) return () => [];
+  const titleAt = openTexts(titles);
+  const start = startsOf(game, rows);
+  return (row) =>
+    Array.from({ length: start[row + 1] - start[row] }, (_, i) => titleAt(start[row] + i));
 }
 
 /** Adds every suffix of a word that has at least two characters, cut to the length of a query. */

@@ -3,8 +3,8 @@
  * generation except its manifest.
  *
  * Two threads share the work. While the main thread reads covers, the worker puts the titles in order.
- * While the main thread reads files, the worker writes the games and the search index. Then both threads
- * write packs of covers, which need all tables.
+ * While the main thread reads alternative titles and files, the worker writes the games and the search
+ * index. Then both threads write packs of covers, which need all tables.
  */
 import path from 'node:path';
 import type { Database, Reader } from '../../database/database.ts';
@@ -25,6 +25,7 @@ import {
   readGames,
   readPlatforms,
 } from '../read/read-catalogue.ts';
+import { noGameTitles, readGameTitles } from '../read/read-game-titles.ts';
 import { makeReadTable } from '../read/read-table.ts';
 import { findFutureApprovals, findGenreWarnings } from '../read/warnings.ts';
 import type { Progress } from '../report/progress.ts';
@@ -39,6 +40,8 @@ import { type CoverSource, writeCoverIndex, writeCoverPacks } from './write-cove
 import { writePlatforms, writeRecentCovers } from './write-lists.ts';
 
 export interface WriteOptions {
+  /** Whether the database has the table `game_titles`. */
+  readonly hasGameTitles: boolean;
   readonly settings: Settings;
   readonly progress: Progress;
   readonly report: Report;
@@ -102,7 +105,7 @@ export async function writeGeneration(
 /** Reads all tables. At the same time, the worker orders the titles and writes the games and the search index. */
 async function readAll(
   reader: Reader,
-  { settings, progress, report, worker, workDir, dir }: WriteOptions,
+  { hasGameTitles, settings, progress, report, worker, workDir, dir }: WriteOptions,
   pending: Pending,
 ): Promise<Catalogue> {
   const spillTo = (name: string, buckets: number, isTagged: boolean) => {
@@ -121,16 +124,21 @@ async function readAll(
     readCovers(readTable, report, games),
   );
   const numbering = numberRecords(platforms, games, covers, rowOfRank);
-  pending.written.push(
-    worker.run('writeGames', dir, platforms, games, heads.finish(), numbering, settings),
-    worker.run('writeSearch', dir, platforms, games, covers, numbering),
-  );
-  // The promises are awaited later. A rejection before that must not count as unhandled.
-  for (const promise of pending.written) promise.catch(() => {});
+  const keep = (written: Promise<ManifestFile[]>) => {
+    pending.written.push(written);
+    // The promise is awaited later. A rejection before that must not count as unhandled.
+    written.catch(() => {});
+  };
+  keep(worker.run('writeGames', dir, platforms, games, heads.finish(), numbering, settings));
+  const alternativeTitles = hasGameTitles
+    ? await readGameTitles(readTable, report, games)
+    : noGameTitles();
+  keep(worker.run('writeSearch', dir, platforms, games, alternativeTitles, covers, numbering));
   const { rowOfCover, numberOfCover } = numbering;
   const files = spillTo('cover-files', Math.ceil(rowOfCover.length / COVERS_PER_BUCKET), true);
   const fileCount = await readFiles(readTable, covers, numberOfCover, settings, files);
-  return { platforms, games, covers, numbering, fileCount, fileSpill: files.finish() };
+  const fileSpill = files.finish();
+  return { platforms, games, covers, numbering, fileCount, fileSpill };
 }
 
 /** Writes the covers on both threads, then their index and the list of recent ones. */

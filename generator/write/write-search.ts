@@ -7,7 +7,13 @@ import { type Postings, searchColumns } from '../../format/index/search-index.ts
 import { foldCase } from '../../format/index/words.ts';
 import { MINISEARCH, SEARCH_INDEX } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
-import { type Covers, type Games, NO_YEAR, type Platform } from '../columns/catalogue.ts';
+import {
+  type AlternativeTitles,
+  type Covers,
+  type Games,
+  NO_YEAR,
+  type Platform,
+} from '../columns/catalogue.ts';
 import { openTexts } from '../columns/texts.ts';
 import { type Numbering, startsOf } from '../order/numbering.ts';
 import { writeWhole } from './file-writer.ts';
@@ -19,12 +25,13 @@ export async function writeSearch(
   dir: string,
   platforms: readonly Platform[],
   games: Games,
+  alternativeTitles: AlternativeTitles,
   covers: Covers,
   numbering: Numbering,
 ): Promise<ManifestFile[]> {
   const { rowOfRank } = numbering;
   const slugAt = openTexts(games.slugs, 'latin1');
-  const readings = indexReadings(games, rowOfRank);
+  const readings = indexReadings(games, alternativeTitles, rowOfRank);
   const pathOf = (rank: number) => {
     const row = rowOfRank[rank];
     return `${platforms[games.platform[row]]?.slug}/${slugAt(row)}`;

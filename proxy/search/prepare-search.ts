@@ -3,7 +3,9 @@ import { checkSearchIndex } from '../../format/index/check-search-index.ts';
 import type { ReadingWords } from '../../format/index/reading-words.ts';
 import type { RecordIndex } from '../../format/index/record-index.ts';
 import type { SearchIndex } from '../../format/index/search-index.ts';
-import { makeRankOrders, type RankOrders } from './rank-order.ts';
+import { type FrequentPairs, makeFrequentPairs } from './patterns/frequent-pairs.ts';
+import { makeVocabularyTables, type VocabularyTables } from './patterns/vocabulary.ts';
+import { makeRankOrders, type RankOrders } from './sets/rank-order.ts';
 import { makeSpellingIndex, type SpellingIndex } from './spelling/spelling-index.ts';
 
 /** All of it is in memory that threads share. */
@@ -11,6 +13,8 @@ export interface PreparedSearch {
   readonly readingWords: ReadingWords;
   readonly orders: RankOrders;
   readonly spellings: SpellingIndex;
+  readonly vocabulary: VocabularyTables;
+  readonly pairs: FrequentPairs;
 }
 
 /** @throws Error that names what is damaged in the index */
@@ -20,5 +24,7 @@ export function prepareSearch(index: SearchIndex, records: RecordIndex): Prepare
     readingWords,
     orders: makeRankOrders(readingWords, records),
     spellings: makeSpellingIndex(index.words),
+    vocabulary: makeVocabularyTables(index.words, readingWords),
+    pairs: makeFrequentPairs(index.words, readingWords),
   };
 }

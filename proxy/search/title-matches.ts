@@ -5,14 +5,16 @@
 import type { RecordIndex } from '../../format/index/record-index.ts';
 import { countReadings, type SearchIndex, textAt } from '../../format/index/search-index.ts';
 import { nearSpellingDistance } from '../../format/index/words.ts';
-import { makePatternMaker, type Widen } from './make-pattern.ts';
-import { makePatternMatcher, type Tiers } from './match-pattern.ts';
-import type { Pattern } from './pattern.ts';
+import { makePatternMaker, type Widen } from './patterns/make-pattern.ts';
+import { makePatternMatcher, type Tiers } from './patterns/match-pattern.ts';
+import { makeNeighbours } from './patterns/neighbours.ts';
+import type { Pattern } from './patterns/pattern.ts';
+import { openVocabulary } from './patterns/vocabulary.ts';
 import { makePlatformFinder } from './platform-words.ts';
-import { makePostingSets } from './posting-sets.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { MatchKind } from './query.ts';
-import { intersect, isEmpty, type RankSet, union, unite } from './rank-set.ts';
+import { makePostingSets } from './sets/posting-sets.ts';
+import { intersect, isEmpty, type RankSet, union, unite } from './sets/rank-set.ts';
 import { nearSpellings } from './spelling/near-spellings.ts';
 
 export interface TitleMatch {
@@ -38,23 +40,17 @@ interface Attempt {
 /** @returns a function that finds the games; undefined if there are none */
 export function makeTitleMatcher(
   index: SearchIndex,
-  { readingWords, spellings }: PreparedSearch,
+  { readingWords, spellings, vocabulary, pairs }: PreparedSearch,
   records: RecordIndex,
   onPlatforms: (numbers: readonly number[]) => RankSet,
 ): (readings: Readings) => TitleMatch | undefined {
   const { games, rankOfFurther } = index;
   const sets = makePostingSets(countReadings(index));
-  const makePattern = makePatternMaker(index, readingWords, sets);
-  const matcher = makePatternMatcher(readingWords, index.readingsByWords);
+  const words = openVocabulary(index.words, vocabulary);
+  const neighbours = makeNeighbours(index.words, readingWords, pairs);
+  const startPatterns = makePatternMaker(index, words, neighbours, sets);
+  const matcher = makePatternMatcher(readingWords, index.readingsByWords, neighbours);
   const findPlatformRuns = makePlatformFinder(records);
-
-  function attempt(words: readonly string[], widen?: Widen, within?: RankSet): Attempt[] {
-    const pattern = makePattern(words, widen);
-    const found = matcher.match(pattern);
-    if (isEmpty(found)) return [];
-    if (within !== undefined && isEmpty(intersect([ranksOf(found), within]))) return [];
-    return [{ pattern, found, within }];
-  }
 
   function matchOf(kind: MatchKind, attempts: readonly Attempt[]): TitleMatch | undefined {
     if (attempts.length === 0) return undefined;
@@ -67,14 +63,13 @@ export function makeTitleMatcher(
         games,
       ),
       tiers() {
-        const all = attempts.map((one) =>
-          matcher.tiers(one.pattern, one.found).map((tier) => ranksIn(tier, one)),
-        );
-        return all[0].map((_, tier) =>
-          unite(
-            all.map((tiers) => tiers[tier]),
-            games,
-          ),
+        const all = attempts.map((one) => ({ one, tiers: matcher.tiers(one.pattern, one.found) }));
+        return all[0].tiers.map(
+          (_, tier) => () =>
+            unite(
+              all.map(({ one, tiers }) => ranksIn(tiers[tier](), one)),
+              games,
+            ),
         );
       },
     };
@@ -84,6 +79,7 @@ export function makeTitleMatcher(
   function ranksOf(set: RankSet): RankSet {
     if (rankOfFurther.length === 0) return set;
     if (set.list !== undefined) {
+      if ((set.list.at(-1) ?? 0) < games) return set;
       const ranks = set.list.map((reading) =>
         reading < games ? reading : rankOfFurther[reading - games],
       );
@@ -103,9 +99,26 @@ export function makeTitleMatcher(
     return { bits, atMost: Math.min(set.atMost, games) };
   }
 
-  function matchPlatforms(readings: Readings, widen?: Widen): TitleMatch | undefined {
-    for (const words of readings) {
-      for (const { platforms, rest } of findPlatformRuns(words)) {
+  return (readings) => {
+    const makePattern = startPatterns();
+    const known = new Map<string, readonly number[]>();
+    const widen: Widen = (word) => {
+      const near = known.get(word) ?? findNear(word);
+      known.set(word, near);
+      return near;
+    };
+
+    function attempt(words: readonly string[], widen?: Widen, within?: RankSet): Attempt[] {
+      const pattern = makePattern(words, widen);
+      if (pattern === undefined) return [];
+      const found = matcher.match(pattern);
+      if (isEmpty(found)) return [];
+      if (within !== undefined && isEmpty(intersect([ranksOf(found), within]))) return [];
+      return [{ pattern, found, within }];
+    }
+
+    function matchPlatforms(widen?: Widen): TitleMatch | undefined {
+      for (const { platforms, rest } of readings.flatMap(findPlatformRuns)) {
         const within = onPlatforms(platforms);
         if (rest.length === 0) {
           if (!isEmpty(within)) return { kind: 'platform', ranks: within, tiers: () => undefined };
@@ -114,32 +127,17 @@ export function makeTitleMatcher(
         const match = matchOf('platform', attempt(rest, widen, within));
         if (match !== undefined) return match;
       }
+      return undefined;
     }
-    return undefined;
-  }
 
-  return (readings) => {
-    const known = new Map<string, readonly number[]>();
-    const widen: Widen = (word) => {
-      const near = known.get(word) ?? findNear(word);
-      known.set(word, near);
-      return near;
-    };
+    const attemptAll = (all: Readings, widen?: Widen) =>
+      all.flatMap((words) => attempt(words, widen));
     return (
-      matchOf(
-        'exact',
-        readings.flatMap((words) => attempt(words)),
-      ) ??
-      matchOf(
-        'near',
-        readings.flatMap((words) => attempt(words, widen)),
-      ) ??
-      matchPlatforms(readings) ??
-      matchPlatforms(readings, widen) ??
-      matchOf(
-        'partial',
-        readings.flatMap((words) => withoutOne(words)).flatMap((words) => attempt(words)),
-      )
+      matchOf('exact', attemptAll(readings)) ??
+      matchOf('near', attemptAll(readings, widen)) ??
+      matchPlatforms() ??
+      matchPlatforms(widen) ??
+      matchOf('partial', attemptAll(readings.flatMap(withoutOne)))
     );
   };
 

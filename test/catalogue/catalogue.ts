@@ -7,5 +7,7 @@ export interface Catalogue {
   readonly games: Iterable<Row>;
   readonly covers: Iterable<Row>;
   readonly coverFiles: Iterable<Row>;
+  /** Without this list, the database has no table of alternative titles. */
+  readonly gameTitles?: Iterable<Row>;
   readonly accounts: Iterable<Row>;
 }

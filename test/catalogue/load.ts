@@ -1,16 +1,17 @@
 /** Loads a catalogue into an empty database: first the tables, then the rows in batches. */
 import type { Database, Row, Value } from '../../database/database.ts';
-import { CATALOGUE_TABLES } from '../../database/schema.ts';
+import { CATALOGUE_TABLES, GAME_TITLES_TABLE } from '../../database/schema.ts';
 import { columnNames, createTables } from '../../database/tables.ts';
 import { ACCOUNTS_TABLE, KEYS_TABLES } from '../../keys/tables/schema.ts';
 import type { Catalogue } from './catalogue.ts';
 
-const TABLES = { ...CATALOGUE_TABLES, ...ACCOUNTS_TABLE };
+const REQUIRED_TABLES = { ...CATALOGUE_TABLES, ...ACCOUNTS_TABLE };
+const TABLES = { ...REQUIRED_TABLES, ...GAME_TITLES_TABLE };
 const ROWS_PER_INSERT = 400;
 
 /** Creates the missing tables and inserts every row, in one transaction. */
 export async function loadCatalogue(database: Database, catalogue: Catalogue): Promise<void> {
-  await createTables(database, { ...TABLES, ...KEYS_TABLES });
+  await createTables(database, { ...REQUIRED_TABLES, ...KEYS_TABLES });
   const tables: [keyof typeof TABLES, Iterable<Row>][] = [
     ['platforms', catalogue.platforms],
     ['games', catalogue.games],
@@ -18,6 +19,10 @@ export async function loadCatalogue(database: Database, catalogue: Catalogue): P
     ['cover_files', catalogue.coverFiles],
     ['accounts', catalogue.accounts],
   ];
+  if (catalogue.gameTitles !== undefined) {
+    await createTables(database, GAME_TITLES_TABLE);
+    tables.push(['game_titles', catalogue.gameTitles]);
+  }
   await database.transaction(async ({ run }) => {
     // The ids are not in order. With a smaller cache, every insert would read a page from disk.
     if (database.kind === 'sqlite') await run('PRAGMA cache_size = -300000');

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
-import { CATALOGUE_TABLES } from '../../database/schema.ts';
+import { CATALOGUE_TABLES, checkCatalogue, GAME_TITLES_TABLE } from '../../database/schema.ts';
 import { checkTables, columnNames, createTables } from '../../database/tables.ts';
 import { loadCatalogue } from '../catalogue/load.ts';
 import { KINDS, makeDatabase } from '../support/databases.ts';
@@ -50,6 +50,38 @@ describe.each(KINDS)('the schema of a %s database', (kind) => {
     await database.run('CREATE VIEW platforms AS SELECT id, slug, name FROM systems');
     await database.run('DROP TABLE systems');
     await expect(checkTables(database, CATALOGUE_TABLES)).rejects.toThrow(/platforms/);
+  });
+
+  it('may lack game_titles, and is checked with it if it exists', async () => {
+    await createTables(database, CATALOGUE_TABLES);
+    expect(await checkCatalogue(database)).toEqual({ hasGameTitles: false });
+    await createTables(database, GAME_TITLES_TABLE);
+    expect(await checkCatalogue(database)).toEqual({ hasGameTitles: true });
+    await database.run('DROP TABLE game_titles');
+    await database.run('CREATE TABLE names (game INT, name VARCHAR(10))');
+    await database.run(
+      'CREATE VIEW game_titles AS SELECT game AS game_id, name AS title FROM names',
+    );
+    expect(await checkCatalogue(database)).toEqual({ hasGameTitles: true });
+  });
+
+  it('names a missing column of game_titles with the others', async () => {
+    const { covers: _, ...rest } = CATALOGUE_TABLES;
+    await createTables(database, rest);
+    await database.run('CREATE TABLE game_titles (game_id INT, name VARCHAR(10))');
+    await expect(checkCatalogue(database)).rejects.toThrow(
+      'The database lacks the table covers and the column game_titles.title, or its user may not read them.',
+    );
+  });
+
+  it('does not lack game_titles if it is a view whose table is gone', async () => {
+    await createTables(database, CATALOGUE_TABLES);
+    await database.run('CREATE TABLE names (game_id INT, title VARCHAR(10))');
+    await database.run('CREATE VIEW game_titles AS SELECT game_id, title FROM names');
+    await database.run('DROP TABLE names');
+    await expect(checkCatalogue(database)).rejects.toThrow(
+      /^The view game_titles cannot be read: /,
+    );
   });
 
   it('takes the rows of a catalogue, however many', async () => {

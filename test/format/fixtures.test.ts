@@ -107,13 +107,16 @@ describe('version 1', () => {
   test('verifies', async () => {
     const { code, stdout, stderr } = await snapshot(VERSION_1, 'verify');
     expect(stderr).toBe('');
-    expect([code, stdout]).toEqual([0, `${idOf(VERSION_1)} is whole: 9 games, 6 covers.\n`]);
+    expect([code, stdout]).toEqual([
+      0,
+      `${idOf(VERSION_1)} is complete and undamaged: 9 games, 6 covers.\n`,
+    ]);
   });
 
   test('is served: each game, each cover, each list and a search', async () => {
     const proxy = await startProxy(copyOf(VERSION_1));
     const get = async (target: string) => {
-      const reply = await send(`${proxy.url}/api/v1${target}`, { headers });
+      const reply = await proxy.get(target, FIXTURE_KEY);
       expect(reply.status, target).toBe(200);
       expect(reply.headers['x-snapshot']).toBe(idOf(VERSION_1));
       return reply.text;
@@ -215,7 +218,7 @@ describe('a future version', () => {
     const after = await send(game, { headers });
     expect([after.status, after.text]).toEqual([200, before.text]);
     expect(after.headers['x-snapshot']).toBe(idOf(VERSION_1));
-    const ready = await send(`${proxy.adminUrl}/readyz`);
+    const ready = await proxy.readyz();
     expect(ready.status).toBe(200);
     expect(ready.json).toMatchObject({
       snapshot: idOf(VERSION_1),
@@ -230,9 +233,9 @@ describe('a future version', () => {
     const dir = copyOf(FUTURE);
     copyFileSync(path.join(VERSION_1, KEYS_FILE), path.join(dir, KEYS_FILE));
     const proxy = await startProxy(dir);
-    const { status, json } = await send(`${proxy.url}/api/v1/stats`, { headers });
+    const { status, json } = await proxy.get('/stats', FIXTURE_KEY);
     expect([status, json]).toEqual([503, { error: 'No snapshot yet' }]);
-    const ready = await send(`${proxy.adminUrl}/readyz`);
+    const ready = await proxy.readyz();
     expect(ready.status).toBe(503);
     expect(ready.json.refused.error).toContain(REFUSAL);
     expect(proxy.log()).toContain(REFUSAL);

@@ -1,9 +1,9 @@
 /**
  * A reading of a query as a pattern: for each of its words, the ways to match it, alone or together with
- * its neighbours. A way is either one word of a title, or two or three neighbouring words of a title that
- * are written as one word in the query.
+ * the words after it. A way is either one word of a title, or two or three neighbouring words of a title
+ * that the query writes as one word.
  */
-import type { RankSet } from './rank-set.ts';
+import type { RankSet } from '../sets/rank-set.ts';
 
 /** What one word of a title may be. */
 export interface WordChoice {
@@ -15,15 +15,22 @@ export interface WordChoice {
 
 /** One way to match neighbouring words of a query. */
 export interface Way {
-  /** The position in the query after the words that it matches. */
-  readonly next: number;
+  /** How many words of the query it matches. */
+  readonly length: number;
   /** What the neighbouring words of a title may be: one choice for each. */
   readonly choices: readonly WordChoice[];
   /** The readings that have such words. */
   readonly found: RankSet;
   /** Those of them that have such words without the help of a prefix. */
   readonly whole: RankSet;
+  /** Whether the readings in `whole` have exactly such words, not only parts of words. */
+  readonly isExact: boolean;
 }
 
 /** For each word of a query, by position, the ways to match it and the words after it. */
 export type Pattern = readonly (readonly Way[])[];
+
+/** Whether a way matches one word of the query with one word of a title. A word has at most one such way. */
+export function isSingle({ length, choices }: Way): boolean {
+  return length === 1 && choices.length === 1;
+}

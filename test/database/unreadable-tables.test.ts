@@ -1,8 +1,8 @@
-/** Views that a database offers and cannot read: which they are, whose fault it is, and the fix. */
+/** Tables and views that a database has and the program cannot read: which they are, why, and the fix. */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
-import { CATALOGUE_TABLES } from '../../database/schema.ts';
+import { CATALOGUE_TABLES, GAME_TITLES_TABLE } from '../../database/schema.ts';
 import { checkTables, createTables } from '../../database/tables.ts';
 import { ACCOUNTS_TABLE } from '../../keys/tables/schema.ts';
 import { makeDatabase } from '../support/databases.ts';
@@ -86,6 +86,50 @@ describe('in MariaDB', () => {
         'Restore it, GRANT SELECT on it to the definer, or recreate the views (CREATE OR REPLACE VIEW …). ' +
         'The database lacks the table games, or its user may not read them. Offer them as tables or views; README.md shows how.\n',
     );
+  });
+
+  describe('for a user with rights to single tables', () => {
+    let name: string;
+    beforeEach(async () => {
+      name = new URL(readerUrl).pathname.slice(1);
+      await admin.run(`REVOKE ALL, GRANT OPTION FROM ${reader}@'%'`);
+      for (const table of Object.keys(CATALOGUE_TABLES)) await grant('SELECT', table);
+      await createTables(admin, GAME_TITLES_TABLE);
+    });
+    const grant = (right: string, table: string) =>
+      admin.run(`GRANT ${right} ON ${name}.${table} TO ${reader}@'%'`);
+
+    // A server does not show a table to a user without any right to it.
+    test('game_titles counts as absent without any right, and is read with SELECT', async () => {
+      const without = await generate();
+      expect([without.code, without.stderr]).toEqual([
+        0,
+        expect.not.stringContaining('game_titles'),
+      ]);
+      await grant('SELECT', 'game_titles');
+      expect((await generate()).code).toBe(0);
+    });
+
+    test.each(['INSERT', 'DELETE', 'INSERT (title)'])(
+      'game_titles with only the right to %s is an error that says so, not absent',
+      async (right) => {
+        await grant(right, 'game_titles');
+        const { code, stderr } = await generate();
+        expect([code, stderr]).toEqual([
+          1,
+          `The table game_titles cannot be read: the user ${reader}@% does not have the right. GRANT SELECT on it to this user.\n`,
+        ]);
+      },
+    );
+
+    test('a column of game_titles without the right is named', async () => {
+      await grant('SELECT (game_id)', 'game_titles');
+      const { code, stderr } = await generate();
+      expect([code, stderr]).toEqual([
+        1,
+        expect.stringContaining('lacks the column game_titles.title, or its user may not read'),
+      ]);
+    });
   });
 });
 

@@ -3,10 +3,11 @@
  * a pass over all readings. Those that begin like the query are neighbours in the order of words, and
  * only readings that have all words whole are looked at one by one.
  */
-import { firstIndex } from '../../format/index/first-index.ts';
-import type { ReadingWords } from '../../format/index/reading-words.ts';
-import type { Pattern, WordChoice } from './pattern.ts';
-import { EMPTY, filter, intersect, isEmpty, type RankSet, unite } from './rank-set.ts';
+import { firstIndex } from '../../../format/index/first-index.ts';
+import type { ReadingWords } from '../../../format/index/reading-words.ts';
+import { compact, intersect, isEmpty, type RankSet, union, unite } from '../sets/rank-set.ts';
+import type { Neighbours } from './neighbours.ts';
+import { isSingle, type Pattern, type WordChoice } from './pattern.ts';
 
 /**
  * The readings that a relevance order puts first, tier by tier. A reading can be in several tiers; the
@@ -14,7 +15,7 @@ import { EMPTY, filter, intersect, isEmpty, type RankSet, unite } from './rank-s
  * 0. it equals the query; 1. it begins with the query; 2. it has the words of the query next to each
  * other, in order; 3. it has all of them as whole words; 4. it has the last one only as a prefix.
  */
-export type Tiers = readonly RankSet[];
+export type Tiers = readonly (() => RankSet)[];
 
 export interface PatternMatcher {
   /** The readings that match a pattern. */
@@ -27,36 +28,37 @@ export interface PatternMatcher {
 type Range = readonly [from: number, to: number];
 
 export function makePatternMatcher(
-  spelled: ReadingWords,
+  { words, start }: ReadingWords,
   readingsByWords: Uint32Array,
+  neighbours: Neighbours,
 ): PatternMatcher {
-  const { words, start } = spelled;
   const readings = readingsByWords.length;
 
-  function match(pattern: Pattern, kind: 'found' | 'whole'): RankSet {
-    if (pattern.some((ways) => ways.length === 0) && !canSkip(pattern)) return EMPTY;
-    if (pattern.every((ways) => ways.length === 1)) {
-      return intersect(pattern.map(([way]) => way[kind]));
-    }
-    // For each position, the readings that match the words from there on.
-    const matched: (RankSet | undefined)[] = new Array(pattern.length + 1).fill(undefined);
-    for (let at = pattern.length - 1; at >= 0; at--) {
-      const parts = pattern[at].map((way) => {
-        const rest = matched[way.next];
-        return rest === undefined ? way[kind] : intersect([way[kind], rest]);
-      });
-      matched[at] = unite(parts, readings);
-    }
-    return matched[0] ?? EMPTY;
-  }
+  /**
+   * The readings that match each word by itself are an intersection of large sets. Those that match words
+   * together with their neighbours, or written together, are few, so each such way is followed apart.
+   * @param within limits the result to these readings
+   */
+  function match(pattern: Pattern, kind: 'found' | 'whole', within: readonly RankSet[]): RankSet {
+    const all: RankSet[] = [];
 
-  /** Whether every position without a way is inside one that matches several words of the query. */
-  function canSkip(pattern: Pattern): boolean {
-    const reachable = new Set([0]);
-    for (let at = 0; at < pattern.length; at++) {
-      if (reachable.has(at)) for (const { next } of pattern[at]) reachable.add(next);
+    function follow(from: number, before: readonly RankSet[]): void {
+      const sets = [...before];
+      for (let at = from; at < pattern.length; at++) {
+        for (const way of pattern[at]) {
+          if (isSingle(way)) continue;
+          const found = intersect([way[kind], ...sets]);
+          if (!isEmpty(found)) follow(at + way.length, [found]);
+        }
+        const single = pattern[at].find(isSingle);
+        if (single === undefined) return;
+        sets.push(single[kind]);
+      }
+      all.push(intersect(sets));
     }
-    return reachable.has(pattern.length);
+
+    follow(0, within);
+    return compact(unite(all, readings));
   }
 
   /** The readings that begin with the query, and those of them that equal it. */
@@ -72,8 +74,8 @@ export function makePatternMatcher(
         equal.push([range[0], firstAbove(range, depth, -1)]);
         return;
       }
-      for (const { choices, next } of pattern[at]) {
-        followChoices(range, choices, depth, (rest, end) => follow(rest, next, end));
+      for (const { choices, length } of pattern[at]) {
+        followChoices(range, choices, depth, (rest, end) => follow(rest, at + length, end));
       }
     }
 
@@ -117,41 +119,30 @@ export function makePatternMatcher(
   }
 
   function readingsIn(ranges: readonly Range[]): RankSet {
-    return unite(
-      ranges.map(([from, to]) => ({ list: readingsByWords.slice(from, to).sort() })),
-      readings,
-    );
-  }
-
-  /** Whether a reading has words that match the query next to each other, in order. */
-  function hasPhrase(pattern: Pattern, reading: number): boolean {
-    const end = start[reading + 1];
-    for (let from = start[reading]; from < end; from++) {
-      if (matchesFrom(pattern, 0, from, end)) return true;
-    }
-    return false;
-  }
-
-  function matchesFrom(pattern: Pattern, at: number, from: number, end: number): boolean {
-    if (at === pattern.length) return true;
-    for (const { choices, next } of pattern[at]) {
-      if (from + choices.length > end) continue;
-      let i = 0;
-      while (i < choices.length && choices[i].numbers.includes(words[from + i])) i++;
-      if (i === choices.length && matchesFrom(pattern, next, from + i, end)) return true;
-    }
-    return false;
+    const runs = ranges.map(([from, to]) => ({ ranks: readingsByWords, from, to }));
+    return union(runs, readings);
   }
 
   return {
-    match: (pattern) => match(pattern, 'found'),
+    match: (pattern) => match(pattern, 'found', []),
     tiers(pattern, found) {
-      const { equal, beginning } = matchBeginnings(pattern);
-      const whole = match(pattern, 'whole');
-      const phrase = isEmpty(whole)
-        ? whole
-        : filter(whole, (reading) => hasPhrase(pattern, reading));
-      return [equal, beginning, phrase, whole, found];
+      const beginnings = once(() => matchBeginnings(pattern));
+      const whole = once(() => match(pattern, 'whole', [found]));
+      return [
+        () => beginnings().equal,
+        () => beginnings().beginning,
+        () => neighbours.withPhrase(pattern, whole()),
+        whole,
+        () => found,
+      ];
     },
+  };
+}
+
+function once<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
   };
 }

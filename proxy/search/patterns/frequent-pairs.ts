@@ -1,0 +1,71 @@
+/**
+ * The readings of pairs of frequent words that are neighbours. Words that are in few readings need no
+ * such list, since their readings can be looked at one by one. It is made while a generation is opened, in
+ * memory that threads share.
+ */
+import type { ReadingWords } from '../../../format/index/reading-words.ts';
+import type { Postings, Run } from '../../../format/index/search-index.ts';
+
+export interface FrequentPairs {
+  /** For each word, its index among the frequent words plus 1, or 0 for other words. */
+  readonly indexOf: Uint16Array;
+  /** Where the readings of each pair start, at `first * words + second`, and the end. */
+  readonly start: Uint32Array;
+  /** The readings of all pairs, ascending for each. */
+  readonly readings: Uint32Array;
+}
+
+/** A word that is in more than this share of all readings is frequent: there are at most a few hundred. */
+const FREQUENT = 1 / 256;
+const FEWEST_READINGS = 1_000;
+
+export function makeFrequentPairs(postings: Postings, spelled: ReadingWords): FrequentPairs {
+  const { ranksStart } = postings;
+  const count = ranksStart.length - 1;
+  const readings = spelled.start.length - 1;
+  const most = Math.max(FEWEST_READINGS, readings * FREQUENT);
+  const indexOf = new Uint16Array(new SharedArrayBuffer(count * 2));
+  let words = 0;
+  for (let word = 0; word < count; word++) {
+    if (ranksStart[word + 1] - ranksStart[word] > most) indexOf[word] = ++words;
+  }
+
+  /** Calls `use` for every pair of every reading, each pair once. */
+  function eachPair(use: (pair: number, reading: number) => void): void {
+    const last = new Uint32Array(words * words).fill(readings);
+    for (let reading = 0; reading < readings; reading++) {
+      for (let at = spelled.start[reading] + 1; at < spelled.start[reading + 1]; at++) {
+        const second = indexOf[spelled.words[at]];
+        const first = indexOf[spelled.words[at - 1]];
+        if (first === 0 || second === 0) continue;
+        const pair = (first - 1) * words + second - 1;
+        if (last[pair] === reading) continue;
+        last[pair] = reading;
+        use(pair, reading);
+      }
+    }
+  }
+
+  const start = new Uint32Array(new SharedArrayBuffer((words * words + 1) * 4));
+  eachPair((pair) => start[pair + 1]++);
+  for (let pair = 0; pair < words * words; pair++) start[pair + 1] += start[pair];
+  const next = start.slice();
+  const found = new Uint32Array(new SharedArrayBuffer(start[words * words] * 4));
+  eachPair((pair, reading) => {
+    found[next[pair]++] = reading;
+  });
+  return { indexOf, start, readings: found };
+}
+
+/** The readings in which two words are neighbours, in this order; undefined if one of them is not frequent. */
+export function readingsOfPair(
+  { indexOf, start, readings }: FrequentPairs,
+  first: number,
+  second: number,
+): Run | undefined {
+  const [left, right] = [indexOf[first], indexOf[second]];
+  if (left === 0 || right === 0) return undefined;
+  const words = Math.round(Math.sqrt(start.length - 1));
+  const pair = (left - 1) * words + right - 1;
+  return { ranks: readings, from: start[pair], to: start[pair + 1] };
+}

@@ -1,0 +1,185 @@
+/**
+ * Makes the pattern of a reading of a query: looks up its words, the words that count as equal, parts of
+ * words in scripts without spaces, and words that the query writes together or apart where the title does
+ * not.
+ */
+import {
+  countReadings,
+  findPrefix,
+  runBetween,
+  type SearchIndex,
+} from '../../../format/index/search-index.ts';
+import { isJoinedScript } from '../../../format/index/words.ts';
+import type { PostingSets } from '../sets/posting-sets.ts';
+import { EMPTY, intersect, isEmpty, type RankSet, unite } from '../sets/rank-set.ts';
+import { equalWords } from './equal-words.ts';
+import type { Neighbours } from './neighbours.ts';
+import type { Pattern, Way, WordChoice } from './pattern.ts';
+import type { Vocabulary } from './vocabulary.ts';
+
+/** How many neighbouring words count as one word. */
+const MOST_JOINED = 3;
+
+/** @returns the numbers of further words that count as a word; used for near spellings */
+export type Widen = (word: string) => readonly number[];
+
+/** @returns undefined if no reading can match */
+export type MakePattern = (words: readonly string[], widen?: Widen) => Pattern | undefined;
+
+/**
+ * @param sets of the readings
+ * @returns a function to call once for each query; what it returns remembers the words it has looked up
+ */
+export function makePatternMaker(
+  index: SearchIndex,
+  vocabulary: Vocabulary,
+  neighbours: Neighbours,
+  sets: PostingSets,
+): () => MakePattern {
+  const readings = countReadings(index);
+
+  /** The numbers of the words that count as a word, ascending. */
+  function numbersOf(word: string): readonly number[] {
+    const numbers = equalWords(word).map(vocabulary.numberOf);
+    return ascending(numbers.filter((number) => number >= 0));
+  }
+
+  function withNumbers(numbers: readonly number[]): RankSet {
+    if (numbers.length === 0) return EMPTY;
+    if (numbers.length === 1) return sets.ofText(index.words, numbers[0]);
+    return sets.ofRuns(`words ${numbers}`, () =>
+      numbers.map((number) => runBetween(index.words, number, number + 1)),
+    );
+  }
+
+  function withPrefix(kind: 'words' | 'endings', [from, to]: readonly [number, number]): RankSet {
+    if (to - from === 1) return sets.ofText(index[kind], from);
+    return sets.ofRuns(`${kind} ${from}-${to}`, () => [runBetween(index[kind], from, to)]);
+  }
+
+  /**
+   * The way to match words of a query with one word of a title.
+   * @param parts the readings with a word of which the word of the query is a part
+   */
+  function wayOfOne(length: number, choice: WordChoice, parts = EMPTY): Way {
+    const { numbers, prefix } = choice;
+    const whole = unite([withNumbers(numbers), parts], readings);
+    const found =
+      prefix === undefined ? whole : unite([withPrefix('words', prefix), whole], readings);
+    return { length, choices: [choice], found, whole, isExact: parts === EMPTY };
+  }
+
+  /** The readings with a part of a word in a script without spaces. */
+  function withPart(word: string): RankSet {
+    if (!isJoinedScript(word) || [...word].length < 2) return EMPTY;
+    // A prefix of an ending of a word is any part of the word.
+    return withPrefix('endings', findPrefix(index.endings, word));
+  }
+
+  /** The ways to match one word of a query with two or three neighbouring words of a title. */
+  function waysOfSeveral(word: string): Way[] {
+    const ways: Way[] = [];
+    const extend = (choices: WordChoice[], rest: string) => {
+      const last = { numbers: numbersOf(rest), prefix: undefined };
+      if (areNeighbours(choices.at(-1), last)) {
+        const all = [...choices, last];
+        const found = neighbours.withChoices(all);
+        if (!isEmpty(found))
+          ways.push({ length: 1, choices: all, found, whole: found, isExact: true });
+      }
+      if (choices.length === MOST_JOINED - 1) return;
+      for (let end = 1; end < rest.length; end++) {
+        const choice = { numbers: numbersOf(rest.slice(0, end)), prefix: undefined };
+        const fits =
+          choices.length === 0 ? choice.numbers.length > 0 : areNeighbours(choices.at(-1), choice);
+        if (fits) extend([...choices, choice], rest.slice(end));
+      }
+    };
+    extend([], word);
+    return ways;
+  }
+
+  function areNeighbours(first: WordChoice | undefined, second: WordChoice): boolean {
+    return (
+      first?.numbers.some((left) =>
+        second.numbers.some((right) => vocabulary.mayBeNeighbours(left, right)),
+      ) ?? false
+    );
+  }
+
+  /** The numbers of the words of a title that several words of a query make when written together. */
+  function numbersOfJoined(words: readonly string[]): readonly number[] {
+    let texts: string[] = [''];
+    for (const word of words) {
+      texts = texts.flatMap((text) => equalWords(word).map((equal) => text + equal));
+    }
+    return ascending(texts.map(vocabulary.numberOf).filter((number) => number >= 0));
+  }
+
+  function prefixOf(text: string): WordChoice['prefix'] {
+    const prefix = findPrefix(index.words, text);
+    return prefix[0] < prefix[1] ? prefix : undefined;
+  }
+
+  function waysOfWord(word: string, isLast: boolean, further: readonly number[]): Way[] {
+    const numbers = ascending([...numbersOf(word), ...further]);
+    const prefix = isLast ? prefixOf(word) : undefined;
+    const parts = withPart(word);
+    const isThere = numbers.length > 0 || prefix !== undefined || parts !== EMPTY;
+    return isThere ? [wayOfOne(1, { numbers, prefix }, parts)] : [];
+  }
+
+  function waysOfJoined(words: readonly string[], hasLast: boolean): Way[] {
+    const numbers = numbersOfJoined(words);
+    const prefix = hasLast ? prefixOf(words.join('')) : undefined;
+    const isThere = numbers.length > 0 || prefix !== undefined;
+    return isThere ? [wayOfOne(words.length, { numbers, prefix })] : [];
+  }
+
+  return () => {
+    const known = new Map<string, readonly Way[]>();
+    const remember = (key: string, make: () => Way[]) => {
+      const ways = known.get(key) ?? make();
+      known.set(key, ways);
+      return ways;
+    };
+    return (words, widen) => {
+      const pattern: Way[][] = [];
+      // The readings that match all words so far which do not match together with a neighbour.
+      let single: RankSet | undefined;
+      let joinedUntil = 0;
+      for (const [at, word] of words.entries()) {
+        const ways: Way[] = [];
+        for (let length = 2; length <= Math.min(MOST_JOINED, words.length - at); length++) {
+          const joined = words.slice(at, at + length);
+          const hasLast = at + length === words.length;
+          const key = `${joined.join(' ')} ${hasLast}`;
+          const found = remember(key, () => waysOfJoined(joined, hasLast));
+          ways.push(...found);
+          if (found.length > 0) joinedUntil = at + length;
+        }
+        const isLast = at === words.length - 1;
+        const key = `${word} ${isLast} ${widen !== undefined}`;
+        ways.push(
+          ...remember(key, () => waysOfWord(word, isLast, widen?.(word) ?? [])),
+          ...remember(`${word} split`, () => waysOfSeveral(word)),
+        );
+        pattern.push(ways);
+        if (at < joinedUntil) continue;
+        if (ways.length === 0) return undefined;
+        // Near spellings take longer to find than to intersect: stop when no reading is left.
+        if (widen === undefined) continue;
+        const found = ways.map((way) => way.found);
+        single = intersect([unite(found, readings), ...(single === undefined ? [] : [single])]);
+        if (isEmpty(single)) return undefined;
+      }
+      return pattern;
+    };
+  };
+}
+
+/** Distinct numbers in ascending order. */
+function ascending(numbers: readonly number[]): readonly number[] {
+  if (numbers.length < 2) return numbers;
+  return [...new Set(numbers)].sort((a, b) => a - b);
+}

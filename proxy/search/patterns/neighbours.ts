@@ -1,0 +1,134 @@
+/** Finds the readings in which words are next to each other, in order. */
+import type { ReadingWords } from '../../../format/index/reading-words.ts';
+import { type Postings, type Run, runBetween } from '../../../format/index/search-index.ts';
+import { EMPTY, filter, intersect, type RankSet, sizeOf, union, unite } from '../sets/rank-set.ts';
+import { type FrequentPairs, readingsOfPair } from './frequent-pairs.ts';
+import { isSingle, type Pattern, type WordChoice } from './pattern.ts';
+
+export interface Neighbours {
+  /** The readings in which neighbouring words match the choices one after another. */
+  withChoices(choices: readonly WordChoice[]): RankSet;
+  /**
+   * The readings that have the words of the query next to each other, in order, without prefixes.
+   * @param whole the readings that match the pattern without prefixes
+   */
+  withPhrase(pattern: Pattern, whole: RankSet): RankSet;
+}
+
+/** A way of a pattern: for each neighbouring word of a title, the numbers that it may have. */
+interface Step {
+  readonly length: number;
+  readonly phrase: readonly (readonly number[])[];
+}
+
+/** So few readings are looked at one by one without any preparation. */
+const FEW = 1_000;
+
+export function makeNeighbours(
+  postings: Postings,
+  { words, start }: ReadingWords,
+  pairs: FrequentPairs,
+): Neighbours {
+  const readings = start.length - 1;
+
+  /** Runs of readings with all those in which neighbouring words have the numbers, and others. */
+  function candidates(first: WordChoice, second: WordChoice): Run[] {
+    return first.numbers.flatMap((left) =>
+      second.numbers.map(
+        (right) => readingsOfPair(pairs, left, right) ?? rarer(runOf(left), runOf(right)),
+      ),
+    );
+  }
+
+  function runOf(number: number): Run {
+    return runBetween(postings, number, number + 1);
+  }
+
+  /**
+   * The readings to look at for a phrase. For each pair of neighbouring words of the query, a reading must
+   * have both words as neighbours, or match one of the two together with other words.
+   */
+  function narrow(pattern: Pattern, whole: RankSet): RankSet {
+    const narrowed = [whole];
+    for (let at = 0; at + 1 < pattern.length; at++) {
+      const runs: Run[] = [];
+      const others: RankSet[] = [];
+      for (const way of pattern[at].filter(isSingle)) {
+        for (const after of pattern[at + 1].filter(isSingle)) {
+          runs.push(...candidates(way.choices[0], after.choices[0]));
+        }
+      }
+      for (let from = Math.max(0, at - 2); from <= at + 1; from++) {
+        for (const way of pattern[from]) {
+          if (!isSingle(way) && from + way.length > at) others.push(way.whole);
+        }
+      }
+      narrowed.push(unite([union(runs, readings), ...others], readings));
+    }
+    return intersect(narrowed);
+  }
+
+  function phraseTest(steps: readonly (readonly Step[])[]): (reading: number) => boolean {
+    const firsts = [...new Set(steps[0].flatMap(({ phrase }) => phrase[0]))];
+    return (reading) => {
+      const end = start[reading + 1];
+      for (let from = start[reading]; from < end; from++) {
+        if (isOneOf(firsts, words[from]) && matchesFrom(steps, 0, from, end)) return true;
+      }
+      return false;
+    };
+  }
+
+  function matchesFrom(
+    steps: readonly (readonly Step[])[],
+    at: number,
+    from: number,
+    end: number,
+  ): boolean {
+    if (at === steps.length) return true;
+    return steps[at].some(
+      ({ length, phrase }) =>
+        from + phrase.length <= end &&
+        phrase.every((numbers, i) => isOneOf(numbers, words[from + i])) &&
+        matchesFrom(steps, at + length, from + phrase.length, end),
+    );
+  }
+
+  return {
+    withChoices(choices) {
+      let fewest: Run[] | undefined;
+      for (let at = 0; at + 1 < choices.length; at++) {
+        const runs = candidates(choices[at], choices[at + 1]);
+        if (fewest === undefined || lengthOf(runs) < lengthOf(fewest)) fewest = runs;
+      }
+      const phrase = choices.map(({ numbers }) => numbers);
+      return filter(union(fewest ?? [], readings), phraseTest([[{ length: 1, phrase }]]));
+    },
+    withPhrase(pattern, whole) {
+      if (pattern.length === 1 && pattern[0].every(({ isExact }) => isExact)) return whole;
+      const found = sizeOf(whole) <= FEW ? whole : narrow(pattern, whole);
+      if (sizeOf(found) === 0) return EMPTY;
+      const steps = pattern.map((ways) =>
+        ways.map(({ length, choices }) => ({
+          length,
+          phrase: choices.map(({ numbers }) => numbers),
+        })),
+      );
+      return filter(found, phraseTest(steps));
+    },
+  };
+}
+
+function rarer(one: Run, other: Run): Run {
+  return lengthOf([one]) <= lengthOf([other]) ? one : other;
+}
+
+function lengthOf(runs: readonly Run[]): number {
+  return runs.reduce((sum, { from, to }) => sum + to - from, 0);
+}
+
+// A loop over indexes, since this runs for every word of thousands of readings.
+function isOneOf(numbers: readonly number[], number: number): boolean {
+  for (let at = 0; at < numbers.length; at++) if (numbers[at] === number) return true;
+  return false;
+}

@@ -1,0 +1,88 @@
+/**
+ * Finds words by hashing, and tells whether two words are neighbours in some reading. Both tables are
+ * made while a generation is opened, in memory that threads share.
+ *
+ * A query can be a title whose words are written together. To find out, every place where it could be
+ * split is tried. With the tables, that takes no binary search, and postings are read only for words
+ * that are neighbours somewhere.
+ */
+import type { ReadingWords } from '../../../format/index/reading-words.ts';
+import { compareText, type Postings, textCount } from '../../../format/index/search-index.ts';
+
+export interface VocabularyTables {
+  /** A hash table of the words: number + 1, or 0 for an empty slot. Its size is a power of two. */
+  readonly slots: Uint32Array;
+  /** A Bloom filter of the pairs of neighbouring words, as bits. Its size is a power of two. */
+  readonly pairs: Uint32Array;
+}
+
+export interface Vocabulary {
+  /** The number of a word, or -1. */
+  numberOf(word: string): number;
+  /** False if two words are not neighbours, in this order, in any reading; true in nearly all other cases. */
+  mayBeNeighbours(first: number, second: number): boolean;
+}
+
+/** With this many bits for each pair, about one in eight pairs that are not there seems to be. */
+const BITS_PER_PAIR = 8;
+
+export function makeVocabularyTables(words: Postings, spelled: ReadingWords): VocabularyTables {
+  const count = textCount(words);
+  const slots = shared(2 * count);
+  const { text, textStart } = words;
+  for (let number = 0; number < count; number++) {
+    let hash = FIRST_HASH;
+    for (let at = textStart[number]; at < textStart[number + 1]; at++) hash = mix(hash, text[at]);
+    let slot = finish(hash) & (slots.length - 1);
+    while (slots[slot] !== 0) slot = (slot + 1) & (slots.length - 1);
+    slots[slot] = number + 1;
+  }
+  const pairs = shared((spelled.words.length * BITS_PER_PAIR) / 32);
+  for (let reading = 0; reading + 1 < spelled.start.length; reading++) {
+    for (let at = spelled.start[reading] + 1; at < spelled.start[reading + 1]; at++) {
+      const bit = bitOf(pairs, spelled.words[at - 1], spelled.words[at]);
+      pairs[bit >>> 5] |= 1 << (bit & 31);
+    }
+  }
+  return { slots, pairs };
+}
+
+export function openVocabulary(words: Postings, { slots, pairs }: VocabularyTables): Vocabulary {
+  return {
+    numberOf(word) {
+      let hash = FIRST_HASH;
+      for (let at = 0; at < word.length; at++) hash = mix(hash, word.charCodeAt(at));
+      for (let slot = finish(hash); ; slot++) {
+        const entry = slots[slot & (slots.length - 1)];
+        if (entry === 0) return -1;
+        if (compareText(words, entry - 1, word) === 0) return entry - 1;
+      }
+    },
+    mayBeNeighbours(first, second) {
+      const bit = bitOf(pairs, first, second);
+      return ((pairs[bit >>> 5] >>> (bit & 31)) & 1) === 1;
+    },
+  };
+}
+
+// FNV-1a with a final mixing step.
+const FIRST_HASH = 0x811c9dc5;
+
+function mix(hash: number, value: number): number {
+  return Math.imul(hash ^ value, 0x01000193);
+}
+
+function finish(hash: number): number {
+  const mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
+  return (mixed ^ (mixed >>> 13)) >>> 0;
+}
+
+function bitOf(pairs: Uint32Array, first: number, second: number): number {
+  return finish(Math.imul(first, 0x9e3779b1) ^ second) & (pairs.length * 32 - 1);
+}
+
+/** An array of zeros, at least as long as needed, whose length is a power of two. */
+function shared(length: number): Uint32Array {
+  const entries = 2 ** Math.ceil(Math.log2(Math.max(length, 2)));
+  return new Uint32Array(new SharedArrayBuffer(entries * 4));
+}
