@@ -188,10 +188,17 @@ describe.each<[rule: string, found: [string, string][], notFound: [string, strin
     ],
   ],
   [
-    'a title without Latin letters has the words of its slug',
-    [['game 0', 'どうぶつの森']],
+    'a title with letters of another script, or without letters, has the words of its slug',
     [
-      ['game 0', 'どうぶつの森 e'],
+      ['game 0', 'どうぶつの森'],
+      ['game 0', 'どうぶつの森 e+'],
+      ['game 0', 'Метель II'],
+      ['game 0', '1942'],
+      ['game 0', 'Ⅱ'],
+      ['game 0', '!!!'],
+    ],
+    [
+      ['game 0', 'Ｏｋａｍｉ É'],
       // Never words of the title together with words of the slug.
       ['game どうぶつ', 'どうぶつの森'],
     ],
@@ -229,9 +236,4 @@ test('each alternative title is a title of its own', () => {
     expect(found(search, q)).toEqual(['exact', 'Resident Evil']);
   }
   expect(found(search, 'resident biohazard')[0]).toBe('partial');
-});
-
-test('a Roman numeral of one character is not a letter', () => {
-  const search = searchOf({ title: 'ドラゴンクエストⅡ', slug: 'dragon-quest' });
-  expect(found(search, 'dragon')).toEqual(['exact', 'ドラゴンクエストⅡ']);
 });

@@ -81,13 +81,12 @@ export function makeReferenceSearch(
 
 /** The words under which a game is found: of its title, of its slug, of its other titles. */
 function readingsOf(game: ReferenceGame, otherTitles: readonly string[]): TitleReading[] {
-  const hasLatinLetter = [...game.title].some(
-    (character) => /\p{L}/u.test(character) && /\p{Script=Latin}/u.test(character),
-  );
+  const letters = game.title.match(/\p{L}/gu) ?? [];
+  const isLatin = letters.length > 0 && letters.every((letter) => /\p{Script=Latin}/u.test(letter));
   return distinct([
     wordsIn(game.title),
     plainWordsIn(game.title),
-    ...(hasLatinLetter ? [] : [plainWordsIn(game.slug)]),
+    ...(isLatin ? [] : [plainWordsIn(game.slug)]),
     ...otherTitles.flatMap((title) => [wordsIn(title), plainWordsIn(title)]),
   ]).map(readTitle);
 }
