@@ -51,6 +51,7 @@ const SLOW = [
   'test/proxy/search/search.test.ts',
   'test/proxy/site/forward.test.ts',
   'test/proxy/snapshot/data-age.test.ts',
+  'test/proxy/snapshot/generation-store.test.ts',
   'test/proxy/workers/threads.test.ts',
   'test/store/file-permissions.test.ts',
   'test/store/hold.test.ts',

@@ -39,7 +39,7 @@ const REASON_OPTION = { reason: { type: 'string' } } as const;
 const VERBS: Readonly<Record<string, Verb>> = {
   list: {
     usage: 'list [--json]',
-    help: 'lists the generations, the oldest first; * marks the current one, "held" the one that is held',
+    help: 'lists the generations, oldest first; "*" marks the current one, "held" the held one',
     options: JSON_OPTION,
     positionals: [],
     run: async (dir, _args, options) => list(dir, options),
@@ -67,7 +67,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
       const { counts } = manifest;
       const otherCollation = findOtherCollation(manifest);
       if (otherCollation !== undefined) process.stderr.write(`Warning: ${otherCollation}\n`);
-      print(`${picked} is whole: ${counts.games} games, ${counts.covers} covers.`);
+      print(`${picked} is complete and undamaged: ${counts.games} games, ${counts.covers} covers.`);
     },
   },
   diff: {
@@ -112,7 +112,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   },
   prune: {
     usage: `prune [--keep N]`,
-    help: `removes old generations and what killed runs have left; the last N generations (${KEPT_GENERATIONS}), the current and the held one stay`,
+    help: `removes old generations, and unfinished files of killed runs; keeps the last N generations (default ${KEPT_GENERATIONS}), the current and the held one`,
     options: { keep: { type: 'string' } },
     positionals: [],
     writes: true,

@@ -80,14 +80,23 @@ export function isSlug(text: string): boolean {
   return SLUG.test(text);
 }
 
+// Inside a generation: the folders of the packs of games and of covers.
+export const GAME_PACKS = 'games/';
+export const COVER_PACKS = 'covers/';
+
 /** Inside a generation: the pack with every game of a platform. */
 export function gamesPack(platformSlug: string): string {
-  return `games/${platformSlug}.json`;
+  return `${GAME_PACKS}${platformSlug}.json`;
 }
 
 /** Inside a generation: the pack with every approved cover of a platform's games. */
 export function coversPack(platformSlug: string): string {
-  return `covers/${platformSlug}.json`;
+  return `${COVER_PACKS}${platformSlug}.json`;
+}
+
+/** Whether a path in a generation is that of a pack. */
+export function isPack(file: string): boolean {
+  return file.startsWith(GAME_PACKS) || file.startsWith(COVER_PACKS);
 }
 
 const GENERATION_ID = /^\d{6,15}-[0-9a-f]{12}$/;

@@ -124,9 +124,7 @@ function makePolling(
   const keepServing = () => 'the proxy keeps serving as before';
   const onSnapshotFault = warn('follow the snapshot', keepServing);
   const onKeysFault = warn('read the keys', () =>
-    keys.size() === undefined
-      ? 'requests with a key get 503'
-      : 'going on with the keys as last known',
+    keys.size() === undefined ? 'requests with a key get 503' : 'the last known keys stay valid',
   );
   const snapshotPoll = poll(snapshots.refresh, SNAPSHOT_POLL_MS, onSnapshotFault);
   const keysPoll = poll(keys.refresh, KEYS_POLL_MS, onKeysFault);

@@ -17,14 +17,14 @@ export function readHoldFile(snapshotsDir: string): Hold | undefined {
     bytes = readBoundedFileSync(file, LARGEST_HOLD_FILE);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    // The file was removed in the meantime, or it is a symbolic link to nothing.
+    // The file was removed in the meantime, or it is a dangling symbolic link.
     if (!isThere(file)) return undefined;
-    throw new Error(`${HOLD_FILE} is a symbolic link to nothing.`, { cause: error });
+    throw new Error(`${HOLD_FILE} is a dangling symbolic link.`, { cause: error });
   }
   return parseHold(bytes.toString('utf8'));
 }
 
-/** Whether the path exists, as a file of any kind, even as a symbolic link to nothing. */
+/** Whether the path exists, as a file of any kind, even as a dangling symbolic link. */
 function isThere(file: string): boolean {
   try {
     lstatSync(file);

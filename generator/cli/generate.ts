@@ -169,7 +169,7 @@ function asText({ outcome, id, counts, previousCounts }: RunResult, seconds: num
   };
   const what = {
     published: `Published ${id}`,
-    unchanged: `Nothing new, ${id} stays`,
+    unchanged: `The data has not changed, ${id} stays current`,
     dry_run: 'Would publish',
     refused: 'Refused',
   }[outcome];

@@ -202,7 +202,7 @@ function pollKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
       lastUsageFault = '';
     } catch (error) {
       const { message } = error as Error;
-      if (message !== lastUsageFault) log.warn(`the last use of keys is not imported: ${message}`);
+      if (message !== lastUsageFault) log.warn(`key usage cannot be imported: ${message}`);
       lastUsageFault = message;
     }
   }
@@ -214,7 +214,7 @@ function pollKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
   }
 
   const exporting = poll(exportOnce, KEYS_INTERVAL_MS, ({ message }) =>
-    log.error(`the keys stay as last known: ${message}`),
+    log.error(`the keys file is not updated: ${message}`),
   );
   void exporting.start();
   return {

@@ -78,7 +78,12 @@ export function makeApp(site: Site, log: Logger): App {
       app,
       onMethodNotAllowed(c, methods) {
         c.header('Allow', methods.join(', '));
-        return sendMessage(c, 405, 'Not possible', 'This page does not take such a request.');
+        return sendMessage(
+          c,
+          405,
+          'Not possible',
+          'This page does not accept this kind of request.',
+        );
       },
     }),
   );
@@ -93,7 +98,7 @@ export function makeApp(site: Site, log: Logger): App {
     }
     if (error instanceof SiteKeysUnreachable) {
       const text =
-        'Whether you are signed in cannot be checked at the moment. Try again in a minute.';
+        'We cannot check at the moment whether you are signed in. Try again in a minute.';
       return sendMessage(c, 503, 'Not available', text);
     }
     // The query and the form are never logged: they may contain tokens and what people typed.

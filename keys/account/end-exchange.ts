@@ -1,6 +1,6 @@
 /**
  * Handles clients that leave a request or response unfinished. If the server did not read the whole
- * body of a request, the connection is closed, so that the rest is not taken for the next request. If
+ * body of a request, the connection is closed, so that the rest is not parsed as the next request. If
  * a client does not read its response, the connection is closed too.
  */
 import type { IncomingMessage } from 'node:http';

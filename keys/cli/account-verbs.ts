@@ -2,8 +2,8 @@
 import type { Database } from '../../database/database.ts';
 import { ConfigurationError } from '../../program/environment/environment.ts';
 import { addAccount, changeRole, ROLES, removeAccount } from '../lifecycle/account-changes.ts';
-import { RefusedMove } from '../lifecycle/move.ts';
 import { createSignInLink } from '../lifecycle/sign-in.ts';
+import { Refusal } from '../lifecycle/transition.ts';
 import { PATHS } from '../paths.ts';
 import { type Account, findAccountByEmail, hasAccounts, listAccounts } from '../tables/accounts.ts';
 import { LINK_MINUTES, MOST_LINKS } from '../tables/sign-in-links.ts';
@@ -25,7 +25,7 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
   }),
   'add-account': makeVerb({
     usage: 'add-account EMAIL --name NAME [--role ROLE]',
-    help: `Adds an account, and prints its id. ROLE is ${ROLES.join(' or ')}. Not possible if the accounts are a view of the site's.`,
+    help: `Adds an account, and prints its id. ROLE is ${ROLES.join(' or ')}. Not possible if "accounts" is a view of your site's accounts.`,
     options: { name: { type: 'string' }, role: { type: 'string' } },
     positionals: ['EMAIL'],
     prepare({ positionals: [email], options }) {
@@ -46,7 +46,7 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
   }),
   'set-role': makeVerb({
     usage: 'set-role ID ROLE',
-    help: `Gives an account a role: ${ROLES.join(' or ')}. Moderators decide on requests.`,
+    help: `Gives an account a role: ${ROLES.join(' or ')}. Moderators review requests.`,
     options: {},
     positionals: ['ID', 'ROLE'],
     prepare({ positionals: [account, text] }) {
@@ -60,7 +60,7 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
   }),
   'remove-account': makeVerb({
     usage: 'remove-account ID',
-    help: 'Removes an account that has no keys in force. Its old keys and their history stay.',
+    help: 'Removes an account without pending requests and approved keys. Its old keys and their history stay.',
     options: {},
     positionals: ['ID'],
     prepare({ positionals: [account] }) {
@@ -81,7 +81,7 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
         await requireAccountOf(database, email);
         const token = await createSignInLink(database, email, { at: new Date(), publicUrl });
         if (token === undefined) {
-          throw new RefusedMove(
+          throw new Refusal(
             `${MOST_LINKS} links to sign in are on their way to ${email} already; wait ${LINK_MINUTES} minutes.`,
             'conflict',
           );
@@ -97,7 +97,7 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
 
 async function requireAccountOf(database: Database, email: string): Promise<void> {
   if ((await hasAccounts(database)) && (await findAccountByEmail(database, email))) return;
-  throw new RefusedMove(
+  throw new Refusal(
     `No account, or more than one, has the address ${JSON.stringify(email)}; "accounts" lists them all.`,
     'missing',
   );

@@ -22,7 +22,7 @@ export const OWNER_VERBS: Readonly<Record<string, Verb>> = {
       return async (database) => {
         const request = { accountId, purpose, websiteUrl, at: new Date(), by: null };
         const { id } = await requestKey(database, request);
-        return { message: `Request ${id} waits for review.` };
+        return { message: `Request ${id} is waiting for review.` };
       };
     },
   }),

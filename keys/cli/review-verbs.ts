@@ -55,7 +55,7 @@ function makeVerbWithReason(
 export const REVIEW_VERBS: Readonly<Record<string, Verb>> = {
   issue: makeVerb({
     usage: 'issue [--limit N] [--note TEXT]',
-    help: 'Creates an approved key and prints it once. N is in requests per minute (default: DEFAULT_RATE_LIMIT).',
+    help: 'Creates an approved key without an account and prints it once. N is in requests per minute (default: DEFAULT_RATE_LIMIT).',
     options: { ...LIMIT, note: { type: 'string' } },
     positionals: [],
     prepare({ options, ...settings }) {
@@ -87,10 +87,15 @@ export const REVIEW_VERBS: Readonly<Record<string, Verb>> = {
     },
   }),
   reject: makeVerbWithReason('reject', 'Rejects a pending request.', 'rejected', rejectRequest),
-  revoke: makeVerbWithReason('revoke', 'Revokes an approved key for good.', 'revoked', revokeKey),
+  revoke: makeVerbWithReason(
+    'revoke',
+    'Revokes an approved key permanently.',
+    'revoked',
+    revokeKey,
+  ),
   limit: makeVerb({
     usage: 'limit ID N',
-    help: 'Gives an approved key another limit, in requests per minute.',
+    help: 'Changes the limit of an approved key, in requests per minute.',
     options: {},
     positionals: ['ID', 'N'],
     prepare({ positionals, ...settings }) {

@@ -9,7 +9,7 @@ import { isMailAddress } from '../mail/mailer.ts';
 import { lockAccount } from '../tables/account-lock.ts';
 import { type Account, findAccount, hasAccounts } from '../tables/accounts.ts';
 import { ACCOUNTS_TABLE } from '../tables/schema.ts';
-import { noSuchAccount, RefusedMove } from './move.ts';
+import { noSuchAccount, Refusal } from './transition.ts';
 
 export const ROLES = ['user', 'moderator'] as const satisfies readonly Account['role'][];
 
@@ -19,20 +19,20 @@ const MOST_ATTEMPTS = 20;
 
 /**
  * Adds an account. Creates the table of accounts if it does not exist.
- * @throws RefusedMove if the name or the address is not valid, or the address already has an account
+ * @throws Refusal if the name or the address is not valid, or the address already has an account
  */
 export async function addAccount(
   database: Database,
   { email, name, role }: Omit<Account, 'id'>,
 ): Promise<{ id: number }> {
   if (!isMailAddress(email) || email.length > LONGEST_EMAIL) {
-    throw new RefusedMove(
+    throw new Refusal(
       `${JSON.stringify(email)} is not an e-mail address, such as name@example.org.`,
       'invalid',
     );
   }
   if (name.trim() === '' || name.length > LONGEST_NAME || /\p{C}/u.test(name)) {
-    throw new RefusedMove(
+    throw new Refusal(
       `The name must have 1 to ${LONGEST_NAME} characters, none of them invisible.`,
       'invalid',
     );
@@ -49,7 +49,7 @@ export async function addAccount(
       email,
     ]);
     if (taken !== undefined) {
-      throw new RefusedMove(`${email} is the address of account ${taken[0]} already.`, 'conflict');
+      throw new Refusal(`${email} is the address of account ${taken[0]} already.`, 'conflict');
     }
     try {
       await database.run('INSERT INTO accounts (id, email, name, role) VALUES (?, ?, ?, ?)', [
@@ -66,7 +66,7 @@ export async function addAccount(
   }
 }
 
-/** @throws RefusedMove if there is no such account */
+/** @throws Refusal if there is no such account */
 export async function changeRole(
   database: Database,
   id: number,
@@ -80,7 +80,7 @@ export async function changeRole(
 
 /**
  * Removes an account, its sessions and its sign-in links. Its old keys and their history stay.
- * @throws RefusedMove if the account has requests under review or approved keys, or does not exist
+ * @throws Refusal if the account has requests under review or approved keys, or does not exist
  */
 export async function removeAccount(database: Database, id: number): Promise<void> {
   const isThere = await hasAccounts(database);
@@ -93,8 +93,8 @@ export async function removeAccount(database: Database, id: number): Promise<voi
       [id],
     );
     if (open.length > 0) {
-      throw new RefusedMove(
-        `Account ${id} has requests or keys in force: ${open.join(', ')}. Reject or revoke them first.`,
+      throw new Refusal(
+        `Account ${id} has pending requests or approved keys: ${open.join(', ')}. Reject or revoke them first.`,
         'conflict',
       );
     }

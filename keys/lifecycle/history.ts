@@ -1,6 +1,6 @@
 /**
  * The history of keys: who did what to which key, when and why. An event is written in the same
- * transaction as the move that it records. Rows are never changed or removed.
+ * transaction as the change that it records. Rows are never changed or removed.
  */
 import type { Reader, Writer } from '../../database/database.ts';
 import { toDatabaseTime } from '../tables/database-time.ts';
@@ -32,7 +32,7 @@ export interface KeyEvent {
   readonly limit_per_minute: number | null;
 }
 
-/** Records an event. Call it in the transaction of the move. */
+/** Records an event. Call it in the transaction of the change. */
 export async function recordEvent(
   writer: Writer,
   event: {

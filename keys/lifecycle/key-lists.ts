@@ -139,7 +139,7 @@ function toKey(row: Row): KeyRow {
   const [requestedAt, reviewedAt, reviewedBy, revealedAt, revokedAt, lastUsedOn] = dates;
   return {
     id: Number(id),
-    // No move writes another state.
+    // No transition writes another state.
     state: state as KeyState,
     limit_per_minute: Number(limit),
     key_prefix: toText(prefix),

@@ -9,7 +9,7 @@ import { lockAccount, prepareAccountLock } from '../tables/account-lock.ts';
 import { findAccount, hasAccounts } from '../tables/accounts.ts';
 import { toDatabaseTime } from '../tables/database-time.ts';
 import { recordEvent } from './history.ts';
-import { makeMove, noSuchAccount, REVOKE, RefusedMove } from './move.ts';
+import { applyTransition, noSuchAccount, REVOKE, Refusal } from './transition.ts';
 import { checkLength, cleanText } from './typed-text.ts';
 
 /** How many requests of one account may be under review at once. */
@@ -29,7 +29,7 @@ export interface OwnKey {
  * Requests a key.
  * @param websiteUrl an http or https address without user and password
  * @param by the account that acts, by default `accountId`; null for an operator at the command line
- * @throws RefusedMove if the request is not valid, too many requests are under review, or the account
+ * @throws Refusal if the request is not valid, too many requests are under review, or the account
  * does not exist
  */
 export async function requestKey(
@@ -43,7 +43,7 @@ export async function requestKey(
   }: { accountId: number; purpose: string; websiteUrl: string; at: Date; by?: number | null },
 ): Promise<{ id: number }> {
   const text = cleanText(purpose);
-  if (text === '') throw new RefusedMove('Say what the key is for.', 'invalid');
+  if (text === '') throw new Refusal('Say what the key is for.', 'invalid');
   checkLength('The purpose', text);
   const address = parseWebsite(websiteUrl);
   // Checked before the lock as well, so that a flood of requests is refused without waiting for it.
@@ -102,12 +102,12 @@ export async function rotateKey(
   );
 }
 
-/** Revokes an approved key for good, for its owner. */
+/** Lets an owner revoke an approved key permanently. */
 export async function revokeOwnKey(
   database: Database,
   { id, accountId, at, publicUrl }: OwnKey & { readonly publicUrl: string },
 ): Promise<void> {
-  await makeMove(database, id, {
+  await applyTransition(database, id, {
     ...REVOKE,
     ...ownerOf(accountId),
     changes: { revoked_at: toDatabaseTime(at) },
@@ -123,7 +123,7 @@ async function storeNewKey(
   condition: { sql: string; values?: string[]; otherwise: string },
 ): Promise<{ key: string }> {
   const key = makeKey();
-  await makeMove(database, id, {
+  await applyTransition(database, id, {
     from: 'approved',
     to: 'approved',
     rule: `only an approved key can be ${action}`,
@@ -153,8 +153,8 @@ async function refuseOneTooMany(reader: Reader, accountId: number): Promise<void
     [accountId],
   );
   if (Number(row?.[0]) < MOST_PENDING) return;
-  throw new RefusedMove(
-    `${MOST_PENDING} requests are under review already. Ask again when one of them is decided.`,
+  throw new Refusal(
+    `${MOST_PENDING} requests are already under review. You can request another key when one of them is decided.`,
     'conflict',
   );
 }
@@ -164,16 +164,16 @@ function parseWebsite(text: string): string {
   const trimmed = text.trim();
   const url = URL.canParse(trimmed) ? new URL(trimmed) : undefined;
   if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
-    throw new RefusedMove(
+    throw new Refusal(
       'The website must be an http or https address, such as https://example.org.',
       'invalid',
     );
   }
   if (url.username !== '' || url.password !== '') {
-    throw new RefusedMove('The website must not hold a user or a password.', 'invalid');
+    throw new Refusal('The website must not hold a user or a password.', 'invalid');
   }
   if (url.href.length <= LONGEST_ADDRESS) return url.href;
-  throw new RefusedMove(
+  throw new Refusal(
     `The website has ${url.href.length} characters; at most ${LONGEST_ADDRESS} are allowed.`,
     'invalid',
   );

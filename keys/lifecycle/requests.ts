@@ -10,7 +10,14 @@ import {
 } from '../mail/mail-texts.ts';
 import { toDatabaseTime } from '../tables/database-time.ts';
 import { recordEvent } from './history.ts';
-import { APPROVE, CHANGE_LIMIT, type Move, makeMove, REJECT, REVOKE } from './move.ts';
+import {
+  APPROVE,
+  applyTransition,
+  CHANGE_LIMIT,
+  REJECT,
+  REVOKE,
+  type Transition,
+} from './transition.ts';
 import { checkLength, checkLimit, cleanText, readReason } from './typed-text.ts';
 
 /** Who makes a decision, and when. */
@@ -60,7 +67,7 @@ export async function approveRequest(
   { limit, by, at, publicUrl }: Review & { limit: number },
 ): Promise<void> {
   checkLimit(limit);
-  await makeMove(database, id, {
+  await applyTransition(database, id, {
     ...APPROVE,
     changes: { limit_per_minute: limit, reviewed_at: toDatabaseTime(at), reviewed_by: by },
     event: { action: 'approved', actorId: by, at, limit },
@@ -75,27 +82,27 @@ export async function rejectRequest(
   review: ReviewWithReason,
 ): Promise<void> {
   const changes = { reviewed_at: toDatabaseTime(review.at), reviewed_by: review.by };
-  const move = moveWithReason(review, 'rejected', changes, rejectedMail);
-  await makeMove(database, id, { ...REJECT, ...move });
+  const transition = transitionWithReason(review, 'rejected', changes, rejectedMail);
+  await applyTransition(database, id, { ...REJECT, ...transition });
 }
 
-/** Revokes an approved key for good. */
+/** Revokes an approved key permanently. */
 export async function revokeKey(
   database: Database,
   id: number,
   review: ReviewWithReason,
 ): Promise<void> {
   const changes = { revoked_at: toDatabaseTime(review.at) };
-  const move = moveWithReason(review, 'revoked', changes, revokedMail);
-  await makeMove(database, id, { ...REVOKE, ...move });
+  const transition = transitionWithReason(review, 'revoked', changes, revokedMail);
+  await applyTransition(database, id, { ...REVOKE, ...transition });
 }
 
-function moveWithReason(
+function transitionWithReason(
   { reason: text, by, at, publicUrl }: ReviewWithReason,
   action: 'rejected' | 'revoked',
-  changes: Move['changes'],
+  changes: Transition['changes'],
   writeMail: (news: KeyNews, reason: string) => MailText,
-): Pick<Move, 'changes' | 'event' | 'mail'> {
+): Pick<Transition, 'changes' | 'event' | 'mail'> {
   const reason = readReason(text);
   return {
     changes: { reason, ...changes },
@@ -111,7 +118,7 @@ export async function changeLimit(
   { limit, by, at }: { limit: number; by: number | null; at: Date },
 ): Promise<void> {
   checkLimit(limit);
-  await makeMove(database, id, {
+  await applyTransition(database, id, {
     ...CHANGE_LIMIT,
     changes: { limit_per_minute: limit },
     event: { action: 'limit_changed', actorId: by, at, limit },

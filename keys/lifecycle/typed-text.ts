@@ -1,6 +1,6 @@
 /** Checks and cleans purposes, reasons, notes and limits that people typed. */
 import { LARGEST_LIMIT } from '../../format/keys-file.ts';
-import { RefusedMove } from './move.ts';
+import { Refusal } from './transition.ts';
 
 /** In UTF-16 code units, which the attribute `maxlength` of a form also counts. */
 export const LONGEST_TEXT = 5000;
@@ -17,29 +17,29 @@ export function cleanText(text: string): string {
     .trim();
 }
 
-/** @throws RefusedMove if the text is too long */
+/** @throws Refusal if the text is too long */
 export function checkLength(name: string, text: string): void {
   if (text.length <= LONGEST_TEXT) return;
-  throw new RefusedMove(
+  throw new Refusal(
     `${name} has ${text.length} characters; at most ${LONGEST_TEXT} are allowed.`,
     'invalid',
   );
 }
 
-/** @throws RefusedMove if a key may not have this limit, in requests per minute */
+/** @throws Refusal if a key may not have this limit, in requests per minute */
 export function checkLimit(limit: number): void {
   if (Number.isInteger(limit) && limit >= 1 && limit <= LARGEST_LIMIT) return;
-  throw new RefusedMove(
+  throw new Refusal(
     `The limit must be a whole number from 1 to ${LARGEST_LIMIT}${Number.isNaN(limit) ? '' : `, not ${limit}`}.`,
     'invalid',
   );
 }
 
-/** @throws RefusedMove if the reason is empty or too long */
+/** @throws Refusal if the reason is empty or too long */
 export function readReason(text: string): string {
   const reason = cleanText(text);
   if (reason === '') {
-    throw new RefusedMove('The reason must not be empty: the owner gets it by e-mail.', 'invalid');
+    throw new Refusal('The reason must not be empty: the owner gets it by e-mail.', 'invalid');
   }
   checkLength('The reason', reason);
   return reason;

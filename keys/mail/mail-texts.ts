@@ -78,7 +78,7 @@ export function signInMail(
     body: letter(owner, [
       'this link signs you in:',
       `${publicUrl}${PATHS.link}?token=${token}`,
-      `It works once, within ${minutes} minutes. If you did not ask for it, do nothing.`,
+      `It works once, within ${minutes} minutes. If you did not request it, ignore this e-mail.`,
     ]),
   };
 }

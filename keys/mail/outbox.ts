@@ -1,5 +1,5 @@
 /**
- * The outbox: a mail is queued in the transaction of the move that it reports, and sent later. Sending
+ * The outbox: a mail is queued in the transaction of the change that it reports, and sent later. Sending
  * is tried until the mail server accepts the mail, or the mail expires or is given up. After a crash, a
  * mail may be sent twice; both then have the same Message-ID, unless the mail contains a sign-in link.
  * Invariant: no row contains a token that signs anybody in.
@@ -52,7 +52,7 @@ const COLUMNS = [
 
 /**
  * Queues a mail. If the recipient is not an e-mail address, the mail stays in the outbox and is not
- * sent: a move must not fail because an account has a bad address.
+ * sent: a transition must not fail because an account has a bad address.
  */
 export async function enqueueMail(
   writer: Writer,

@@ -4,7 +4,7 @@
  */
 import type { Database, Reader, Row } from '../../database/database.ts';
 import { columnNames } from '../../database/tables.ts';
-import { ACCOUNTS_TABLE } from '../tables/schema.ts';
+import { ACCOUNTS_TABLE } from './schema.ts';
 
 export interface Account {
   readonly id: number;

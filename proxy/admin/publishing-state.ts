@@ -5,7 +5,7 @@
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { GENERATIONS, HOLD_FILE } from '../../format/layout.ts';
-import { explainUnreadable } from '../../program/unreadable.ts';
+import { explainUnreadable } from '../../program/file-access.ts';
 import { readHoldFile } from '../../store/read-hold.ts';
 import { readStatus } from '../../store/run-status.ts';
 

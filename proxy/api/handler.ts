@@ -2,20 +2,14 @@
  * Handles a request under the base with the checks of the contract, in its order: well-formed, method,
  * key, limit, route, parameters, resource, condition. The first check that fails answers the request.
  */
-import type { Logger } from 'pino';
-import { chooseCoding } from '../http/message/negotiation.ts';
 import type { RequestHead } from '../http/message/request-head.ts';
 import type { ApiHandler, ApiRequest } from '../http/message/responder.ts';
 import { splitTarget } from '../http/message/target.ts';
-import type { Generation } from '../snapshot/generation.ts';
-import { PackGoneError } from '../snapshot/pack-files.ts';
-import type { ThreadGenerations } from '../snapshot/thread-generations.ts';
 import { type AdmissionParts, makeAdmissions } from './admission.ts';
+import { type AnswerParts, makeAnswers } from './answers.ts';
 import { ParameterError } from './parameters.ts';
-import type { RequestCounts, RouteLabel } from './request-counts.ts';
-import type { Resource } from './resource.ts';
-import { type CachedResource, makeResourceCache } from './resource-cache.ts';
-import { type Finder, matchRoute, type RouteName } from './routes.ts';
+import { makeResourceCache } from './resource-cache.ts';
+import { type Finder, matchRoute } from './routes.ts';
 import {
   ERRORS,
   type Reply,
@@ -23,19 +17,15 @@ import {
   sendError,
   sendOverLimit,
   sendPreflight,
-  sendResource,
 } from './send.ts';
 
-export interface ApiParts extends AdmissionParts {
-  readonly snapshots: ThreadGenerations;
-  readonly counts: RequestCounts;
-  readonly log: Logger;
-}
+export type ApiParts = AdmissionParts & AnswerParts;
 
 /** @returns the handler of requests under the base */
 export function makeApi(parts: ApiParts): ApiHandler {
-  const { snapshots, keys, counts, log } = parts;
+  const { snapshots, keys, counts } = parts;
   const { admit, peek } = makeAdmissions(parts);
+  const { sendFound, answerFrom, answerPinned, fail } = makeAnswers(parts);
   const cache = makeResourceCache();
 
   return function handleApi(request, response): void {
@@ -73,13 +63,14 @@ export function makeApi(parts: ApiParts): ApiHandler {
     return undefined;
   }
 
+  /** Answers an admitted request. */
   function answer(reply: Reply, head: RequestHead, target: string): void {
     const current = snapshots.current();
     const isCurrent = head.snapshot === undefined && current !== undefined;
     const cached = isCurrent ? cache.find(current.id, target) : 'new';
     if (typeof cached !== 'string') {
       counts.countCached();
-      finish(reply, head, cached);
+      sendFound(reply, head, cached);
       return;
     }
     const [path, queryString] = splitTarget(target);
@@ -104,53 +95,5 @@ export function makeApi(parts: ApiParts): ApiHandler {
         cache.add(current.id, target, { route: route.name, resource });
       }
     } else answerPinned(head.snapshot, reply, head, route.name, find);
-  }
-
-  function answerPinned(
-    id: string,
-    reply: Reply,
-    head: RequestHead,
-    route: RouteName,
-    find: Finder,
-  ): void {
-    snapshots.pinned(id, (generation) => {
-      try {
-        if (generation === 'busy') counts.count(route, sendError(reply, ERRORS.busy));
-        else if (generation === 'gone') counts.count(route, sendError(reply, ERRORS.gone));
-        else answerFrom(generation, reply, head, route, find);
-      } catch (error) {
-        if (error instanceof PackGoneError) counts.count(route, sendError(reply, ERRORS.gone));
-        else fail(reply, route, error);
-      }
-    });
-  }
-
-  /** @returns the resource that was sent; undefined if the generation does not have it */
-  function answerFrom(
-    generation: Generation,
-    reply: Reply,
-    head: RequestHead,
-    route: RouteName,
-    find: Finder,
-  ): Resource | undefined {
-    const resource = find(generation);
-    if (resource === undefined) counts.count(route, sendError(reply, ERRORS.notFound));
-    else finish(reply, head, { route, resource });
-    return resource;
-  }
-
-  function finish(reply: Reply, head: RequestHead, { route, resource }: CachedResource): void {
-    const coding = chooseCoding(head.acceptEncoding);
-    const status = sendResource(reply, resource, coding, head.ifNoneMatch);
-    if (typeof status === 'number') counts.count(route, status);
-    else {
-      status.then((sent) => counts.count(route, sent)).catch((error) => fail(reply, route, error));
-    }
-  }
-
-  function fail(reply: Reply, route: RouteLabel, error: unknown): void {
-    log.error({ err: error, route }, 'a request failed');
-    if (reply.response.isSent()) reply.response.destroy();
-    else counts.count(route, sendError(reply, ERRORS.internal));
   }
 }

@@ -68,48 +68,7 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
   const seed = new Uint32Array(memory, 0, 2);
   const locks = new Int32Array(memory, 8, sets);
   const cells = new Float64Array(memory, 8 + sets * 4);
-
-  /** The set and the tag of an address. */
-  function hashOf(address: string): { set: number; tag: number } {
-    let a = seed[0];
-    let b = seed[1];
-    for (let i = 0; i < address.length; i++) {
-      const code = address.charCodeAt(i);
-      a = Math.imul(a ^ code, 0x9e3779b1);
-      b = Math.imul(b ^ code, 0x5f356495);
-    }
-    a = Math.imul(a ^ (a >>> 16), 0x85ebca6b) ^ (b >>> 13);
-    b = Math.imul(b ^ (b >>> 15), 0xc2b2ae35) ^ (a >>> 16);
-    // The tag has 52 bits and is never 0, which marks a free window.
-    return { set: (a >>> 0) % sets, tag: (b >>> 0) * 2 ** 20 + (a >>> 12) + 1 };
-  }
-
-  /** The index in `cells` at which the window of a tag starts; -1 if there is none. */
-  function find(set: number, tag: number): number {
-    for (let i = 0; i < WINDOWS_PER_SET; i++) {
-      const at = (set * WINDOWS_PER_SET + i) * cellsPerWindow;
-      if (cells[at + TAG] === tag) return at;
-    }
-    return -1;
-  }
-
-  /** Creates a window for a tag, in a free place or else in place of the least recently used window. */
-  function replace(set: number, tag: number): number {
-    let oldest = set * WINDOWS_PER_SET * cellsPerWindow;
-    for (let i = 1; i < WINDOWS_PER_SET; i++) {
-      const at = (set * WINDOWS_PER_SET + i) * cellsPerWindow;
-      if (cells[at + TAG] === 0 || isOlder(at, oldest)) oldest = at;
-    }
-    cells.fill(0, oldest, oldest + WINDOW_HEAD + RING_HEAD);
-    cells[oldest + TAG] = tag;
-    return oldest;
-  }
-
-  /** Whether a window was last used before another one. A free window counts as the oldest. */
-  function isOlder(at: number, other: number): boolean {
-    if (cells[other + TAG] === 0) return false;
-    return cells[at + LAST_USED] < cells[other + LAST_USED];
-  }
+  const { find, replace } = makeWindowTable(cells, cellsPerWindow);
 
   function save(now: number): SavedAddresses {
     const windows: SavedAddress[] = [];
@@ -140,7 +99,7 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
     save,
     restore,
     admit(address, now) {
-      const { set, tag } = hashOf(address);
+      const { set, tag } = hashOf(address, seed, sets);
       lock(locks, set);
       try {
         const found = find(set, tag);
@@ -152,7 +111,7 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
       }
     },
     peek(address, now) {
-      const { set, tag } = hashOf(address);
+      const { set, tag } = hashOf(address, seed, sets);
       lock(locks, set);
       try {
         const at = find(set, tag);
@@ -163,6 +122,52 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
       } finally {
         unlock(locks, set);
       }
+    },
+  };
+}
+
+/** The set and the tag of an address. */
+function hashOf(address: string, seed: Uint32Array, sets: number): { set: number; tag: number } {
+  let a = seed[0];
+  let b = seed[1];
+  for (let i = 0; i < address.length; i++) {
+    const code = address.charCodeAt(i);
+    a = Math.imul(a ^ code, 0x9e3779b1);
+    b = Math.imul(b ^ code, 0x5f356495);
+  }
+  a = Math.imul(a ^ (a >>> 16), 0x85ebca6b) ^ (b >>> 13);
+  b = Math.imul(b ^ (b >>> 15), 0xc2b2ae35) ^ (a >>> 16);
+  // The tag has 52 bits and is never 0, which marks a free window.
+  return { set: (a >>> 0) % sets, tag: (b >>> 0) * 2 ** 20 + (a >>> 12) + 1 };
+}
+
+/** Finds and replaces windows in their sets. The caller holds the lock of the set. */
+function makeWindowTable(cells: Float64Array, cellsPerWindow: number) {
+  /** Whether a window was last used before another one. A free window counts as the oldest. */
+  function isOlder(at: number, other: number): boolean {
+    if (cells[other + TAG] === 0) return false;
+    return cells[at + LAST_USED] < cells[other + LAST_USED];
+  }
+
+  return {
+    /** The index in `cells` at which the window of a tag starts; -1 if there is none. */
+    find(set: number, tag: number): number {
+      for (let i = 0; i < WINDOWS_PER_SET; i++) {
+        const at = (set * WINDOWS_PER_SET + i) * cellsPerWindow;
+        if (cells[at + TAG] === tag) return at;
+      }
+      return -1;
+    },
+    /** Gives a tag a free window of its set or, if there is none, the least recently used one. */
+    replace(set: number, tag: number): number {
+      let oldest = set * WINDOWS_PER_SET * cellsPerWindow;
+      for (let i = 1; i < WINDOWS_PER_SET; i++) {
+        const at = (set * WINDOWS_PER_SET + i) * cellsPerWindow;
+        if (cells[at + TAG] === 0 || isOlder(at, oldest)) oldest = at;
+      }
+      cells.fill(0, oldest, oldest + WINDOW_HEAD + RING_HEAD);
+      cells[oldest + TAG] = tag;
+      return oldest;
     },
   };
 }

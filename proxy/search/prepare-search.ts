@@ -3,10 +3,10 @@ import { checkSearchIndex } from '../../format/index/check-search-index.ts';
 import type { ReadingWords } from '../../format/index/reading-words.ts';
 import type { RecordIndex } from '../../format/index/record-index.ts';
 import type { SearchIndex } from '../../format/index/search-index.ts';
-import { type FrequentPairs, makeFrequentPairs } from './frequent-pairs.ts';
-import { makeRankOrders, type RankOrders } from './rank-order.ts';
+import { type FrequentPairs, makeFrequentPairs } from './patterns/frequent-pairs.ts';
+import { makeVocabularyTables, type VocabularyTables } from './patterns/vocabulary.ts';
+import { makeRankOrders, type RankOrders } from './sets/rank-order.ts';
 import { makeSpellingIndex, type SpellingIndex } from './spelling/spelling-index.ts';
-import { makeVocabularyTables, type VocabularyTables } from './vocabulary.ts';
 
 /** All of it is in memory that threads share. */
 export interface PreparedSearch {

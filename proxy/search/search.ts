@@ -1,6 +1,8 @@
 /**
  * The search engine. For a query it finds the ranks of one page and the total, without reading a record
- * and without sorting. The work is bounded by the number of games and the limit on words.
+ * and without sorting. `title-matches.ts` finds the games by their titles, the filters narrow them, and
+ * the page is read from one of the orders that exist before the query. The work is bounded by the number
+ * of games and the limit on words.
  *
  * MiniSearch's `search()` is not used: it scores and sorts every hit, which blocks the event loop for
  * tenths of a second with this many titles. Only the way it splits texts into words is used.
@@ -13,12 +15,13 @@ import {
   type SearchIndex,
 } from '../../format/index/search-index.ts';
 import { foldCase } from '../../format/index/words.ts';
-import type { Tiers } from './match-pattern.ts';
-import { makePostingSets } from './posting-sets.ts';
+import type { Tiers } from './patterns/match-pattern.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { MatchKind, Query, Sort } from './query.ts';
-import { pageInOrder } from './rank-order.ts';
+import { makePostingSets } from './sets/posting-sets.ts';
+import { pageInOrder } from './sets/rank-order.ts';
 import {
+  compact,
   EMPTY,
   intersect,
   type RankSet,
@@ -28,10 +31,10 @@ import {
   union,
   unite,
   wholeRun,
-} from './rank-set.ts';
-import { joinTexts, textsWith } from './texts-with.ts';
+} from './sets/rank-set.ts';
+import { joinTexts, textsWith } from './sets/texts-with.ts';
+import { makeYearOrder } from './sets/year-order.ts';
 import { makeTitleMatcher } from './title-matches.ts';
-import { makeYearOrder } from './year-order.ts';
 
 export interface Hits {
   readonly total: number;
@@ -100,7 +103,7 @@ export function makeSearch(
     if (sort === 'title_asc') return slice(found, start, count);
     if (sort === 'title_desc') return slice(found, total - start - count, count).reverse();
     if (sort === 'relevance') return pageInOrder(byCovers, found, start, count);
-    return yearOrder.pageOf(found, sort, start, count);
+    return yearOrder.pageOf(found, sort === 'year_desc', start, count);
   }
 
   function pageOfAll(sort: Sort, start: number, count: number): number[] {
@@ -108,7 +111,7 @@ export function makeSearch(
     if (sort === 'title_desc')
       return Array.from({ length: count }, (_, i) => games - 1 - start - i);
     if (sort === 'relevance') return [...byCovers.ranks.subarray(start, start + count)];
-    return yearOrder.pageOfAll(sort, start, count);
+    return yearOrder.pageOfAll(sort === 'year_desc', start, count);
   }
 
   /** A page of the games in all tiers, one tier after another. */
@@ -122,7 +125,7 @@ export function makeSearch(
     let before = 0;
     let seen: RankSet = EMPTY;
     for (const [number, tier] of tiers.entries()) {
-      const found = subtract(intersect([tier(), ...filters]), seen);
+      const found = subtract(compact(intersect([tier(), ...filters])), seen);
       const size = sizeOf(found);
       const skipped = Math.max(0, start - before);
       const wanted = Math.min(count - page.length, size - skipped);

@@ -5,17 +5,17 @@
 import type { RecordIndex } from '../../format/index/record-index.ts';
 import { countReadings, type SearchIndex, textAt } from '../../format/index/search-index.ts';
 import { nearSpellingDistance } from '../../format/index/words.ts';
-import { makePatternMaker, type Widen } from './make-pattern.ts';
-import { makePatternMatcher, type Tiers } from './match-pattern.ts';
-import { makeNeighbours } from './neighbours.ts';
-import type { Pattern } from './pattern.ts';
+import { makePatternMaker, type Widen } from './patterns/make-pattern.ts';
+import { makePatternMatcher, type Tiers } from './patterns/match-pattern.ts';
+import { makeNeighbours } from './patterns/neighbours.ts';
+import type { Pattern } from './patterns/pattern.ts';
+import { openVocabulary } from './patterns/vocabulary.ts';
 import { makePlatformFinder } from './platform-words.ts';
-import { makePostingSets } from './posting-sets.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { MatchKind } from './query.ts';
-import { intersect, isEmpty, type RankSet, union, unite } from './rank-set.ts';
+import { makePostingSets } from './sets/posting-sets.ts';
+import { intersect, isEmpty, type RankSet, union, unite } from './sets/rank-set.ts';
 import { nearSpellings } from './spelling/near-spellings.ts';
-import { openVocabulary } from './vocabulary.ts';
 
 export interface TitleMatch {
   readonly kind: MatchKind;
@@ -79,6 +79,7 @@ export function makeTitleMatcher(
   function ranksOf(set: RankSet): RankSet {
     if (rankOfFurther.length === 0) return set;
     if (set.list !== undefined) {
+      if ((set.list.at(-1) ?? 0) < games) return set;
       const ranks = set.list.map((reading) =>
         reading < games ? reading : rankOfFurther[reading - games],
       );

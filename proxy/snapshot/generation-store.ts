@@ -4,9 +4,9 @@
  */
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
-import { MANIFEST } from '../../format/layout.ts';
+import { isPack, MANIFEST } from '../../format/layout.ts';
 import { generationDir } from '../../store/generations/generations.ts';
-import { isPack, type OpenedFiles } from './open-files.ts';
+import type { OpenedFiles } from './open-files.ts';
 import { makeOpenGenerations, type OpenLimits } from './open-generations.ts';
 import type { ServingThread } from './thread-generations.ts';
 
@@ -41,13 +41,6 @@ export interface GenerationStore {
   close(): void;
 }
 
-/** A call of `serve` that waits. */
-interface Swap {
-  readonly id: string;
-  resolve(): void;
-  reject(error: unknown): void;
-}
-
 export function makeGenerationStore(options: StoreOptions): GenerationStore {
   const { snapshotsDir, now } = options;
   const threads: ServingThread[] = [];
@@ -56,16 +49,10 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
   );
   const refusals = makeRefusals(now);
   const waiters = makeWaiters();
-  /** The ids of the generations that are to be opened for clients, in the order of the requests. */
-  const queue: string[] = [];
-  let swap: Swap | undefined;
-  let isOpening = false;
-  let restsUntil = Number.NEGATIVE_INFINITY;
-  let timer: NodeJS.Timeout | undefined;
-  let isClosed = false;
+  const openings = makeOpenings(openForClients, now);
 
-  async function openAsked(id: string): Promise<void> {
-    const started = now();
+  /** @returns whether another generation was closed to make room */
+  async function openForClients(id: string): Promise<boolean> {
     let hasMadeRoom = false;
     try {
       const files = open.get(id) ?? (await open.open(id, () => (hasMadeRoom = true)));
@@ -78,46 +65,18 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
       }
       waiters.answer(id, 'gone');
     }
-    if (hasMadeRoom) restsUntil = now() + Math.min(now() - started, LONGEST_REST_MS);
+    return hasMadeRoom;
   }
 
-  /** Starts the next opening, unless one is under way. A waiting `serve` comes before the queue. */
-  function advance(): void {
-    if (isOpening || isClosed) return;
-    clearTimeout(timer);
-    if (swap !== undefined) {
-      const { id, resolve, reject } = swap;
-      swap = undefined;
-      isOpening = true;
-      const serve = (files: OpenedFiles) => {
-        for (const thread of threads) thread.serve(files);
-      };
-      open.makeCurrent(id, serve).then(resolve, reject).finally(finishOpening);
-      return;
-    }
-    if (queue.length === 0) return;
-    const rest = restsUntil - now();
-    if (rest > 0) {
-      timer = setTimeout(advance, rest);
-      return;
-    }
-    isOpening = true;
-    void openAsked(queue.shift() as string).finally(finishOpening);
-  }
-
-  function finishOpening(): void {
-    isOpening = false;
-    advance();
+  function serveOnThreads(files: OpenedFiles): void {
+    for (const thread of threads) thread.serve(files);
   }
 
   return {
     join: (thread) => threads.push(thread),
     async serve(id) {
       try {
-        await new Promise<void>((resolve, reject) => {
-          swap = { id, resolve, reject };
-          advance();
-        });
+        await openings.runFirst(() => open.makeCurrent(id, serveOnThreads));
       } catch (error) {
         refusals.add(id);
         throw error;
@@ -129,9 +88,8 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
       if (!waiters.add(id, thread)) return;
       // If there is no such generation, the answer does not wait in the queue.
       void isKept(snapshotsDir, id).then((kept) => {
-        if (!kept) return waiters.answer(id, 'gone');
-        queue.push(id);
-        advance();
+        if (kept) openings.enqueue(id);
+        else waiters.answer(id, 'gone');
       });
     },
     closeIdle() {
@@ -144,9 +102,73 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
         packsInMemory: [...contents.keys()].filter(isPack).length,
       })),
     close() {
-      isClosed = true;
-      clearTimeout(timer);
+      openings.stop();
       open.closeAll();
+    },
+  };
+}
+
+/**
+ * Runs one opening at a time: first the one for a new current generation, then those for clients, in
+ * the order of the requests.
+ * @param openForClients opens a generation; returns whether another one was closed to make room
+ */
+function makeOpenings(openForClients: (id: string) => Promise<boolean>, now: () => number) {
+  const queue: string[] = [];
+  let first: (() => Promise<void>) | undefined;
+  let isOpening = false;
+  let isStopped = false;
+  let restsUntil = Number.NEGATIVE_INFINITY;
+  let timer: NodeJS.Timeout | undefined;
+
+  /** Starts the next opening, unless one is under way. */
+  function advance(): void {
+    if (isOpening || isStopped) return;
+    clearTimeout(timer);
+    if (first !== undefined) {
+      const run = first;
+      first = undefined;
+      start(run);
+      return;
+    }
+    if (queue.length === 0) return;
+    const rest = restsUntil - now();
+    if (rest > 0) timer = setTimeout(advance, rest);
+    else {
+      const id = queue.shift() as string;
+      start(() => openNext(id));
+    }
+  }
+
+  function start(run: () => Promise<void>): void {
+    isOpening = true;
+    void run().finally(() => {
+      isOpening = false;
+      advance();
+    });
+  }
+
+  async function openNext(id: string): Promise<void> {
+    const started = now();
+    const hasMadeRoom = await openForClients(id);
+    if (hasMadeRoom) restsUntil = now() + Math.min(now() - started, LONGEST_REST_MS);
+  }
+
+  return {
+    enqueue(id: string): void {
+      queue.push(id);
+      advance();
+    },
+    /** Runs an opening as soon as the one under way has ended. @returns its promise */
+    runFirst(open: () => Promise<void>): Promise<void> {
+      return new Promise((resolve, reject) => {
+        first = () => open().then(resolve, reject);
+        advance();
+      });
+    },
+    stop(): void {
+      isStopped = true;
+      clearTimeout(timer);
     },
   };
 }

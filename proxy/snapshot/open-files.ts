@@ -7,8 +7,11 @@ import { closeSync } from 'node:fs';
 import { openSearchIndex } from '../../format/index/search-index.ts';
 import {
   COVER_INDEX,
+  COVER_PACKS,
   COVERS_RECENT,
   GAME_INDEX,
+  GAME_PACKS,
+  isPack,
   PLATFORM_INDEX,
   PLATFORMS,
   SEARCH_INDEX,
@@ -76,8 +79,6 @@ const KEPT: readonly string[] = [
   SEARCH_INDEX,
 ];
 
-const PACK_FOLDERS = ['games/', 'covers/'];
-
 /** @throws Error that names the file which is missing or damaged */
 export function planOpening(order: OpenOrder): Plan {
   const manifest = readManifest(order.dir);
@@ -142,7 +143,7 @@ function checkIndex(manifest: Manifest, contents: ReadonlyMap<string, Uint8Array
 function chooseKept(files: readonly ManifestFile[], mostMemory: number): ManifestFile[] {
   const kept = files.filter(({ path: name }) => KEPT.includes(name));
   let room = mostMemory - kept.reduce((sum, { size }) => sum + size, 0);
-  for (const folder of PACK_FOLDERS) {
+  for (const folder of [GAME_PACKS, COVER_PACKS]) {
     for (const file of files) {
       if (!file.path.startsWith(folder) || file.size > room) continue;
       kept.push(file);
@@ -171,11 +172,6 @@ function makeRoom(files: readonly ManifestFile[], bytes: number): Map<string, Ui
       return [file.path, new Uint8Array(memory, start, file.size)];
     }),
   );
-}
-
-/** @param name a path in the generation */
-export function isPack(name: string): boolean {
-  return PACK_FOLDERS.some((folder) => name.startsWith(folder));
 }
 
 /**

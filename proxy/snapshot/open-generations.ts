@@ -53,45 +53,25 @@ export function makeOpenGenerations(
   { snapshotsDir, mostMemory, now }: OpenLimits,
   forget: (id: string) => Promise<unknown>,
 ): OpenGenerations {
-  const opened = new Map<string, OpenedFiles>();
-  let currentId: string | undefined;
+  const opened = makeOpenedList(now);
   const identities = new LRUCache<string, ReadonlyMap<string, string>>({
     maxSize: MOST_IDENTITIES,
     sizeCalculation: ({ size }) => size + 1,
   });
 
-  function lastUsed(id: string): number {
-    return opened.get(id)?.lastUsed[0] ?? 0;
-  }
-
-  /** The ids of all generations but the current one, the least recently used first. */
-  function others(): string[] {
-    return [...opened.keys()]
-      .filter((id) => id !== currentId)
-      .sort((a, b) => lastUsed(a) - lastUsed(b));
-  }
-
-  function sizeOf(ids: readonly string[]): number {
-    return ids.reduce((sum, id) => sum + (opened.get(id)?.bytes ?? 0), 0);
-  }
-
-  function descriptorsOf(id: string): number[] {
-    return [...(opened.get(id)?.descriptors.values() ?? [])];
-  }
-
   // Async functions here take ids, not generations: while such a function waits, its variables keep
   // what they refer to in memory.
   async function close(id: string): Promise<void> {
-    const descriptors = descriptorsOf(id);
-    opened.delete(id);
+    const descriptors = opened.descriptorsOf(id);
+    opened.remove(id);
     await forget(id);
     descriptors.forEach(closeSync);
   }
 
   async function makeRoom(bytes: number, onMadeRoom: () => void): Promise<void> {
     for (;;) {
-      const ids = others();
-      const isRoom = sizeOf(ids) + bytes <= mostMemory && ids.length < MOST_OTHERS;
+      const ids = opened.others();
+      const isRoom = opened.sizeOf(ids) + bytes <= mostMemory && ids.length < MOST_OTHERS;
       const [leastRecent] = ids;
       if (isRoom || leastRecent === undefined) return;
       onMadeRoom();
@@ -108,52 +88,84 @@ export function makeOpenGenerations(
     const order = { dir, id, mostMemory: memory, known: identities.get(id) };
     const files = await runWorker(order, (bytes) => makeRoom(bytes, onMadeRoom));
     identities.set(id, files.identities);
-    files.lastUsed[0] = now();
-    opened.set(id, files);
+    opened.add(id, files);
     return files;
   }
 
-  /** A generation, if it was opened to become current. */
-  function wholeOf(id: string): OpenedFiles | undefined {
-    const files = opened.get(id);
-    return files?.isWhole ? files : undefined;
-  }
-
   async function loadWhole(id: string): Promise<OpenedFiles> {
-    const whole = wholeOf(id);
+    const whole = opened.wholeOf(id);
     if (whole !== undefined) return whole;
     // Closes at most one: the generation that was current before the one that now is.
-    for (const other of others()) if (wholeOf(other) !== undefined) await close(other);
-    if (opened.has(id)) await close(id);
+    for (const other of opened.others()) {
+      if (opened.wholeOf(other) !== undefined) await close(other);
+    }
+    if (opened.get(id) !== undefined) await close(id);
     return load(id, mostMemory);
   }
 
-  function setCurrent(id: string): void {
-    const previous = opened.get(currentId ?? '');
-    // Counts as used now, so that it stays open: crawls that began with it continue by its id.
-    if (previous !== undefined) previous.lastUsed[0] = now();
-    currentId = id;
-  }
-
   return {
-    get: (id) => opened.get(id),
-    all: () => opened.values(),
+    get: opened.get,
+    all: opened.all,
     async makeCurrent(id, serve) {
       const files = await loadWhole(id);
-      setCurrent(id);
+      opened.setCurrent(id);
       serve(files);
-      for (const ids = others(); ids.length > 1 && sizeOf(ids) > mostMemory; ) {
+      for (const ids = opened.others(); ids.length > 1 && opened.sizeOf(ids) > mostMemory; ) {
         await close(ids.shift() as string);
       }
     },
     open: (id, onMadeRoom) => load(id, undefined, onMadeRoom),
     closeIdle() {
-      for (const id of others()) if (now() - lastUsed(id) >= IDLE_MS) void close(id);
+      for (const id of opened.others()) if (opened.idleTimeOf(id) >= IDLE_MS) void close(id);
     },
     closeAll() {
-      for (const id of opened.keys()) descriptorsOf(id).forEach(closeSync);
-      opened.clear();
+      for (const { manifest } of opened.all()) {
+        opened.descriptorsOf(manifest.id).forEach(closeSync);
+        opened.remove(manifest.id);
+      }
     },
+  };
+}
+
+/** The open generations by id, the current one among them, and when each was last used. */
+function makeOpenedList(now: () => number) {
+  const opened = new Map<string, OpenedFiles>();
+  let currentId: string | undefined;
+
+  function lastUsed(id: string): number {
+    return opened.get(id)?.lastUsed[0] ?? 0;
+  }
+
+  function noteUse(files: OpenedFiles): void {
+    files.lastUsed[0] = now();
+  }
+
+  return {
+    get: (id: string) => opened.get(id),
+    all: () => [...opened.values()],
+    add(id: string, files: OpenedFiles): void {
+      noteUse(files);
+      opened.set(id, files);
+    },
+    remove: (id: string) => opened.delete(id),
+    setCurrent(id: string): void {
+      const previous = opened.get(currentId ?? '');
+      // Counts as used now, so that it stays open: crawls that began with it continue by its id.
+      if (previous !== undefined) noteUse(previous);
+      currentId = id;
+    },
+    /** The ids of all generations but the current one, the least recently used first. */
+    others: () =>
+      [...opened.keys()].filter((id) => id !== currentId).sort((a, b) => lastUsed(a) - lastUsed(b)),
+    /** The generation, if it was opened to become current. */
+    wholeOf(id: string): OpenedFiles | undefined {
+      const files = opened.get(id);
+      return files?.isWhole ? files : undefined;
+    },
+    idleTimeOf: (id: string) => now() - lastUsed(id),
+    sizeOf: (ids: readonly string[]) =>
+      ids.reduce((sum, id) => sum + (opened.get(id)?.bytes ?? 0), 0),
+    descriptorsOf: (id: string) => [...(opened.get(id)?.descriptors.values() ?? [])],
   };
 }
 

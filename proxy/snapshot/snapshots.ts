@@ -5,7 +5,7 @@
  * Invariant: a generation is served only after all of its files were checked. If the check of a new
  * generation fails, the old one stays in service.
  */
-import { explainDenied } from '../../program/unreadable.ts';
+import { explainDenied } from '../../program/file-access.ts';
 import { currentId } from '../../store/generations/generations.ts';
 import type { Generation } from './generation.ts';
 import { type GenerationStore, makeGenerationStore, RETRY_MS } from './generation-store.ts';

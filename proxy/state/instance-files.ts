@@ -6,6 +6,7 @@ import { existsSync } from 'node:fs';
 import { access, constants, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { PROXY_FOLDER, UNFINISHED_PREFIX } from '../../format/layout.ts';
+import { explainUnwritable } from '../../program/file-access.ts';
 import { makeFolder, modesIn } from '../../store/files/file-modes.ts';
 import { replaceInBackground } from '../../store/files/replace-file.ts';
 
@@ -38,11 +39,8 @@ export function makeInstanceFiles(snapshotsDir: string): InstanceFiles {
       try {
         makeFolder(folder);
         await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-      } catch (cause) {
-        throw new Error(
-          `Cannot write to ${folder}: ${(cause as Error).message}. Let the user of the proxy own this folder; see "Users and file permissions" in OPERATIONS.md.`,
-          { cause },
-        );
+      } catch (error) {
+        throw await explainUnwritable(error, folder);
       }
       await removeAbandoned(folder);
       return true;

@@ -111,7 +111,7 @@ function makeMissing(folder: string): void {
     mkdirSync(folder, 0o700);
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
-    // Another program has just created the folder. A symbolic link to nothing also causes EEXIST, but
+    // Another program has just created the folder. A dangling symbolic link also causes EEXIST, but
     // `existsSync` is false for it.
     if (code === 'EEXIST' && existsSync(folder)) return;
     throw new Error(`The folder ${folder} cannot be created: ${message}. Set another folder.`, {

@@ -8,7 +8,14 @@ import { checkSearchIndex } from '../../format/index/check-search-index.ts';
 import { findGame, gameSlug, type RecordIndex } from '../../format/index/record-index.ts';
 import { openSearchIndex } from '../../format/index/search-index.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../../format/index/words.ts';
-import { coversPack, gamesPack, MANIFEST, PLATFORMS, SEARCH_INDEX } from '../../format/layout.ts';
+import {
+  coversPack,
+  gamesPack,
+  isPack,
+  MANIFEST,
+  PLATFORMS,
+  SEARCH_INDEX,
+} from '../../format/layout.ts';
 import type { Manifest } from '../../format/manifest.ts';
 import { checkFile, readChecked } from '../files/checked-files.ts';
 import { checkPack, type Pack } from './check-packs.ts';
@@ -58,14 +65,13 @@ export async function verifyGeneration(
     ],
   );
   checkCounts(manifest, index);
-  const isPack = new Set(packs.map(({ file }) => file.path));
+  const ofPlatforms = new Set(packs.map(({ file }) => file.path));
   await checkPacks(dir, packs, () => {
     checkPlatforms(read(PLATFORMS), index);
     checkSearch(read(SEARCH_INDEX), manifest);
     for (const file of manifest.files) {
-      if (isPack.has(file.path)) continue;
-      if (/^(?:games|covers)\//.test(file.path))
-        throw new Error(`${file.path} belongs to no platform.`);
+      if (ofPlatforms.has(file.path)) continue;
+      if (isPack(file.path)) throw new Error(`${file.path} does not belong to a platform.`);
       checkFile(dir, file);
     }
     checkLookups(dir, index);

@@ -1,7 +1,7 @@
 /** Makes snapshots folders from a catalogue with SQLite and the real generator. */
 import path from 'node:path';
 import { openDatabase } from '../../database/open.ts';
-import { generate, makeFolder } from '../support/product.ts';
+import { generate, makeFolder, type TestKey, writeKeys } from '../support/product.ts';
 import type { Catalogue } from './catalogue.ts';
 import { loadCatalogue } from './load.ts';
 import { sampleCatalogue } from './sample.ts';
@@ -18,14 +18,18 @@ export async function makeSqlite(catalogue: Catalogue): Promise<string> {
   return url;
 }
 
-/** @returns a new snapshots folder with one generation of the catalogue */
-export async function makeSnapshots(catalogue: Catalogue): Promise<string> {
+/** @returns a new snapshots folder with one generation of the catalogue and, if there are any, keys */
+export async function makeSnapshots(
+  catalogue: Catalogue,
+  keys: readonly TestKey[] = [],
+): Promise<string> {
   const snapshotsDir = path.join(makeFolder(), 'snapshots');
   await generate(await makeSqlite(catalogue), snapshotsDir);
+  if (keys.length > 0) writeKeys(snapshotsDir, keys);
   return snapshotsDir;
 }
 
-/** @returns a new snapshots folder with one generation of the sample catalogue */
-export function makeSampleSnapshots(): Promise<string> {
-  return makeSnapshots(sampleCatalogue());
+/** @returns a new snapshots folder with one generation of the sample catalogue and, if any, keys */
+export function makeSampleSnapshots(keys?: readonly TestKey[]): Promise<string> {
+  return makeSnapshots(sampleCatalogue(), keys);
 }

@@ -207,7 +207,7 @@ describe('a mysql database', () => {
   it('makes a statement again that lost a deadlock', async () => {
     const database = await openDatabase(await makeDatabase('mysql'));
     await database.run('CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)');
-    const ids = Array.from({ length: 50 }, (_, place) => `(${place + 1}, 0)`);
+    const ids = Array.from({ length: 50 }, (_, index) => `(${index + 1}, 0)`);
     await database.run(`INSERT INTO t VALUES ${ids.join(', ')}`);
     let other: ReturnType<typeof database.run> | undefined;
     await database.transaction(async (writer) => {

@@ -114,13 +114,16 @@ describe('version 2', () => {
   test('verifies', async () => {
     const { code, stdout, stderr } = await snapshot(PRESENT, 'verify');
     expect(stderr).toBe('');
-    expect([code, stdout]).toEqual([0, `${idOf(PRESENT)} is whole: 14 games, 6 covers.\n`]);
+    expect([code, stdout]).toEqual([
+      0,
+      `${idOf(PRESENT)} is complete and undamaged: 14 games, 6 covers.\n`,
+    ]);
   });
 
   test('is served: each game, each cover, each list and a search', async () => {
     const proxy = await startProxy(copyOf(PRESENT));
     const get = async (target: string) => {
-      const reply = await send(`${proxy.url}/api/v1${target}`, { headers });
+      const reply = await proxy.get(target, FIXTURE_KEY);
       expect(reply.status, target).toBe(200);
       expect(reply.headers['x-snapshot']).toBe(idOf(PRESENT));
       return reply.text;
@@ -252,7 +255,7 @@ describe.each(OTHERS)('$name', ({ fixture, version }) => {
     const after = await send(game, { headers });
     expect([after.status, after.text]).toEqual([200, before.text]);
     expect(after.headers['x-snapshot']).toBe(idOf(PRESENT));
-    const ready = await send(`${proxy.adminUrl}/readyz`);
+    const ready = await proxy.readyz();
     expect(ready.status).toBe(200);
     expect(ready.json).toMatchObject({
       snapshot: idOf(PRESENT),
@@ -267,9 +270,9 @@ describe.each(OTHERS)('$name', ({ fixture, version }) => {
     const dir = copyOf(fixture);
     copyFileSync(path.join(PRESENT, KEYS_FILE), path.join(dir, KEYS_FILE));
     const proxy = await startProxy(dir);
-    const { status, json } = await send(`${proxy.url}/api/v1/stats`, { headers });
+    const { status, json } = await proxy.get('/stats', FIXTURE_KEY);
     expect([status, json]).toEqual([503, { error: 'No snapshot yet' }]);
-    const ready = await send(`${proxy.adminUrl}/readyz`);
+    const ready = await proxy.readyz();
     expect(ready.status).toBe(503);
     expect(ready.json.refused.error).toContain(refusal);
     expect(proxy.log()).toContain(refusal);

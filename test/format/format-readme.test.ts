@@ -1,6 +1,6 @@
 /**
- * Compares `format/README.md` with the code: its tables with a generated folder, its numbers and words
- * with the code, and its worked example with the output of a shell.
+ * Compares `format/README.md` with the code: its tables with a generated folder, its numbers with the
+ * constants, and its worked example with the output of a shell.
  */
 import { spawnSync } from 'node:child_process';
 import { hash } from 'node:crypto';
@@ -41,7 +41,7 @@ import { makeSampleSnapshots, makeSqlite } from '../catalogue/snapshots.ts';
 import { generate, makeFolder, ROOT, runProgram } from '../support/product.ts';
 import { codesOf, namesOf, readme, tablesOf } from './readme-tables.ts';
 
-/** The members of a JSON value by their paths: "a", "a.b", "a[].b". */
+/** The paths of the members of a JSON value: "a", "a.b", "a[].b". */
 function membersOf(value: unknown, prefix = ''): string[] {
   if (Array.isArray(value)) return [...new Set(value.flatMap((one) => membersOf(one, prefix)))];
   if (typeof value !== 'object' || value === null) return [prefix];
@@ -63,7 +63,7 @@ beforeAll(async () => {
   generation = path.join(dir, CURRENT);
 });
 
-/** The report of a run and that of its generation, both with a row left out and a warning. */
+/** The reports of a run and of its generation, both with a row left out and a warning. */
 async function makeReports() {
   const catalogue = fixtureCatalogue();
   const odd = [509, 11, null, null, 'approved', '0000-00-00 00:00:00'];
@@ -75,8 +75,8 @@ async function makeReports() {
   );
 }
 
-describe('its tables name', () => {
-  test('everything in a snapshots folder and in a generation, and nothing else', () => {
+describe('its tables contain', () => {
+  test('exactly the files of a snapshots folder and of a generation', () => {
     const [folder, files] = tablesOf('## The snapshots folder').map(namesOf);
     expect(folder).toEqual([
       'current',
@@ -112,7 +112,7 @@ describe('its tables name', () => {
 
   test('every member of a manifest, in order', async () => {
     const [members] = tablesOf('## `manifest.json`');
-    // The fixture lacks the optional members, which speak of Node.
+    // The fixture lacks the optional members, which depend on the version of Node.
     const file = path.join(await makeSampleSnapshots(), CURRENT, MANIFEST);
     const sample = JSON.parse(readFileSync(file, 'utf8'));
     expect(namesOf(members)).toEqual(membersOf(sample));
@@ -134,7 +134,7 @@ describe('its tables name', () => {
       named[file] = [...(named[file] ?? []), ...codesOf(member)];
     }
     const [ofRun = [], ofGeneration] = (await makeReports()).map((report) => {
-      // The reasons are members too, but by any text.
+      // The names of the members of `reasons` are arbitrary texts.
       const tables = Object.values(report.tables).map((table) =>
         Object.keys(table as object).map((name) => `tables.<table>.${name}`),
       );
@@ -163,7 +163,7 @@ describe('its tables name', () => {
   });
 });
 
-describe('its columns are', () => {
+describe('its tables of columns', () => {
   const TYPES: [string, new (length: number) => Column][] = [
     ['u8', Uint8Array],
     ['u16', Uint16Array],
@@ -172,7 +172,7 @@ describe('its columns are', () => {
     ['f64', Float64Array],
   ];
 
-  /** Names, types and lengths as the file has them. */
+  /** The names, types and lengths of the columns in the file. */
   function columnsOf(file: string): [string, string, number][] {
     return Object.entries(openColumns(bytesOf(file), file)).map(([name, column]) => {
       const type = TYPES.find(([, Type]) => column instanceof Type)?.[0] ?? '';
@@ -180,8 +180,11 @@ describe('its columns are', () => {
     });
   }
 
-  /** The same of a table; counts by their letters. A length that is not said is the file's own. */
-  function columnsSaid(
+  /**
+   * The names, types and lengths in a table.
+   * @param counts the counts for which letters stand; a length that the table omits is the file's own
+   */
+  function columnsInTable(
     rows: string[][] = [],
     file: string,
     counts: Record<string, number>,
@@ -198,45 +201,45 @@ describe('its columns are', () => {
     });
   }
 
-  test.each([GAME_INDEX, COVER_INDEX])('those of %s, in order, type and length', (file) => {
+  test.each([GAME_INDEX, COVER_INDEX])('describe the columns of %s', (file) => {
     const { counts } = JSON.parse(read(MANIFEST));
     const [rows] = tablesOf(`### \`${file}\``);
-    const said = columnsSaid(rows, file, { G: counts.games, C: counts.covers });
-    expect(said).toEqual(columnsOf(file));
+    const described = columnsInTable(rows, file, { G: counts.games, C: counts.covers });
+    expect(described).toEqual(columnsOf(file));
     if (file === COVER_INDEX) return;
-    // The one length that is no sum.
+    // This length is not a sum.
     expect(rows?.at(-1)?.[2]).toBe('2 to the power ⌈log₂ 2·max(G, 1)⌉');
-    expect(said.at(-1)).toEqual(['slots', 'u32', 2 ** Math.ceil(Math.log2(2 * counts.games))]);
+    expect(described.at(-1)).toEqual(['slots', 'u32', 2 ** Math.ceil(Math.log2(2 * counts.games))]);
   });
 
-  test(`those of ${SEARCH_INDEX}, in order, type and length`, () => {
+  test(`describe the columns of ${SEARCH_INDEX}`, () => {
     const [, , lists, rows = []] = tablesOf(`### \`${SEARCH_INDEX}\``);
     const ofLists = rows.filter(([name]) => name?.includes('L.'));
     const others = rows.filter(([name]) => !name?.includes('L.'));
     const found = openColumns(bytesOf(SEARCH_INDEX), SEARCH_INDEX);
     const { counts } = JSON.parse(read(MANIFEST));
-    const said = namesOf(lists).flatMap((list) => {
+    const described = namesOf(lists).flatMap((list) => {
       const named = ofLists.map(([name = '', ...rest]) => [
         name.replace('L.', `${list}.`),
         ...rest,
       ]);
       const texts = found[`${list}.textStart`].length - 1;
-      return columnsSaid(named, SEARCH_INDEX, { T: texts });
+      return columnsInTable(named, SEARCH_INDEX, { T: texts });
     });
     const further = found.rankOfFurther.length;
     const counted = { G: counts.games, R: counts.games + further, Y: found.years.length };
-    said.push(...columnsSaid(others, SEARCH_INDEX, counted));
+    described.push(...columnsInTable(others, SEARCH_INDEX, counted));
     expect(others.find(([name]) => name === '`rankOfFurther`')?.[2]).toBe('R − G');
     expect(further).toBeGreaterThan(2);
     // The other lengths that the table does not count.
     expect(found.wordPositions).toHaveLength(found['words.ranks'].length);
     expect(found.repeatedWords).toHaveLength(3);
-    expect(said).toEqual(columnsOf(SEARCH_INDEX));
+    expect(described).toEqual(columnsOf(SEARCH_INDEX));
   });
 
-  test('in the container that it draws', () => {
+  test('describe the container', () => {
     const bytes = Buffer.from(bytesOf(GAME_INDEX));
-    const [rows = []] = tablesOf('## Columns: the container of `.bin` files');
+    const [rows = []] = tablesOf('## The container of `.bin` files: columns');
     expect(rows.map(([at]) => at)).toEqual(['0', '8', '12', '16', '`start`']);
     expect(bytes.toString('latin1', 0, 8)).toBe(codesOf(rows[0]?.[2])[0]);
     expect(bytes.readUInt32LE(8)).toBe(FORMAT_VERSION);
@@ -247,25 +250,27 @@ describe('its columns are', () => {
   });
 });
 
-describe('its numbers are the code’s', () => {
+describe('its text agrees with the code on', () => {
   test('the format version', () => {
     expect(readme).toMatch(new RegExp(`^# The snapshot format, version ${FORMAT_VERSION}\n`));
     expect(readme).toContain(`everything in the generation: ${FORMAT_VERSION} |`);
     expect(JSON.parse(read(MANIFEST)).format_version).toBe(FORMAT_VERSION);
     expect(readme).toContain(
-      `version of this file alone: ${JSON.parse(readFileSync(path.join(dir, 'keys.json'), 'utf8')).version} |`,
+      `independent of \`format_version\`: ${JSON.parse(readFileSync(path.join(dir, 'keys.json'), 'utf8')).version} |`,
     );
   });
 
   test('the limits and counts', () => {
     expect(LARGEST_MANIFEST).toBe(LARGEST_KEYS_FILE);
-    expect(readme).toContain(`\`keys.json\`: ${LARGEST_MANIFEST / 2 ** 20} MiB each`);
+    expect(readme).toContain(`\`keys.json\`: at most ${LARGEST_MANIFEST / 2 ** 20} MiB each`);
     expect(readme).toContain(`larger than ${LARGEST_HOLD_FILE / 2 ** 10} KiB`);
     expect(readme).toContain(`at most ${LONGEST_REASON} characters`);
-    expect(readme).toContain(`remove all but the last ${KEPT_GENERATIONS} and the current one`);
+    expect(readme).toContain(
+      `remove all generations except the last ${KEPT_GENERATIONS}, the current`,
+    );
     expect(readme).toContain(`cut to ${LONGEST_QUERY} characters`);
-    expect(readme).toContain(`Names that begin with \`${UNFINISHED_PREFIX}\``);
-    expect(readme).toContain('1 to 191 of `A–Z a–z 0–9 . _ ~ -`');
+    expect(readme).toContain(`names begin with \`${UNFINISHED_PREFIX}\``);
+    expect(readme).toContain('1 to 191 of the characters `A–Z a–z 0–9 . _ ~ -`');
     expect([isSlug('x'.repeat(191)), isSlug('x'.repeat(192)), isSlug('.x')]).toEqual([
       true,
       false,
@@ -273,7 +278,7 @@ describe('its numbers are the code’s', () => {
     ]);
   });
 
-  test('the shape of an id and the content hash that it ends in', () => {
+  test('the form of an id and the content hash in it', () => {
     const manifest = JSON.parse(read(MANIFEST));
     const [, pattern = ''] = /It matches `([^`]+)`/.exec(readme) ?? [];
     for (const id of [manifest.id, '00001-0123456789ab', `${'1'.repeat(15)}-0123456789ab`, '..']) {
@@ -284,7 +289,7 @@ describe('its numbers are the code’s', () => {
     expect(manifest.id).toBe(`000001-${hash('sha256', content).slice(0, 12)}`);
   });
 
-  test('what stands between records', () => {
+  test('the bytes between records', () => {
     const lines = (text: string) => text.replaceAll('\n', '␊');
     const [rows = []] = tablesOf('## Records and packs');
     expect(rows.map(([, bytes]) => codesOf(bytes))).toEqual([
@@ -296,9 +301,9 @@ describe('its numbers are the code’s', () => {
   });
 
   test('the hash of paths', () => {
-    const said = [...readme.matchAll(/`slugHash\((\d+), "(.+?)"\)` is (\d+)/g)];
-    expect(said).toHaveLength(2);
-    for (const [, platform, slug = '', value] of said) {
+    const examples = [...readme.matchAll(/`slugHash\((\d+), "(.+?)"\)` is (\d+)/g)];
+    expect(examples).toHaveLength(2);
+    for (const [, platform, slug = '', value] of examples) {
       expect(slugHash(Number(platform), slug)).toBe(Number(value));
     }
   });
@@ -322,13 +327,13 @@ describe('its worked example', () => {
     return stdout.split('\f');
   }
 
-  test('prints what it says, in the folder that it names', () => {
+  test('prints the shown output in the folder of the repository', () => {
     expect(textOf('sh')).toHaveLength(3);
     const [, folder = ''] = /^cd (\S+)/.exec(textOf('sh')[0]) ?? [];
     expect(runExample(folder)).toEqual(textOf('text'));
   });
 
-  test('finds the record of another catalogue, and its hash', async () => {
+  test('finds a record of another catalogue, and its hash', async () => {
     const sample = await makeSampleSnapshots();
     const target = '/games/snes/chrono-trigger';
     expect(example).toContain(`\`${target}\``);
@@ -338,8 +343,8 @@ describe('its worked example', () => {
     const found = runExample(path.join(sample, CURRENT)).at(-1)?.trimEnd().split('\n') ?? [];
     expect(found[0]).toBe(shown.stdout);
     expect(JSON.parse(found[0]).title).toBe('Chrono Trigger');
-    const [, taken = '', stored = ''] = found;
-    expect(stored.replaceAll(' ', '')).toBe(taken);
-    expect(hash('sha256', shown.stdout).slice(0, 16)).toBe(taken);
+    const [, computed = '', stored = ''] = found;
+    expect(stored.replaceAll(' ', '')).toBe(computed);
+    expect(hash('sha256', shown.stdout).slice(0, 16)).toBe(computed);
   });
 });

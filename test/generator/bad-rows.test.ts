@@ -1,7 +1,8 @@
 /**
- * Whatever stands in the tables, nothing broken is served: rows that break the contract are left out
- * and reported, odd ones are served as they are, and a table that lost too much is refused. Each
- * generation is served by the real proxy and every resource of it held to openapi.yaml.
+ * The proxy never serves a broken record, whatever the tables contain. Rows that break the contract
+ * are left out and reported, unusual but valid rows are served unchanged, and a run is refused if a
+ * table lost too many rows. The real proxy serves each generation, and every resource is checked
+ * against openapi.yaml.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -31,7 +32,7 @@ const SIGNED = '9223372036854775807';
 const UNSIGNED = '18446744073709551615';
 const BEYOND_DOUBLES = '9007199254740993';
 
-/** Tables as a careless site has them: no keys, no NOT NULL, and a column of another character set. */
+/** Loads rows into tables without keys and constraints, with some columns in other character sets. */
 async function loadLoosely(database: Database, tables: Tables): Promise<void> {
   const typeOf = (column: string) => {
     if (database.kind === 'sqlite') return '';
@@ -67,7 +68,7 @@ const file = (id: Value, ofCover: Value, location: Value = `${id}.jpg`, width: V
   return [id, ofCover, 'original', 'image/jpeg', width, 1, 1, location];
 };
 
-/** So many games, each with a cover, each with a file, all of one number. */
+/** Tables with this many games; game, cover and file number n belong together. */
 function plainTables(games: number): Tables {
   const numbers = Array.from({ length: games }, (_, i) => i + 1);
   return {
@@ -88,14 +89,14 @@ async function generateFrom(kind: Kind, tables: Tables, after: readonly string[]
   for (const sql of after) await database.run(sql);
   await database.close();
   const dir = newSnapshots();
-  // More than 1 % of so small tables.
+  // The bad rows are more than 1 % of these small tables.
   const { stderr } = await generate(url, dir, ['--force']);
   const report = JSON.parse(readFileSync(path.join(dir, 'current/report.json'), 'utf8'));
   return { dir, stderr, report };
 }
 
 describe.each(KINDS)('from %s', (kind) => {
-  test('odd values are served as they are', async () => {
+  test('unusual values are served unchanged', async () => {
     const largest = kind === 'mysql' ? UNSIGNED : SIGNED;
     const megabyte = 'é😀"\\\n任'.repeat(100_000);
     const titles = [
@@ -113,7 +114,7 @@ describe.each(KINDS)('from %s', (kind) => {
         [2, 'toString', '😀\u0000"'],
       ],
       games: [
-        ...titles.map((title, place) => game(place + 1, 2, slugs[place], title)),
+        ...titles.map((title, index) => game(index + 1, 2, slugs[index], title)),
         game(BEYOND_DOUBLES, 1, 'same', 'Beyond', [
           -44,
           megabyte,
@@ -141,8 +142,8 @@ describe.each(KINDS)('from %s', (kind) => {
     );
     expect([...served.covers.keys()].toSorted()).toEqual(['3', BEYOND_DOUBLES, largest].toSorted());
     expect(served.files.toSorted()).toEqual([BEYOND_DOUBLES, largest].toSorted());
-    titles.forEach((title, place) => {
-      expect(served.games.get(String(place + 1))).toMatchObject({ slug: slugs[place], title });
+    titles.forEach((title, index) => {
+      expect(served.games.get(String(index + 1))).toMatchObject({ slug: slugs[index], title });
     });
     expect(served.games.get(BEYOND_DOUBLES)).toMatchObject({
       release_year: -44,
@@ -153,7 +154,7 @@ describe.each(KINDS)('from %s', (kind) => {
     });
   });
 
-  test('text that is no Unicode is served as Unicode', async () => {
+  test('text with malformed Unicode is served as valid Unicode', async () => {
     const { dir } = await generateFrom(
       kind,
       plainTables(20),
@@ -169,7 +170,7 @@ describe.each(KINDS)('from %s', (kind) => {
     expect((await crawl(dir)).games.size).toBe(20);
   });
 
-  test('bad rows are left out, each reported, and nothing of them is served', async () => {
+  test('bad rows are reported and not served', async () => {
     const bad: Tables = {
       platforms: [
         [null, 'no-id', 'BAD'],
@@ -201,7 +202,7 @@ describe.each(KINDS)('from %s', (kind) => {
           'x\n',
           '?',
           '#',
-        ].map((slug, place) => game(110 + place, 1, slug, 'BAD')),
+        ].map((slug, index) => game(110 + index, 1, slug, 'BAD')),
         game(130, 1, 'g2', 'BAD: this slug stands twice'),
         game(1, 1, 'another-of-this-id', 'BAD'),
         game(131, 1, 'year', 'BAD', [123_456]),
@@ -256,15 +257,15 @@ describe('a table that', () => {
     ['is emptied', ''],
     ['shrinks by 90 %', ' WHERE id % 10 <> 0'],
   ] as const;
-  // Two platforms, so that one in ten is none.
+  // With two platforms, a loss of 90 % leaves none.
   const all = losses.flatMap(([loss, where]) =>
     TABLES.map((table) => [table, loss, where] as const),
   );
-  // In the short form each table once.
-  const cases = all.filter((_, place) => IS_SOAK || place % 3 === 0 || place === 5);
+  // The short form covers each table once.
+  const cases = all.filter((_, index) => IS_SOAK || index % 3 === 0 || index === 5);
 
   test.each(cases)(
-    '%s %s: refused, said, and the generation before goes on',
+    '%s %s is refused, and the previous generation stays current',
     async (table, _, where) => {
       const url = await makeDatabase('mysql');
       const database = await openDatabase(url);
@@ -288,7 +289,7 @@ describe('a table that', () => {
   );
 });
 
-/** What a column may hold by accident or malice. */
+/** Values that a column may contain by accident or malice. */
 const HOSTILE: readonly Value[] = [
   ...[
     null,
@@ -361,33 +362,33 @@ const HOSTILE: readonly Value[] = [
   ],
 ];
 
-/** Plain tables in which many values were replaced. */
-function spoil(random: Random, tables: Tables): Tables {
-  const spoilRow = (row: Row): Row =>
+/** Returns the tables with many values replaced, and some rows removed or repeated. */
+function corrupt(random: Random, tables: Tables): Tables {
+  const corruptRow = (row: Row): Row =>
     row.map((value) => (random.happens(0.3) ? random.pick(HOSTILE) : value));
-  const spoilRows = (rows: Row[]) =>
+  const corruptRows = (rows: Row[]) =>
     rows.flatMap((row) => {
       if (random.happens(0.05)) return [];
       if (random.happens(0.05)) return [row, row];
-      return [random.happens(0.3) ? spoilRow(row) : row];
+      return [random.happens(0.3) ? corruptRow(row) : row];
     });
   return {
-    platforms: [...tables.platforms, ...spoilRows(tables.platforms)],
-    games: spoilRows(tables.games),
-    covers: spoilRows(tables.covers),
-    cover_files: spoilRows(tables.cover_files),
+    platforms: [...tables.platforms, ...corruptRows(tables.platforms)],
+    games: corruptRows(tables.games),
+    covers: corruptRows(tables.covers),
+    cover_files: corruptRows(tables.cover_files),
   };
 }
 
 const CATALOGUES = rounds(1, 100);
 
-// SQLite, whose columns take values of any type.
-test(`${CATALOGUES} catalogues of seeded rubbish: every row is served by the contract or reported`, {
+// On SQLite, whose columns accept values of any type.
+test(`every row of ${CATALOGUES} corrupted catalogues is either served as the contract says or reported`, {
   timeout: 3_600_000,
 }, async () => {
   const figures = { rows: 0, leftOut: 0, served: 0, resources: 0 };
   for (let seed = 1; seed <= CATALOGUES; seed++) {
-    const tables = spoil(makeRandom(seed), plainTables(60));
+    const tables = corrupt(makeRandom(seed), plainTables(60));
     const { dir, report } = await generateFrom('sqlite', tables);
     const { games, covers, resources } = await crawl(dir);
     const { rows, left_out: leftOut } = report.tables.games;
@@ -403,6 +404,6 @@ test(`${CATALOGUES} catalogues of seeded rubbish: every row is served by the con
   expect(figures.leftOut).toBeGreaterThan(CATALOGUES);
   printFigure(
     'Bad rows',
-    `${CATALOGUES} spoilt catalogues, ${figures.rows} rows: ${figures.leftOut} left out and reported, ${figures.served} games and covers served; ${figures.resources} responses held to the contract, 0 broken`,
+    `${CATALOGUES} corrupted catalogues, ${figures.rows} rows: ${figures.leftOut} left out and reported, ${figures.served} games and covers served; ${figures.resources} responses checked against the contract, 0 wrong`,
   );
 });

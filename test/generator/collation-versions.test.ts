@@ -1,6 +1,6 @@
 /**
- * A generation whose titles were put in order by another collation than this Node has: it is served,
- * the proxy and `snapshot verify` warn, and the next run names the collation that holds now.
+ * A generation whose titles were sorted with another version of the collation than this Node has. It
+ * is served, the proxy and `snapshot verify` warn, and the next run sorts with the current version.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -14,14 +14,13 @@ import {
   generate,
   makeFolder,
   runProgram,
-  send,
   startProxy,
   testKey,
   until,
   writeKeys,
 } from '../support/product.ts';
 
-test('another ICU is warned of by the proxy and by verify until a run publishes again', async () => {
+test('the proxy and verify warn about another ICU version until a run publishes again', async () => {
   const url = await makeSqlite(sampleCatalogue());
   const dir = path.join(makeFolder(), 'snapshots');
   await generate(url, dir);
@@ -46,7 +45,7 @@ test('another ICU is warned of by the proxy and by verify until a run publishes 
   const key = testKey(1);
   writeKeys(dir, [key]);
   const proxy = await startProxy(dir);
-  const served = () => send(`${proxy.url}/api/v1/stats`, { headers: { 'x-api-key': key.key } });
+  const served = () => proxy.get('/stats', key.key);
   expect((await served()).headers['x-snapshot']).toBe(first);
   const warnings = () =>
     proxy
@@ -57,7 +56,7 @@ test('another ICU is warned of by the proxy and by verify until a run publishes 
     expect.objectContaining({ level: 40, snapshot: first, msg: warning }),
   ]);
 
-  // The same rows: nothing differs but the collation that the manifest names.
+  // The rows are the same; only the collation in the manifest differs.
   await generate(url, dir);
   const second = currentId(dir) as string;
   expect(second).toBe(first.replace('000001', '000002'));

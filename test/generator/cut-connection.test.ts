@@ -1,7 +1,7 @@
 /**
- * No torn or cut export: the connection to the database is cut at any byte, its query killed, a
- * table altered in mid-read. A run that ends well has published every row, a run that does not has
- * published nothing and said why, and none hangs.
+ * No partial export is ever published. The tests cut the connection to the database at any byte, kill
+ * its query, and alter tables during the read. A successful run has published every row; a failed run
+ * has published nothing and gives the reason. No run hangs.
  */
 import { readdirSync, rmSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -36,7 +36,7 @@ interface Source {
   readonly bytes: number;
 }
 
-/** Through the proxy; a server that says nothing is given up after a second. */
+/** The address through the proxy, with a timeout of one second. */
 function urlThrough(url: string, { port }: TcpProxy): string {
   const through = new URL(url);
   through.port = String(port);
@@ -58,8 +58,8 @@ async function makeSource(games: number, ...changes: string[]): Promise<Source> 
 }
 
 /**
- * Runs the generator into an empty folder and holds the line at a byte for `meddle`.
- * @returns whether it published, and what it said when it did not end well
+ * Runs the generator with an empty folder. After `limit` bytes no more pass, and `meddle` is called.
+ * @returns whether it published, and its error message if it failed
  */
 async function runWith(
   { url, wholeId }: Source,
@@ -80,7 +80,7 @@ async function runWith(
   await proxy.stop();
   const seconds = (performance.now() - began) / 1000;
   const isPublished = currentId(dir) !== undefined;
-  // Anything but the whole catalogue would have another id.
+  // A partial catalogue would have another id.
   expect(idsOnDisk(dir), ended.stderr).toEqual(isPublished ? [wholeId] : []);
   if (isPublished) await expectCurrentVerifies(dir);
   if (readdirSync(dir).includes('generations')) expectNoDebris(dir);
@@ -94,7 +94,7 @@ async function runWith(
   return { ended, isPublished, fault, seconds };
 }
 
-/** Any byte of a run, and often one of the first, where sessions begin, or of the last. */
+/** A random byte of a run, often one of the first, when connections start, or of the last. */
 function pickByte(random: Random, bytes: number): number {
   const share = random.next();
   if (share < 0.25) return 1 + random.below(6_000);
@@ -104,7 +104,7 @@ function pickByte(random: Random, bytes: number): number {
 
 const CUTS = rounds(8, 200);
 
-test(`${CUTS} cuts at random bytes: nothing partial is published, nothing hangs, each says why`, {
+test(`a run whose connection is cut publishes all or nothing, ends and gives the reason (${CUTS} cuts)`, {
   timeout: 3_600_000,
 }, async () => {
   const source = await makeSource(400);
@@ -112,18 +112,18 @@ test(`${CUTS} cuts at random bytes: nothing partial is published, nothing hangs,
   const figures = { failed: 0, late: 0, whole: 0, slowest: 0 };
   for (let run = 0; run < CUTS; run++) {
     const how = random.pick<Cut>(['end', 'reset', 'silence']);
-    const isForGood = random.happens(0.5);
+    const isPermanent = random.happens(0.5);
     const byte = pickByte(random, source.bytes);
-    const what = `${how}${isForGood ? ' for good' : ''} at byte ${byte}`;
+    const what = `${how}${isPermanent ? ' permanently' : ''} at byte ${byte}`;
     const { ended, isPublished, fault, seconds } = await runWith(source, byte, (proxy) =>
-      proxy.cut(how, isForGood),
+      proxy.cut(how, isPermanent),
     ).catch((cause) => {
       throw new Error(`${what}: ${(cause as Error).message}`, { cause });
     });
     figures.slowest = Math.max(figures.slowest, seconds);
     if (ended.code === 0) figures.whole++;
     else {
-      // Which server it was.
+      // The message names the server.
       expect(fault, what).toMatch(/127\.0\.0\.1:\d+/);
       if (isPublished) figures.late++;
       else figures.failed++;
@@ -132,19 +132,19 @@ test(`${CUTS} cuts at random bytes: nothing partial is published, nothing hangs,
   expect(figures.failed).toBeGreaterThan(CUTS / 2);
   printFigure(
     'No torn or cut export (cuts)',
-    `${CUTS} cuts over ${source.bytes} bytes: ${figures.failed} runs failed and published nothing, ${figures.late} failed after all was published, ${figures.whole} had all they needed; 0 partial, 0 hangs, the slowest ended after ${figures.slowest.toFixed(1)} s`,
+    `${CUTS} cuts over ${source.bytes} bytes: ${figures.failed} runs failed and published nothing, ${figures.late} failed after publishing, ${figures.whole} succeeded; 0 partial, 0 hangs, the slowest ended after ${figures.slowest.toFixed(1)} s`,
   );
 });
 
 /** How long a text of each game is, so that all are more than servers and sockets buffer. */
 const LONG = 8_000;
 
-/** A byte of the games, of which the server still has more to send than fits any buffer. */
+/** A byte within the games, when the server still has more to send than fits into any buffer. */
 function pickMidRead(random: Random, { bytes }: Source): number {
   return Math.floor(bytes * (0.05 + 0.45 * random.next()));
 }
 
-/** The session of the run: it is the one that holds a transaction, or the only other one. */
+/** The session of the run: the other session of this database, preferably one with a query. */
 async function findSession(other: Database): Promise<number> {
   const [[id] = []] = await other.rows(
     `SELECT id FROM information_schema.processlist
@@ -165,7 +165,7 @@ const DDL = [
   'DROP TABLE %',
 ] as const;
 
-describe('in mid-read', () => {
+describe('a run publishes all or nothing and ends, if during its read', () => {
   let source: Source;
   let other: Database;
 
@@ -180,7 +180,7 @@ describe('in mid-read', () => {
   });
 
   test.each(['KILL CONNECTION', 'KILL QUERY'])(
-    `${TIMES} times %s`,
+    `%s ends its query or connection (${TIMES} times)`,
     {
       timeout: 3_600_000,
     },
@@ -198,12 +198,12 @@ describe('in mid-read', () => {
       expect(figures.failed).toBeGreaterThan(0);
       printFigure(
         `No torn or cut export (${kill})`,
-        `${TIMES} times: ${figures.failed} runs failed and published nothing, ${figures.whole} had all they needed; 0 partial, 0 hangs`,
+        `${TIMES} times: ${figures.failed} runs failed and published nothing, ${figures.whole} succeeded; 0 partial, 0 hangs`,
       );
     },
   );
 
-  test(`${TIMES * 2} times a table is altered, truncated or dropped`, {
+  test(`a table is altered, truncated or dropped (${TIMES * 2} times)`, {
     timeout: 3_600_000,
   }, async () => {
     const random = makeRandom(5);
@@ -214,7 +214,7 @@ describe('in mid-read', () => {
       const ddl = random.pick(DDL).replace('%', table);
       let altered: Promise<unknown> = Promise.resolve();
       const { ended, fault } = await runWith(source, pickMidRead(random, source), async (proxy) => {
-        // It may have to wait for the run.
+        // The statement may have to wait for the run.
         altered = other.run(ddl).catch((error: Error) => error);
         await Promise.race([altered, pause(100)]);
         proxy.resume();
@@ -230,7 +230,7 @@ describe('in mid-read', () => {
     expect(figures.failed).toBeGreaterThan(0);
     printFigure(
       'No torn or cut export (ALTER, TRUNCATE and DROP TABLE)',
-      `${TIMES * 2} times: ${figures.failed} runs failed and published nothing, ${figures.whole} read all there was at their start; 0 partial, 0 hangs. They said: ${[...faults].join(' | ')}`,
+      `${TIMES * 2} times: ${figures.failed} runs failed and published nothing, ${figures.whole} succeeded; 0 partial, 0 hangs. Messages: ${[...faults].join(' | ')}`,
     );
   });
 });

@@ -1,6 +1,6 @@
 /**
- * What the generator makes of rows: every byte of every body, the same bytes from both databases,
- * rows that break the contract left out, and nothing published that should not be.
+ * What the generator writes: the exact bytes of every body, the same from both databases. Rows that
+ * break the contract are left out, and a generation that fails the checks is not published.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -36,7 +36,7 @@ function game(id: Row[0], platform: number, slug: string, title: string): Row {
   return [id ?? null, platform, slug, title, null, null, null, null, null];
 }
 
-/** The rows of the tests of refusal: as many games as asked for, each with one cover. */
+/** A catalogue of this many games with one cover each, for tests of when a run is refused. */
 function plainCatalogue(games: number, changes: { games?: Row[]; covers?: Row[] } = {}): Catalogue {
   const numbers = Array.from({ length: games }, (_, i) => i + 1);
   return catalogueOf({
@@ -59,7 +59,7 @@ function run(databaseUrl: string, snapshotsDir: string, ...args: string[]) {
   });
 }
 
-/** Every file under a folder by its name, as text. */
+/** The text of every file under a folder, by relative path. */
 function filesOf(dir: string): Map<string, string> {
   const names = readdirSync(dir, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -143,7 +143,7 @@ describe.each(KINDS)('from %s', (kind) => {
       6: `{"id":6,"region":"europe","type":"front","approved_at":null,${b},"files":[]}`,
       huge: `{"id":${huge},"region":"Japan","type":null,"approved_at":"2026-11-20T14:03:01Z","game":{"slug":"zero","title":"007","platform":${nes}},"files":[{"id":${huge},"variant":null,"mime_type":null,"width":null,"height":null,"size_bytes":null,"url":"https://files.covers.example/lead/plain.jpg"}]}`,
     };
-    // By region without case, the unknown one last; then by type, then by id.
+    // By region, ignoring case, with unknown ones last; then by type, then by id.
     expect(currentFile(dir, 'covers/snes.json')).toBe(
       `[\n${[cover[3], cover[6], cover[5], cover[4]].join(',\n')}\n]\n`,
     );
@@ -168,7 +168,7 @@ describe.each(KINDS)('from %s', (kind) => {
     expect(reportOf(dir).rows).toEqual([]);
   });
 
-  test('an empty catalogue is a generation too', async () => {
+  test('an empty catalogue is published as a generation', async () => {
     const url = await makeDatabase(kind);
     const database = await openDatabase(url);
     await loadCatalogue(database, catalogueOf({}));
@@ -180,7 +180,7 @@ describe.each(KINDS)('from %s', (kind) => {
     expect(JSON.parse(currentFile(dir, 'stats.json'))).toMatchObject({ games: 0, covers: 0 });
   });
 
-  test('every missing table and column is named at once', async () => {
+  test('one error names all missing tables and columns', async () => {
     const url = await makeDatabase(kind);
     const database = await openDatabase(url);
     await loadCatalogue(database, catalogueOf({}));
@@ -230,7 +230,7 @@ describe('the same rows', () => {
     expect(listGenerations(dir).map(({ id }) => id)).toEqual([first.id]);
   });
 
-  test('under another setting are another generation', async () => {
+  test('give another generation if a setting differs', async () => {
     const url = await makeSqlite(plainCatalogue(3));
     const dir = newSnapshots();
     await generate(url, dir);
@@ -247,11 +247,11 @@ describe('the same rows', () => {
   });
 
   test.each<[string, string, (text: string) => string]>([
-    ['a pack', 'games/one.json', () => 'damaged'],
+    ['a damaged pack', 'games/one.json', () => 'damaged'],
     ['an empty manifest', 'manifest.json', () => ''],
-    ['a manifest cut short', 'manifest.json', (text) => text.slice(0, -20)],
+    ['a truncated manifest', 'manifest.json', (text) => text.slice(0, -20)],
     [
-      'a manifest of other content',
+      'a manifest with other counts',
       'manifest.json',
       (text) => text.replace('"games": 3', '"games": 9'),
     ],
@@ -264,27 +264,24 @@ describe('the same rows', () => {
           `"format_version": ${FORMAT_VERSION + 1}`,
         ),
     ],
-  ])(
-    'take the place of a current generation with %s that was damaged on disk',
-    async (_, name, damage) => {
-      const url = await makeSqlite(plainCatalogue(3));
-      const dir = newSnapshots();
-      await generate(url, dir);
-      const damaged = currentId(dir) as string;
-      const file = path.join(dir, 'generations', damaged, name);
-      const before = readFileSync(file, 'utf8');
-      const after = damage(before);
-      expect(after).not.toBe(before);
-      writeFileSync(file, after);
-      await generate(url, dir);
-      const id = currentId(dir) as string;
-      expect(sequenceOf(id)).toBe(sequenceOf(damaged) + 1);
-      await verifyGeneration(generationDir(dir, id));
-      expect(JSON.parse(currentFile(dir, 'games/one.json'))).toHaveLength(3);
-      // The damaged one is left as it is.
-      expect(readFileSync(file, 'utf8')).toBe(after);
-    },
-  );
+  ])('are published again if the current generation has %s', async (_, name, damage) => {
+    const url = await makeSqlite(plainCatalogue(3));
+    const dir = newSnapshots();
+    await generate(url, dir);
+    const damaged = currentId(dir) as string;
+    const file = path.join(dir, 'generations', damaged, name);
+    const before = readFileSync(file, 'utf8');
+    const after = damage(before);
+    expect(after).not.toBe(before);
+    writeFileSync(file, after);
+    await generate(url, dir);
+    const id = currentId(dir) as string;
+    expect(sequenceOf(id)).toBe(sequenceOf(damaged) + 1);
+    await verifyGeneration(generationDir(dir, id));
+    expect(JSON.parse(currentFile(dir, 'games/one.json'))).toHaveLength(3);
+    // The damaged generation is not changed.
+    expect(readFileSync(file, 'utf8')).toBe(after);
+  });
 });
 
 describe('rows that break the contract', () => {
@@ -302,9 +299,9 @@ describe('rows that break the contract', () => {
     ],
     covers: [
       [9101, 8888, null, null, 'approved', null],
-      // Goes with its game, and is no fault of its own.
+      // Left out together with its game, and not reported itself.
       [9102, 9003, null, null, 'approved', null],
-      // Never published, so not held to anything.
+      // Never published, so its values are not checked.
       [9103, 8888, null, null, 'pending', null],
       [9105, 1, null, null, 'approved', '2026-02-30 00:00:00'],
       [9106, 1, null, null, 'approved', 'yesterday'],
@@ -350,11 +347,11 @@ describe('rows that break the contract', () => {
     );
   });
 
-  test('keep the first of two games with one path, by id', async () => {
+  test('of two games with the same path, the one with the lower id is kept', async () => {
     const url = await makeDatabase('sqlite');
     const database = await openDatabase(url);
     await loadCatalogue(database, plainCatalogue(200));
-    // A view, as sites offer them, has no unique keys.
+    // A site may offer views, which have no unique keys.
     await database.run('ALTER TABLE games RENAME TO stored_games');
     await database.run(
       "CREATE VIEW games AS SELECT * FROM stored_games UNION ALL SELECT 9999, platform_id, slug, 'The later one', NULL, NULL, NULL, NULL, NULL FROM stored_games WHERE id = 1",
@@ -371,7 +368,7 @@ describe('rows that break the contract', () => {
   const orphans = (count: number): Row[] =>
     Array.from({ length: count }, (_, i) => game(9001 + i, 99, `orphan-${i}`, 'Orphan'));
 
-  test('above 1 % of a table publish nothing, exit 3, unless forced', async () => {
+  test('that exceed 1 % of a table make the run exit with 3 unless it is forced', async () => {
     const url = await makeSqlite(plainCatalogue(989, { games: orphans(10) }));
     const dir = newSnapshots();
     const { code, stderr, stdout } = await run(url, dir);
@@ -387,8 +384,8 @@ describe('rows that break the contract', () => {
 
   test.each([
     ['exactly 1 % of a table', 990, 10],
-    ['nine of a small table', 10, 9],
-  ])('%s let a run pass', async (_, good, bad) => {
+    ['nine rows of a small table', 10, 9],
+  ])('do not stop a run if they are %s', async (_, good, bad) => {
     const url = await makeSqlite(plainCatalogue(good, { games: orphans(bad) }));
     const dir = newSnapshots();
     const { code, stdout } = await run(url, dir, '--json');
@@ -396,7 +393,7 @@ describe('rows that break the contract', () => {
     expect(JSON.parse(stdout).counts).toMatchObject({ games: good, left_out: bad });
   });
 
-  test('and that are all the rows there are, exit 3 too', async () => {
+  test('that are all rows of a table make the run exit with 3', async () => {
     const url = await makeSqlite(
       catalogueOf({ platforms: [[1, 'one', 'One']], games: [game(1, 99, 'orphan', 'Orphan')] }),
     );
@@ -404,13 +401,13 @@ describe('rows that break the contract', () => {
   });
 });
 
-describe('a catalogue that shrank', () => {
+describe('after a catalogue with 100 games', () => {
   test.each([
-    ['games by more than 20 %', plainCatalogue(79), 3],
-    ['to nothing', catalogueOf({}), 3],
-    ['covers by more than 20 %', { ...plainCatalogue(100), covers: [] }, 3],
-    ['by 20 %', plainCatalogue(80), 0],
-  ])('%s', async (_, smaller, expected) => {
+    ['79 games is refused', plainCatalogue(79), 3],
+    ['no rows is refused', catalogueOf({}), 3],
+    ['no covers is refused', { ...plainCatalogue(100), covers: [] }, 3],
+    ['80 games is published', plainCatalogue(80), 0],
+  ])('a catalogue with %s', async (_, smaller, expected) => {
     const dir = newSnapshots();
     await generate(await makeSqlite(plainCatalogue(100)), dir);
     const before = currentId(dir);
@@ -433,8 +430,8 @@ describe('a catalogue that shrank', () => {
   });
 });
 
-describe('the command', () => {
-  test('--dry-run publishes nothing and says what would change', async () => {
+describe('generate', () => {
+  test('--dry-run publishes nothing and shows what would change', async () => {
     const dir = newSnapshots();
     const nothing = await run(await makeSqlite(plainCatalogue(3)), dir, '--dry-run', '--json');
     expect(nothing.code).toBe(0);
@@ -458,7 +455,7 @@ describe('the command', () => {
     expect(after).toEqual(before);
   });
 
-  test('--json prints one object with the outcome, the counts and what the run cost', async () => {
+  test('--json prints one object with the outcome, the counts, the duration and the memory', async () => {
     const { stdout } = await generate(await makeSqlite(plainCatalogue(3)), newSnapshots(), [
       '--json',
     ]);
@@ -482,7 +479,7 @@ describe('the command', () => {
     });
   });
 
-  test('an unknown option and a bad configuration exit 2, every fault named', async () => {
+  test('exits with 2 on an unknown option or a wrong configuration, and names every fault', async () => {
     const usage = await run('sqlite:x.db', newSnapshots(), '--frce');
     expect(usage.code).toBe(2);
     expect(usage.stderr).toContain('--frce');
@@ -496,13 +493,13 @@ describe('the command', () => {
     }
   });
 
-  test('--help says what it does, on stdout', async () => {
+  test('--help explains the command on stdout', async () => {
     const { code, stdout, stderr } = await runProgram('generator/cli/main.ts', ['--help'], {});
     expect([code, stderr]).toEqual([0, '']);
     for (const option of ['--dry-run', '--force', '--json']) expect(stdout).toContain(option);
   });
 
-  test('a database that is not there exits 1 with one clear line', async () => {
+  test('exits with 1 and one clear line if the database does not exist', async () => {
     const dir = newSnapshots();
     const { code, stderr } = await run(`sqlite:${path.join(dir, 'absent.db')}`, dir);
     expect(code).toBe(1);
@@ -511,7 +508,7 @@ describe('the command', () => {
     expect(existsSync(path.join(dir, 'absent.db'))).toBe(false);
   });
 
-  test('data goes to stdout alone, and no password to either', async () => {
+  test('prints data only to stdout, and never a password', async () => {
     const url = 'mysql://someone:s3cret@127.0.0.1:1/nothing';
     const { code, stdout, stderr } = await run(url, newSnapshots());
     expect([code, stdout]).toEqual([1, '']);

@@ -1,4 +1,4 @@
-/** Columns of ids: the row of an id among ascending ones. */
+/** Columns of ascending ids, and the search for the row of an id. */
 import { expect, test } from 'vitest';
 import { findId, type Id } from '../../generator/columns/ids.ts';
 import { makeRandom } from '../catalogue/random.ts';
@@ -6,7 +6,7 @@ import { makeRandom } from '../catalogue/random.ts';
 const random = makeRandom(7);
 const halvesOf = (id: number): Id => [Math.floor(id / 2 ** 32), id >>> 0];
 
-/** So many ascending ids with gaps below a size, the second half of them beyond 32 bits. */
+/** Ascending ids with random gaps of limited size. The second half needs more than 32 bits. */
 function makeIds(rows: number, gap: number): number[] {
   let id = random.below(100);
   return Array.from({ length: rows }, (_, row) => {
@@ -19,7 +19,7 @@ test.each([
   ['without gaps', 1],
   ['with small gaps', 3],
   ['with large gaps', 1_000_000],
-])('ids %s are found, and no others', (_, gap) => {
+])('every id of a column %s is found, and no other id', (_, gap) => {
   for (const rows of [0, 1, 2, 3, 50, 5000]) {
     const ids = makeIds(rows, gap);
     const high = Uint32Array.from(ids, (id) => halvesOf(id)[0]);

@@ -1,4 +1,4 @@
-/** The day of a key's last use, from the files of proxies into the database. */
+/** The import of the days of keys' last use from the files of proxies into the database. */
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -15,7 +15,6 @@ import {
   end,
   makeFolder,
   type RunningProxy,
-  send,
   startProgram,
   startProxy,
   testKey,
@@ -36,7 +35,7 @@ describe.each(KINDS)('on %s', async (kind) => {
     return Object.fromEntries(rows);
   };
 
-  test('the import moves days on, never back, and believes no future', async () => {
+  test('the import only moves a day forward, and ignores days in the future', async () => {
     const folder = makeFolder();
     const file = path.join(folder, PROXY_FOLDER, NAME);
     const importKeyUsage = makeKeyUsageImport(folder);
@@ -64,8 +63,8 @@ describe.each(KINDS)('on %s', async (kind) => {
       [99, '2026-03-01'],
     ];
     expect(await take(first)).toEqual({ 1: '2026-03-01', 2: '2026-02-10', 3: null, 4: null });
-    const many = Array.from({ length: 1_200 }, (_, place): [number, string] => [
-      place + 1000,
+    const many = Array.from({ length: 1_200 }, (_, index): [number, string] => [
+      index + 1000,
       '2026-03-02',
     ]);
     expect(await take([[1, '2026-02-01'], [2, '2026-03-02'], ...many, [4, '2026-03-02']])).toEqual({
@@ -79,7 +78,7 @@ describe.each(KINDS)('on %s', async (kind) => {
     await database.close();
   });
 
-  test('every proxy’s file is imported, and one that cannot be read does not hold up the others', async () => {
+  test('a file that cannot be read does not prevent the import of the other files', async () => {
     const dir = makeFolder();
     const importKeyUsage = makeKeyUsageImport(dir);
     const now = new Date(NOON);
@@ -101,7 +100,7 @@ describe.each(KINDS)('on %s', async (kind) => {
     await importKeyUsage(database, now);
     const first = { 1: '2026-02-21', 2: '2026-02-25', 3: '2026-02-22', 4: null };
     expect(await days()).toEqual(first);
-    // Names and kinds of files that no proxy makes; a pipe must not stop the schedule.
+    // No proxy creates files with these names or of these kinds. A pipe must not block the schedule.
     write('key-usage-08080.json', [[4, '2026-02-25']]);
     write('key-usage-8080.json.1', [[4, '2026-02-25']]);
     const elsewhere = path.join(dir, 'elsewhere.json');
@@ -133,7 +132,7 @@ describe.each(KINDS)('on %s', async (kind) => {
     await database.close();
   });
 
-  test('requests to two proxies of one folder are seen in the database', async () => {
+  test('the usage that two proxies of one folder report reaches the database', async () => {
     const snapshotsDir = await makeSampleSnapshots();
     const keys = [3, 4].map((id) => testKey(id));
     const database = await openDatabase(databaseUrl);
@@ -150,9 +149,8 @@ describe.each(KINDS)('on %s', async (kind) => {
       const PORT = String(await freePort());
       proxies.push(await startProxy(snapshotsDir, { PORT, PROXY_THREADS: threads }));
     }
-    for (const [place, { key }] of keys.entries()) {
-      const url = `${proxies[place]?.url}/api/v1/stats`;
-      await until(async () => (await send(url, { headers: { 'x-api-key': key } })).status === 200);
+    for (const [index, proxy] of proxies.entries()) {
+      await until(async () => (await proxy.get('/stats', keys[index].key)).status === 200);
     }
     const day = new Date().toISOString().slice(0, 10);
     expect(await Promise.all(proxies.map((proxy) => proxy.stop()))).toEqual([0, 0]);
@@ -166,7 +164,7 @@ describe.each(KINDS)('on %s', async (kind) => {
       const found = await days();
       return found[3] !== null && found[4] !== null;
     });
-    // A test that ran across midnight has seen both.
+    // Both days are possible if the test runs across midnight.
     const found = await days();
     for (const id of [3, 4]) {
       expect([day, new Date().toISOString().slice(0, 10)]).toContain(found[id]);

@@ -1,25 +1,25 @@
-/** Regions and types that differ only in case: different values, in an order that is always the same. */
+/** Regions and types that differ only in case are different values, always in the same order. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import type { Row } from '../../database/database.ts';
 import { CURRENT } from '../../format/layout.ts';
 import { makeSnapshots } from '../catalogue/snapshots.ts';
-import { send, startProxy, testKey, writeKeys } from '../support/product.ts';
+import { startProxy, testKey, writeKeys } from '../support/product.ts';
 
 const VALUES = ['usa', 'USA', 'Usa', 'Ångström', 'angstrom', null];
-/** By title order, then by code unit; unknown last. */
+/** Compares like titles, then by code units; unknown values come last. */
 const IN_ORDER = ['angstrom', 'Ångström', 'USA', 'Usa', 'usa', null];
 const APPROVED_AT = '2026-01-02 03:04:05';
 
-/** @param values the regions, and with each all the types, in the order of the covers' ids */
+/** @param values the regions, each combined with every type, in the order of the covers' ids */
 async function serve(values: readonly (string | null)[]) {
   const pairs = values.flatMap((region) => values.map((type) => [region, type] as const));
   const snapshotsDir = await makeSnapshots({
     platforms: [[1, 'snes', 'Super Nintendo']],
     games: [[1, 1, 'game', 'Game', null, null, null, null, null]],
-    covers: pairs.map(([region, type], place): Row => {
-      return [place + 1, 1, region, type, 'approved', APPROVED_AT];
+    covers: pairs.map(([region, type], index): Row => {
+      return [index + 1, 1, region, type, 'approved', APPROVED_AT];
     }),
     coverFiles: [],
     accounts: [],
@@ -27,8 +27,7 @@ async function serve(values: readonly (string | null)[]) {
   const key = testKey(1);
   writeKeys(snapshotsDir, [key]);
   const proxy = await startProxy(snapshotsDir);
-  const get = async (target: string) =>
-    (await send(`${proxy.url}/api/v1${target}`, { headers: { 'x-api-key': key.key } })).json;
+  const get = async (target: string) => (await proxy.get(target, key.key)).json;
   const covers: { region: string; type: string }[] = (await get('/games/snes/game/covers')).data;
   const found = await get('/search?region=uSa&type=UsA');
   await proxy.stop();
@@ -36,7 +35,7 @@ async function serve(values: readonly (string | null)[]) {
   return { covers: covers.map(({ region, type }) => [region, type]), stats, found };
 }
 
-test('stay apart, are ordered by code unit, and are found by any spelling', async () => {
+test('spellings in different case stay separate, are ordered by code unit, and match in any case', async () => {
   for (const values of [VALUES, VALUES.toReversed()]) {
     const { covers, stats, found } = await serve(values);
     expect(covers).toEqual(IN_ORDER.flatMap((region) => IN_ORDER.map((type) => [region, type])));

@@ -1,6 +1,6 @@
 /**
- * `search.json` is written without MiniSearch; anyone may load it with MiniSearch. So it must be
- * what MiniSearch itself would have written.
+ * The generator writes `search.json` without MiniSearch, but others load it with MiniSearch. So it
+ * must equal what MiniSearch itself would write.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -21,7 +21,7 @@ interface Document {
   readonly title: string;
 }
 
-/** The games of a generation as its packs hold them, put in title order by the collator. */
+/** The games in the packs of a generation, sorted into title order by the collator. */
 function documentsOf(generation: string): Document[] {
   const collator = makeCollator();
   return readdirSync(path.join(generation, 'games'))
@@ -51,7 +51,7 @@ function catalogueOf(titles: readonly string[]): Catalogue {
     games: titles.map((title, i): Row => {
       return [i + 1, 1, `g${i}`, title, null, null, null, null, null];
     }),
-    // A first generation without any cover is refused.
+    // A first generation without covers would be refused.
     covers: titles.slice(0, 1).map((): Row => [1, 1, null, null, 'approved', null]),
     coverFiles: [],
     accounts: [],
@@ -64,7 +64,7 @@ describe.each([
   ['the sample catalogue', sampleCatalogue()],
   ['a seeded catalogue', seededCatalogue({ games: 5_000, seed: 11 })],
   [
-    'titles that are hard on it',
+    'difficult titles',
     catalogueOf([
       '!!!',
       '…',
@@ -85,8 +85,8 @@ describe.each([
       'ゴー & ゴー',
     ]),
   ],
-  ['no game at all', catalogueOf([])],
-])('of %s', (_, catalogue) => {
+  ['no games', catalogueOf([])],
+])('search.json of %s', (_, catalogue) => {
   let generation: string;
   let text: string;
   let built: MiniSearch<Document>;
@@ -100,7 +100,7 @@ describe.each([
     built.addAll(documents);
   });
 
-  test('it is what MiniSearch writes after addAll in title order', () => {
+  test('equals what MiniSearch writes after addAll in title order', () => {
     const written = JSON.parse(text);
     const expected = JSON.parse(JSON.stringify(built));
     written.index.sort(byTerm);
@@ -108,7 +108,7 @@ describe.each([
     expect(written).toEqual(expected);
   });
 
-  test('MiniSearch loads it and finds the same with the same scores', () => {
+  test('gives the same results and scores after MiniSearch has loaded it', () => {
     const loaded = MiniSearch.loadJSON<Document>(text, MINISEARCH_OPTIONS);
     expect(loaded.documentCount).toBe(documents.length);
     const queries = documents.slice(0, 40).map(({ title }) => title);
@@ -116,12 +116,12 @@ describe.each([
       const found = byId(loaded.search(query, { prefix: true }));
       const expected = byId(built.search(query, { prefix: true }));
       expect([...found.keys()], query).toEqual([...expected.keys()]);
-      // Terms stand in another order, so that sums of scores may differ in their last digit.
+      // The terms are in another order, so sums of scores may differ in their last digit.
       for (const [id, score] of expected) expect(found.get(id), id).toBeCloseTo(score, 6);
     }
   });
 
-  test('the manifest names the options that it must be loaded with', () => {
+  test('must be loaded with the options in the manifest', () => {
     const manifest = JSON.parse(readFileSync(path.join(generation, 'manifest.json'), 'utf8'));
     expect(manifest.minisearch_options).toBe(MINISEARCH_OPTIONS_HASH);
   });

@@ -1,6 +1,6 @@
 /**
- * Values of single rows that sites have by accident: unknown statuses, zero dates, bytes that are
- * not UTF-8. From both databases they are served, left out and reported in the same way.
+ * Unusual values that occur by accident: unknown statuses, zero dates, bytes that are not UTF-8. Both
+ * databases give the same result: such rows are served, or left out and reported.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -14,7 +14,7 @@ import { KINDS, type Kind, makeDatabase } from '../support/databases.ts';
 import { finish, generate } from '../support/product.ts';
 import { newSnapshots, startGenerator } from '../support/wholeness.ts';
 
-/** @param changes statements that are run on it. @returns the DATABASE_URL */
+/** @param changes statements to run on the database. @returns the DATABASE_URL */
 async function makeCatalogue(kind: Kind, catalogue: Catalogue, ...changes: string[]) {
   const url = await makeDatabase(kind);
   const database = await openDatabase(url);
@@ -24,7 +24,7 @@ async function makeCatalogue(kind: Kind, catalogue: Catalogue, ...changes: strin
   return url;
 }
 
-/** Puts a view, as sites offer them, in the place of the covers. @param status an SQL expression */
+/** Replaces the table of covers with a view, as a site may. @param status an SQL expression */
 const withStatus = (status: string) => [
   'ALTER TABLE covers RENAME TO stored_covers',
   `CREATE VIEW covers AS SELECT id, game_id, region, type, ${status} AS status, approved_at FROM stored_covers`,
@@ -36,7 +36,7 @@ const reportOf = (dir: string) => json(path.join(dir, 'report.json'));
 const published = (dir: string, name: string) => json(path.join(dir, 'current', name));
 
 describe.each(KINDS)('from %s', (kind) => {
-  test('covers of an unknown status publish nothing, each status named with its count', async () => {
+  test('too many covers with unknown statuses are refused, naming each status with its count', async () => {
     const status =
       "CASE WHEN id <= 30 THEN 'ok' WHEN id <= 45 THEN 'Approved' WHEN id = 46 THEN NULL WHEN id = 47 THEN '' WHEN id = 48 THEN 'pending' WHEN id = 49 THEN 'rejected' ELSE 'approved' END";
     const url = await makeCatalogue(kind, plainCatalogue(100), ...withStatus(status));
@@ -63,7 +63,7 @@ describe.each(KINDS)('from %s', (kind) => {
     });
   });
 
-  test('a zero or empty time of approval is null, and counted; other odd times are left out', async () => {
+  test('a zero or empty approved_at becomes null with a warning; invalid times are left out', async () => {
     const changes = [
       "UPDATE covers SET approved_at = '0000-00-00 00:00:00' WHERE id <= 3",
       kind === 'mysql'
@@ -101,8 +101,8 @@ describe.each(KINDS)('from %s', (kind) => {
     }
   });
 
-  test('text that is not UTF-8 is reported with its id', async () => {
-    // Latin-1 bytes: in MySQL a binary column keeps them, in SQLite any column does.
+  test('a text that is not UTF-8 is reported with the id of its row', async () => {
+    // Latin-1 bytes: a binary column of MySQL stores them, and any column of SQLite does.
     const bytes = "X'506F6BE96D6F6E'";
     const changes =
       kind === 'mysql'
@@ -127,7 +127,7 @@ describe.each(KINDS)('from %s', (kind) => {
       kind,
       {
         ...catalogue,
-        // Valid UTF-8 of every length says nothing.
+        // Valid UTF-8 sequences of every length cause no warning.
         games: [...catalogue.games.slice(0, -1), game(30, 1, 'Pokémon 任天堂 😀 "\\')],
         coverFiles: [[1, 1, null, null, null, null, null, 'a.jpg']],
       },
@@ -152,7 +152,7 @@ describe.each(KINDS)('from %s', (kind) => {
     expect(stderr).toContain('Warning: 1 of games: title has bytes that are not UTF-8');
   });
 
-  test('dates that differ in one digit alone are different dates', async () => {
+  test('times that differ in one digit are different times', async () => {
     const all = [
       '2026-03-14 05:06:07',
       ...['1026-03-14 05:06:07', '2126-03-14 05:06:07', '2016-03-14 05:06:07'],

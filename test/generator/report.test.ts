@@ -1,6 +1,6 @@
 /**
- * What an operator learns of rows that are left out: which runs are refused, and the report with
- * ids, values and reasons, as a file and on stdout.
+ * What an operator is told about rows that are left out: which runs are refused, and the report with
+ * ids, values and reasons, in a file and on stdout.
  */
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -48,7 +48,7 @@ describe('a first generation', () => {
     expect(published(dir, 'manifest.json').counts).toMatchObject({ games: 20, covers: 1 });
   });
 
-  test('of an empty catalogue counts as none', async () => {
+  test('from an empty catalogue does not count as the first one', async () => {
     const empty = { platforms: [], games: [], covers: [], coverFiles: [], accounts: [] };
     const dir = newSnapshots();
     expect((await run(await makeSqlite(empty), dir)).code).toBe(0);
@@ -58,8 +58,8 @@ describe('a first generation', () => {
   });
 });
 
-describe('covers of unknown statuses', () => {
-  test('that are few stop nothing, and are reported', async () => {
+describe('covers with unknown statuses', () => {
+  test('are reported and do not stop the run if they are few', async () => {
     const url = await makeSqlite(plainCatalogue(1000));
     await change(url, "UPDATE covers SET status = 'deleted' WHERE id <= 10");
     const dir = newSnapshots();
@@ -70,7 +70,7 @@ describe('covers of unknown statuses', () => {
     expect(published(dir, 'manifest.json').counts).toMatchObject({ covers: 990, left_out: 10 });
   });
 
-  test('of which every one is different are counted together in the end', async () => {
+  test('are counted together from the 21st different status on', async () => {
     const url = await makeSqlite(plainCatalogue(100));
     await change(url, "UPDATE covers SET status = 'status ' || id || hex(zeroblob(50))");
     const dir = newSnapshots();
@@ -90,7 +90,7 @@ describe('bad rows of a small table', () => {
     return url;
   };
 
-  test('one platform of eight is left out with its games, and the others are published', async () => {
+  test('if one platform of eight is bad, it is left out with its games', async () => {
     const dir = newSnapshots();
     await generate(await withBadPlatforms(1), dir);
     expect(published(dir, 'manifest.json').counts).toMatchObject({ platforms: 7, games: 140 });
@@ -100,7 +100,7 @@ describe('bad rows of a small table', () => {
     });
   });
 
-  test.each([5, 8])('%i platforms of eight are refused', async (count) => {
+  test.each([5, 8])('if %i platforms of eight are bad, the run is refused', async (count) => {
     const { code, stderr } = await run(await withBadPlatforms(count), newSnapshots());
     expect(code).toBe(3);
     expect(stderr).toContain(`${count} of 8 rows of platforms are left out, more than half`);
@@ -108,7 +108,7 @@ describe('bad rows of a small table', () => {
 });
 
 describe('the report of a run', () => {
-  /** 150 orphans, and a game of each kind of value that is hard to show. */
+  /** 150 games without a platform, and one game for each kind of value that is hard to print. */
   async function makeBad() {
     const catalogue = plainCatalogue(200);
     const orphans = Array.from({ length: 150 }, (_, i) => game(1001 + i, 99));
@@ -123,7 +123,7 @@ describe('the report of a run', () => {
     return url;
   }
 
-  test('that is refused has ids, values and reasons, the first 100 of each kind', async () => {
+  test('lists ids, values and reasons if the run is refused, the first 100 rows for each reason', async () => {
     const url = await makeBad();
     const dir = newSnapshots();
     const { code, stdout, stderr } = await run(url, dir, '--json');
@@ -152,7 +152,7 @@ describe('the report of a run', () => {
     });
   });
 
-  test('is safe to print and small, whatever the values are', async () => {
+  test('is safe to print and stays small, whatever the values are', async () => {
     const dir = newSnapshots();
     const { stdout, stderr } = await run(await makeBad(), dir, '--json');
     const file = readFileSync(path.join(dir, 'report.json'), 'utf8');
@@ -171,9 +171,9 @@ describe('the report of a run', () => {
     ]);
   });
 
-  test('that cannot be written hides neither a refusal nor a success', async () => {
+  test('does not change the outcome of the run if it cannot be written', async () => {
     const dir = newSnapshots();
-    // An empty folder would be replaced.
+    // The folder is not empty, because an empty one would be replaced.
     mkdirSync(path.join(dir, 'report.json', 'full'), { recursive: true });
     const bad = await run(await makeBad(), dir);
     expect(bad.code).toBe(3);
@@ -185,7 +185,7 @@ describe('the report of a run', () => {
     expect(currentId(dir)).toBeDefined();
   });
 
-  test('that is dry and would be refused is written and printed too', async () => {
+  test('is also written and printed for a dry run that would be refused', async () => {
     const dir = newSnapshots();
     const { code, stdout } = await run(await makeBad(), dir, '--dry-run', '--json');
     expect([code, currentId(dir)]).toEqual([3, undefined]);
@@ -193,7 +193,7 @@ describe('the report of a run', () => {
     expect(reportOf(dir).rows.length).toBeGreaterThan(100);
   });
 
-  test('of a dry run, of one that publishes and of one without news say so', async () => {
+  test('gives the outcome: dry run, published or unchanged', async () => {
     const url = await makeSqlite(plainCatalogue(20));
     const dir = newSnapshots();
     for (const [outcome, ...args] of [['dry_run', '--dry-run'], ['published'], ['unchanged']]) {

@@ -1,4 +1,4 @@
-/** Values of rows: checked, and written as JSON, whatever they hold. */
+/** The checks of values in rows, and their JSON. */
 import { expect, test } from 'vitest';
 import { makeRepeatedValues } from '../../generator/read/repeated-values.ts';
 import { checkFileUrl, checkOptionalTime } from '../../generator/read/row-checks.ts';
@@ -7,16 +7,16 @@ import { makeRandom } from '../catalogue/random.ts';
 
 const random = makeRandom(11);
 const target = Buffer.alloc(4096);
-/** For rows in which nothing is to be noted. */
+/** For values that must not cause a note. */
 const note = (reason: string) => {
-  throw new Error(`Noted: ${reason}`);
+  throw new Error(`Unexpected note: ${reason}`);
 };
 
 function textOf(characters: readonly string[], most: number): string {
   return Array.from({ length: random.below(most) }, () => random.pick(characters)).join('');
 }
 
-test('texts of any characters', () => {
+test('a text of any characters becomes a JSON string, and an empty one null', () => {
   const characters = [
     'a',
     'Z',
@@ -41,7 +41,7 @@ test('texts of any characters', () => {
   expect(() => putTextValue(target, 0, 5, 'genres', note)).toThrow('genres is not text');
 });
 
-test('whole numbers that may be unknown', () => {
+test('a count must be an unsigned whole number or unknown', () => {
   for (const value of [0, 7, 10, 2 ** 32, 2 ** 53 - 1, '18446744073709551615', null]) {
     const end = putCount(target, 0, value, 'width');
     expect(target.toString('latin1', 0, end)).toBe(String(value));
@@ -52,7 +52,7 @@ test('whole numbers that may be unknown', () => {
   }
 });
 
-test('addresses of files, plain paths and others', () => {
+test('the path of a file becomes an address, and must not leave its folder', () => {
   const base = 'https://files.example.org';
   const characters = ['a', 'B', '9', '_', '~', '-', '.', '/', ' ', '%', 'é', ':', '?'];
   for (let i = 0; i < 5000; i++) {
@@ -66,7 +66,7 @@ test('addresses of files, plain paths and others', () => {
   }
 });
 
-test('times in their usual form and in others', () => {
+test('a time may have several forms and must exist', () => {
   const secondsOf = (value: string | null) => checkOptionalTime(value, 'approved_at');
   const expected = Date.UTC(2026, 1, 28, 3, 4, 5) / 1000;
   for (const form of ['2026-02-28 03:04:05', '2026-02-28T03:04:05', '2026-02-28 03:04:05.999Z']) {
@@ -83,7 +83,7 @@ test('times in their usual form and in others', () => {
   }
 });
 
-test('repeated values have one number each, however many there are', () => {
+test('each distinct value has one number, however often it occurs', () => {
   const { numberOf, values } = makeRepeatedValues();
   const texts: (string | null)[] = [];
   const numbers: number[] = [];
@@ -91,7 +91,7 @@ test('repeated values have one number each, however many there are', () => {
   for (let i = 0; i < 20_000; i++) {
     const value = i % 50 ? random.pick(all) : null;
     const number = numberOf(value, 'region', note);
-    // An empty text is unknown.
+    // An empty text counts as unknown.
     const text = value === '' ? null : value;
     texts.push(text);
     numbers.push(number);

@@ -1,6 +1,6 @@
 /**
- * The schedule as a process of its own: generations on time, keys every two seconds, and neither a
- * database that goes away nor a signal leaves anything half done.
+ * The schedule as a process: it generates on time and exports keys every two seconds. Neither a lost
+ * database nor a signal leaves anything half done.
  */
 import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -56,7 +56,7 @@ const keysFile = (dir: string) => path.join(dir, 'keys.json');
 const readKeys = (dir: string) => parseKeys(readFileSync(keysFile(dir), 'utf8'));
 const agreedAt = (dir: string) => statSync(keysFile(dir)).mtimeMs;
 
-test('a wrong GENERATE_CRON ends with 2 and is named', async () => {
+test('a wrong GENERATE_CRON ends the schedule with 2 and an error that names it', async () => {
   const { code, stderr } = await runProgram('generator/cli/schedule.ts', [], {
     DATABASE_URL: 'sqlite:x.db',
     SNAPSHOTS_DIR: newSnapshots(),
@@ -67,7 +67,7 @@ test('a wrong GENERATE_CRON ends with 2 and is named', async () => {
   expect(stderr).toContain('every day');
 });
 
-test('it generates at once where nothing is current, and then by the clock', async () => {
+test('without a current generation it generates at once, and then on schedule', async () => {
   const url = await makeSqlite(sampleCatalogue());
   const dir = newSnapshots();
   const schedule = startSchedule(url, dir, '* * * * * *');
@@ -79,7 +79,7 @@ test('it generates at once where nothing is current, and then by the clock', asy
   expect(await schedule.stop()).toBe(0);
 });
 
-test('where a generation is current it waits for the clock', async () => {
+test('with a current generation it waits for the first scheduled time', async () => {
   const url = await makeSqlite(sampleCatalogue());
   const dir = newSnapshots();
   const first = startSchedule(url, dir);
@@ -92,7 +92,7 @@ test('where a generation is current it waits for the clock', async () => {
   await second.stop();
 });
 
-test('SIGTERM ends the run that is under way, and nothing of it stays', async () => {
+test('SIGTERM ends a run under way, which leaves no files', async () => {
   const url = await makeSqlite(seededCatalogue({ games: 20_000, seed: 3 }));
   const dir = newSnapshots();
   const schedule = startSchedule(url, dir);
@@ -104,7 +104,7 @@ test('SIGTERM ends the run that is under way, and nothing of it stays', async ()
   expect(idsOnDisk(dir)).toEqual([]);
 });
 
-test('a run that fails or is refused is logged, and the schedule goes on', async () => {
+test('a failed or refused run is logged, and the schedule continues', async () => {
   const url = await makeSqlite(sampleCatalogue());
   const database = await openDatabase(url);
   await database.run('ALTER TABLE covers RENAME TO elsewhere');
@@ -117,7 +117,7 @@ test('a run that fails or is refused is logged, and the schedule goes on', async
   expect(await schedule.stop()).toBe(0);
 });
 
-test('rows that were left out are warned about in its log', async () => {
+test('the log warns about rows that were left out', async () => {
   const url = await makeSqlite(seededCatalogue({ games: 300, seed: 3 }));
   const database = await openDatabase(url);
   await database.run(
@@ -136,7 +136,7 @@ test('rows that were left out are warned about in its log', async () => {
   await schedule.stop();
 });
 
-test('a key that is no hash keeps no other from the proxy', async () => {
+test('a key with an invalid hash does not prevent the export of the other keys', async () => {
   const url = await makeSqlite(sampleCatalogue());
   const key = await issueKey(url, 'approved');
   const database = await openDatabase(url);
@@ -151,7 +151,7 @@ test('a key that is no hash keeps no other from the proxy', async () => {
   await schedule.stop();
 });
 
-test('a keys file that cannot be written is not called a database that is back', async () => {
+test('after a failed write of the keys file, the log does not claim that the database is back', async () => {
   const url = await makeSqlite(sampleCatalogue());
   const key = await issueKey(url, 'approved');
   const dir = newSnapshots();
@@ -159,7 +159,7 @@ test('a keys file that cannot be written is not called a database that is back',
   await until(() => schedule.log().includes('"generated"'));
   rmSync(keysFile(dir));
   mkdirSync(path.join(keysFile(dir), 'x'), { recursive: true });
-  await until(() => schedule.log().includes('the keys stay as last known: write keys.json'));
+  await until(() => schedule.log().includes('the keys file is not updated: write keys.json'));
   rmSync(keysFile(dir), { recursive: true });
   await until(() => statSync(keysFile(dir), { throwIfNoEntry: false }) !== undefined);
   expect(readKeys(dir).map(({ hash }) => hash)).toEqual([hashKey(key)]);
@@ -169,7 +169,7 @@ test('a keys file that cannot be written is not called a database that is back',
   expect(schedule.log()).toContain('the keys can be written again');
 });
 
-describe('keys', () => {
+describe('the keys file', () => {
   let server: MariaDb;
   let url: string;
 
@@ -184,7 +184,7 @@ describe('keys', () => {
     await server.stop();
   });
 
-  test('reach the file within about two seconds of a change, for its owner only', async () => {
+  test('contains a change after about two seconds, and only its owner may read it', async () => {
     const dir = newSnapshots();
     const schedule = startSchedule(url, dir);
     await until(() => currentId(dir) !== undefined);
@@ -202,7 +202,7 @@ describe('keys', () => {
     await schedule.stop();
   });
 
-  test('that did not change only get a new time; without the database they get none', async () => {
+  test('gets a new time if no key changed, and none while the database is down', async () => {
     const dir = newSnapshots();
     const schedule = startSchedule(url, dir);
     await until(() => currentId(dir) !== undefined);
@@ -212,14 +212,14 @@ describe('keys', () => {
     expect(statSync(keysFile(dir)).ino).toBe(ino);
 
     await server.kill();
-    await until(() => schedule.log().includes('the keys stay as last known'));
+    await until(() => schedule.log().includes('the keys file is not updated'));
     const content = readFileSync(keysFile(dir), 'utf8');
     const lost = agreedAt(dir);
     await pause(5_000);
     expect(agreedAt(dir)).toBe(lost);
     expect(readFileSync(keysFile(dir), 'utf8')).toBe(content);
-    // Said when it begins, not at every try.
-    expect(schedule.log().split('the keys stay as last known').length - 1).toBeLessThanOrEqual(2);
+    // It is logged when the outage begins, not at every attempt.
+    expect(schedule.log().split('the keys file is not updated').length - 1).toBeLessThanOrEqual(2);
     expect(schedule.child.exitCode).toBe(null);
 
     await server.restart();
@@ -229,7 +229,7 @@ describe('keys', () => {
     expect(await schedule.stop()).toBe(0);
   });
 
-  test('a database that says nothing does not hold up the end', async () => {
+  test('SIGTERM ends the schedule even if the database does not answer', async () => {
     const dir = newSnapshots();
     const schedule = startSchedule(url, dir);
     await until(() => currentId(dir) !== undefined);

@@ -1,6 +1,6 @@
 /**
- * Titles are put in order by keys where keys will do; the collator, which is the contract, is the
- * judge of every order here.
+ * Titles are sorted by precomputed keys where possible, and with the collator otherwise. The contract
+ * defines the order by the collator, so every order is compared with the collator's.
  */
 import { describe, expect, test } from 'vitest';
 import { makeCollator, orderTitles } from '../../generator/order/title-order.ts';
@@ -10,18 +10,18 @@ import { seededCatalogue } from '../catalogue/seeded.ts';
 import { sharedCatalogue } from '../catalogue/shared.ts';
 
 const collator = makeCollator();
-const byPlace = (a: number, b: number) => a - b;
+const byPosition = (a: number, b: number) => a - b;
 
 function titlesInOrder(titles: readonly string[]): string[] {
-  return [...orderTitles(titles, byPlace)].map((place) => titles[place]);
+  return [...orderTitles(titles, byPosition)].map((position) => titles[position]);
 }
 
 /**
- * Fails unless the places are a permutation in which no neighbour stands before another that the
- * collator (then the place) puts first.
+ * Fails unless the order is a permutation of the positions, sorted by the collator, with ties in the
+ * order of the positions.
  */
 function expectCollated(titles: readonly string[]): void {
-  const order = orderTitles(titles, byPlace);
+  const order = orderTitles(titles, byPosition);
   expect(new Set(order).size).toBe(titles.length);
   const wrong: [string, string][] = [];
   for (let rank = 1; rank < order.length; rank++) {
@@ -34,13 +34,13 @@ function expectCollated(titles: readonly string[]): void {
   expect(wrong).toEqual([]);
 }
 
-test('digits count by value, whatever zeros stand in front', () => {
+test('numbers are ordered by value, and leading zeros do not matter', () => {
   expect(
     titlesInOrder(['Final Fantasy 10', 'Final Fantasy 2', 'Final Fantasy 002', 'Final Fantasy 1']),
   ).toEqual(['Final Fantasy 1', 'Final Fantasy 2', 'Final Fantasy 002', 'Final Fantasy 10']);
 });
 
-test('case and accents do not matter; equal titles keep the order of their ties', () => {
+test('case and accents do not matter; equal titles are ordered by the tie-break', () => {
   expect(titlesInOrder(['pokemon b', 'Pokémon', 'POKEMON', 'pokemon', 'Pokèmon A'])).toEqual([
     'Pokémon',
     'POKEMON',
@@ -50,19 +50,19 @@ test('case and accents do not matter; equal titles keep the order of their ties'
   ]);
 });
 
-test('an order of no titles and of one title', () => {
-  expect([...orderTitles([], byPlace)]).toEqual([]);
-  expect([...orderTitles(['Ō'], byPlace)]).toEqual([0]);
+test('no titles and a single title can be ordered', () => {
+  expect([...orderTitles([], byPosition)]).toEqual([]);
+  expect([...orderTitles(['Ō'], byPosition)]).toEqual([0]);
 });
 
-test('every pair of ASCII characters stands as the collator has it, alone and inside a title', () => {
+test('every pair of ASCII characters is in the order of the collator, alone and inside a title', () => {
   const characters = Array.from({ length: 0x7f - 0x20 }, (_, i) => String.fromCharCode(0x20 + i));
   expectCollated(characters);
   expectCollated(characters.flatMap((a) => characters.map((b) => a + b)));
   expectCollated(characters.flatMap((a) => [`x${a}1`, `x${a}a`, `x${a}`, `x1${a}2`, `${a}${a}`]));
 });
 
-test('long runs of digits stand as the collator has them', () => {
+test('long runs of digits are in the order of the collator', () => {
   const runs = [1, 2, 9, 10, 59, 60, 61, 253, 254, 255, 256, 300, 600].flatMap((length) => [
     '9'.repeat(length),
     '0'.repeat(length),
@@ -74,7 +74,7 @@ test('long runs of digits stand as the collator has them', () => {
   expectCollated(runs);
 });
 
-describe('random titles stand as the collator has them', () => {
+describe('random titles are in the order of the collator', () => {
   const alphabets = {
     'letters, digits and spaces': [...'aAbBzZ0019 '],
     punctuation: [...' !"#$%&\'()*+,-./:;<=>?@[\\]^_`{|}~a1'],
@@ -94,18 +94,18 @@ describe('random titles stand as the collator has them', () => {
     const titles = Array.from({ length: 20_000 }, () =>
       Array.from({ length: 1 + random.below(9) }, () => random.pick(alphabet)).join(''),
     );
-    // Others among them, so that the two ways of sorting are merged.
+    // Plain titles are mixed in, so that both ways of sorting are needed and merged.
     expectCollated([...titles, ...titles.slice(0, 500).map((title) => `${title}é`)]);
   });
 });
 
-test('the titles of the sample and the seeded catalogue stand as the collator has them', () => {
+test('the titles of the sample and the seeded catalogue are in the order of the collator', () => {
   for (const { games } of [sampleCatalogue(), seededCatalogue({ games: 30_000, seed: 7 })]) {
     expectCollated([...games].map((row) => String(row[3])));
   }
 });
 
-test('the titles of a whole catalogue stand as the collator has them', () => {
+test('the titles of a whole catalogue are in the order of the collator', () => {
   const { games } = sharedCatalogue() ?? seededCatalogue({ games: 150_000, seed: 1 });
   expectCollated([...games].map((row) => String(row[3])));
 });

@@ -1,6 +1,6 @@
 /**
- * Warnings about probable mistakes: which catalogues and settings get one, where it is shown, and
- * that none of it refuses a run or makes a generation of its own.
+ * Warnings about probable mistakes: which catalogues and settings cause one, and where it is shown. A
+ * warning never refuses a run and never changes the generation.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -19,10 +19,10 @@ import { makeSqlite } from '../catalogue/snapshots.ts';
 import { finish } from '../support/product.ts';
 import { newSnapshots, startGenerator } from '../support/wholeness.ts';
 
-/** Games with these genres, as the reader hands them on. */
+/** Games with these genres, as the reader returns them. */
 function gamesWith(genres: readonly (string | null)[]) {
   const distinct = [...new Set(genres)];
-  const numbers = genres.map((_, place) => place);
+  const numbers = genres.map((_, index) => index);
   return {
     rows: genres.length,
     ids: { high: new Uint32Array(genres.length), low: Uint32Array.from(numbers) },
@@ -44,7 +44,7 @@ describe('genres', () => {
       [...times(50, 'RPG, Action'), 'RPG,Action'],
       ['"," without a space', 1],
     ],
-  ])('%s are warned about', (_, genres, [name, count]) => {
+  ])('%s cause a warning', (_, genres, [name, count]) => {
     const found = findGenreWarnings(gamesWith(genres));
     expect(found).toMatchObject([
       { table: 'games', count, reason: `genres seem to be joined by ${name} instead of ", "` },
@@ -54,31 +54,31 @@ describe('genres', () => {
   });
 
   test.each([
-    ['joined as promised', times(50, 'RPG, Action')],
+    ['joined by ", "', times(50, 'RPG, Action')],
     ['of one word', times(50, 'RPG')],
     ['that are unknown', times(50, null)],
-    ['with a ";" in one of many', [...times(200, 'RPG'), 'RPG; Action']],
-    ['with a "/" in names', [...times(20, 'RPG, Puzzle'), ...times(15, 'Action/Adventure')]],
-    ['with a "/" in few', [...times(95, 'RPG'), ...times(5, 'Action/Adventure')]],
-    ['with a comma at their end', times(50, 'RPG,')],
-  ])('%s are not', (_, genres) => {
+    ['of which one among many has a ";"', [...times(200, 'RPG'), 'RPG; Action']],
+    ['with a "/" inside names', [...times(20, 'RPG, Puzzle'), ...times(15, 'Action/Adventure')]],
+    ['of which few have a "/"', [...times(95, 'RPG'), ...times(5, 'Action/Adventure')]],
+    ['that end with a comma', times(50, 'RPG,')],
+  ])('%s cause no warning', (_, genres) => {
     expect(findGenreWarnings(gamesWith(genres))).toEqual([]);
   });
 
-  test('of games that are left out do not count', () => {
+  test('of games that are left out are ignored', () => {
     const games = gamesWith(times(5, 'RPG;Action'));
     games.platform.fill(LEFT_OUT);
     expect(findGenreWarnings(games)).toEqual([]);
   });
 });
 
-test('approvals more than a minute ahead are in the future', () => {
+test('an approval is in the future if it is more than a minute ahead', () => {
   const now = Date.UTC(2026, 0, 2, 3, 4, 5) / 1000;
   const offsets = [-86_400, 0, 60, 61, 3600, Number.NaN, 7200];
   const covers = {
     rows: offsets.length,
     ids: { high: new Uint32Array(offsets.length), low: Uint32Array.from(offsets.keys()) },
-    // The last one goes with its game.
+    // The last cover is left out together with its game.
     game: Uint32Array.from(offsets, (offset) => (offset === 7200 ? LEFT_OUT : 0)),
     approvedAt: Float64Array.from(offsets, (offset) => now + offset),
   } as unknown as Parameters<typeof findFutureApprovals>[0];
@@ -95,7 +95,7 @@ test('approvals more than a minute ahead are in the future', () => {
   expect(findFutureApprovals(covers, now + 3600)).toEqual([]);
 });
 
-test('addresses of the machine itself', () => {
+test('settings with an address of the machine itself cause a warning', () => {
   const isWarned = (address: string) =>
     findLocalAddresses({ SITE_URL: address }, () => true).length === 1;
   const local = [
@@ -127,7 +127,7 @@ describe('a run', () => {
     accounts: [],
   });
 
-  /** @returns what the run showed in each place: stderr, stdout, its report, its generation's */
+  /** @returns the stderr and stdout of a run, its report, and the report of its generation */
   async function look(url: string, dir: string, environment: Record<string, string>) {
     const ended = await finish(startGenerator(url, dir, ['--json'], environment));
     expect(ended.code).toBe(0);
@@ -141,7 +141,7 @@ describe('a run', () => {
     };
   }
 
-  test('shows them in its report, on stderr and with --json, and publishes', async () => {
+  test('shows its warnings in its report, on stderr and with --json, and publishes', async () => {
     const url = await makeSqlite(oddCatalogue());
     const dir = newSnapshots();
     const { stderr, printed, ofRun, ofGeneration } = await look(url, dir, {
@@ -158,7 +158,7 @@ describe('a run', () => {
     const sentences = [`2 of games: ${genres}`, `1 of covers: ${future}`, files, pages];
     expect(printed.warnings).toEqual(sentences);
     for (const sentence of sentences) expect(stderr).toContain(`Warning: ${sentence}.\n`);
-    // What depends on the day or the configuration would make a generation out of the same rows.
+    // Warnings depend on the day and the configuration, so the generation must not contain them.
     expect(ofGeneration).toEqual([genres]);
     const before = currentId(dir);
     const again = await look(url, dir, { FILES_URL: 'http://127.0.0.1/files' });
@@ -167,7 +167,7 @@ describe('a run', () => {
     expect(currentId(dir)).toBe(before);
   });
 
-  test('of the sample catalogue has none', async () => {
+  test('with the sample catalogue has no warnings', async () => {
     const dir = newSnapshots();
     const { stderr, ofRun } = await look(await makeSqlite(sampleCatalogue()), dir, {});
     expect(ofRun).toEqual([]);

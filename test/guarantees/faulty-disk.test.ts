@@ -1,7 +1,7 @@
 /**
- * A generation is whole or not there: each call of a run to the file system is made to fail in turn,
- * on either thread, once or from then on, and the disk is really full. `current` verifies every
- * time, and the next run heals.
+ * A generation is published completely or not at all. The tests make each call of a run to the file
+ * system fail, on both threads, once or from that call on, and use a disk that is really full. After
+ * each fault the current generation verifies, and the next run succeeds.
  */
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -29,19 +29,19 @@ import {
 const PRELOAD = path.join(import.meta.dirname, 'faulty-disk.ts');
 const CODES = ['EIO', 'ENOSPC', 'EMFILE', 'EROFS'] as const;
 
-// Three platforms: one of them is empty, and the others have all there is.
+// Three platforms: one is empty, the others have games, covers and files.
 const smallCatalogue = () => seededCatalogue({ games: 6, seed: 8, platforms: 3 });
 
-interface Way {
+interface Fault {
   readonly code: string;
-  /** `once`: the one call fails. `good`: so does every later one that writes. */
-  readonly lasting: 'once' | 'good';
+  /** `once`: one call fails. `always`: every later call that writes fails too. */
+  readonly lasting: 'once' | 'always';
 }
 
 async function makeFailing(thread: string) {
   const dir = newSnapshots();
   const database = await makeChanging(smallCatalogue());
-  // As many as are kept: each run removes one, too.
+  // The folder holds as many generations as are kept, so each run also removes one.
   for (let run = 0; run < KEPT_GENERATIONS; run++) {
     await database.change();
     await generate(database.url, dir);
@@ -49,8 +49,8 @@ async function makeFailing(thread: string) {
   const log = path.join(makeFolder(), 'faults.log');
   return {
     dir,
-    /** @returns what failed, none when the run made fewer calls, and how it ended */
-    async run(call: number, { code, lasting }: Way) {
+    /** @returns how the run ended, and the calls that failed: none if it made fewer calls */
+    async run(call: number, { code, lasting }: Fault) {
       await database.change();
       rmSync(log, { force: true });
       const ended = await finishInTime(
@@ -61,7 +61,7 @@ async function makeFailing(thread: string) {
           FAULT_THREAD: thread,
           FAULT_CALL: String(call),
           FAULT_CODE: code,
-          FAULT_FOR: lasting,
+          FAULT_LASTING: lasting,
         }),
       );
       return { ended, faults: readIfThere(log) };
@@ -85,31 +85,33 @@ describe.each([
   ['main', 60],
   ['second', 20],
 ] as const)('on the %s thread', (thread, stride) => {
-  const called = IS_SOAK ? 'each call' : 'a call here and there';
-  test(`${called} that fails leaves a whole generation`, { timeout: 7_200_000 }, async () => {
+  const which = IS_SOAK ? 'any call' : 'one of some random calls';
+  test(`the current generation is complete after ${which} fails`, {
+    timeout: 7_200_000,
+  }, async () => {
     const random = makeRandom(4);
     const figures = { calls: 0, runs: 0, failed: 0, published: 0 };
-    // All of them are worth knowing.
+    // Collected, so that a failure of this test reports all of them.
     const wrong: string[] = [];
 
-    // Each call meets each code; every other time the disk stays bad after it.
-    const ways = (call: number): Way[] => {
+    // Each call fails with each code; in half of the cases all later writes fail too.
+    const faultsAt = (call: number): Fault[] => {
       const all = CODES.map(
-        (code, place): Way => ({ code, lasting: (call + place) % 2 === 0 ? 'once' : 'good' }),
+        (code, index): Fault => ({ code, lasting: (call + index) % 2 === 0 ? 'once' : 'always' }),
       );
       return IS_SOAK ? all : [random.pick(all)];
     };
 
-    /** Calls of one number after another, until there is none of that number. */
+    /** Makes calls fail one after another, until a run makes fewer calls. */
     async function failInTurn(first: number, next: () => number): Promise<void> {
       const failing = await makeFailing(thread);
       const { dir } = failing;
 
-      /** @returns whether there was such a call */
-      async function failAt(call: number, way: Way): Promise<boolean> {
+      /** @returns whether the run made that call */
+      async function failAt(call: number, fault: Fault): Promise<boolean> {
         const before = currentId(dir);
         const sequence = Number(idsOnDisk(dir).at(-1)?.split('-')[0]);
-        const { ended, faults } = await failing.run(call, way);
+        const { ended, faults } = await failing.run(call, fault);
         if (faults.length === 0) return false;
         figures.runs++;
         try {
@@ -119,32 +121,32 @@ describe.each([
             expect(after).not.toBe(before);
           } else {
             figures.failed++;
-            // The first call checks SNAPSHOTS_DIR, which is configuration: exit code 2, and no status.
+            // The first call checks SNAPSHOTS_DIR. That is configuration: exit code 2, no status file.
             const isCheck = thread === 'main' && call === 1;
-            expect(expectOneClearLine(ended, isCheck ? 2 : 1)).toContain(way.code);
-            if (way.lasting === 'once' && after === before && !isCheck) {
+            expect(expectOneClearLine(ended, isCheck ? 2 : 1)).toContain(fault.code);
+            if (fault.lasting === 'once' && after === before && !isCheck) {
               expect(statusOf(dir)).toMatchObject({ outcome: 'failed' });
             }
           }
-          // What is new is newer than all that was there.
+          // A new generation has a higher sequence than all earlier ones.
           if (after !== before) expect(Number(after.split('-')[0])).toBe(sequence + 1);
         } catch (error) {
           wrong.push(
-            `${way.code} ${way.lasting} at call ${call}, ${faults[0]}: ${(error as Error).message}\n${ended.stderr}`,
+            `${fault.code} ${fault.lasting} at call ${call}, ${faults[0]}: ${(error as Error).message}\n${ended.stderr}`,
           );
         }
         return true;
       }
 
-      for (let call = first, isThere = true; isThere; call += next()) {
-        for (const way of ways(call)) isThere = (await failAt(call, way)) && isThere;
+      for (let call = first, wasMade = true; wasMade; call += next()) {
+        for (const fault of faultsAt(call)) wasMade = (await failAt(call, fault)) && wasMade;
         const before = currentId(dir);
         await failing.heal();
         const what = `after call ${call} of the ${thread} thread`;
         expect(await expectCurrentVerifies(dir), what).not.toBe(before);
         expectNoDebris(dir);
         expect(idsOnDisk(dir), what).toHaveLength(KEPT_GENERATIONS);
-        if (isThere) figures.calls++;
+        if (wasMade) figures.calls++;
       }
     }
 
@@ -154,13 +156,13 @@ describe.each([
     expect(wrong).toEqual([]);
     expect(figures.calls).toBeGreaterThan(rounds(1, 50));
     printFigure(
-      `A generation is whole or not there (${thread} thread)`,
-      `${figures.calls} calls, ${figures.runs} runs with a fault: ${figures.failed} failed, ${figures.published} published all the same, 0 torn`,
+      `A generation is complete or absent (${thread} thread)`,
+      `${figures.calls} calls, ${figures.runs} runs with a fault: ${figures.failed} failed, ${figures.published} still published, 0 incomplete`,
     );
   });
 });
 
-test('a disk that is really full: exit 1, one clear line, and the old generation stays', {
+test('on a full disk a run exits with 1 and one clear line, and the old generation stays', {
   timeout: 1_800_000,
 }, async ({ skip }) => {
   const disk = await mountSmallDisk(8 * 1024);
@@ -177,7 +179,7 @@ test('a disk that is really full: exit 1, one clear line, and the old generation
       expect(code, stderr).toBe(0);
     };
     await publishes();
-    // Enough to write the next generation, with what waits in the meantime.
+    // Enough space for the next generation and its temporary files.
     const size = execFileSync('du', ['-sk', dir], { encoding: 'utf8' }).split('\t')[0];
     const enough = 2 * Number(size);
     const random = makeRandom(9);
@@ -186,7 +188,7 @@ test('a disk that is really full: exit 1, one clear line, and the old generation
     for (let run = 0; run < RUNS; run++) {
       const before = currentId(dir);
       await database.change();
-      // From a disk that is full from the start to one that is nearly large enough.
+      // The free space grows from nothing to nearly enough.
       const left = Math.floor(((run + random.next()) / RUNS) * enough);
       writeFileSync(ballast, Buffer.alloc(Math.max(0, freeKilobytes(disk.root) - left) * 1024));
       const ended = await disk.run('generator/cli/main.ts', [], {
@@ -211,8 +213,8 @@ test('a disk that is really full: exit 1, one clear line, and the old generation
     expect(readdirSync(disk.root)).toEqual(['snapshots']);
     expect(figures.failed).toBeGreaterThan(0);
     printFigure(
-      'A generation is whole or not there (a full disk)',
-      `${RUNS} runs on a disk that fills up: ${figures.failed} failed, ${figures.published} had room enough, 0 torn`,
+      'A generation is complete or absent (full disk)',
+      `${RUNS} runs on a disk that fills up: ${figures.failed} failed, ${figures.published} had enough space, 0 incomplete`,
     );
   } finally {
     await disk.unmount();

@@ -1,8 +1,9 @@
 /**
- * A disk that fails, for a program started with `--import` of this file: the call to `node:fs` (and
- * the taking of the lock) with the number FAULT_CALL on the thread FAULT_THREAD, counting those that
- * touch FAULT_DIR, fails with FAULT_CODE; with FAULT_FOR=good every later one that writes does too.
- * What fails is written to FAULT_LOG, a line each. A write that fails has written half.
+ * Simulates a failing disk in a program that is started with `--import` of this file. It counts the
+ * calls to `node:fs` on FAULT_DIR (and the opening of the lock's database) that the thread
+ * FAULT_THREAD makes. Call number FAULT_CALL fails with FAULT_CODE, and with FAULT_LASTING=always
+ * every later call that writes fails too. Each failed call is a line in FAULT_LOG. A failed write has
+ * written half of its bytes.
  */
 import fs, { constants } from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -11,7 +12,8 @@ import { isMainThread } from 'node:worker_threads';
 
 type Call = (...args: unknown[]) => unknown;
 
-const { FAULT_DIR = '', FAULT_LOG = '', FAULT_CODE = 'EIO', FAULT_THREAD, FAULT_FOR } = process.env;
+const { FAULT_DIR = '', FAULT_LOG = '', FAULT_CODE = 'EIO' } = process.env;
+const { FAULT_THREAD, FAULT_LASTING } = process.env;
 const FAULT_CALL = Number(process.env.FAULT_CALL);
 const NUMBERS: Readonly<Record<string, number>> = { EIO: 5, EMFILE: 24, ENOSPC: 28, EROFS: 30 };
 
@@ -40,17 +42,17 @@ function isForReading(flags: unknown): boolean {
   return flags === 'r' || (typeof flags === 'number' && (flags & 3) === constants.O_RDONLY);
 }
 
-/** Counts a call. @returns the error that it shall fail with */
+/** Counts a call. @returns the error to fail with; undefined if the call must not fail */
 function faultOf(name: string, args: readonly unknown[]): Error | undefined {
   if (isMainThread !== (FAULT_THREAD === 'main')) return undefined;
   if (!isOurs(name.startsWith('symlink') ? args[1] : args[0])) return undefined;
   count++;
   const isWriting = WRITES.has(name) || (name === 'openSync' && !isForReading(args[1]));
-  const isLater = FAULT_FOR === 'good' && count > FAULT_CALL && isWriting;
+  const isLater = FAULT_LASTING === 'always' && count > FAULT_CALL && isWriting;
   if (count !== FAULT_CALL && !isLater) return undefined;
   appendFileSync(FAULT_LOG, `${name} ${String(args[0])}\n`);
   const errno = -NUMBERS[FAULT_CODE];
-  const message = `${FAULT_CODE}: made to fail, ${name} '${String(args[0])}'`;
+  const message = `${FAULT_CODE}: simulated, ${name} '${String(args[0])}'`;
   return Object.assign(new Error(message), { code: FAULT_CODE, errno, syscall: name });
 }
 
@@ -68,7 +70,7 @@ for (const name of [...WRITES]
     } else if (name === 'writeFileSync') {
       call(args[0], String(bytes).slice(0, String(bytes).length >> 1));
     } else if (name === 'closeSync') {
-      // Linux closes it all the same.
+      // Linux closes the descriptor even if close fails.
       closeSync(args[0] as number);
     }
     throw fault;

@@ -1,7 +1,7 @@
 /**
- * Opens one forged generation after another as the proxy does, and asks those that open for
- * everything. It runs in a worker, which can be ended while it hangs: what it is at stands in memory
- * that both threads see.
+ * Opens one forged generation after another as the proxy does. From each that opens it requests every
+ * resource. It runs in a worker thread, which can be ended if it hangs; the current seed is in memory
+ * that both threads share.
  */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -15,27 +15,28 @@ import { strictly } from '../format/strict-columns.ts';
 import { type Files, forge } from './forged-files.ts';
 
 export interface ForgedOrder {
-  /** A folder that holds the base, to be written over. */
+  /** A folder with the base generation, whose files are overwritten. */
   readonly dir: string;
   readonly base: Files;
-  /** Below the base of the API. */
+  /** Without the base path of the API. */
   readonly targets: readonly string[];
   readonly seeds: { readonly from: number; readonly to: number };
-  /** The seed that is being tried. */
+  /** Shared memory for the current seed. */
   readonly at: Int32Array;
 }
 
 export interface ForgedResult {
   readonly refused: number;
   readonly served: number;
-  /** In milliseconds of processor time. */
+  /** The longest time for one seed, in milliseconds of CPU time. */
   readonly longest: number;
   readonly faults: readonly string[];
 }
 
+/** The highest CPU time for one seed. */
 const MOST_SECONDS = 1;
-/** Games of a forged index that are asked for by the names that it gives them. */
-const OWN_NAMES = 20;
+/** How many games per platform are also requested by the slugs in the forged index. */
+const FORGED_SLUGS = 20;
 
 const { dir, base, targets, seeds, at } = workerData as ForgedOrder;
 const faults: string[] = [];
@@ -60,7 +61,7 @@ function tryToOpen(id: string, mostMemory: number | undefined): Generation | Err
   }
 }
 
-function ask(generation: Generation, target: string): void {
+function request(generation: Generation, target: string): void {
   const [route, query] = splitTarget(target);
   const answer = matchRoute(route)?.prepare(query)(generation);
   if (answer === undefined) return;
@@ -69,13 +70,13 @@ function ask(generation: Generation, target: string): void {
     throw new Error(`${target} has the link ${answer.link}`);
 }
 
-function askForAll(generation: Generation): void {
+function requestAll(generation: Generation): void {
   const { records } = generation;
-  for (const target of targets) ask(generation, target);
+  for (const target of targets) request(generation, target);
   for (const [platform, { slug, first_game, games }] of records.platforms.entries()) {
     generation.platform(platform);
-    for (let game = first_game; game < first_game + Math.min(games, OWN_NAMES); game++) {
-      ask(generation, `/games/${slug}/${encodeURIComponent(gameSlug(records, game))}/covers`);
+    for (let game = first_game; game < first_game + Math.min(games, FORGED_SLUGS); game++) {
+      request(generation, `/games/${slug}/${encodeURIComponent(gameSlug(records, game))}/covers`);
     }
   }
   for (let cover = 0; cover < records.covers.byteLength.length; cover++) generation.cover(cover);
@@ -91,13 +92,13 @@ for (let seed = seeds.from; seed < seeds.to; seed++) {
   if (generation instanceof Error) {
     refused++;
     const isNamed = [...base.keys()].some((file) => generation.message.includes(file));
-    if (!isNamed) faults.push(`${name} is refused without the name of a file: ${generation.stack}`);
+    if (!isNamed) faults.push(`${name}: the error names no file: ${generation.stack}`);
   } else {
     served++;
     try {
-      askForAll(generation);
+      requestAll(generation);
     } catch (error) {
-      faults.push(`${name} was opened, and then: ${(error as Error).stack}`);
+      faults.push(`${name} was opened and failed later: ${(error as Error).stack}`);
     }
     generation.close();
   }

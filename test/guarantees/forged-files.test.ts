@@ -1,6 +1,6 @@
 /**
- * Forged generations whose hashes are valid: each is refused on open by the name of a file, or
- * serves without a hang and without a read past the end of anything.
+ * Forged generations with valid hashes. Opening each is either refused with an error that names a
+ * file, or the generation is served without hanging and without reading outside its files.
  */
 import {
   cpSync,
@@ -25,7 +25,7 @@ import { encodeStatus, parseStatus } from '../../format/status-file.ts';
 import { makeRandom } from '../catalogue/random.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { makeSnapshots } from '../catalogue/snapshots.ts';
-import { makeFolder, send, startProxy, testKey, until, writeKeys } from '../support/product.ts';
+import { makeFolder, startProxy, testKey, until, writeKeys } from '../support/product.ts';
 import { printFigure, rounds } from '../support/rounds.ts';
 import { changedJson, type Files, forgeFullTable } from './forged-files.ts';
 import type { ForgedOrder, ForgedResult } from './forged-files-worker.ts';
@@ -50,7 +50,7 @@ beforeAll(async () => {
 
 const textOf = (files: Files, name: string) => Buffer.from(files.get(name) ?? []).toString();
 
-/** What a client could ask the generation for: every resource, and searches of every kind. */
+/** All requests that the worker makes: every resource, and searches of every kind. */
 function targetsOf(files: Files): string[] {
   const platforms = JSON.parse(textOf(files, 'platforms.json')).data as { slug: string }[];
   const records = (folder: string) =>
@@ -78,7 +78,7 @@ function targetsOf(files: Files): string[] {
         ([name, value]) => `/search?sort=${sort}&${new URLSearchParams({ [name]: value })}`,
       ),
     ]),
-    // A prefix, the word, and one that is spelt nearly so.
+    // A prefix, the word itself, and a misspelling.
     ...values
       .slice(0, 40)
       .flatMap((word) =>
@@ -97,7 +97,7 @@ function targetsOf(files: Files): string[] {
   ];
 }
 
-/** @throws Error naming the seed at which the worker hung */
+/** @throws Error with the seed at which the worker hung or failed */
 function run(seeds: ForgedOrder['seeds']): Promise<ForgedResult> {
   const at = new Int32Array(new SharedArrayBuffer(4));
   const copy = path.join(makeFolder(), 'generation');
@@ -123,23 +123,23 @@ function run(seeds: ForgedOrder['seeds']): Promise<ForgedResult> {
   });
 }
 
-test(`${FORGERIES} forged generations are refused by name or serve`, {
+test(`each of ${FORGERIES} forged generations is refused with the name of a file, or served safely`, {
   timeout: rounds(120_000, 7_200_000),
 }, async () => {
   const { refused, served, longest, faults } = await run({ from: 1, to: 1 + FORGERIES });
   expect(faults).toEqual([]);
   expect(refused + served).toBe(FORGERIES);
-  // Else nothing would be tried behind the checks, or nothing by them.
+  // Both outcomes must occur often, or the test would prove little.
   expect(Math.min(refused, served)).toBeGreaterThan(FORGERIES / 20);
   printFigure(
     'A damaged generation is never served',
-    `${FORGERIES} forgeries with valid hashes: ${refused} refused by name, ${served} served within their files; the slowest took ${longest.toFixed(0)} ms`,
+    `${FORGERIES} forgeries with valid hashes: ${refused} refused with the name of a file, ${served} served within their files; the slowest took ${longest.toFixed(0)} ms`,
   );
 });
 
-// Their manifests name files that do not exist: both the manifest and the file are possible causes.
+// These manifests name files that do not exist, so the error may name the manifest or that file.
 test.each([21_133, 36_837, 65_546, 66_926, 82_001])(
-  'the forgery of seed %i is refused by name, too',
+  'the forgery of seed %i is refused with the name of a file',
   async (seed) => {
     const { refused, faults } = await run({ from: seed, to: seed + 1 });
     expect(faults).toEqual([]);
@@ -147,12 +147,12 @@ test.each([21_133, 36_837, 65_546, 66_926, 82_001])(
   },
 );
 
-test('a search of a hash table without an empty slot ends', async () => {
+test('a lookup in a hash table without an empty slot ends', async () => {
   const { files } = forgeFullTable(base);
   const content = (name: string) => files.get(name) as Uint8Array;
   const index = openRecordIndex(content(PLATFORM_INDEX), content(GAME_INDEX), content(COVER_INDEX));
   expect(index.games.slots.includes(0)).toBe(false);
-  // On a thread that can be ended: the test must fail and not hang.
+  // In a worker thread that can be ended, so that the test fails instead of hanging.
   const found = await callInWorker('../../format/index/record-index.ts', 'findGame', [
     index,
     0,
@@ -161,7 +161,7 @@ test('a search of a hash table without an empty slot ends', async () => {
   expect(found).toBe('undefined');
 });
 
-test('the proxy refuses a hash table without an empty slot by the name of its file', async () => {
+test('the proxy refuses a hash table without an empty slot and names its file', async () => {
   const { files, id } = forgeFullTable(base);
   const snapshotsDir = path.join(dir, '../..');
   for (const [name, bytes] of files) {
@@ -172,12 +172,11 @@ test('the proxy refuses a hash table without an empty slot by the name of its fi
   const key = testKey(1);
   writeKeys(snapshotsDir, [key]);
   const proxy = await startProxy(snapshotsDir);
-  const get = (target: string) =>
-    send(`${proxy.url}/api/v1${target}`, { headers: { 'x-api-key': key.key } });
+  const get = (target: string) => proxy.get(target, key.key);
   const before = readlinkSync(path.join(snapshotsDir, 'current'));
   symlinkSync(path.join('generations', id), path.join(snapshotsDir, 'next'));
   renameSync(path.join(snapshotsDir, 'next'), path.join(snapshotsDir, 'current'));
-  const readiness = async () => (await send(`${proxy.adminUrl}/readyz`)).json;
+  const readiness = async () => (await proxy.readyz()).json;
   await until(async () => (await readiness()).refused !== null);
   expect((await readiness()).refused).toEqual({
     id,
@@ -246,30 +245,27 @@ describe('the JSON files of a snapshots folder', () => {
         expect(['hold', 'rollback']).toContain(by);
       },
     ],
-  ])(
-    '%s that was changed is refused by its name or read as what it may hold',
-    (name, text, read) => {
-      read(text);
-      let refused = 0;
-      for (let seed = 0; seed < JSON_CHANGES; seed++) {
-        const random = makeRandom(seed);
-        const changed = random.happens(0.8)
-          ? changedJson(text, random)
-          : text.slice(0, random.below(text.length));
-        try {
-          read(changed);
-        } catch (error) {
-          refused++;
-          expect((error as Error).message, changed).toMatch(new RegExp(`^${name} (?:is|has) `));
-        }
+  ])('a changed %s is refused with its name, or gives valid values', (name, text, read) => {
+    read(text);
+    let refused = 0;
+    for (let seed = 0; seed < JSON_CHANGES; seed++) {
+      const random = makeRandom(seed);
+      const changed = random.happens(0.8)
+        ? changedJson(text, random)
+        : text.slice(0, random.below(text.length));
+      try {
+        read(changed);
+      } catch (error) {
+        refused++;
+        expect((error as Error).message, changed).toMatch(new RegExp(`^${name} (?:is|has) `));
       }
-      expect(refused).toBeGreaterThan(JSON_CHANGES / 10);
-      expect(refused).toBeLessThan(JSON_CHANGES);
-    },
-  );
+    }
+    expect(refused).toBeGreaterThan(JSON_CHANGES / 10);
+    expect(refused).toBeLessThan(JSON_CHANGES);
+  });
 });
 
-/** @returns the result as a text; rejects when it takes longer than a search ever does */
+/** Calls a function of a module in a worker thread. @returns its result as text; rejects if it hangs */
 function callInWorker(module: string, name: string, args: readonly unknown[]): Promise<string> {
   const script = `
     const { parentPort, workerData } = require('node:worker_threads');

@@ -1,7 +1,7 @@
 /**
- * Forges generations: changes to files of a real one, with the sizes, hashes and id of the manifest
- * made to fit, so that only what a reader checks beyond hashes can refuse them. The same seed gives
- * the same forgery.
+ * Forges generations. It changes files of a real generation and updates the sizes, hashes and id in
+ * the manifest, so only a check beyond the hashes can detect the change. The same seed gives the same
+ * forgery.
  */
 import { hash } from 'node:crypto';
 import { type Column, encodeColumns, openColumns } from '../../format/index/columns.ts';
@@ -15,13 +15,13 @@ import {
 } from '../../format/manifest.ts';
 import { makeRandom, type Random } from '../catalogue/random.ts';
 
-/** By path, with the manifest. */
+/** The contents of all files, including the manifest, by path. */
 export type Files = ReadonlyMap<string, Uint8Array>;
 
 export interface Forgery {
   readonly files: Files;
   readonly id: string;
-  /** What was changed, for the report of a failure. */
+  /** Describes the changes in the report of a failure. */
   readonly changes: readonly string[];
 }
 
@@ -31,7 +31,7 @@ const aligned = (bytes: Uint8Array) => new Uint8Array(bytes);
 const encode = (columns: Record<string, Column>) =>
   aligned(Buffer.concat([...encodeColumns(columns)]));
 
-/** Numbers at which readers go wrong, and some that are near what was there. */
+/** A number that often causes errors, or one near the original. */
 function oddNumber(random: Random, before: number, count: number): number {
   return random.pick([
     0,
@@ -90,7 +90,7 @@ const changeColumnValues: Change = (file, random) => {
   return file;
 };
 
-/** Every slot taken: a search for a path that is not there would never end. */
+/** Fills every slot of a hash table, so that a lookup of a missing path would never end. */
 const fillSlots: Change = (file, random) => {
   const { slots } = openColumns(file, 'columns');
   if (slots === undefined) return changeColumnValues(file, random);
@@ -116,7 +116,7 @@ const changeDirectory: Change = (file, random) => {
   const bytes = Buffer.from(file);
   const length = bytes.readUInt32LE(12);
   const text = changedJson(bytes.toString('utf8', 16, 16 + length), random);
-  // Of the same length, or the columns would move.
+  // The length stays the same, or the columns would move.
   bytes.write(text.slice(0, length).padEnd(length), 16);
   return aligned(bytes);
 };
@@ -147,16 +147,16 @@ const extend: Change = (file, random) => {
 const changeJson: Change = (file, random) =>
   aligned(Buffer.from(changedJson(Buffer.from(file).toString(), random)));
 
-/** A JSON text with one of its values replaced, removed or repeated. */
+/** Replaces, removes or repeats one value in a JSON text. */
 export function changedJson(text: string, random: Random): string {
   const root = { root: JSON.parse(text) };
-  let place: { holder: Record<string, unknown>; key: string } = { holder: root, key: 'root' };
+  let member: { holder: Record<string, unknown>; key: string } = { holder: root, key: 'root' };
   for (let depth = random.below(5); depth >= 0; depth--) {
-    const value = place.holder[place.key];
+    const value = member.holder[member.key];
     if (typeof value !== 'object' || value === null || Object.keys(value).length === 0) break;
-    place = { holder: value as Record<string, unknown>, key: random.pick(Object.keys(value)) };
+    member = { holder: value as Record<string, unknown>, key: random.pick(Object.keys(value)) };
   }
-  const { holder, key } = place;
+  const { holder, key } = member;
   const before = holder[key];
   const number = typeof before === 'number' ? before : 3;
   holder[key] = random.pick<unknown>([
@@ -174,7 +174,7 @@ const OF_COLUMNS: readonly Change[] = [
   ...[changeColumnLength, changeDirectory, fillSlots],
 ];
 
-/** @param base the files of a generation that a generator made */
+/** @param base the files of a real generation */
 export function forge(base: Files, seed: number): Forgery {
   const random = makeRandom(seed);
   const changed = new Map<string, Uint8Array>();
@@ -182,7 +182,7 @@ export function forge(base: Files, seed: number): Forgery {
   const names = [...base.keys()];
   const indexes = names.filter((name) => name.startsWith('index/'));
   for (let left = random.pick([1, 1, 1, 2, 3]); left > 0; left--) {
-    // Packs are many, and a reader takes nothing from them but bytes.
+    // There are many packs, but readers only copy their bytes, so indexes are changed more often.
     const name = random.happens(0.8) ? random.pick(indexes) : random.pick(names);
     const before = aligned(changed.get(name) ?? (base.get(name) as Uint8Array));
     const special = name.endsWith('.bin') ? OF_COLUMNS : [changeJson];
@@ -190,7 +190,7 @@ export function forge(base: Files, seed: number): Forgery {
     try {
       changed.set(name, change(before, random));
     } catch {
-      // An earlier change left nothing that this one can read.
+      // An earlier change may have made the file unreadable for this one.
       changed.set(name, flipBits(before, random));
     }
     changes.push(`${change.name} of ${name}`);
@@ -198,7 +198,7 @@ export function forge(base: Files, seed: number): Forgery {
   return { ...withManifest(new Map([...base, ...changed]), [...changed.keys()]), changes };
 }
 
-/** The files with a manifest that fits them, and its id; a manifest that was forged is made to fit, too. */
+/** Updates the manifest, even a forged one, to match the files. @returns the files and the id */
 function withManifest(files: Map<string, Uint8Array>, changed: readonly string[]) {
   const text = Buffer.from(files.get(MANIFEST) as Uint8Array).toString();
   const asManifest = (manifest: Manifest) => {

@@ -1,25 +1,26 @@
 /**
- * Guessing is slow: however a client guesses keys and whatever address it claims, directly and
- * through the real nginx, few of its guesses are looked up, and who uses a key beside it is unharmed.
+ * Keys cannot be guessed quickly. Only few guesses of an address are looked up, whatever address the
+ * client claims, both directly and through the real nginx. Keys in use behind the same address still
+ * work.
  */
 import { Pool } from 'undici';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeKey } from '../../format/api-key.ts';
 import { makeRandom, type Random } from '../catalogue/random.ts';
 import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
-import { send, startProxy, testKey, writeKeys } from '../support/product.ts';
+import { send, startProxy, testKey } from '../support/product.ts';
 import { printFigure, rounds } from '../support/rounds.ts';
 import { SERVER_NAME, startNginx } from '../support/servers/nginx.ts';
 
 const PROMISE = 'Guessing is slow';
-/** Guesses in any minute that get a look-up. */
+/** How many guesses are looked up in any minute. */
 const LIMIT = 60;
 const WINDOW_MS = 60_000;
 const GUESSING_MS = rounds(2_000, 150_000);
 const GUESSERS = 8;
-/** A guesser without end would only measure how fast it can be refused. */
+/** Without pauses the test would only measure how fast the proxy can refuse. */
 const PAUSE_MS = 4;
-/** Between the moment that the proxy counts and the one that the guesser sees. */
+/** The delay between the proxy's clock reading and the client's. */
 const LATENESS_MS = 1_000;
 
 const inUse = testKey(1);
@@ -28,8 +29,7 @@ const revoked = testKey(3, { state: 'revoked' });
 let snapshotsDir: string;
 
 beforeAll(async () => {
-  snapshotsDir = await makeSampleSnapshots();
-  writeKeys(snapshotsDir, [inUse, unused, revoked]);
+  snapshotsDir = await makeSampleSnapshots([inUse, unused, revoked]);
 });
 
 const closing: (() => Promise<unknown>)[] = [];
@@ -37,13 +37,13 @@ afterAll(async () => {
   for (const close of closing.reverse()) await close();
 });
 
-interface Way {
+interface Access {
   readonly pool: Pool;
   readonly adminUrl: string;
   readonly headers: Readonly<Record<string, string>>;
 }
 
-async function openWay(trusted: string, isFront: boolean): Promise<Way> {
+async function openAccess(trusted: string, isFront: boolean): Promise<Access> {
   const proxy = await startProxy(snapshotsDir, { TRUSTED_PROXIES: trusted });
   closing.push(() => proxy.stop());
   const nginx = isFront ? await startNginx(proxy.port) : undefined;
@@ -59,7 +59,7 @@ async function openWay(trusted: string, isFront: boolean): Promise<Way> {
   return { pool, adminUrl: proxy.adminUrl, headers: { host: SERVER_NAME } };
 }
 
-/** A guess, well-formed or not, with a lie about where it comes from. */
+/** The header fields of a guess, well-formed or not, often with a false address. */
 function makeGuess(random: Random): Record<string, string> {
   const guess = random.pick([
     () => makeKey(),
@@ -84,17 +84,17 @@ function makeGuess(random: Random): Record<string, string> {
 }
 
 test.concurrent.for([
-  ['direct, no proxy trusted', '', false],
-  ['direct, a proxy at another address trusted', '127.0.0.77, 10.0.0.0/8', false],
+  ['directly, without trusted proxies', '', false],
+  ['directly, with other addresses as trusted proxies', '127.0.0.77, 10.0.0.0/8', false],
   ['through nginx', '127.0.0.1', true],
 ] as const)(
-  `at most ${LIMIT} guesses a minute are looked up: %s`,
+  `at most ${LIMIT} guesses per minute are looked up %s`,
   {
     timeout: GUESSING_MS + 60_000,
   },
-  // Concurrent tests count their assertions only through an `expect` of their own.
+  // A concurrent test needs its own `expect`, or vitest does not count its assertions.
   async ([name, trusted, isFront], { expect }) => {
-    const { pool, adminUrl, headers } = await openWay(trusted, isFront);
+    const { pool, adminUrl, headers } = await openAccess(trusted, isFront);
     const ask = async (extra: Record<string, string>) => {
       const reply = await pool.request({
         method: 'GET',
@@ -109,7 +109,7 @@ test.concurrent.for([
 
     const started = performance.now();
     const isOver = () => performance.now() - started > GUESSING_MS;
-    /** When guesses were looked up: asked and answered. */
+    /** The guesses that were looked up, with the times of request and response. */
     const lookedUp: { readonly asked: number; readonly answered: number }[] = [];
     let refused = 0;
     let used = 0;
@@ -135,11 +135,11 @@ test.concurrent.for([
     };
     await Promise.all([user(), ...Array.from({ length: GUESSERS }, (_, i) => guesser(i + 1))]);
 
-    // Those that were answered after the start of a minute and asked before its end.
+    // A guess certainly falls into a minute if it was sent and answered within it.
     const times = lookedUp.toSorted((a, b) => a.answered - b.answered);
-    for (const [place, { answered }] of times.entries()) {
+    for (const [index, { answered }] of times.entries()) {
       const inMinute = times
-        .slice(place)
+        .slice(index)
         .filter(({ asked, answered: end }) => asked >= answered && end < answered + WINDOW_MS);
       expect(inMinute.length).toBeLessThanOrEqual(LIMIT);
     }
@@ -148,19 +148,19 @@ test.concurrent.for([
     expect(times.length).toBeLessThanOrEqual(most);
     expect(refused).toBeGreaterThan(LIMIT);
     expect(used).toBeGreaterThan(10);
-    // A right key that nobody uses is no easier to find: past the limit it is not looked up either.
+    // Above the limit, a valid key that is not in use is not looked up either.
     expect((await ask({ 'x-api-key': unused.key })).status).toBe(429);
     expect(await useKey()).toBe(200);
     const counted = (await send(`${adminUrl}/metrics`)).text;
     expect(counted).toContain(`api_requests_total{route="none",status="401"} ${times.length}`);
     printFigure(
       PROMISE,
-      `${name}: of ${times.length + refused} guesses in ${Math.round(GUESSING_MS / 1000)} s ${times.length} looked up, ${refused} refused; ${used} requests with the key in use beside them, all answered`,
+      `${name}: of ${times.length + refused} guesses in ${Math.round(GUESSING_MS / 1000)} s ${times.length} looked up, ${refused} refused; ${used} requests with a key in use at the same time, all answered`,
     );
   },
 );
 
-test('behind a trusted proxy each client has a limit of its own, and cannot take that of another', async () => {
+test('behind a trusted proxy each client has its own limit and cannot use up that of another', async () => {
   const proxy = await startProxy(snapshotsDir, {
     TRUSTED_PROXIES: '127.0.0.1',
     ADDRESS_RATE_LIMIT: '3',
@@ -169,13 +169,13 @@ test('behind a trusted proxy each client has a limit of its own, and cannot take
     const headers = { 'x-api-key': makeKey(), 'x-forwarded-for': forwardedFor };
     return (await send(`${proxy.url}/api/v1/stats`, { headers })).status;
   };
-  // The last hop is the one that the trusted proxy saw; what stands before it is what was claimed.
+  // The trusted proxy appended the last address; the addresses before it are the client's claims.
   const statuses: number[] = [];
   for (let i = 0; i < 5; i++) statuses.push(await guess(`203.0.113.${i}, 198.51.100.1`));
   expect(statuses).toEqual([401, 401, 401, 429, 429]);
   expect(await guess('198.51.100.2')).toBe(401);
   expect(await guess('203.0.113.0')).toBe(401);
-  // One client holds a whole /64.
+  // A client may use every address of its /64.
   const many: number[] = [];
   for (let i = 0; i < 5; i++) many.push(await guess(`2001:db8:1:2:${i}::${i}`));
   expect(many).toEqual([401, 401, 401, 429, 429]);

@@ -1,7 +1,6 @@
 /**
- * Hostile requests: fuzzed ones from a seed over raw sockets, direct and through the real nginx, with
- * the fast path and without. No
- * 5xx, no crash, no 200 that is not due, memory flat.
+ * Seeded hostile requests over raw sockets, directly and through the real nginx, with the fast path
+ * and without. They cause no 5xx, no crash, no wrong 200, and no growth of memory.
  */
 import { readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
@@ -13,18 +12,18 @@ import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
 import { type Hostile, makeHostile } from '../support/hostile/hostile.ts';
 import { judge, type Known } from '../support/hostile/hostile-judge.ts';
 import { exchange, type WireReply } from '../support/hostile/hostile-wire.ts';
-import { type RunningProxy, send, startProxy, testKey, writeKeys } from '../support/product.ts';
+import { type RunningProxy, startProxy, testKey } from '../support/product.ts';
 import { IS_SOAK, printFigure, rounds } from '../support/rounds.ts';
 import { openTls, type RunningNginx, SERVER_NAME, startNginx } from '../support/servers/nginx.ts';
 import { openSocket } from '../support/servers/sockets.ts';
 
 const PROMISE = 'Hostile requests';
 const REQUESTS = rounds(3_000, 100_000);
-/** nginx lets an address have 100 under way. */
+/** Fewer than the 100 simultaneous requests that nginx allows an address. */
 const CONNECTIONS = 48;
 /**
- * Resident memory climbs until V8 collects the old generation, about every 45,000 requests, and
- * falls. So the highest value before this share of the requests is compared with the highest after it.
+ * Resident memory grows until V8 collects its old generation, about every 45,000 requests, and then
+ * falls. So the test compares the maximum before this share of the requests with the maximum after it.
  */
 const FIRST_PART = 0.6;
 const MOST_GROWTH = 0.1;
@@ -41,8 +40,7 @@ describe.each([
   let targets: string[];
 
   beforeAll(async () => {
-    const snapshotsDir = await makeSampleSnapshots();
-    writeKeys(snapshotsDir, [key]);
+    const snapshotsDir = await makeSampleSnapshots([key]);
     proxy = await startProxy(snapshotsDir, {
       ADDRESS_RATE_LIMIT: '1000000',
       TRUSTED_PROXIES: '127.0.0.1',
@@ -61,7 +59,7 @@ describe.each([
     const bodies = new Map<string, string>();
     const games = new Map<string, string[]>();
     const ask = async (path: string) => {
-      const reply = await send(`${proxy.url}/api/v1${path}`, { headers: { 'x-api-key': key.key } });
+      const reply = await proxy.get(path, key.key);
       expect([path, reply.status]).toEqual([path, 200]);
       return reply;
     };
@@ -99,7 +97,7 @@ describe.each([
       known: { key: key.key, snapshot, bodies, games, pages },
       targets: [
         ...[...bodies.keys(), ...games.keys()].map((path) => `/api/v1${path}`),
-        // As often as all games together: these take parameters.
+        // Repeated to be picked as often as all games together, because these accept parameters.
         ...Array.from({ length: 300 }, () => '/api/v1/search'),
         ...Array.from({ length: 100 }, () => '/api/v1/platforms/snes/games'),
         ...[...pages].filter((page) => !page.includes('swagger-ui')),
@@ -107,24 +105,24 @@ describe.each([
     };
   }
 
-  /** Why an answer is wrong; undefined when it is right. */
+  /** Why the replies are wrong; undefined if they are right. */
   function faultOf(
     { bytes, isClean, isWhole }: Hostile,
     replies: readonly WireReply[],
     rest: string,
     isFront: boolean,
   ): string | undefined {
-    // HTTP/0.9, which nginx speaks, has no head; without one there is no key, and so no data.
+    // nginx answers HTTP/0.9, which has no response head. Without a key it must not contain data.
     const isOld =
       isFront && /^(?:\{"error"|<!doctype html>)/.test(rest) && !rest.includes('"data"');
-    if (rest !== '' && !isOld) return 'what is no answer';
+    if (rest !== '' && !isOld) return 'bytes that are not a response';
     const verdicts = judge(bytes, known, isFront);
-    for (const [place, { status, headers, body }] of replies.entries()) {
+    for (const [index, { status, headers, body }] of replies.entries()) {
       if (status >= 500 || status < 200) return `status ${status}`;
-      if (isClean && status !== 200) return `status ${status} to a clean request`;
-      if (isWhole && status === 408) return 'no answer in time';
+      if (isClean && status !== 200) return `status ${status} to a valid request`;
+      if (isWhole && status === 408) return 'a timeout';
       const isHead = body.length === 0 && bytes.includes('HEAD ');
-      if (headers.has('x-injected')) return 'a header that the client made';
+      if (headers.has('x-injected')) return 'a header field that the client injected';
       if (status >= 400) {
         const isJson = headers.get('content-type') === 'application/json; charset=utf-8';
         const isError = isHead || /^\{"error":"[^"\\]{3,100}"\}$/.test(`${body}`);
@@ -132,13 +130,13 @@ describe.each([
         if (`${body}`.includes(key.key)) return 'the key in an error';
       }
       if (status !== 200) continue;
-      const verdict = verdicts[place];
-      if (verdict?.faultOf === undefined) return 'a 200 that is not due';
+      const verdict = verdicts[index];
+      if (verdict?.faultOf === undefined) return 'a 200 to a request that must be refused';
       if (isHead && verdict.method === 'HEAD') continue;
       const fault = verdict.faultOf(decode(body, headers.get('content-encoding')).toString());
       if (fault !== undefined) return `a wrong 200: ${fault}`;
     }
-    return isClean && replies.length !== 1 ? `${replies.length} answers` : undefined;
+    return isClean && replies.length !== 1 ? `${replies.length} responses` : undefined;
   }
 
   function decode(body: Buffer, coding: string | undefined): Buffer {
@@ -152,12 +150,12 @@ describe.each([
   }
 
   describe.each([
-    ['direct', false],
+    ['directly', false],
     ['through nginx', true],
   ] as const)('%s', (way, isFront) => {
     const open = (): Promise<Socket> => (isFront ? openTls(nginx) : openSocket(proxy.port));
 
-    test(`${REQUESTS} of them are answered as they deserve, and memory stays flat`, {
+    test(`${REQUESTS} hostile requests get only permitted responses, and memory does not grow`, {
       timeout: rounds(120_000, 3_600_000),
     }, async () => {
       const parts = { key: key.key, host: SERVER_NAME, targets, snapshot: known.snapshot };
@@ -180,7 +178,7 @@ describe.each([
             kept.on('error', () => {});
             earlier = '';
           }
-          // A malformed request that begins with HEAD may be answered as one.
+          // A malformed request that begins with HEAD may get a response without a body.
           const unclear = hostile.bytes.includes('HEAD ') ? 'HEAD' : '';
           const judged = judge(hostile.bytes, known, isFront).map(
             ({ method }) => method || unclear,
@@ -205,8 +203,8 @@ describe.each([
             );
           }
           earlier = hostile.bytes;
-          // Behind an upgrade that it did not make Node is silent to what is no request, until the
-          // time for a head is over.
+          // After a request to upgrade, which it ignores, Node does not answer malformed bytes until
+          // the timeout for a head.
           const isUpgrade = /^upgrade:/im.test(hostile.bytes);
           if (isClosed || !hostile.isWhole || isUpgrade) kept.destroy();
           for (const { status } of replies) statuses.set(status, (statuses.get(status) ?? 0) + 1);
@@ -234,9 +232,7 @@ describe.each([
       if (IS_SOAK) expect(after / before - 1).toBeLessThanOrEqual(MOST_GROWTH);
       expect(proxy.child.exitCode).toBeNull();
       expect(proxy.log()).not.toContain('a request failed');
-      const healthy = await send(`${proxy.url}/api/v1/stats`, {
-        headers: { 'x-api-key': key.key },
-      });
+      const healthy = await proxy.get('/stats', key.key);
       expect(healthy.status).toBe(200);
     });
   });

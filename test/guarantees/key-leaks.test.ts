@@ -1,6 +1,6 @@
 /**
- * Keys leak nowhere: canary keys go through every path, as they should and as they should not, and
- * then no trace of them is in any log, metric, answer, snapshot file or database dump.
+ * Keys leak nowhere. The test sends canary keys in the right and in many wrong parts of requests, and
+ * then finds no trace of them in any log, metric, response, snapshot file or database dump.
  */
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, statSync, truncateSync } from 'node:fs';
@@ -35,7 +35,7 @@ const PROMISE = 'Keys leak nowhere';
 const FUZZED = rounds(400, 20_000);
 const AT_ONCE = 24;
 
-/** Requests that hold a key wherever a confused client, or a hostile one, may put it. */
+/** Requests with a key in every part where a confused or hostile client may put it. */
 function misplace(key: string): string[] {
   const request = (target: string, fields: string, method = 'GET') =>
     `${method} ${target} HTTP/1.1\r\nHost: ${SERVER_NAME}\r\nConnection: close\r\n${fields}\r\n`;
@@ -100,19 +100,19 @@ function misplace(key: string): string[] {
   ];
 }
 
-/** Runs a program of the product beside others, keeping all that it prints. */
+/** Starts a program of the product and keeps all its output. */
 function startAndListen(program: string, environment: Readonly<Record<string, string>>) {
   const child = startProgram(program, [], environment);
-  let said = '';
+  let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.setEncoding('utf8').on('data', (text) => {
-      said += text;
+      output += text;
     });
   }
-  return { said: () => said, stop: () => end(child, 'SIGTERM') };
+  return { output: () => output, stop: () => end(child, 'SIGTERM') };
 }
 
-/** Every file under a folder by its path. */
+/** The contents of every file under a folder, by path. */
 function readFolder(folder: string): [string, Buffer][] {
   return readdirSync(folder, { recursive: true, encoding: 'utf8' })
     .map((name) => path.join(folder, name))
@@ -120,7 +120,7 @@ function readFolder(folder: string): [string, Buffer][] {
     .map((file) => [file, readFileSync(file)]);
 }
 
-test('through proxy, nginx, schedule, command line and database', {
+test('proxy, nginx, schedule, command line and database leave no trace of a key', {
   timeout: rounds(120_000, 1_800_000),
 }, async () => {
   const database = `test_leaks_${process.pid}`;
@@ -129,7 +129,8 @@ test('through proxy, nginx, schedule, command line and database', {
   await loadCatalogue(opened, sampleCatalogue());
   const snapshotsDir = path.join(makeFolder(), 'snapshots');
   const environment = { DATABASE_URL, SNAPSHOTS_DIR: snapshotsDir, LOG_LEVEL: 'debug' };
-  const said: [string, Buffer | string][] = [];
+  /** Everything that the programs wrote, by name. */
+  const outputs: [string, Buffer | string][] = [];
   const keys = async (...args: string[]) => {
     const finished = await runProgram('keys/cli/main.ts', args, environment);
     expect([args, finished.code]).toEqual([args, 0]);
@@ -137,8 +138,8 @@ test('through proxy, nginx, schedule, command line and database', {
   };
   const issue = async () => {
     const { stdout, stderr } = await keys('issue', '--limit', '1000000');
-    said.push(['stderr of issue', stderr]);
-    // It is printed here and nowhere else, and the finder would find it.
+    outputs.push(['stderr of issue', stderr]);
+    // The key is printed only here, and the finder detects it.
     expect(makeTraceFinder(stdout.trim())(stdout)).toBeDefined();
     return stdout.trim();
   };
@@ -149,9 +150,9 @@ test('through proxy, nginx, schedule, command line and database', {
   const canaries = [approved, revoked, unknown, malformed];
   const finders = canaries.map(makeTraceFinder);
   const expectNoTrace = (name: string, bytes: Buffer | string) => {
-    for (const [place, find] of finders.entries()) {
+    for (const [index, find] of finders.entries()) {
       const form = find(bytes);
-      if (form !== undefined) throw new Error(`Key ${place} is in ${name} (${form}).`);
+      if (form !== undefined) throw new Error(`Key ${index} is in ${name} (${form}).`);
     }
   };
 
@@ -166,13 +167,12 @@ test('through proxy, nginx, schedule, command line and database', {
   const proxy = await startProxy(snapshotsDir, {
     LOG_LEVEL: 'debug',
     PROXY_THREADS: '2',
-    // Packs are read while it serves: that can be made to fail.
+    // The proxy reads packs from disk during requests, so a read can be made to fail.
     SNAPSHOT_MEMORY_MB: '0',
     ADDRESS_RATE_LIMIT: '100000',
     TRUSTED_PROXIES: '127.0.0.1',
   });
-  const stats = (key: string) =>
-    send(`${proxy.url}/api/v1/stats`, { headers: { 'x-api-key': key } });
+  const stats = (key: string) => proxy.get('/stats', key);
   await until(async () => (await stats(approved)).status === 200);
   await until(async () => (await stats(revoked)).status === 401);
   const nginx = await startNginx(proxy.port);
@@ -195,7 +195,7 @@ test('through proxy, nginx, schedule, command line and database', {
         );
         socket.destroy();
         sent++;
-        expectNoTrace('what is no answer', rest);
+        expectNoTrace('bytes after the last response', rest);
         for (const { status, headers, body } of replies) {
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
           expectNoTrace(`a body of ${status}`, body);
@@ -215,7 +215,7 @@ test('through proxy, nginx, schedule, command line and database', {
   await sendAll(
     Array.from({ length: FUZZED / 2 }, (_, i) => () => fuzzers[i % fuzzers.length]?.().bytes ?? ''),
   );
-  // A failure of the proxy's own: the files under it are damaged while it serves.
+  // Causes an error inside the proxy by damaging its files while it serves them.
   const packs = path.join(snapshotsDir, CURRENT, 'games');
   for (const pack of readdirSync(packs)) truncateSync(path.join(packs, pack), 1);
   await sendAll([
@@ -227,20 +227,20 @@ test('through proxy, nginx, schedule, command line and database', {
   }
   expect(proxy.log()).toContain('a request failed');
 
-  for (const place of ['metrics', 'readyz', 'healthz', approved]) {
-    const { text, status } = await send(`${proxy.adminUrl}/${place}`);
-    said.push([`${place} (${status})`, text]);
+  for (const name of ['metrics', 'readyz', 'healthz', approved]) {
+    const { text, status } = await send(`${proxy.adminUrl}/${name}`);
+    outputs.push([`${name} (${status})`, text]);
   }
   const { stdout: table } = await keys('list');
   const { stdout: json } = await keys('list', '--json');
-  // Something that can tell the two apart is displayed.
+  // The list shows the first characters of each key.
   expect(json).toContain(approved.slice(0, 8));
-  said.push(['list', table], ['list --json', json]);
+  outputs.push(['list', table], ['list --json', json]);
   expect(await proxy.stop()).toBe(0);
   expect(await schedule.stop()).toBe(0);
   await nginx.stop();
-  said.push(['the proxy', proxy.log()], ['the schedule', schedule.said()]);
-  for (const [name, text] of Object.entries(nginx.logs())) said.push([`nginx ${name}`, text]);
+  outputs.push(['the proxy', proxy.log()], ['the schedule', schedule.output()]);
+  for (const [name, text] of Object.entries(nginx.logs())) outputs.push([`nginx ${name}`, text]);
   const files = readFolder(snapshotsDir);
   expect(files.length).toBeGreaterThan(10);
   const keysFile = files.find(([name]) => name.endsWith('keys.json'))?.[1].toString() ?? '';
@@ -248,20 +248,20 @@ test('through proxy, nginx, schedule, command line and database', {
   const [command, args] = sharedMariaDb().dumpCommand(database);
   const { stdout: dump } = await promisify(execFile)(command, args, { maxBuffer: 2 ** 28 });
   expect(dump).toContain(hashKey(approved));
-  said.push(...files, ['the dump', dump]);
-  for (const [name, bytes] of said) expectNoTrace(name, bytes);
+  outputs.push(...files, ['the dump', dump]);
+  for (const [name, bytes] of outputs) expectNoTrace(name, bytes);
   await opened.run(`DROP DATABASE ${database}`);
   await opened.close();
 
-  const bytes = said.reduce((sum, [, text]) => sum + text.length, 0);
+  const bytes = outputs.reduce((sum, [, text]) => sum + text.length, 0);
   printFigure(
     PROMISE,
-    `${canaries.length} canaries in ${sent} requests, ${said.length} files, logs and dumps (${(bytes / 2 ** 20).toFixed(1)} MiB): 0 finds`,
+    `${canaries.length} canaries in ${sent} requests, ${outputs.length} files, logs and dumps (${(bytes / 2 ** 20).toFixed(1)} MiB): 0 found`,
   );
 });
 
-describe.each(KINDS)('in a database of %s', (kind) => {
-  test('a key is not, whatever is done to it', async () => {
+describe.each(KINDS)('on %s', (kind) => {
+  test('the commands for keys neither print a key again nor store it', async () => {
     const DATABASE_URL = await makeDatabase(kind);
     const keys = (...args: string[]) => runProgram('keys/cli/main.ts', args, { DATABASE_URL });
     const key = (await keys('issue', '--note', 'a test')).stdout.trim();

@@ -1,6 +1,6 @@
 /**
- * A generation is whole or not there, also when the generator is killed: SIGKILL at random moments
- * leaves a current generation that verifies, and the next run heals.
+ * A generation is published completely or not at all, even if the generator is killed. After SIGKILL
+ * at a random moment the current generation verifies, and the next run succeeds.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
@@ -19,10 +19,10 @@ import {
 
 const KILLS = rounds(30, 1_000);
 const AT_ONCE = 2;
-/** After so many kills a run is let end, and must leave nothing of the killed ones. */
+/** After this many kills one run may end. It must remove what the killed runs left behind. */
 const KILLS_BEFORE_HEALING = 5;
 
-test(`${KILLS} times SIGKILL at a random moment leave a current generation that verifies`, {
+test(`the current generation verifies after each of ${KILLS} SIGKILLs at random moments`, {
   timeout: 3_600_000,
 }, async () => {
   const random = makeRandom(100);
@@ -49,7 +49,7 @@ test(`${KILLS} times SIGKILL at a random moment leave a current generation that 
       await database.change();
       const child = startGenerator(database.url, dir);
       const ended = finish(child);
-      // Half of them in the last steps, where files are renamed.
+      // Half of the kills are aimed at the last steps, which rename files.
       if (random.happens(0.5)) {
         const step = random.pick(['writing packs', 'publishing']);
         await new Promise<void>((resolve) => {
@@ -73,10 +73,10 @@ test(`${KILLS} times SIGKILL at a random moment leave a current generation that 
   }
 
   await Promise.all(Array.from({ length: AT_ONCE }, () => killRepeatedly(KILLS / AT_ONCE)));
-  // Moments after the end of a run prove nothing.
+  // A kill after the end of a run proves nothing.
   expect(figures.killed).toBeGreaterThan(KILLS / 2);
   printFigure(
-    'A generation is whole or not there (SIGKILL)',
-    `${KILLS} SIGKILLs: ${figures.killed} met a run (${figures.published} of them after the swap), ${figures.ended} its end; ${figures.healed} runs healed, 0 torn, no debris`,
+    'A generation is complete or absent (SIGKILL)',
+    `${KILLS} SIGKILLs: ${figures.killed} hit a run (${figures.published} of them after the publication), ${figures.ended} came after its end; all ${figures.healed} uninterrupted runs succeeded, 0 incomplete generations, 0 files left behind`,
   );
 });

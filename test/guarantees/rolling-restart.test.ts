@@ -1,7 +1,7 @@
 /**
- * Two proxies behind the real nginx with the project's own nginx.conf: clients with kept
- * connections notice nothing when one proxy after the other is restarted, when one is killed, and
- * when one has nothing to serve; when one hangs, hardly any of them waits.
+ * Two proxies behind the real nginx with the project's own nginx.conf. Clients with persistent
+ * connections notice nothing when the proxies are restarted one after the other, when one is killed,
+ * and when one has nothing to serve. When one hangs, only few requests wait.
  */
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -13,11 +13,9 @@ import {
   end,
   makeFolder,
   type RunningProxy,
-  send,
   startProxy,
   testKey,
   until,
-  writeKeys,
 } from '../support/product.ts';
 import { IS_SOAK, printFigure, rounds } from '../support/rounds.ts';
 import {
@@ -36,9 +34,9 @@ const CLIENTS = { connections: 40, streams: 20 };
 const key = testKey(1);
 const headers = { 'x-api-key': key.key };
 const STATS = '/api/v1/stats';
-/** About as large as bodies of the API get. */
+/** Among the largest bodies of the API. */
 const SEARCH = '/api/v1/search?per_page=100';
-/** More than nginx keeps of one response. */
+/** Larger than the buffers of nginx for one response. */
 const BUNDLE = '/docs/swagger-ui-bundle.js';
 const requests: FrontClientRequest[] = [
   { method: 'GET', path: STATS, headers },
@@ -53,15 +51,14 @@ const requests: FrontClientRequest[] = [
 /** A proxy that can be started again on the same ports. */
 interface Instance {
   proxy: RunningProxy;
-  /** Resolves when it is ready. */
+  /** Starts it again. Resolves when it is ready. */
   start(): Promise<void>;
 }
 
 let snapshotsDir: string;
 
 beforeAll(async () => {
-  snapshotsDir = await makeSnapshots(seededCatalogue({ games: 3_000, seed: 6 }));
-  writeKeys(snapshotsDir, [key]);
+  snapshotsDir = await makeSnapshots(seededCatalogue({ games: 3_000, seed: 6 }), [key]);
 });
 
 async function makeInstance(dir: string, threads = 1): Promise<Instance> {
@@ -75,14 +72,14 @@ async function makeInstance(dir: string, threads = 1): Promise<Instance> {
     proxy: await startProxy(dir, environment),
     async start() {
       instance.proxy = await startProxy(dir, environment);
-      await until(async () => (await send(`${instance.proxy.adminUrl}/readyz`)).status === 200);
+      await until(async () => (await instance.proxy.readyz()).status === 200);
     },
   };
   return instance;
 }
 
 async function answeredBy({ proxy }: Instance): Promise<number> {
-  const { text } = await send(`${proxy.adminUrl}/metrics`);
+  const text = await proxy.metrics();
   return [...text.matchAll(/^api_requests_total\{.*\} (\d+)$/gm)].reduce(
     (sum, [, count]) => sum + Number(count),
     0,
@@ -108,7 +105,7 @@ describe.each(IS_SOAK ? [1, 3] : [1])('with two proxies of %i threads', (threads
     await Promise.all([first?.proxy.stop(), second?.proxy.stop()]);
   });
 
-  /** Runs something while the clients ask. @returns how many responses they took, each as it must be */
+  /** Runs something while clients send requests. @returns the number of responses, all correct */
   async function underLoad(run: () => Promise<void>): Promise<number> {
     const own = await startFrontClients(nginx, requests, CLIENTS);
     clients = own;
@@ -116,14 +113,14 @@ describe.each(IS_SOAK ? [1, 3] : [1])('with two proxies of %i threads', (threads
     await run();
     await pause(300);
     await own.stop();
-    // The first ones say enough.
+    // A few faults are enough for a report.
     expect(own.faults().slice(0, 20)).toEqual([]);
     return own.count();
   }
 
-  test('the first answers everything, so that the limits of keys are exact', async () => {
+  test('the first proxy answers all requests, so that the limits of keys are exact', async () => {
     const count = await underLoad(() => pause(200));
-    // One of the requests is for the site, which is not counted.
+    // The metric does not count requests for the site, which are among them.
     expect(await answeredBy(first)).toBeGreaterThan(count / 2);
     expect(await answeredBy(second)).toBe(0);
   });
@@ -144,7 +141,7 @@ describe.each(IS_SOAK ? [1, 3] : [1])('with two proxies of %i threads', (threads
     );
   });
 
-  test('kill -9 of either loses no request', { timeout }, async () => {
+  test('kill -9 of either proxy loses no request', { timeout }, async () => {
     const random = makeRandom(threads);
     const count = await underLoad(async () => {
       for (let i = 0; i < KILLS; i++) {
@@ -158,8 +155,8 @@ describe.each(IS_SOAK ? [1, 3] : [1])('with two proxies of %i threads', (threads
     printFigure(PROMISE, `${threads} threads, ${KILLS} times kill -9, ${count} requests: 0 lost`);
   });
 
-  test('kill -9 cuts no response that a client has begun to read, however slowly', async () => {
-    // With a window of one byte, what the client does not take is nginx's to keep.
+  test('kill -9 truncates no response that a client has begun to read, however slowly', async () => {
+    // With a flow-control window of one byte, nginx has to buffer nearly the whole response.
     const session = await openHttp2(nginx, { initialWindowSize: 1 });
     const begun = [SEARCH, BUNDLE, BUNDLE].map((target) => {
       const stream = session.request({ ':path': target, ...headers });
@@ -180,27 +177,27 @@ describe.each(IS_SOAK ? [1, 3] : [1])('with two proxies of %i threads', (threads
     await first.start();
   });
 
-  test('while the first has nothing to serve the second answers', async () => {
+  test('the second proxy answers while the first has nothing to serve', async () => {
     const empty = await makeInstance(path.join(makeFolder(), 'snapshots'));
     const both = await startNginx(empty.proxy.port, [], { backupPort: second.proxy.port });
     const alone = await startNginx(empty.proxy.port);
     for (let i = 0; i < 5; i++) {
       expect((await sendHttp1(both, STATS, { headers })).status).toBe(200);
       const reply = await sendHttp1(alone, STATS, { headers });
-      // 502 is what nginx says once it has left the proxy alone.
+      // nginx answers 502 while it considers the only proxy unavailable.
       expect([502, 503]).toContain(reply.status);
       expect(reply.headers['retry-after']).toBe('5');
     }
     await Promise.all([both.stop(), alone.stop(), empty.proxy.stop()]);
   });
 
-  test('while the first hangs the second answers, and hardly any client waits', async () => {
+  test('the second proxy answers while the first hangs, and only few requests wait', async () => {
     const WAIT_MS = 500;
     const hurried = await startNginx(
       first.proxy.port,
       [
         ['proxy_read_timeout 10s;', `proxy_read_timeout ${WAIT_MS}ms;`],
-        // The workers of nginx do not tell each other which proxy failed.
+        // nginx's worker processes do not share which proxy failed.
         ['worker_processes auto;', 'worker_processes 1;'],
       ],
       { backupPort: second.proxy.port },
@@ -213,7 +210,7 @@ describe.each(IS_SOAK ? [1, 3] : [1])('with two proxies of %i threads', (threads
       expect((await sendHttp1(hurried, STATS, { headers })).status).toBe(200);
       if (performance.now() - asked >= WAIT_MS) waited++;
     }
-    // Three until it is left alone, and then one every second or two.
+    // Three requests wait before nginx skips the proxy, and then one every second or two.
     expect(waited).toBeGreaterThanOrEqual(3);
     expect(waited).toBeLessThanOrEqual(6);
     expect(count).toBeGreaterThan(30);

@@ -1,21 +1,22 @@
 /**
- * A thread that holds connections as slow clients do: it is handed a port and how many, and hands
- * on the local ports of both kinds once all are open. Whether the server still holds them is for the
- * kernel to say: a client that does not read is not told.
+ * A worker thread with slow clients: some send a request head byte by byte, some never read the
+ * responses. It gets the server's port and the number of each kind. Once all connections are open it
+ * posts their local ports, because only the kernel knows whether the server still holds them: a client
+ * that does not read does not notice.
  */
 import { connect, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
 
-/** What the thread is started with. */
+/** The thread's workerData. */
 export interface Attack {
   readonly port: number;
   readonly senders: number;
   readonly readers: number;
-  /** What a reader sends at once. */
+  /** The bytes that a slow reader sends at once. */
   readonly requests: string;
 }
 
-/** Local ports. */
+/** The local ports of the connections. */
 export interface Opened {
   readonly senders: readonly number[];
   readonly readers: readonly number[];

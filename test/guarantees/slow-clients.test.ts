@@ -1,6 +1,6 @@
 /**
- * Slow clients: thousands that send a head byte by byte, hundreds that never read. A good client
- * goes on beside them as it does at a proxy without them, and both kinds are dropped in time.
+ * Slow clients: thousands send a request head byte by byte, hundreds never read the responses. Both
+ * kinds are disconnected in time, and a normal client is served as fast as by a proxy without them.
  */
 import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
@@ -10,32 +10,32 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { median } from '../bench/part.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { makeSnapshots } from '../catalogue/snapshots.ts';
-import { type RunningProxy, startProxy, testKey, until, writeKeys } from '../support/product.ts';
+import { type RunningProxy, startProxy, testKey, until } from '../support/product.ts';
 import { printFigure, rounds } from '../support/rounds.ts';
 import type { Attack, Opened } from './slow-attackers.ts';
 
 const PROMISE = 'Slow clients';
 const SENDERS = rounds(400, 2_000);
 const READERS = rounds(100, 500);
-/** Good requests a second to each proxy, and for how long they are timed. */
+/** The normal client's requests per second to each proxy, and how long they are measured. */
 const RATE = 400;
 const TIMED_MS = rounds(3_000, 8_000);
-/** In how many stretches they are judged. */
-const STRETCHES = 10;
-/** How long a response may be under way: in the short form the proxy's timer of it is hurried. */
+/** The number of intervals that are compared. */
+const INTERVALS = 10;
+/** How long sending a response may take. In the short form the proxy's timer for it is shortened. */
 const DRAIN_MS = rounds(4_000, 30_000);
-const HURRY = `const timer = globalThis.setTimeout; globalThis.setTimeout = (run, after, ...rest) => timer(run, after === 30_000 ? ${DRAIN_MS} : after, ...rest);`;
-/** A head may take 10 s, looked at every 2 s. The rest is for a machine that does other things. */
+const SHORTEN = `const timer = globalThis.setTimeout; globalThis.setTimeout = (run, after, ...rest) => timer(run, after === 30_000 ? ${DRAIN_MS} : after, ...rest);`;
+/** A head may take 10 s and is checked every 2 s. The rest allows for other work on the machine. */
 const SENDERS_GONE_MS = 20_000;
-/** What is unsent at one look has to be taken at the next. */
+/** Bytes that are unsent at one check must be sent at the next. */
 const READERS_GONE_MS = 2 * DRAIN_MS + 20_000;
 const LONGEST_MS = 120_000;
 
-/** What a good client's requests took, in milliseconds, in the order it sent them. */
+/** The durations of the normal client's requests in milliseconds, in the order of sending. */
 interface Times {
-  /** At the proxy that is attacked. */
+  /** At the attacked proxy. */
   readonly attacked: number[];
-  /** At one beside it that nobody attacks: it shows what else the machine does meanwhile. */
+  /** At a second proxy that is not attacked, which shows the effect of other work on the machine. */
   readonly control: number[];
 }
 
@@ -47,10 +47,9 @@ let control: RunningProxy;
 let pools: Readonly<Record<keyof Times, Pool>>;
 
 beforeAll(async () => {
-  const snapshotsDir = await makeSnapshots(seededCatalogue({ games: 3_000, seed: 5 }));
-  writeKeys(snapshotsDir, [key]);
+  const snapshotsDir = await makeSnapshots(seededCatalogue({ games: 3_000, seed: 5 }), [key]);
   const environment = {
-    NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(HURRY)}`,
+    NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(SHORTEN)}`,
   };
   proxy = await startProxy(snapshotsDir, environment);
   control = await startProxy(snapshotsDir, environment);
@@ -65,8 +64,8 @@ afterAll(async () => {
   await Promise.all([proxy.stop(), control.stop()]);
 });
 
-/** A good client asks both proxies in turns, at an even rate. */
-async function timeGoodClient(): Promise<Times> {
+/** A normal client sends requests to both proxies alternately, at a constant rate. */
+async function timeNormalClient(): Promise<Times> {
   const times: Times = { attacked: [], control: [] };
   const asked: Promise<void>[] = [];
   const ask = async (which: keyof Times, i: number) => {
@@ -97,17 +96,17 @@ function p99(times: readonly number[]): number {
 }
 
 /**
- * How many times as long the good client's 99th percentile is at the proxy that is attacked. Each
- * stretch has its own ratio: what else the machine does in it falls on both proxies alike.
+ * The ratio of the normal client's 99th percentiles: attacked proxy to control. It is the median of the
+ * ratios in the intervals, because other work on the machine affects both proxies alike.
  */
 function slowdown({ attacked, control }: Times): number {
-  const length = attacked.length / STRETCHES;
+  const length = attacked.length / INTERVALS;
   const of = (times: readonly number[], i: number) =>
     p99(times.slice(i * length, (i + 1) * length));
-  return median(Array.from({ length: STRETCHES }, (_, i) => of(attacked, i) / of(control, i)));
+  return median(Array.from({ length: INTERVALS }, (_, i) => of(attacked, i) / of(control, i)));
 }
 
-/** The remote ports of the connections that the proxy holds open, as the kernel knows them. */
+/** The remote ports of the proxy's open connections, according to the kernel. */
 function heldPorts(): Set<number> {
   const ESTABLISHED = '01';
   const own = `:${proxy.port.toString(16).toUpperCase().padStart(4, '0')}`;
@@ -120,7 +119,7 @@ function heldPorts(): Set<number> {
   return held;
 }
 
-/** Waits until none of the ports is held. @returns after how many milliseconds since `started` */
+/** Waits until none of the ports is held. @returns the milliseconds since `started` */
 async function waitUntilDropped(ports: readonly number[], started: number): Promise<number> {
   for (;;) {
     const held = heldPorts();
@@ -131,11 +130,12 @@ async function waitUntilDropped(ports: readonly number[], started: number): Prom
   }
 }
 
-test(`${SENDERS} slow senders and ${READERS} slow readers leave a good client be, and are dropped`, {
+test(`${SENDERS} slow senders and ${READERS} slow readers do not slow down a normal client and are disconnected`, {
   timeout: 600_000,
 }, async () => {
-  await timeGoodClient(); // warms both sides up
-  const before = await timeGoodClient();
+  // Warms up client and proxies.
+  await timeNormalClient();
+  const before = await timeNormalClient();
   const workerData: Attack = {
     port: proxy.port,
     senders: SENDERS,
@@ -152,18 +152,18 @@ test(`${SENDERS} slow senders and ${READERS} slow readers leave a good client be
   const held = heldPorts();
   const areHeld = (ports: readonly number[]) => ports.filter((port) => held.has(port)).length;
   expect(areHeld(opened.readers)).toBe(READERS);
-  // On a busy machine the first ones' time is over before the last ones are there.
+  // On a busy machine the first senders may time out before the last ones connect.
   expect(areHeld(opened.senders)).toBeGreaterThan(SENDERS * 0.9);
-  // What the kernel takes for the readers is work like any other: it is over soon.
+  // First the proxy sends as much as the kernel buffers for the readers, which takes a moment.
   await new Promise((resolve) => setTimeout(resolve, 1_000));
-  const during = await timeGoodClient();
+  const during = await timeNormalClient();
   const sendersGone = await waitUntilDropped(opened.senders, started);
   const readersGone = await waitUntilDropped(opened.readers, started);
   await worker.terminate();
   const seconds = (milliseconds: number) => (milliseconds / 1000).toFixed(0);
   printFigure(
     PROMISE,
-    `${SENDERS} senders gone after ${seconds(sendersGone)} s, ${READERS} readers after ${seconds(readersGone)} s; p99 of a good client ${p99(before.attacked).toFixed(1)} ms before, ${p99(during.attacked).toFixed(1)} ms beside them, ${p99(during.control).toFixed(1)} ms at a proxy without them (in stretches ${slowdown(during).toFixed(2)} times as long, before ${slowdown(before).toFixed(2)})`,
+    `${SENDERS} senders gone after ${seconds(sendersGone)} s, ${READERS} readers after ${seconds(readersGone)} s; p99 of a normal client ${p99(before.attacked).toFixed(1)} ms before, ${p99(during.attacked).toFixed(1)} ms during the attack, ${p99(during.control).toFixed(1)} ms at a proxy without slow clients (median ratio ${slowdown(during).toFixed(2)}, before ${slowdown(before).toFixed(2)})`,
   );
   expect(sendersGone - openedAt).toBeLessThan(SENDERS_GONE_MS);
   expect(readersGone - openedAt).toBeLessThan(READERS_GONE_MS);
@@ -174,24 +174,27 @@ function line(method: string, target: string, fields = ''): string {
   return `${method} ${target} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${key.key}\r\n${fields}\r\n`;
 }
 
-/** In bytes, for one connection on loopback; more where the client has read for a while. */
-const MORE_THAN_THE_KERNEL_TAKES = { atFirst: 12_000_000, later: 60_000_000 };
+/** Bytes for one connection on loopback. The kernel's buffers grow while the client reads. */
+const MORE_THAN_THE_KERNEL_BUFFERS = { atFirst: 12_000_000, later: 60_000_000 };
 
-describe('a client that stops to read is dropped', () => {
-  const many = (request: string, answerBytes: number, bytes = MORE_THAN_THE_KERNEL_TAKES.atFirst) =>
-    request.repeat(bytes / answerBytes);
+describe('a client that stops reading is disconnected', () => {
+  const many = (
+    request: string,
+    answerBytes: number,
+    bytes = MORE_THAN_THE_KERNEL_BUFFERS.atFirst,
+  ) => request.repeat(bytes / answerBytes);
 
-  // Concurrent tests count their assertions only through an `expect` of their own.
+  // A concurrent test needs its own `expect`, or vitest does not count its assertions.
   test.concurrent.for<[string, number, () => string]>([
-    ['in the first answers', 0, () => many(line('GET', LARGE), 50_000)],
+    ['during the first responses', 0, () => many(line('GET', LARGE), 50_000)],
     [
-      'after it took the first ones',
+      'after it has read some responses',
       3_000_000,
-      () => many(line('GET', LARGE), 50_000, MORE_THAN_THE_KERNEL_TAKES.later),
+      () => many(line('GET', LARGE), 50_000, MORE_THAN_THE_KERNEL_BUFFERS.later),
     ],
-    ['of 304', 0, () => many(line('GET', LARGE, 'If-None-Match: *\r\n'), 500)],
-    ['of preflights, which need no key', 0, () => many(line('OPTIONS', LARGE), 500)],
-    ['of refusals', 0, () => many(line('GET', '/api/v1/nothing'), 500)],
+    ['if the responses are 304', 0, () => many(line('GET', LARGE, 'If-None-Match: *\r\n'), 500)],
+    ['if it sends preflights, which need no key', 0, () => many(line('OPTIONS', LARGE), 500)],
+    ['if the responses are errors', 0, () => many(line('GET', '/api/v1/nothing'), 500)],
   ])('%s', { timeout: 150_000 }, async ([, toRead, bytes], { expect }) => {
     const socket = connect(proxy.port, '127.0.0.1').on('error', () => {});
     await new Promise((resolve) => socket.once('connect', resolve));
@@ -211,10 +214,10 @@ describe('a client that stops to read is dropped', () => {
     socket.destroy();
   });
 
-  test.concurrent('with half a head behind answers of which the last is just not sent', {
+  test.concurrent('if it has also sent half a request head', {
     timeout: 180_000,
   }, async ({ expect }) => {
-    // How many answers the kernel takes is its own affair: one of these is just past it.
+    // It is unknown how many responses the kernel buffers. One of these counts just exceeds it.
     const counts = Array.from({ length: 110 }, (_, i) => 40 + i);
     const ports: number[] = [];
     const sockets = [];

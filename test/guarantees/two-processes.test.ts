@@ -1,6 +1,6 @@
 /**
- * Two processes: generators, rollbacks, holds and prunes that meet in one snapshots folder take
- * turns or refuse, whatever the moment, and nothing that one of them said is done is lost.
+ * Two processes in one snapshots folder: generators, rollbacks, holds and prunes that run at the same
+ * time wait for each other or refuse to run. Nothing that one of them reported as done is lost.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -24,8 +24,8 @@ import {
   startGenerator,
 } from '../support/wholeness.ts';
 
-type Deed = 'generate' | 'rollback' | 'prune' | 'hold';
-const MEETINGS: readonly (readonly [Deed, Deed])[] = [
+type Action = 'generate' | 'rollback' | 'prune' | 'hold';
+const PAIRS: readonly (readonly [Action, Action])[] = [
   ['generate', 'generate'],
   ['generate', 'prune'],
   ['generate', 'rollback'],
@@ -37,7 +37,7 @@ const ROUNDS = rounds(10, 200);
 const HELD = 3;
 const LOCKED = 4;
 
-test(`${ROUNDS} meetings of two: one waits or refuses, and nothing is lost`, {
+test(`of two programs at the same time one waits or refuses, and nothing is lost (${ROUNDS} pairs)`, {
   timeout: 3_600_000,
 }, async () => {
   const random = makeRandom(77);
@@ -49,18 +49,18 @@ test(`${ROUNDS} meetings of two: one waits or refuses, and nothing is lost`, {
     await generate(database.url, dir);
   };
 
-  /** @param target what a rollback makes current */
-  function start(deed: Deed, target: string): Promise<Finished> {
-    if (deed === 'generate') return finishInTime(startGenerator(database.url, dir, ['--json']));
+  /** @param target the generation for a rollback */
+  function start(action: Action, target: string): Promise<Finished> {
+    if (action === 'generate') return finishInTime(startGenerator(database.url, dir, ['--json']));
     const args = {
       rollback: ['rollback', target, '--no-hold'],
       hold: ['hold'],
       prune: ['prune', '--keep', String(KEPT_BY_PRUNE)],
-    }[deed];
+    }[action];
     return finishInTime(startProgram('commands/snapshot.ts', args, { SNAPSHOTS_DIR: dir }));
   }
 
-  /** Once a hold has said that it is there, nothing is published until it is released. */
+  /** Checks that nothing is published while the hold is in place. */
   async function expectHeld(id: string, what: string): Promise<void> {
     expect(parseHold(readFileSync(path.join(dir, HOLD_FILE), 'utf8')).id, what).toBe(id);
     expect((await start('generate', id)).code, what).toBe(HELD);
@@ -76,27 +76,27 @@ test(`${ROUNDS} meetings of two: one waits or refuses, and nothing is lost`, {
   }
 
   for (let round = 0; round < ROUNDS; round++) {
-    const deeds = MEETINGS[round % MEETINGS.length] as readonly [Deed, Deed];
+    const actions = PAIRS[round % PAIRS.length] as readonly [Action, Action];
     const before = idsOnDisk(dir);
     const target = before.at(-2) as string;
     const current = currentId(dir);
     await database.change();
-    // Either may be the first, by anything up to a whole run.
+    // Either may start first, by up to the duration of a whole run.
     const order = random.happens(0.5) ? [0, 1] : [1, 0];
     const ended: Finished[] = [];
     const later = pause(random.next() ** 2 * wholeRun).then(() =>
-      start(deeds[order[1] as 0 | 1], target),
+      start(actions[order[1] as 0 | 1], target),
     );
-    ended[order[0]] = await start(deeds[order[0] as 0 | 1], target);
+    ended[order[0]] = await start(actions[order[0] as 0 | 1], target);
     ended[order[1]] = await later;
-    const what = deeds
-      .map((deed, i) => `${deed}: ${ended[i]?.code} ${ended[i]?.stderr}`)
+    const what = actions
+      .map((action, i) => `${action}: ${ended[i]?.code} ${ended[i]?.stderr}`)
       .join('\n');
 
-    // Whoever did not do it refused, and at least one did.
-    const done = deeds.filter((_, i) => ended[i]?.code === 0);
+    // At least one succeeded, and a failed one refused to run.
+    const done = actions.filter((_, i) => ended[i]?.code === 0);
     for (const { code, stdout, stderr } of ended) {
-      expect(deeds.includes('hold') ? [0, LOCKED, HELD] : [0, LOCKED], what).toContain(code);
+      expect(actions.includes('hold') ? [0, LOCKED, HELD] : [0, LOCKED], what).toContain(code);
       if (code === LOCKED) {
         expect(stdout, what).toBe('');
         expect(stderr, what).toMatch(/Another run \(process (?:\d+|unknown)\) is writing to/);
@@ -104,18 +104,20 @@ test(`${ROUNDS} meetings of two: one waits or refuses, and nothing is lost`, {
     }
     expect(done.length, what).toBeGreaterThan(0);
     // A hold waits for the lock.
-    if (deeds.includes('hold')) expect(done, what).toContain('hold');
+    if (actions.includes('hold')) expect(done, what).toContain('hold');
     if (done.length === 1) figures.refused++;
     else figures.both++;
 
     const after = await expectCurrentVerifies(dir);
-    if (deeds.includes('hold')) await expectHeld(after, what);
-    const made = deeds.flatMap((deed, i) =>
-      deed === 'generate' && ended[i]?.code === 0 ? [JSON.parse(ended[i].stdout).id as string] : [],
+    if (actions.includes('hold')) await expectHeld(after, what);
+    const made = actions.flatMap((action, i) =>
+      action === 'generate' && ended[i]?.code === 0
+        ? [JSON.parse(ended[i].stdout).id as string]
+        : [],
     );
     const claims = [...made, ...(done.includes('rollback') ? [target] : [])];
     expect(claims.length > 0 ? claims : [current], what).toContain(after);
-    // What was published is there, and what was there is gone only by a prune.
+    // Published generations exist, and only a prune or the usual limit has removed any.
     const ids = idsOnDisk(dir);
     for (const id of made) expect(ids, what).toContain(id);
     const kept = done.includes('prune') ? KEPT_BY_PRUNE : KEPT_GENERATIONS;
@@ -127,6 +129,6 @@ test(`${ROUNDS} meetings of two: one waits or refuses, and nothing is lost`, {
   expect(figures.refused).toBeGreaterThan(0);
   printFigure(
     'Two processes',
-    `${ROUNDS} meetings: ${figures.refused} times one refused with exit ${LOCKED}, or ${HELD} where it met a hold, ${figures.both} times they took turns; 0 lost, no debris`,
+    `${ROUNDS} pairs: ${figures.refused} times one was refused with exit code ${LOCKED}, or ${HELD} because of a hold, ${figures.both} times one waited for the other; nothing lost, 0 files left behind`,
   );
 });

@@ -1,4 +1,4 @@
-/** The history of keys: what it records, and that nobody can change it. */
+/** The history of keys: what it records, and that it cannot be changed. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
 import { eventsOf } from '../../keys/lifecycle/history.ts';
@@ -17,7 +17,7 @@ describe.each(KINDS)('the history of keys in a %s database', (kind) => {
   });
   afterAll(() => database.close());
 
-  it('tells who did what, when, why and with what limit', async () => {
+  it('records for each action the actor, the time, the reason and the limit', async () => {
     const { id: accountId } = await database.addOwner();
     const id = await database.keyIn('pending', accountId);
     const later = (seconds: number) => new Date(AT.getTime() + seconds * 1000);
@@ -54,7 +54,7 @@ describe.each(KINDS)('the history of keys in a %s database', (kind) => {
   });
 
   it.each(['approved', 'rejected'] as const)(
-    'names who decided in the row of a key that is %s',
+    'is consistent with the row of a key that is %s, which names the reviewer',
     async (state) => {
       const { id: accountId } = await database.addOwner();
       const id = await database.keyIn(state, accountId);
@@ -64,7 +64,7 @@ describe.each(KINDS)('the history of keys in a %s database', (kind) => {
     },
   );
 
-  it('tells of keys that were issued or revoked by their owner', async () => {
+  it('records that a key was issued by an operator or revoked by its owner', async () => {
     const issued = await issueKey(database, { limit: 5, purpose: 'x', at: AT });
     expect(await eventsOf(database, issued.id)).toEqual([
       expect.objectContaining({ action: 'issued', actor_id: null, limit_per_minute: 5 }),
@@ -99,7 +99,7 @@ describe.each(KINDS)('the history of keys in a %s database', (kind) => {
              ON DUPLICATE KEY UPDATE reason = 'x'`,
           'DELETE k, e FROM api_keys k JOIN key_events e ON e.key_id = k.id',
         ]),
-  ])('is not rewritten by %s', async (sql) => {
+  ])('cannot be rewritten by %s', async (sql) => {
     await issueKey(database, { limit: 5, purpose: 'x', at: AT });
     await issueKey(database, { limit: 5, purpose: 'x', at: AT });
     const before = await database.rows('SELECT * FROM key_events ORDER BY id');
@@ -109,13 +109,13 @@ describe.each(KINDS)('the history of keys in a %s database', (kind) => {
     expect(await database.rows('SELECT COUNT(*) FROM api_keys')).toEqual(keys);
   });
 
-  it('outlives its key', async () => {
+  it('is kept after its key is deleted', async () => {
     const { id } = await issueKey(database, { limit: 5, purpose: 'x', at: AT });
     await database.run('DELETE FROM api_keys WHERE id = ?', [id]);
     expect(await eventsOf(database, id)).toHaveLength(1);
   });
 
-  it('is there or not together with its move: without the one there is not the other', async () => {
+  it('is written in the same transaction as the change that it records', async () => {
     const { id: accountId } = await database.addOwner();
     const id = await database.keyIn('approved', accountId);
     await database.run('ALTER TABLE key_events RENAME TO events_elsewhere');
@@ -130,7 +130,7 @@ describe.each(KINDS)('the history of keys in a %s database', (kind) => {
     await expect(database.run('DELETE FROM key_events')).rejects.toThrow(REFUSAL);
   });
 
-  it('is protected by whichever program comes first, or several at once', async () => {
+  it('is protected by the program that starts first, or by several at once', async () => {
     const names = ['key_events_update', 'key_events_delete'];
     for (const name of names) await database.run(`DROP TRIGGER ${name}`);
     const others = await Promise.all([1, 2, 3].map(() => openDatabase(database.url)));

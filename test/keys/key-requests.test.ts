@@ -1,4 +1,4 @@
-/** Requesting a key: what is accepted, what is refused, and how a flood of requests ends. */
+/** Requests for keys: which are accepted, which are refused, and the effect of a flood. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   findKeyWithAccount,
@@ -14,7 +14,8 @@ import { KINDS } from '../support/databases.ts';
 import { runProgram } from '../support/product.ts';
 import { AT, type KeysDatabase, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
 
-const TOO_MANY = '3 requests are under review already. Ask again when one of them is decided.';
+const TOO_MANY =
+  '3 requests are already under review. You can request another key when one of them is decided.';
 
 describe.each(KINDS)('a request for a key in a %s database', (kind) => {
   let database: KeysDatabase;
@@ -34,7 +35,7 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
   const pendingOf = async (owner: Account) =>
     (await listKeysOf(database, owner.id)).filter(({ state }) => state === 'pending').length;
 
-  it('waits for review with what was asked, without a key', async () => {
+  it('is stored for review with its text, and without a key', async () => {
     const owner = await database.addOwner();
     const { id } = await ask(owner, {
       purpose: '  A mirror,\r\nwith 600 a minute: 😀  ',
@@ -51,11 +52,11 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
       reviewed_at: null,
     });
     expect((await pendingRequests(database)).at(-1)?.id).toBe(id);
-    // Nobody is mailed before somebody has decided.
+    // No mail is sent before the decision.
     expect(await database.rows('SELECT id FROM mail_outbox WHERE key_id = ?', [id])).toEqual([]);
   });
 
-  it('loses control characters and broken halves of characters, and nothing else', async () => {
+  it('is stored without control characters and lone surrogates, and otherwise unchanged', async () => {
     const owner = await database.addOwner();
     const markup = `<script>alert(1)</script> '; DROP TABLE api_keys; -- "\\`;
     const { id } = await ask(owner, {
@@ -70,13 +71,13 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
     ['', 'Say what the key is for.'],
     [' \r\n\u0000\t', 'Say what the key is for.'],
     ['x'.repeat(5001), 'The purpose has 5001 characters; at most 5000 are allowed.'],
-  ])('is turned away for the purpose %j', async (purpose, message) => {
+  ])('is refused for the purpose %j', async (purpose, message) => {
     const owner = await database.addOwner();
     await expect(ask(owner, { purpose })).rejects.toMatchObject({ kind: 'invalid', message });
     expect(await pendingOf(owner)).toBe(0);
   });
 
-  it('takes a purpose and an address of the greatest length', async () => {
+  it('may have a purpose and an address of the greatest length', async () => {
     const owner = await database.addOwner();
     const purpose = '😀'.repeat(2500);
     const websiteUrl = `https://tool.example/${'x'.repeat(2000 - 21)}`;
@@ -104,7 +105,7 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
     ['https://:secret@tool.example', 'a user or a password'],
     [`https://tool.example/${'x'.repeat(1980)}`, '2001 characters; at most 2000'],
     [`https://tool.example/${'ü'.repeat(400)}`, '2421 characters; at most 2000'],
-  ])('is turned away for the website %j', async (websiteUrl, message) => {
+  ])('is refused for the website %j', async (websiteUrl, message) => {
     const owner = await database.addOwner();
     await expect(ask(owner, { websiteUrl })).rejects.toMatchObject({
       kind: 'invalid',
@@ -113,7 +114,7 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
     expect(await pendingOf(owner)).toBe(0);
   });
 
-  it('stores no address that would break out of a line or an attribute', async () => {
+  it('is stored with an encoded address that fits into one line and an attribute', async () => {
     const owner = await database.addOwner();
     const { id } = await ask(owner, {
       websiteUrl: 'https://tool.example/\r\nBcc: x" onclick=\'<b>',
@@ -123,7 +124,7 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
     expect(address).not.toMatch(/[\s"<>]/);
   });
 
-  it('belongs to an account that is there', async () => {
+  it('must belong to an existing account', async () => {
     await expect(ask({ id: 77_777 } as Account)).rejects.toMatchObject({
       kind: 'missing',
       message: 'There is no account 77777.',
@@ -131,7 +132,7 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
     expect(await listKeysOf(database, 77_777)).toEqual([]);
   });
 
-  it('is the fourth only when one of three is decided', async () => {
+  it('is refused if three others of the account are under review', async () => {
     const owner = await database.addOwner();
     const first = await ask(owner);
     for (let i = 1; i < MOST_PENDING; i++) await ask(owner);
@@ -147,20 +148,20 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
     await ask(await database.addOwner());
   });
 
-  it('is one of three under review after 10,000, many of them at once', async () => {
+  it('is one of only three under review after 10,000 simultaneous ones', async () => {
     const owner = await database.addOwner();
-    let taken = 0;
+    let accepted = 0;
     const refusals = new Map<string, number>();
-    const askOn = async (count: number) => {
+    const askRepeatedly = async (count: number) => {
       for (let i = 0; i < count; i++) {
         await ask(owner, { purpose: `flood ${i}` }).then(
-          () => taken++,
+          () => accepted++,
           ({ message }) => refusals.set(message, (refusals.get(message) ?? 0) + 1),
         );
       }
     };
-    await Promise.all(Array.from({ length: 20 }, () => askOn(500)));
-    expect([taken, [...refusals]]).toEqual([3, [[TOO_MANY, 9_997]]]);
+    await Promise.all(Array.from({ length: 20 }, () => askRepeatedly(500)));
+    expect([accepted, [...refusals]]).toEqual([3, [[TOO_MANY, 9_997]]]);
     expect(await pendingOf(owner)).toBe(3);
     expect(
       await database.rows(
@@ -170,7 +171,7 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
     ).toEqual([[3]]);
   }, 60_000);
 
-  it('is one of three when several programs ask at once', async () => {
+  it('is one of only three after several programs have sent requests at once', async () => {
     const owner = await database.addOwner();
     const args = [
       'request',
@@ -191,7 +192,7 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
     expect(await pendingOf(owner)).toBe(3);
   });
 
-  it('is found by state and by any text of it, its owner included, and paged', async () => {
+  it('can be searched by state and by any of its texts, also its owner’s name, in pages', async () => {
     const owner = await database.addOwner({ name: 'Zoë % Quux_ ', email: 'ZOE@covers.example' });
     const id = await database.keyIn('revealed', owner.id);
     const other = await database.keyIn('pending', owner.id);

@@ -1,6 +1,5 @@
 /**
- * Where raw keys are left after their whole life: each was shown once and is stored nowhere, and the
- * keys file holds revealed keys only.
+ * Each raw key is shown once and stored nowhere, and the keys file contains only revealed keys.
  */
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
@@ -33,34 +32,34 @@ describe.each(KINDS)('with a %s database', (kind) => {
     return parseKeys(readFileSync(path.join(snapshotsDir, 'keys.json'), 'utf8'));
   };
 
-  it('a raw key is found in the one answer and nowhere else', async () => {
+  it('a raw key is in the output that reveals it and nowhere else', async () => {
     const owner = await database.addOwner();
-    const said: string[] = [];
+    const outputs: string[] = [];
     const raw: string[] = [];
     const done = async (...args: string[]) => {
       const { code, stdout, stderr } = await keys(...args);
       expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
-      said.push(stderr);
+      outputs.push(stderr);
       return stdout.trimEnd();
     };
-    const handedOut = async (...args: string[]) => {
+    const receiveKey = async (...args: string[]) => {
       raw.push(await done(...args));
       expect(isWellFormedKey(raw.at(-1) as string)).toBe(true);
     };
     const asked = ['--account', String(owner.id), '--purpose', 'x', '--url', 'https://x.example'];
-    await handedOut('issue', '--note', 'mine');
+    await receiveKey('issue', '--note', 'mine');
     await done('request', ...asked);
     await done('approve', '2');
-    await handedOut('reveal', '2');
-    await handedOut('rotate', '2');
+    await receiveKey('reveal', '2');
+    await receiveKey('rotate', '2');
     const inUse = await exported();
     await done('limit', '2', '7');
     for (const verb of ['list', 'history', 'outbox']) {
-      said.push(await done(verb, ...(verb === 'history' ? ['2'] : []), '--json'));
+      outputs.push(await done(verb, ...(verb === 'history' ? ['2'] : []), '--json'));
     }
     await done('outbox', '--send');
     await done('revoke', '2', '--reason', 'a test');
-    said.push(await done('outbox', '--send', '--all'));
+    outputs.push(await done('outbox', '--send', '--all'));
     await exported();
 
     expect(new Set(raw).size).toBe(3);
@@ -71,9 +70,9 @@ describe.each(KINDS)('with a %s database', (kind) => {
       database: await dumpOf(kind, database.url),
       mails: contentOf(mailFolder),
       keysFile: contentOf(snapshotsDir),
-      said: said.join('\n'),
+      outputs: outputs.join('\n'),
     };
-    // What these places are to hold is there: they were looked into.
+    // Each place contains what it should, so the search below covers the right content.
     expect(places.database).toContain(hashKey(raw[2]));
     expect(places.mails).toContain('is approved');
     expect(places.mails).toContain('is revoked');
@@ -81,7 +80,7 @@ describe.each(KINDS)('with a %s database', (kind) => {
     for (const [place, content] of Object.entries(places)) {
       for (const key of raw) {
         expect([place, content.includes(key)]).toEqual([place, false]);
-        // Nor the half of it that is not shown, in hexadecimal or base64.
+        // Nor the secret part of the key, as text, hexadecimal or base64.
         const tail = Buffer.from(key.slice(8));
         for (const form of [
           String(tail),
@@ -94,7 +93,7 @@ describe.each(KINDS)('with a %s database', (kind) => {
     }
   });
 
-  it('the keys file holds revealed keys alone, and those revoked to be refused by name', async () => {
+  it('the keys file contains only revealed keys, and revoked ones', async () => {
     const owner = await database.addOwner();
     const ids = new Map<string, number>();
     for (const state of STATES) ids.set(state, await database.keyIn(state, owner.id));
@@ -113,7 +112,7 @@ describe.each(KINDS)('with a %s database', (kind) => {
   });
 });
 
-/** Every byte that a database keeps. */
+/** All that a database stores. */
 async function dumpOf(kind: Kind, url: string): Promise<string> {
   if (kind === 'sqlite') return contentOf(path.dirname(url.slice('sqlite:'.length)));
   const [command, args] = sharedMariaDb().dumpCommand(new URL(url).pathname.slice(1));

@@ -1,4 +1,4 @@
-/** What operators do for accounts at the command line, from adding one to its last key. */
+/** What operators do for accounts on the command line, from adding to removing one. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Database } from '../../database/database.ts';
@@ -29,7 +29,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
   });
   afterEach(() => database.close());
 
-  it('walks a key through its life, telling who did what', async () => {
+  it('takes a key through its life, and its history names the actors', async () => {
     expect(await done('accounts')).toMatch(/^ID +ROLE +EMAIL +NAME$/);
     expect(await done('add-account', 'ola@covers.example', '--name', 'Ola')).toBe('1');
     expect(await request('1')).toBe('');
@@ -76,7 +76,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     expect(history[1]).toMatchObject({ action: 'approved', limit_per_minute: 300, actor_id: null });
   });
 
-  it('refuses what the pages refuse, in the same words', async () => {
+  it('refuses what the pages refuse, with the same messages', async () => {
     await done('add-account', 'ola@covers.example', '--name', 'Ola');
     const asked = ['--account', '1', '--purpose', 'x', '--url'];
     for (const [args, message] of [
@@ -100,7 +100,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     }
   });
 
-  it('lists mails that wait, sends them, and tells what stands in their way', async () => {
+  it('lists waiting mails, sends them, and reports why one was not sent', async () => {
     await done('add-account', 'ola@covers.example', '--name', 'Ola');
     await request('1');
     await done('approve', '1');
@@ -170,7 +170,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     const refused = await keys(['remove-account', '2']);
     expect([refused.code, refused.stderr]).toEqual([
       1,
-      'Account 2 has requests or keys in force: 1. Reject or revoke them first.\n',
+      'Account 2 has pending requests or approved keys: 1. Reject or revoke them first.\n',
     ]);
     await done('reject', '1', '--reason', 'no');
     await done('remove-account', '2');
@@ -189,15 +189,15 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
         () => 'removed',
         ({ message }) => message,
       );
-      // Long enough for a removal that does not wait.
+      // Long enough for a removal that would not wait.
       await sleep(300);
       await writer.run("UPDATE api_keys SET state = 'pending' WHERE id = 1");
     });
-    expect(await removal).toMatch(/^Account 1 has requests or keys in force: 1\./);
+    expect(await removal).toMatch(/^Account 1 has pending requests or approved keys: 1\./);
     expect((await json('accounts')).length).toBe(1);
   });
 
-  it('adds accounts with a name of 255 and an address of 320 characters, and none longer', async () => {
+  it('adds accounts with a name of up to 255 and an address of up to 320 characters', async () => {
     const add = (email: string, name: string) =>
       addAccount(database, { email, name, role: 'user' });
     const host = `${'b'.repeat(247)}.example`;
@@ -212,7 +212,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     await expect(add('b@covers.example', ' ')).rejects.toThrow('1 to 255 characters');
   });
 
-  it('never gives the id of an account again, nor lets a removed one stay signed in', async () => {
+  it('never reuses the id of an account, and ends the sessions of a removed one', async () => {
     const add = (email: string) => addAccount(database, { email, name: 'A', role: 'user' });
     const { id } = await add('a@covers.example');
     await request(String(id));
@@ -223,7 +223,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     expect((await add('b@covers.example')).id).toBe(id + 1);
   });
 
-  it('gives accounts added at once different ids, and one address to one of them', async () => {
+  it('adds accounts at the same time with different ids, and only one for each address', async () => {
     const add = (email: string) => addAccount(database, { email, name: 'A', role: 'user' });
     const all = await Promise.allSettled(
       ['a', 'b', 'c', 'd', 'a', 'A', 'a'].map((name) => add(`${name}@covers.example`)),

@@ -13,14 +13,14 @@ const STATES = ['pending', 'approved', 'rejected', 'revoked'];
 
 describe.each(KINDS)('the keys command on a %s database', (kind) => {
   let database: Awaited<ReturnType<typeof openKeyTables>>;
-  /** Without a process of its own; with one: `program`. */
+  /** Runs a verb in this process; `program` starts a process. */
   const keys = (...words: string[]) => runKeys(database, words);
   const program = (...words: string[]): Promise<Finished> =>
     runProgram('keys/cli/main.ts', words, { DATABASE_URL: database.url });
   const rowOf = async (id: number) => {
     const names = 'state, reason, limit_per_minute, key_hash, key_prefix, reviewed_at, revoked_at';
     const [row] = await database.rows(`SELECT ${names} FROM api_keys WHERE id = ?`, [id]);
-    return Object.fromEntries(names.split(', ').map((name, place) => [name, row?.[place]]));
+    return Object.fromEntries(names.split(', ').map((name, index) => [name, row?.[index]]));
   };
   const request = async (state: string, purpose = 'a tool'): Promise<number> => {
     const { insertId } = await database.run(
@@ -35,7 +35,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
   });
   afterEach(() => database.close());
 
-  it('issues a key: alone on stdout, only its hash and first characters stored', async () => {
+  it('issues a key: prints only the key on stdout, and stores only its hash and first characters', async () => {
     const { code, stdout, stderr } = await program('issue', '--limit', '600', '--note', 'a mirror');
     expect(code).toBe(0);
     const key = stdout.trimEnd();
@@ -61,7 +61,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     expect(await rowOf(1)).toMatchObject({ limit_per_minute: 77 });
   });
 
-  it('issues different keys to many at once, on a database without the table', async () => {
+  it('issues different keys to simultaneous programs, on a database without the table', async () => {
     const url = await makeDatabase(kind);
     const all = await Promise.all(
       [1, 2, 3, 4].map(() => runProgram('keys/cli/main.ts', ['issue'], { DATABASE_URL: url })),
@@ -73,7 +73,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     await made.close();
   });
 
-  it('approves a pending request; there is no key until its owner reveals it', async () => {
+  it('approves a pending request, which has no key until its owner reveals it', async () => {
     const id = await request('pending');
     const { code, stdout } = await keys('approve', String(id), '--limit', '300');
     expect([code, stdout]).toEqual([0, '']);
@@ -101,7 +101,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     });
   });
 
-  it('gives an approved key another limit', async () => {
+  it('changes the limit of an approved key', async () => {
     await keys('issue');
     expect((await keys('limit', '1', '5000')).code).toBe(0);
     expect(await rowOf(1)).toMatchObject({ state: 'approved', limit_per_minute: 5000 });
@@ -113,7 +113,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     { verb: 'revoke', rest: ['--reason', 'no'], from: 'approved', rule: 'an approved key' },
     { verb: 'limit', rest: ['5'], from: 'approved', rule: 'an approved key' },
   ])(
-    'refuses to $verb in any state but $from, and says the state',
+    'refuses to $verb in any state but $from, naming the state',
     async ({ verb, rest, from, rule }) => {
       for (const state of STATES.filter((other) => other !== from)) {
         const id = await request(state);
@@ -130,7 +130,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     },
   );
 
-  it('lets the first of two decisions at once stand', async () => {
+  it('accepts only one of two simultaneous decisions', async () => {
     const id = await request('pending');
     const all = await Promise.all([
       program('approve', String(id), '--limit', '300'),
@@ -141,7 +141,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     expect([state, reason]).toEqual(all[0].code === 0 ? ['approved', null] : ['rejected', 'no']);
   });
 
-  it('lists keys as a table, by state when asked', async () => {
+  it('lists keys as a table, optionally of one state', async () => {
     await request('pending', 'first');
     await request('rejected', 'second');
     await keys('issue', '--note', 'third');
@@ -162,7 +162,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     expect(found).not.toContain('first');
   });
 
-  it('lists nothing that steers a terminal, in the table and in JSON', async () => {
+  it('lists no control characters, neither in the table nor in JSON', async () => {
     const purpose = '\u001b[2J\u009b1m\r\n\u202eevil\u2028\u0007 ok';
     await request('pending', purpose);
     const table = (await keys('list')).stdout;
@@ -176,7 +176,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     expect(JSON.parse(json)[0].purpose).toBe(purpose);
   });
 
-  it('cuts what is longer than 60 characters in the table, and leaves it whole in JSON', async () => {
+  it('truncates texts to 60 characters in the table, but not in JSON', async () => {
     const whole = '😀'.repeat(60);
     const long = 'x'.repeat(61);
     await request('pending', whole);
@@ -188,7 +188,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     expect(json.map(({ purpose }: { purpose: string }) => purpose)).toEqual([whole, long]);
   });
 
-  it('lists as JSON every column but the hash', async () => {
+  it('lists every column except the hash as JSON', async () => {
     expect(JSON.parse((await keys('list', '--json')).stdout)).toEqual([]);
     const key = (await keys('issue', '--note', 'x')).stdout.trimEnd();
     const { stdout } = await keys('list', '--json');
@@ -246,7 +246,7 @@ describe('the keys command', () => {
     [['set-role', 'a@b.example', 'user'], 'not "a@b.example"'],
     [['remove-account'], 'ID is missing'],
     [['sign-in'], 'EMAIL is missing'],
-  ])('refuses, before any database is opened, %j', async (words, message) => {
+  ])('refuses %j before it opens a database', async (words, message) => {
     const noDatabase = {} as Database;
     const { code, stdout, stderr } = await runKeys(noDatabase, words);
     expect([code, stdout]).toEqual([2, '']);
@@ -256,25 +256,25 @@ describe('the keys command', () => {
   it.each([
     [['frob'], 'There is no verb "frob"'],
     [['limit', '1', '0'], 'N must be'],
-  ] as const)('exits 2 and says why: %j', async (args, message) => {
+  ] as const)('exits with 2 and a message on %j', async (args, message) => {
     const { code, stdout, stderr } = await runProgram('keys/cli/main.ts', args, SOMEWHERE);
     expect([code, stdout]).toEqual([2, '']);
     expect(stderr).toContain(message);
   });
 
-  it('exits 2 without a DATABASE_URL', async () => {
+  it('exits with 2 without a DATABASE_URL', async () => {
     const { code, stderr } = await runProgram('keys/cli/main.ts', ['list'], {});
     expect(code).toBe(2);
     expect(stderr).toContain('DATABASE_URL is not set');
   });
 
-  it('exits 1 when the database cannot be opened, and makes none', async () => {
+  it('exits with 1 if the database cannot be opened, and does not create one', async () => {
     const { code, stderr } = await runProgram('keys/cli/main.ts', ['issue'], SOMEWHERE);
     expect(code).toBe(1);
     expect(stderr).toMatch(/^There is no database file \/nowhere\/catalogue\.db: .*\n$/);
   });
 
-  it('explains itself and each verb without a database', async () => {
+  it('shows help for itself and each verb without a database', async () => {
     const overview = await runProgram('keys/cli/main.ts', ['--help'], {});
     expect(overview.code).toBe(0);
     for (const [verb, { usage, help }] of Object.entries(VERBS)) {
@@ -288,7 +288,7 @@ describe('the keys command', () => {
     ]);
   });
 
-  it('has the verbs that OPERATIONS.md lists, each used so', () => {
+  it('has exactly the verbs and arguments that OPERATIONS.md lists', () => {
     const operations = readFileSync(path.join(ROOT, 'OPERATIONS.md'), 'utf8');
     const [section = ''] = (operations.split('### Keys from the command line')[1] ?? '').split(
       '\n## ',

@@ -1,4 +1,4 @@
-/** `cover-catalogue keys` without a process for each verb: the same words, the same answers and exit codes. */
+/** Runs `cover-catalogue keys` in this process, with the same arguments, output and exit codes. */
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { readCommand } from '../../keys/cli/command-line.ts';
@@ -20,7 +20,7 @@ export interface Mailing {
   readonly from: string;
 }
 
-/** An empty database with the tables of keys. */
+/** Creates an empty database with the tables of keys. */
 export async function openKeyTables(kind: Kind): Promise<Database & { readonly url: string }> {
   const url = await makeDatabase(kind);
   const database = await openDatabase(url);
@@ -28,7 +28,7 @@ export async function openKeyTables(kind: Kind): Promise<Database & { readonly u
   return { ...database, url };
 }
 
-/** Runs a verb as `keys/cli/main.ts` does, on a database that has its tables. */
+/** Runs a verb as `keys/cli/main.ts` does, on a database with the tables. */
 export async function runKeys(
   database: Database,
   words: readonly string[],

@@ -1,4 +1,4 @@
-/** A database with the tables of keys and accounts, and keys in any state, for tests of their life. */
+/** A database with the tables of keys and accounts, in which tests create keys of any state. */
 import type { Database, Value } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { createTables } from '../../database/tables.ts';
@@ -10,10 +10,10 @@ import { type Kind, makeDatabase } from '../support/databases.ts';
 
 export const PUBLIC_URL = 'https://covers.example';
 export const AT = new Date('2026-03-04T05:06:07Z');
-/** The account that moderates. */
+/** The id of the moderator's account. */
 export const MODERATOR = 900;
 
-/** States as tests tell them apart: an approved key is revealed or not yet. */
+/** The states of the product, except that a revealed key has a state of its own. */
 export const STATES = ['pending', 'approved', 'revealed', 'rejected', 'revoked'] as const;
 export type TestState = (typeof STATES)[number];
 
@@ -21,9 +21,9 @@ export interface KeysDatabase extends Database {
   readonly url: string;
   /** Adds an account. */
   addOwner(changes?: Partial<Account>): Promise<Account>;
-  /** A key of an account, moved into a state by the moves themselves. */
+  /** Creates a key of an account and brings it into a state by the product's own transitions. */
   keyIn(state: TestState, accountId: number): Promise<number>;
-  /** The rows of a statement, as objects of the columns in it. */
+  /** The rows of a query as objects. @param columns their names, in the order of the query */
   objects(
     columns: string,
     rest: string,
@@ -81,7 +81,7 @@ export async function openKeysDatabase(kind: Kind): Promise<KeysDatabase> {
     async objects(columns, rest, parameters = []) {
       const rows = await database.rows(`SELECT ${columns} ${rest}`, parameters);
       const names = columns.split(', ');
-      return rows.map((row) => Object.fromEntries(names.map((name, place) => [name, row[place]])));
+      return rows.map((row) => Object.fromEntries(names.map((name, index) => [name, row[index]])));
     },
   };
 }

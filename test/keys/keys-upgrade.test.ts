@@ -1,4 +1,4 @@
-/** Tables of earlier versions, and database users with few rights: programs upgrade, or say what is missing. */
+/** Tables of earlier versions are upgraded, and an error names rights that a database user lacks. */
 import { hash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -15,7 +15,7 @@ import { linksTo, tokenOf } from '../support/account.ts';
 import { KINDS, makeDatabase } from '../support/databases.ts';
 import { type Finished, makeFolder, ROOT, runProgram } from '../support/product.ts';
 
-/** The table as the first version made it. */
+/** The table of the first version. */
 const FIRST_TABLE = {
   mysql: `CREATE TABLE api_keys (id BIGINT UNSIGNED PRIMARY KEY AUTO_INCREMENT, account_id BIGINT UNSIGNED NULL,
     purpose TEXT NOT NULL, website_url VARCHAR(2000) NOT NULL, state VARCHAR(16) NOT NULL, reason TEXT NULL,
@@ -59,7 +59,7 @@ describe.each(KINDS)('a table of keys of the first version, on %s', (kind) => {
   const keys = (...args: string[]): Promise<Finished> =>
     runProgram('keys/cli/main.ts', args, { DATABASE_URL: url });
 
-  it('is brought up to date with its rows as they were, by several programs at once', async () => {
+  it('is upgraded with its rows unchanged, even by several programs at once', async () => {
     const all = await Promise.all([1, 2, 3].map(() => keys('list', '--json')));
     expect(all.map(({ code, stderr }) => [code, stderr])).toEqual(all.map(() => [0, '']));
     expect(JSON.parse(all[0]?.stdout as string)).toEqual([
@@ -75,7 +75,7 @@ describe.each(KINDS)('a table of keys of the first version, on %s', (kind) => {
     expect(history).toEqual([expect.objectContaining({ action: 'revoked' })]);
   });
 
-  it('is exported for the proxy as it is, before and after', async () => {
+  it('is exported to the proxy before and after the upgrade', async () => {
     const folder = makeFolder();
     await exportKeys(database, folder);
     const before = readFileSync(path.join(folder, 'keys.json'), 'utf8');
@@ -85,7 +85,7 @@ describe.each(KINDS)('a table of keys of the first version, on %s', (kind) => {
     expect(readFileSync(path.join(folder, 'keys.json'), 'utf8')).toBe(before);
   });
 
-  it('is refused by name where it lacks what no version left out', async () => {
+  it('is refused if it lacks a column that every version has, naming the column', async () => {
     await database.run('ALTER TABLE api_keys DROP COLUMN reviewed_by');
     const { code, stdout, stderr } = await keys('list');
     expect([code, stdout]).toEqual([1, '']);
@@ -94,13 +94,13 @@ describe.each(KINDS)('a table of keys of the first version, on %s', (kind) => {
 });
 
 describe.each(KINDS)('an outbox of an earlier version, on %s', (kind) => {
-  it('is sent as it is, its link works, and the text with the token is gone', async () => {
+  it('is sent unchanged, its link works, and the text with the token is deleted', async () => {
     const url = await makeDatabase(kind);
     const database = await openDatabase(url);
     await createKeysTables(database);
     await createTables(database, ACCOUNTS_TABLE);
     await database.run("INSERT INTO accounts VALUES (7, 'seven@covers.example', 'Seven', 'user')");
-    // As that version wrote it: the text of the mail, with the token of the link.
+    // That version stored the text of the mail, with the token of the link.
     const token = 'V4tQ0mB8cJ2yXr6uKp1sLz9fWn3eHd7aGi5oTb-RkE_';
     const soon = toDatabaseTime(addSeconds(new Date(), 600));
     const text = `Hello Seven,\n\nthis link signs you in:\n\nhttps://covers.example/account/sign-in/link?token=${token}\n\nIt works once, within 15 minutes.\n`;
@@ -147,7 +147,7 @@ describe('a user of MariaDB', () => {
     await admin.close();
   });
 
-  it('needs no more rights than the documents give, and cannot touch the history', async () => {
+  it('needs only the rights in the documentation, and cannot change the history', async () => {
     const documents = ['README.md', 'OPERATIONS.md'].map((file) =>
       readFileSync(path.join(ROOT, file), 'utf8'),
     );
@@ -188,7 +188,7 @@ describe('a user of MariaDB', () => {
     await expect(admin.run('DELETE FROM key_events')).rejects.toThrow(/cannot be rewritten/);
   });
 
-  it('who may not add the column is told the statement for an administrator', async () => {
+  it('without the right to add a column gets the statement for an administrator', async () => {
     await makeFirstTable(admin);
     await grant('SELECT, INSERT, UPDATE', '*');
     const refused = await keys('list');
@@ -204,7 +204,7 @@ describe('a user of MariaDB', () => {
     ]);
   });
 
-  it('who may not make triggers is told so, unless it could not rewrite anything anyway', async () => {
+  it('without the right to create triggers gets an error, unless it cannot change the history anyway', async () => {
     await createKeysTables(admin);
     await grant('SELECT, INSERT, UPDATE, DELETE', '*');
     expect((await keys('list')).code).toBe(0);

@@ -1,4 +1,4 @@
-/** The texts of the e-mails, read from a real mail server. Reasons and names cannot pass for the mail's own text. */
+/** The texts of the e-mails at a real mail server. Reasons and names cannot be mistaken for the product's text. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { revealKey, revokeOwnKey, rotateKey } from '../../keys/lifecycle/own-keys.ts';
 import { approveRequest, rejectRequest, revokeKey } from '../../keys/lifecycle/requests.ts';
@@ -22,7 +22,7 @@ const HEADERS = [
   'To',
 ];
 
-describe('the mail about a key', () => {
+describe('an e-mail about a key', () => {
   let database: KeysDatabase;
   let server: MailServer;
   let owner: Account;
@@ -38,7 +38,7 @@ describe('the mail about a key', () => {
     owner = await database.addOwner({ name: 'Zoë 😀' });
   });
 
-  /** The mails to an account that were not sent yet, as they arrive. */
+  /** Sends the waiting mails. @returns those to an account, as the server received them */
   async function arriving(account: Account): Promise<{ source: string; text: string }[]> {
     const before = server.mails.length;
     const from = 'Cätalogue <no-reply@covers.example>';
@@ -53,7 +53,7 @@ describe('the mail about a key', () => {
       .map(([, name]) => name as string)
       .toSorted();
 
-  it('tells of an approval: the limit and the page, and no key', async () => {
+  it('reports an approval with the limit and a link to the page, but not the key', async () => {
     const id = await database.keyIn('pending', owner.id);
     await approveRequest(database, id, { limit: 300, ...REVIEW });
     const [mail] = await arriving(owner);
@@ -65,7 +65,7 @@ describe('the mail about a key', () => {
     expect(headersOf(mail?.source as string)).toEqual(HEADERS);
   });
 
-  it('tells of a rejection with the reason, and of a revocation with and without one', async () => {
+  it('reports a rejection with its reason, and a revocation with or without one', async () => {
     const ids = [
       await database.keyIn('pending', owner.id),
       await database.keyIn('revealed', owner.id),
@@ -93,7 +93,7 @@ describe('the mail about a key', () => {
     for (const text of texts) expect(text).toContain(`${PUBLIC_URL}/account/api-keys`);
   });
 
-  it('is not about revealing and rotating', async () => {
+  it('is not sent for revealing and rotating', async () => {
     const id = await database.keyIn('approved', owner.id);
     await arriving(owner);
     await revealKey(database, { id, accountId: owner.id, at: AT });
@@ -108,7 +108,7 @@ describe('the mail about a key', () => {
     '--boundary\nContent-Type: text/html\n\n<script>alert(1)</script>',
     `${'long '.repeat(990)}end`,
     'a\ttab and\tanother',
-  ])('quotes every line of the reason %j, which makes no header and no mail', async (reason) => {
+  ])('quotes every line of the reason %j, which cannot add a header or a mail', async (reason) => {
     const id = await database.keyIn('pending', owner.id);
     await rejectRequest(database, id, { reason, ...REVIEW });
     const before = server.mails.length;
@@ -148,7 +148,7 @@ describe('the mail about a key', () => {
   });
 
   it.each(['nobody', 'A <a@b.example>, B <c@d.example>', 'x\r\nBcc: <a@b.example>', '<>'])(
-    'has no sender %j',
+    'cannot have the sender %j',
     (from) => {
       expect(() => makeMailer({ smtpUrl: '', folder: '.', from })).toThrow(
         /^MAIL_FROM must be an address such as Cover Catalogue <no-reply@example\.org>, not /,

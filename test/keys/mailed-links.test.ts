@@ -1,6 +1,6 @@
 /**
- * Links to sign in on their way by e-mail: the token is made when the mail is sent, so that neither the
- * outbox nor the files of the database ever hold it, and each attempt to send has one of its own.
+ * Sign-in links in e-mails. The token is created when the mail is sent, so neither the outbox nor the
+ * files of the database ever contain it. Each attempt to send has its own token.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -28,7 +28,7 @@ import { AT, type KeysDatabase, openKeysDatabase, PUBLIC_URL } from './keys-data
 const MINUTE = 60;
 const later = (seconds: number) => new Date(AT.getTime() + seconds * 1000);
 
-/** A mailer that takes mails, or takes them and then says that it did not. */
+/** A mailer that records mails, and can be made to fail after recording one. */
 function makeRecorder() {
   const mails: Mail[] = [];
   let failure: ((mail: Mail) => Error) | undefined;
@@ -48,7 +48,7 @@ function makeRecorder() {
   };
 }
 
-describe.each(KINDS)('a link that is mailed, with a %s database', (kind) => {
+describe.each(KINDS)('a mailed link, with a %s database', (kind) => {
   let database: KeysDatabase;
   let post: ReturnType<typeof makeRecorder>;
   beforeAll(async () => {
@@ -76,7 +76,7 @@ describe.each(KINDS)('a link that is mailed, with a %s database', (kind) => {
       await database.rows('SELECT * FROM sign_in_links'),
     ]);
 
-  it('says whose it is before it is sent, and has no token that anybody could read', async () => {
+  it('is stored with its account and without a token before it is sent', async () => {
     const owner = await ask();
     const [row] = await database.objects('body, recipient, expires_at', 'FROM mail_outbox');
     const [placeholder] = await linksOf(owner.id);
@@ -87,7 +87,7 @@ describe.each(KINDS)('a link that is mailed, with a %s database', (kind) => {
     expect(await openLink(database, String(placeholder), AT)).toBeUndefined();
   });
 
-  it('is a working link in the mail, of which the database holds the hash', async () => {
+  it('works once, and the database contains only its hash', async () => {
     const owner = await ask();
     expect(await send()).toEqual({ sent: 1, failed: 0 });
     const [mail] = post.mails;
@@ -103,19 +103,19 @@ describe.each(KINDS)('a link that is mailed, with a %s database', (kind) => {
     expect(await openLink(database, token, AT)).toBeUndefined();
   });
 
-  it('works for 15 minutes from when it is sent, not from when it was asked for', async () => {
+  it('works for 15 minutes after it is sent', async () => {
     const [first, second] = [await ask(), await ask()];
     expect(await send(10 * MINUTE)).toEqual({ sent: 2, failed: 0 });
     const [early = '', late = ''] = post.tokens();
     expect(await openLink(database, early, later(25 * MINUTE - 1))).toEqual({
       accountId: first.id,
     });
-    // Some of the time went by while it was sent.
+    // A minute after the expiry, because sending takes some time, too.
     expect(await openLink(database, late, later(26 * MINUTE))).toBeUndefined();
     expect(await linksOf(second.id)).toHaveLength(1);
   });
 
-  it('is not sent any more 15 minutes after it was asked for', async () => {
+  it('is no longer sent 15 minutes after it was requested', async () => {
     await ask();
     expect(await send(15 * MINUTE)).toEqual({ sent: 0, failed: 0 });
     expect(await listMails(database)).toEqual([
@@ -135,7 +135,7 @@ describe.each(KINDS)('a link that is mailed, with a %s database', (kind) => {
     expect(await send(30)).toEqual({ sent: 1, failed: 0 });
     const tokens = post.tokens();
     expect(new Set(tokens).size).toBe(3);
-    // Mail programs show one of several mails with the same id.
+    // Mail programs show only one of several mails with the same id.
     expect(new Set(post.mails.map(({ id }) => id)).size).toBe(3);
     expect(await linksOf(owner.id)).toEqual([hashToken(tokens[2] ?? '')]);
     const opened = [];
@@ -143,7 +143,7 @@ describe.each(KINDS)('a link that is mailed, with a %s database', (kind) => {
     expect(opened).toEqual([undefined, undefined, { accountId: owner.id }]);
   });
 
-  it('is not sent again after it arrived and was used, whatever the mail server said', async () => {
+  it('is not sent again once it was used, even if the mail server reported an error', async () => {
     const owner = await ask();
     post.fail(() => new Error('connection lost'));
     await send();
@@ -157,7 +157,7 @@ describe.each(KINDS)('a link that is mailed, with a %s database', (kind) => {
     ]);
   });
 
-  it('is not in the reason that a mail server gives, which is kept', async () => {
+  it('is removed from the error of a mail server before that is stored', async () => {
     await ask();
     post.fail(({ text }) => new Error(`550 spam: ${text}`));
     await send();
@@ -166,7 +166,7 @@ describe.each(KINDS)('a link that is mailed, with a %s database', (kind) => {
     expect(await everyRow()).not.toContain(token);
   });
 
-  it('is not sent when the account is gone, or has another address', async () => {
+  it('is not sent if its account was removed or has another address', async () => {
     const [gone, moved] = [await ask(), await ask()];
     await removeAccount(database, gone.id);
     await database.run('UPDATE accounts SET email = ? WHERE id = ?', ['new@x.example', moved.id]);
@@ -174,7 +174,7 @@ describe.each(KINDS)('a link that is mailed, with a %s database', (kind) => {
     expect(post.mails).toEqual([]);
   });
 
-  it('is sent once by several programs that send at the same time', async () => {
+  it('is sent only once by several programs that send at the same time', async () => {
     for (let i = 0; i < 10; i++) await ask();
     const counts = await Promise.all([1, 2, 3, 4].map(() => send()));
     expect(counts.reduce((sum, { sent }) => sum + sent, 0)).toBe(10);
@@ -183,7 +183,7 @@ describe.each(KINDS)('a link that is mailed, with a %s database', (kind) => {
     for (const token of tokens) expect(await openLink(database, token, AT)).toBeDefined();
   });
 
-  it('is one of five, sent or not', async () => {
+  it('is one of at most five, sent or not', async () => {
     const owner = await ask();
     const more = () => mailSignInLink(database, owner.email, { at: AT, publicUrl: PUBLIC_URL });
     expect([await more(), await more()]).toEqual([true, true]);
@@ -194,7 +194,7 @@ describe.each(KINDS)('a link that is mailed, with a %s database', (kind) => {
     expect(post.mails).toHaveLength(5);
   });
 
-  it('is another one than the link that an operator is shown, and both work', async () => {
+  it('differs from a link that an operator created, and both work', async () => {
     const owner = await database.addOwner();
     const shown = await createSignInLink(database, owner.email, { at: AT, publicUrl: PUBLIC_URL });
     expect(await everyRow()).not.toContain(shown);
@@ -215,11 +215,11 @@ describe('the files of a SQLite database', () => {
       .join('\n');
   };
 
-  it('never hold the token of a mailed link, nor for long the text of a mail that was sent', async () => {
+  it('never contain the token of a mailed link, and soon no longer the text of a sent mail', async () => {
     const databaseUrl = await makeDatabase('sqlite');
     const file = databaseUrl.slice('sqlite:'.length);
     await makeAccounts(databaseUrl);
-    // An open connection keeps SQLite from tidying up when others close theirs.
+    // An open connection prevents SQLite from cleaning up when other connections close.
     const database = await openDatabase(databaseUrl);
     const secrets = Array.from(
       { length: 40 },
@@ -249,7 +249,7 @@ describe('the files of a SQLite database', () => {
     });
     const isSent = "SELECT COUNT(*) FROM mail_outbox WHERE sent_at IS NULL OR body <> ''";
     await until(async () => (await database.rows(isSent))[0]?.[0] === 0);
-    // At once in the database, and from the write-ahead log with the next look at the outbox.
+    // The text leaves the database at once, and the write-ahead log when the outbox is next polled.
     await until(() => foundIn(everyByte(file)).length === 0);
     seen += everyByte(file);
     for (const token of tokens) expect(seen.includes(token)).toBe(false);

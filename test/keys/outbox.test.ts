@@ -1,4 +1,4 @@
-/** E-mails from the outbox to a real mail server or to files, also when servers, disks or programs fail. */
+/** The outbox sends e-mails to a real mail server or to files, also if servers, disks or programs fail. */
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -33,16 +33,16 @@ describe.each(KINDS)('the outbox in a %s database', (kind) => {
   const enqueue = (recipient: string, subject = 'News', seconds = 0) =>
     enqueueMail(database, { recipient, subject, body: 'Text.\n', at: later(seconds) });
   const subjects = () => server.mails.map(({ source }) => /^Subject: (.*)$/m.exec(source)?.[1]);
-  /** Rounds until nothing is due at that time. */
+  /** Sends mails until none is due at that time. */
   const sendAll = async (seconds: number) => {
     for (let rounds = 0; rounds < 100; rounds++) {
       const { sent, failed } = await send(seconds);
       if (sent + failed === 0) return;
     }
-    throw new Error('It never ended.');
+    throw new Error('There are still mails due.');
   };
 
-  it('sends a mail once, to its one recipient, from the sender of the environment', async () => {
+  it('sends a mail once, to its recipient, from the configured sender', async () => {
     const owner = await database.addOwner({ name: 'Ola' });
     const id = await database.keyIn('pending', owner.id);
     await approveRequest(database, id, { limit: 60, ...REVIEW });
@@ -61,7 +61,7 @@ describe.each(KINDS)('the outbox in a %s database', (kind) => {
     expect(text).toContain('with 60 requests a minute');
     expect(text).toContain(`\n${PUBLIC_URL}/account/api-keys\n`);
     expect(await listMails(database)).toEqual([]);
-    // What was sent is kept as a record, without its text.
+    // A sent mail is kept as a record, without its text.
     expect(await database.rows('SELECT body, sent_at, key_id FROM mail_outbox')).toEqual([
       ['', '2026-03-04 05:06:07', id],
     ]);
@@ -71,7 +71,7 @@ describe.each(KINDS)('the outbox in a %s database', (kind) => {
     const names = ['first', 'second', 'third'];
     for (const name of names) await enqueue(`${name}@covers.example`, name);
     await server.stop();
-    // One attempt tells that nobody is there: the others are spared theirs.
+    // After one failed connection the other mails are not tried.
     expect(await send()).toEqual({ sent: 0, failed: 1 });
     expect(await listMails(database)).toEqual([
       expect.objectContaining({
@@ -112,7 +112,7 @@ describe.each(KINDS)('the outbox in a %s database', (kind) => {
     expect(Math.max(...waits)).toBe(3600);
     expect(now).toBeGreaterThan(4.9 * DAY);
     expect(now).toBeLessThanOrEqual(5 * DAY);
-    // Whoever mends the server can still have it sent.
+    // An operator can still have it sent once the server works again.
     await server.start();
     await sendAll(6 * DAY);
     expect(server.mails).toEqual([]);
@@ -121,7 +121,7 @@ describe.each(KINDS)('the outbox in a %s database', (kind) => {
     expect(server.mails).toHaveLength(1);
   });
 
-  it('does not hold others up for a mail that the server refuses', async () => {
+  it('sends other mails if the server refuses one', async () => {
     server.refuse({
       recipient: (address) => (address.startsWith('gone') ? '550 no such mailbox' : undefined),
     });
@@ -139,7 +139,7 @@ describe.each(KINDS)('the outbox in a %s database', (kind) => {
     expect(subjects()).toEqual(['here', 'there', 'gone', 'gone-too']);
   });
 
-  it('tries again what the server refuses for now, after it has seen the whole mail', async () => {
+  it('tries again after a temporary refusal of the whole mail', async () => {
     await enqueue('a@covers.example');
     server.refuse({ data: '451 try again later' });
     expect(await send()).toEqual({ sent: 0, failed: 1 });
@@ -149,7 +149,7 @@ describe.each(KINDS)('the outbox in a %s database', (kind) => {
     expect(server.mails).toHaveLength(1);
   });
 
-  it('leaves a server alone that closes its door, after one attempt', async () => {
+  it('stops after one attempt if the server closes its service', async () => {
     for (const name of ['a', 'b', 'c']) await enqueue(`${name}@covers.example`);
     server.refuse({ recipient: () => '421 closing' });
     expect(await send()).toEqual({ sent: 0, failed: 1 });
@@ -166,7 +166,7 @@ describe.each(KINDS)('the outbox in a %s database', (kind) => {
     expect(server.mails).toHaveLength(30);
   });
 
-  it('sends a mail again, as the same mail, when its sender died before noting it', async () => {
+  it('sends a mail again with the same id if the sending program died before recording it', async () => {
     await enqueue('a@covers.example');
     await send();
     await database.run(
@@ -180,7 +180,7 @@ describe.each(KINDS)('the outbox in a %s database', (kind) => {
     ]);
   });
 
-  it('never sends what has expired', async () => {
+  it('never sends an expired mail', async () => {
     await enqueueMail(database, {
       recipient: 'a@covers.example',
       subject: 'Link',
@@ -214,23 +214,26 @@ describe.each(KINDS)('the outbox in a %s database', (kind) => {
     '',
     '@covers.example',
     `a@${'x'.repeat(300)}.example`,
-  ])('moves keys of, and sends nothing to, an account with the address %j', async (email) => {
-    const owner = await database.addOwner({ email });
-    const id = await database.keyIn('pending', owner.id);
-    await approveRequest(database, id, { limit: 60, ...REVIEW });
-    await enqueue('fine@covers.example', 'Fine');
-    await sendAll(DAY);
-    expect(server.mails.flatMap(({ to }) => to)).toEqual(['fine@covers.example']);
-    expect(await listMails(database)).toEqual([
-      expect.objectContaining({
-        key_id: id,
-        last_error: 'The recipient is not an e-mail address.',
-      }),
-    ]);
-  });
+  ])(
+    'sends nothing to an account with the address %j, whose keys still change state',
+    async (email) => {
+      const owner = await database.addOwner({ email });
+      const id = await database.keyIn('pending', owner.id);
+      await approveRequest(database, id, { limit: 60, ...REVIEW });
+      await enqueue('fine@covers.example', 'Fine');
+      await sendAll(DAY);
+      expect(server.mails.flatMap(({ to }) => to)).toEqual(['fine@covers.example']);
+      expect(await listMails(database)).toEqual([
+        expect.objectContaining({
+          key_id: id,
+          last_error: 'The recipient is not an e-mail address.',
+        }),
+      ]);
+    },
+  );
 
   describe('without a mail server', () => {
-    it('writes each mail to a file of its own that only its owner reads', async () => {
+    it('writes each mail to its own file, which only the owner may read', async () => {
       const folder = path.join(makeFolder(), 'new', 'mail');
       const toFiles = makeMailer({ smtpUrl: '', folder, from: FROM });
       await enqueue('a@covers.example', 'First');
@@ -248,7 +251,7 @@ describe.each(KINDS)('the outbox in a %s database', (kind) => {
       expect(await sendDueMails(database, toFiles, later(60))).toEqual({ sent: 0, failed: 0 });
     });
 
-    it('writes a hundred at a time, those that wait longest first', async () => {
+    it('writes up to a hundred mails at a time, the oldest first', async () => {
       const folder = makeFolder();
       const toFiles = makeMailer({ smtpUrl: '', folder, from: FROM });
       for (let i = 0; i < 120; i++) await enqueue('a@covers.example', `${i}`, 120 - i);
@@ -259,7 +262,7 @@ describe.each(KINDS)('the outbox in a %s database', (kind) => {
       expect(readdirSync(folder)).toHaveLength(120);
     });
 
-    it('keeps the mail while the folder cannot be written', async () => {
+    it('keeps a mail while the folder cannot be written', async () => {
       const blocked = path.join(makeFolder(), 'mail');
       const toFiles = makeMailer({ smtpUrl: '', folder: path.join(blocked, 'x'), from: FROM });
       await enqueue('a@covers.example');

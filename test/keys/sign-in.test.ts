@@ -1,4 +1,4 @@
-/** Links to sign in and the sessions they open: once, for a while, and from the mail alone. */
+/** Sign-in links and the sessions that they start. A link works once, for a limited time. */
 import { hash } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -37,7 +37,7 @@ describe.each(KINDS)('signing in with a %s database', (kind) => {
     return { owner, token: (await linkFor(owner.email)) as string };
   };
 
-  it('makes an operator a link, of which the database keeps a hash', async () => {
+  it('creates a link for an operator and stores only its hash', async () => {
     const { owner, token } = await newLink();
     expect(token).toMatch(/^[\w-]{43}$/);
     expect(
@@ -47,14 +47,14 @@ describe.each(KINDS)('signing in with a %s database', (kind) => {
     ).toEqual([[hash('sha256', token), '2026-03-04 05:21:07']]);
   });
 
-  it('opens a link once, however many open it at the same time', async () => {
+  it('accepts a link once, however many use it at the same time', async () => {
     const { owner, token } = await newLink();
     const opened = await Promise.all([1, 2, 3, 4].map(() => openLink(database, token, AT)));
     expect(opened.filter((result) => result !== undefined)).toEqual([{ accountId: owner.id }]);
     expect(await openLink(database, token, AT)).toBeUndefined();
   });
 
-  it('opens a link for 15 minutes and not a second longer', async () => {
+  it('accepts a link for exactly 15 minutes', async () => {
     const first = await newLink();
     const second = await newLink();
     expect(await openLink(database, first.token, later(15 * MINUTE - 1))).toEqual({
@@ -63,7 +63,7 @@ describe.each(KINDS)('signing in with a %s database', (kind) => {
     expect(await openLink(database, second.token, later(15 * MINUTE))).toBeUndefined();
   });
 
-  it('opens nothing for a token that never was, or for the hash of one', async () => {
+  it('refuses unknown tokens and the hash of a token', async () => {
     const { token } = await newLink();
     for (const forged of ['', 'x', hash('sha256', token), `${token} `, token.toUpperCase()]) {
       expect(await openLink(database, forged, AT)).toBeUndefined();
@@ -71,7 +71,7 @@ describe.each(KINDS)('signing in with a %s database', (kind) => {
     expect(await openLink(database, token, AT)).toBeDefined();
   });
 
-  it('mails the address of the account, not what was typed', async () => {
+  it('sends mail to the stored address, not to the typed one', async () => {
     const owner = await database.addOwner({ email: 'Mixed.Case@covers.example' });
     expect(await mailLink('mixed.CASE@covers.example')).toBe(true);
     expect(await mailsTo(owner.email)).toHaveLength(1);
@@ -83,17 +83,17 @@ describe.each(KINDS)('signing in with a %s database', (kind) => {
     '%@covers.example',
     "' OR 1=1 --",
     'owner-1@covers.example\r\nBcc: x@covers.example',
-  ])('mails nothing for the address %j', async (email) => {
+  ])('sends no mail for the address %j', async (email) => {
     await newLink();
     const before = await database.rows('SELECT COUNT(*) FROM mail_outbox');
     expect(await mailLink(email)).toBe(false);
     expect(await database.rows('SELECT COUNT(*) FROM mail_outbox')).toEqual(before);
   });
 
-  it('makes no link for another request while the account has five, without its lock', async () => {
+  it('refuses a sixth link without waiting for the lock of the account', async () => {
     const owner = await database.addOwner();
     for (let i = 0; i < 5; i++) expect(await mailLink(owner.email)).toBe(true);
-    // Somebody else has the lock of the account, and on SQLite that of the whole database.
+    // Another transaction holds the lock of the account; on SQLite that of the whole database.
     const held = Promise.withResolvers<void>();
     const isHeld = Promise.withResolvers<void>();
     const other = database.transaction(async (writer) => {
@@ -111,7 +111,7 @@ describe.each(KINDS)('signing in with a %s database', (kind) => {
     await other;
   });
 
-  it('tells two accounts apart whose addresses differ in case alone', async () => {
+  it('distinguishes two accounts whose addresses differ only in case', async () => {
     const upper = await database.addOwner({ email: 'SAME@covers.example' });
     await database.addOwner({ email: 'same@covers.example' });
     expect(await linkFor('Same@covers.example')).toBeUndefined();
@@ -119,7 +119,7 @@ describe.each(KINDS)('signing in with a %s database', (kind) => {
     expect(await openLink(database, token, AT)).toEqual({ accountId: upper.id });
   });
 
-  it('mails an account five links in 15 minutes, however often it is asked', async () => {
+  it('sends an account at most five links in 15 minutes', async () => {
     const owner = await database.addOwner();
     await Promise.all(Array.from({ length: 30 }, () => mailLink(owner.email)));
     expect(await mailsTo(owner.email)).toHaveLength(5);
@@ -127,7 +127,7 @@ describe.each(KINDS)('signing in with a %s database', (kind) => {
     expect(await mailLink(owner.email, later(15 * MINUTE))).toBe(true);
   });
 
-  it('knows a session until it ends, by a token of which it keeps a hash', async () => {
+  it('recognizes a session until it ends, by a token of which only the hash is stored', async () => {
     const { owner } = await newLink();
     const token = await createSession(database, owner.id, AT);
     const found = await findSession(database, token, later(SESSION_SECONDS - 1));
@@ -158,7 +158,7 @@ describe.each(KINDS)('signing in with a %s database', (kind) => {
     expect(signedIn).toEqual(owners.map(() => true));
   });
 
-  it('forgets links and sessions that are over', async () => {
+  it('deletes expired links and sessions', async () => {
     const { owner } = await newLink();
     await createSession(database, owner.id, AT);
     const muchLater = later(SESSION_SECONDS + 1);

@@ -9,7 +9,7 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeKey } from '../../format/api-key.ts';
 import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
-import { type RunningProxy, startProxy, testKey, until, writeKeys } from '../support/product.ts';
+import { type RunningProxy, startProxy, testKey, until } from '../support/product.ts';
 import {
   type FrontReply,
   type FrontRequest,
@@ -41,8 +41,7 @@ let upstreamConnections = 0;
 let lastSent = '';
 
 beforeAll(async () => {
-  const snapshotsDir = await makeSampleSnapshots();
-  writeKeys(snapshotsDir, [key]);
+  const snapshotsDir = await makeSampleSnapshots([key]);
   proxy = await startProxy(snapshotsDir, {
     TRUSTED_PROXIES: '127.0.0.1',
     ADDRESS_RATE_LIMIT: String(ADDRESS_LIMIT),

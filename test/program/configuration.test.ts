@@ -22,7 +22,6 @@ import {
   finish,
   makeFolder,
   ROOT,
-  send,
   startProgram,
   startProxy,
 } from '../support/product.ts';
@@ -224,7 +223,7 @@ describe('a folder', () => {
 
   test('that the generator has not created yet: the proxy waits for it and says so', async () => {
     const proxy = await startProxy(path.join(folder, 'snapshots'));
-    expect((await send(`${proxy.adminUrl}/readyz`)).status).toBe(503);
+    expect((await proxy.readyz()).status).toBe(503);
     const [first = ''] = proxy.log().split('\n');
     expect(JSON.parse(first)).toMatchObject({
       level: 40,

@@ -37,7 +37,6 @@ import { makeSampleSnapshots, makeSqlite } from '../catalogue/snapshots.ts';
 import {
   makeFolder,
   runProgram,
-  send,
   startProxy,
   testKey,
   until,
@@ -124,7 +123,7 @@ describe.each(ODD)('%s', (kind, put) => {
         put(path.join(dir, name));
       }
       const proxy = await startProxy(dir, { PORT: String(port) });
-      const state = async () => (await send(`${proxy.adminUrl}/readyz`)).json;
+      const state = async () => (await proxy.readyz()).json;
       expect(await state()).toMatchObject({
         snapshot: currentId(dir),
         keys_error: `${KEYS_FILE} is ${kind}, not a regular file.`,
@@ -134,8 +133,7 @@ describe.each(ODD)('%s', (kind, put) => {
       rmSync(path.join(dir, KEYS_FILE), { recursive: true });
       writeKeys(dir, [key]);
       await until(async () => (await state()).ready);
-      const headers = { 'x-api-key': key.key };
-      expect((await send(`${proxy.url}/api/v1/stats`, { headers })).status).toBe(200);
+      expect((await proxy.get('/stats', key.key)).status).toBe(200);
       expect(await proxy.stop()).toBe(0);
     },
   );
@@ -180,7 +178,7 @@ describe.each(ODD)('%s', (kind, put) => {
     expect(verified.code).toBe(1);
     expect(verified.stderr).toContain(name);
     const proxy = await startProxy(dir);
-    const { json } = await send(`${proxy.adminUrl}/readyz`);
+    const { json } = await proxy.readyz();
     expect(json.refused.error).toContain(`${name} is ${kind}, not a regular file`);
     expect(await proxy.stop()).toBe(0);
   });

@@ -1,6 +1,6 @@
 /**
- * A damaged generation is never served: truncated, flipped in a bit, missing, of a future version,
- * whichever file it is. The old one stays, and readiness, metrics and log say so.
+ * A damaged generation is never served, whichever file is truncated, changed, missing or of a future
+ * version. The old generation stays current, and readiness, metrics and log report the refusal.
  */
 import { execFileSync } from 'node:child_process';
 import {
@@ -24,27 +24,18 @@ import { openSnapshots } from '../../proxy/snapshot/snapshots.ts';
 import { makeRandom, type Random } from '../catalogue/random.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { makeSqlite } from '../catalogue/snapshots.ts';
-import {
-  generate,
-  makeFolder,
-  send,
-  startProxy,
-  testKey,
-  until,
-  writeKeys,
-} from '../support/product.ts';
+import { generate, makeFolder, startProxy, testKey, until, writeKeys } from '../support/product.ts';
 import { printFigure, rounds } from '../support/rounds.ts';
 
 const PROMISE = 'A damaged generation is never served';
 const DAMAGES = rounds(40, 1_000);
 const key = testKey(1);
-const headers = { 'x-api-key': key.key };
 
 let dir: string;
 let older: string;
 let newer: string;
-/** The newer generation as it should be. */
-let whole: string;
+/** The folder of an undamaged copy of the newer generation. */
+let undamaged: string;
 
 beforeAll(async () => {
   dir = path.join(makeFolder(), 'snapshots');
@@ -53,18 +44,18 @@ beforeAll(async () => {
   }
   writeKeys(dir, [key]);
   [older, newer] = readdirSync(path.join(dir, GENERATIONS)).sort() as [string, string];
-  whole = path.join(makeFolder(), 'whole');
-  cpSync(folderOf(newer), whole, { recursive: true });
+  undamaged = path.join(makeFolder(), 'undamaged');
+  cpSync(folderOf(newer), undamaged, { recursive: true });
 });
 
 function folderOf(id: string): string {
   return path.join(dir, GENERATIONS, id);
 }
 
-/** Puts the newer generation there as it should be; its files are shared with no other one. */
+/** Restores the newer generation from the copy, without hard links to other generations. */
 function restore(): void {
   rmSync(folderOf(newer), { recursive: true, force: true });
-  cpSync(whole, folderOf(newer), { recursive: true });
+  cpSync(undamaged, folderOf(newer), { recursive: true });
 }
 
 function pointTo(id: string): void {
@@ -82,7 +73,7 @@ const edit = (change: (bytes: Buffer, random: Random) => Buffer): Damage => {
 const DAMAGE: Readonly<Record<string, Damage>> = {
   truncated: edit((bytes, random) => bytes.subarray(0, random.below(bytes.length))),
   emptied: edit(() => Buffer.alloc(0)),
-  'flipped in a bit': edit((bytes, random) => {
+  'changed in one bit': edit((bytes, random) => {
     const at = random.below(bytes.length);
     bytes[at] = bytes[at] ^ (1 << random.below(8));
     return bytes;
@@ -94,21 +85,21 @@ const DAMAGE: Readonly<Record<string, Damage>> = {
     rmSync(file);
     mkdirSync(file);
   },
-  // To open one waits until somebody writes to it.
+  // Opening a pipe waits for a writer.
   'a pipe': (file) => {
     rmSync(file);
     execFileSync('mkfifo', [file]);
   },
 };
 
-test(`${DAMAGES} damages anywhere in a generation are all refused, and the old one stays`, {
+test(`each of ${DAMAGES} damaged generations is refused, and the old one stays`, {
   timeout: rounds(120_000, 1_800_000),
 }, async () => {
-  const files = readdirSync(whole, { recursive: true, encoding: 'utf8' })
-    .filter((name) => statSync(path.join(whole, name)).isFile())
-    // Nothing can be wrong with a bit of an empty file; an empty list is not one.
-    .filter((name) => statSync(path.join(whole, name)).size > 0);
-  const manifest = JSON.parse(readFileSync(path.join(whole, MANIFEST), 'utf8'));
+  const files = readdirSync(undamaged, { recursive: true, encoding: 'utf8' })
+    .filter((name) => statSync(path.join(undamaged, name)).isFile())
+    // An empty file has no bit to change.
+    .filter((name) => statSync(path.join(undamaged, name)).size > 0);
+  const manifest = JSON.parse(readFileSync(path.join(undamaged, MANIFEST), 'utf8'));
   const refused: string[] = [];
   const events = { swapped: () => {}, refused: (id: string) => refused.push(id) };
   const open = () => openSnapshots(dir, 160 * 2 ** 20, events, () => 0);
@@ -116,7 +107,7 @@ test(`${DAMAGES} damages anywhere in a generation are all refused, and the old o
   let harmless = 0;
   for (let seed = 0; seed < DAMAGES; seed++) {
     const random = makeRandom(seed);
-    // A third in the manifest, which is the root of all the other checks.
+    // The manifest is damaged in a third of the cases, because all other checks depend on it.
     const file = random.happens(0.3) ? MANIFEST : random.pick(files);
     const kind = random.pick(Object.keys(DAMAGE));
     restore();
@@ -129,11 +120,11 @@ test(`${DAMAGES} damages anywhere in a generation are all refused, and the old o
     await snapshots.refresh();
     const what = `${file} ${kind} (seed ${seed})`;
     if (snapshots.current()?.id === newer) {
-      // White space, or one character less after the last: the manifest says what it said.
+      // Only white space of the manifest has changed, so its content is still the same.
       expect(file, what).toBe(MANIFEST);
       expect(JSON.parse(readFileSync(target, 'utf8')), what).toEqual(manifest);
       harmless++;
-      // Else it would stay open, and not be read again.
+      // Otherwise the generation would stay open and not be read again.
       snapshots.close();
       snapshots = open();
     } else {
@@ -147,13 +138,13 @@ test(`${DAMAGES} damages anywhere in a generation are all refused, and the old o
   expect(harmless).toBeLessThan(DAMAGES / 20);
   printFigure(
     PROMISE,
-    `${DAMAGES} damages, ${DAMAGES - harmless} refused, ${harmless} in white space`,
+    `${DAMAGES} damaged generations, ${DAMAGES - harmless} refused, ${harmless} changed only in white space`,
   );
 });
 
-test('a manifest that promises more than memory is refused by the sizes of its files', () => {
+test('a manifest with a wrong size of a file is refused before memory is allocated for it', () => {
   restore();
-  const content = parseManifest(readFileSync(path.join(whole, MANIFEST), 'utf8'));
+  const content = parseManifest(readFileSync(path.join(undamaged, MANIFEST), 'utf8'));
   const files = content.files.map((file) =>
     file.path === PLATFORMS ? { ...file, size: 2 ** 50 } : file,
   );
@@ -172,7 +163,7 @@ const futureVersion: Damage = (file) => {
 
 test.each<[string, string, Damage, RegExp]>([
   ['a truncated pack', 'games', DAMAGE.truncated as Damage, /damaged/],
-  ['a flipped bit in an index', 'index/search.bin', DAMAGE['flipped in a bit'], /SHA-256/],
+  ['a changed bit in an index', 'index/search.bin', DAMAGE['changed in one bit'], /SHA-256/],
   [
     'a missing index',
     'index/covers.bin',
@@ -193,14 +184,14 @@ test.each<[string, string, Damage, RegExp]>([
     (file) => truncateSync(file, 64 * 1024 * 1024 + 1),
     /^manifest\.json is larger than 67108864 bytes\.$/,
   ],
-])('the proxy refuses %s and says so', async (_, name, damage, message) => {
+])('the proxy refuses %s and reports it', async (_, name, damage, message) => {
   restore();
   pointTo(older);
   const proxy = await startProxy(dir);
   const state = async () => ({
-    ready: await send(`${proxy.adminUrl}/readyz`),
-    metrics: (await send(`${proxy.adminUrl}/metrics`)).text,
-    served: (await send(`${proxy.url}/api/v1/stats`, { headers })).headers['x-snapshot'],
+    ready: await proxy.readyz(),
+    metrics: await proxy.metrics(),
+    served: (await proxy.get('/stats', key.key)).headers['x-snapshot'],
   });
   expect((await state()).metrics).toMatch(/^snapshot_refused 0$/m);
   const file =
@@ -214,14 +205,13 @@ test.each<[string, string, Damage, RegExp]>([
   expect(ready.json.refused).toEqual({ id: newer, error: expect.stringMatching(message) });
   expect(metrics).toMatch(/^snapshot_refused 1$/m);
   expect(metrics).toContain(`snapshot_info{id="${older}"} 1`);
-  // Who asks for it by name does not get it either, and each look costs no reading of it again.
-  for (let asked = 0; asked < 20; asked++) {
-    const pinned = { ...headers, 'x-snapshot': newer };
-    const reply = await send(`${proxy.url}/api/v1/stats`, { headers: pinned });
+  // Requests that name the generation do not get it either, and do not cause it to be read again.
+  for (let i = 0; i < 20; i++) {
+    const reply = await proxy.get('/stats', key.key, { 'x-snapshot': newer });
     expect([reply.status, reply.text]).toEqual([410, '{"error":"Snapshot gone"}']);
   }
   expect(proxy.log().split('refused a generation').length - 1).toBe(1);
-  // It goes on as soon as what is published is whole.
+  // The refusal ends as soon as the current generation is valid.
   pointTo(older);
   await until(async () => (await state()).ready.json.refused === null);
   expect((await state()).metrics).toMatch(/^snapshot_refused 0$/m);

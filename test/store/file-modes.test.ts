@@ -1,4 +1,4 @@
-/** Files and folders that hold mails, accounts and keys: for the user of the program alone, whatever its umask. */
+/** Only the user of the program may read its mails and its database of accounts and keys, whatever the umask. */
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
@@ -21,7 +21,7 @@ afterEach(() => {
 });
 
 const modeOf = (file: string) => (statSync(file).mode & 0o777).toString(8);
-/** The modes of all that is in a folder, by name. */
+/** The modes of all files in a folder, by name. */
 const modesIn = (folder: string) =>
   Object.fromEntries(
     readdirSync(folder).map((name) => [name, modeOf(path.join(folder, name))] as const),
@@ -31,7 +31,7 @@ const mailerIn = (folder: string) => makeMailer({ smtpUrl: '', folder, from: 'a@
 describe.each(['000', '022', '077'])('with the umask %s', (digits) => {
   const mask = Number.parseInt(digits, 8);
 
-  test('a SQLite database, its files beside it and the folders made for it', async () => {
+  test('a SQLite database, its other files and the new folders above it are private', async () => {
     process.umask(mask);
     const folder = path.join(makeFolder(), 'new');
     const url = `sqlite:${path.join(folder, 'newer', 'catalogue.db')}`;
@@ -46,7 +46,7 @@ describe.each(['000', '022', '077'])('with the umask %s', (digits) => {
     await database.close();
   });
 
-  test('mails, and the folders made for them', async () => {
+  test('mails and the new folders above them are private', async () => {
     process.umask(mask);
     const folder = path.join(makeFolder(), 'new');
     await mailerIn(path.join(folder, 'mail')).send(MAIL);
@@ -54,7 +54,7 @@ describe.each(['000', '022', '077'])('with the umask %s', (digits) => {
     expect(modesIn(path.join(folder, 'mail'))).toEqual({ '1.2.eml': '600' });
   });
 
-  test('folders and databases that are there already stay as they are', async () => {
+  test('the modes of existing folders and databases do not change', async () => {
     process.umask(mask);
     const folder = makeFolder();
     chmodSync(folder, 0o750);
@@ -70,7 +70,7 @@ describe.each(['000', '022', '077'])('with the umask %s', (digits) => {
   });
 });
 
-test('a mail that could not be written leaves no part of it', async () => {
+test('a mail that could not be written completely is removed', async () => {
   const folder = makeFolder();
   mkdirSync(path.join(folder, '1.2.eml'));
   await expect(mailerIn(folder).send(MAIL)).rejects.toThrow('EISDIR');

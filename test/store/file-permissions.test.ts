@@ -1,4 +1,4 @@
-/** Who may read a snapshots folder: its owner alone unless the operator shares it, whatever the umask. */
+/** Only the owner may read a snapshots folder unless the operator shares it, whatever the umask. */
 import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
@@ -17,7 +17,7 @@ import {
   withUmask,
 } from './folder-modes.ts';
 
-test.each(['000', '077'])('with umask %s everything is for its owner alone', async (umask) => {
+test.each(['000', '077'])('with umask %s only the owner may read it', async (umask) => {
   const url = await makeDatabase();
   const dir = path.join(makeFolder(), 'deep', 'snapshots');
   await generate(url, dir, withUmask(umask));
@@ -30,7 +30,7 @@ test.each(['000', '077'])('with umask %s everything is for its owner alone', asy
 });
 
 test.each(['000', '077'])(
-  'with umask %s a folder with the setgid bit is shared with its group, which may read',
+  'with umask %s and the setgid bit its group may read it too',
   async (umask) => {
     const url = await makeDatabase();
     const dir = path.join(makeFolder(), 'snapshots');
@@ -43,7 +43,7 @@ test.each(['000', '077'])(
   },
 );
 
-test('a folder that everybody may read, without the setgid bit, is not shared', async () => {
+test('without the setgid bit its content is private, even if everybody may read the folder', async () => {
   const url = await makeDatabase();
   const dir = path.join(makeFolder(), 'snapshots');
   mkdirSync(dir);
@@ -53,22 +53,22 @@ test('a folder that everybody may read, without the setgid bit, is not shared', 
   expect(modesOf(dir)).toEqual(PRIVATE);
 });
 
-test('the next run corrects generations that are there, changed or not, and links nothing wrong', async () => {
+test('the next run corrects the permissions of all generations and links no file with wrong ones', async () => {
   const url = await makeDatabase();
   const dir = path.join(makeFolder(), 'snapshots');
   await generate(url, dir);
   await changeTitle(url, 'Another title');
   await generate(url, dir);
-  // As an older version left them.
+  // The permissions that an older version set.
   for (const name of listAll(dir)) {
     const file = path.join(dir, name);
     chmodSync(file, statSync(file).isDirectory() ? 0o755 : 0o644);
   }
-  expect((await generate(url, dir)).stdout).toContain('Nothing new');
+  expect((await generate(url, dir)).stdout).toContain('The data has not changed');
   expect(modesOf(dir)).toEqual(PRIVATE);
 
   chmodSync(dir, 0o2750);
-  expect((await generate(url, dir)).stdout).toContain('Nothing new');
+  expect((await generate(url, dir)).stdout).toContain('The data has not changed');
   expect(modesOf(dir)).toEqual(SHARED);
   await changeTitle(url, 'A third title');
   await generate(url, dir);

@@ -1,6 +1,6 @@
 /**
- * What tests of permissions in a snapshots folder share: two users, a catalogue with a key, and the
- * modes of all that is in a folder.
+ * For tests of permissions in a snapshots folder: two users, a catalogue with a key, and the modes of
+ * all files in a folder.
  */
 import { chmodSync, existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -15,7 +15,6 @@ import {
   type Finished,
   type RunningProxy,
   runProgram,
-  send,
   startProxy,
   testKey,
   until,
@@ -30,7 +29,7 @@ export const COVERS = 64_103;
 
 export const key = testKey(1);
 
-/** Runs what follows as a user that is also a member of the group that reads the snapshots. */
+/** A command that runs the command after it as a user who is in the group that reads the snapshots. */
 export const as = ({ uid, gid }: typeof PROXY) =>
   IS_ROOT ? ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, `--groups=${COVERS}`] : [];
 
@@ -84,8 +83,8 @@ export function listAll(folder: string, name = '.'): string[] {
 export const modeOf = (file: string) => (statSync(file).mode & 0o7777).toString(8);
 
 /**
- * The distinct modes of all files, and of all folders but the outermost. The report of a run is
- * private always.
+ * The distinct modes of all files, and of all folders except the outermost. The report of a run is
+ * left out, because it is always private.
  */
 export function modesOf(folder: string): { files: string[]; folders: string[] } {
   const files = new Set<string>();
@@ -111,5 +110,4 @@ export async function serveOnce(dir: string, launcher: readonly string[] = []): 
   expect(await proxy.stop()).toBe(0);
 }
 
-export const ask = ({ url }: RunningProxy) =>
-  send(`${url}/api/v1/stats`, { headers: { 'x-api-key': key.key } });
+export const ask = (proxy: RunningProxy) => proxy.get('/stats', key.key);

@@ -1,6 +1,6 @@
 /**
- * A hold pauses publishing and nothing else: no run publishes, not even one that was under way, keys
- * still reach the proxy, the generation stays on disk, and the hold is shown everywhere.
+ * A hold pauses only publishing. No run publishes, not even one under way, but keys still reach the
+ * proxy. The held generation stays on disk, and every command and the proxy report the hold.
  */
 import {
   copyFileSync,
@@ -47,7 +47,6 @@ import {
   generate,
   makeFolder,
   runProgram,
-  send,
   startProgram,
   startProxy,
   until,
@@ -67,7 +66,7 @@ const currentOf = (dir: string) => currentId(dir) as string;
 
 let template: { folder: string; ids: string[] };
 
-// Each test gets a copy: to generate each time would take minutes.
+// Each test gets a copy, because generating for each would take minutes.
 beforeAll(async () => {
   const folder = makeFolder();
   const database = await makeChanging();
@@ -82,7 +81,7 @@ beforeAll(async () => {
   template = { folder, ids };
 });
 
-/** A folder with as many generations as are asked for, and a change that is not published yet. */
+/** Copies a snapshots folder with some generations, and a database with an unpublished change. */
 function makePublished(generations = 1) {
   const folder = makeFolder();
   cpSync(template.folder, folder, {
@@ -124,7 +123,7 @@ async function revokeKeys(url: string): Promise<void> {
 }
 
 describe('hold', () => {
-  test('pauses the schedule and not the keys; release lets it go on', async () => {
+  test('pauses the schedule but not the export of keys, until a release', async () => {
     const { dir, url, ids } = makePublished();
     await issueKey(url);
     expect((await snapshot(dir, 'hold', '--reason', 'the import is being fixed')).code).toBe(0);
@@ -149,7 +148,7 @@ describe('hold', () => {
       encodeKeyUsage(new Map([[1, '2026-01-03']])),
     );
     await until(async () => (await lastUse(url)) === '2026-01-03');
-    // Several ticks have come by now: none started a run, and the hold was logged once.
+    // Several scheduled times have passed: none started a run, and the hold was logged once.
     expect(log).not.toContain('"run":');
     expect(log.split('Publishing is held').length - 1).toBe(1);
     expect(log).toContain('the import is being fixed');
@@ -161,7 +160,7 @@ describe('hold', () => {
     expect(await end(schedule, 'SIGTERM')).toBe(0);
   });
 
-  test('a run ends with 3 and says how to release, and still hands the keys over', async () => {
+  test('makes a run end with 3 and a message about release, but the run still exports the keys', async () => {
     const { dir, url, ids } = makePublished();
     await issueKey(url);
     await snapshot(dir, 'hold', '--reason', 'waiting for Ann');
@@ -187,7 +186,7 @@ describe('hold', () => {
     expect(idsOnDisk(dir)).toHaveLength(2);
   });
 
-  test('waits for a run that is under way, which publishes nothing', async () => {
+  test('waits for a run under way, which publishes nothing', async () => {
     const { dir, url, ids } = makePublished();
     const child = startGenerator(url, dir);
     const run = finish(child);
@@ -196,7 +195,7 @@ describe('hold', () => {
       log += text;
     });
     await until(() => log.includes('reading'));
-    // It goes on only once the hold is there, and so must find it.
+    // The run continues only after the hold file exists, so it must find it.
     child.kill('SIGSTOP');
     const holding = snapshot(dir, 'hold');
     await until(() => existsSync(holdFile(dir)));
@@ -212,16 +211,16 @@ describe('hold', () => {
   });
 
   test.each([
-    ['by its id', true],
+    ['with an id', true],
     ['without an id', false],
-  ])('%s: names the generation that a run published at the last moment', async (_, byId) => {
+  ])('%s holds the generation that a run published at the last moment', async (_, byId) => {
     const { dir, ids } = makePublished(2);
     const [older, newer] = ids as [string, string];
     const child = await withLock(dir, async () => {
       const args = byId ? ['hold', newer] : ['hold'];
       const waiting = startProgram('commands/snapshot.ts', args, { SNAPSHOTS_DIR: dir });
       await until(() => existsSync(holdFile(dir)));
-      // What a run does that had looked for a hold just before.
+      // A run that checked for a hold just before would still publish.
       pointCurrentTo(dir, older);
       return { waiting };
     });
@@ -234,7 +233,7 @@ describe('hold', () => {
     } else expect([code, stdout]).toEqual([0, `${older} is held.\n`]);
   });
 
-  test('keeps its time and reason when it is repeated, and takes a new reason', async () => {
+  test('keeps its time and reason if it is repeated, unless there is a new reason', async () => {
     const { dir, ids } = makePublished();
     await snapshot(dir, 'hold', ids[0], '--reason', 'first');
     const earlier = { ...readHold(dir), since: '2026-01-02T03:04:05Z' };
@@ -246,7 +245,7 @@ describe('hold', () => {
     expect(statSync(holdFile(dir)).mode & 0o777).toBe(0o600);
   });
 
-  test('refuses another generation than the current one, and points to rollback', async () => {
+  test('refuses any generation except the current one, and suggests a rollback', async () => {
     const { dir, ids } = makePublished(2);
     const { code, stdout, stderr } = await snapshot(dir, 'hold', ids[0]);
     expect([code, stdout]).toEqual([1, '']);
@@ -254,7 +253,7 @@ describe('hold', () => {
     expect(existsSync(holdFile(dir))).toBe(false);
   });
 
-  test('refuses before the first generation, and a reason that is not a line of text', async () => {
+  test('is refused before the first generation, and with a reason that is not one line of text', async () => {
     const dir = newSnapshots();
     const early = await snapshot(dir, 'hold');
     expect([early.code, early.stderr]).toEqual([1, expect.stringContaining('no generation')]);
@@ -279,8 +278,8 @@ describe('hold', () => {
     const seen = async () => ({
       lines: (await snapshot(dir, 'list')).stdout.trimEnd().split('\n'),
       json: JSON.parse((await snapshot(dir, 'list', '--json')).stdout),
-      held: (await send(`${proxy.adminUrl}/readyz`)).json.held,
-      metric: /^snapshot_held (\d)$/m.exec((await send(`${proxy.adminUrl}/metrics`)).text)?.[1],
+      held: (await proxy.readyz()).json.held,
+      metric: /^snapshot_held (\d)$/m.exec(await proxy.metrics())?.[1],
     });
     const before = await seen();
     expect(before.lines.join()).not.toContain('held');
@@ -303,7 +302,7 @@ describe('hold', () => {
 });
 
 describe('rollback', () => {
-  test('holds what it rolls back to and says so; neither a run nor a prune removes it', async () => {
+  test('holds its generation, which neither a run nor a prune removes', async () => {
     const { dir, url, ids } = makePublished(KEPT_GENERATIONS);
     const [oldest] = ids as [string];
     const { code, stdout, stderr } = await snapshot(
@@ -323,7 +322,7 @@ describe('rollback', () => {
     expect(idsOnDisk(dir)).toEqual([oldest, ids.at(-1)]);
   });
 
-  test('after a release the next run publishes and still keeps what was rolled back to', async () => {
+  test('is kept by the next run after a release, which publishes', async () => {
     const { dir, url, ids } = makePublished(KEPT_GENERATIONS);
     const [oldest] = ids as [string];
     await snapshot(dir, 'rollback', oldest);
@@ -331,12 +330,12 @@ describe('rollback', () => {
     await generate(url, dir);
     const next = currentOf(dir);
     expect(idsOnDisk(dir)).toEqual([...ids, next]);
-    // The new one is bad as well: the old one is still there to go back to.
+    // If the new generation is bad too, the operator can roll back again.
     expect((await snapshot(dir, 'rollback', oldest)).code).toBe(0);
     expect(currentOf(dir)).toBe(oldest);
   });
 
-  test('to a second generation moves the hold and keeps its time and reason', async () => {
+  test('to another generation moves the hold and keeps its time and reason', async () => {
     const { dir, ids } = makePublished(3);
     await snapshot(dir, 'rollback', ids[1], '--reason', 'bad data');
     const first = readHold(dir);
@@ -345,25 +344,25 @@ describe('rollback', () => {
     expect(readHold(dir)).toEqual({ ...first, id: ids[0] });
   });
 
-  test('that fails leaves the hold as it was', async () => {
+  test('that fails does not change the hold', async () => {
     const { dir, ids } = makePublished(2);
     const [first] = ids as [string];
     truncateSync(path.join(generationDir(dir, first), COVER_INDEX), 100);
     expect((await snapshot(dir, 'rollback', first)).code).toBe(1);
     expect(existsSync(holdFile(dir))).toBe(false);
-    // A folder in the place of the link that is moved: the last step fails.
-    const whole = makePublished(2);
-    const [older, newer] = whole.ids as [string, string];
-    rmSync(path.join(whole.dir, 'current'));
-    mkdirSync(path.join(whole.dir, 'current/x'), { recursive: true });
-    const { code, stderr } = await snapshot(whole.dir, 'rollback', older);
+    // The last step fails, because a folder has the name of the link that it moves.
+    const blocked = makePublished(2);
+    const [older, newer] = blocked.ids as [string, string];
+    rmSync(path.join(blocked.dir, 'current'));
+    mkdirSync(path.join(blocked.dir, 'current/x'), { recursive: true });
+    const { code, stderr } = await snapshot(blocked.dir, 'rollback', older);
     expect([code, stderr]).toEqual([1, expect.stringContaining('point "current"')]);
     expect(stderr).toContain('Publishing is not held.');
-    expect(existsSync(holdFile(whole.dir))).toBe(false);
-    expect(idsOnDisk(whole.dir)).toEqual([older, newer]);
+    expect(existsSync(holdFile(blocked.dir))).toBe(false);
+    expect(idsOnDisk(blocked.dir)).toEqual([older, newer]);
   });
 
-  test('--no-hold lets the next run publish; while publishing is held it is refused', async () => {
+  test('with --no-hold lets the next run publish, and is refused while publishing is held', async () => {
     const { dir, url, ids } = makePublished(2);
     expect((await snapshot(dir, 'rollback', ids[0], '--no-hold')).code).toBe(0);
     expect(existsSync(holdFile(dir))).toBe(false);
@@ -375,7 +374,7 @@ describe('rollback', () => {
     expect(currentOf(dir)).toBe(current);
   });
 
-  test('does not wait for a run that is under way', async () => {
+  test('does not wait for a run under way', async () => {
     const { dir, ids } = makePublished(2);
     await withLock(dir, async () => {
       expect((await snapshot(dir, 'rollback', ids[0])).code).toBe(LOCKED);
@@ -384,9 +383,7 @@ describe('rollback', () => {
   });
 });
 
-test('a full disk: hold and rollback change nothing, and say so and how to go on', async ({
-  skip,
-}) => {
+test('on a full disk, hold and rollback change nothing and say what to do', async ({ skip }) => {
   const disk = await mountSmallDisk(8 * 1024);
   if (disk === undefined) return skip('this machine does not let us mount a disk');
   try {
@@ -419,7 +416,7 @@ test('a full disk: hold and rollback change nothing, and say so and how to go on
   }
 });
 
-describe('a hold file that is damaged', () => {
+describe('a damaged hold file', () => {
   const good = {
     version: 1,
     id: '000001-0123456789ab',
@@ -429,24 +426,24 @@ describe('a hold file that is damaged', () => {
   };
   const damages: [string, string][] = [
     ['empty', ''],
-    ['cut off', JSON.stringify(good).slice(0, 40)],
+    ['truncated', JSON.stringify(good).slice(0, 40)],
     ['null', 'null'],
-    ['an id that leaves the folder', JSON.stringify({ ...good, id: '../../etc' })],
-    ['no time', JSON.stringify({ ...good, since: 'yesterday' })],
-    ['a reason in two lines', JSON.stringify({ ...good, reason: 'a\nb' })],
-    ['an unknown command', JSON.stringify({ ...good, by: 'someone' })],
+    ['with an id that leaves the folder', JSON.stringify({ ...good, id: '../../etc' })],
+    ['without a valid time', JSON.stringify({ ...good, since: 'yesterday' })],
+    ['with a reason in two lines', JSON.stringify({ ...good, reason: 'a\nb' })],
+    ['with an unknown command', JSON.stringify({ ...good, by: 'someone' })],
     ['of a future version', JSON.stringify({ ...good, version: 2 })],
   ];
 
-  test.each(damages)('%s: is refused by its reader', (_, text) => {
+  test.each(damages)('cannot be parsed: %s', (_, text) => {
     expect(parseHold(JSON.stringify(good)).id).toBe(good.id);
     expect(() => parseHold(text)).toThrow();
   });
 
   test.each([
-    ['a symbolic link to nothing', 'absent'],
+    ['a dangling symbolic link', 'absent'],
     ['a symbolic link to itself', 'hold.json'],
-  ])('%s pauses publishing', async (_, target) => {
+  ])('pauses publishing even if it is %s', async (_, target) => {
     const { dir, url, ids } = makePublished(1);
     symlinkSync(target, holdFile(dir));
     const { code, stderr } = await finish(startGenerator(url, dir));
@@ -454,13 +451,13 @@ describe('a hold file that is damaged', () => {
     expect(stderr).toContain('cover-catalogue snapshot release');
     expect(idsOnDisk(dir)).toEqual(ids);
     const proxy = await startProxy(dir);
-    const { json } = await send(`${proxy.adminUrl}/readyz`);
+    const { json } = await proxy.readyz();
     expect(json.held).toMatchObject({ id: null, error: expect.stringContaining('symbolic link') });
-    expect((await send(`${proxy.adminUrl}/metrics`)).text).toMatch(/^snapshot_held 1$/m);
+    expect(await proxy.metrics()).toMatch(/^snapshot_held 1$/m);
     await proxy.stop();
   });
 
-  test('still pauses publishing and pruning, and every message says what to do', async () => {
+  test('pauses publishing and pruning, and every message says what to do', async () => {
     const { dir, url, ids } = makePublished(3);
     const proxy = await startProxy(dir);
     const fault = /hold\.json is (?:damaged: it is not JSON|larger than 16384 bytes)\./;
@@ -474,7 +471,7 @@ describe('a hold file that is damaged', () => {
         expect(stderr).toMatch(fault);
         expect(stderr).toContain('cover-catalogue snapshot release');
       }
-      const { status, json } = await send(`${proxy.adminUrl}/readyz`);
+      const { status, json } = await proxy.readyz();
       expect(json.held).toEqual({
         id: null,
         since: null,
@@ -482,13 +479,13 @@ describe('a hold file that is damaged', () => {
         error: expect.stringMatching(fault),
       });
       expect(status).toBe(json.keys === null ? 503 : 200);
-      expect((await send(`${proxy.adminUrl}/metrics`)).text).toMatch(/^snapshot_held 1$/m);
+      expect(await proxy.metrics()).toMatch(/^snapshot_held 1$/m);
     }
     expect(idsOnDisk(dir)).toEqual(ids);
     await proxy.stop();
   });
 
-  test('that is an empty directory is replaced, too; one that is not empty stays and is named', async () => {
+  test('is replaced if it is an empty directory, and named in an error if that is not empty', async () => {
     const { dir, ids } = makePublished(2);
     mkdirSync(holdFile(dir));
     expect((await snapshot(dir, 'hold')).code).toBe(0);

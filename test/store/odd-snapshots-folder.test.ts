@@ -1,6 +1,6 @@
 /**
- * A snapshots folder that something else has put its hand into: a `keys.json` of any size, a
- * `current` that names no generation. The proxy says so once and goes on with what it has.
+ * A snapshots folder that other software has changed: a `keys.json` that is too large, or a `current`
+ * that does not point to a generation. The proxy logs it once and continues with what it has.
  */
 import {
   mkdirSync,
@@ -22,7 +22,6 @@ import { makeSampleSnapshots, makeSqlite } from '../catalogue/snapshots.ts';
 import {
   finish,
   type RunningProxy,
-  send,
   startProxy,
   type TestKey,
   testKey,
@@ -36,22 +35,21 @@ const another = testKey(2);
 let dir: string;
 
 beforeEach(async () => {
-  dir = await makeSampleSnapshots();
-  writeKeys(dir, [key]);
+  dir = await makeSampleSnapshots([key]);
 });
 
 const statusFor = async (proxy: RunningProxy, { key: secret }: TestKey) =>
-  (await send(`${proxy.url}/api/v1/stats`, { headers: { 'x-api-key': secret } })).status;
-const readiness = async (proxy: RunningProxy) => (await send(`${proxy.adminUrl}/readyz`)).json;
+  (await proxy.get('/stats', secret)).status;
+const readiness = async (proxy: RunningProxy) => (await proxy.readyz()).json;
 const times = (proxy: RunningProxy, text: string) => proxy.log().split(text).length - 1;
-/** So long that a proxy has looked at least twice. */
+/** Long enough for a proxy to poll at least twice. */
 const aWhile = () => new Promise((resolve) => setTimeout(resolve, 2_500));
 
 describe('a keys.json', () => {
   const keysFile = () => path.join(dir, KEYS_FILE);
   const TOO_LARGE = `keys.json is larger than ${LARGEST_KEYS_FILE} bytes.`;
 
-  test('that is too large is not read: the keys stay as they were, and the log says so once', async () => {
+  test('that is too large is not read: the keys stay valid, and it is logged once', async () => {
     const proxy = await startProxy(dir);
     writeKeys(dir, [another]);
     truncateSync(keysFile(), LARGEST_KEYS_FILE + 1);
@@ -66,7 +64,7 @@ describe('a keys.json', () => {
     await proxy.stop();
   });
 
-  test('that is too large at the start leaves the proxy without keys, and unready', async () => {
+  test('that is too large at the start leaves the proxy without keys and not ready', async () => {
     truncateSync(keysFile(), LARGEST_KEYS_FILE + 1);
     const proxy = await startProxy(dir);
     expect(proxy.log()).toContain(TOO_LARGE);
@@ -83,7 +81,7 @@ describe('a keys.json', () => {
   });
 });
 
-/** Each puts something in the place of `current`. */
+/** Each creates a `current` that does not point to a generation. */
 const ODD: readonly ((file: string) => void)[] = [
   ...['elsewhere', `${GENERATIONS}/latest`, `${GENERATIONS}/1-0123456789ab`, '..', '/etc'].map(
     (target) => (file: string) => symlinkSync(target, file),
@@ -91,13 +89,13 @@ const ODD: readonly ((file: string) => void)[] = [
   (file) => writeFileSync(file, `${GENERATIONS}/000001-0123456789ab`),
   (file) => mkdirSync(file),
 ];
-/** The error of a link that names no generation, also inside a line of log, and of other files. */
+/** The error about such a `current`, as text or inside JSON. */
 const FAULT = /current\\?" points to \S+, which is not a generation|EINVAL.*current/;
 
-describe('a current that names no generation', () => {
+describe('a current that does not point to a generation', () => {
   const link = () => path.join(dir, CURRENT);
 
-  test('is logged once, and the proxy keeps serving until it names one', async () => {
+  test('is logged once, and the proxy keeps serving until it points to one', async () => {
     const before = readlinkSync(link());
     const proxy = await startProxy(dir);
     for (const [number, put] of ODD.entries()) {
@@ -110,7 +108,7 @@ describe('a current that names no generation', () => {
       expect(await statusFor(proxy, key)).toBe(200);
       const state = { ready: true, snapshot: path.basename(before), refused: null };
       expect(await readiness(proxy)).toMatchObject(state);
-      // It is polled again: a generation that is not there is refused by its name.
+      // The proxy still polls: a missing generation is refused with its id.
       rmSync(link(), { recursive: true });
       symlinkSync(`${GENERATIONS}/000009-0123456789ab`, link());
       await until(async () => (await readiness(proxy)).refused !== null);
@@ -133,7 +131,7 @@ describe('a current that names no generation', () => {
     expect(readdirSync(path.join(dir, GENERATIONS))).toEqual(before);
   });
 
-  test('leaves a proxy that starts without data, and unready', async () => {
+  test('leaves a proxy without data and not ready if it is there at the start', async () => {
     rmSync(path.join(dir, CURRENT));
     symlinkSync('elsewhere', path.join(dir, CURRENT));
     const proxy = await startProxy(dir);

@@ -1,6 +1,7 @@
 /**
- * A power cut takes what was not synced. So each file and folder of a generation is synced before
- * the generation gets its name, that name before `current` points to it, and `current` at the end.
+ * A power cut loses everything that was not synced. So each file and folder of a generation must be
+ * synced before the generation is renamed to its id, that rename before `current` points to it, and
+ * `current` at the end.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -11,7 +12,7 @@ import { finishInTime, makeChanging, newSnapshots, startGenerator } from '../sup
 
 const PRELOAD = path.join(import.meta.dirname, 'recorded-disk.ts');
 
-/** Publishes, and returns what was synced and renamed, in order, with the name of the new generation. */
+/** Publishes a generation. @returns its id, and the syncs and renames in their order */
 async function record(databaseUrl: string, dir: string) {
   const log = path.join(makeFolder(), 'record.log');
   const { code, stderr } = await finishInTime(
@@ -26,7 +27,7 @@ async function record(databaseUrl: string, dir: string) {
 }
 
 test.each(['the first', 'the next'])(
-  '%s generation is safe on disk before it is current',
+  '%s generation is completely synced before it is current',
   async (which) => {
     const dir = newSnapshots();
     const database = await makeChanging();
@@ -46,7 +47,7 @@ test.each(['the first', 'the next'])(
     for (const name of contents) {
       const inside = path.join(unfinished, name);
       expect(lastOf(`fsync ${inside}`)).toBeLessThan(published);
-      // The link to an equal file of the previous generation replaces the file that was written.
+      // A hard link to an equal file of the previous generation may replace the new file.
       const linked = steps.indexOf(`rename ${inside}.link ${inside}`);
       expect(linked).toBeLessThan(lastOf(`fsync ${path.dirname(inside)}`));
     }

@@ -1,6 +1,6 @@
 /**
- * Publishing holds whatever happens to it: two at once, a holder that was killed, a signal, a full
- * disk, a database that dies or falls silent. Always `current` is a generation that verifies.
+ * Publishing under disturbances: two runs at once, a killed run, a signal, a full disk, a database
+ * that dies or stops answering. `current` always points to a generation that verifies.
  */
 import { spawn } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -28,14 +28,14 @@ import {
   statusOf,
 } from '../support/wholeness.ts';
 
-test('a run that cannot hand the keys over says so, and that its generation is current', async () => {
+test('a run that cannot export the keys reports it, and that its generation is current', async () => {
   const dir = newSnapshots();
   const { url, change } = await makeChanging();
   await generate(url, dir);
   await change();
   const before = currentId(dir);
   rmSync(path.join(dir, 'keys.json'), { force: true });
-  // An empty folder would be replaced.
+  // The folder is not empty, because an empty one would be replaced.
   mkdirSync(path.join(dir, 'keys.json', 'not-empty'), { recursive: true });
   const started = Math.floor(Date.now() / 1000) * 1000;
   const { code, stderr } = await finish(start(url, dir));
@@ -48,8 +48,8 @@ test('a run that cannot hand the keys over says so, and that its generation is c
   expect(Date.parse(status.current_as_of ?? '')).toBeGreaterThanOrEqual(started);
 });
 
-describe('one at a time', () => {
-  test('of two generators at once one publishes and the other exits 4', async () => {
+describe('only one program writes at a time', () => {
+  test('of two generators at once one publishes and the other exits with 4', async () => {
     const url = await makeSqlite(seededCatalogue({ games: 20_000, seed: 3 }));
     const dir = newSnapshots();
     const both = [start(url, dir), start(url, dir)];
@@ -63,7 +63,7 @@ describe('one at a time', () => {
     await expectCurrentVerifies(dir);
   });
 
-  test('a rollback and a prune do not wait for another writer either', async () => {
+  test('a rollback and a prune are refused while another program writes', async () => {
     const dir = newSnapshots();
     const database = await makeChanging();
     await generate(database.url, dir);
@@ -76,7 +76,7 @@ describe('one at a time', () => {
     expect((await finish(start(database.url, dir))).code).toBe(0);
   });
 
-  test('a lock that cannot be opened is named', async () => {
+  test('an error names a lock that cannot be opened', async () => {
     const dir = newSnapshots();
     const database = await makeChanging();
     mkdirSync(path.join(dir, 'lock'), { recursive: true });
@@ -84,7 +84,7 @@ describe('one at a time', () => {
     expect([code, stderr]).toEqual([1, expect.stringContaining(`lock ${dir}/lock: `)]);
   });
 
-  test('the lock goes with a holder that was killed', async () => {
+  test('the lock of a killed program is released', async () => {
     const url = await makeSqlite(seededCatalogue({ games: 20_000, seed: 3 }));
     const dir = newSnapshots();
     const holder = start(url, dir);
@@ -97,8 +97,8 @@ describe('one at a time', () => {
   });
 });
 
-describe('a run that cannot finish', () => {
-  test.each(['SIGTERM', 'SIGINT'] as const)('%s: nothing is left behind', async (signal) => {
+describe('a run that is interrupted', () => {
+  test.each(['SIGTERM', 'SIGINT'] as const)('by %s leaves no files behind', async (signal) => {
     const url = await makeSqlite(seededCatalogue({ games: 20_000, seed: 3 }));
     const dir = newSnapshots();
     const child = start(url, dir);
@@ -112,10 +112,9 @@ describe('a run that cannot finish', () => {
     expectNoDebris(dir);
   });
 
-  // No file may grow beyond so many KiB: the write fails as it does on a full disk. In the order of
-  // a run: while rows are put aside, while a pack is written.
+  // Writing beyond this size fails as on a full disk: first in a spill file, then in a pack.
   test.each([64, 1024])(
-    'a disk that takes no more than %i KiB a file: one clear line, exit 1, the old generation untouched',
+    'by a limit of %i KiB on files exits with 1 and one clear line, and the old generation stays',
     async (limit) => {
       const dir = newSnapshots();
       await generate(await makeSqlite(sampleCatalogue()), dir);
@@ -155,7 +154,7 @@ describe('a run that cannot finish', () => {
   );
 });
 
-describe('a database server of its own', () => {
+describe('a run with a database server', () => {
   let server: MariaDb;
   let url: string;
   let dir: string;
@@ -176,7 +175,7 @@ describe('a database server of its own', () => {
     await server.stop();
   });
 
-  /** Starts a run and waits until rows of a table have begun to come. */
+  /** Starts a run and waits until its output contains a text. */
   async function startUntil(line: string, databaseUrl = url) {
     const child = start(databaseUrl, dir);
     const ended = finish(child);
@@ -197,20 +196,20 @@ describe('a database server of its own', () => {
     return stderr.trimEnd().split('\n').at(-1) ?? '';
   }
 
-  test('that dies in mid-stream: exit 1, one clear line, the old generation untouched', async () => {
+  test('that dies during the read exits with 1 and one clear line, and the old generation stays', async () => {
     const { ended } = await startUntil('reading platforms');
     await server.kill();
     expect(await expectFailed(ended)).toMatch(/127\.0\.0\.1/);
     await server.restart();
   });
 
-  test('that is down: exit 1, one clear line', async () => {
+  test('that is down exits with 1 and one clear line', async () => {
     await server.kill();
     expect(await expectFailed(finish(start(url, dir)))).toMatch(/No database server listens/);
     await server.restart();
   });
 
-  test('that falls silent in mid-stream does not hang the run', async () => {
+  test('that stops answering during the read fails after the timeout', async () => {
     const { ended } = await startUntil('reading platforms', `${url}?timeout=2`);
     server.freeze();
     try {
@@ -220,7 +219,7 @@ describe('a database server of its own', () => {
     }
   });
 
-  test('whose query is killed: fewer rows than there are fail the run', async () => {
+  test('that kills its query fails, because rows are missing', async () => {
     const { ended } = await startUntil('reading platforms');
     const other = await openDatabase(url);
     let killed = 0;
@@ -238,7 +237,7 @@ describe('a database server of its own', () => {
     await expectFailed(ended);
   });
 
-  test('and that is back: the next run publishes', async () => {
+  test('that works again publishes', async () => {
     await generate(url, dir);
     expect(currentId(dir)).not.toBe(before);
     expectNoDebris(dir);
@@ -246,7 +245,7 @@ describe('a database server of its own', () => {
 });
 
 describe('kept generations', () => {
-  test('share the files that did not change, and only those', async () => {
+  test('share exactly the files that did not change', async () => {
     const dir = newSnapshots();
     const database = await makeChanging();
     await generate(database.url, dir);
@@ -270,7 +269,7 @@ describe('kept generations', () => {
     expect(shared).not.toContain('manifest.json');
   });
 
-  test('are the last five, and the current one however old', async () => {
+  test('are the last five, and the current one however old it is', async () => {
     const dir = newSnapshots();
     const database = await makeChanging();
     const ids: string[] = [];
@@ -292,7 +291,7 @@ describe('kept generations', () => {
     expectNoDebris(dir);
   });
 
-  test('that are damaged are not rolled back to', async () => {
+  test('cannot be rolled back to if they are damaged', async () => {
     const dir = newSnapshots();
     const database = await makeChanging();
     await generate(database.url, dir);
@@ -308,8 +307,8 @@ describe('kept generations', () => {
   });
 });
 
-describe('verification finds', () => {
-  /** Damages a copy of a good generation; one byte is enough. */
+describe('verification detects', () => {
+  /** Each changes at least one byte of a generation. */
   const damages: [string, (file: (name: string) => string) => void][] = [
     ['games/snes.json', (file) => flip(file('games/snes.json'), 500)],
     ['covers/snes.json', (file) => flip(file('covers/snes.json'), 500)],
@@ -324,7 +323,7 @@ describe('verification finds', () => {
     ['games/extra.json', (file) => writeFileSync(file('games/extra.json'), '[]\n')],
   ];
 
-  test.each(damages)('a damaged or foreign %s', async (name, damage) => {
+  test.each(damages)('a damaged or additional %s', async (name, damage) => {
     const dir = newSnapshots();
     await generate(await makeSqlite(sampleCatalogue()), dir);
     const generation = generationDir(dir, currentId(dir) as string);

@@ -1,6 +1,6 @@
 /**
- * What a program makes safe against a power cut, for one started with `--import` of this file: each
- * fsync and rename inside RECORDED_DIR is written to RECORD_LOG, a line each, when it has ended.
+ * Records the syncs and renames of a program that is started with `--import` of this file. Each fsync
+ * and rename inside RECORDED_DIR becomes a line of RECORD_LOG when it has ended.
  */
 import fs from 'node:fs';
 import { syncBuiltinESMExports } from 'node:module';
@@ -13,7 +13,7 @@ function record(...words: string[]): void {
   appendFileSync(RECORD_LOG, `${words.join(' ')}\n`);
 }
 
-/** Its path in the folder, "" for the folder itself; undefined when it is elsewhere. */
+/** The relative path of an open file, "" for the folder itself; undefined if it is outside. */
 function nameOf(descriptor: number): string | undefined {
   const name = path.relative(RECORDED_DIR, readlinkSync(`/proc/self/fd/${descriptor}`));
   return name.startsWith('..') ? undefined : name;

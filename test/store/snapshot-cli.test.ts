@@ -1,4 +1,4 @@
-/** `cover-catalogue snapshot`: each verb as an operator runs it, on generations that differ in known ways. */
+/** `cover-catalogue snapshot`: each verb, on two generations that differ in known ways. */
 import { readdirSync, readlinkSync, rmSync, truncateSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -10,7 +10,6 @@ import {
   generate,
   makeFolder,
   runProgram,
-  send,
   startProxy,
   testKey,
   writeKeys,
@@ -49,8 +48,8 @@ async function makeTwo(): Promise<void> {
 
 beforeAll(makeTwo);
 
-describe('reading', () => {
-  test('list names every generation, its counts and the current one', async () => {
+describe('verbs that read', () => {
+  test('list shows every generation with its counts, and marks the current one', async () => {
     const { code, stdout } = await snapshot('list');
     expect(code).toBe(0);
     const lines = stdout.trimEnd().split('\n');
@@ -66,7 +65,7 @@ describe('reading', () => {
     ]);
   });
 
-  test('show prints the very bytes that the proxy answers', async () => {
+  test('show prints exactly the bytes of the response of the proxy', async () => {
     const key = testKey(1);
     writeKeys(dir, [key]);
     const proxy = await startProxy(dir);
@@ -85,16 +84,14 @@ describe('reading', () => {
       '/search?q=chrono',
       '/search?platform=snes&sort=title_desc&page=2&per_page=2',
     ]) {
-      const reply = await send(`${proxy.url}/api/v1${target}`, {
-        headers: { 'x-api-key': key.key },
-      });
+      const reply = await proxy.get(target, key.key);
       expect(reply.status, target).toBe(200);
       expect((await snapshot('show', target)).stdout, target).toBe(reply.text);
     }
     await proxy.stop();
   });
 
-  test('show takes an id, and says what is not there', async () => {
+  test('show accepts an id, and reports a resource that does not exist', async () => {
     expect((await snapshot('show', '/games/snes/a-new-game', second)).code).toBe(0);
     const { code, stderr } = await snapshot('show', '/games/snes/a-new-game', first);
     expect(code).toBe(1);
@@ -134,10 +131,10 @@ describe('reading', () => {
   });
 });
 
-describe('changing', () => {
+describe('verbs that change something', () => {
   beforeEach(makeTwo);
 
-  test('rollback makes an older generation current, and a run afterwards the newest state', async () => {
+  test('rollback makes another generation current', async () => {
     const { code, stdout } = await snapshot('rollback', first);
     expect(code).toBe(0);
     expect(stdout).toBe(`${first} is current.\n`);
@@ -146,7 +143,7 @@ describe('changing', () => {
     expect(current()).toBe(second);
   });
 
-  test('verify and rollback refuse a damaged generation, naming the file, and change nothing', async () => {
+  test('verify and rollback refuse a damaged generation and name the file', async () => {
     truncateSync(path.join(dir, GENERATIONS, first, COVER_INDEX), 100);
     for (const verb of ['verify', 'rollback']) {
       const { code, stderr } = await snapshot(verb, first);
@@ -154,10 +151,10 @@ describe('changing', () => {
       expect(stderr).toContain(COVER_INDEX);
     }
     expect(current()).toBe(second);
-    expect((await snapshot('verify')).stdout).toContain(`${second} is whole`);
+    expect((await snapshot('verify')).stdout).toContain(`${second} is complete and undamaged`);
   });
 
-  test('verify tells a file that is missing and one that does not belong', async () => {
+  test('verify names a missing file', async () => {
     rmSync(path.join(dir, GENERATIONS, first, 'games/snes.json'));
     expect((await snapshot('verify', first)).stderr).toContain('games/snes.json is missing');
   });
@@ -174,7 +171,7 @@ describe('changing', () => {
   });
 });
 
-test('wrong usage ends with 2 and says how it is meant', async () => {
+test('wrong usage ends with 2, and an unknown generation with 1', async () => {
   for (const args of [
     [],
     ['explode'],

@@ -15,15 +15,7 @@ import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
 import { GENERATIONS, keyUsageFile, PROXY_FOLDER, UNFINISHED_PREFIX } from '../../format/layout.ts';
 import { makeInstanceFiles } from '../../proxy/state/instance-files.ts';
-import {
-  end,
-  makeFolder,
-  ROOT,
-  send,
-  startProgram,
-  startProxy,
-  until,
-} from '../support/product.ts';
+import { end, makeFolder, ROOT, startProgram, startProxy, until } from '../support/product.ts';
 import {
   as,
   ask,
@@ -40,7 +32,7 @@ import {
   serveOnce,
 } from './folder-modes.ts';
 
-/** Two users where this process is root. Otherwise both are its own user, whom modes would lock out. */
+/** As root the tests use two users. Otherwise both programs run as the user of this process. */
 describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
   function install(dir: string, { uid }: typeof PROXY): void {
     mkdirSync(dir);
@@ -75,7 +67,7 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     return dir;
   }
 
-  /** Nothing but its own folder is the proxy's, and nothing is writable for the group. */
+  /** Checks that the proxy owns only its own folder, and that the group may not write anything. */
   function expectOwners(dir: string): void {
     for (const name of listAll(dir)) {
       const { uid, gid, mode } = statSync(path.join(dir, name));
@@ -115,7 +107,7 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     expectOwners(dir);
   });
 
-  test('without a folder of its own the proxy serves all the same, and warns once', async () => {
+  test('a proxy without its own folder still serves, and warns once', async () => {
     const url = await makeDatabase();
     const dir = path.join(makeShared(), '..', 'without');
     install(dir, GENERATOR);
@@ -124,7 +116,7 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     const proxy = await startProxy(dir, {}, as(PROXY));
     await until(async () => (await ask(proxy)).status === 200);
     const warning = `Cannot write to ${path.join(dir, PROXY_FOLDER)}`;
-    const { status, json } = await send(`${proxy.adminUrl}/readyz`);
+    const { status, json } = await proxy.readyz();
     expect([status, json.faults]).toEqual([200, [expect.stringContaining(warning)]]);
     expect(await proxy.stop()).toBe(0);
     const lines = proxy.log().split('\n');
@@ -135,20 +127,20 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     chmodSync(dir, 0o2750);
   });
 
-  test('a proxy that may not read says which file, whose it is and what to do', async () => {
+  test('a proxy that may not read a file reports the file, its owner and the fix', async () => {
     const url = await makeDatabase();
     const dir = path.join(makeShared(), '..', 'private');
     mkdirSync(dir);
     if (IS_ROOT) chownSync(dir, GENERATOR.uid, GENERATOR.gid);
     chmodSync(dir, 0o755);
     await generate(url, dir, as(GENERATOR));
-    // What keeps another user out keeps the owner out where there is only one user.
+    // With only one user, the modes must deny the owner.
     const [fileMode, folderMode] = IS_ROOT ? ['0600', '0700'] : ['0000', '0000'];
     chmodSync(path.join(dir, 'keys.json'), Number.parseInt(fileMode, 8));
     chmodSync(path.join(dir, GENERATIONS), Number.parseInt(folderMode, 8));
     const proxy = await startProxy(dir, {}, as(PROXY));
     await until(() => /refused a generation/.test(proxy.log()));
-    const { status, text, json } = await send(`${proxy.adminUrl}/readyz`);
+    const { status, text, json } = await proxy.readyz();
     expect([status, json.ready]).toEqual([503, false]);
     for (const message of [proxy.log(), text]) {
       expect(message).toMatch(
@@ -160,11 +152,11 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
         new RegExp(`manifest.json cannot be read: .* ${dir}/generations has mode ${folderMode}`),
       );
       if (IS_ROOT)
-        expect(message).toContain(`the proxy runs as uid ${PROXY.uid} and gid ${PROXY.gid}`);
+        expect(message).toContain(`this program runs as uid ${PROXY.uid} and gid ${PROXY.gid}`);
       if (IS_ROOT) expect(message).toContain(`to uid ${GENERATOR.uid} and gid ${GENERATOR.gid}`);
       expect(message).toContain('Users and file permissions');
     }
-    // The fix of OPERATIONS.md, while the proxy runs. It looks at a refused generation every 30 s.
+    // Applies the fix of OPERATIONS.md while the proxy runs. It checks a refused generation every 30 s.
     chmodSync(path.join(dir, GENERATIONS), 0o700);
     chmodSync(path.join(dir, 'keys.json'), 0o600);
     if (IS_ROOT) chownSync(dir, GENERATOR.uid, COVERS);
@@ -172,13 +164,13 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     await changeTitle(url, 'Another title');
     await generate(url, dir, as(GENERATOR));
     await until(async () => (await ask(proxy)).status === 200);
-    // As another user it still has no folder of its own.
-    const { faults } = (await send(`${proxy.adminUrl}/readyz`)).json;
+    // As another user the proxy still has no folder of its own.
+    const { faults } = (await proxy.readyz()).json;
     expect(faults).toHaveLength(IS_ROOT ? 1 : 0);
     await proxy.stop();
   });
 
-  test('files of another user do not get into a new generation by a link, and are named', async () => {
+  test('files of another user are not linked into a new generation, and a warning names one', async () => {
     const url = await makeDatabase();
     const dir = makeShared();
     await generate(url, dir, IS_ROOT ? [] : as(GENERATOR));
@@ -199,31 +191,28 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
   });
 });
 
-test.skipIf(!IS_ROOT)(
-  'a file that another user of the group left unfinished is replaced',
-  async () => {
-    const dir = makeFolder();
-    const name = keyUsageFile(8080);
-    const folder = path.join(dir, PROXY_FOLDER);
-    mkdirSync(folder);
-    chmodSync(dir, 0o755);
-    chownSync(folder, GENERATOR.uid, COVERS);
-    chmodSync(folder, 0o2770);
-    const left = path.join(folder, `${UNFINISHED_PREFIX}${name}-${process.pid}`);
-    writeFileSync(left, 'left over');
-    chownSync(left, GENERATOR.uid, COVERS);
-    chmodSync(left, 0o664);
-    process.setegid?.(COVERS);
-    process.seteuid?.(PROXY.uid);
-    try {
-      await makeInstanceFiles(dir).replace(name, 'new');
-    } finally {
-      process.seteuid?.(0);
-      process.setegid?.(0);
-    }
-    expect(readdirSync(folder)).toEqual([name]);
-    expect(readFileSync(path.join(folder, name), 'utf8')).toBe('new');
-    const { uid, gid, mode } = statSync(path.join(folder, name));
-    expect([uid, gid, mode & 0o777]).toEqual([PROXY.uid, COVERS, 0o640]);
-  },
-);
+test.skipIf(!IS_ROOT)('an unfinished file of another user in the group is replaced', async () => {
+  const dir = makeFolder();
+  const name = keyUsageFile(8080);
+  const folder = path.join(dir, PROXY_FOLDER);
+  mkdirSync(folder);
+  chmodSync(dir, 0o755);
+  chownSync(folder, GENERATOR.uid, COVERS);
+  chmodSync(folder, 0o2770);
+  const left = path.join(folder, `${UNFINISHED_PREFIX}${name}-${process.pid}`);
+  writeFileSync(left, 'left over');
+  chownSync(left, GENERATOR.uid, COVERS);
+  chmodSync(left, 0o664);
+  process.setegid?.(COVERS);
+  process.seteuid?.(PROXY.uid);
+  try {
+    await makeInstanceFiles(dir).replace(name, 'new');
+  } finally {
+    process.seteuid?.(0);
+    process.setegid?.(0);
+  }
+  expect(readdirSync(folder)).toEqual([name]);
+  expect(readFileSync(path.join(folder, name), 'utf8')).toBe('new');
+  const { uid, gid, mode } = statSync(path.join(folder, name));
+  expect([uid, gid, mode & 0o777]).toEqual([PROXY.uid, COVERS, 0o640]);
+});

@@ -169,6 +169,11 @@ export interface RunningProxy extends RunningServer {
   readonly url: string;
   readonly port: number;
   readonly adminUrl: string;
+  /** Sends a GET to the API with a key. @param target such as "/stats", below the base path */
+  get(target: string, key: string, headers?: Readonly<Record<string, string>>): Promise<Reply>;
+  readyz(): Promise<Reply>;
+  /** The text of the metrics. */
+  metrics(): Promise<string>;
 }
 
 /** Starts `proxy/main.ts` on free ports. */
@@ -180,8 +185,15 @@ export async function startProxy(
   const own = { SNAPSHOTS_DIR: snapshotsDir, PORT: '0', ADMIN_PORT: '0', ...environment };
   const server = await startServing('proxy/main.ts', own, wrapper);
   const { api = '', admin } = server.listening;
-  const port = Number(api.split(':').at(-1));
-  return { ...server, url: `http://${api}`, port, adminUrl: `http://${admin}` };
+  const [url, adminUrl] = [`http://${api}`, `http://${admin}`];
+  return {
+    ...server,
+    ...{ url, adminUrl, port: Number(api.split(':').at(-1)) },
+    get: (target, key, headers = {}) =>
+      send(`${url}/api/v1${target}`, { headers: { 'x-api-key': key, ...headers } }),
+    readyz: () => send(`${adminUrl}/readyz`),
+    metrics: async () => (await send(`${adminUrl}/metrics`)).text,
+  };
 }
 
 export interface Reply {

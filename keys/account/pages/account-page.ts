@@ -74,7 +74,7 @@ function actions(key: KeyRow, viewer: Viewer): Html {
             <summary>Revoke<span class="unseen"> key ${id}</span></summary>
             <form method="post" action="${ownKeyPath(id, 'revoke')}">
               ${tokenField(viewer)}
-              <p>The key stops working for good within seconds. This cannot be undone.</p>
+              <p>The key stops working permanently within seconds. This cannot be undone.</p>
               <button class="danger">Revoke key ${id}</button>
             </form>
           </details>

@@ -26,7 +26,7 @@ export function linkSentPage(viewer: Viewer): Html {
     viewer,
     body: html`
       <p>If the address belongs to an account, a link is on its way. It works for 15 minutes.</p>
-      <p><a href="${PATHS.signIn}">Ask for another link</a></p>`,
+      <p><a href="${PATHS.signIn}">Request another link</a></p>`,
   });
 }
 

@@ -4,8 +4,8 @@
  */
 import type { Context } from 'hono';
 import { listKeysOf } from '../../lifecycle/key-lists.ts';
-import { RefusedMove } from '../../lifecycle/move.ts';
 import { requestKey, revealKey, revokeOwnKey, rotateKey } from '../../lifecycle/own-keys.ts';
+import { Refusal } from '../../lifecycle/transition.ts';
 import { ANY_KEY, ownKeyPath, PATHS } from '../../paths.ts';
 import { accountPage, type Draft } from '../pages/account-page.ts';
 import { keyShownPage } from '../pages/key-shown.ts';
@@ -42,17 +42,17 @@ export function addAccountRoutes(app: App, site: Site): void {
     return sendPage(c, status, accountPage({ viewer, keys, notice, draft }));
   }
 
-  /** Makes a move. If it is refused, shows the page of keys with the reason at the top. */
+  /** Performs an action. If it is refused, shows the page of keys with the reason at the top. */
   async function attempt(
     c: Context,
     visit: AccountVisit,
-    move: () => Promise<Response>,
+    act: () => Promise<Response>,
     draft?: Draft,
   ): Promise<Response> {
     try {
-      return await move();
+      return await act();
     } catch (error) {
-      if (!(error instanceof RefusedMove)) throw error;
+      if (!(error instanceof Refusal)) throw error;
       return showKeys(c, visit, statusOf(error), { kind: 'refused', text: error.message }, draft);
     }
   }

@@ -8,8 +8,8 @@ import {
   listKeysWithAccounts,
   pendingRequests,
 } from '../../lifecycle/key-lists.ts';
-import { RefusedMove } from '../../lifecycle/move.ts';
 import { approveRequest, changeLimit, rejectRequest, revokeKey } from '../../lifecycle/requests.ts';
+import { Refusal } from '../../lifecycle/transition.ts';
 import {
   ANY_KEY,
   PATHS,
@@ -45,7 +45,7 @@ const DONE: Readonly<Record<ReviewAction, string>> = {
   limit: 'The key has its new limit.',
 };
 
-type Move = (id: number, visit: AccountVisit & FormVisit) => Promise<void>;
+type PerformAction = (id: number, visit: AccountVisit & FormVisit) => Promise<void>;
 
 export function addModerationRoutes(app: App, site: Site): void {
   const { database, defaultLimit } = site;
@@ -68,15 +68,15 @@ export function addModerationRoutes(app: App, site: Site): void {
   app.get(reviewPath(ANY_KEY), needsAccount, needsModerator, (c) =>
     showKey(c, c.var, 200, doneNotice(c, DONE)),
   );
-  const moves = movesOf(site);
+  const actions = actionsOf(site);
   for (const action of REVIEW_ACTIONS) {
     const path = reviewActionPath(ANY_KEY, action);
     app.post(path, needsAccount, needsModerator, readForm, async (c) => {
       const id = keyIdOf(c);
       try {
-        await moves[action](id, c.var);
+        await actions[action](id, c.var);
       } catch (error) {
-        if (!(error instanceof RefusedMove)) throw error;
+        if (!(error instanceof Refusal)) throw error;
         return showKey(c, c.var, statusOf(error), { kind: 'refused', text: error.message });
       }
       const isDecision = action === 'approve' || action === 'reject';
@@ -85,7 +85,7 @@ export function addModerationRoutes(app: App, site: Site): void {
   }
 }
 
-function movesOf({ database, publicUrl }: Site): Readonly<Record<ReviewAction, Move>> {
+function actionsOf({ database, publicUrl }: Site): Readonly<Record<ReviewAction, PerformAction>> {
   const review = ({ account, at }: AccountVisit) => ({ by: account.id, at, publicUrl });
   const reasonOf = ({ form }: FormVisit) => fieldOf(form, 'reason').trim();
   return {

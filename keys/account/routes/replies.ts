@@ -2,7 +2,7 @@
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import type { RefusedMove } from '../../lifecycle/move.ts';
+import type { Refusal } from '../../lifecycle/transition.ts';
 import type { Html } from '../pages/html.ts';
 import type { Notice, Viewer } from '../pages/layout.ts';
 import { messagePage } from '../pages/message-page.ts';
@@ -61,9 +61,9 @@ export function doneNotice(
 }
 
 const REFUSAL_STATUS = { invalid: 422, missing: 404, conflict: 409 } as const;
-export type RefusalStatus = (typeof REFUSAL_STATUS)[RefusedMove['kind']];
+export type RefusalStatus = (typeof REFUSAL_STATUS)[Refusal['kind']];
 
-/** The HTTP status for a refused move. */
-export function statusOf({ kind }: RefusedMove): RefusalStatus {
+/** The HTTP status for a refusal. */
+export function statusOf({ kind }: Refusal): RefusalStatus {
   return REFUSAL_STATUS[kind];
 }

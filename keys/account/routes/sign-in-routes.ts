@@ -60,7 +60,7 @@ function addLink(app: App, { database, cookies }: Site): void {
     const opened = LINK.test(link) ? await openLink(database, link, at) : undefined;
     const account = opened && (await findAccount(database, opened.accountId));
     if (account === undefined) {
-      const text = 'The link was used before, or its 15 minutes are over. Ask for another.';
+      const text = 'The link was used before, or its 15 minutes are over. Request another one.';
       return sendPage(c, 410, signInPage(c.get('viewer'), { kind: 'refused', text }));
     }
     // An existing session is always ended: somebody else may have planted its cookie.

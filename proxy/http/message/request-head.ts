@@ -81,7 +81,7 @@ export function readHead({
     }
   }
   let fault: string | undefined;
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') fault = 'Only HTTP/1.1 is spoken here';
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') fault = 'Only HTTP/1.1 is supported';
   else if (hosts > 1 || (hosts === 0 && httpVersion === '1.1')) {
     fault = 'A request must have exactly one Host header';
   } else if (hasBody) fault = 'A request must not have a body';

@@ -1,4 +1,4 @@
-/** The account pages where the site says who is signed in, and assertions that are not the site's. */
+/** The account pages if the site signs users in: valid assertions, and forged ones. */
 import { SignJWT, UnsecuredJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
@@ -39,15 +39,15 @@ function sign(claims: object, secret = SECRET): Promise<string> {
     .sign(Buffer.from(secret));
 }
 
-/** Somebody whose browser has the site's cookie, and what these pages add to it. */
+/** A visitor with the site's cookie, besides the cookies of these pages. */
 async function visitorAs(id: number): Promise<Visitor> {
   const visitor = makeVisitor(pages.url);
   visitor.cookies.set('catalogue_assertion', await sign({ sub: String(id) }));
   return visitor;
 }
 
-describe('whoever the site names', () => {
-  test('asks for a key, and a moderator of the site decides', async () => {
+describe('a user whom the site has signed in', () => {
+  test('requests a key, and a moderator of the site approves it', async () => {
     const user = await visitorAs(owner.id);
     const first = await user.get(KEYS);
     expect(first.text).toContain(owner.name);
@@ -67,13 +67,13 @@ describe('whoever the site names', () => {
     expect((await user.post(`${KEYS}/1/reveal`)).text).toMatch(/cck_[0-9A-Za-z]{38}/);
   });
 
-  test('is also known by a header field of a gateway', async () => {
+  test('is also recognized by an assertion in a header field', async () => {
     const authorization = `Bearer ${await sign({ sub: String(owner.id) })}`;
     const { status, text } = await makeVisitor(pages.url).get(KEYS, { authorization });
     expect([status, text.includes(owner.name)]).toEqual([200, true]);
   });
 
-  test('has a form token that is no other account’s', async () => {
+  test('cannot use the form token of another account', async () => {
     const visitor = await visitorAs(owner.id);
     const before = await visitor.get(KEYS);
     const token = /name="token" value="([^"]*)"/.exec(before.text)?.[1] as string;
@@ -83,15 +83,15 @@ describe('whoever the site names', () => {
   });
 });
 
-describe('nobody is let in', () => {
+describe('nobody is signed in', () => {
   const now = Math.floor(Date.now() / 1000);
   test.each([
     ['expired', () => sign({ sub: '9', exp: now - 60 })],
     ['for another audience', () => sign({ sub: '9', aud: 'another' })],
-    ['of another key', () => sign({ sub: '9' }, 'another secret of thirty-two bytes')],
-    ['of an account that does not exist', () => sign({ sub: '12345' })],
+    ['signed with another key', () => sign({ sub: '9' }, 'another secret of thirty-two bytes')],
+    ['about an account that does not exist', () => sign({ sub: '12345' })],
     ['unsigned', async () => new UnsecuredJWT({ sub: '9', exp: now + 60 }).encode()],
-    ['no assertion', async () => '9'],
+    ['not a JWT', async () => '9'],
   ])('by an assertion that is %s', async (_name, make) => {
     const assertion = await make();
     const visitor = makeVisitor(pages.url);
@@ -111,7 +111,7 @@ describe('nobody is let in', () => {
     expect((await makeVisitor(pages.url).get(KEYS, headers)).status).toBe(303);
   });
 
-  test('by a mailed link: signing in is the site’s', async () => {
+  test('by a mailed link, because only the site signs users in', async () => {
     const visitor = makeVisitor(pages.url);
     const page = await visitor.get('/account/sign-in');
     expect(page.text).toContain('href="https://covers.example"');

@@ -1,7 +1,7 @@
 /**
- * The life of a key in a real browser, through the proxy's one port, with the scheduled export and a
- * real mail server: requested, approved, mailed, revealed, used, revoked. `account-screens.ts` checks
- * each page on the way and keeps screenshots.
+ * The life of a key in a real browser, through the port of the proxy, with the scheduled export and a
+ * real mail server: it is requested, approved, revealed, used, rotated and revoked.
+ * `account-screens.ts` checks each page on the way and keeps screenshots.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -24,7 +24,6 @@ import {
   end,
   makeFolder,
   type RunningProxy,
-  send,
   startProgram,
   startProxy,
   until,
@@ -37,7 +36,7 @@ const WITHIN_MS = 5_000;
 const RAW_KEY = /^cck_[0-9A-Za-z]{38}$/;
 const MARKUP = `</textarea></script><script>alert(1)</script><img src=x onerror="alert(2)">' "&`;
 const { owner, other, moderator } = ACCOUNTS;
-/** Somebody whose very name is hostile. */
+/** An account whose name contains markup and is as long as possible. */
 const evil = {
   id: 66,
   email: 'evil@covers.example',
@@ -57,8 +56,8 @@ afterAll(async () => {
 describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
   const databaseUrl = await makeDatabase(kind);
   const snapshotsDir = path.join(makeFolder(), 'snapshots');
-  /** Pictures are taken once: the pages are the same on each database. */
-  const picture = (name: string) => (kind === 'sqlite' ? `account-${name}` : undefined);
+  /** The name of a screenshot. They are taken on one database only, because the pages are the same. */
+  const screenshot = (name: string) => (kind === 'sqlite' ? `account-${name}` : undefined);
   let mailbox: Mailbox;
   let proxy: RunningProxy;
   let pages: RunningPages;
@@ -85,7 +84,7 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
     const port = String(await freePort());
     proxy = await startProxy(snapshotsDir, {
       ACCOUNT_URL: `http://127.0.0.1:${port}`,
-      // Asked again and again with a key that does not work yet, or no longer.
+      // The tests poll with keys that do not work yet, or no longer.
       ADDRESS_RATE_LIMIT: '100000',
     });
     pages = await startPages(databaseUrl, {
@@ -93,7 +92,7 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
       PUBLIC_URL: proxy.url,
       SMTP_URL: mailbox.url,
     });
-    await until(async () => (await send(`${proxy.adminUrl}/readyz`)).status === 200);
+    await until(async () => (await proxy.readyz()).status === 200);
     visits = makeVisits(browser, proxy.url);
     asOwner = await visits.open();
     asModerator = await visits.open();
@@ -126,7 +125,7 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
     await page.getByRole('status').filter({ hasText: 'under review' }).waitFor();
   }
 
-  /** Waits until a mail to somebody has a text, and returns the mail. */
+  /** Waits for a mail to an address that contains a text, and returns it. */
   async function mailWith(email: string, text: string): Promise<string> {
     const found = () => mailbox.to(email).find((mail) => mail.includes(text));
     await until(() => found() !== undefined);
@@ -135,17 +134,14 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
 
   async function timeUntil(status: number, key: string): Promise<number> {
     const started = performance.now();
-    const headers = { 'x-api-key': key };
-    await until(
-      async () => (await send(`${proxy.url}/api/v1/stats`, { headers })).status === status,
-    );
+    await until(async () => (await proxy.get('/stats', key)).status === status);
     return performance.now() - started;
   }
 
   const shownKey = async (page: Page) => (await page.locator('#key').textContent()) as string;
 
-  /** All that was written anywhere: tables, files, logs, mails. */
-  async function everythingKept(): Promise<string> {
+  /** Everything that the programs have written: tables, files, logs, mails. */
+  async function everythingWritten(): Promise<string> {
     const kept = [pages.log(), proxy.log(), ...mailbox.to(owner.email), ...mailbox.to(other.email)];
     const database = await openDatabase(databaseUrl);
     for (const table of Object.keys(KEYS_TABLES)) {
@@ -163,16 +159,16 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
     return kept.join('\n');
   }
 
-  test('a key from the request to its end', async () => {
+  test('a key is requested, approved, revealed, used, rotated and revoked', async () => {
     await asOwner.goto(`${proxy.url}/`);
     await asOwner.getByRole('link', { name: 'Request an API key' }).click();
-    await look(asOwner, picture('sign-in'));
+    await look(asOwner, screenshot('sign-in'));
     await signIn(asOwner, owner.email);
     const purpose = 'A browser extension.\nPlease 600 requests a minute: its lists are long.';
     await request(asOwner, purpose);
-    await look(asOwner, picture('requested'));
+    await look(asOwner, screenshot('requested'));
     await signIn(asModerator, moderator.email);
-    await look(asModerator, picture('moderation'));
+    await look(asModerator, screenshot('moderation'));
     await asModerator.getByLabel('Requests a minute').fill('600');
     await asModerator.getByRole('button', { name: 'Approve' }).click();
     await asModerator.getByRole('status').filter({ hasText: 'approved' }).waitFor();
@@ -180,12 +176,12 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
     const [link] = /http\S+/.exec(await mailWith(owner.email, 'is approved')) as RegExpExecArray;
     expect(link).toBe(`${proxy.url}/account/api-keys`);
     await asOwner.goto(link);
-    await look(asOwner, picture('approved'));
+    await look(asOwner, screenshot('approved'));
     await asOwner.getByRole('button', { name: 'Reveal key' }).click();
     const key = await shownKey(asOwner);
     expect(await timeUntil(200, key)).toBeLessThan(WITHIN_MS);
     expect(key).toMatch(RAW_KEY);
-    await look(asOwner, picture('revealed'));
+    await look(asOwner, screenshot('revealed'));
     expect(await asOwner.locator('#curl').textContent()).toBe(
       `curl -H 'X-Api-Key: ${key}' ${proxy.url}/api/v1/stats`,
     );
@@ -197,14 +193,14 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
     await asOwner.reload();
     await asOwner.getByRole('alert').filter({ hasText: 'only once' }).waitFor();
     expect(await asOwner.content()).not.toContain(key);
-    await look(asOwner, picture('refused'));
+    await look(asOwner, screenshot('refused'));
     await asOwner.goto(`${proxy.url}/account/api-keys`);
     expect(await asOwner.content()).not.toContain(key);
     expect(await asOwner.content()).toContain(key.slice(0, 8));
     expect(await timeUntil(200, key)).toBeLessThan(WITHIN_MS);
     await asOwner.locator('summary', { hasText: 'Rotate' }).click();
     await asOwner.locator('summary', { hasText: 'Revoke' }).click();
-    await look(asOwner, picture('revealed-before'));
+    await look(asOwner, screenshot('revealed-before'));
 
     await asOwner.getByRole('button', { name: 'Rotate key' }).click();
     const second = await shownKey(asOwner);
@@ -220,19 +216,19 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
 
     await asModerator.goto(`${proxy.url}/moderation/api-keys`);
     await asModerator.getByRole('link', { name: 'Key 1' }).click();
-    await look(asModerator, picture('one-key'));
+    await look(asModerator, screenshot('one-key'));
     await asModerator.getByLabel('Reason').fill('Seen in a public repository');
     await asModerator.getByRole('button', { name: 'Revoke key' }).click();
     await asModerator.getByRole('status').filter({ hasText: 'revoked' }).waitFor();
     expect(await timeUntil(401, second)).toBeLessThan(WITHIN_MS);
     await mailWith(owner.email, 'Seen in a public repository');
 
-    const kept = await everythingKept();
+    const kept = await everythingWritten();
     expect(kept.includes(second.slice(0, 8))).toBe(true);
     expect([key, second].filter((raw) => kept.includes(raw))).toEqual([]);
   });
 
-  test('a rejected request, with its reason', async () => {
+  test('the owner of a rejected request sees the reason', async () => {
     await request(asOwner, 'Something else <b>entirely</b>');
     await asModerator.goto(`${proxy.url}/moderation/api-keys`);
     await asModerator.getByLabel('Reason').fill('The web site is <i>empty</i>.');
@@ -243,10 +239,10 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
     const reason = asOwner.getByText('The web site is <i>empty</i>.');
     await reason.waitFor();
     expect(await reason.isVisible()).toBe(true);
-    await look(asOwner, picture('rejected'));
+    await look(asOwner, screenshot('rejected'));
   });
 
-  test('all of it without scripts', async () => {
+  test('everything works without scripts', async () => {
     const plain = await visits.open({ javaScriptEnabled: false });
     const reviewer = await visits.open({ javaScriptEnabled: false });
     await signIn(plain, other.email);
@@ -269,10 +265,10 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
     await plain.getByLabel('E-mail address').waitFor();
   });
 
-  test('all of it by keyboard, with the focus in sight', async () => {
+  test('everything works with the keyboard, and the focus is always visible', async () => {
     await asOwner.goto(`${proxy.url}/account/api-keys`);
     const stops = await tabThrough(asOwner);
-    expect(stops.filter(({ isInSight }) => !isInSight)).toEqual([]);
+    expect(stops.filter(({ isVisible }) => !isVisible)).toEqual([]);
     const names = stops.map(({ name }) => name);
     expect(names[0]).toBe('Skip to the content');
     expect(names).toEqual(
@@ -287,14 +283,14 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
     await asOwner.getByRole('status').filter({ hasText: 'under review' }).waitFor();
   });
 
-  test('what strangers write breaks no page: neither its markup nor its width', async () => {
+  test('texts of strangers break neither the markup nor the width of a page', async () => {
     const stranger = await visits.open();
     await signIn(stranger, evil.email);
     await request(stranger, `${MARKUP}\n${'m'.repeat(3000)}`);
-    await look(stranger, picture('hostile'));
+    await look(stranger, screenshot('hostile'));
     await asModerator.goto(`${proxy.url}/moderation/api-keys`);
     await asModerator.getByText(MARKUP).first().waitFor();
-    await look(asModerator, picture('hostile-queue'));
+    await look(asModerator, screenshot('hostile-queue'));
     const decision = asModerator.locator('.card', { hasText: evil.email });
     await decision.getByLabel('Reason').fill(`${MARKUP}${'i'.repeat(500)}`);
     await decision.getByRole('button', { name: 'Reject' }).click();
@@ -303,15 +299,15 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
     await stranger.getByText(`${MARKUP}iii`).waitFor();
     await asModerator.getByRole('link', { name: 'Request 5' }).first().click();
     await asModerator.getByText(`${MARKUP}iii`).first().waitFor();
-    await look(asModerator, picture('hostile-key'));
+    await look(asModerator, screenshot('hostile-key'));
     expect(
       await stranger.evaluate('document.querySelectorAll("main img, main script").length'),
     ).toBe(0);
   });
 
-  test('no page asked for anything elsewhere or broke its own rules', () => {
+  test('no page sent requests to other origins or violated its content security policy', () => {
     expect(visits.foreign).toEqual([]);
-    // A page that refuses somebody is answered with 4xx.
+    // A refused page has a status of 4xx, which the browser reports.
     const complaints = visits.complaints.filter((text) => !/status of 4\d\d/.test(text));
     expect(complaints).toEqual([]);
   });

@@ -1,6 +1,6 @@
 /**
- * More connections to the account pages than the process may have files open: those that are not used
- * make room for others.
+ * More connections to the account pages than the process may have open files: unused connections are
+ * closed to make room for others.
  */
 import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
@@ -37,7 +37,7 @@ const linesOf = (pages: RunningPages, text: string) =>
     .split('\n')
     .filter((line) => line.includes(text));
 
-test(`with ${FILES} open files, connections that are not used keep nobody out`, async () => {
+test(`with a limit of ${FILES} open files, unused connections keep nobody out`, async () => {
   const pages = await start(FILES);
   const port = Number(new URL(pages.url).port);
   const sockets: Socket[] = [];
@@ -55,7 +55,7 @@ test(`with ${FILES} open files, connections that are not used keep nobody out`, 
   const { limit } = JSON.parse(linesOf(pages, 'too many connections')[0]);
   expect(limit).toBeGreaterThanOrEqual(16);
   expect(limit).toBeLessThan(FILES - 50);
-  // Connections that were closed are closed for their clients, too.
+  // The clients of closed connections notice it.
   await until(() => sockets.filter((socket) => !socket.closed).length <= limit);
   for (const socket of sockets) socket.destroy();
   await until(() => linesOf(pages, 'connections are within the limit again').length === 1);
@@ -63,7 +63,7 @@ test(`with ${FILES} open files, connections that are not used keep nobody out`, 
   expect(await pages.stop()).toBe(0);
 });
 
-test('a limit on open files that is too low is logged once, and the pages are served', async () => {
+test('a limit on open files that is too low is logged once, and the pages are still served', async () => {
   const pages = await start(80);
   expect((await makeVisitor(pages.url).get('/account/sign-in')).status).toBe(200);
   expect(linesOf(pages, 'the limit on open files is too low')).toHaveLength(1);

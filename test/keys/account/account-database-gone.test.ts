@@ -1,4 +1,4 @@
-/** The database stops while the account pages run: they log it once, wait, and send what waited. */
+/** The database stops while the account pages run: they log it once, wait, and then send the e-mails. */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ACCOUNTS, linksTo, makeAccounts, makeVisitor, startPages } from '../../support/account.ts';
@@ -14,7 +14,7 @@ afterAll(async () => {
   await server.stop();
 });
 
-test('one line when it goes, one when it is back, no stack traces, and every link arrives', async () => {
+test('an outage of the database is logged once at its start and end, and every link arrives', async () => {
   const databaseUrl = await server.createDatabase('accounts');
   await makeAccounts(databaseUrl);
   const mailFolder = makeFolder();
@@ -23,7 +23,7 @@ test('one line when it goes, one when it is back, no stack traces, and every lin
   await visitor.get('/account/sign-in');
   for (const round of [1, 2]) {
     await server.kill();
-    // Asked for while it is gone.
+    // This link is requested during the outage.
     const reply = await visitor.post('/account/sign-in', { email: ACCOUNTS.owner.email });
     expect(reply.status).toBe(200);
     await pause(GONE_MS);

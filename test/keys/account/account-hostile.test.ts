@@ -1,6 +1,6 @@
 /**
- * The account pages under attack, on both databases: forged forms, markup in every text, keys of
- * others, floods, and programs that open every link. The full form sends the whole flood.
+ * Attacks on the account pages, on both databases: forged forms, markup in every text, keys of other
+ * accounts, floods, and programs that open every link. The full form sends a larger flood.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
@@ -29,7 +29,7 @@ describe.each(KINDS)('on %s', (kind) => {
     people = site.people;
   });
 
-  /** Every row of every table of keys, and of mails on their way nothing. */
+  /** All rows of all tables, once no e-mail is waiting to be sent. */
   async function state(): Promise<unknown> {
     await until(async () => {
       const due = 'SELECT COUNT(*) FROM mail_outbox WHERE next_attempt_at IS NOT NULL';
@@ -54,14 +54,14 @@ describe.each(KINDS)('on %s', (kind) => {
       const targets: [Visitor, string][] = [
         [owner, '/account/sign-out'],
         [owner, KEYS],
-        ...['reveal', 'rotate', 'revoke'].map((move): [Visitor, string] => [
-          ...([owner, `${KEYS}/${id}/${move}`] as const),
+        ...['reveal', 'rotate', 'revoke'].map((action): [Visitor, string] => [
+          ...([owner, `${KEYS}/${id}/${action}`] as const),
         ]),
-        ...['approve', 'reject'].map((move): [Visitor, string] => [
-          ...([moderator, `${MODERATION}/${pending}/${move}`] as const),
+        ...['approve', 'reject'].map((action): [Visitor, string] => [
+          ...([moderator, `${MODERATION}/${pending}/${action}`] as const),
         ]),
-        ...['revoke', 'limit'].map((move): [Visitor, string] => [
-          ...([moderator, `${MODERATION}/${id}/${move}`] as const),
+        ...['revoke', 'limit'].map((action): [Visitor, string] => [
+          ...([moderator, `${MODERATION}/${id}/${action}`] as const),
         ]),
         [site.visit(), '/account/sign-in'],
         [site.visit(), '/account/sign-in/link'],
@@ -79,7 +79,7 @@ describe.each(KINDS)('on %s', (kind) => {
       await site.decide(pending, 'reject', { reason: 'no' });
     });
 
-    test('from elsewhere changes nothing, though its token is right', async () => {
+    test('from another origin changes nothing, even with a valid token', async () => {
       const { id } = await site.revealed(people.owner);
       const target = `${KEYS}/${id}/revoke`;
       await people.owner.get(KEYS);
@@ -104,7 +104,7 @@ describe.each(KINDS)('on %s', (kind) => {
     });
   });
 
-  test('what strangers write is text on every page', async () => {
+  test('markup in a text of a stranger is shown as text on every page', async () => {
     const email = 'evil@covers.example';
     await site.query("INSERT INTO accounts (id, email, name, role) VALUES (?, ?, ?, 'user')", [
       ...[66, email, `<b id=name>${HOSTILE}`],
@@ -126,7 +126,7 @@ describe.each(KINDS)('on %s', (kind) => {
       expect(text).not.toMatch(/<script>|<img|<b id|"onmouseover="/);
       expect(text.match(/<textarea/g)?.length).toBe(text.match(/<\/textarea/g)?.length);
     }
-    // As a row may hold it that was not asked for here.
+    // A row that was not written by these pages may hold such an address.
     const script = 'javascript:alert(1)';
     await site.query('UPDATE api_keys SET website_url = ? WHERE id = ?', [script, id]);
     for (const { text } of [
@@ -138,7 +138,7 @@ describe.each(KINDS)('on %s', (kind) => {
     }
   });
 
-  test('another account’s key is not there', async () => {
+  test('the key of another account cannot be seen or changed', async () => {
     const { id, key } = await site.revealed(people.owner);
     const approved = await site.request(people.owner, { purpose: 'Nobody else reads this' });
     await site.decide(approved, 'approve', { limit: '60' });
@@ -147,22 +147,22 @@ describe.each(KINDS)('on %s', (kind) => {
     for (const text of [key.slice(0, 8), 'Nobody else reads this', `/${id}/`]) {
       expect(page.text).not.toContain(text);
     }
-    for (const [target, move] of [
+    for (const [target, action] of [
       [approved, 'reveal'],
       [id, 'rotate'],
       [id, 'revoke'],
     ]) {
       const own = { prefix: key.slice(0, 8) };
-      const reply = await people.other.post(`${KEYS}/${target}/${move}`, own);
-      const absent = await people.other.post(`${KEYS}/999999/${move}`, own);
-      expect([move, reply.status]).toEqual([move, 404]);
-      // The answer is the same as for a key that does not exist.
+      const reply = await people.other.post(`${KEYS}/${target}/${action}`, own);
+      const absent = await people.other.post(`${KEYS}/999999/${action}`, own);
+      expect([action, reply.status]).toEqual([action, 404]);
+      // The response is the same as for a key that does not exist.
       expect(reply.text).toBe(absent.text.replaceAll('999999', String(target)));
     }
     expect(await state()).toEqual(before);
   });
 
-  test('what is for moderators is for nobody else', async () => {
+  test('only moderators can see and use the pages for moderators', async () => {
     const id = await site.request(people.owner);
     const before = await state();
     for (const target of [MODERATION, `${MODERATION}/${id}`]) {
@@ -180,7 +180,7 @@ describe.each(KINDS)('on %s', (kind) => {
     await site.decide(id, 'reject', { reason: 'no' });
   });
 
-  test('whoever opens every link, of mails and of pages, changes nothing', async () => {
+  test('opening every link in mails and pages changes nothing', async () => {
     const approved = await site.request(people.owner);
     await site.decide(approved, 'approve', { limit: '60' });
     await people.owner.post('/account/sign-out');
@@ -189,7 +189,7 @@ describe.each(KINDS)('on %s', (kind) => {
     const mailed = () => linksTo('owner@covers.example', site.mailFolder).length;
     const mailedBefore = mailed();
     await visitor.post('/account/sign-in', { email: 'owner@covers.example' });
-    // The form is answered before the link is made.
+    // The response to the form is sent before the link is created.
     await until(() => mailed() > mailedBefore);
     const before = await state();
     const links = mailsIn(site.mailFolder)
@@ -205,7 +205,7 @@ describe.each(KINDS)('on %s', (kind) => {
       await fetch(site.pages.url + link, { method: 'HEAD' });
     };
     for (const link of links) await open(scanner, link);
-    // And one that is signed in, with a browser that looks ahead at links and at where forms go.
+    // Also for a signed-in visitor whose browser prefetches links and the targets of forms.
     for (const start of [KEYS, MODERATION]) {
       const { text } = await people.moderator.get(start);
       const found = [
@@ -221,7 +221,7 @@ describe.each(KINDS)('on %s', (kind) => {
     expect([reply.status, RAW_KEY.test(reply.text)]).toEqual([200, true]);
   });
 
-  test('a flood of requests from one account leaves three under review', {
+  test('a flood of requests from one account leaves only three under review', {
     timeout: 300_000,
   }, async () => {
     await people.other.get(KEYS);
@@ -245,7 +245,7 @@ describe.each(KINDS)('on %s', (kind) => {
     expect((await people.other.get(KEYS)).text).not.toContain('name="purpose"');
   });
 
-  test('none of it was an error of the pages', () => {
+  test('none of these attacks caused an error in the log', () => {
     expect(site.pages.log()).not.toMatch(/"level":[56]0/);
   });
 });

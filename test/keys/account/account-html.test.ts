@@ -1,4 +1,4 @@
-/** The parts that pages are made of: markup, form tokens, cookies, assertions of the site. */
+/** The parts of the account pages: markup, form tokens, cookies, assertions of the site. */
 import { createHmac } from 'node:crypto';
 import { Hono } from 'hono';
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
@@ -17,51 +17,51 @@ import {
 import { usableKeys } from '../../../program/environment/site-keys.ts';
 
 describe('markup', () => {
-  test('takes every text as text, in elements and in attributes', () => {
+  test('escapes every text, in elements and in attributes', () => {
     const text = `<script>alert("1")</script>&'`;
     const safe = '&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;';
     expect(String(html`<p title="${text}">${text}</p>`)).toBe(`<p title="${safe}">${safe}</p>`);
   });
 
-  test('is put into markup as it is, alone or many', () => {
+  test('is inserted into other markup unchanged, alone or as a list', () => {
     const items = ['a<', 'b'].map((text) => html`<li>${text}</li>`);
     expect(String(html`<ul>${items}</ul>${undefined}${false}${7}`)).toBe(
       '<ul><li>a&lt;</li><li>b</li></ul>7',
     );
   });
 
-  test('is not made by what merely looks like it', () => {
+  test('cannot be imitated by an object with the same members', () => {
     const forged = JSON.parse('{"isEscaped":true,"length":3}');
     expect(() => html`${forged}`).toThrow('not markup');
     expect(() => html`${[forged]}`).toThrow('not markup');
   });
 
-  test('has no gap without quotes as the value of an attribute', () => {
+  test('requires quotes around a value of an attribute', () => {
     expect(() => html`<p title=${'x onclick=1'}>`).toThrow('Put quotes around the value');
   });
 
-  test('shows what would steer the text as a mark', () => {
+  test('replaces control and direction characters', () => {
     expect(String(html`${'a\u202eb\u2066c\u0000d\u001b[2Je\nf\tg'}`)).toBe(
       'a\ufffdb\ufffdc\ufffdd\ufffd[2Je\nf\tg',
     );
   });
 
   test.each(['javascript:alert(1)', 'JaVaScRiPt:1', ' data:text/html,1', 'vbscript:1', 'x', ''])(
-    'makes no link of %j',
+    'does not make a link of %j',
     (address) => {
       expect(String(webLink(address))).not.toContain('href');
     },
   );
 
-  test('makes a link of a web address, and leaves its host no way back', () => {
+  test('makes a link of a web address that gives its host no access to the page', () => {
     expect(String(webLink('https://a.example/?a="&b'))).toBe(
       '<a href="https://a.example/?a=&quot;&amp;b" rel="noopener noreferrer nofollow ugc">https://a.example/?a=&quot;&amp;b</a>',
     );
   });
 });
 
-describe('the token of a form', () => {
-  test('holds for one visitor and one account', () => {
+describe('a form', () => {
+  test('has a token that is valid for one visitor and one account only', () => {
     const visit = makeVisit();
     const token = tokenFor(visit, 7);
     expect(isToken(token, tokenFor(visit, 7))).toBe(true);
@@ -85,7 +85,7 @@ describe('the token of a form', () => {
     [{ origin: 'http://127.0.0.1:8080', host: '127.0.0.1:8080' }, false],
     [{ host: 'a.example' }, false],
     [{ 'sec-fetch-site': 'cross-site', origin: 'http://a.example', host: 'a.example' }, true],
-  ])('a form sent with %j comes from elsewhere: %s', async (headers, expected) => {
+  ])('that is sent with %j comes from another origin: %s', async (headers, expected) => {
     const app = new Hono()
       .use(refuseForeignForms('https://a.example'))
       .post('/', (c) => c.text('taken'));
@@ -95,7 +95,7 @@ describe('the token of a form', () => {
 });
 
 describe('cookies', () => {
-  test('are for no script, and for TLS alone where there is TLS', async () => {
+  test('cannot be read by scripts, and are sent only over TLS if the pages use TLS', async () => {
     const written = async (isSecure: boolean) => {
       const app = new Hono().get('/', (c) => {
         makeCookies(isSecure).write(c, 'a', 'b', 9);
@@ -115,7 +115,7 @@ describe('cookies', () => {
     ['__Host-a=1; __Host-a=2', undefined],
     ['__Host-a=1;__Host-a =2', undefined],
     ['x__Host-a=1', undefined],
-  ])('of one name are believed only once: %s', async (cookie, expected) => {
+  ])('are ignored if there are several of one name: %s', async (cookie, expected) => {
     const app = new Hono().get('/', (c) => c.json({ read: makeCookies(true).read(c, 'a') }));
     const reply = await app.request('/', { headers: { cookie } });
     expect(await reply.json()).toEqual({ read: expected });
@@ -133,31 +133,31 @@ describe('an assertion of the site', async () => {
   const sign = (payload: object, key: Uint8Array = bytes, alg = 'HS256') =>
     new SignJWT({ ...payload }).setProtectedHeader({ alg }).sign(key);
 
-  test('names the account', async () => {
+  test('gives the account', async () => {
     expect(await check(await sign(claims), at)).toBe(7);
   });
 
   test.each([
     ['expired', { ...claims, exp: soon - 120 }],
-    ['without an end', { ...claims, exp: undefined }],
-    ['for somebody else', { ...claims, aud: 'another' }],
+    ['without an expiry', { ...claims, exp: undefined }],
+    ['for another audience', { ...claims, aud: 'another' }],
     ['for nobody', { ...claims, aud: undefined }],
     ['not yet valid', { ...claims, nbf: soon }],
     ['without a subject', { ...claims, sub: undefined }],
-    ['of no account number', { ...claims, sub: '7 OR 1=1' }],
-    ['of a number too large', { ...claims, sub: '99999999999999999999' }],
-  ])('is nobody’s when it is %s', async (_name, payload) => {
+    ['about a subject that is not a number', { ...claims, sub: '7 OR 1=1' }],
+    ['about a number that is too large', { ...claims, sub: '99999999999999999999' }],
+  ])('is refused if it is %s', async (_name, payload) => {
     expect(await check(await sign(payload), at)).toBeUndefined();
   });
 
   test.each(['007', '0x7', '7.0', '7e0', '+7', '-7', ' 7', '7 ', '0', '٧', '', 7, [7], null])(
-    'is nobody’s when its subject is %j: only "7" is account 7',
+    'is refused if its subject is %j, because only "7" is account 7',
     async (sub) => {
       expect(await check(await sign({ ...claims, sub }), at)).toBeUndefined();
     },
   );
 
-  test('is nobody’s when it is forged', async () => {
+  test('is refused if it is forged', async () => {
     const token = await sign(claims);
     const [head, , signature] = token.split('.');
     const other = Buffer.from(JSON.stringify({ ...claims, sub: '1' })).toString('base64url');
@@ -174,7 +174,7 @@ describe('an assertion of the site', async () => {
     }
   });
 
-  test('may be signed with a key of a JWKS, never with that public key as a secret', async () => {
+  test('may be signed with a key of a JWKS, but not with that public key as a secret', async () => {
     const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
     const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' };
     const checkByFile = makeAssertionCheck(usableKeys({ keys: [jwk] }), log);

@@ -1,4 +1,4 @@
-/** The account pages as an HTTP server: what it answers, byte by byte, to requests that no browser sends. */
+/** The exact responses of the account pages to requests that no browser sends. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeAccounts, type RunningPages, startPages } from '../../support/account.ts';
@@ -16,7 +16,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   expect(await pages.stop()).toBe(0);
-  // None of it is an error of the pages, or a line in the log.
+  // None of these requests is an error of the pages or causes a line in the log.
   expect(pages.log().trimEnd().split('\n')).toHaveLength(3);
 });
 
@@ -26,7 +26,7 @@ interface RawAnswer {
   readonly body: string;
 }
 
-/** Sends lines of text and reads until the server closes the connection, as it is asked to. */
+/** Sends lines of text and reads until the server closes the connection. */
 function ask(lines: readonly string[], body = ''): Promise<RawAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
   const parts: Buffer[] = [];
@@ -51,7 +51,7 @@ function ask(lines: readonly string[], body = ''): Promise<RawAnswer> {
 const get = (target: string, method = 'GET') =>
   ask([`${method} ${target} HTTP/1.1`, 'Host: a', 'Connection: close']);
 
-test('HEAD has the fields of GET, the length among them, and no body', async () => {
+test('HEAD has the header fields of GET, including the length, and no body', async () => {
   for (const target of ['/account/sign-in', '/account/account.css', '/account/nothing']) {
     const [whole, head] = [await get(target), await get(target, 'HEAD')];
     const named = ({ fields }: RawAnswer) => [...fields.keys()].toSorted();
@@ -61,7 +61,7 @@ test('HEAD has the fields of GET, the length among them, and no body', async () 
   }
 });
 
-test('every answer has the security fields, exactly', async () => {
+test('every response has exactly the specified security fields', async () => {
   for (const target of ['/account', '/account/sign-in', '/account/copy.js', '/account/nothing']) {
     const { fields } = await get(target);
     expect(Object.fromEntries(fields)).toMatchObject({
@@ -83,7 +83,7 @@ test.each([
   ['/account/api-keys/1/revoke', 'GET', 'POST'],
   ['/moderation/api-keys/1', 'DELETE', 'GET, HEAD'],
   ['/account/account.css', 'PUT', 'GET, HEAD'],
-])('%s does not take %s: 405', async (target, method, allow) => {
+])('%s answers 405 to %s', async (target, method, allow) => {
   const { status, fields } = await get(target, method);
   expect([status, fields.get('allow')]).toEqual([405, allow]);
 });
@@ -100,7 +100,7 @@ test.each([
   expect((await get(target)).status).toBe(status);
 });
 
-test('what is not HTTP, or names no host, is refused', async () => {
+test('a request that is not HTTP or has no valid Host is refused', async () => {
   const host = ['Host: a', 'Connection: close'];
   expect((await ask(['garbage'])).status).toBe(400);
   expect((await ask(['GET /account HTTP/1.1', 'Host: a b', 'Connection: close'])).status).toBe(400);
@@ -109,7 +109,7 @@ test('what is not HTTP, or names no host, is refused', async () => {
   expect((await ask(['GET /account/sign-in HTTP/1.0'])).status).toBe(200);
 });
 
-test('a body that nobody reads closes the connection: it is not taken for the next request', async () => {
+test('after a body that is not read the connection is closed, so the body is not parsed as a request', async () => {
   const next = 'GET /account/nothing HTTP/1.1\r\nHost: a\r\n\r\n';
   for (const [line, status] of [
     ['GET /account/sign-in HTTP/1.1', 200],
@@ -122,7 +122,7 @@ test('a body that nobody reads closes the connection: it is not taken for the ne
   }
 });
 
-test('a form that is too large is refused before it is sent', async () => {
+test('a form that is too large is refused before its body is sent', async () => {
   const line = 'POST /account/sign-in HTTP/1.1';
   const reply = await ask([line, 'Host: a', FORM, 'Content-Length: 65537'], 'a=1');
   expect([reply.status, reply.fields.get('connection')]).toEqual([413, 'close']);

@@ -1,4 +1,4 @@
-/** The account pages over HTTP, as owners and moderators use them, on both databases. */
+/** How owners and moderators use the account pages, over HTTP and on both databases. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
 import { issueKey } from '../../../keys/lifecycle/requests.ts';
@@ -31,7 +31,7 @@ describe.each(KINDS)('on %s', (kind) => {
     return id;
   }
 
-  test('every page has the headers that keep others out', async () => {
+  test('every page has the security headers and is not cached', async () => {
     for (const [visitor, target] of [
       [site.people.owner, KEYS],
       [site.people.moderator, MODERATION],
@@ -131,7 +131,7 @@ describe.each(KINDS)('on %s', (kind) => {
       expect(text).toContain('Not yet: &lt;/textarea&gt;');
     });
 
-    test('that was decided stays so: the second moderator is told', async () => {
+    test('that was decided stays decided, and a second moderator gets a message', async () => {
       const id = await site.request(site.people.owner);
       expect((await site.decide(id, 'approve', { limit: '60' })).status).toBe(303);
       const late = await site.decide(id, 'reject', { reason: 'no' });
@@ -145,7 +145,7 @@ describe.each(KINDS)('on %s', (kind) => {
       expect((await site.decide(999_999, 'revoke', { reason: 'abuse' })).status).toBe(404);
     });
 
-    test('that is not fit is refused, and what was typed stays', async () => {
+    test('that is not valid is refused, and the form keeps the typed text', async () => {
       const before = await site.query('SELECT COUNT(*) FROM api_keys');
       for (const [purpose, website_url] of [
         ['', 'https://a.example'],
@@ -167,7 +167,7 @@ describe.each(KINDS)('on %s', (kind) => {
     });
   });
 
-  test('the page of a key tells its limit and all that was done to it', async () => {
+  test('the page of a key shows its limit and its history', async () => {
     const id = await issue('Our own', 70);
     const pageOf = async (key: number) =>
       (await site.people.moderator.get(`${MODERATION}/${key}`)).text;
@@ -186,7 +186,7 @@ describe.each(KINDS)('on %s', (kind) => {
     expect(await pageOf(id)).toContain('<dt>Limit</dt><dd>80 requests a minute</dd>');
   });
 
-  test('a move that there is not is 404, also where its name begins like another', async () => {
+  test('an unknown action is 404, even if its name begins like a known one', async () => {
     const id = await site.request(site.people.owner);
     for (const action of ['approved', 'approve/', 'delete']) {
       expect([action, (await site.decide(id, action, { limit: '60' })).status]).toEqual([
@@ -198,7 +198,7 @@ describe.each(KINDS)('on %s', (kind) => {
     await site.decide(id, 'reject', { reason: 'no' });
   });
 
-  describe('the list of moderators', () => {
+  describe('the list for moderators', () => {
     test('is filtered by state and by text', async () => {
       const rows = async (search: string) => {
         const { text } = await site.people.moderator.get(`${MODERATION}?${search}`);
@@ -225,7 +225,7 @@ describe.each(KINDS)('on %s', (kind) => {
       expect(text).toContain(`>${'𠮷'.repeat(120)}…<`);
     });
 
-    test('is shown fifty at a time, with links to the pages beside', async () => {
+    test('has fifty keys per page, with links to the next and previous pages', async () => {
       for (let i = 0; i < 51; i++) await issue('One of many');
       const look = async (search: string) => {
         const { text } = await site.people.moderator.get(`${MODERATION}?text=one+of+many${search}`);
@@ -245,7 +245,7 @@ describe.each(KINDS)('on %s', (kind) => {
     });
   });
 
-  test('nothing that was refused made the log grow, and the end is orderly', async () => {
+  test('refusals cause no lines in the log, and SIGTERM ends the pages with 0', async () => {
     expect(site.pages.log()).not.toContain('failed');
     for (const mail of mailsIn(site.mailFolder)) {
       if (mail.includes('sign-in/link'))

@@ -1,6 +1,6 @@
 /**
- * The account pages with three people signed in: an owner of keys, another one, a moderator.
- * All answers are kept, so that tests can search them.
+ * Starts the account pages and signs three people in: an owner of keys, another owner, a moderator.
+ * It keeps all responses, so that tests can search them.
  */
 import path from 'node:path';
 import type { Row, Value } from '../../../database/database.ts';
@@ -21,7 +21,7 @@ import { makeFolder } from '../../support/product.ts';
 export const KEYS = '/account/api-keys';
 export const MODERATION = '/moderation/api-keys';
 export const RAW_KEY = /cck_[0-9A-Za-z]{38}/;
-/** A text that would be more than text where nobody escapes it. */
+/** A text that becomes markup wherever a page does not escape it. */
 export const HOSTILE = `</textarea><script>alert(1)</script><img src=x onerror="alert(2)">' "&`;
 
 export interface AccountSite {
@@ -29,15 +29,15 @@ export interface AccountSite {
   readonly mailFolder: string;
   readonly databaseUrl: string;
   readonly people: Readonly<Record<keyof typeof ACCOUNTS, Visitor>>;
-  /** Somebody new. */
+  /** A new visitor, not signed in. */
   visit(): Visitor;
-  /** Every answer to everybody so far. */
+  /** The responses to all visitors so far. */
   answers(): string[];
-  /** Asks for a key and returns its id. */
+  /** Requests a key and returns its id. */
   request(visitor: Visitor, fields?: Record<string, string>): Promise<number>;
-  /** What the moderator does to a key: approve, reject, revoke, limit. */
+  /** Lets the moderator approve, reject or revoke a key, or change its limit. */
   decide(id: number, action: string, fields: Record<string, string>): Promise<Answer>;
-  /** A key that its owner has revealed. */
+  /** Requests, approves and reveals a key. */
   revealed(visitor: Visitor): Promise<{ id: number; key: string }>;
   stateOf(id: number): Promise<unknown>;
   query(sql: string, values?: readonly Value[]): Promise<Row[]>;
@@ -70,10 +70,10 @@ export async function openAccountSite(kind: Kind): Promise<AccountSite> {
     answers: () => visitors.flatMap(({ answers }) => answers),
     async request(visitor, fields = {}) {
       await visitor.get(KEYS);
-      const asked = { purpose: 'A test', website_url: 'https://a.example', ...fields };
-      const reply = await visitor.post(KEYS, asked);
+      const form = { purpose: 'A test', website_url: 'https://a.example', ...fields };
+      const reply = await visitor.post(KEYS, form);
       if (reply.headers.get('location') !== `${KEYS}?done=requested`) {
-        throw new Error(`Asking was answered with ${reply.status}:\n${reply.text}`);
+        throw new Error(`The request for a key got ${reply.status}:\n${reply.text}`);
       }
       const ids = [...(await visitor.get(KEYS)).text.matchAll(/id="key-(\d+)"/g)];
       return Math.max(...ids.map(([, id]) => Number(id)));

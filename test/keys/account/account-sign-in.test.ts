@@ -15,7 +15,7 @@ describe.each(KINDS)('on %s', (kind) => {
   });
 
   describe('signing in', () => {
-    test('is where whoever is not signed in is sent', async () => {
+    test('is required: other visitors are redirected to it', async () => {
       const visitor = site.visit();
       for (const target of ['/account', KEYS, MODERATION, `${MODERATION}/1`]) {
         const { status, headers } = await visitor.get(target);
@@ -27,7 +27,7 @@ describe.each(KINDS)('on %s', (kind) => {
       expect((await visitor.post(`${KEYS}/1/reveal`)).status).toBe(401);
     });
 
-    test('says the same of every address, and mails only those of accounts', async () => {
+    test('gives the same response for every address, and sends mail only to those of accounts', async () => {
       const visitor = site.visit();
       const ask = async (email: string) => {
         await visitor.get('/account/sign-in');
@@ -45,7 +45,7 @@ describe.each(KINDS)('on %s', (kind) => {
       }
     });
 
-    test('is done by the button alone, once: looking at the link changes nothing', async () => {
+    test('needs the button on the page of the link, which works once; opening the link changes nothing', async () => {
       const visitor = site.visit();
       const before = linksTo(other.email, site.mailFolder).length;
       await visitor.get('/account/sign-in');
@@ -71,7 +71,7 @@ describe.each(KINDS)('on %s', (kind) => {
       expect((await late.get(KEYS)).status).toBe(303);
     });
 
-    test('takes over no session that somebody planted, nor leaves it open', async () => {
+    test('replaces and ends a session that an attacker planted', async () => {
       const attacker = site.visit();
       await signIn(attacker, other.email, site.mailFolder);
       const theirs = attacker.cookies.get('catalogue_session') as string;
@@ -96,7 +96,7 @@ describe.each(KINDS)('on %s', (kind) => {
       }
     });
 
-    test('ends with signing out, also for a copy of the cookie', async () => {
+    test('is undone by signing out, also for a copy of the cookie', async () => {
       const visitor = site.visit();
       await signIn(visitor, other.email, site.mailFolder);
       const session = visitor.cookies.get('catalogue_session') as string;

@@ -1,6 +1,6 @@
 /**
- * Whether an address has an account, as far as anybody can see from outside who asks for links to sign
- * in: the answers, and how long they take, also while the database is busy and in bursts.
+ * A visitor who requests sign-in links cannot find out whether an address has an account, neither from
+ * the responses nor from their times, also while the database is busy and in bursts.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -19,10 +19,10 @@ import { makeFolder, until } from '../../support/product.ts';
 
 const BURSTS = 40;
 const AT_ONCE = 8;
-/** Far above what chance makes of two samples alike: its deviation is 0.065. */
-const MOST_ALIKE = 0.75;
+/** Samples of the same distribution give 0.5 with a standard deviation of 0.065. */
+const HIGHEST_SHARE = 0.75;
 
-describe.each(KINDS)('asking for links on %s', (kind) => {
+describe.each(KINDS)('a request for a sign-in link on %s', (kind) => {
   let pages: RunningPages;
   let database: Database;
   let visitor: Visitor;
@@ -50,14 +50,14 @@ describe.each(KINDS)('asking for links on %s', (kind) => {
   });
 
   const ask = (email: string) => visitor.post('/account/sign-in', { email });
-  /** @returns milliseconds until the last of several requests for one address is answered */
+  /** Sends several requests for one address. @returns milliseconds until the last response */
   const burst = async (email: string): Promise<number> => {
     const started = performance.now();
     await Promise.all(Array.from({ length: AT_ONCE }, () => ask(email)));
     return performance.now() - started;
   };
 
-  test('is answered alike, in the same words and header fields', async () => {
+  test('gets the same status, text and header fields for a known and an unknown address', async () => {
     const [a, b] = [await ask(known(BURSTS)), await ask(unknown(0))];
     const fieldsOf = ({ headers }: typeof a) => [...headers].filter(([name]) => name !== 'date');
     expect([a.status, a.text, fieldsOf(a)]).toEqual([b.status, b.text, fieldsOf(b)]);
@@ -81,7 +81,7 @@ describe.each(KINDS)('asking for links on %s', (kind) => {
     };
   };
 
-  test('is answered while somebody else holds the locks, and the link comes afterwards', async () => {
+  test('is answered while another program holds the locks, and the link is sent later', async () => {
     const email = known(BURSTS + 1);
     const release = await holdLock(100 + BURSTS + 1);
     const late = pause(3_000, 'too late' as const, { ref: false });
@@ -97,11 +97,11 @@ describe.each(KINDS)('asking for links on %s', (kind) => {
     await until(() => linksTo(email, mailFolder).length === 5);
   });
 
-  test('is turned away in a flood, whatever the address, until it is over', {
+  test('gets 503 during a flood, whatever the address', {
     timeout: 60_000,
   }, async () => {
     const release = await holdLock(100 + BURSTS + 2);
-    // As many as are worked on at once: they wait for the lock, and the others for them.
+    // As many as are processed at once. They wait for the lock, and all others wait for them.
     for (let i = 0; i < 8; i++) await ask(known(BURSTS + 2));
     await pause(1_500);
     const statuses: number[] = [];
@@ -116,25 +116,25 @@ describe.each(KINDS)('asking for links on %s', (kind) => {
     await until(async () => (await ask(unknown(2))).status === 200);
   });
 
-  test('takes no longer in bursts for an address with an account than for one without', {
+  test('takes as long for an address with an account as for one without, in bursts', {
     timeout: 90_000,
   }, async () => {
     const times: { known: number[]; unknown: number[] } = { known: [], unknown: [] };
     for (let i = 0; i < BURSTS; i++) {
-      // Each of them first every other time, so that what one leaves behind falls on both.
+      // The order alternates, so that each kind follows the other equally often.
       if (i % 2) times.known.push(await burst(known(i)));
       times.unknown.push(await burst(unknown(i)));
       if (i % 2 === 0) times.known.push(await burst(known(i)));
     }
-    // How often a known address is answered later than an unknown one: half the time by chance.
+    // The share of pairs in which the response for the known address took longer.
     const pairs = times.known.flatMap((a) => times.unknown.map((b) => (a > b ? 1 : 0) as number));
     const share = pairs.reduce((sum, isLater) => sum + isLater, 0) / pairs.length;
-    expect(share).toBeLessThan(MOST_ALIKE);
-    // All of that was for real: the links are mailed.
+    expect(share).toBeLessThan(HIGHEST_SHARE);
+    // The requests were processed completely: the links are mailed.
     await until(() => linksTo(known(BURSTS - 1), mailFolder).length === 5);
   });
 
-  test('is dealt with before the pages end', async () => {
+  test('is processed before the pages end', async () => {
     const email = known(BURSTS + 4);
     await ask(email);
     expect(await pages.stop()).toBe(0);

@@ -1,4 +1,4 @@
-/** Posted forms as the account pages read them, on a real server: which are accepted, and what the refusals say. */
+/** Which forms the account pages accept, and their refusals, on a real server. */
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
@@ -26,7 +26,7 @@ app.use(async (c, next) => {
 });
 app.post('/', readForm, (c) => {
   form = c.var.form;
-  return c.text('taken');
+  return c.text('accepted');
 });
 const server = makeAccountServer(app, newConnectionCells());
 const portOf = () => (server.address() as AddressInfo).port;
@@ -61,17 +61,17 @@ async function post(
 }
 
 const withToken = (body: string) => `token=${TOKEN}&${body}`;
-const taken = [200, 'taken'];
+const accepted = [200, 'accepted'];
 const refused = (code: number, sentence: string) => [
   code,
   expect.stringContaining(`<p>${sentence}</p>`),
 ];
 
 test.each([FORM, 'Application/X-WWW-Form-URLEncoded ; charset=utf-8'])(
-  'is read as %s',
+  'a form of type %s is accepted',
   async (type) => {
     const body = withToken('purpose=Caf%C3%A9+%26+%F0%9F%8E%AE%0D%0Atwo&limit=60&limit=70&none=');
-    expect(await post(body, { 'content-type': type })).toEqual(taken);
+    expect(await post(body, { 'content-type': type })).toEqual(accepted);
     const read = (name: string) => fieldOf(form ?? new URLSearchParams(), name);
     expect(['purpose', 'limit', 'none', 'missing'].map(read)).toEqual([
       ...['Café & 🎮\ntwo', '60', '', ''],
@@ -80,7 +80,7 @@ test.each([FORM, 'Application/X-WWW-Form-URLEncoded ; charset=utf-8'])(
 );
 
 test.each(['application/json', `${FORM}x`, 'multipart/form-data; boundary=x', ''])(
-  'is refused as %j',
+  'a form of type %j is refused',
   async (type) => {
     const headers: Record<string, string> = type === '' ? {} : { 'content-type': type };
     expect(await post(withToken('a=1'), headers)).toEqual(
@@ -89,28 +89,31 @@ test.each(['application/json', `${FORM}x`, 'multipart/form-data; boundary=x', ''
   },
 );
 
-test('is refused with a content coding', async () => {
+test('a form with a content coding is refused', async () => {
   expect(await post(withToken('a=1'), { ...HEADERS, 'content-encoding': 'gzip' })).toEqual(
     refused(415, 'Send the form without a content coding.'),
   );
 });
 
-test.each([false, true])('may have 65,536 bytes and no more (chunked: %s)', async (isChunked) => {
-  const body = withToken('a=').padEnd(65_536, 'x');
-  expect(await post(body, HEADERS, isChunked)).toEqual(taken);
-  expect(form?.get('a')).toHaveLength(65_536 - withToken('a=').length);
-  expect(await post(`${body}x`, HEADERS, isChunked)).toEqual(refused(413, TOO_LARGE));
-  expect(form).toBeUndefined();
-});
+test.each([false, true])(
+  'a form may have at most 65,536 bytes (chunked: %s)',
+  async (isChunked) => {
+    const body = withToken('a=').padEnd(65_536, 'x');
+    expect(await post(body, HEADERS, isChunked)).toEqual(accepted);
+    expect(form?.get('a')).toHaveLength(65_536 - withToken('a=').length);
+    expect(await post(`${body}x`, HEADERS, isChunked)).toEqual(refused(413, TOO_LARGE));
+    expect(form).toBeUndefined();
+  },
+);
 
-test('may have 20 fields and no more', async () => {
+test('a form may have at most 20 fields', async () => {
   const fields = (count: number) => Array.from({ length: count }, (_, i) => `f${i}=${i}`).join('&');
-  expect(await post(withToken(fields(19)))).toEqual(taken);
+  expect(await post(withToken(fields(19)))).toEqual(accepted);
   expect(form?.size).toBe(20);
   expect(await post(withToken(fields(20)))).toEqual(refused(400, 'The form has too many fields.'));
 });
 
-test('needs its visitor’s token, also when it is empty', async () => {
+test('a form needs the token of its visitor, even if it has no other fields', async () => {
   for (const body of ['', 'a=1', 'token=', 'token=another']) {
     expect([body, ...(await post(body))]).toEqual([
       body,
@@ -122,7 +125,7 @@ test('needs its visitor’s token, also when it is empty', async () => {
 test.each([
   ['Content-Length: 100', 'a=1'],
   ['Transfer-Encoding: chunked', '3\r\na=1\r\n'],
-])('is refused when it is cut off: %s', async (field, part) => {
+])('a truncated form is refused: %s', async (field, part) => {
   status = undefined;
   form = undefined;
   const socket = connect(portOf(), '127.0.0.1');

@@ -12,7 +12,7 @@ describe.each(KINDS)('the tables of keys in a %s database', (kind) => {
   });
   afterEach(() => database.close());
 
-  it('are found whole after they are made', async () => {
+  it('are complete after they are created', async () => {
     await createKeysTables(database);
     await createTables(database, ACCOUNTS_TABLE);
     await expect(
@@ -20,7 +20,7 @@ describe.each(KINDS)('the tables of keys in a %s database', (kind) => {
     ).resolves.toBeUndefined();
   });
 
-  it('keep their rows when tables are made again, also by two programs at once', async () => {
+  it('keep their rows if they are created again, also by two programs at once', async () => {
     await Promise.all([createKeysTables(database), createKeysTables(database)]);
     await database.run(
       "INSERT INTO api_keys (purpose, website_url, state, requested_at) VALUES ('', '', 'pending', '2026-01-01 00:00:00')",

@@ -1,4 +1,4 @@
-/** What the proxy reads from a query and from the fields about codings and validators. */
+/** How the proxy parses queries, Accept-Encoding and If-None-Match. */
 import { describe, expect, test } from 'vitest';
 import { ParameterError, readPaging, readSearch } from '../../../proxy/api/parameters.ts';
 import { chooseCoding, matchesEtag } from '../../../proxy/http/message/negotiation.ts';
@@ -12,7 +12,7 @@ const faultOf = (read: () => unknown): unknown => {
   }
 };
 
-describe('parameters', () => {
+describe('a query', () => {
   test.each([
     ['', 1, 50],
     ['page=&per_page=', 1, 50],
@@ -20,13 +20,13 @@ describe('parameters', () => {
     ['per_page=1&page=9007199254740991', 9007199254740991, 1],
     ['Page=2&PER_PAGE=3&x=1&x=2&q=a&q=b', 1, 50],
     ['p%61ge=2&per%5Fpage=%33', 2, 3],
-  ])('%j is page %i of %i', (query, page, perPage) => {
+  ])('%j selects page %i with %i per page', (query, page, perPage) => {
     expect(readPaging(query)).toEqual({ page, perPage });
   });
 
   const numbers = ['0', '-1', '+1', '%2B1', '01', '1.0', '1e1', '0x1', 'a', '%201', '1%20', 'NaN'];
   test.each([...numbers, '%D9%A1', '%EF%BC%91', '1,2', '9'.repeat(17), '9007199254740992'])(
-    'page=%s and per_page=%s are refused',
+    'with page=%s or per_page=%s is refused',
     (value) => {
       const page = 'page must be an integer from 1 to 9007199254740991';
       const perPage = 'per_page must be an integer from 1 to 100';
@@ -37,7 +37,7 @@ describe('parameters', () => {
   );
 
   const names = ['page', 'per_page', 'q', 'platform', 'region', 'type', 'genre', 'sort'];
-  test.each(names)('%s with a "%" that begins no byte is refused', (name) => {
+  test.each(names)('is refused if %s has a "%" that does not begin an encoded byte', (name) => {
     for (const value of ['%', '%ZZ', '%2', '100%', 'a%zz+b', '%C3%A9%G0', '%%41', '%-1', '%+1']) {
       for (const query of [`${name}=${value}`, `x=1&${name}=${value}&x=2`, `&&${name}=${value}&`]) {
         expect(
@@ -51,7 +51,7 @@ describe('parameters', () => {
     expect(() => readSearch(`${name}%ZZ=1&other=%ZZ`)).not.toThrow();
   });
 
-  test('"+" and "%20" are spaces, and what is encoded is decoded once', () => {
+  test('may encode spaces as "+" or "%20", and is decoded only once', () => {
     for (const [value, genre] of [
       ['a+b%20c', 'a b c'],
       ['%2B', '+'],
@@ -63,7 +63,7 @@ describe('parameters', () => {
     }
   });
 
-  test.each(names)('%s given twice or not in UTF-8 is refused', (name) => {
+  test.each(names)('is refused if %s is given twice or is not UTF-8', (name) => {
     for (const twice of [`${name}=1&${name}=1`, `${name}=&${name}=`, `${name}&x=1&${name}=1`]) {
       expect(
         faultOf(() => readSearch(twice)),
@@ -79,34 +79,39 @@ describe('parameters', () => {
     }
   });
 
-  test('of a search are decoded, and kept in one order as a client would send them again', () => {
+  test('of a search is decoded, and its parameters are kept in a fixed order for the links', () => {
     const found = readSearch(
       'sort=year_desc&genre=a%26b&region=S%C3%BCd+Korea&q=+Pok%C3%A9mon+2+&x=1',
     );
     expect(found).toMatchObject({ page: 1, perPage: 50 });
-    const words = ['pokemon', '2'];
-    expect(found.query).toEqual({ words, region: 'Süd Korea', genre: 'a&b', sort: 'year_desc' });
+    const readings = [['pokemon', '2']];
+    expect(found.query).toEqual({ readings, region: 'Süd Korea', genre: 'a&b', sort: 'year_desc' });
     expect(found.kept.map(([name]) => name)).toEqual(['q', 'region', 'genre', 'sort']);
     expect(readSearch('type=Front&platform=game-boy').query).toEqual({
-      words: [],
       platform: 'game-boy',
       type: 'Front',
       sort: 'title_asc',
     });
-    expect(readSearch('q=%20%09&sort=').query).toEqual({ words: [], sort: 'title_asc' });
-    expect(readSearch('q=a+b+c+d+e+f+g+h+i+j').query.words.join('')).toBe('abcdefgh');
-    const sorts = 'sort must be one of title_asc, title_desc, year_asc, year_desc';
+    expect(readSearch('q=%20%09&sort=').query).toEqual({ sort: 'title_asc' });
+    // Text without a word is not the same as no text.
+    expect(readSearch('q=!!').query).toEqual({ readings: [], sort: 'title_asc' });
+    const two = readSearch('q=r.c.+d+e+f+g+h+i+j+k').query.readings ?? [];
+    expect(two.map((words) => words.join(' '))).toEqual(['rc d e f g h i j', 'r c d e f g h i']);
+    const sorts = 'sort must be one of title_asc, title_desc, year_asc, year_desc, relevance';
     for (const sort of ['title', 'TITLE_ASC', 'toString']) {
       expect(faultOf(() => readSearch(`sort=${sort}`))).toBe(sorts);
     }
   });
 
-  test.each(['a', 'é', '剣', '𠮷', '🎮'])('q may have 100 characters such as %s', (character) => {
-    const q = (count: number) => `q=+${encodeURIComponent(character.repeat(count))}%0A`;
-    expect(readSearch(q(100)).query.sort).toBe('title_asc');
-    const fault = 'q must be at most 100 characters long';
-    for (const count of [101, 5_000]) expect(faultOf(() => readSearch(q(count)))).toBe(fault);
-  });
+  test.each(['a', 'é', '剣', '𠮷', '🎮'])(
+    'may have 100 characters such as %s in q',
+    (character) => {
+      const q = (count: number) => `q=+${encodeURIComponent(character.repeat(count))}%0A`;
+      expect(readSearch(q(100)).query.sort).toBe('title_asc');
+      const fault = 'q must be at most 100 characters long';
+      for (const count of [101, 5_000]) expect(faultOf(() => readSearch(q(count)))).toBe(fault);
+    },
+  );
 });
 
 test.each([
@@ -150,11 +155,11 @@ test.each([
     'identity;q=0, *;q=0.1',
   ],
   ['br', 'gzip;q=0.5, br;q=0.5', 'BR;q=0.3', ', br,', 'gzip;q=0.8, br;q=0.9, identity;q=0.1'],
-])('the coding is %s for its Accept-Encoding fields', (coding, ...fields) => {
+])('the response is encoded as %s if Accept-Encoding asks for it', (coding, ...fields) => {
   for (const field of fields) expect(chooseCoding(field), field).toBe(coding);
 });
 
-test('If-None-Match is any of a list of tags, compared weakly', () => {
+test('If-None-Match matches any tag of its list, with a weak comparison', () => {
   for (const field of ['*', '"a"', 'W/"a"', '"b", "a"', '"b","a","c"', ' W/"b" ,\tW/"a"', ',"a"']) {
     expect(matchesEtag(field, '"a"'), field).toBe(true);
   }

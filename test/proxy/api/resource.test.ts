@@ -1,4 +1,4 @@
-/** The responses with a resource: in which codings, under which ETag, and how often it is compressed. */
+/** The responses of a resource: their codings and ETags, and how often the resource is compressed. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { hashBytes, hexOf } from '../../../format/content-hash.ts';
@@ -13,13 +13,13 @@ const make = (length: number, link?: string) => {
 const fieldsOf = (headers: HeaderList) =>
   Object.fromEntries(headers.flatMap((name, i) => (i % 2 === 0 ? [[name, headers[i + 1]]] : [])));
 
-test('is compressed from 1 KiB on', () => {
+test('a resource is compressed if it has at least 1 KiB', () => {
   expect(make(1023).resource.isCompressible).toBe(false);
   expect(make(1024).resource.isCompressible).toBe(true);
 });
 
 test.each([0, 1, 1024, 100_000])(
-  'of %i bytes is the same bytes in every coding',
+  'a resource of %i bytes has the same content in every coding',
   async (length) => {
     const { bytes, resource } = make(length);
     expect(bytes).toHaveLength(length);
@@ -44,7 +44,7 @@ test.each([0, 1, 1024, 100_000])(
   },
 );
 
-test('has its Link in every coding, and in a 304', async () => {
+test('the Link of a resource is in the responses of every coding, and in a 304', async () => {
   const { resource } = make(5_000, '</x>; rel="first"');
   for (const coding of ['identity', 'gzip', 'br'] as const) {
     for (const { headers } of [await responseOf(resource, coding), notModified(resource, coding)]) {
@@ -53,7 +53,7 @@ test('has its Link in every coding, and in a 304', async () => {
   }
 });
 
-test('is compressed once however many ask, and kept', async () => {
+test('a resource is compressed once for simultaneous requests, and the result is kept', async () => {
   const { resource } = make(5_000);
   const requests = Array.from({ length: 10 }, () => responseOf(resource, 'br'));
   const responses = await Promise.all(requests);

@@ -1,6 +1,6 @@
 /**
- * Every endpoint with every status that it can give, over real HTTP against the real proxy, each
- * response checked against openapi.yaml. All of it runs with the fast path and without.
+ * Every endpoint with every status, over real HTTP with the real proxy. Each response is checked
+ * against openapi.yaml. All tests run with the fast path and without.
  */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -35,8 +35,7 @@ describe.each([
 
   beforeAll(async () => {
     contract = makeContractChecker();
-    snapshotsDir = await makeSampleSnapshots();
-    writeKeys(snapshotsDir, [key, revoked, rejected]);
+    snapshotsDir = await makeSampleSnapshots([key, revoked, rejected]);
     proxy = await startProxy(snapshotsDir, { ADDRESS_RATE_LIMIT: '1000000', HTTP_FAST_PATH });
     const covers = await get('/games/snes/chrono-trigger/covers');
     coverId = String(covers.json.data[0].id);
@@ -48,11 +47,12 @@ describe.each([
 
   type Headers = Record<string, string | string[]>;
 
-  /** Sends a request with a valid key and checks the response against the contract. */
+  /** Sends a request with a valid key. @returns the response, after checking it */
   async function get(path: string, headers: Headers = {}, method = 'GET'): Promise<Reply> {
     return checked(path, { 'x-api-key': key.key, ...headers }, method);
   }
 
+  /** Sends a request. @returns the response, after checking it against the contract */
   async function checked(path: string, headers: Headers, method = 'GET'): Promise<Reply> {
     const url = `/api/v1${path}`;
     const reply = await send(proxy.url + url, { method, headers });
@@ -101,8 +101,8 @@ describe.each([
     'stats',
   ];
 
-  describe.each(NAMES.map((name, place) => ({ name, place })))('$name', ({ place }) => {
-    const endpoint = () => endpoints()[place] as ReturnType<typeof endpoints>[0];
+  describe.each(NAMES.map((name, index) => ({ name, index })))('$name', ({ index }) => {
+    const endpoint = () => endpoints()[index] as ReturnType<typeof endpoints>[0];
 
     test('answers 200 with every header of the contract', async () => {
       const reply = await get(endpoint().path);
@@ -115,7 +115,7 @@ describe.each([
       expect(reply.headers.link === undefined).toBe(!endpoint().isPaged);
     });
 
-    test('answers the same bytes a second time, from memory', async () => {
+    test('answers a second request with the same bytes', async () => {
       const first = await get(endpoint().path);
       const second = await get(endpoint().path);
       expect(second.bytes.equals(first.bytes)).toBe(true);
@@ -132,7 +132,7 @@ describe.each([
       }
     });
 
-    test('answers 304 to the ETag that it gave, alone, in a list, weak or as *', async () => {
+    test('answers 304 to its ETag alone, in a list, as a weak tag, and to *', async () => {
       const { headers } = await get(endpoint().path);
       const etag = headers.etag as string;
       for (const value of [etag, `"other", ${etag}`, `W/${etag}`, '*']) {
@@ -152,7 +152,7 @@ describe.each([
       );
     });
 
-    test('sends gzip and br of bodies of 1 KiB and more, each with an ETag of its own', async () => {
+    test('compresses bodies of at least 1 KiB with gzip or br, each with its own ETag', async () => {
       const plain = await get(endpoint().path, { 'accept-encoding': 'identity' });
       for (const [coding, decode] of [
         ['gzip', gunzipSync],
@@ -176,7 +176,7 @@ describe.each([
       }
     });
 
-    test('refuses page and per_page that are not allowed, naming them', async () => {
+    test('refuses a wrong page or per_page and names the parameter', async () => {
       const { path, isPaged } = endpoint();
       for (const [query, text] of [
         ['page=0', 'page must be an integer from 1 to 9007199254740991'],
@@ -197,7 +197,7 @@ describe.each([
       expect((await get(`${path}?page=&per_page=&colour=red&colour=blue`)).status).toBe(200);
     });
 
-    test('answers 401 without exactly one valid key, alike for every kind of invalid one', async () => {
+    test('answers 401 without exactly one valid key, with the same text for all invalid keys', async () => {
       const { path } = endpoint();
       const invalid = '{"error":"Invalid API key"}';
       const several = '{"error":"Send the API key in exactly one header"}';
@@ -223,7 +223,7 @@ describe.each([
       }
     });
 
-    test('takes the key as Bearer in any case, beside a Basic field of a front proxy too', async () => {
+    test('accepts the key as Bearer in any case, and X-Api-Key next to Basic authorization', async () => {
       const { path } = endpoint();
       for (const headers of [
         { authorization: `Bearer ${key.key}` },
@@ -235,7 +235,7 @@ describe.each([
       }
     });
 
-    test('answers 405 to every other method, before it looks at the key', async () => {
+    test('answers 405 to every other method, before it checks the key', async () => {
       for (const method of ['POST', 'PUT', 'PATCH', 'DELETE', 'TRACE', 'PROPFIND']) {
         const reply = await checked(endpoint().path, {}, method);
         expect(reply.status, method).toBe(405);
@@ -244,7 +244,7 @@ describe.each([
       }
     });
 
-    test('answers a preflight without a key and free of charge', async () => {
+    test('answers a preflight without a key and does not count it', async () => {
       const before = await get('/stats');
       const reply = await checked(endpoint().path, { origin: 'https://a.example' }, 'OPTIONS');
       expect(reply.status).toBe(204);
@@ -260,8 +260,8 @@ describe.each([
       expect(remaining(before) - remaining(after)).toBe(1);
     });
 
-    test('answers 429 with Retry-After past the limit', async () => {
-      const limited = testKey(100 + place, { limit: 3 });
+    test('answers 429 with Retry-After above the limit', async () => {
+      const limited = testKey(100 + index, { limit: 3 });
       writeKeys(snapshotsDir, [key, revoked, rejected, limited]);
       const { path } = endpoint();
       await until(async () => (await checked(path, { 'x-api-key': limited.key })).status === 200);
@@ -280,7 +280,7 @@ describe.each([
       expect(Number(refused.headers['retry-after'])).toBeLessThanOrEqual(60);
     });
 
-    test('answers 410 for a snapshot that is gone and the same body for the one that it named', async () => {
+    test('answers from the snapshot that a request names, and 410 for one that does not exist', async () => {
       const plain = await get(endpoint().path);
       const id = plain.headers['x-snapshot'];
       const pinned = await get(endpoint().path, { 'x-snapshot': id });
@@ -338,18 +338,18 @@ describe.each([
       '/platforms/..%2f..%2fmanifest.json',
       '/stats/',
       '/search/x',
-    ])('answers 404 to "%s", after the key was checked', async (path) => {
+    ])('"%s" is answered with 404, but only after the check of the key', async (path) => {
       expect((await get(path)).text).toBe('{"error":"Not found"}');
       expect((await checked(path, {})).status).toBe(401);
     });
 
-    test('takes a percent-encoded path for the same path', async () => {
+    test('a percent-encoded path is equivalent to the plain path', async () => {
       const plain = await get('/games/snes/chrono-trigger');
       const encoded = await get('/games/snes/chrono%2Dtrigge%72');
       expect(encoded.text).toBe(plain.text);
     });
 
-    test('counts a 304 and a 404, and refuses nothing below the limit', async () => {
+    test('304, 404 and 400 count towards the limit', async () => {
       const remaining = async (path: string, headers: Headers = {}) =>
         Number((await get(path, headers)).headers['x-ratelimit-remaining']);
       const start = await remaining('/stats');
@@ -358,7 +358,7 @@ describe.each([
       expect(await remaining('/search?page=0')).toBe(start - 3);
     });
 
-    test('sends Link to pages that exist, also from past the end', async () => {
+    test('Link names only pages that exist, also on a page past the end', async () => {
       const first = await get('/platforms/snes/games?per_page=2');
       const { total, total_pages } = first.json;
       expect(total_pages).toBe(Math.ceil(total / 2));
@@ -412,7 +412,7 @@ describe.each([
       );
     });
 
-    test('refuses unknown sorts and queries that are too long', async () => {
+    test('unknown sorts and queries that are too long are refused', async () => {
       const sort = await get('/search?sort=best');
       expect(sort.status).toBe(400);
       expect(sort.json.error).toBe(
@@ -428,7 +428,7 @@ describe.each([
   });
 
   describe('outside the base', () => {
-    test('answers JSON errors without limits', async () => {
+    test('errors are JSON without rate limit headers', async () => {
       const missing = await send(`${proxy.url}/api/v2/platforms`);
       expect(missing.status).toBe(404);
       expect(missing.text).toBe('{"error":"Not found"}');
@@ -446,12 +446,12 @@ describe.each([
       }
     });
 
-    test('keeps health and metrics off the public port', async () => {
+    test('health and metrics are only on the admin port', async () => {
       for (const path of ['/healthz', '/readyz', '/metrics']) {
         expect((await send(proxy.url + path)).status).toBe(404);
         expect((await send(proxy.adminUrl + path)).status).toBe(200);
       }
-      const metrics = (await send(`${proxy.adminUrl}/metrics`)).text;
+      const metrics = await proxy.metrics();
       expect(metrics).toMatch(/^api_requests_total\{route="game",status="200"\} \d+$/m);
       expect(metrics).not.toContain(key.key);
     });

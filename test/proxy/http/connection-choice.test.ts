@@ -1,4 +1,4 @@
-/** Which of a thread's connections makes room for a new one. */
+/** Which connection of a thread is closed to make room for a new one. */
 import type { Socket } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import {
@@ -9,14 +9,14 @@ import {
 } from '../../../program/connections.ts';
 
 describe('of two connections', () => {
-  /** As much of a socket as is looked at. */
+  /** The members of a socket that the code uses. */
   function makeSocket(unsent = 0) {
     const socket = { bytesWritten: 1_000, writableLength: unsent, isClosed: false };
     const own = { once: () => own, destroy: () => (socket.isClosed = true) };
     return Object.assign(socket, own) as unknown as Socket & typeof socket;
   }
 
-  /** Two that are open, and may stay as long as no third one comes. */
+  /** Opens two connections with a limit of two. */
   function openTwo(first = makeSocket(), second = makeSocket()) {
     const clock = { now: 1e6 };
     const cells = newConnectionCells();
@@ -28,7 +28,7 @@ describe('of two connections', () => {
       () => clock.now,
     );
     const uses = [first, second].map((socket) => connections.take(socket));
-    /** @returns which of the two, and of those that came since, are closed by one more */
+    /** Opens a third connection. @returns which of the three are closed */
     const takeOneMore = () => {
       const third = makeSocket();
       connections.take(third);
@@ -37,7 +37,7 @@ describe('of two connections', () => {
     return { first, second, clock, cells, answering, connections, uses, takeOneMore };
   }
 
-  test('the one that was used less recently makes room', () => {
+  test('the less recently used one is closed', () => {
     expect(openTwo().takeOneMore()).toEqual([true, false, false]);
     const { uses, takeOneMore, cells } = openTwo();
     uses[0]?.();
@@ -48,7 +48,7 @@ describe('of two connections', () => {
     expect(other.takeOneMore()).toEqual([false, true, false]);
   });
 
-  test('the one whose request is being answered stays; if both are, the new one is refused', () => {
+  test('one with a request under way stays; if both have one, the new connection is refused', () => {
     const { first, second, answering, takeOneMore, cells } = openTwo();
     answering.add(first);
     expect(takeOneMore()).toEqual([false, true, false]);
@@ -59,7 +59,7 @@ describe('of two connections', () => {
     expect([second.isClosed, countConnections([cells]).refused]).toEqual([true, 0]);
   });
 
-  test('the one whose client still takes its response stays, until it took nothing for 3 s', () => {
+  test('one whose client still reads its response stays, until it has read nothing for 3 s', () => {
     const { first, second, clock, takeOneMore } = openTwo(makeSocket(100), makeSocket(100));
     expect(takeOneMore()).toEqual([false, false, true]);
     for (let i = 0; i < 5; i++) {
@@ -74,7 +74,7 @@ describe('of two connections', () => {
     expect(takeOneMore()).toEqual([true, false, false]);
   });
 
-  test('both go when fewer may be open, one at a time and only as many as have to', () => {
+  test('only as many as necessary are closed if the limit falls', () => {
     const { first, second, cells, connections } = openTwo();
     connections.trim();
     expect([first.isClosed, second.isClosed]).toEqual([false, false]);

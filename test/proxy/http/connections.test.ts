@@ -1,6 +1,6 @@
 /**
- * More connections than the process may have files open: a client that holds unused ones makes room
- * for others, and nothing else that the proxy does fails for lack of a descriptor.
+ * More connections than the process may have open files. Unused connections are closed to make room
+ * for others, and no other work of the proxy fails for lack of descriptors.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -37,13 +37,14 @@ beforeAll(async () => {
   writeKeys(dir, [key]);
 });
 
-/** A new connection for each request. */
-const ask = ({ url }: RunningProxy, target = '/stats', sent = key) =>
-  send(`${url}/api/v1${target}`, { headers: { 'x-api-key': sent.key, connection: 'close' } });
+/** Sends a request on a new connection. */
+const ask = (proxy: RunningProxy, target = '/stats', sent = key) =>
+  proxy.get(target, sent.key, { connection: 'close' });
 
-async function metric({ adminUrl }: RunningProxy, name: string): Promise<number> {
-  const { text } = await send(`${adminUrl}/metrics`, {});
-  const line = text.split('\n').find((candidate) => candidate.startsWith(`${name} `));
+async function metric(proxy: RunningProxy, name: string): Promise<number> {
+  const line = (await proxy.metrics())
+    .split('\n')
+    .find((candidate) => candidate.startsWith(`${name} `));
   return Number(line?.split(' ')[1]);
 }
 
@@ -53,7 +54,7 @@ const logged = (proxy: RunningProxy, text: string) =>
     .split('\n')
     .filter((line) => line.includes(text)).length;
 
-/** Connections that are opened and then left alone, after what is sent on each. */
+/** Opens connections and sends the same bytes on each. */
 async function openMany(proxy: RunningProxy, count: number, first: string): Promise<Socket[]> {
   const sockets: Socket[] = [];
   for (let i = 0; i < count; i++) {
@@ -71,12 +72,12 @@ const stats = (fields = '') =>
 const ATTACKS: readonly (readonly [string, string])[] = [
   ['send nothing', ''],
   ['stay after a response', stats()],
-  ['stay after a response of Node’s own parser', stats('TE: x\r\n')],
+  ['stay after a response through Node’s parser', stats('TE: x\r\n')],
   ['send half a head', stats().slice(0, 40)],
 ];
 
 describe.each([1, 3])(`with ${FILES} open files and %i serving threads`, (threads) => {
-  test(`${ATTACKERS} connections that are not used keep nobody out`, {
+  test(`${ATTACKERS} unused connections keep nobody out`, {
     timeout: 60_000,
   }, async () => {
     const proxy = await startProxy(
@@ -92,17 +93,17 @@ describe.each([1, 3])(`with ${FILES} open files and %i serving threads`, (thread
     for (const [, first] of ATTACKS) {
       sockets.push(...(await openMany(proxy, ATTACKERS / ATTACKS.length, first)));
       expect((await ask(proxy)).status).toBe(200);
-      expect((await send(`${proxy.adminUrl}/readyz`)).status).toBe(200);
+      expect((await proxy.readyz()).status).toBe(200);
     }
-    // A thread may have yet to accept what the kernel has accepted for it.
+    // The kernel accepts connections before a thread does.
     await until(async () => (await metric(proxy, DROPPED)) > ATTACKERS - (FILES - 50));
-    // The limit follows the descriptors that are open, and connections follow it within a second.
+    // The limit follows the number of open descriptors, and the connections follow it within a second.
     await until(async () => {
       const held = await metric(proxy, 'api_connections');
       return held <= (await metric(proxy, 'api_connections_limit'));
     });
 
-    // What needs files goes on meanwhile: a new generation, whose packs stay open, and new keys.
+    // Work that needs files continues: a new generation, whose packs stay open, and new keys.
     const before = (await ask(proxy)).headers['x-snapshot'];
     const database = await openDatabase(databaseUrl);
     await database.run('UPDATE games SET title = ? WHERE id = (SELECT MIN(id) FROM games)', [
@@ -117,16 +118,14 @@ describe.each([1, 3])(`with ${FILES} open files and %i serving threads`, (thread
       const { status, headers } = await ask(proxy, '/stats', another);
       return status === 200 && headers['x-snapshot'] !== before;
     });
-    const pinned = await send(`${proxy.url}/api/v1/stats`, {
-      headers: { 'x-api-key': key.key, 'x-snapshot': String(before) },
-    });
+    const pinned = await proxy.get('/stats', key.key, { 'x-snapshot': String(before) });
     expect(pinned.status).toBe(200);
 
     for (const socket of sockets) socket.destroy();
     await until(async () => (await metric(proxy, 'api_connections')) < 5);
     const replies = await Promise.all(Array.from({ length: 10 }, () => ask(proxy, '/platforms')));
     expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
-    // Drops are counted once a second, and an episode ends five seconds after its last one.
+    // Closed connections are counted once a second, and an episode ends five seconds after the last.
     await until(() => logged(proxy, 'connections are within the limit again') === 1);
     expect(logged(proxy, 'too many connections')).toBe(1);
     expect(logged(proxy, 'EMFILE')).toBe(0);
@@ -134,7 +133,7 @@ describe.each([1, 3])(`with ${FILES} open files and %i serving threads`, (thread
   });
 });
 
-test('requests to the admin address that never end keep no other out', async () => {
+test('unfinished requests to the admin address keep no other request out', async () => {
   const proxy = await startProxy(dir);
   const port = Number(new URL(proxy.adminUrl).port);
   const sockets: Socket[] = [];
@@ -151,7 +150,7 @@ test('requests to the admin address that never end keep no other out', async () 
   expect(await proxy.stop()).toBe(0);
 });
 
-test('clients that use their connections keep them while others come and go', async () => {
+test('clients that use their connections keep them while unused ones are closed', async () => {
   const proxy = await startProxy(dir, {}, withFiles(FILES));
   const limit = await metric(proxy, 'api_connections_limit');
   const used = await openMany(proxy, 6, '');
@@ -163,8 +162,8 @@ test('clients that use their connections keep them while others come and go', as
   }
   const unused: Socket[] = [];
   for (let round = 1; unused.length < limit * 4; round++) {
-    // Half of them through Node's own parser.
-    for (const [place, socket] of used.entries()) socket.write(stats(place % 2 ? 'TE: x\r\n' : ''));
+    // Half of the requests go through Node's parser.
+    for (const [index, socket] of used.entries()) socket.write(stats(index % 2 ? 'TE: x\r\n' : ''));
     await until(() => answers === used.length * round);
     unused.push(...(await openMany(proxy, Math.floor(limit / 4), stats())));
   }
@@ -174,7 +173,7 @@ test('clients that use their connections keep them while others come and go', as
   expect(await proxy.stop()).toBe(0);
 });
 
-test('clients that do not read are given up when others need their connections', async () => {
+test('clients that do not read are disconnected if others need their connections', async () => {
   const proxy = await startProxy(dir, {}, withFiles(FILES));
   const limit = await metric(proxy, 'api_connections_limit');
   const page = stats().replace('/stats', '/search?per_page=100').repeat(200);
@@ -189,12 +188,12 @@ test('clients that do not read are given up when others need their connections',
     const reply = await ask(proxy).catch(() => undefined);
     return reply?.status === 200;
   });
-  expect((await send(`${proxy.adminUrl}/readyz`)).status).toBe(200);
+  expect((await proxy.readyz()).status).toBe(200);
   for (const socket of readers) socket.destroy();
   expect(await proxy.stop()).toBe(0);
 });
 
-test('a request that is being answered keeps its connection, however long that takes', async () => {
+test('a request under way keeps its connection, however long it takes', async () => {
   let answer: (() => void) | undefined;
   const pages = createServer((_, response) => {
     answer = () => response.end('the page');
@@ -218,7 +217,7 @@ test('a request that is being answered keeps its connection, however long that t
 });
 
 describe('the limit on open files', () => {
-  test('is shared out so that nothing is promised twice', () => {
+  test('is divided among its uses without exceeding it', () => {
     for (const limit of [200, 1_024, 4_096, 20_000]) {
       for (const isForwarding of [false, true]) {
         const inUse = 30;
@@ -230,7 +229,7 @@ describe('the limit on open files', () => {
     }
   });
 
-  test('leaves connections even where it is too low, and says so', async () => {
+  test('still allows some connections if it is too low, and a warning is logged', async () => {
     expect(shareOut({ limit: 100, inUse: 30 }, 20, true)).toEqual({
       connections: 16,
       forwards: 4,
@@ -242,7 +241,7 @@ describe('the limit on open files', () => {
     expect(await proxy.stop()).toBe(0);
   });
 
-  test('does not make connections unlimited where it is', () => {
+  test('does not make connections unlimited if it is unlimited', () => {
     const files = { limit: Number.POSITIVE_INFINITY, inUse: 30 };
     expect(shareOut(files, 20, true)).toEqual({
       connections: 16_384,

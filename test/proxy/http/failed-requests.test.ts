@@ -1,6 +1,7 @@
 /**
- * A request that fails inside the proxy: before its head is sent it gets 500 and nothing of the
- * cause, after that its connection is cut, so that no half body looks whole. Each is one log line.
+ * Requests that fail inside the proxy. Before the head of the response is sent, the client gets a 500
+ * without the cause; after that its connection is cut, so that a partial body does not look complete.
+ * Each failure is one line of the log.
  */
 import { once } from 'node:events';
 import { cpSync, readdirSync, readFileSync, truncateSync, writeFileSync } from 'node:fs';
@@ -22,7 +23,6 @@ import {
   makeFolder,
   ROOT,
   type RunningProxy,
-  send,
   startProxy,
   testKey,
   until,
@@ -32,11 +32,11 @@ import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
 
 const key = testKey(1);
 const headers = { 'x-api-key': key.key };
-/** What makes Node's HTTP server read a request in place of the proxy itself. */
+/** Header fields with which a request does not take the fast path. */
 const UNUSUAL = { ...headers, 'content-length': '0' };
 const PATHS = [
-  ['read by the proxy itself', headers],
-  ["read by Node's HTTP server", UNUSUAL],
+  ['on the fast path', headers],
+  ["through Node's parser", UNUSUAL],
 ] as const;
 const INTERNAL_ERROR = '{"error":"Internal error"}';
 let dir: string;
@@ -76,8 +76,8 @@ const failuresIn = (log: string): LogLine[] =>
     .filter((line) => line.includes('"a request failed"'))
     .map((line) => JSON.parse(line));
 
-/** Cuts every pack of the current generation in place. @returns what puts them back */
-function cutPacks(snapshotsDir: string): () => void {
+/** Truncates every pack of the current generation in place. @returns a function that restores them */
+function truncatePacks(snapshotsDir: string): () => void {
   const contents = new Map<string, Buffer>();
   for (const folder of ['games', 'covers']) {
     for (const name of readdirSync(path.join(snapshotsDir, CURRENT, folder))) {
@@ -95,51 +95,54 @@ describe('a read that fails', () => {
   let proxy: RunningProxy;
   afterEach(() => end(proxy.child, 'SIGKILL'));
 
-  test.each(PATHS)('at a pack that was cut: 500 and one line each, %s', async (_, fields) => {
-    const copy = path.join(makeFolder(), 'snapshots');
-    cpSync(dir, copy, { recursive: true, verbatimSymlinks: true });
-    // Packs are read from their files, whose sizes were checked when they were opened.
-    proxy = await startProxy(copy, { SNAPSHOT_MEMORY_MB: '0' });
-    const get = (target: string) =>
-      send(`${proxy.url}/api/v1${target}`, { headers: { ...fields, 'accept-encoding': 'gzip' } });
-    expect((await get('/stats')).status).toBe(200);
-    const restore = cutPacks(copy);
-    for (const [place, target] of targets.entries()) {
-      const reply = await get(target);
-      expect([reply.status, reply.text], target).toEqual([500, INTERNAL_ERROR]);
-      expect(reply.headers).toMatchObject({
-        'content-type': 'application/json; charset=utf-8',
-        'cache-control': 'no-store',
-        'x-ratelimit-limit': '1000000',
-      });
-      for (const name of ['etag', 'x-snapshot', 'content-encoding']) {
-        expect(reply.headers[name]).toBeUndefined();
-      }
-      await until(() => failuresIn(proxy.log()).length > place);
-      expect(failuresIn(proxy.log()).slice(place)).toEqual([
-        expect.objectContaining({
-          level: 50,
-          err: expect.objectContaining({
-            message: expect.stringMatching(/^A pack ends before byte \d+\.$/),
+  test.each(PATHS)(
+    'because a pack was truncated gives 500 and one line of log, %s',
+    async (_, fields) => {
+      const copy = path.join(makeFolder(), 'snapshots');
+      cpSync(dir, copy, { recursive: true, verbatimSymlinks: true });
+      // The proxy reads packs from disk. It checked their sizes when it opened them.
+      proxy = await startProxy(copy, { SNAPSHOT_MEMORY_MB: '0' });
+      const get = (target: string) =>
+        proxy.get(target, key.key, { ...fields, 'accept-encoding': 'gzip' });
+      expect((await get('/stats')).status).toBe(200);
+      const restore = truncatePacks(copy);
+      for (const [index, target] of targets.entries()) {
+        const reply = await get(target);
+        expect([reply.status, reply.text], target).toEqual([500, INTERNAL_ERROR]);
+        expect(reply.headers).toMatchObject({
+          'content-type': 'application/json; charset=utf-8',
+          'cache-control': 'no-store',
+          'x-ratelimit-limit': '1000000',
+        });
+        for (const name of ['etag', 'x-snapshot', 'content-encoding']) {
+          expect(reply.headers[name]).toBeUndefined();
+        }
+        await until(() => failuresIn(proxy.log()).length > index);
+        expect(failuresIn(proxy.log()).slice(index)).toEqual([
+          expect.objectContaining({
+            level: 50,
+            err: expect.objectContaining({
+              message: expect.stringMatching(/^A pack ends before byte \d+\.$/),
+            }),
           }),
-        }),
-      ]);
-    }
-    const metrics = (await send(`${proxy.adminUrl}/metrics`)).text;
-    const counted = [...metrics.matchAll(/^api_requests_total\{.*status="500"\} (\d+)$/gm)];
-    expect(counted.map(([, count]) => Number(count))).toEqual([targets.length]);
-    // What is not read goes on, and so does the rest once it can be read again.
-    expect((await get('/stats')).status).toBe(200);
-    restore();
-    for (const target of targets) expect((await get(target)).status).toBe(200);
-    expect(failuresIn(proxy.log())).toHaveLength(targets.length);
-  });
+        ]);
+      }
+      const metrics = await proxy.metrics();
+      const counted = [...metrics.matchAll(/^api_requests_total\{.*status="500"\} (\d+)$/gm)];
+      expect(counted.map(([, count]) => Number(count))).toEqual([targets.length]);
+      // Other resources still work, and all do again once the packs are restored.
+      expect((await get('/stats')).status).toBe(200);
+      restore();
+      for (const target of targets) expect((await get(target)).status).toBe(200);
+      expect(failuresIn(proxy.log())).toHaveLength(targets.length);
+    },
+  );
 
   test.each<[string, string, Readonly<Record<string, string>>]>([
     ['openSync', '1', headers],
     ['readSync', '2', UNUSUAL],
   ])(
-    'by an error of the disk at %s, in a generation asked for by name',
+    'because of a disk error in %s gives 500 once, in a generation requested by name',
     async (call, number, fields) => {
       const log = path.join(makeFolder(), 'faults');
       proxy = await startProxy(dir, {
@@ -150,8 +153,7 @@ describe('a read that fails', () => {
         FAULT_THREAD: 'main',
         FAULT_CALL: number,
       });
-      const get = () =>
-        send(`${proxy.url}/api/v1${targets[0]}`, { headers: { ...fields, 'x-snapshot': older } });
+      const get = () => proxy.get(targets[0], key.key, { ...fields, 'x-snapshot': older });
       const failed = await get();
       expect([failed.status, failed.text]).toEqual([500, INTERNAL_ERROR]);
       expect(readFileSync(log, 'utf8')).toMatch(new RegExp(`^${call} .*\n$`));
@@ -170,8 +172,8 @@ describe('a read that fails', () => {
 });
 
 /**
- * Serves `dir` in this process with parts that fail. Bodies are complete before a head is sent, so
- * nothing that is read can fail after it: only what the proxy does with its own numbers can.
+ * Serves `dir` in this process with parts that fail. Bodies are complete before a head is sent, so only
+ * code that runs after sending, such as counting, can fail after the head.
  */
 async function serve(broken: Partial<ApiParts>) {
   let text = '';
@@ -203,7 +205,7 @@ async function serve(broken: Partial<ApiParts>) {
   const { port } = http.server.address() as AddressInfo;
   return {
     failures: () => failuresIn(text),
-    /** Everything until the connection ends, although its client would keep it. */
+    /** Sends requests that would keep the connection. @returns everything until the server ends it */
     async get(target: string, fields: Readonly<Record<string, string>>, times = 1) {
       const socket = await openSocket(port);
       const received = readToEnd(socket);
@@ -220,7 +222,7 @@ async function serve(broken: Partial<ApiParts>) {
   };
 }
 
-describe('what fails', () => {
+describe('an error', () => {
   const fault = () => {
     throw new Error('the count is broken');
   };
@@ -231,14 +233,14 @@ describe('what fails', () => {
 
   test.each(PATHS)('after the head is sent cuts the connection, %s', async (_, fields) => {
     const server = await serve({ counts: { count: fault, countCached() {} } });
-    for (const [place, coding] of ['identity', 'gzip', 'br'].entries()) {
-      // The proxy itself looks at no request behind one that failed at once.
+    for (const [index, coding] of ['identity', 'gzip', 'br'].entries()) {
+      // On the fast path, requests after a failed one are not read.
       const times = fields === headers && coding === 'identity' ? 3 : 1;
       const accepting = { ...fields, 'accept-encoding': coding };
       const received = await server.get(targets.at(-1) as string, accepting, times);
       expect(received.split('HTTP/1.1 ')).toHaveLength(2);
       expect(received).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
-      expect(server.failures().slice(place)).toEqual([
+      expect(server.failures().slice(index)).toEqual([
         expect.objectContaining({
           level: 50,
           err: expect.objectContaining({ message: 'the count is broken' }),
@@ -248,7 +250,7 @@ describe('what fails', () => {
     await server.close();
   });
 
-  test.each(PATHS)('after a refusal is sent cuts the connection, too, %s', async (_, fields) => {
+  test.each(PATHS)('after a refusal is sent also cuts the connection, %s', async (_, fields) => {
     const server = await serve({ counts: { count: fault, countCached() {} } });
     const received = await server.get('/stats', keyless(fields));
     expect(received.split('HTTP/1.1 ')).toHaveLength(2);

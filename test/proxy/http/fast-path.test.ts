@@ -1,6 +1,6 @@
 /**
- * Connections on which usual requests, which the proxy reads itself, and others, which Node's HTTP
- * server reads, follow one another: nobody can tell which way a request was read.
+ * Connections with both kinds of requests: usual ones, which the fast path reads, and others, which
+ * Node's parser reads. A client cannot tell which of the two has read a request.
  */
 import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
@@ -14,7 +14,7 @@ import { BASE } from '../../../proxy/http/message/target.ts';
 import { makeServer } from '../../../proxy/http/server.ts';
 import { makeRandom, type Random } from '../../catalogue/random.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import { type RunningProxy, startProxy, testKey, until, writeKeys } from '../../support/product.ts';
+import { type RunningProxy, startProxy, testKey, until } from '../../support/product.ts';
 import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
 
 const key = testKey(1);
@@ -22,8 +22,7 @@ let proxy: RunningProxy;
 let stats: string;
 
 beforeAll(async () => {
-  const snapshotsDir = await makeSampleSnapshots();
-  writeKeys(snapshotsDir, [key]);
+  const snapshotsDir = await makeSampleSnapshots([key]);
   proxy = await startProxy(snapshotsDir);
   const response = await fetch(`${proxy.url}/api/v1/stats`, { headers: { 'x-api-key': key.key } });
   stats = await response.text();
@@ -45,7 +44,7 @@ const others: Record<string, string> = {
 };
 const last = usual('/api/v1/stats', 'Connection: close\r\n');
 
-/** Sends pieces, each in a packet of its own, and reads until the server closes. */
+/** Sends each piece in its own packet, and reads until the server closes. */
 async function exchange(...pieces: string[]): Promise<string> {
   const socket = (await openSocket(proxy.port)).setNoDelay(true);
   const received = readToEnd(socket);
@@ -60,21 +59,27 @@ const statuses = (received: string) =>
   [...received.matchAll(/HTTP\/1\.1 (\d{3}) /g)].map(([, status]) => Number(status));
 const count = (received: string, part: string) => received.split(part).length - 1;
 
-test.each(Object.entries(others))('%s between usual requests, all at once', async (_, other) => {
-  const received = await exchange(usual() + other + usual() + last);
-  expect(statuses(received)).toHaveLength(4);
-  // The other one may have the same body.
-  expect(count(received, stats)).toBeGreaterThanOrEqual(3);
-  expect(received.endsWith(stats)).toBe(true);
-});
+test.each(Object.entries(others))(
+  '%s is answered between usual requests in one packet',
+  async (_, other) => {
+    const received = await exchange(usual() + other + usual() + last);
+    expect(statuses(received)).toHaveLength(4);
+    // The other response may have the same body.
+    expect(count(received, stats)).toBeGreaterThanOrEqual(3);
+    expect(received.endsWith(stats)).toBe(true);
+  },
+);
 
-test.each(Object.entries(others))('%s between usual requests, in turn', async (_, other) => {
-  const received = await exchange(usual(), other, usual(), last);
-  expect(statuses(received)).toHaveLength(4);
-  expect(received.endsWith(stats)).toBe(true);
-});
+test.each(Object.entries(others))(
+  '%s is answered between usual requests in separate packets',
+  async (_, other) => {
+    const received = await exchange(usual(), other, usual(), last);
+    expect(statuses(received)).toHaveLength(4);
+    expect(received.endsWith(stats)).toBe(true);
+  },
+);
 
-/** The lines of a response's head in any order, with the time left out and the count that falls with each request. */
+/** The sorted lines of a response's head, without the values that differ between requests. */
 function linesOf(response: string): string[] {
   const [head = ''] = response.split('\r\n\r\n', 1);
   return head
@@ -85,13 +90,13 @@ function linesOf(response: string): string[] {
 
 test.each([
   ['a resource', '/api/v1/stats', '', 200],
-  ['what the client has', '/api/v1/stats', 'If-None-Match: *\r\n', 304],
+  ['an unchanged resource', '/api/v1/stats', 'If-None-Match: *\r\n', 304],
   ['a page of a list', '/api/v1/platforms/snes/games?per_page=1', '', 200],
   ['an error', '/api/v1/nothing', '', 404],
-])('%s has the same head whichever way it is read', async (_, target, more, status) => {
+])('the response with %s has the same head on both paths', async (_, target, more, status) => {
   for (const connection of ['', 'Connection: close\r\n']) {
     const request = usual(target, more + connection);
-    // Node reads a request that has this field.
+    // A request with this field goes through Node's parser.
     const other = usual(target, `${more}${connection}Content-Length: 0\r\n`);
     const [fast, slow] = await Promise.all([firstHead(request), firstHead(other)]);
     expect(linesOf(fast)).toEqual(linesOf(slow));
@@ -115,7 +120,7 @@ async function firstHead(request: string): Promise<string> {
   return received.slice(0, received.indexOf('\r\n\r\n') + 4);
 }
 
-test('every response has the time at which it was made', async () => {
+test('the Date of a response is the current time', async () => {
   const dates: number[] = [];
   for (let i = 0; i < 2; i++) {
     const before = Math.floor(Date.now() / 1000) * 1000;
@@ -129,7 +134,7 @@ test('every response has the time at which it was made', async () => {
   expect(dates[1]).toBeGreaterThan(dates[0]);
 });
 
-test('a head may come in any two pieces', async () => {
+test('a head may arrive in two packets, divided anywhere', async () => {
   const text = usual() + last;
   for (let at = 1; at < text.length; at += 13) {
     const received = await exchange(text.slice(0, at), text.slice(at));
@@ -137,8 +142,8 @@ test('a head may come in any two pieces', async () => {
   }
 });
 
-test('a response that takes a while holds back those behind it', async () => {
-  // Compressed off the thread, and not compressed yet.
+test('a response that takes longer delays the responses after it', async () => {
+  // It is compressed asynchronously, and not compressed yet.
   const page = '/api/v1/search?per_page=100&sort=year_desc&page=1';
   const received = await exchange(
     usual(page, 'Accept-Encoding: br\r\n') + usual() + usual(),
@@ -148,29 +153,29 @@ test('a response that takes a while holds back those behind it', async () => {
   expect(received.indexOf('Content-Encoding: br')).toBeLessThan(received.indexOf(stats));
 });
 
-test('who has sent all that it will is answered all the same', async () => {
+test('a client that has ended its side of the connection gets its responses', async () => {
   const socket = await openSocket(proxy.port);
   const received = readToEnd(socket);
   socket.end(usual() + usual());
   expect(statuses(await received)).toEqual([200, 200]);
 });
 
-test('who asks on and on and reads nothing is not read from either', async () => {
+test('the proxy stops reading from a client that sends requests and never reads', async () => {
   const socket = await openSocket(proxy.port);
   socket.on('error', () => {});
   socket.pause();
   const many = usual('/api/v1/search?per_page=100').repeat(50);
-  // More than the buffers of the system hold, in answers and then in requests.
-  let isTaken = true;
-  for (let sent = 0; sent < 20_000 && isTaken; sent++) {
+  // The responses fill the buffers of the system, and then the requests do.
+  let isAccepted = true;
+  for (let sent = 0; sent < 20_000 && isAccepted; sent++) {
     if (!socket.write(many)) {
-      isTaken = await Promise.race([
+      isAccepted = await Promise.race([
         new Promise<boolean>((resolve) => socket.once('drain', () => resolve(true))),
         sleep(1_000).then(() => false),
       ]);
     }
   }
-  expect(isTaken).toBe(false);
+  expect(isAccepted).toBe(false);
   socket.destroy();
   const again = await exchange(usual() + last);
   expect(statuses(again)).toEqual([200, 200]);
@@ -203,10 +208,10 @@ test.each([
   expect(readByNode).toBe(expected);
 });
 
-test('what is read here is what Node reads', async () => {
-  let heard: { target: string | undefined; head: RequestHead } | undefined;
+test('the fast path reads the same request head as Node’s parser', async () => {
+  let received: { target: string | undefined; head: RequestHead } | undefined;
   const node = createServer((request, response) => {
-    heard = { target: request.url, head: readHead(request) };
+    received = { target: request.url, head: readHead(request) };
     response.end();
   });
   await new Promise<void>((resolve) => node.listen(0, '127.0.0.1', resolve));
@@ -218,13 +223,13 @@ test('what is read here is what Node reads', async () => {
       const request = makeRequestReader()(Buffer.from(text, 'latin1'), 0);
       if (request === undefined) continue;
       read++;
-      heard = undefined;
+      received = undefined;
       await new Promise<void>((resolve) => {
         const socket = connect(port, '127.0.0.1', () => socket.write(text, 'latin1'));
         socket.once('data', () => socket.destroy());
         socket.once('close', () => resolve());
       });
-      expect(heard, JSON.stringify(text)).toEqual({
+      expect(received, JSON.stringify(text)).toEqual({
         target: BASE + request.target,
         head: request.head,
       });
@@ -234,12 +239,12 @@ test('what is read here is what Node reads', async () => {
     node.close();
     node.closeAllConnections();
   }
-  // Neither all nor none.
+  // The fast path reads some of these heads, but not all.
   expect(read).toBeGreaterThan(100);
   expect(read).toBeLessThan(900);
 });
 
-test('a head that is too long is too long behind fields that were read before, too', () => {
+test('a head that is too long is refused even if its fields were read before', () => {
   const read = makeRequestReader();
   const readHeadOf = (targetLength: number) => {
     const text = `GET ${BASE}/${'a'.repeat(targetLength)} HTTP/1.1\r\nHost: ${'x'.repeat(5_000)}\r\n\r\n`;

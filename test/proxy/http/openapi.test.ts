@@ -1,4 +1,4 @@
-/** The contract itself: sound, complete, its examples true; and a checker that does refuse. */
+/** openapi.yaml is valid and complete, its examples fit, and the checker of responses detects faults. */
 import { join } from 'node:path';
 import { createConfig, lint } from '@redocly/openapi-core';
 import { describe, expect, test } from 'vitest';
@@ -16,7 +16,7 @@ const components = contract.components as Record<string, Record<string, JsonObje
 
 interface DocumentedResponse {
   readonly name: string;
-  /** Of a request that could be answered so. */
+  /** The path of a request that may get this response. */
   readonly path: string;
   readonly status: number;
   readonly headers: Record<string, string>;
@@ -24,7 +24,7 @@ interface DocumentedResponse {
   readonly examples: readonly unknown[];
 }
 
-/** Every response that the contract describes, with what its examples say. */
+/** Every response that the contract describes, with its examples. */
 function documentedResponses(): DocumentedResponse[] {
   return paths.flatMap(([path, { get }]) =>
     Object.entries((get as JsonObject).responses as JsonObject).map(([status, value]) => {
@@ -50,7 +50,7 @@ function documentedResponses(): DocumentedResponse[] {
 }
 
 describe('the contract', () => {
-  test('is clean by the recommended rules, warnings included', async () => {
+  test('has no errors or warnings by the recommended rules', async () => {
     const config = await createConfig({ extends: ['recommended'] });
     const problems = await lint({
       ref: join(import.meta.dirname, '../../../openapi.yaml'),
@@ -59,7 +59,7 @@ describe('the contract', () => {
     expect(problems.map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([]);
   });
 
-  test('describes the nine endpoints and GET alone', () => {
+  test('describes the nine endpoints, only with GET', () => {
     expect(paths.map(([path]) => path).sort()).toEqual([
       '/covers/recent',
       '/covers/{coverId}',
@@ -84,7 +84,7 @@ describe('the contract', () => {
     );
   });
 
-  test('takes page and per_page exactly where a list has pages', () => {
+  test('has page and per_page exactly for the lists with pages', () => {
     for (const [path, item] of paths) {
       const names = ((item.get as JsonObject).parameters as JsonObject[]).map(
         (entry) => resolve(contract, entry).name,
@@ -99,7 +99,7 @@ describe('the contract', () => {
     }
   });
 
-  test('requires every member of every object and allows no other', () => {
+  test('requires every member of every object and allows no others', () => {
     let objects = 0;
     const visit = (schema: JsonObject, at: string): void => {
       if (schema.type === 'object') {
@@ -148,7 +148,7 @@ describe('its examples', () => {
     }
   });
 
-  test('pass the checker with the example headers, but for the 405 that no GET gets', () => {
+  test('pass the checker with the example headers, except 405, which a GET cannot get', () => {
     const { check } = makeContractChecker();
     for (const { name, path, status, headers, examples } of responses) {
       for (const example of examples.length > 0 ? examples : [undefined]) {
@@ -210,7 +210,7 @@ describe('the checker', () => {
     return { headers: { ...found.headers }, text: JSON.stringify(found.examples[0]) };
   };
 
-  test('takes headers of any case, from fetch and from undici, and ids beyond 2^53', () => {
+  test('accepts headers in any case, from fetch and undici, and ids above 2^53', () => {
     const { headers, text } = find('/covers/{coverId} 200');
     const big = text.replace('"id":88214', '"id":18446744073709551615');
     expect(big).not.toBe(text);
@@ -222,7 +222,7 @@ describe('the checker', () => {
     check('HEAD', '/api/v1/covers/1', 200, lower, undefined);
   });
 
-  test('tells covers/recent from a cover', () => {
+  test('distinguishes covers/recent from a cover', () => {
     const list = find('/covers/recent 200');
     const one = find('/covers/{coverId} 200');
     check('GET', '/api/v1/covers/recent', 200, list.headers, list.text);
@@ -231,7 +231,7 @@ describe('the checker', () => {
     expect(() => check('GET', '/api/v1/covers/1', 200, list.headers, list.text)).toThrow('body');
   });
 
-  test('holds paths without an operation, other methods and preflights to their rules', () => {
+  test('checks paths without an operation, other methods and preflights', () => {
     const notFound = find('/platforms/{slug} 404');
     for (const path of ['', '/', '/nothing', '/platforms/', '/platforms/a/b', '/Platforms']) {
       check('GET', `/api/v1${path}`, 404, notFound.headers, notFound.text);
@@ -257,7 +257,7 @@ describe('the checker', () => {
     ['a missing header', 'X-Snapshot is missing', (headers) => delete headers['X-Snapshot']],
     ['a weak ETag', 'ETag is "W/', (headers) => Object.assign(headers, { ETag: 'W/"1"' })],
     [
-      'a rate that is no number',
+      'a rate that is not a number',
       'X-RateLimit-Limit is "many"',
       (headers) => {
         headers['X-RateLimit-Limit'] = 'many';
@@ -284,7 +284,7 @@ describe('the checker', () => {
         headers['Retry-After'] = '3';
       },
     ],
-    ['a body that is no JSON', 'not JSON', () => {}, '{"slug":'],
+    ['a body that is not JSON', 'not JSON', () => {}, '{"slug":'],
     [
       'a missing member',
       "required property 'url'",
@@ -292,7 +292,7 @@ describe('the checker', () => {
       '{"slug":"a","name":"A","game_count":0,"cover_count":0}',
     ],
     [
-      'a member too many',
+      'an additional member',
       'additional',
       () => {},
       '{"slug":"a","name":"A","game_count":0,"cover_count":0,"url":"https://a.example/","extra":1}',
@@ -304,13 +304,13 @@ describe('the checker', () => {
       '{"slug":"a","name":"A","game_count":0.5,"cover_count":0,"url":"https://a.example/"}',
     ],
     [
-      'null where none may be',
+      'null in a member that must not be null',
       '/name must be string',
       () => {},
       '{"slug":"a","name":null,"game_count":0,"cover_count":0,"url":"https://a.example/"}',
     ],
     [
-      'an address that is none',
+      'an invalid address',
       '/url must match format',
       () => {},
       '{"slug":"a","name":"A","game_count":0,"cover_count":0,"url":"nowhere at all"}',
@@ -331,19 +331,19 @@ describe('the checker', () => {
     expect(() => check(...request, 200, headers, body ?? text)).toThrow(message);
   });
 
-  test('refuses a status that is not described, naming the request', () => {
+  test('refuses an undescribed status and names the request', () => {
     expect(() => check('GET', '/api/v1/stats?a=1', 404, {}, undefined)).toThrow(
       'GET /api/v1/stats?a=1 was answered with 404',
     );
   });
 
-  test('refuses another text of an error', () => {
+  test('refuses an error with another text', () => {
     const { headers } = find('/platforms/{slug} 404');
     const attempt = () => check('GET', '/api/v1/platforms/a', 404, headers, '{"error":"No"}');
     expect(attempt).toThrow('/error must be equal to constant');
   });
 
-  test('refuses a body where there must be none, and none where there must be one', () => {
+  test('refuses an unexpected body and a missing body', () => {
     const unchanged = find('/stats 304');
     check('GET', '/api/v1/stats', 304, unchanged.headers, undefined);
     expect(() => check('GET', '/api/v1/stats', 304, unchanged.headers, '{}')).toThrow('a body');

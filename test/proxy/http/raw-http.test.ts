@@ -1,15 +1,14 @@
-/** Requests that no client library would send, over raw sockets: one clear answer each, no 5xx. */
+/** Requests that no client library would send, over raw sockets. Each gets one clear response, no 5xx. */
 import { connect } from 'node:net';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import { type RunningProxy, startProxy, testKey, writeKeys } from '../../support/product.ts';
+import { type RunningProxy, startProxy, testKey } from '../../support/product.ts';
 
 const key = testKey(1);
 let proxy: RunningProxy;
 
 beforeAll(async () => {
-  const snapshotsDir = await makeSampleSnapshots();
-  writeKeys(snapshotsDir, [key]);
+  const snapshotsDir = await makeSampleSnapshots([key]);
   proxy = await startProxy(snapshotsDir);
 });
 
@@ -77,25 +76,25 @@ test.each<[string, () => string, number]>([
   ['two Hosts', () => stats + keyed('Host: y\r\n'), 400],
   ['HTTP/2.0 as a version', () => line('/api/v1/stats', '2.0') + keyed(), 400],
   ['two X-Snapshot', () => stats + keyed(`X-Snapshot: a\r\nX-Snapshot: b\r\n${CLOSE}`), 400],
-  ['a target that is no path', () => line('stats') + keyed(), 400],
+  ['a target that is not a path', () => line('stats') + keyed(), 400],
   ['OPTIONS *', () => line('*', '1.1', 'OPTIONS') + keyed(), 400],
   ['CONNECT', () => line('a.example:443', '1.1', 'CONNECT') + keyed(), 405],
   ['raw bytes in the path', () => line('/api/v1/platforms/\xe9') + keyed(), 400],
   ['two slashes', () => line('//api/v1/stats') + keyed(CLOSE), 404],
   ['a backslash', () => line('/\\api/v1/stats') + keyed(CLOSE), 404],
-  ['dots that climb', () => line('/api/v1/../../etc/passwd') + keyed(CLOSE), 404],
-  ['encoded dots that climb', () => line('/api/v1/platforms/%2e%2e/stats') + keyed(CLOSE), 404],
+  ['dot segments', () => line('/api/v1/../../etc/passwd') + keyed(CLOSE), 404],
+  ['encoded dot segments', () => line('/api/v1/platforms/%2e%2e/stats') + keyed(CLOSE), 404],
   ['a head of 20 KB', () => stats + keyed(`X-Filler: ${'a'.repeat(20_000)}\r\n`), 431],
   ['a path of 12 KB', () => line(`/api/v1/${'a'.repeat(12_000)}`) + keyed(CLOSE), 404],
-  ['what is no HTTP', () => 'NONSENSE\r\n\r\n', 400],
+  ['bytes that are not HTTP', () => 'NONSENSE\r\n\r\n', 400],
   ['a field without a colon', () => `${stats}Host: x\r\nNonsense\r\n\r\n`, 400],
-])('answers %s with one response, then closes', async (_, request, status) => {
+])('%s gets one response, then the connection is closed', async (_, request, status) => {
   const received = await exchange(request());
   expect(statuses(received), received).toEqual([status]);
   if (status >= 400) expect(received).toMatch(/\r\n\r\n\{"error":"[^"]+"\}$/);
 });
 
-test('answers requests sent in one go in their order', async () => {
+test('pipelined requests are answered in order', async () => {
   const received = await exchange(
     line('/api/v1/platforms/snes') +
       keyed() +
@@ -115,7 +114,7 @@ test('a request hidden in a refused body is not answered', async () => {
   expect(statuses(received)).toEqual([400]);
 });
 
-test('every head that the API itself refuses has the limit and CORS fields', async () => {
+test('a refusal of the API has the rate limit and CORS fields', async () => {
   const received = await exchange(stats + keyed('Transfer-Encoding: xchunked\r\n'));
   for (const name of ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']) {
     expect(received).toMatch(new RegExp(`^${name}: \\d+\\r$`, 'm'));

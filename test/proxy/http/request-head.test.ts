@@ -1,4 +1,4 @@
-/** What the proxy reads from the header fields of a request, however they are written and ordered. */
+/** How the proxy reads the header fields of a request, in any case and order. */
 import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { type RequestHead, readHead } from '../../../proxy/http/message/request-head.ts';
@@ -50,12 +50,12 @@ describe('the key', () => {
     'Authorization: Bearer cck_a\nX-Api-Key: ',
     'X-Api-Key: cck_a\nx-api-key: ',
     'X-Api-Key: cck_a\nAuthorization: Bearer',
-  ])('is in more than one field of %j', (fields) => {
+  ])('is refused as given more than once in %j', (fields) => {
     const head = read(['Host: a', ...fields.split('\n')]);
     expect(head).toMatchObject({ key: undefined, hasSeveralKeys: true });
   });
 
-  test('is never longer than a look-up should be', () => {
+  test('is truncated to 256 characters', () => {
     for (const length of [256, 257, 9_000]) {
       expect(read([`X-Api-Key: ${'k'.repeat(length)}`]).key).toHaveLength(256);
       expect(read([`Authorization: Bearer ${'k'.repeat(length)}`]).key).toHaveLength(256);
@@ -73,8 +73,8 @@ test.each([
   ['', '1.1', HOST],
   ['Host: a\nHost: a', '1.1', HOST],
   ['Host: a\nhost: b', '1.0', HOST],
-  ['Host: a', '2.0', 'Only HTTP/1.1 is spoken here'],
-  ['Host: a', '0.9', 'Only HTTP/1.1 is spoken here'],
+  ['Host: a', '2.0', 'Only HTTP/1.1 is supported'],
+  ['Host: a', '0.9', 'Only HTTP/1.1 is supported'],
   ['Host: a\nContent-Length: 0', '1.1', undefined],
   ['Host: a\nContent-Length: 1', '1.1', BODY],
   ['Host: a\ncontent-LENGTH: 1\nContent-Length: 0', '1.1', BODY],
@@ -82,11 +82,11 @@ test.each([
   ['Host: a\ntransfer-encoding: ', '1.1', BODY],
   ['Host: a\nX-Snapshot: a', '1.1', undefined],
   ['Host: a\nX-Snapshot: a\nx-snapshot: a', '1.1', SNAPSHOT],
-])('%j over HTTP/%s has the fault %j', (fields, version, fault) => {
+])('the fields %j over HTTP/%s have the fault %j', (fields, version, fault) => {
   expect(read(fields.split('\n'), version).fault).toBe(fault);
 });
 
-test('the same is read whatever the case and order of the fields and what stands between', () => {
+test('the case and order of the fields and unknown fields between them do not matter', () => {
   const random = makeRandom(1);
   const expected = {
     key: 'cck_a',
@@ -103,7 +103,7 @@ test('the same is read whatever the case and order of the fields and what stands
     ['If-None-Match: "a"', 'If-None-Match: W/"b"'],
     ['Accept-Encoding: gzip;q=0.5', 'Accept-Encoding: br'],
     ['X-Forwarded-For: 1.2.3.4, 10.0.0.1', 'X-Forwarded-For: 10.0.0.2'],
-    // As long as the names that count.
+    // Unknown names of the same length as known ones.
     ...['Hosu: x', 'X-Api-Kex: x', 'X-Snapshop: x', 'Authorizatiom: Bearer x', 'If-None-Matcg: x'],
     ...['Content-Lengti: 9', 'Accept-Encodinh: x', 'Transfer-Encodinh: x'],
   ].map((group) => [group].flat());

@@ -1,8 +1,8 @@
 /**
- * How long a client may take: one that sends nothing, or half a head, gets 408, and a kept
- * connection without a request ends without a word. Usual GETs are read by the proxy itself, all
- * else by Node's parser, and a client cannot tell the two apart. The short form runs the server with
- * shorter times, the full form the real proxy with the real ones.
+ * Timeouts of requests. A client that sends nothing or only half a head gets 408; a kept connection
+ * without a request ends without a response. The times are the same on the fast path, which reads usual
+ * GETs, and through Node's parser. The short form runs the server with shorter times, the full form the
+ * real proxy with the real ones.
  */
 import type { Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
@@ -12,18 +12,18 @@ import type { SiteHandler } from '../../../proxy/http/dispatch.ts';
 import type { ApiHandler } from '../../../proxy/http/message/responder.ts';
 import { type ClientTimes, makeServer } from '../../../proxy/http/server.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import { startProxy, testKey, writeKeys } from '../../support/product.ts';
+import { startProxy, testKey } from '../../support/product.ts';
 import { IS_SOAK } from '../../support/rounds.ts';
 import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
 
 const TIMES: ClientTimes = IS_SOAK
   ? { head: 10_000, request: 15_000, check: 2_000, keepAlive: 65_000 }
   : { head: 500, request: 2_000, check: 100, keepAlive: 2_500 };
-/** For a machine that does other things; by itself, Node keeps a connection a second longer. */
+/** Allows for a busy machine. Node itself keeps a connection a second longer than announced. */
 const SLACK = 900;
-/** The server's clock starts before the client has the answer. */
+/** The server's clock starts before the client has read the response. */
 const EARLY = 200;
-/** Later than any of the times. */
+/** Longer than all of these times. */
 const LATE_ANSWER = TIMES.keepAlive + 300;
 
 const key = testKey(1);
@@ -32,7 +32,7 @@ const USUAL = `GET /api/v1/stats HTTP/1.1\r\n${fields}`;
 const TO_NODE = `HEAD /api/v1/stats HTTP/1.1\r\n${fields}`;
 const halfOf = (request: string) => request.slice(0, -8);
 
-/** Without the fields of an answered request, and the last on its connection. */
+/** The exact response after a timeout: no fields of the API, and the connection closes. */
 const TIMED_OUT = [
   'HTTP/1.1 408 Request Timeout',
   'Content-Type: application/json; charset=utf-8',
@@ -61,8 +61,7 @@ let stop: () => Promise<unknown>;
 
 beforeAll(async () => {
   if (IS_SOAK) {
-    const snapshotsDir = await makeSampleSnapshots();
-    writeKeys(snapshotsDir, [key]);
+    const snapshotsDir = await makeSampleSnapshots([key]);
     const proxy = await startProxy(snapshotsDir);
     port = proxy.port;
     stop = proxy.stop;
@@ -82,13 +81,13 @@ afterAll(async () => {
 });
 
 interface Ended {
-  /** All that came. */
+  /** All bytes from the server. */
   readonly received: string;
-  /** How long after the last thing that the client did. */
+  /** The time from the client's last action to the end. */
   readonly milliseconds: number;
 }
 
-/** Opens a connection, does something on it, and reads until the server closes. */
+/** Opens a connection, performs an action on it, and reads until the server closes. */
 async function untilEnd(act: (socket: Socket) => Promise<unknown>): Promise<Ended> {
   const socket = (await openSocket(port)).setNoDelay(true);
   const ended = readToEnd(socket);
@@ -98,7 +97,7 @@ async function untilEnd(act: (socket: Socket) => Promise<unknown>): Promise<Ende
   return { received, milliseconds: performance.now() - start };
 }
 
-/** Sends requests and waits for the answer to each. */
+/** Sends requests and waits for the response to each. */
 async function ask(socket: Socket, ...requests: string[]): Promise<void> {
   for (const request of requests) {
     const answered = new Promise((resolve) => socket.once('data', resolve));
@@ -119,10 +118,10 @@ describe.concurrent('a client', { timeout: IS_SOAK ? 600_000 : 30_000 }, () => {
   test.each<[string, (socket: Socket) => Promise<unknown>, number[]]>([
     ['nothing', async () => {}, []],
     ['half of a usual head', async (socket) => socket.write(halfOf(USUAL)), []],
-    ['half of a head for Node', async (socket) => socket.write(halfOf(TO_NODE)), []],
+    ['half of a head for Node’s parser', async (socket) => socket.write(halfOf(TO_NODE)), []],
     ['one byte', async (socket) => socket.write('G'), []],
     [
-      'half of a head behind a usual request',
+      'half of a head after a usual request',
       async (socket) => {
         await ask(socket, USUAL);
         socket.write(halfOf(USUAL));
@@ -130,7 +129,7 @@ describe.concurrent('a client', { timeout: IS_SOAK ? 600_000 : 30_000 }, () => {
       [200],
     ],
     [
-      'half of a head behind a request for Node',
+      'half of a head after a request for Node’s parser',
       async (socket) => {
         await ask(socket, TO_NODE, USUAL);
         socket.write(halfOf(USUAL));
@@ -151,8 +150,8 @@ describe.concurrent('a client', { timeout: IS_SOAK ? 600_000 : 30_000 }, () => {
 
   test.each([
     ['a usual head', USUAL],
-    ['a head for Node', TO_NODE],
-  ])('that sends %s byte by byte has no more time for it', async (_, request) => {
+    ['a head for Node’s parser', TO_NODE],
+  ])('that sends %s byte by byte gets 408 after the same time', async (_, request) => {
     const dripped = async (socket: Socket) => {
       const drip = setInterval(() => socket.write('a'), TIMES.head / 20);
       socket.once('close', () => clearInterval(drip));
@@ -165,11 +164,11 @@ describe.concurrent('a client', { timeout: IS_SOAK ? 600_000 : 30_000 }, () => {
 
   test.each<[string, (socket: Socket) => Promise<unknown>, number]>([
     ['a usual request', (socket) => ask(socket, USUAL), 1],
-    ['a request for Node', (socket) => ask(socket, TO_NODE), 1],
+    ['a request for Node’s parser', (socket) => ask(socket, TO_NODE), 1],
     ['one of each', (socket) => ask(socket, USUAL, TO_NODE), 2],
-    ['one of each, the other way', (socket) => ask(socket, TO_NODE, USUAL), 2],
+    ['one of each, in the other order', (socket) => ask(socket, TO_NODE, USUAL), 2],
     [
-      'a usual request that came late',
+      'a late usual request',
       async (socket) => {
         await pause(TIMES.head * 0.6);
         await ask(socket, USUAL);
@@ -186,7 +185,7 @@ describe.concurrent('a client', { timeout: IS_SOAK ? 600_000 : 30_000 }, () => {
       2,
     ],
     [
-      'a request for Node and, after a pause, another',
+      'a request for Node’s parser and, after a pause, another',
       async (socket) => {
         await ask(socket, TO_NODE);
         await pause(TIMES.keepAlive * 0.6);
@@ -194,7 +193,7 @@ describe.concurrent('a client', { timeout: IS_SOAK ? 600_000 : 30_000 }, () => {
       },
       2,
     ],
-  ])('that is idle after %s keeps its connection for the time announced', async (_, act, count) => {
+  ])('that is idle after %s keeps its connection for the announced time', async (_, act, count) => {
     const end = await untilEnd(act);
     expect(statuses(end)).toEqual(Array.from({ length: count }, () => 200));
     const announced = `\r\nKeep-Alive: timeout=${Math.floor(TIMES.keepAlive / 1000)}\r\n`;
@@ -202,7 +201,7 @@ describe.concurrent('a client', { timeout: IS_SOAK ? 600_000 : 30_000 }, () => {
     expectEnd(end, TIMES.keepAlive);
   });
 
-  test('is told that a connection is kept for 65 s', async () => {
+  test('gets a Keep-Alive field with 65 s', async () => {
     const { server, closeAllConnections } = makeServer(answerAll, answerSite, log);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const socket = await openSocket((server.address() as { port: number }).port);
@@ -213,12 +212,12 @@ describe.concurrent('a client', { timeout: IS_SOAK ? 600_000 : 30_000 }, () => {
     expect((await received).split('\r\nKeep-Alive: timeout=65\r\n')).toHaveLength(3);
   });
 
-  // The real proxy has no request that takes so long.
+  // No request to the real proxy takes that long.
   if (!IS_SOAK) {
     test.each([
       ['a usual request', USUAL],
-      ['a request for Node', TO_NODE],
-    ])('that waits for a late answer to %s gets it', async (_, request) => {
+      ['a request for Node’s parser', TO_NODE],
+    ])('gets a late response to %s', async (_, request) => {
       const late = request.replace('stats', 'late');
       const end = await untilEnd((socket) => ask(socket, late));
       expect(statuses(end)).toEqual([200]);

@@ -1,4 +1,4 @@
-/** The keys in memory as they follow the real `keys.json`: what was counted stays with its key. */
+/** The keys in memory follow a real `keys.json`, and the counted requests stay with their key. */
 import { beforeEach, expect, test } from 'vitest';
 import { makeKeyStore } from '../../../proxy/keys/key-store.ts';
 import {
@@ -25,7 +25,7 @@ async function replaceKeys(keys: readonly TestKey[]): Promise<void> {
   expect(await store.refresh()).toBe(true);
 }
 
-/** Asks so often. @returns how many requests were admitted, and what the last was told */
+/** Counts requests. @returns how many were admitted, and the limit and the remaining requests after them */
 function use(key: TestKey, times: number) {
   const record = store.find(key.key);
   if (record === undefined) throw new Error('The key is not known.');
@@ -34,24 +34,24 @@ function use(key: TestKey, times: number) {
   return { admitted: quotas.filter((quota) => quota.admitted).length, limit, remaining };
 }
 
-test('a key whose limit is raised keeps what was already counted, once and again', async () => {
+test('a key keeps its counted requests each time its limit is raised', async () => {
   const key = testKey(1, { limit: 10 });
   await replaceKeys([key]);
   const record = store.find(key.key);
   expect(use(key, 12)).toEqual({ admitted: 10, limit: 10, remaining: 0 });
   await replaceKeys([{ ...key, limit: 25 }]);
   expect(store.find(key.key)).toBe(record);
-  // The day of its last use, and the check against guessing, depend on this time.
+  // Key usage and the exemption from the limit on guesses depend on this time.
   expect(record?.window.lastAdmitted()).toBe(1e6 + 9);
   expect(use(key, 20)).toEqual({ admitted: 15, limit: 25, remaining: 0 });
   await replaceKeys([{ ...key, limit: 1_000 }]);
   expect(use(key, 5)).toEqual({ admitted: 5, limit: 1_000, remaining: 970 });
-  // Each leaves the window a minute after it was admitted, not after the move.
+  // Each request leaves the window a minute after it was admitted, not after the change of the limit.
   time = 1e6 + MINUTE + 9;
   expect(use(key, 1)).toEqual({ admitted: 1, limit: 1_000, remaining: 979 });
 });
 
-test('a limit that is lowered and raised again has forgotten nothing', async () => {
+test('a key keeps its counted requests if its limit is lowered and raised again', async () => {
   const key = testKey(1, { limit: 10 });
   await replaceKeys([key]);
   expect(use(key, 8).admitted).toBe(8);
@@ -63,7 +63,7 @@ test('a limit that is lowered and raised again has forgotten nothing', async () 
   expect(use(key, 5)).toEqual({ admitted: 1, limit: 11, remaining: 0 });
 });
 
-test('one key does not count for another, nor for the key that takes its row', async () => {
+test('the requests of a key do not count for another key, or for a new key with the same id', async () => {
   const keys = [testKey(1, { limit: 5 }), testKey(2, { limit: 5 })];
   await replaceKeys(keys);
   expect(use(keys[0], 5).admitted).toBe(5);
@@ -72,13 +72,13 @@ test('one key does not count for another, nor for the key that takes its row', a
   await replaceKeys([rotated, keys[1]]);
   expect(use(rotated, 1).remaining).toBe(4);
   expect(store.find(keys[0].key)).toBe(undefined);
-  // The same hash in another row, after the table was rewritten.
+  // The same hash with another id, for example after the table was rebuilt.
   await replaceKeys([{ ...rotated, id: 7 }, keys[1]]);
   expect(use(rotated, 1).remaining).toBe(4);
   expect(use(keys[1], 1).remaining).toBe(3);
 });
 
-test('windows that were handed over count as if they had never been away', async () => {
+test('windows of an earlier process continue in a new store', async () => {
   const keys = [testKey(1, { limit: 5 }), testKey(2, { limit: 5 })];
   await replaceKeys(keys);
   use(keys[0], 3);
@@ -91,7 +91,7 @@ test('windows that were handed over count as if they had never been away', async
   expect(store.windows(time + 2 * MINUTE)).toEqual([]);
 });
 
-test('a key that is gone is refused, and is in force again when it returns', async () => {
+test('a key that is missing from the file is refused, and valid again when it is back', async () => {
   const key = testKey(1, { limit: 10 });
   await replaceKeys([key]);
   const before = store.find(key.key);
@@ -100,7 +100,7 @@ test('a key that is gone is refused, and is in force again when it returns', asy
   expect(before?.state).toBe('revoked');
   expect(store.find(key.key)).toBeUndefined();
   await replaceKeys([key]);
-  // As a request does: the cache of raw keys first.
+  // In the order of a request: first the cache of raw keys.
   const after = store.recent(key.key) ?? store.find(key.key);
   expect(after?.state).toBe('approved');
 });

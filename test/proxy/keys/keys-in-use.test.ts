@@ -1,6 +1,7 @@
 /**
- * How long a key in use is exempt from the limit on guesses at its address, on a clock of the test:
- * the API of one thread without a snapshot, which answers 503 to every request that it admits.
+ * How long a key in use is exempt from the limit on guesses of its address. The tests use the API of
+ * one thread with a clock of their own and without a snapshot, so it answers 503 to every admitted
+ * request.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -72,7 +73,7 @@ test('a key is exempt for ten minutes after it was admitted', async () => {
   expect(await useKey()).toBe(503);
 });
 
-test('each admitted request begins the ten minutes again', async () => {
+test('each admitted request starts the ten minutes again', async () => {
   for (let i = 0; i < 3; i++) {
     expect(await useKey()).toBe(503);
     now += TEN_MINUTES - 1;
@@ -81,7 +82,7 @@ test('each admitted request begins the ten minutes again', async () => {
   expect(await useKey()).toBe(503);
 });
 
-test('ten minutes after it was admitted a key counts like a guess, until the minute is over', async () => {
+test('after ten minutes a key counts like a guess, until the window of the address has room', async () => {
   expect(await useKey()).toBe(503);
   now += TEN_MINUTES;
   await guess();
@@ -94,7 +95,7 @@ test('ten minutes after it was admitted a key counts like a guess, until the min
   expect(await useKey()).toBe(503);
 });
 
-test('a key that was refused for its own limit stays exempt for as long as it is used', async () => {
+test('a key stays exempt while its requests are refused because of its own limit', async () => {
   const statuses: number[] = [];
   for (let i = 0; i < 101; i++) statuses.push(await useKey());
   expect(statuses.filter((status) => status === 503)).toHaveLength(100);

@@ -1,6 +1,6 @@
 /**
- * A generation without keys: clients are told so in a few words, operators are told why, in the log
- * and by `/readyz`, and the proxy serves as soon as the keys can be read.
+ * A generation without keys: clients get a short error, the log and `/readyz` give operators the
+ * cause, and the proxy serves as soon as it can read the keys.
  */
 import { execFileSync } from 'node:child_process';
 import { chmodSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ const headers = { 'x-api-key': key.key };
 const STATS = '/api/v1/stats';
 const contract = makeContractChecker();
 
-// Root reads everything, unless it gives up the capabilities for it.
+// Root may read everything, unless it drops these capabilities.
 const DENIED = '-dac_override,-dac_read_search';
 const UNPRIVILEGED =
   process.getuid?.() === 0 ? ['setpriv', `--inh-caps=${DENIED}`, `--bounding-set=${DENIED}`] : [];
@@ -71,20 +71,20 @@ const faults: [string, () => void, () => string][] = [
     'one that the proxy may not read',
     () => writeFileSync(file, '', { mode: 0o200 }),
     () =>
-      `keys.json cannot be read: permission denied. ${file} has mode 0200 and belongs to ${owner}; the proxy runs as ${owner}.`,
+      `keys.json cannot be read: permission denied. ${file} has mode 0200 and belongs to ${owner}; this program runs as ${owner}.`,
   ],
   [
     'in a folder that the proxy may not enter',
     () => chmodSync(dir, 0o600),
     () =>
-      `keys.json cannot be read: permission denied. ${dir} has mode 0600 and belongs to ${owner}; the proxy runs as ${owner}.`,
+      `keys.json cannot be read: permission denied. ${dir} has mode 0600 and belongs to ${owner}; this program runs as ${owner}.`,
   ],
 ];
 
 describe('keys.json is', () => {
-  test.each(faults)('%s: 503, and operators are told why', async (_, damage, why) => {
+  test.each(faults)('%s: clients get 503, and operators the cause', async (_, damage, why) => {
     damage();
-    const ready = () => send(`${proxy.adminUrl}/readyz`);
+    const ready = () => proxy.readyz();
     await until(async () => (await ready()).json.keys_error?.startsWith(why()));
     const { status, json } = await ready();
     expect([status, json.ready, json.keys]).toEqual([503, false, null]);
@@ -95,13 +95,13 @@ describe('keys.json is', () => {
     expect(reply.headers['retry-after']).toMatch(/^[1-9]\d*$/);
     contract.check('GET', STATS, reply.status, reply.headers, reply.text);
 
-    const said = () =>
+    const warnings = () =>
       proxy
         .log()
         .split('\n')
         .filter((line) => line.includes('cannot read the keys'));
-    await until(() => said().some((line) => JSON.parse(line).err.message.startsWith(why())));
-    expect(JSON.parse(said().at(-1) ?? '').msg).toContain('requests with a key get 503');
+    await until(() => warnings().some((line) => JSON.parse(line).err.message.startsWith(why())));
+    expect(JSON.parse(warnings().at(-1) ?? '').msg).toContain('requests with a key get 503');
 
     chmodSync(dir, 0o700);
     rmSync(file, { recursive: true, force: true });
@@ -111,24 +111,24 @@ describe('keys.json is', () => {
   });
 });
 
-test('keys that were known stay in force when the file can no longer be read', async () => {
+test('known keys stay valid if the file can no longer be read', async () => {
   writeKeys(dir, [key]);
   await until(async () => (await send(proxy.url + STATS, { headers })).status === 200);
   writeFileSync(file, 'x');
-  const ready = () => send(`${proxy.adminUrl}/readyz`);
+  const ready = () => proxy.readyz();
   await until(async () => (await ready()).json.keys_error !== null);
   const { status, json } = await ready();
   expect([status, json.ready, json.keys]).toEqual([200, true, 1]);
   expect(json.keys_error).toBe('keys.json is damaged: it is not JSON.');
   expect((await send(proxy.url + STATS, { headers })).status).toBe(200);
-  expect(proxy.log()).toContain('going on with the keys as last known');
+  expect(proxy.log()).toContain('the last known keys stay valid');
 });
 
-test('every serving thread says the same', async () => {
+test('every serving thread gives the same error', async () => {
   const several = await startProxy(dir, { PROXY_THREADS: '3' });
   const texts = new Set<string>();
-  await until(async () => (await send(`${several.adminUrl}/readyz`)).json.snapshot !== null);
-  for (let asked = 0; asked < 30; asked++) {
+  await until(async () => (await several.readyz()).json.snapshot !== null);
+  for (let i = 0; i < 30; i++) {
     texts.add(
       (await send(several.url + STATS, { headers: { ...headers, connection: 'close' } })).text,
     );

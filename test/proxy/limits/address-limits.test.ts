@@ -1,6 +1,6 @@
 /**
- * The limit on requests without a valid key, against a list of what each address was admitted: in a
- * table of fixed size, however many addresses there are.
+ * The limit on requests without a valid key, in a table of fixed size for any number of addresses. The
+ * tests compare it with a list of the admitted requests of each address.
  */
 import { describe, expect, test } from 'vitest';
 import { makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
@@ -8,16 +8,16 @@ import { makeRandom } from '../../catalogue/random.ts';
 
 const MINUTE = 60_000;
 const WINDOWS_PER_SET = 8;
-/** With such a limit the table has few sets, so that they fill up. */
+/** With this limit the table has so few sets that they fill up. */
 const LARGE_LIMIT = 500_000;
 
 const address = (number: number) =>
   `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number & 255}`;
 
-/** How many sets a table has, as it tells when it is saved. */
+/** The number of sets of a table for a limit. */
 const setsOf = (limit: number) => makeAddressLimits(limit).save(0).sets;
 
-/** Addresses that share a set, by the set that a window is saved with. */
+/** Finds addresses whose windows are in the same set. */
 function findSharing(limits: ReturnType<typeof makeAddressLimits>, count: number): string[] {
   const { seed, sets } = limits.save(0);
   const bySet = new Map<number, string[]>();
@@ -33,11 +33,11 @@ function findSharing(limits: ReturnType<typeof makeAddressLimits>, count: number
   }
 }
 
-test('thousands of addresses at once each have the limit, to the request', () => {
+test('each of thousands of simultaneous addresses has exactly its limit', () => {
   const random = makeRandom(1);
   const LIMIT = 3;
   const limits = makeAddressLimits(LIMIT);
-  // With a seed by which no set of the table gets too many of these addresses.
+  // With this seed no set of the table overflows.
   limits.restore({ seed: [1, 2], sets: setsOf(LIMIT), windows: [] });
   const admitted = new Map<string, number[]>();
   let now = 1e6;
@@ -51,7 +51,7 @@ test('thousands of addresses at once each have the limit, to the request', () =>
     if (isFree) times.push(now);
     else refused++;
     admitted.set(from, times);
-    // A comparison for each would take seconds.
+    // Calling `expect` for each step would take seconds.
     const found = [quota.admitted, quota.remaining, peeked.admitted, peeked.remaining];
     const left = LIMIT - times.length;
     const expected = [isFree, left, isFree, left + Number(isFree)];
@@ -60,7 +60,7 @@ test('thousands of addresses at once each have the limit, to the request', () =>
   expect(refused).toBeGreaterThan(1_000);
 });
 
-test('an address that has asked nothing has everything, and asking that costs nothing', () => {
+test('a new address has its whole limit, and peek does not count', () => {
   const limits = makeAddressLimits(2);
   const nothing = { admitted: true, limit: 2, remaining: 2, resetSeconds: 0, retrySeconds: 0 };
   for (let i = 0; i < 5; i++) expect(limits.peek('192.0.2.1', i)).toEqual(nothing);
@@ -70,7 +70,7 @@ test('an address that has asked nothing has everything, and asking that costs no
 });
 
 describe('the table', () => {
-  test('keeps its size, whatever the limit and however many addresses', () => {
+  test('has a fixed size, whatever the limit and the number of addresses', () => {
     for (const [limit, sets] of [
       [1, 8_192],
       [60, 8_192],
@@ -88,7 +88,7 @@ describe('the table', () => {
     }
   });
 
-  test('holds as many windows as it has room for, of the addresses that asked last', () => {
+  test('holds the windows of the most recent addresses', () => {
     const limits = makeAddressLimits(LARGE_LIMIT);
     const room = setsOf(LARGE_LIMIT) * WINDOWS_PER_SET;
     for (let number = 0; number < 20_000; number++) limits.admit(address(number), number / 1_000);
@@ -99,16 +99,16 @@ describe('the table', () => {
       if (limits.peek(address(number), 20).remaining < LARGE_LIMIT) remembered.add(number);
     }
     expect(remembered.size).toBe(room);
-    // With every set full many times over, each keeps its own eight newest.
+    // Each set was filled many times and keeps its eight newest windows.
     expect(Math.min(...remembered)).toBeGreaterThan(20_000 - room * 20);
   });
 
-  test('forgets of a full set the window that was quiet the longest, refused requests included', () => {
+  test('replaces the least recently used window of a full set', () => {
     const limits = makeAddressLimits(LARGE_LIMIT);
     const sharing = findSharing(limits, WINDOWS_PER_SET + 2);
     const eight = sharing.slice(0, WINDOWS_PER_SET);
-    for (const [place, from] of eight.entries()) limits.admit(from, 1_000 + place);
-    // The first comes again, and so the second is the quietest.
+    for (const [index, from] of eight.entries()) limits.admit(from, 1_000 + index);
+    // The first address is used again, so the second one is the least recently used.
     limits.admit(eight[0], 2_000);
     limits.admit(sharing[WINDOWS_PER_SET], 3_000);
     const remaining = (from: string) => limits.peek(from, 4_000).remaining;
@@ -118,28 +118,28 @@ describe('the table', () => {
       ...Array.from({ length: WINDOWS_PER_SET - 2 }, () => LARGE_LIMIT - 1),
     ]);
     expect(remaining(sharing[WINDOWS_PER_SET])).toBe(LARGE_LIMIT - 1);
-    // What is forgotten next is the third: looking at a window does not count as use.
+    // The third is replaced next, because peek does not count as use.
     limits.admit(sharing[WINDOWS_PER_SET + 1], 5_000);
     expect(remaining(eight[2])).toBe(LARGE_LIMIT);
     expect(remaining(eight[3])).toBe(LARGE_LIMIT - 1);
-    // A window that is made in the place of another has nothing of it.
+    // A new window does not contain requests of the one that it replaces.
     expect(limits.admit(eight[1], 6_000).remaining).toBe(LARGE_LIMIT - 1);
   });
 
-  test('has a place for an address that nobody can know beforehand', () => {
-    const places = Array.from({ length: 50 }, () => {
+  test('puts an address into a set that nobody can predict', () => {
+    const sets = Array.from({ length: 50 }, () => {
       const limits = makeAddressLimits(1);
       limits.admit('192.0.2.1', 0);
       return limits.save(0).windows[0].set;
     });
-    expect(new Set(places).size).toBeGreaterThan(40);
+    expect(new Set(sets).size).toBeGreaterThan(40);
   });
 });
 
-test('another thread counts in the same windows', () => {
+test('threads that share the memory count in the same windows', () => {
   const limits = makeAddressLimits(3);
-  const elsewhere = makeAddressLimits(3, limits.memory);
+  const otherThread = makeAddressLimits(3, limits.memory);
   limits.admit('192.0.2.1', 0);
-  expect(elsewhere.admit('192.0.2.1', 1).remaining).toBe(1);
+  expect(otherThread.admit('192.0.2.1', 1).remaining).toBe(1);
   expect(limits.peek('192.0.2.1', 1).remaining).toBe(1);
 });

@@ -1,4 +1,4 @@
-/** Whose request it is, against forged and broken X-Forwarded-For chains. */
+/** The client address of a request, also with forged and malformed X-Forwarded-For fields. */
 import { describe, expect, test } from 'vitest';
 import { readEnvironment } from '../../../program/environment/environment.ts';
 import { clientAddress } from '../../../proxy/limits/client-address.ts';
@@ -30,16 +30,16 @@ describe('the address of the connection', () => {
     ['::ffff:c000:201:1', '0:0:0:0::/64'],
   ])('%s counts as %s', (address, expected) => {
     expect(clientAddress(address, undefined, nobody)).toBe(expected);
-    // What a client that is no proxy forwards changes nothing.
+    // X-Forwarded-For has no effect unless the client is a trusted proxy.
     expect(clientAddress(address, '198.51.100.1', nobody)).toBe(expected);
   });
 
-  test('that is gone is still a place to count under', () => {
+  test('is an empty text if the connection is already closed', () => {
     expect(clientAddress(undefined, undefined, proxies)).toBe('');
     expect(clientAddress(undefined, '198.51.100.1', proxies)).toBe('');
   });
 
-  test('is the same /64 for every spelling of it, and another for the next /64', () => {
+  test('gives the same /64 for every spelling, and another one for the next /64', () => {
     const random = makeRandom(1);
     for (let i = 0; i < 500; i++) {
       const groups = Array.from({ length: 8 }, () =>
@@ -77,10 +77,10 @@ describe('a trusted proxy', () => {
     ['a mapped IPv4 proxy', '::ffff:10.0.0.1', '1.2.3.4, ::ffff:10.0.0.2', '1.2.3.4'],
     ['an IPv6 proxy', '2001:db8:aaaa:1::1', '198.51.100.1', '198.51.100.1'],
     ['a proxy on the same machine', '::1', '198.51.100.1', '198.51.100.1'],
-    ['a neighbour of the range', '11.0.0.1', '198.51.100.1', '11.0.0.1'],
-    ['a neighbour of the single address', '192.0.2.8', '198.51.100.1', '192.0.2.8'],
-    ['a neighbour of the IPv6 range', '2001:db8:aaab::1', '1.2.3.4', '2001:db8:aaab:0::/64'],
-  ])('is believed rightly: %s', (_, socket, forwarded, expected) => {
+    ['an address next to the range', '11.0.0.1', '198.51.100.1', '11.0.0.1'],
+    ['an address next to the single one', '192.0.2.8', '198.51.100.1', '192.0.2.8'],
+    ['an address next to the IPv6 range', '2001:db8:aaab::1', '1.2.3.4', '2001:db8:aaab:0::/64'],
+  ])('is trusted as far as it should be: %s', (_, socket, forwarded, expected) => {
     expect(clientAddress(socket, forwarded, proxies)).toBe(expected);
   });
 
@@ -103,27 +103,27 @@ describe('a trusted proxy', () => {
     'x[2001:db8::1]',
     '[2001:db8::1]x',
     '::ffff:198.51.100.1x',
-  ])('that forwards %j is itself counted', (forwarded) => {
+  ])('is itself the client if it forwards %j', (forwarded) => {
     expect(clientAddress('10.0.0.1', forwarded, proxies)).toBe('10.0.0.1');
   });
 
-  test('that forwards nothing is itself counted', () => {
+  test('is itself the client if it forwards nothing', () => {
     expect(clientAddress('10.0.0.1', undefined, proxies)).toBe('10.0.0.1');
     expect(clientAddress('::1', undefined, proxies)).toBe('0:0:0:0::/64');
   });
 
-  test('passes on the last good hop before garbage', () => {
+  test('gives the last valid address before a malformed one', () => {
     expect(clientAddress('10.0.0.1', '1.2.3.4, junk, 10.0.0.2', proxies)).toBe('10.0.0.2');
   });
 
-  test('cannot be made to read on without end', () => {
+  test('reads at most 20 addresses', () => {
     const chain = (proxyHops: number) => `1.2.3.4${', 10.0.0.2'.repeat(proxyHops)}`;
     expect(clientAddress('10.0.0.1', chain(19), proxies)).toBe('1.2.3.4');
     expect(clientAddress('10.0.0.1', chain(20), proxies)).toBe('10.0.0.2');
     expect(clientAddress('10.0.0.1', `${'9'.repeat(100_000)}`, proxies)).toBe('10.0.0.1');
   });
 
-  test('gives an address or a /64 whatever is forwarded', () => {
+  test('always gives an address or a /64, whatever it forwards', () => {
     const random = makeRandom(2);
     const pieces = [
       '10.0.0.2',

@@ -1,6 +1,6 @@
 /**
- * The windows that one process hands to the next: what is left of them by clocks that do what they
- * like, and that bytes which are something else are refused.
+ * The windows that one process hands over to the next: what remains of them when clocks jump, and the
+ * refusal of damaged files.
  */
 import { describe, expect, test } from 'vitest';
 import { encodeColumns } from '../../../format/index/columns.ts';
@@ -25,16 +25,16 @@ describe('windows that are handed over', () => {
     addresses: { seed: [1, 2], sets: 8, windows: [{ set: 3, tag: 2 ** 51 + 1, times }] },
   });
 
-  /** What is left of them in a process that reads them at another moment. */
+  /** Writes the windows at one moment and reads them at another. */
   function handOver(times: readonly number[], written: Moment, read: Moment) {
     const bytes = new Uint8Array(encodeWindows(windowsOf(times), written));
     return decodeWindows(bytes, NAME, read);
   }
 
-  test('are the same in another process, but for a key’s hash and fractions of a millisecond', () => {
+  test('are the same in another process, with a shortened hash and in whole milliseconds', () => {
     const times = [1_000, 1_000.25, 30_000, 61_500.5];
     const moment = { now: 61_700, wall: 5e12, boot: 'a' };
-    // 60.7 and 60.69975 seconds old: they count no more.
+    // The first two are 60.7 and 60.69975 seconds old, so they no longer count.
     expect(handOver(times, moment, moment)).toEqual({
       keys: [{ id: 7, hash: HASH.slice(0, HASH_DIGITS), times: [30_000, 61_501] }],
       addresses: {
@@ -50,7 +50,7 @@ describe('windows that are handed over', () => {
   const passed = (windows: Windows | undefined, now: number) =>
     windows?.keys[0]?.times.map((time) => now - time);
 
-  test('age by the clock of the system where it was not started again, whatever the wall clock does', () => {
+  test('age by the monotonic clock if the system was not restarted, whatever the wall clock does', () => {
     for (const wall of [0, 1e12 - 3_600_000, 1e12 + 3_600_000]) {
       const read = later({ now: 520_000, wall });
       expect(passed(handOver([490_000], written, read), read.now)).toEqual([30_000]);
@@ -58,20 +58,20 @@ describe('windows that are handed over', () => {
     }
   });
 
-  test('age by the wall clock after the system was started again, and are never older than new', () => {
+  test('age by the wall clock after a restart of the system, and never become younger', () => {
     const restarted = (wall: number) => later({ now: 12_000, wall, boot: 'another' });
     const at = (wall: number) => passed(handOver([490_000], written, restarted(wall)), 12_000);
     expect(at(1e12 + 20_000)).toEqual([30_000]);
-    // Set back: no time has passed, so it counts for a minute at most.
+    // The clock was set back, so no time has passed.
     expect(at(1e12 - 3_600_000)).toEqual([10_000]);
     expect(at(1e12 + 60_000)).toBe(undefined);
-    // No system says which start it is of: that is not the same one.
+    // Without a boot id the system may have been restarted.
     const unknown = { ...written, boot: '' };
     const read = { now: 12_000, wall: 1e12 + 20_000, boot: '' };
     expect(passed(handOver([490_000], unknown, read), 12_000)).toEqual([30_000]);
   });
 
-  test('never let in more than the limit, nor lock anybody out for more than a minute', () => {
+  test('never admit more than the limit, and never block a key for more than a minute', () => {
     for (let seed = 0; seed < 500; seed++) {
       const random = makeRandom(seed);
       const limit = 1 + random.below(20);
@@ -101,7 +101,7 @@ describe('windows that are handed over', () => {
     }
   });
 
-  test('are refused where the file is not one, whatever is wrong with it', () => {
+  test('are refused if the file is damaged in any way', () => {
     const moment = { now: 500_000, wall: 1e12, boot: 'a' };
     const good = encodeWindows(windowsOf([490_000, 495_000]), moment);
     const read = (bytes: Uint8Array) => decodeWindows(new Uint8Array(bytes), NAME, moment);
@@ -145,8 +145,8 @@ describe('windows that are handed over', () => {
   });
 });
 
-describe('addresses', () => {
-  test('keep their windows in a table of the same size, also with a lower limit', () => {
+describe('the windows of addresses', () => {
+  test('are restored into a table of the same size, also with a lower limit', () => {
     const before = makeAddressLimits(5);
     const now = 1e6;
     for (let i = 0; i < 4; i++) before.admit('192.0.2.1', now + i);
@@ -160,10 +160,10 @@ describe('addresses', () => {
     const lower = makeAddressLimits(2);
     lower.restore(saved);
     expect(lower.peek('192.0.2.1', now + 10)).toMatchObject({ admitted: false, remaining: 0 });
-    // The second newest of the four frees it.
+    // The address is admitted again when the second newest of its four requests leaves the window.
     expect(lower.peek('192.0.2.1', now + 1.9 + MINUTE).admitted).toBe(false);
     expect(lower.peek('192.0.2.1', now + 2 + MINUTE).admitted).toBe(true);
-    // Another size: an address would be looked for elsewhere.
+    // In a table of another size the addresses would be in other sets.
     const other = makeAddressLimits(100_000);
     other.restore(saved);
     expect(other.save(now + 10).windows).toEqual([]);

@@ -1,4 +1,4 @@
-/** The limit per key and per address as clients meet it, over real HTTP. */
+/** The limits of keys and addresses as clients see them, over real HTTP. */
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeKey } from '../../../format/api-key.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
@@ -17,14 +17,12 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
   const start = (environment: Readonly<Record<string, string>> = {}) =>
     startProxy(snapshotsDir, { ...environment, PROXY_THREADS: String(threads) });
 
-  test('121 requests at once on a limit of 120 admit exactly 120', async () => {
+  test('exactly 120 of 121 simultaneous requests are admitted with a limit of 120', async () => {
     const key = testKey(1, { limit: 120 });
     writeKeys(snapshotsDir, [key]);
     const proxy = await start();
     const replies = await Promise.all(
-      Array.from({ length: 121 }, () =>
-        send(`${proxy.url}/api/v1/stats`, { headers: { 'x-api-key': key.key } }),
-      ),
+      Array.from({ length: 121 }, () => proxy.get('/stats', key.key)),
     );
     const statuses = replies.map(({ status }) => status);
     expect(countOf(statuses, 200)).toBe(120);
@@ -37,10 +35,10 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
     await proxy.stop();
   });
 
-  test('a wall clock that steps back and forth changes nothing', async () => {
+  test('a wall clock that jumps back and forth has no effect', async () => {
     const key = testKey(1, { limit: 120 });
     writeKeys(snapshotsDir, [key]);
-    // Every look at it finds the wall clock up to a day from where it was.
+    // Every reading of the wall clock is wrong by up to half a day.
     const steps =
       'const n = Date.now; Date.now = () => n() + Math.round((Math.random() - 0.5) * 86400000);';
     const proxy = await start({
@@ -48,9 +46,7 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
     });
     const statuses: number[] = [];
     for (let i = 0; i < 200; i++) {
-      const { status, headers } = await send(`${proxy.url}/api/v1/stats`, {
-        headers: { 'x-api-key': key.key },
-      });
+      const { status, headers } = await proxy.get('/stats', key.key);
       statuses.push(status);
       expect(Number(headers['x-ratelimit-reset'])).toBeLessThanOrEqual(60);
       expect(Number(headers['x-ratelimit-reset'])).toBeGreaterThan(40);
@@ -60,7 +56,7 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
   });
 
   describe('requests without a valid key', () => {
-    test('are limited per address, while keys in use behind the same address go on', async () => {
+    test('are limited per address, while keys in use behind the same address still work', async () => {
       const inUse = testKey(1);
       const unused = testKey(2);
       writeKeys(snapshotsDir, [inUse, unused]);
@@ -77,12 +73,12 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
       expect(refused.headers['x-ratelimit-limit']).toBe('5');
       expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
       expect((await ask(inUse.key)).status).toBe(200);
-      // A key that was not in use is told from a guess only by a look-up, which the address has used up.
+      // Only a lookup can distinguish an unused key from a guess, and the address has no lookups left.
       expect((await ask(unused.key)).status).toBe(429);
       await proxy.stop();
     });
 
-    test('are counted under the forwarded address only where a trusted proxy forwards it', async () => {
+    test('count for the forwarded address only if a trusted proxy forwards it', async () => {
       writeKeys(snapshotsDir, [testKey(1)]);
       for (const [trusted, expected] of [
         ['', [401, 401, 429, 429]],
@@ -107,7 +103,7 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
     const key = testKey(1, { limit: 50 });
     writeKeys(snapshotsDir, [key]);
     const proxy = await start();
-    const ask = () => send(`${proxy.url}/api/v1/stats`, { headers: { 'x-api-key': key.key } });
+    const ask = () => proxy.get('/stats', key.key);
     expect((await ask()).headers['x-ratelimit-limit']).toBe('50');
     writeKeys(snapshotsDir, [{ ...key, limit: 40 }]);
     await until(async () => (await ask()).headers['x-ratelimit-limit'] === '40');

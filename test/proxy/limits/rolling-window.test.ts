@@ -1,6 +1,6 @@
 /**
- * The rolling minute against a list of every admitted time, over simulated clocks: the limit is
- * never passed, nothing below it is refused, and what the headers promise comes true.
+ * The rolling window compared with a list of all admitted times, on simulated clocks. The limit is
+ * never exceeded, no request below it is refused, and the times in the headers are right.
  */
 import { once } from 'node:events';
 import { setImmediate, setTimeout } from 'node:timers/promises';
@@ -20,7 +20,7 @@ import { printFigure, rounds } from '../../support/rounds.ts';
 const SCHEDULES = rounds(1_000, 10_000);
 const MINUTE = 60_000;
 
-/** Pauses as callers make them: bursts, a steady beat, whole seconds, just about a minute. */
+/** Pauses between requests: bursts, a steady rate, whole seconds, or about a minute. */
 function makePause(random: Random, limit: number): () => number {
   const pauses = [
     () => 0,
@@ -33,7 +33,7 @@ function makePause(random: Random, limit: number): () => number {
   return () => (random.happens(0.8) ? usual() : random.pick(pauses)());
 }
 
-/** What a caller has left, from all times ever admitted. */
+/** Calculates the quota from the list of all admitted times. */
 function referenceQuota(times: readonly number[], limit: number, now: number): Quota {
   const counted = times.filter((time) => now - time < MINUTE);
   const secondsUntilFree = (time: number | undefined) =>
@@ -43,12 +43,12 @@ function referenceQuota(times: readonly number[], limit: number, now: number): Q
     limit,
     remaining: Math.max(0, limit - counted.length),
     resetSeconds: secondsUntilFree(counted.at(-1)),
-    // Once the limit-th newest has gone, fewer than the limit are left.
+    // A request is admitted again once the limit-th newest has left the window.
     retrySeconds: secondsUntilFree(counted.at(-limit)),
   };
 }
 
-/** A window that never moves to a larger one. */
+/** A window that is never moved to a larger one, so its results are never undefined. */
 function makeWindow(capacity: number) {
   const { admit, peek } = makeRollingWindow(capacity);
   return {
@@ -57,12 +57,12 @@ function makeWindow(capacity: number) {
   };
 }
 
-/** A hundred thousand of vitest's own comparisons would take many seconds. */
+/** Compares without calling `expect` each time, which would take many seconds. */
 function expectSame(found: Quota, expected: Quota): void {
   if (JSON.stringify(found) !== JSON.stringify(expected)) expect(found).toEqual(expected);
 }
 
-test(`says of ${SCHEDULES} schedules what a list of all admitted times says`, {
+test(`a window agrees with a list of all admitted times in ${SCHEDULES} schedules`, {
   timeout: rounds(30_000, 600_000),
 }, () => {
   let refused = 0;
@@ -71,10 +71,10 @@ test(`says of ${SCHEDULES} schedules what a list of all admitted times says`, {
     const random = makeRandom(seed);
     let limit = 1 + random.below(random.pick([1, 5, 20, 120]));
     let highest = limit;
-    // Now and then an operator changes the limit of a key.
+    // In some schedules an operator sometimes changes the limit of the key.
     const shareChanges = seed % 4 === 3 ? 0.05 : 0;
     const pause = makePause(random, limit);
-    // With just enough room the ring starts again at its beginning.
+    // Half of the windows have just enough room, so that the ring wraps around.
     const window = makeWindow(Math.max(limit, 30) + (seed % 2) * random.below(500));
     const times: number[] = [];
     for (let step = 0, now = random.next() * 1e9; step < 200; step++, now += pause()) {
@@ -104,7 +104,7 @@ test(`says of ${SCHEDULES} schedules what a list of all admitted times says`, {
   expect(refused).toBeGreaterThan(SCHEDULES * 20);
 });
 
-test('a client that waits as long as it was told is admitted', () => {
+test('a client is admitted after it has waited for Retry-After', () => {
   for (let seed = 0; seed < 300; seed++) {
     const random = makeRandom(seed);
     const limit = 1 + random.below(15);
@@ -114,14 +114,14 @@ test('a client that waits as long as it was told is admitted', () => {
       const { admitted, retrySeconds } = window.admit(limit, now);
       if (admitted) continue;
       refusals++;
-      // A nanosecond more, since the sum is rounded.
+      // A nanosecond more, because the sum is rounded.
       now += retrySeconds * 1000 + 1e-6;
       expect(window.admit(limit, now).admitted).toBe(true);
     }
   }
 });
 
-test('a clock that steps back and forth opens no gap and locks nobody out for good', {
+test('with a clock that jumps, the limit holds and nobody is blocked forever', {
   timeout: rounds(30_000, 600_000),
 }, () => {
   for (let seed = 0; seed < rounds(300, 10_000); seed++) {
@@ -145,14 +145,14 @@ test('a clock that steps back and forth opens no gap and locks nobody out for go
   }
 });
 
-test('a request that is a little behind the newest, in a thread whose clock is, has 60 seconds to wait', () => {
+test('a request on a thread whose clock is slightly behind waits at most 60 seconds', () => {
   const window = makeWindow(2);
   window.admit(2, 1_000);
   expect(window.admit(2, 999.999)).toMatchObject({ admitted: true, resetSeconds: 60 });
   expect(window.peek(2, 999.998)).toMatchObject({ resetSeconds: 60, retrySeconds: 60 });
 });
 
-test('an empty window starts anew, however far back its clock was set meanwhile', () => {
+test('an empty window starts again, even if its clock was set back', () => {
   const window = makeRollingWindow(1);
   window.admit(1, 1e7);
   expect(window.peek(1, 1e7 + MINUTE)).toMatchObject({ remaining: 1 });
@@ -162,7 +162,7 @@ test('an empty window starts anew, however far back its clock was set meanwhile'
   expect(window.admit(1, 1e6 + MINUTE)).toMatchObject({ admitted: true });
 });
 
-test('a window that moves to a larger one takes along what it counted, from wherever its ring stands', () => {
+test('a window that is moved to a larger one keeps its counted requests, wherever its ring starts', () => {
   for (let seed = 0; seed < 200; seed++) {
     const random = makeRandom(seed);
     const limit = 1 + random.below(10);
@@ -187,7 +187,7 @@ test('a window that moves to a larger one takes along what it counted, from wher
   }
 });
 
-test('a larger window holds up whoever asks until the smaller one has moved into it', async () => {
+test('a thread that uses a larger window waits until the smaller one has been moved into it', async () => {
   const window = makeRollingWindow(1);
   expect(window.admit(1, 1000)?.admitted).toBe(true);
   const larger = makeLargerWindow(2);
@@ -195,7 +195,7 @@ test('a larger window holds up whoever asks until the smaller one has moved into
     const { workerData, parentPort } = require('node:worker_threads');
     import(workerData.module).then(({ openRollingWindow }) => {
       const window = openRollingWindow(workerData.memory);
-      parentPort.postMessage('asks');
+      parentPort.postMessage('waiting');
       parentPort.postMessage(window.admit(2, 1001));
     });`;
   const module = new URL('../../../proxy/limits/rolling-window.ts', import.meta.url).href;
@@ -204,14 +204,14 @@ test('a larger window holds up whoever asks until the smaller one has moved into
   worker.on('message', (message) => messages.push(message));
   await once(worker, 'message');
   await setTimeout(200);
-  expect(messages).toEqual(['asks']);
+  expect(messages).toEqual(['waiting']);
   const answered = once(worker, 'message');
   window.moveTo(larger);
   await answered;
   expect(messages[1]).toMatchObject({ admitted: true, remaining: 0 });
 });
 
-test('rings that share one memory leave each other alone', () => {
+test('rings in the same memory do not affect each other', () => {
   const [LIMIT, RINGS] = [5, 3];
   const size = RING_HEAD + LIMIT;
   const cells = new Float64Array(RINGS * size);
@@ -229,7 +229,7 @@ test('rings that share one memory leave each other alone', () => {
   expect(times.map((list) => list.length > 100)).toEqual([true, true, true]);
 });
 
-test('threads that ask at once, while the window moves to a larger one, admit exactly the limit', async () => {
+test('simultaneous threads admit exactly the limit while the window is moved to a larger one', async () => {
   const LIMIT = 20_000;
   const window = makeRollingWindow(LIMIT);
   const larger = makeLargerWindow(LIMIT * 2);
@@ -252,7 +252,7 @@ test('threads that ask at once, while the window moves to a larger one, admit ex
   const workerData = { module, memories: [window.memory, larger.memory] };
   const workers = Array.from({ length: 4 }, () => new Worker(code, { eval: true, workerData }));
   const counts = workers.map((worker) => once(worker, 'message'));
-  // Somewhere in the middle of their work.
+  // Moves the window when the threads have done about half of their work.
   while (Number(window.peek(LIMIT, 1000)?.remaining) > LIMIT / 2) await setImmediate();
   window.moveTo(larger);
   const admitted = (await Promise.all(counts)).map(([count]) => Number(count));

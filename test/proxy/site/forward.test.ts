@@ -1,34 +1,27 @@
 /**
- * The proxy in front of the account pages: what it hands on, what it refuses, and that nothing
- * of one request reaches another. The pages are stood in for by a server that tells what it got.
+ * The proxy in front of the account pages: which requests it forwards, which it refuses, and that no
+ * request affects another one. A server that records its requests takes the place of the pages.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import {
-  type RunningProxy,
-  send,
-  startProxy,
-  testKey,
-  until,
-  writeKeys,
-} from '../../support/product.ts';
+import { type RunningProxy, send, startProxy, testKey, until } from '../../support/product.ts';
 
 const key = testKey(1);
 const LARGEST = 64 * 1024;
 
-interface Told {
+interface Received {
   readonly method: string;
   readonly url: string;
   readonly headers: IncomingMessage['headers'];
   readonly body: string;
 }
 
-let told: Told[] = [];
+let forwarded: Received[] = [];
 let upstream: Server;
-let open = 0;
-/** What the upstream does instead of telling. */
+let openConnections = 0;
+/** Replaces the behaviour of the upstream for one test. */
 let act: ((request: IncomingMessage, response: ServerResponse) => void) | undefined;
 let proxy: RunningProxy;
 let snapshotsDir: string;
@@ -41,24 +34,23 @@ beforeAll(async () => {
     }
     const body = Buffer.concat(await request.toArray()).toString();
     const { method = '', url = '', headers } = request;
-    told.push({ method, url, headers, body });
+    forwarded.push({ method, url, headers, body });
     response.setHeader('Set-Cookie', ['a=1; HttpOnly', 'b=2']);
     if (url === '/account/elsewhere') response.writeHead(303, { Location: '/account/api-keys' });
-    response.end(`told ${told.length}`);
+    response.end(`request ${forwarded.length}`);
   });
   upstream.on('connection', (socket: Socket) => {
-    open++;
-    socket.once('close', () => open--);
+    openConnections++;
+    socket.once('close', () => openConnections--);
   });
   await new Promise<void>((resolve) => upstream.listen(0, '127.0.0.1', resolve));
-  snapshotsDir = await makeSampleSnapshots();
-  writeKeys(snapshotsDir, [key]);
+  snapshotsDir = await makeSampleSnapshots([key]);
   const { port } = upstream.address() as { port: number };
   proxy = await startProxy(snapshotsDir, { ACCOUNT_URL: `http://127.0.0.1:${port}` });
 });
 
 beforeEach(() => {
-  told = [];
+  forwarded = [];
   act = undefined;
 });
 
@@ -67,7 +59,7 @@ afterAll(async () => {
   upstream?.close();
 });
 
-/** Bytes as they are, and what came back until the end of the connection. */
+/** Sends bytes and reads until the server closes. */
 function raw(text: string): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect(proxy.port, '127.0.0.1', () => socket.write(text));
@@ -85,37 +77,37 @@ const post = (path: string, body: string, fields = '') =>
     `POST ${path} HTTP/1.1\r\nHost: a.example\r\nContent-Type: application/x-www-form-urlencoded\r\n${fields}Content-Length: ${body.length}\r\n\r\n${body}`,
   );
 
-describe('what is handed on', () => {
+describe('the proxy forwards', () => {
   test.each([
     '/account',
     '/account/api-keys?done=x',
     '/moderation/api-keys/7',
     '/account/%61//x?q=%2e',
-  ])('%s, as it was written, and the answer comes back whole', async (path) => {
+  ])('the unchanged path %s, and returns the whole response', async (path) => {
     const reply = await send(`${proxy.url}${path}`, { headers: { cookie: 'c=3' } });
-    expect([reply.status, reply.text]).toEqual([200, 'told 1']);
+    expect([reply.status, reply.text]).toEqual([200, 'request 1']);
     expect(reply.headers['set-cookie']).toEqual(['a=1; HttpOnly', 'b=2']);
-    expect(told).toMatchObject([
+    expect(forwarded).toMatchObject([
       { method: 'GET', url: path, headers: { cookie: 'c=3' }, body: '' },
     ]);
-    expect(told[0]?.headers.host).toBe(`127.0.0.1:${proxy.port}`);
+    expect(forwarded[0]?.headers.host).toBe(`127.0.0.1:${proxy.port}`);
   });
 
-  test('a form, and a redirect that stays relative', async () => {
+  test('a form, and returns a redirect that stays relative', async () => {
     const reply = await post('/account/elsewhere', 'a=1&b=%26');
     expect(reply).toMatch(/^HTTP\/1\.1 303 /);
     expect(reply).toMatch(/^location: \/account\/api-keys\r$/im);
-    expect(told).toMatchObject([{ method: 'POST', body: 'a=1&b=%26' }]);
-    expect(told[0]?.headers['transfer-encoding']).toBeUndefined();
-    expect(told[0]?.headers['content-length']).toBe('9');
+    expect(forwarded).toMatchObject([{ method: 'POST', body: 'a=1&b=%26' }]);
+    expect(forwarded[0]?.headers['transfer-encoding']).toBeUndefined();
+    expect(forwarded[0]?.headers['content-length']).toBe('9');
   });
 
-  test('a target with a host in it loses the host', async () => {
+  test('a target in absolute form without its host', async () => {
     await raw('GET http://evil.example/account/x HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
-    expect(told.map(({ url }) => url)).toEqual(['/account/x']);
+    expect(forwarded.map(({ url }) => url)).toEqual(['/account/x']);
   });
 
-  test('only these paths', async () => {
+  test('no other paths', async () => {
     for (const path of [
       '/accounts',
       '/accountx',
@@ -125,35 +117,34 @@ describe('what is handed on', () => {
       '/%61ccount',
     ])
       expect((await send(`${proxy.url}${path}`)).status).toBe(404);
-    const headers = { 'x-api-key': key.key };
-    expect((await send(`${proxy.url}/api/v1/stats`, { headers })).status).toBe(200);
-    expect(told).toEqual([]);
+    expect((await proxy.get('/stats', key.key)).status).toBe(200);
+    expect(forwarded).toEqual([]);
   });
 });
 
-describe('who a request is said to come from', () => {
+describe('the forwarded client address', () => {
   const claims = { 'x-forwarded-for': '10.9.9.9', 'x-forwarded-proto': 'https' };
 
-  test('a client that nobody trusts is named by its connection, whatever it claims', async () => {
+  test('is that of the connection if the client is not a trusted proxy', async () => {
     await send(`${proxy.url}/account`, {
       headers: { ...claims, forwarded: 'for=10.9.9.9', 'x-api-key': key.key },
     });
-    expect(told[0]?.headers).toMatchObject({
+    expect(forwarded[0]?.headers).toMatchObject({
       'x-forwarded-for': '127.0.0.1',
       'x-forwarded-proto': 'http',
     });
-    expect(told[0]?.headers.forwarded).toBeUndefined();
-    expect(told[0]?.headers['x-api-key']).toBeUndefined();
+    expect(forwarded[0]?.headers.forwarded).toBeUndefined();
+    expect(forwarded[0]?.headers['x-api-key']).toBeUndefined();
   });
 
-  test('a trusted proxy in front is believed', async () => {
+  test('includes the addresses from a trusted proxy', async () => {
     const { port } = upstream.address() as { port: number };
     const behind = await startProxy(snapshotsDir, {
       ACCOUNT_URL: `http://127.0.0.1:${port}`,
       TRUSTED_PROXIES: '127.0.0.1',
     });
     await send(`${behind.url}/account`, { headers: claims });
-    expect(told[0]?.headers).toMatchObject({
+    expect(forwarded[0]?.headers).toMatchObject({
       'x-forwarded-for': '10.9.9.9, 127.0.0.1',
       'x-forwarded-proto': 'https',
     });
@@ -161,78 +152,78 @@ describe('who a request is said to come from', () => {
   });
 });
 
-describe('what is refused before it is handed on', () => {
+describe('a form', () => {
   test.each([
-    ['a form that is too large', 413, `Content-Length: ${LARGEST + 1}\r\n\r\n`],
-    ['chunks', 411, 'Transfer-Encoding: chunked\r\n\r\n5\r\na=1&b\r\n0\r\n\r\n'],
-    ['two hosts', 400, 'Host: b\r\nContent-Length: 0\r\n\r\n'],
-  ])('%s', async (_name, status, rest) => {
+    ['that is too large', 413, `Content-Length: ${LARGEST + 1}\r\n\r\n`],
+    ['in chunks', 411, 'Transfer-Encoding: chunked\r\n\r\n5\r\na=1&b\r\n0\r\n\r\n'],
+    ['with two hosts', 400, 'Host: b\r\nContent-Length: 0\r\n\r\n'],
+  ])('%s is refused and not forwarded', async (_name, status, rest) => {
     const reply = await raw(`POST /account HTTP/1.1\r\nHost: a\r\n${rest}`);
     expect(reply).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(reply).toMatch(/^Content-Type: text\/html/m);
     expect(reply).toMatch(/^Connection: close\r$/m);
-    expect(told).toEqual([]);
+    expect(forwarded).toEqual([]);
   });
 
-  test('the largest form is still taken', async () => {
+  test('of the largest size is forwarded', async () => {
     expect(await post('/account', 'a'.repeat(LARGEST))).toMatch(/^HTTP\/1\.1 200 /);
-    expect(told[0]?.body.length).toBe(LARGEST);
+    expect(forwarded[0]?.body.length).toBe(LARGEST);
   });
 
-  test('a client that waits to be asked for its form is asked', async () => {
+  test('with Expect: 100-continue gets 100 and is forwarded', async () => {
     expect(await post('/account', 'a=1', 'Expect: 100-continue\r\n')).toMatch(
       /^HTTP\/1\.1 100 Continue\r\n\r\nHTTP\/1\.1 200 /,
     );
-    expect(told[0]?.headers.expect).toBeUndefined();
+    expect(forwarded[0]?.headers.expect).toBeUndefined();
   });
 });
 
-test('what stands behind a request on its connection is never taken for a part of it', async () => {
+test('bytes after a request are never forwarded as a part of it', async () => {
   const hidden = 'GET /account/hidden HTTP/1.1\r\nHost: a\r\n\r\n';
   const both = 'Transfer-Encoding: chunked\r\n';
-  expect(await post('/account/both', hidden, both)).not.toContain('told 2');
+  expect(await post('/account/both', hidden, both)).not.toContain('request 2');
   await raw(
     `POST /account/named HTTP/1.1\r\nHost: a\r\nConnection: content-length\r\nContent-Length: ${hidden.length}\r\n\r\n${hidden}`,
   );
-  expect(told.map(({ url }) => url)).toEqual(['/account/named']);
-  expect(told[0]?.body).toBe(hidden);
+  expect(forwarded.map(({ url }) => url)).toEqual(['/account/named']);
+  expect(forwarded[0]?.body).toBe(hidden);
 });
 
-test('a client that goes away takes its upstream connection along', async () => {
+test('the upstream connection is closed when its client disconnects', async () => {
   act = () => {};
-  await until(() => open === 0);
+  await until(() => openConnections === 0);
   const sockets = Array.from({ length: 20 }, () => {
     const socket = connect(proxy.port, '127.0.0.1');
     socket.write('GET /account HTTP/1.1\r\nHost: a\r\n\r\n');
     return socket;
   });
-  await until(() => open === sockets.length);
+  await until(() => openConnections === sockets.length);
   for (const socket of sockets) socket.destroy();
-  await until(() => open === 0);
-  expect(open).toBe(0);
+  await until(() => openConnections === 0);
+  expect(openConnections).toBe(0);
 });
 
-test('requests that one client sends all at once reach the pages a bounded number at a time', async () => {
+test('only a limited number of simultaneous requests is forwarded', async () => {
   const SENT = 300;
-  let under = 0;
+  let underWay = 0;
   let most = 0;
   act = (_, response) => {
-    most = Math.max(most, ++under);
+    most = Math.max(most, ++underWay);
     setTimeout(() => {
-      under--;
-      response.end('told');
+      underWay--;
+      response.end('done');
     }, 100);
   };
   const socket = connect(proxy.port, '127.0.0.1').on('error', () => {});
   socket.resume().write('GET /account HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(SENT));
-  await until(() => most > 0 && under === 0 && open === 0);
-  // The rest of the limit on open files is for other things.
+  await until(() => most > 0 && underWay === 0 && openConnections === 0);
+  // The rest of the limit on open files is reserved for other uses.
   expect(most).toBeLessThanOrEqual(64);
   expect(most).toBeGreaterThan(10);
   socket.destroy();
 });
 
-test('pages that are not running are said to be so, and the API goes on', async () => {
+test('a page says that the account pages are not running, and the API still works', async () => {
   const gone = await startProxy(snapshotsDir, { ACCOUNT_URL: 'http://127.0.0.1:1' });
   const reply = await send(`${gone.url}/account/api-keys?token=of-a-link`);
   expect(reply.status).toBe(502);
@@ -240,14 +231,13 @@ test('pages that are not running are said to be so, and the API goes on', async 
   expect(reply.headers['retry-after']).toBe('5');
   expect(reply.headers['cache-control']).toBe('no-store');
   expect(reply.text).toContain('not running');
-  const headers = { 'x-api-key': key.key };
-  await until(async () => (await send(`${gone.url}/api/v1/stats`, { headers })).status === 200);
+  await until(async () => (await gone.get('/stats', key.key)).status === 200);
   expect(gone.log()).toContain('cannot forward');
   expect(gone.log()).not.toContain('of-a-link');
   await gone.stop();
 });
 
-test('an answer that breaks off is not made to look whole', async () => {
+test('a truncated response of the pages is truncated for the client too', async () => {
   act = (_request, response) => {
     response.writeHead(200, { 'Content-Length': '100' });
     response.write('half');
@@ -256,7 +246,7 @@ test('an answer that breaks off is not made to look whole', async () => {
   await expect(send(`${proxy.url}/account`)).rejects.toThrow();
 });
 
-test('without ACCOUNT_URL there are no such pages', async () => {
+test('without ACCOUNT_URL the paths of the account pages are 404', async () => {
   const alone = await startProxy(snapshotsDir);
   const reply = await send(`${alone.url}/account/api-keys`);
   expect([reply.status, reply.text]).toEqual([404, '{"error":"Not found"}']);

@@ -1,6 +1,6 @@
 /**
- * The pages outside the base, served by the real proxy and looked at with a real browser: their
- * headers, that they need nothing from elsewhere, that they can be read and used.
+ * The pages outside the API, served by the real proxy: their headers, and in a real browser that they
+ * are readable, work, and load nothing from other origins.
  */
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -35,7 +35,7 @@ const key = testKey(1);
 let proxy: RunningProxy;
 
 beforeAll(async () => {
-  // Without a generation: pages are there before the first one is.
+  // The folder has no generation, because the pages do not need one.
   const snapshotsDir = makeFolder();
   writeKeys(snapshotsDir, [key]);
   proxy = await startProxy(snapshotsDir);
@@ -51,7 +51,7 @@ interface Answer {
   readonly bytes: Buffer;
 }
 
-/** A request whose path reaches the server as it is written here. */
+/** Sends a request with exactly this path. */
 async function ask(path: string, headers = {}, method = 'GET'): Promise<Answer> {
   const sent = request({
     host: '127.0.0.1',
@@ -68,7 +68,7 @@ async function ask(path: string, headers = {}, method = 'GET'): Promise<Answer> 
 }
 
 describe.each(paths)('%s', (path) => {
-  test('comes without a key and with the headers of a page', async () => {
+  test('needs no key and has the security headers', async () => {
     const { status, headers, bytes } = await ask(path);
     expect(status).toBe(200);
     expect(bytes.length).toBeGreaterThan(0);
@@ -83,7 +83,7 @@ describe.each(paths)('%s', (path) => {
     expect(headers.vary).toBe('Accept-Encoding');
   });
 
-  test('is the same in every content coding, each with a tag of its own', async () => {
+  test('has the same content in every coding, each with its own ETag', async () => {
     const plain = await ask(path);
     const decoders = { gzip: gunzipSync, br: brotliDecompressSync };
     for (const coding of ['gzip', 'br'] as const) {
@@ -96,7 +96,7 @@ describe.each(paths)('%s', (path) => {
     }
   });
 
-  test('is not sent again to whoever has it', async () => {
+  test('is answered with 304 if the client has it', async () => {
     const { headers } = await ask(path, { 'accept-encoding': 'br' });
     const again = await ask(path, { 'accept-encoding': 'br', 'if-none-match': headers.etag });
     expect(again.status).toBe(304);
@@ -105,7 +105,7 @@ describe.each(paths)('%s', (path) => {
     expect(again.headers['content-security-policy']).toBe(headers['content-security-policy']);
   });
 
-  test('answers HEAD without the body and refuses to be changed', async () => {
+  test('answers HEAD without a body, and 405 to DELETE', async () => {
     const { headers } = await ask(path);
     const head = await ask(path, {}, 'HEAD');
     expect([head.status, head.bytes.length]).toEqual([200, 0]);
@@ -115,7 +115,7 @@ describe.each(paths)('%s', (path) => {
   });
 });
 
-describe('the pages together', () => {
+describe('the site', () => {
   test.each([
     '/docs/',
     '/Docs',
@@ -128,12 +128,12 @@ describe('the pages together', () => {
     '/%00',
     '/__proto__',
     '/constructor',
-  ])('leave nothing else to be found: %s', async (path) => {
+  ])('answers 404 to %s', async (path) => {
     const { status, bytes } = await ask(path);
     expect([status, bytes.toString()]).toEqual([404, '{"error":"Not found"}']);
   });
 
-  test('hand out the contract as it stands in the file, to scripts of any origin', async () => {
+  test('serves the unchanged contract, also to scripts of other origins', async () => {
     const { headers, bytes } = await ask('/openapi.json', { origin: 'https://a.example' });
     expect(headers['content-type']).toBe('application/json; charset=utf-8');
     expect(headers['access-control-allow-origin']).toBe('*');
@@ -141,7 +141,7 @@ describe('the pages together', () => {
     expect(bytes.toString()).toBe(JSON.stringify(readContract()));
   });
 
-  test('are all of the files beside them', () => {
+  test('serves every file of its folder', () => {
     const served = paths.map((path) => path.split('/').at(-1) ?? '');
     const names = { '': 'start.html', docs: 'docs.html' } as Record<string, string>;
     expect(served.map((name) => names[name] ?? name)).toEqual(
@@ -149,14 +149,17 @@ describe('the pages together', () => {
     );
   });
 
-  test.each(['start.html', 'docs.html'])('hold nothing inline and no dead link: %s', (name) => {
-    const html = readFileSync(join(SITE_FILES, name), 'utf8');
-    expect(html).toMatch(/^<!doctype html>\n<html lang="en">/);
-    expect(html).not.toMatch(/<style|<script>|\sstyle=|\son\w+=|javascript:/i);
-    const targets = [...html.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, target]) => target);
-    expect(targets.length).toBeGreaterThan(4);
-    for (const target of targets) expect([...paths, '/account/api-keys']).toContain(target);
-  });
+  test.each(['start.html', 'docs.html'])(
+    'has no inline scripts or styles and no dead links in %s',
+    (name) => {
+      const html = readFileSync(join(SITE_FILES, name), 'utf8');
+      expect(html).toMatch(/^<!doctype html>\n<html lang="en">/);
+      expect(html).not.toMatch(/<style|<script>|\sstyle=|\son\w+=|javascript:/i);
+      const targets = [...html.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, target]) => target);
+      expect(targets.length).toBeGreaterThan(4);
+      for (const target of targets) expect([...paths, '/account/api-keys']).toContain(target);
+    },
+  );
 });
 
 describe('in a browser', { timeout: 60_000 }, () => {
@@ -187,7 +190,7 @@ describe('in a browser', { timeout: 60_000 }, () => {
     return page;
   }
 
-  /** Waits until as many elements as given, or any, are there, in sight or not. */
+  /** Waits until there are `count` elements, or at least one, visible or not. */
   async function waitFor(page: Page, selector: string, count?: number): Promise<void> {
     const found = expect.poll(() => page.locator(selector).count(), { timeout: LONGEST_WAIT_MS });
     await (count === undefined ? found.toBeGreaterThan(0) : found.toBe(count));
@@ -196,7 +199,7 @@ describe('in a browser', { timeout: 60_000 }, () => {
   const paleTexts = (page: Page) =>
     expect.poll(() => page.evaluate(PALE_TEXT), { timeout: 10_000 });
 
-  /** What holds for every page, on every screen. */
+  /** Checks what must be true for every page on every screen. */
   async function expectSound(page: Page, { size, colorScheme }: Screen): Promise<void> {
     expect(await page.locator('h1').count()).toBe(1);
     const width = await page.evaluate('document.documentElement.scrollWidth');
@@ -225,7 +228,7 @@ describe('in a browser', { timeout: 60_000 }, () => {
     expect(names).toEqual(
       expect.arrayContaining(['q', 'platform', 'region', 'type', 'genre', 'sort', 'page']),
     );
-    // Schemas unfold a level at a time.
+    // Each click opens one level of the schemas.
     for (const button of ['.tablinks', '.models-control', '.json-schema-2020-12-accordion']) {
       await page.evaluate(
         `for (const each of document.querySelectorAll('${button}')) each.click()`,
@@ -236,7 +239,7 @@ describe('in a browser', { timeout: 60_000 }, () => {
     await expectSound(page, screen);
   });
 
-  // The answer to a good key is 503 here, for there is no generation; to any other it would be 401.
+  // Without a generation a valid key gets 503; any other key would get 401.
   test.each([
     ['apiKey', 'X-Api-Key'],
     ['bearer', 'Authorization'],

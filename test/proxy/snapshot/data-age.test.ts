@@ -1,7 +1,7 @@
 /**
- * The age of the data that are being served, as `/readyz` and the metrics give it: since the
- * generation in service, not any other, was last found to agree with the database. Times are moved
- * into the past on disk, so that each source of an age gives another number.
+ * The age of the served data in `/readyz` and the metrics: the time since the current generation, not
+ * any other, was last found to agree with the database. The tests move times on disk into the past, so
+ * that each possible source gives another age.
  */
 import {
   mkdirSync,
@@ -23,14 +23,13 @@ import {
   generate,
   type RunningProxy,
   runProgram,
-  send,
   startProxy,
   until,
 } from '../../support/product.ts';
 import { makeChanging, newSnapshots, startGenerator, statusOf } from '../../support/wholeness.ts';
 
 const HOUR = 3600;
-/** Longer than any step of these tests takes, in seconds. */
+/** In seconds, longer than any step of these tests. */
 const TOLERANCE = 600;
 
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1000);
@@ -38,7 +37,7 @@ const statusFile = (dir: string) => path.join(dir, STATUS_FILE);
 const snapshot = (dir: string, ...args: string[]) =>
   runProgram('commands/snapshot.ts', args, { SNAPSHOTS_DIR: dir });
 
-/** Says when a generation was published, and when it was last found to agree. */
+/** Sets when a generation was published, and when it was last found to agree with the database. */
 function moveTimes(dir: string, id: string, published: number, agreed: number): void {
   utimesSync(generationDir(dir, id), ago(published), ago(published));
   const status = statusOf(dir);
@@ -67,12 +66,11 @@ beforeAll(async () => {
   moveTimes(dir, newer, 4 * HOUR, 2 * HOUR);
 });
 
-/** Waits until a generation is in service. @returns its age by `/readyz`, after comparing it with the metrics */
-async function ageOf({ adminUrl }: RunningProxy, id: string): Promise<number> {
-  await until(async () => (await send(`${adminUrl}/readyz`)).json.snapshot === id);
-  const age: number = (await send(`${adminUrl}/readyz`)).json.snapshot_age_seconds;
-  const { text } = await send(`${adminUrl}/metrics`);
-  const metric = Number(/^snapshot_age_seconds (\d+)$/m.exec(text)?.[1]);
+/** Waits until a generation is served. @returns its age in `/readyz`, compared with the metrics */
+async function ageOf(proxy: RunningProxy, id: string): Promise<number> {
+  await until(async () => (await proxy.readyz()).json.snapshot === id);
+  const age: number = (await proxy.readyz()).json.snapshot_age_seconds;
+  const metric = Number(/^snapshot_age_seconds (\d+)$/m.exec(await proxy.metrics())?.[1]);
   expect(Math.abs(metric - age)).toBeLessThan(TOLERANCE);
   return age;
 }
@@ -81,17 +79,17 @@ function expectAbout(age: number, expected: number): void {
   expect(Math.abs(age - expected), `${age} s`).toBeLessThan(TOLERANCE);
 }
 
-test('follows the generation in service: published, unchanged, rolled back, released, refused', async () => {
+test('the age is that of the current generation after a run, a rollback, a release and a refusal', async () => {
   const proxy = await startProxy(dir);
   expectAbout(await ageOf(proxy, newer), 2 * HOUR);
 
-  // A run that finds nothing new makes the same generation fresh.
+  // A run without changes resets the age of the generation.
   await generate(database.url, dir);
   expectAbout(await ageOf(proxy, newer), 0);
 
   await snapshot(dir, 'rollback', older);
   expectAbout(await ageOf(proxy, older), 5 * HOUR);
-  // A run that is refused does not make it fresher.
+  // A refused run does not reset the age.
   expect((await finish(startGenerator(database.url, dir))).code).toBe(3);
   expectAbout(await ageOf(proxy, older), 5 * HOUR);
 
@@ -102,20 +100,20 @@ test('follows the generation in service: published, unchanged, rolled back, rele
   expectAbout(await ageOf(proxy, third), 0);
   moveTimes(dir, third, 3 * HOUR, 3 * HOUR);
 
-  // The next one is damaged before the proxy sees it: the one before stays in service.
+  // The next generation is damaged before the proxy opens it, so the previous one is still served.
   proxy.child.kill('SIGSTOP');
   await database.change();
   await generate(database.url, dir);
   const fourth = currentId(dir) as string;
   truncateSync(path.join(generationDir(dir, fourth), GAME_INDEX), 10);
   proxy.child.kill('SIGCONT');
-  const refused = async () => (await send(`${proxy.adminUrl}/readyz`)).json.refused;
+  const refused = async () => (await proxy.readyz()).json.refused;
   await until(async () => (await refused())?.id === fourth);
   expectAbout(await ageOf(proxy, third), 3 * HOUR);
   await proxy.stop();
 });
 
-test('without a status of the generation it is the time since it was published', async () => {
+test('without a usable status file the age is the time since the generation was published', async () => {
   await rollbackTo(dir, older);
   utimesSync(generationDir(dir, older), ago(9 * HOUR), ago(9 * HOUR));
   const good = readFileSync(statusFile(dir), 'utf8');
@@ -125,7 +123,7 @@ test('without a status of the generation it is the time since it was published',
   const wrong: (() => void)[] = [
     () => rmSync(statusFile(dir)),
     ...['', '{"fin', 'null', '[]', '{}'].map((text) => () => writeFileSync(statusFile(dir), text)),
-    // The file of an older version: fresh, but of which generation it does not say.
+    // The file of an older version has a recent time, but names no generation.
     () => writeFileSync(statusFile(dir), JSON.stringify(olderForm)),
     () => writeFileSync(statusFile(dir), good.replace(/"at": ?"[^"]*"/g, '"at":"soon"')),
     () => writeFileSync(statusFile(dir), good.padEnd(2 * 1024 * 1024)),
@@ -144,7 +142,7 @@ test('without a status of the generation it is the time since it was published',
   await proxy.stop();
 });
 
-test('a status of an older version is read, and the next run completes it', async () => {
+test('a status file of an older version is read, and the next run completes it', async () => {
   const text = JSON.stringify({
     finished_at: '2026-01-01T00:00:00Z',
     outcome: 'published',
@@ -159,7 +157,7 @@ test('a status of an older version is read, and the next run completes it', asyn
   expect(statSync(statusFile(dir)).isFile()).toBe(true);
 });
 
-test('only generations that are there are named', async () => {
+test('the status file names only existing generations', async () => {
   for (let run = 0; run < 3; run++) {
     await database.change();
     await generate(database.url, dir);

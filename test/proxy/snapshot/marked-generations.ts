@@ -1,8 +1,8 @@
 /**
- * Generations of one catalogue whose every record names the generation that it is of, so that an
- * answer from the wrong one is seen.
+ * Generations of one catalogue in which every record contains the mark of its generation, so that a
+ * response from the wrong generation is detected.
  */
-import { readdirSync, renameSync, symlinkSync } from 'node:fs';
+import { readdirSync, readlinkSync, renameSync, statSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import type { Row } from '../../../database/database.ts';
 import { CURRENT, GENERATIONS } from '../../../format/layout.ts';
@@ -12,7 +12,7 @@ import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
 import { generate, makeFolder, type TestKey, writeKeys } from '../../support/product.ts';
 
-/** A catalogue whose every platform, game and cover names it, so that no body is in another one. */
+/** A catalogue with a mark in every platform, game and cover, so that all its bodies differ from others. */
 export function markedCatalogue(games: number, mark: string): Catalogue {
   const catalogue = seededCatalogue({ games, seed: 3 });
   const marked = (rows: Iterable<Row>, position: number) =>
@@ -25,7 +25,7 @@ export function markedCatalogue(games: number, mark: string): Catalogue {
   };
 }
 
-/** A snapshots folder with a generation of each mark, and a key. @returns the ids in that order */
+/** Makes a snapshots folder with a generation for each mark, and a key. @returns the ids in that order */
 export async function makeGenerations(
   games: number,
   marks: readonly string[],
@@ -37,14 +37,14 @@ export async function makeGenerations(
   return { dir, ids: readdirSync(path.join(dir, GENERATIONS)).sort() };
 }
 
-/** Publishes a generation again, as the generator's last step does. */
+/** Makes a generation current, as the last step of a run does. */
 export function pointTo(dir: string, id: string): void {
   const next = path.join(dir, 'next');
   symlinkSync(path.join(GENERATIONS, id), next);
   renameSync(next, path.join(dir, CURRENT));
 }
 
-/** A word of the catalogue that a generation holds, or why it is not there. */
+/** The mark of a generation that is requested by name, or why it is unavailable. */
 export function askByName(snapshots: Snapshots, id: string): Promise<string> {
   return new Promise((resolve) => {
     snapshots.pinned(id, (found) => {
@@ -52,4 +52,26 @@ export function askByName(snapshots: Snapshots, id: string): Promise<string> {
       resolve(/"description":"(\w+)"/.exec(text)?.[1] ?? text);
     });
   });
+}
+
+/** The size of the indexes of a generation, which the proxy keeps in memory. */
+export function indexBytes(dir: string, id: string): number {
+  const folder = path.join(dir, GENERATIONS, id, 'index');
+  return readdirSync(folder)
+    .map((name) => statSync(path.join(folder, name)).size)
+    .reduce((sum, size) => sum + size, 0);
+}
+
+/** The files of generations in a folder that a process has open. */
+export function openFilesOf(pid: number | 'self', dir: string): string[] {
+  const folder = `/proc/${pid}/fd`;
+  const names = readdirSync(folder).flatMap((descriptor) => {
+    try {
+      return readlinkSync(path.join(folder, descriptor));
+    } catch {
+      // The file was closed after the listing.
+      return [];
+    }
+  });
+  return names.filter((name) => name.startsWith(path.join(dir, GENERATIONS)));
 }

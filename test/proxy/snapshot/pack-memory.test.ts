@@ -1,4 +1,4 @@
-/** Packs in memory and packs that are read from disk give the same bodies. */
+/** Packs in memory and packs on disk give the same bodies. */
 import {
   closeSync,
   openSync,
@@ -23,9 +23,9 @@ let dir: string;
 let inMemory: Generation;
 let inPart: Generation;
 let byRanges: Generation;
-/** As it is opened for clients that name it. */
+/** Opened as for clients that request it by name. */
 let byName: Generation;
-/** How many packs are read by ranges, in the order of opening. */
+/** The number of packs that each generation reads from disk, in the order of opening. */
 const descriptorCounts: number[] = [];
 const descriptors: number[] = [];
 
@@ -53,20 +53,20 @@ afterAll(() => {
   descriptors.forEach(closeSync);
 });
 
-/** The packs that this process has open, each as often as it is. */
+/** The packs that this process has open, once for each descriptor. */
 function openPacks(): string[] {
   const names = readdirSync('/proc/self/fd').flatMap((descriptor) => {
     try {
       return readlinkSync(`/proc/self/fd/${descriptor}`);
     } catch {
-      // That of this listing.
+      // The descriptor of this listing is already closed.
       return [];
     }
   });
   return names.filter((name) => name.startsWith(dir));
 }
 
-/** Every kind of body there is, of the whole catalogue. */
+/** Bodies of every kind, from the whole catalogue. */
 function bodiesOf(generation: Generation): string[] {
   const { platforms, games, covers } = generation.records;
   const bodies = platforms.flatMap(({ first_game: from, games: total }) => [
@@ -83,16 +83,16 @@ function bodiesOf(generation: Generation): string[] {
   return bodies.map(({ bytes, hash }) => `${hash} ${bytes}`);
 }
 
-test('packs are kept in memory as far as there is room', () => {
-  const [none, some, all, ofOneByName] = descriptorCounts as [number, number, number, number];
+test('as many packs as fit are kept in memory', () => {
+  const [none, some, all, byNameCount] = descriptorCounts as [number, number, number, number];
   expect(none).toBe(0);
   expect(some).toBeGreaterThan(0);
   expect(all).toBeGreaterThan(some);
   expect(all).toBe(inMemory.records.platforms.length * 2);
-  expect(ofOneByName).toBe(0);
+  expect(byNameCount).toBe(0);
 });
 
-test('bodies are alike whether packs are in memory, in part, or read by ranges', () => {
+test('bodies are the same with all, some or no packs in memory', () => {
   const bodies = bodiesOf(inMemory);
   expect(bodies.length).toBeGreaterThan(100);
   expect(bodiesOf(byRanges)).toEqual(bodies);
@@ -100,7 +100,7 @@ test('bodies are alike whether packs are in memory, in part, or read by ranges',
   expect(bodiesOf(byName)).toEqual(bodies);
 });
 
-test('a generation that is asked for by name has few packs open, and none once it is closed', () => {
+test('a generation that is requested by name has few packs open, and none after it is closed', () => {
   const before = openPacks().length;
   expect(inMemory.records.platforms.length * 2).toBeGreaterThan(MOST_OPEN_PACKS);
   bodiesOf(byName);
@@ -123,11 +123,11 @@ test('a pack that was replaced or removed after it was checked is not read', () 
   expect(() => byName.game(game)).toThrow(PackGoneError);
   writeFileSync(pack, content);
   expect(() => byName.game(game)).toThrow(PackGoneError);
-  // Those that were opened to be current have it open.
+  // The other generations opened the pack when it was valid, and still have it open.
   expect(byRanges.game(game).bytes).toEqual(body);
 });
 
-test('a pack that did not change since it was checked is not hashed again, any other is', () => {
+test('only packs that have changed since their last check are hashed again', () => {
   const id = path.basename(dir);
   const open = (known: ReadonlyMap<string, string> | undefined) =>
     openFiles(planOpening({ dir, id, mostMemory: undefined, known }));
@@ -139,7 +139,7 @@ test('a pack that did not change since it was checked is not hashed again, any o
   writeFileSync(pack, content.toString('latin1').replace('Chrono', 'chrono'), 'latin1');
   utimesSync(pack, mtime, new Date(mtime.getTime() + 5_000));
   expect(() => open(identities)).toThrow(/^games\/snes\.json is damaged: its SHA-256/);
-  // What was checked as it is now is taken to be right: that it was read is what would show.
+  // With the identity of the changed file the pack is accepted, so it was not hashed.
   const descriptor = openSync(pack, 'r');
   const file = inMemory.manifest.files.find(({ path: name }) => name === 'games/snes.json');
   const identity = identityOf(file as ManifestFile, descriptor);

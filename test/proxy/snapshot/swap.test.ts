@@ -1,4 +1,4 @@
-/** Generations that are swapped and removed under load: no request fails, and no answer mixes two of them. */
+/** Generations are swapped and removed under load: no request fails, and no response mixes two of them. */
 import { readlinkSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { Pool } from 'undici';
@@ -38,7 +38,7 @@ test(`${SWAPS} swaps under load fail no request and mix no response`, {
   for (const id of ids) expected.set(id, await readAll(dir, id));
   const targets = [...(expected.get(ids[0])?.keys() ?? [])];
   for (const target of targets) {
-    // Else a mixed answer would not be seen.
+    // Otherwise a mixed response would not be detected.
     expect(expected.get(ids[0])?.get(target)).not.toBe(expected.get(ids[1])?.get(target));
   }
   const proxy = await startProxy(dir);
@@ -67,7 +67,7 @@ test(`${SWAPS} swaps under load fail no request and mix no response`, {
   const client = async (number: number) => {
     for (let i = number; !isDone; i++) seen.add(await ask(targets[(i * 7) % targets.length] ?? ''));
   };
-  // A crawl names the snapshot of its first page, and has to end on it.
+  // A crawl names the snapshot of its first page, and must get all pages from it.
   const crawler = async () => {
     for (; !isDone; crawls++) {
       const snapshot = await ask(SEARCH_PAGES[0]);
@@ -89,7 +89,7 @@ test(`${SWAPS} swaps under load fail no request and mix no response`, {
       await until(async () => (await ask('/stats')) === id);
     }
   })();
-  // Whichever fails first ends the test at once.
+  // The first failure ends the test at once.
   await Promise.race([swapping, Promise.all(clients)]);
   isDone = true;
   await Promise.all(clients);
@@ -105,13 +105,13 @@ test(`${SWAPS} swaps under load fail no request and mix no response`, {
   await proxy.stop();
 });
 
-/** Every body of a generation that the clients ask for, from a proxy that knows no other. */
+/** Reads all bodies that the clients request from a proxy that serves only this generation. */
 async function readAll(dir: string, id: string): Promise<ReadonlyMap<string, string>> {
   pointTo(dir, id);
   const proxy = await startProxy(dir);
   const bodies = new Map<string, string>();
   const read = async (target: string) => {
-    const reply = await send(`${proxy.url}/api/v1${target}`, { headers });
+    const reply = await proxy.get(target, key.key);
     expect([target, reply.status, reply.headers['x-snapshot']]).toEqual([target, 200, id]);
     bodies.set(target, reply.text);
     return reply.json;
@@ -136,15 +136,13 @@ async function readAll(dir: string, id: string): Promise<ReadonlyMap<string, str
   return bodies;
 }
 
-test('a crawl that names its snapshot sees one catalogue over a swap, until it is gone', async () => {
+test('a crawl that names its snapshot gets one catalogue across a swap, and 410 after it is removed', async () => {
   const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
   const [older, newer] = ids as [string, string];
   pointTo(dir, older);
   const proxy = await startProxy(dir);
   const page = (number: number, extra: Record<string, string> = {}) =>
-    send(`${proxy.url}/api/v1/search?per_page=50&page=${number}`, {
-      headers: { ...headers, ...extra },
-    });
+    proxy.get(`/search?per_page=50&page=${number}`, key.key, { ...extra });
   const first = await page(1);
   expect(first.headers['x-snapshot']).toBe(older);
   pointTo(dir, newer);
@@ -158,17 +156,15 @@ test('a crawl that names its snapshot sees one catalogue over a swap, until it i
 
   rmSync(path.join(dir, GENERATIONS, older), { recursive: true });
   const restarted = await startProxy(dir);
-  const gone = await send(`${restarted.url}/api/v1/stats`, {
-    headers: { ...headers, 'x-snapshot': older },
-  });
+  const gone = await restarted.get('/stats', key.key, { 'x-snapshot': older });
   expect(gone.status).toBe(410);
   expect(gone.text).toBe('{"error":"Snapshot gone"}');
   await restarted.stop();
 });
 
-// A process that has just begun, and one that has run for weeks.
+// For a process that has just started, and for one that has run for weeks.
 test.each([0, 5_000_000_000])(
-  'a generation that is removed serves clients that go on asking for it, and is gone a minute after their last request (clock at %i)',
+  'a removed generation is served until a minute after the last request for it (clock at %i)',
   async (started) => {
     const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
     const [older, newer] = ids as [string, string];
@@ -177,13 +173,13 @@ test.each([0, 5_000_000_000])(
     const snapshots = openSnapshots(dir, 160 * 2 ** 20, events, () => now);
     pointTo(dir, older);
     await snapshots.refresh();
-    // The swap comes long after the older one was opened.
+    // The swap happens long after the older generation was opened.
     now = started;
     pointTo(dir, newer);
     await snapshots.refresh();
     expect(snapshots.current()?.id).toBe(newer);
     rmSync(path.join(dir, GENERATIONS, older), { recursive: true });
-    for (let asked = 0; asked < 3; asked++) {
+    for (let i = 0; i < 3; i++) {
       now += 59_999;
       await snapshots.refresh();
       expect(await askByName(snapshots, older)).toBe('older');
@@ -201,9 +197,7 @@ test('a kept generation that is not open is opened for a client that names it', 
   const [older] = ids as [string, string];
   const proxy = await startProxy(dir);
   const replies = await Promise.all(
-    Array.from({ length: 10 }, () =>
-      send(`${proxy.url}/api/v1/search`, { headers: { ...headers, 'x-snapshot': older } }),
-    ),
+    Array.from({ length: 10 }, () => proxy.get('/search', key.key, { 'x-snapshot': older })),
   );
   for (const reply of replies) {
     expect(reply.status).toBe(200);
@@ -213,7 +207,7 @@ test('a kept generation that is not open is opened for a client that names it', 
   await proxy.stop();
 });
 
-test('of what the generator made the kept generations answer by their names, and 410 all before', async () => {
+test('kept generations can be requested by name, and older ones give 410', async () => {
   const dir = path.join(makeFolder(), 'snapshots');
   const ids: string[] = [];
   for (let run = 0; run < KEPT_GENERATIONS + 2; run++) {
@@ -239,42 +233,42 @@ test('of what the generator made the kept generations answer by their names, and
       expect((await ask(id, 'HEAD')).status).toBe(410);
     }
   }
-  // None of these is a generation, and none may lead out of the folder.
+  // None of these is the id of a generation, and none may lead out of the folder.
   for (const id of ['x', '../snapshots', `${ids.at(-1)}/../${ids.at(-1)}`, '__proto__', '%00']) {
     expect([id, (await ask(id)).text]).toEqual([id, '{"error":"Snapshot gone"}']);
   }
   await proxy.stop();
 });
 
-test('started before the first generation it answers 503, then serves', async () => {
+test('a proxy that starts before the first generation answers 503, and then serves', async () => {
   const dir = path.join(makeFolder(), 'snapshots');
   const source = await makeGenerations(GAMES, ['only'], key);
   const proxy = await startProxy(dir);
-  const ask = () => send(`${proxy.url}/api/v1/stats`, { headers });
+  const ask = () => proxy.get('/stats', key.key);
   const early = await ask();
   expect(early.status).toBe(503);
   expect(early.text).toBe('{"error":"No snapshot yet"}');
   expect(early.headers['retry-after']).toMatch(/^[1-9]\d*$/);
-  expect((await send(`${proxy.adminUrl}/readyz`)).status).toBe(503);
+  expect((await proxy.readyz()).status).toBe(503);
   renameSync(source.dir, dir);
   await until(async () => (await ask()).status === 200);
-  expect((await send(`${proxy.adminUrl}/readyz`)).status).toBe(200);
+  expect((await proxy.readyz()).status).toBe(200);
   await proxy.stop();
 });
 
-test('a damaged generation is refused, named by /readyz, and the old one stays', async () => {
+test('a damaged generation is refused and named in /readyz, and the old one stays', async () => {
   const { dir, ids } = await makeGenerations(GAMES, ['older', 'newer'], key);
   const [older, newer] = ids as [string, string];
   pointTo(dir, older);
   const proxy = await startProxy(dir);
   rmSync(path.join(dir, GENERATIONS, newer, MANIFEST));
   pointTo(dir, newer);
-  await until(async () => (await send(`${proxy.adminUrl}/readyz`)).json.refused !== null);
-  const ready = await send(`${proxy.adminUrl}/readyz`);
+  await until(async () => (await proxy.readyz()).json.refused !== null);
+  const ready = await proxy.readyz();
   expect(ready.status).toBe(200);
   expect(ready.json.refused.id).toBe(newer);
   expect(ready.json.snapshot).toBe(older);
-  expect((await send(`${proxy.adminUrl}/metrics`)).text).toMatch(/^snapshot_refused 1$/m);
-  expect((await send(`${proxy.url}/api/v1/stats`, { headers })).headers['x-snapshot']).toBe(older);
+  expect(await proxy.metrics()).toMatch(/^snapshot_refused 1$/m);
+  expect((await proxy.get('/stats', key.key)).headers['x-snapshot']).toBe(older);
   await proxy.stop();
 });

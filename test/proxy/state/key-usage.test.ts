@@ -1,4 +1,4 @@
-/** The day of a key's last use, from the windows of the proxy into its file. */
+/** The days of keys' last use: from the windows of the proxy to its file. */
 import { existsSync, mkdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
@@ -14,7 +14,7 @@ const DAY_MS = 24 * 3600 * 1000;
 const NOON = Date.parse('2026-03-01T12:00:00Z');
 
 describe('the file', () => {
-  test('holds a day for each key, in the order of their ids', () => {
+  test('contains a day for each key, in the order of their ids', () => {
     const days = new Map([
       [12, '2026-03-01'],
       [7, '2026-02-28'],
@@ -35,12 +35,12 @@ describe('the file', () => {
     ['{"version":1,"keys":[{"id":1,"day":"2026-01-01"},null]}', 'entry 2 is not a day of a key'],
     ['{"version":1,"keys":[{"id":1,"day":"\' OR 1=1"}]}', 'entry 1 is not a day of a key'],
     ['{"version":1,"keys":[{"id":"1","day":"2026-01-01"}]}', 'entry 1 is not a day of a key'],
-  ])('is refused when it is %s', (text, fault) => {
+  ])('is refused if it is %s', (text, fault) => {
     expect(() => parseKeyUsage(text, NAME)).toThrow(fault);
   });
 });
 
-/** What a proxy with the port of {@link NAME} writes, and its clocks. */
+/** Writes key usage like a proxy with the port of {@link NAME}, with clocks that the test sets. */
 function makeReporter(snapshotsDir: string, ids: readonly number[], name = NAME) {
   const records = ids.map((id) => ({ id, window: makeRollingWindow(10) }));
   const clock = { now: 1_000, wall: NOON };
@@ -54,7 +54,7 @@ function makeReporter(snapshotsDir: string, ids: readonly number[], name = NAME)
   return {
     usage,
     clock,
-    /** A request of a key is admitted, and time passes. */
+    /** Admits a request of a key, and lets time pass. */
     use(id: number, milliseconds = 0) {
       records.find((record) => record.id === id)?.window.admit(10, clock.now);
       clock.now += milliseconds;
@@ -69,7 +69,7 @@ const contentOf = (snapshotsDir: string, name = NAME) => {
 };
 
 describe('the proxy', () => {
-  test('writes a day where a key was used on another one, and nothing else ever', async () => {
+  test('writes its file only if a key was used on a new day', async () => {
     const dir = makeFolder();
     const { usage, use } = makeReporter(dir, [1, 2]);
     expect(await usage.write()).toBe(false);
@@ -80,7 +80,7 @@ describe('the proxy', () => {
     use(1, 60_000);
     expect(await usage.write()).toBe(false);
     use(0, DAY_MS);
-    // Reported later than the key was used.
+    // The day is that of the use, although it is written later.
     use(2, DAY_MS);
     expect(await usage.write()).toBe(true);
     expect(contentOf(dir)).toEqual([
@@ -106,7 +106,7 @@ describe('the proxy', () => {
       [3, '2026-03-02'],
     ];
     expect(contentOf(dir)).toEqual(both);
-    // The two write at once, and one of them does not see what the other adds.
+    // If two processes write at once, one may overwrite what the other added.
     const file = path.join(dir, PROXY_FOLDER, NAME);
     writeFileSync(file, encodeKeyUsage(new Map([[2, '2026-03-01']])));
     await first.usage.write();
@@ -117,7 +117,7 @@ describe('the proxy', () => {
     expect(contentOf(dir)).toEqual(both);
   });
 
-  test('forgets days that a clock in the future made', async () => {
+  test('removes days in the future after a wrong clock was corrected', async () => {
     const dir = makeFolder();
     const { usage, use, clock } = makeReporter(dir, [1]);
     clock.wall += 400 * DAY_MS;
@@ -129,7 +129,7 @@ describe('the proxy', () => {
     expect(contentOf(dir)).toEqual([[1, '2026-03-01']]);
   });
 
-  test('removes what a killed process left half written', async () => {
+  test('removes unfinished files of a killed process', async () => {
     const dir = makeFolder();
     const { usage, use } = makeReporter(dir, [1]);
     use(1);
@@ -143,7 +143,7 @@ describe('the proxy', () => {
     expect([existsSync(left), existsSync(fresh)]).toEqual([false, true]);
   });
 
-  test('says what to do when it cannot write, and tries again', async () => {
+  test('reports that it cannot write, and tries again', async () => {
     const dir = makeFolder();
     const { usage, use } = makeReporter(dir, [1]);
     use(1);
@@ -156,7 +156,7 @@ describe('the proxy', () => {
     expect(await usage.write()).toBe(true);
   });
 
-  test('waits for the snapshots folder, which is not its to create', async () => {
+  test('waits for the snapshots folder and does not create it', async () => {
     const dir = path.join(makeFolder(), 'absent');
     const { usage, use } = makeReporter(dir, [1]);
     use(1);

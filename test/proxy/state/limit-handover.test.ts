@@ -1,5 +1,5 @@
 /**
- * A restart of the real proxy keeps what was counted against keys and addresses, and a crash does not.
+ * A restart of the real proxy keeps the counted requests of keys and addresses; a crash loses them.
  */
 import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -31,7 +31,7 @@ describe('a restarted proxy', () => {
     dir = await makeSampleSnapshots();
   });
 
-  // What one test counts must not count in the next.
+  // Each test has its own port, so that it does not get the windows of another test.
   beforeEach(async () => {
     PORT = String(await freePort());
   });
@@ -53,7 +53,7 @@ describe('a restarted proxy', () => {
   };
 
   test.each([1, 3])(
-    'with %i serving threads goes on with the limits of keys and of addresses',
+    'with %i serving threads continues the windows of keys and addresses',
     async (threads) => {
       const environment = { PROXY_THREADS: String(threads), ADDRESS_RATE_LIMIT: '6' };
       const used = testKey(1, { limit: 10 });
@@ -77,11 +77,9 @@ describe('a restarted proxy', () => {
       const after = await ask(second, used.key);
       expect([after.status, after.remaining]).toEqual([200, 4]);
       expect(await askOften(second, used.key, 6)).toEqual([200, 200, 200, 200, 429, 429]);
-      // It is back when the first process said, not a minute after the start of the second.
+      // The wait is the one of the first process, not a minute from the start of the second.
       const elapsed = (performance.now() - at) / 1000;
-      const refused = await send(`${second.url}/api/v1/stats`, {
-        headers: { 'x-api-key': used.key },
-      });
+      const refused = await second.get('/stats', used.key);
       const retry = Number(refused.headers['retry-after']);
       expect(retry).toBeLessThanOrEqual(Math.ceil(60 - elapsed) + 1);
       expect(retry).toBeGreaterThanOrEqual(60 - Math.ceil(elapsed) - 5);
@@ -91,7 +89,7 @@ describe('a restarted proxy', () => {
     },
   );
 
-  test('gives a key its whole limit again after a crash, a rotation, or damage to the file', async () => {
+  test('gives a key its whole limit after a crash, a rotation, or damage to the file', async () => {
     const key = testKey(1, { limit: 5 });
     writeKeys(dir, [key]);
     const killed = await start();
@@ -102,7 +100,7 @@ describe('a restarted proxy', () => {
     expect(await askOften(restarted, key.key, 6)).toEqual([200, 200, 200, 200, 200, 429]);
     await restarted.stop();
 
-    // The same row of the database with another key.
+    // A rotated key has the same id and another hash.
     const rotated = testKey(1, { limit: 5 });
     const kept = readFileSync(file());
     writeKeys(dir, [rotated]);
@@ -110,7 +108,7 @@ describe('a restarted proxy', () => {
     expect(await askOften(afterRotation, rotated.key, 6)).toEqual([200, 200, 200, 200, 200, 429]);
     await afterRotation.stop();
 
-    // The file of the second process is handed over as it is, and then with damage.
+    // Reads the undamaged file of the second process, and then damaged copies.
     const lines: string[] = [];
     const log = pino({ level: 'info' }, { write: (line) => lines.push(line) });
     const clock = () => ({ now: now(), wall: Date.now(), boot: bootId() });
@@ -129,7 +127,7 @@ describe('a restarted proxy', () => {
     expect([await handover.read(), lines]).toEqual([undefined, []]);
   });
 
-  test('counts what was counted before also where the limit was lowered meanwhile', async () => {
+  test('keeps the counted requests of a key whose limit was lowered in between', async () => {
     const key = testKey(1, { limit: 10 });
     writeKeys(dir, [key]);
     const first = await start();
@@ -145,15 +143,15 @@ describe('a restarted proxy', () => {
     await second.stop();
   });
 
-  test('two proxies of one folder hand over each for itself, and one on any port does not', async () => {
+  test('gets only the windows of its own port, and none without a fixed port', async () => {
     const key = testKey(1, { limit: 5 });
     writeKeys(dir, [key]);
     const other = String(await freePort());
     const startBoth = () => Promise.all([start(), startProxy(dir, { PORT: other })]);
     const proxies = await startBoth();
-    for (const [place, proxy] of proxies.entries()) {
+    for (const [index, proxy] of proxies.entries()) {
       await until(async () => (await ask(proxy, key.key)).status === 200);
-      await askOften(proxy, key.key, place);
+      await askOften(proxy, key.key, index);
     }
     await Promise.all(proxies.map((proxy) => proxy.stop()));
     const onAnyPort = await startProxy(dir);
@@ -167,37 +165,32 @@ describe('a restarted proxy', () => {
   });
 });
 
-test('a key that is unknown at first finds its window when keys come later', async () => {
+test('a key keeps its window if the keys can be read only later', async () => {
   const dir = await makeSampleSnapshots();
   const PORT = String(await freePort());
   const key = testKey(1, { limit: 5 });
   writeKeys(dir, [key]);
-  const ask = async ({ url }: RunningProxy, sent: string) =>
-    (await send(`${url}/api/v1/stats`, { headers: { 'x-api-key': sent } })).headers[
-      'x-ratelimit-remaining'
-    ];
+  const ask = async (proxy: RunningProxy, sent: string) =>
+    (await proxy.get('/stats', sent)).headers['x-ratelimit-remaining'];
   const first = await startProxy(dir, { PORT });
   await until(async () => (await ask(first, key.key)) === '3');
   await first.stop();
   writeFileSync(path.join(dir, 'keys.json'), 'damaged');
   const second = await startProxy(dir, { PORT });
   await until(() => second.log().includes('keys.json is damaged'));
-  expect(
-    (await send(`${second.url}/api/v1/stats`, { headers: { 'x-api-key': makeKey() } })).status,
-  ).toBe(503);
+  expect((await second.get('/stats', makeKey())).status).toBe(503);
   writeKeys(dir, [key]);
-  await until(async () => (await send(`${second.adminUrl}/readyz`)).status === 200);
+  await until(async () => (await second.readyz()).status === 200);
   expect(await ask(second, key.key)).toBe('2');
   await second.stop();
 });
 
-test('a run that never reads the keys hands on what it was handed', async () => {
+test('a proxy that never reads the keys hands its windows over unchanged', async () => {
   const dir = await makeSampleSnapshots();
   const PORT = String(await freePort());
   const key = testKey(1, { limit: 5 });
   writeKeys(dir, [key]);
-  const ask = ({ url }: RunningProxy) =>
-    send(`${url}/api/v1/stats`, { headers: { 'x-api-key': key.key } });
+  const ask = (proxy: RunningProxy) => proxy.get('/stats', key.key);
   const first = await startProxy(dir, { PORT });
   for (let i = 0; i < 5; i++) expect((await ask(first)).status).toBe(200);
   await first.stop();

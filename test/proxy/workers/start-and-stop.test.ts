@@ -1,6 +1,6 @@
 /**
- * The proxy's beginning and end: 503 before the first generation, and an end that balancers see
- * coming, that cuts no request under way, and that does not wait for ever.
+ * The start and the end of the proxy. It answers 503 before the first generation. When it stops, it
+ * first reports that it is not ready, then finishes requests under way, and does not wait forever.
  */
 import { readdirSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import type { Socket } from 'node:net';
@@ -28,9 +28,9 @@ import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
 const PROMISE = 'Stopping';
 const STOPS = rounds(1, 40);
 const CLIENTS = 12;
-/** Requests still under way after this are cut. */
+/** After this time, requests under way are cut. */
 const DEADLINE_MS = 10_000;
-/** For what comes before and after the deadline. */
+/** Allows for the steps before and after the deadline. */
 const MARGIN_MS = 4_000;
 
 const key = testKey(1);
@@ -47,11 +47,10 @@ beforeAll(async () => {
   older = readdirSync(path.join(dir, GENERATIONS)).sort()[0];
 });
 
-const isReady = async ({ adminUrl }: RunningProxy) =>
-  (await send(`${adminUrl}/readyz`)).status === 200;
+const isReady = async (proxy: RunningProxy) => (await proxy.readyz()).status === 200;
 
 describe.each([1, 3])('SIGTERM with %i serving threads', (threads) => {
-  test('under load: not ready first, every request is answered, exit 0', {
+  test('under load first reports not ready, answers every request, and exits with 0', {
     timeout: rounds(60_000, 1_800_000),
   }, async () => {
     let requests = 0;
@@ -73,22 +72,20 @@ describe.each([1, 3])('SIGTERM with %i serving threads', (threads) => {
         }
       };
       const clients = Promise.all(Array.from({ length: CLIENTS }, (_, number) => client(number)));
-      // A balancer takes the proxy out as soon as it is not ready, and its clients with it.
+      // Like a load balancer, stops the clients as soon as the proxy is not ready.
       const balancer = (async () => {
         while (await isReady(proxy)) await pause(20);
         isOut = true;
-        const { json } = await send(`${proxy.adminUrl}/readyz`);
+        const { json } = await proxy.readyz();
         expect([json.ready, json.stopping]).toEqual([false, true]);
       })();
       await pause(200 + random.below(400));
-      // Those under way: one whose head is half sent, one that waits for an old generation.
+      // Two requests under way: one with half a head, one that waits for an older generation.
       const slow = await openSocket(proxy.port);
       const answer = readToEnd(slow);
       slow.write(`GET /api/v1/stats HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${key.key}\r\n`);
       await pause(20);
-      const pinned = send(`${proxy.url}/api/v1/search?per_page=100`, {
-        headers: { ...headers, 'x-snapshot': older },
-      });
+      const pinned = proxy.get('/search?per_page=100', key.key, { 'x-snapshot': older });
       await pause(5);
       const started = performance.now();
       const ended = proxy.stop();
@@ -112,7 +109,7 @@ describe.each([1, 3])('SIGTERM with %i serving threads', (threads) => {
   });
 });
 
-test('SIGTERM while clients never finish: they are cut at the deadline, exit 0', {
+test('on SIGTERM, clients that never finish are cut at the deadline, and the exit code is 0', {
   timeout: 60_000,
 }, async () => {
   const proxy = await startProxy(dir);
@@ -122,7 +119,7 @@ test('SIGTERM while clients never finish: they are cut at the deadline, exit 0',
   for (let i = 0; i < 10; i++) {
     const socket = await openSocket(proxy.port);
     sockets.push(socket);
-    // Half of them never end their head, half never read what they asked for.
+    // Half of the clients never finish their head, half never read the responses.
     if (i % 2) {
       answers.push(readToEnd(socket));
       socket.write('GET /api/v1/stats HTTP/1.1\r\nHost: x\r\nX-');
@@ -131,7 +128,7 @@ test('SIGTERM while clients never finish: they are cut at the deadline, exit 0',
       socket.write(page.repeat(300));
     }
   }
-  // So that a head that takes too long is not what ends them.
+  // Keeps sending, so that these connections are not closed as idle.
   const dripping = setInterval(() => {
     for (const [i, socket] of sockets.entries()) if (i % 2) socket.write('a');
   }, 500);
@@ -146,7 +143,7 @@ test('SIGTERM while clients never finish: they are cut at the deadline, exit 0',
   for (const socket of sockets) socket.destroy();
 });
 
-test('a second signal changes nothing', async () => {
+test('a second signal has no effect', async () => {
   const proxy = await startProxy(dir);
   const ended = proxy.stop();
   proxy.child.kill('SIGINT');
@@ -154,7 +151,7 @@ test('a second signal changes nothing', async () => {
   expect(await ended).toBe(0);
 });
 
-test('started before the first generation it answers 503, and from the first 200 on nothing else', async () => {
+test('a proxy that starts before the first generation answers 503, and after the first 200 only 200', async () => {
   const target = path.join(makeFolder(), 'snapshots');
   const proxy = await startProxy(target, { ADDRESS_RATE_LIMIT: '100000' });
   const statuses: number[] = [];
@@ -164,19 +161,15 @@ test('started before the first generation it answers 503, and from the first 200
   const client = async () => {
     let lacksKeysAlone = false;
     while (!isOver) {
-      const {
-        status,
-        text,
-        headers: fields,
-      } = await send(`${proxy.url}/api/v1/stats`, { headers });
+      const { status, text, headers: fields } = await proxy.get('/stats', key.key);
       if (status === 503) {
-        // Once only the keys are missing, it does not go back to having no snapshot.
+        // Once only the keys are missing, the error about a missing snapshot must not come back.
         if (text === '{"error":"No API keys yet"}') lacksKeysAlone = true;
         else expect([text, lacksKeysAlone]).toEqual(['{"error":"No snapshot yet"}', false]);
         expect(hasGeneration || !lacksKeysAlone).toBe(true);
         expect(fields['retry-after']).toMatch(/^[1-9]\d*$/);
       } else if (status === 200) expect(fields['x-snapshot']).toBeDefined();
-      // A generation without the keys is not yet enough to tell one key from another.
+      // Until the test writes its key, the key is unknown.
       else expect([status, hasKeys]).toEqual([401, false]);
       statuses.push(status);
       await pause(10);
@@ -185,14 +178,14 @@ test('started before the first generation it answers 503, and from the first 200
   const clients = Promise.all([client(), client(), client()]);
   await until(() => statuses.length > 10);
   expect(new Set(statuses)).toEqual(new Set([503]));
-  const early = await send(`${proxy.adminUrl}/readyz`);
+  const early = await proxy.readyz();
   expect([early.status, early.json.ready, early.json.snapshot]).toEqual([503, false, null]);
   expect((await send(`${proxy.adminUrl}/healthz`)).status).toBe(200);
 
   const url = await makeSqlite(seededCatalogue({ games: 100, seed: 1 }));
   hasGeneration = true;
   await generate(url, target);
-  // The generator has written a list without this key, which may be read first.
+  // The generator writes a keys file without this key, so 401 may come first.
   await until(() => statuses.at(-1) === 401);
   await until(() => isReady(proxy));
   writeKeys(target, [key]);
@@ -208,7 +201,7 @@ test('started before the first generation it answers 503, and from the first 200
   expect(await proxy.stop()).toBe(0);
 });
 
-test('whoever has only a link that points nowhere waits, and serves when it is whole', async () => {
+test('a proxy waits while current is dangling or missing, and serves once it points to a generation', async () => {
   const target = path.join(makeFolder(), 'snapshots');
   await generate(await makeSqlite(seededCatalogue({ games: 100, seed: 1 })), target);
   writeKeys(target, [key]);
@@ -216,16 +209,16 @@ test('whoever has only a link that points nowhere waits, and serves when it is w
   const [from, to] = [path.join(target, GENERATIONS, id), path.join(target, 'elsewhere')];
   renameSync(from, to);
   const proxy = await startProxy(target);
-  expect((await send(`${proxy.url}/api/v1/stats`, { headers })).status).toBe(503);
-  const { json } = await send(`${proxy.adminUrl}/readyz`);
+  expect((await proxy.get('/stats', key.key)).status).toBe(503);
+  const { json } = await proxy.readyz();
   expect([json.ready, json.refused.id]).toEqual([false, id]);
   await proxy.stop();
 
   renameSync(to, from);
   rmSync(path.join(target, CURRENT));
   const waiting = await startProxy(target);
-  expect((await send(`${waiting.url}/api/v1/stats`, { headers })).status).toBe(503);
+  expect((await waiting.get('/stats', key.key)).status).toBe(503);
   symlinkSync(path.join(GENERATIONS, id), path.join(target, CURRENT));
-  await until(async () => (await send(`${waiting.url}/api/v1/stats`, { headers })).status === 200);
+  await until(async () => (await waiting.get('/stats', key.key)).status === 200);
   await waiting.stop();
 });

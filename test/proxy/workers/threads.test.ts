@@ -1,15 +1,8 @@
-/** Several serving threads on one port: one set of keys, limits and counts, and one end. */
+/** Several serving threads on one port share keys, limits and counts, and stop together. */
 import { readFileSync } from 'node:fs';
 import { beforeAll, expect, test } from 'vitest';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import {
-  type RunningProxy,
-  send,
-  startProxy,
-  testKey,
-  until,
-  writeKeys,
-} from '../../support/product.ts';
+import { type RunningProxy, startProxy, testKey, until, writeKeys } from '../../support/product.ts';
 
 const THREADS = 3;
 let snapshotsDir: string;
@@ -20,18 +13,17 @@ beforeAll(async () => {
 
 const start = () => startProxy(snapshotsDir, { PROXY_THREADS: String(THREADS) });
 
-/** Each request on a connection of its own, so that every thread gets its share. */
+/** Sends each request on a new connection, so that every thread gets some. */
 function ask(proxy: RunningProxy, key: string, times: number): Promise<number[]> {
-  const headers = { 'x-api-key': key, connection: 'close' };
   return Promise.all(
     Array.from({ length: times }, async () => {
-      const { status } = await send(`${proxy.url}/api/v1/games/snes/chrono-trigger`, { headers });
-      return status;
+      const headers = { connection: 'close' };
+      return (await proxy.get('/games/snes/chrono-trigger', key, headers)).status;
     }),
   );
 }
 
-test('all threads listen, and the metrics count what each has answered', async () => {
+test('all threads listen, and the metrics count the responses of all', async () => {
   const key = testKey(1);
   writeKeys(snapshotsDir, [key]);
   const proxy = await start();
@@ -41,33 +33,31 @@ test('all threads listen, and the metrics count what each has answered', async (
     .filter((line) => line.includes(`:${port} 00000000:0000 0A`));
   expect(listening).toHaveLength(THREADS);
   expect(new Set(await ask(proxy, key.key, 200))).toEqual(new Set([200]));
-  const { text } = await send(`${proxy.adminUrl}/metrics`, {});
+  const text = await proxy.metrics();
   expect(text).toContain('api_requests_total{route="game",status="200"} 200');
   expect(text).toMatch(/^snapshot_swaps_total 1$/m);
   await proxy.stop();
 });
 
-test('a raised limit keeps what was counted before, whichever thread counted it', async () => {
+test('counted requests are kept when a limit is raised, whichever thread counted them', async () => {
   const key = testKey(1, { limit: 20 });
   writeKeys(snapshotsDir, [key]);
   const proxy = await start();
   const before = await ask(proxy, key.key, 60);
   expect(before.filter((status) => status === 200)).toHaveLength(20);
   writeKeys(snapshotsDir, [{ ...key, limit: 100 }]);
-  // The quota that all threads speak of is the new one before anything more is asked of it.
+  // Waits until all threads use the new limit, with requests that are counted too.
   await until(async () => {
     const limits = await Promise.all(
       Array.from({ length: 12 }, async () => {
-        const { headers } = await send(`${proxy.url}/api/v1/none`, {
-          headers: { 'x-api-key': key.key, connection: 'close' },
-        });
+        const { headers } = await proxy.get('/none', key.key, { connection: 'close' });
         return headers['x-ratelimit-limit'];
       }),
     );
     return limits.every((limit) => limit === '100');
   });
   await ask(proxy, key.key, 200);
-  const { text } = await send(`${proxy.adminUrl}/metrics`, {});
+  const text = await proxy.metrics();
   const admitted = [
     ...text.matchAll(/^api_requests_total\{route="(?:game|none)",status="(200|404)"\} (\d+)$/gm),
   ]
@@ -77,7 +67,7 @@ test('a raised limit keeps what was counted before, whichever thread counted it'
   await proxy.stop();
 });
 
-test('SIGTERM ends all threads with 0, and no request under way is lost', async () => {
+test('SIGTERM ends all threads with exit code 0 and loses no request under way', async () => {
   const key = testKey(1);
   writeKeys(snapshotsDir, [key]);
   const proxy = await start();
@@ -88,7 +78,7 @@ test('SIGTERM ends all threads with 0, and no request under way is lost', async 
       try {
         statuses.push(...(await ask(proxy, key.key, 1)));
       } catch {
-        // Refused connections: nobody listens any more.
+        // The connection was refused, because the proxy no longer listens.
         isOver = true;
       }
     }

@@ -13,8 +13,8 @@ export interface TcpProxy {
   bytes(): number;
   /** Resolves when the limit is reached. No byte passes after it until `cut` or `resume`. */
   readonly reached: Promise<void>;
-  /** @param isForGood whether later connections are cut too */
-  cut(how: Cut, isForGood: boolean): void;
+  /** @param isPermanent whether later connections are cut too */
+  cut(how: Cut, isPermanent: boolean): void;
   resume(): void;
   stop(): Promise<void>;
 }
@@ -98,8 +98,8 @@ export async function startTcpProxy(
     port: address.port,
     bytes: () => bytes,
     reached,
-    cut(how, isForGood) {
-      if (isForGood) later = how;
+    cut(how, isPermanent) {
+      if (isPermanent) later = how;
       end(how);
       // Later connections pass again.
       state = how === 'silence' ? 'held' : 'passed';

@@ -3,7 +3,7 @@
  * the words after it. A way is either one word of a title, or two or three neighbouring words of a title
  * that the query writes as one word.
  */
-import type { RankSet } from './rank-set.ts';
+import type { RankSet } from '../sets/rank-set.ts';
 
 /** What one word of a title may be. */
 export interface WordChoice {
@@ -29,3 +29,8 @@ export interface Way {
 
 /** For each word of a query, by position, the ways to match it and the words after it. */
 export type Pattern = readonly (readonly Way[])[];
+
+/** Whether a way matches one word of the query with one word of a title. A word has at most one such way. */
+export function isSingle({ length, choices }: Way): boolean {
+  return length === 1 && choices.length === 1;
+}

@@ -3,22 +3,27 @@
  * words in scripts without spaces, and words that the query writes together or apart where the title does
  * not.
  */
+import { LRUCache } from 'lru-cache';
 import {
   countReadings,
   findPrefix,
   runBetween,
   type SearchIndex,
-} from '../../format/index/search-index.ts';
-import { isJoinedScript } from '../../format/index/words.ts';
+} from '../../../format/index/search-index.ts';
+import { isJoinedScript } from '../../../format/index/words.ts';
+import type { PostingSets } from '../sets/posting-sets.ts';
+import { EMPTY, intersect, isEmpty, type RankSet, unite } from '../sets/rank-set.ts';
 import { equalWords } from './equal-words.ts';
 import type { Neighbours } from './neighbours.ts';
 import type { Pattern, Way, WordChoice } from './pattern.ts';
-import type { PostingSets } from './posting-sets.ts';
-import { EMPTY, intersect, isEmpty, type RankSet, unite } from './rank-set.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
 /** How many neighbouring words count as one word. */
 const MOST_JOINED = 3;
+/** How many numbers of readings are kept for words that are split in titles. They take about 4 MB. */
+const MOST_KEPT = 1_000_000;
+/** What an entry without readings counts as. */
+const ENTRY_SIZE = 50;
 
 /** @returns the numbers of further words that count as a word; used for near spellings */
 export type Widen = (word: string) => readonly number[];
@@ -37,6 +42,11 @@ export function makePatternMaker(
   sets: PostingSets,
 ): () => MakePattern {
   const readings = countReadings(index);
+  // Common words are often a title's neighbouring words by chance, and each time that has to be found out.
+  const splits = new LRUCache<string, readonly Way[]>({
+    maxSize: MOST_KEPT,
+    sizeCalculation: (ways) => ways.reduce((sum, { found }) => sum + lengthOf(found), ENTRY_SIZE),
+  });
 
   /** The numbers of the words that count as a word, ascending. */
   function numbersOf(word: string): readonly number[] {
@@ -77,7 +87,9 @@ export function makePatternMaker(
   }
 
   /** The ways to match one word of a query with two or three neighbouring words of a title. */
-  function waysOfSeveral(word: string): Way[] {
+  function waysOfSeveral(word: string): readonly Way[] {
+    const known = splits.get(word);
+    if (known !== undefined) return known;
     const ways: Way[] = [];
     const extend = (choices: WordChoice[], rest: string) => {
       const last = { numbers: numbersOf(rest), prefix: undefined };
@@ -96,6 +108,7 @@ export function makePatternMaker(
       }
     };
     extend([], word);
+    splits.set(word, ways);
     return ways;
   }
 
@@ -145,11 +158,10 @@ export function makePatternMaker(
     };
     return (words, widen) => {
       const pattern: Way[][] = [];
-      // The readings that match all words which do not match together with a neighbour.
+      // The readings that match all words so far which do not match together with a neighbour.
       let single: RankSet | undefined;
       let joinedUntil = 0;
       for (const [at, word] of words.entries()) {
-        const isLast = at === words.length - 1;
         const ways: Way[] = [];
         for (let length = 2; length <= Math.min(MOST_JOINED, words.length - at); length++) {
           const joined = words.slice(at, at + length);
@@ -159,25 +171,29 @@ export function makePatternMaker(
           ways.push(...found);
           if (found.length > 0) joinedUntil = at + length;
         }
+        const isLast = at === words.length - 1;
+        const key = `${word} ${isLast} ${widen !== undefined}`;
         ways.push(
-          ...remember(`${word} ${isLast} ${widen !== undefined}`, () =>
-            waysOfWord(word, isLast, widen?.(word) ?? []),
-          ),
-          ...remember(`${word} split`, () => waysOfSeveral(word)),
+          ...remember(key, () => waysOfWord(word, isLast, widen?.(word) ?? [])),
+          ...waysOfSeveral(word),
         );
         pattern.push(ways);
         if (at < joinedUntil) continue;
-        const found = unite(
-          ways.map((way) => way.found),
-          readings,
-        );
-        single = single === undefined ? found : intersect([single, found]);
-        // Looking up words takes longer than intersecting sets: stop when no reading is left.
+        if (ways.length === 0) return undefined;
+        // Near spellings take longer to find than to intersect: stop when no reading is left.
+        if (widen === undefined) continue;
+        const found = ways.map((way) => way.found);
+        single = intersect([unite(found, readings), ...(single === undefined ? [] : [single])]);
         if (isEmpty(single)) return undefined;
       }
       return pattern;
     };
   };
+}
+
+/** How many numbers a set keeps in memory. */
+function lengthOf(set: RankSet): number {
+  return (set.list ?? set.bits).length;
 }
 
 /** Distinct numbers in ascending order. */

@@ -2,15 +2,14 @@
  * Makes pages in the order of years, without sorting. Games of the same year are in title order. Games
  * without a year come last in both directions.
  */
-import type { SearchIndex } from '../../format/index/search-index.ts';
-import type { Sort } from './query.ts';
+import type { SearchIndex } from '../../../format/index/search-index.ts';
 import { isDense, type RankSet, toBits } from './rank-set.ts';
 
 export interface YearOrder {
   /** A page of a set, which must contain at least `start + count` ranks. */
-  pageOf(found: RankSet, sort: Sort, start: number, count: number): number[];
+  pageOf(found: RankSet, newestFirst: boolean, start: number, count: number): number[];
   /** A page of all games, of which there must be at least `start + count`. */
-  pageOfAll(sort: Sort, start: number, count: number): number[];
+  pageOfAll(newestFirst: boolean, start: number, count: number): number[];
 }
 
 export function makeYearOrder(index: SearchIndex): YearOrder {
@@ -18,10 +17,15 @@ export function makeYearOrder(index: SearchIndex): YearOrder {
 
   // One pass counts the games of each year. Another computes the position of each rank and keeps those
   // on the page.
-  function pageOfList(list: Uint32Array, sort: Sort, start: number, count: number): number[] {
+  function pageOfList(
+    list: Uint32Array,
+    newestFirst: boolean,
+    start: number,
+    count: number,
+  ): number[] {
     const counts = new Uint32Array(years.length + 1);
     for (let i = 0; i < list.length; i++) counts[yearOfRank[list[i]]]++;
-    const next = startsOf(counts, sort);
+    const next = startsOf(counts, newestFirst);
     const ranks = new Array<number>(count).fill(0);
     for (let i = 0, missing = count; missing > 0; i++) {
       const rank = list[i];
@@ -34,10 +38,15 @@ export function makeYearOrder(index: SearchIndex): YearOrder {
   }
 
   // Walks through all games year by year, and counts those in the set up to the end of the page.
-  function pageOfBits(bits: Uint32Array, sort: Sort, start: number, count: number): number[] {
+  function pageOfBits(
+    bits: Uint32Array,
+    newestFirst: boolean,
+    start: number,
+    count: number,
+  ): number[] {
     const ranks: number[] = [];
     let before = 0;
-    for (const year of yearsInOrder(sort)) {
+    for (const year of yearsInOrder(newestFirst)) {
       const to = yearStart[year + 1];
       for (let at = yearStart[year]; at < to; at++) {
         const rank = ranksByYear[at];
@@ -53,10 +62,10 @@ export function makeYearOrder(index: SearchIndex): YearOrder {
   }
 
   /** For each year, the position of its first game. */
-  function startsOf(counts: Uint32Array, sort: Sort): number[] {
+  function startsOf(counts: Uint32Array, newestFirst: boolean): number[] {
     const starts = new Array<number>(counts.length).fill(0);
     let position = 0;
-    for (const year of yearsInOrder(sort)) {
+    for (const year of yearsInOrder(newestFirst)) {
       starts[year] = position;
       position += counts[year];
     }
@@ -64,23 +73,23 @@ export function makeYearOrder(index: SearchIndex): YearOrder {
   }
 
   /** The indexes of the years in the order of the sort; the last one stands for no year. */
-  function yearsInOrder(sort: Sort): number[] {
+  function yearsInOrder(newestFirst: boolean): number[] {
     const known = Array.from(years.keys());
-    if (sort === 'year_desc') known.reverse();
+    if (newestFirst) known.reverse();
     return [...known, known.length];
   }
 
   return {
-    pageOf(found, sort, start, count) {
+    pageOf(found, newestFirst, start, count) {
       if (found.list !== undefined && !isDense(found.list, games)) {
-        return pageOfList(found.list, sort, start, count);
+        return pageOfList(found.list, newestFirst, start, count);
       }
-      return pageOfBits(toBits(found, games).bits, sort, start, count);
+      return pageOfBits(toBits(found, games).bits, newestFirst, start, count);
     },
-    pageOfAll(sort, start, count) {
+    pageOfAll(newestFirst, start, count) {
       const ranks: number[] = [];
       let before = 0;
-      for (const year of yearsInOrder(sort)) {
+      for (const year of yearsInOrder(newestFirst)) {
         const end = yearStart[year + 1];
         const from = Math.min(yearStart[year] + Math.max(0, start - before), end);
         const to = Math.min(from + count - ranks.length, end);

@@ -1,9 +1,8 @@
-/** The states of a key and the moves between them: which succeed, what they leave behind, who may. */
+/** The states of a key and the transitions between them: which are allowed, to whom, and their effects. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
 import { eventsOf } from '../../keys/lifecycle/history.ts';
 import { findKeyWithAccount } from '../../keys/lifecycle/key-lists.ts';
-import type { RefusedMove } from '../../keys/lifecycle/move.ts';
 import { revealKey, revokeOwnKey, rotateKey } from '../../keys/lifecycle/own-keys.ts';
 import {
   approveRequest,
@@ -12,6 +11,7 @@ import {
   rejectRequest,
   revokeKey,
 } from '../../keys/lifecycle/requests.ts';
+import type { Refusal } from '../../keys/lifecycle/transition.ts';
 import type { Account } from '../../keys/tables/accounts.ts';
 import { KINDS } from '../support/databases.ts';
 import {
@@ -27,14 +27,14 @@ import {
 const REVIEW = { by: MODERATOR, at: AT, publicUrl: PUBLIC_URL };
 
 interface Action {
-  /** The states in which it succeeds. */
+  /** The states in which the action succeeds. */
   readonly from: readonly TestState[];
   readonly to: string;
   readonly event: string;
   readonly isMailed: boolean;
-  /** What a refusal says after the state. */
+  /** The text of a refusal after the state. */
   readonly rule: string;
-  /** What it says of an approved key, where that is not the point. */
+  /** The text of a refusal for an approved key, if the action is not allowed for it. */
   readonly otherwise?: string;
   act(database: KeysDatabase, id: number, accountId: number): Promise<unknown>;
 }
@@ -119,14 +119,14 @@ describe.each(KINDS)('a key in a %s database', (kind) => {
     (await database.rows('SELECT key_hash FROM api_keys WHERE id = ?', [id]))[0]?.[0];
   const mailsAbout = (id: number) =>
     database.rows('SELECT recipient, subject FROM mail_outbox WHERE key_id = ? ORDER BY id', [id]);
-  /** Everything that a move writes about a key. */
+  /** Everything that a transition writes about a key. */
   const all = async (id: number) => [
     await rowOf(id),
     await eventsOf(database, id),
     await mailsAbout(id),
   ];
 
-  it.each(ALLOWED)('that is $state: $name succeeds', async ({ state, action }) => {
+  it.each(ALLOWED)('allows "$name" if it is $state', async ({ state, action }) => {
     const owner = await database.addOwner();
     const id = await database.keyIn(state, owner.id);
     const events = await eventsOf(database, id);
@@ -142,7 +142,7 @@ describe.each(KINDS)('a key in a %s database', (kind) => {
   });
 
   it.each(REFUSED)(
-    'that is $state: $name is refused and leaves nothing behind',
+    'does not allow "$name" if it is $state, and stays unchanged',
     async ({ state, action }) => {
       const owner = await database.addOwner();
       const id = await database.keyIn(state, owner.id);
@@ -157,13 +157,16 @@ describe.each(KINDS)('a key in a %s database', (kind) => {
     },
   );
 
-  it.each(Object.entries(ACTIONS))('that is not there: %s is refused', async (_, { act }) => {
-    const refusal = await refusalOf(act(database, 999_999, 1));
-    expect([refusal.kind, refusal.message]).toEqual(['missing', 'There is no key 999999.']);
-  });
+  it.each(Object.entries(ACTIONS))(
+    'does not allow "%s" if it does not exist',
+    async (_, { act }) => {
+      const refusal = await refusalOf(act(database, 999_999, 1));
+      expect([refusal.kind, refusal.message]).toEqual(['missing', 'There is no key 999999.']);
+    },
+  );
 
   it.each(Object.entries(ACTIONS).filter(([name]) => /reveal|rotate|owner/.test(name)))(
-    'of somebody else is not there: %s',
+    'does not allow "%s" to another account, as if it did not exist',
     async (_, { act, from }) => {
       const owner = await database.addOwner();
       const stranger = await database.addOwner();
@@ -179,7 +182,7 @@ describe.each(KINDS)('a key in a %s database', (kind) => {
     },
   );
 
-  it('gets the first of many decisions at once; the others are told what it is', async () => {
+  it('gets only one of many simultaneous decisions; the others are refused with its state', async () => {
     const owner = await database.addOwner();
     for (let round = 0; round < 5; round++) {
       const id = await database.keyIn('pending', owner.id);
@@ -204,14 +207,14 @@ describe.each(KINDS)('a key in a %s database', (kind) => {
     }
   });
 
-  describe('handed out', () => {
+  describe('that is approved', () => {
     let owner: Account;
     beforeAll(async () => {
       owner = await database.addOwner();
     });
     const own = (id: number) => ({ id, accountId: owner.id, at: AT });
 
-    it('is revealed once, and stored as hash and first characters alone', async () => {
+    it('is revealed once, and only its hash and first characters are stored', async () => {
       const id = await database.keyIn('approved', owner.id);
       const { key } = await revealKey(database, own(id));
       expect(isWellFormedKey(key)).toBe(true);
@@ -224,7 +227,7 @@ describe.each(KINDS)('a key in a %s database', (kind) => {
       expect(await hashOf(id)).toBe(hashKey(key));
     });
 
-    it('is one key, however many reveal it at once', async () => {
+    it('is revealed only once, however many reveal it at the same time', async () => {
       for (let round = 0; round < 5; round++) {
         const id = await database.keyIn('approved', owner.id);
         const reveals = await Promise.allSettled(
@@ -243,7 +246,7 @@ describe.each(KINDS)('a key in a %s database', (kind) => {
       }
     });
 
-    it('is another one after each rotation, with limit and history kept', async () => {
+    it('is replaced by each rotation, while its limit and history are kept', async () => {
       const id = await database.keyIn('approved', owner.id);
       const keys = [await revealKey(database, own(id))];
       for (let i = 0; i < 3; i++) keys.push(await rotateKey(database, own(id)));
@@ -255,7 +258,7 @@ describe.each(KINDS)('a key in a %s database', (kind) => {
       ).toBe(3);
     });
 
-    it('is rotated once by a form that names the key it replaces, sent again and again', async () => {
+    it('is rotated only once by a form that is sent repeatedly', async () => {
       const id = await database.keyIn('approved', owner.id);
       const { key } = await revealKey(database, own(id));
       const prefix = key.slice(0, 8);
@@ -267,7 +270,7 @@ describe.each(KINDS)('a key in a %s database', (kind) => {
       expect(refusal.message).toMatch('was rotated in the meantime');
     });
 
-    it('stops for good when it is revoked, with its hash kept for the proxy to refuse', async () => {
+    it('can be revoked permanently; its hash is kept so that the proxy refuses it', async () => {
       const id = await database.keyIn('revealed', owner.id);
       const hash = await hashOf(id);
       await revokeOwnKey(database, { ...own(id), publicUrl: PUBLIC_URL });
@@ -333,11 +336,11 @@ describe.each(KINDS)('a key in a %s database', (kind) => {
   });
 });
 
-async function refusalOf(move: Promise<unknown>): Promise<RefusedMove> {
-  const error = await move.then(
-    () => new Error('The move was not refused.'),
+async function refusalOf(action: Promise<unknown>): Promise<Refusal> {
+  const error = await action.then(
+    () => new Error('The action was not refused.'),
     (cause) => cause,
   );
-  if (error.name !== 'RefusedMove') throw error;
+  if (error.name !== 'Refusal') throw error;
   return error;
 }

@@ -1,20 +1,22 @@
 /** Sets of ranks against plain arrays, as lists and as bits, at every size where the form changes. */
 import { describe, expect, test } from 'vitest';
-import type { Run } from '../../../format/index/search-index.ts';
+import type { Run } from '../../../../format/index/search-index.ts';
 import {
   atMost,
   EMPTY,
+  filter,
   intersect,
   isDense,
-  join,
   type RankSet,
   sizeOf,
   slice,
+  subtract,
   toBits,
   union,
+  unite,
   wholeRun,
-} from '../../../proxy/search/rank-set.ts';
-import { makeRandom, type Random } from '../../catalogue/random.ts';
+} from '../../../../proxy/search/sets/rank-set.ts';
+import { makeRandom, type Random } from '../../../catalogue/random.ts';
 
 const ascending = (ranks: Iterable<number>) => [...new Set(ranks)].sort((a, b) => a - b);
 
@@ -112,25 +114,51 @@ describe('an intersection', () => {
   });
 });
 
-test('runs that join a set, in either form, leave it alone', () => {
+/** A set of random ranks in either form, and the same ranks as a list. */
+function randomSet(random: Random, games: number): { set: RankSet; list: number[] } {
+  const list = randomRanks(random, games, random.below(random.pick([2, 60, games])));
+  return { set: random.happens(0.5) ? { list } : toBits({ list }, games), list: [...list] };
+}
+
+test('united sets have what any of them has, whatever their forms, and do not change', () => {
   const random = makeRandom(3);
   for (let i = 0; i < 300; i++) {
-    const games = random.pick([33, 500, 4000]);
-    const list = randomRanks(random, games, random.below(games));
-    const set = random.happens(0.5) ? { list } : toBits({ list }, games);
-    const others = Array.from({ length: random.below(4) }, () =>
-      randomRanks(random, games, random.below(random.pick([5, games]))),
-    );
+    const games = random.pick([1, 33, 500, 4000]);
+    const all = Array.from({ length: random.below(5) }, () => randomSet(random, games));
+    const sets = all.map(({ set }) => set);
+    expectSet(unite(sets, games), ascending(all.flatMap(({ list }) => list)), random);
+    expect(sets.map(ranksOf)).toEqual(all.map(({ list }) => list));
+  }
+});
+
+test('a set without the ranks of another one, whatever their forms; neither changes', () => {
+  const random = makeRandom(4);
+  for (let i = 0; i < 300; i++) {
+    const games = random.pick([1, 33, 500, 4000]);
+    const [one, other] = [randomSet(random, games), randomSet(random, games)];
+    const removed = new Set(other.list);
+    const rest = one.list.filter((rank) => !removed.has(rank));
+    expectSet(subtract(one.set, other.set), rest, random);
+    expect([one.set, other.set].map(ranksOf)).toEqual([one.list, other.list]);
+  }
+});
+
+test('a filter gets each rank once, in order, and keeps those that pass', () => {
+  const random = makeRandom(5);
+  for (let i = 0; i < 300; i++) {
+    const { set, list } = randomSet(random, random.pick([1, 33, 500, 4000]));
+    const seen: number[] = [];
+    const kept = filter(set, (rank) => {
+      seen.push(rank);
+      return rank % 3 === 0;
+    });
     expectSet(
-      join(
-        set,
-        others.map((other) => runOf(other, random)),
-        games,
-      ),
-      ascending([list, ...others].flatMap((ranks) => [...ranks])),
+      kept,
+      list.filter((rank) => rank % 3 === 0),
       random,
     );
-    expect(ranksOf(set)).toEqual([...list]);
+    expect(seen).toEqual(list);
+    expect(ranksOf(set)).toEqual(list);
   }
 });
 

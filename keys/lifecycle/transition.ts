@@ -1,12 +1,12 @@
 /**
- * The life of an API key, as moves of a row of `api_keys` from one state to another:
+ * The life of an API key, as transitions of a row of `api_keys` from one state to another:
  *
  *   pending ──approve──► approved ──(reveal, rotate, limit)──► approved ──revoke──► revoked
  *      └─────reject────► rejected
  *
- * A move is one UPDATE with the state that the key must have before. If two programs try the same move
- * at once, one succeeds and the other is refused. The event and the mail of a move are written in the
- * same transaction.
+ * A transition is one UPDATE with the state that the key must have before. If two programs try the same
+ * transition at once, one succeeds and the other is refused. The event and the mail of a transition are
+ * written in the same transaction.
  */
 import type { Database, Reader, Value } from '../../database/database.ts';
 import type { KeyState } from '../../format/api-key.ts';
@@ -15,48 +15,49 @@ import { enqueueMail } from '../mail/outbox.ts';
 import { findAccount, hasAccounts } from '../tables/accounts.ts';
 import { type EventAction, recordEvent } from './history.ts';
 
-/** A move was refused, and the row was not changed. The message is for the user who tried the move. */
-export class RefusedMove extends Error {
-  override readonly name = 'RefusedMove';
-  /** The input is wrong, the key or account does not exist, or the present state forbids the move. */
+/** An action was refused, and nothing was changed. The message is for the user who tried it. */
+export class Refusal extends Error {
+  override readonly name = 'Refusal';
+  /** The input is wrong, the key or account does not exist, or the present state forbids the action. */
   readonly kind: 'invalid' | 'missing' | 'conflict';
 
-  constructor(message: string, kind: RefusedMove['kind']) {
+  constructor(message: string, kind: Refusal['kind']) {
     super(message);
     this.kind = kind;
   }
 }
 
-/** A change of state. */
-interface Transition {
+/** The states before and after a transition. */
+interface StateChange {
   readonly from: KeyState;
   readonly to: KeyState;
   /** The end of the error for a key in another state. */
   readonly rule: string;
 }
 
-export const APPROVE: Transition = {
+export const APPROVE: StateChange = {
   from: 'pending',
   to: 'approved',
   rule: 'only a pending request can be approved',
 };
-export const REJECT: Transition = {
+export const REJECT: StateChange = {
   from: 'pending',
   to: 'rejected',
   rule: 'only a pending request can be rejected',
 };
-export const REVOKE: Transition = {
+export const REVOKE: StateChange = {
   from: 'approved',
   to: 'revoked',
   rule: 'only an approved key can be revoked',
 };
-export const CHANGE_LIMIT: Transition = {
+export const CHANGE_LIMIT: StateChange = {
   from: 'approved',
   to: 'approved',
   rule: 'only an approved key can get another limit',
 };
 
-export interface Move extends Transition {
+/** A transition with everything that is written with it. */
+export interface Transition extends StateChange {
   /** The account that must own the key; undefined for any. */
   readonly ownedBy?: number | undefined;
   /** A further condition. */
@@ -78,13 +79,17 @@ export interface Move extends Transition {
   readonly mail?: { readonly publicUrl: string; write(news: KeyNews): MailText };
 }
 
-/** @throws RefusedMove if the key does not exist, has another state, or does not meet the condition */
-export async function makeMove(database: Database, id: number, move: Move): Promise<void> {
-  const { to, from, ownedBy, condition, changes, event, mail } = move;
+/** @throws Refusal if the key does not exist, has another state, or does not meet the condition */
+export async function applyTransition(
+  database: Database,
+  id: number,
+  transition: Transition,
+): Promise<void> {
+  const { to, from, ownedBy, condition, changes, event, mail } = transition;
   const isMailed = mail !== undefined && (await hasAccounts(database));
   const columns = Object.keys(changes).map((column) => `, ${column} = ?`);
   await database.transaction(async (writer) => {
-    const { changes: moved } = await writer.run(
+    const { changes: changedRows } = await writer.run(
       `UPDATE api_keys SET state = ?${columns.join('')} WHERE id = ? AND state = ?
        ${ownedBy === undefined ? '' : 'AND account_id = ?'}
        ${condition === undefined ? '' : `AND ${condition.sql}`}`,
@@ -97,7 +102,7 @@ export async function makeMove(database: Database, id: number, move: Move): Prom
         ...(condition?.values ?? []),
       ],
     );
-    if (moved !== 1) throw await refusalOf(writer, id, move);
+    if (changedRows !== 1) throw await refusalOf(writer, id, transition);
     await recordEvent(writer, { keyId: id, ...event });
     if (!isMailed) return;
     const [row] = await writer.rows('SELECT account_id FROM api_keys WHERE id = ?', [id]);
@@ -117,20 +122,20 @@ export async function makeMove(database: Database, id: number, move: Move): Prom
 async function refusalOf(
   reader: Reader,
   id: number,
-  { from, rule, ownedBy, condition }: Move,
-): Promise<RefusedMove> {
+  { from, rule, ownedBy, condition }: Transition,
+): Promise<Refusal> {
   const [row] = await reader.rows('SELECT state, account_id FROM api_keys WHERE id = ?', [id]);
   // The error is the same for another account's key, so that nobody learns whether such a key exists.
   if (row === undefined || (ownedBy !== undefined && row[1] !== ownedBy)) return noSuchKey(id);
   const why =
     row[0] === from && condition !== undefined ? condition.otherwise : `is ${row[0]}: ${rule}`;
-  return new RefusedMove(`Key ${id} ${why}.`, 'conflict');
+  return new Refusal(`Key ${id} ${why}.`, 'conflict');
 }
 
-export function noSuchKey(id: number): RefusedMove {
-  return new RefusedMove(`There is no key ${id}.`, 'missing');
+export function noSuchKey(id: number): Refusal {
+  return new Refusal(`There is no key ${id}.`, 'missing');
 }
 
-export function noSuchAccount(id: number): RefusedMove {
-  return new RefusedMove(`There is no account ${id}.`, 'missing');
+export function noSuchAccount(id: number): Refusal {
+  return new Refusal(`There is no account ${id}.`, 'missing');
 }

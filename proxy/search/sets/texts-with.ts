@@ -1,5 +1,5 @@
 /** Finds the texts of the index that contain a given part. */
-import { type Postings, textCount } from '../../format/index/search-index.ts';
+import { type Postings, textCount } from '../../../format/index/search-index.ts';
 
 /** All texts of a list as one string, without separators. */
 export function joinTexts({ text }: Postings): string {

@@ -3,8 +3,8 @@
  * such list, since their readings can be looked at one by one. It is made while a generation is opened, in
  * memory that threads share.
  */
-import type { ReadingWords } from '../../format/index/reading-words.ts';
-import type { Postings, Run } from '../../format/index/search-index.ts';
+import type { ReadingWords } from '../../../format/index/reading-words.ts';
+import type { Postings, Run } from '../../../format/index/search-index.ts';
 
 export interface FrequentPairs {
   /** For each word, its index among the frequent words plus 1, or 0 for other words. */

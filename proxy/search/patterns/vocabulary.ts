@@ -6,8 +6,8 @@
  * split is tried. With the tables, that takes no binary search, and postings are read only for words
  * that are neighbours somewhere.
  */
-import type { ReadingWords } from '../../format/index/reading-words.ts';
-import { compareText, type Postings, textCount } from '../../format/index/search-index.ts';
+import type { ReadingWords } from '../../../format/index/reading-words.ts';
+import { compareText, type Postings, textCount } from '../../../format/index/search-index.ts';
 
 export interface VocabularyTables {
   /** A hash table of the words: number + 1, or 0 for an empty slot. Its size is a power of two. */

@@ -1,9 +1,9 @@
 /** Finds the readings in which words are next to each other, in order. */
-import type { ReadingWords } from '../../format/index/reading-words.ts';
-import { type Postings, type Run, runBetween } from '../../format/index/search-index.ts';
+import type { ReadingWords } from '../../../format/index/reading-words.ts';
+import { type Postings, type Run, runBetween } from '../../../format/index/search-index.ts';
+import { EMPTY, filter, intersect, type RankSet, sizeOf, union, unite } from '../sets/rank-set.ts';
 import { type FrequentPairs, readingsOfPair } from './frequent-pairs.ts';
-import type { Pattern, WordChoice } from './pattern.ts';
-import { EMPTY, filter, intersect, type RankSet, sizeOf, union, unite } from './rank-set.ts';
+import { isSingle, type Pattern, type WordChoice } from './pattern.ts';
 
 export interface Neighbours {
   /** The readings in which neighbouring words match the choices one after another. */
@@ -117,11 +117,6 @@ export function makeNeighbours(
       return filter(found, phraseTest(steps));
     },
   };
-}
-
-/** Whether a way matches one word of the query with one word of a title. */
-function isSingle({ length, choices }: Pattern[number][number]): boolean {
-  return length === 1 && choices.length === 1;
 }
 
 function rarer(one: Run, other: Run): Run {

@@ -3,7 +3,7 @@
  * bitset. Both are in title order without sorting. So a page of a result is a slice of the list or a run
  * of bits, and the total is the length of the list or the number of bits.
  */
-import type { Run } from '../../format/index/search-index.ts';
+import type { Run } from '../../../format/index/search-index.ts';
 
 export type RankSet = RankList | RankBits;
 
@@ -59,7 +59,18 @@ export function toBits(set: RankSet, games: number): RankBits {
 }
 
 export function isEmpty(set: RankSet): boolean {
-  return set.list !== undefined ? set.list.length === 0 : set.bits.every((word) => word === 0);
+  if (set.list !== undefined) return set.list.length === 0;
+  const { bits } = set;
+  let at = 0;
+  while (at < bits.length && bits[at] === 0) at++;
+  return at === bits.length;
+}
+
+/** The same ranks, as a list if they are few. */
+export function compact(set: RankSet): RankSet {
+  if (set.list !== undefined) return set;
+  const size = countAll(set.bits);
+  return size > LONGEST_SORTED_UNION ? set : { list: Uint32Array.from(slice(set, 0, size)) };
 }
 
 /** The number of ranks in a set. */
@@ -159,15 +170,6 @@ export function filter(set: RankSet, passes: (rank: number) => boolean): RankSet
   return { bits, atMost: set.atMost };
 }
 
-/** The union of a set and runs. The set itself is not changed. */
-export function join(set: RankSet, runs: readonly Run[], games: number): RankSet {
-  if (set.list !== undefined) return union([wholeRun(set.list), ...runs], games);
-  if (runs.length === 0) return set;
-  const bits = set.bits.slice();
-  for (const run of runs) addToBits(run, bits);
-  return { bits, atMost: Math.min(set.atMost + lengthOf(runs), games) };
-}
-
 function addToBits({ ranks, from, to }: Run, bits: Uint32Array): void {
   for (let i = from; i < to; i++) {
     const rank = ranks[i];
@@ -183,7 +185,7 @@ function lengthOf(runs: readonly Run[]): number {
 
 /** The ranks that are in all of the sets, of which there is at least one. The sets are not changed. */
 export function intersect(sets: readonly RankSet[]): RankSet {
-  const [first, ...others] = [...sets].sort((a, b) => atMost(a) - atMost(b)) as [
+  const [first, ...others] = [...new Set(sets)].sort((a, b) => atMost(a) - atMost(b)) as [
     RankSet,
     ...RankSet[],
   ];

@@ -2,8 +2,8 @@
  * Orders of all games that do not depend on a query. They are made while a generation is opened, in
  * memory that threads share, so that a page needs no sorting.
  */
-import type { ReadingWords } from '../../format/index/reading-words.ts';
-import type { RecordIndex } from '../../format/index/record-index.ts';
+import type { ReadingWords } from '../../../format/index/reading-words.ts';
+import type { RecordIndex } from '../../../format/index/record-index.ts';
 import { isDense, type RankSet, slice, toBits, union, wholeRun } from './rank-set.ts';
 
 export interface RankOrder {

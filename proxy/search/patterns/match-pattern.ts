@@ -3,11 +3,11 @@
  * a pass over all readings. Those that begin like the query are neighbours in the order of words, and
  * only readings that have all words whole are looked at one by one.
  */
-import { firstIndex } from '../../format/index/first-index.ts';
-import type { ReadingWords } from '../../format/index/reading-words.ts';
+import { firstIndex } from '../../../format/index/first-index.ts';
+import type { ReadingWords } from '../../../format/index/reading-words.ts';
+import { compact, intersect, isEmpty, type RankSet, union, unite } from '../sets/rank-set.ts';
 import type { Neighbours } from './neighbours.ts';
-import type { Pattern, WordChoice } from './pattern.ts';
-import { EMPTY, intersect, type RankSet, union, unite } from './rank-set.ts';
+import { isSingle, type Pattern, type WordChoice } from './pattern.ts';
 
 /**
  * The readings that a relevance order puts first, tier by tier. A reading can be in several tiers; the
@@ -34,20 +34,31 @@ export function makePatternMatcher(
 ): PatternMatcher {
   const readings = readingsByWords.length;
 
-  function match(pattern: Pattern, kind: 'found' | 'whole'): RankSet {
-    if (pattern.every((ways) => ways.length === 1 && ways[0].length === 1)) {
-      return intersect(pattern.map(([way]) => way[kind]));
+  /**
+   * The readings that match each word by itself are an intersection of large sets. Those that match words
+   * together with their neighbours, or written together, are few, so each such way is followed apart.
+   * @param within limits the result to these readings
+   */
+  function match(pattern: Pattern, kind: 'found' | 'whole', within: readonly RankSet[]): RankSet {
+    const all: RankSet[] = [];
+
+    function follow(from: number, before: readonly RankSet[]): void {
+      const sets = [...before];
+      for (let at = from; at < pattern.length; at++) {
+        for (const way of pattern[at]) {
+          if (isSingle(way)) continue;
+          const found = intersect([way[kind], ...sets]);
+          if (!isEmpty(found)) follow(at + way.length, [found]);
+        }
+        const single = pattern[at].find(isSingle);
+        if (single === undefined) return;
+        sets.push(single[kind]);
+      }
+      all.push(intersect(sets));
     }
-    // For each position, the readings that match the words from there on.
-    const matched: (RankSet | undefined)[] = new Array(pattern.length + 1).fill(undefined);
-    for (let at = pattern.length - 1; at >= 0; at--) {
-      const parts = pattern[at].map((way) => {
-        const rest = matched[at + way.length];
-        return rest === undefined ? way[kind] : intersect([way[kind], rest]);
-      });
-      matched[at] = unite(parts, readings);
-    }
-    return matched[0] ?? EMPTY;
+
+    follow(0, within);
+    return compact(unite(all, readings));
   }
 
   /** The readings that begin with the query, and those of them that equal it. */
@@ -113,10 +124,10 @@ export function makePatternMatcher(
   }
 
   return {
-    match: (pattern) => match(pattern, 'found'),
+    match: (pattern) => match(pattern, 'found', []),
     tiers(pattern, found) {
       const beginnings = once(() => matchBeginnings(pattern));
-      const whole = once(() => match(pattern, 'whole'));
+      const whole = once(() => match(pattern, 'whole', [found]));
       return [
         () => beginnings().equal,
         () => beginnings().beginning,

@@ -1,0 +1,77 @@
+/**
+ * Answers a request whose route is known: from a generation, or with a resource from the cache. Counts
+ * each response by its route and status. Invariant: an error after the response has begun closes the
+ * connection, so that a partial response never looks complete.
+ */
+import type { Logger } from 'pino';
+import { chooseCoding } from '../http/message/negotiation.ts';
+import type { RequestHead } from '../http/message/request-head.ts';
+import type { Generation } from '../snapshot/generation.ts';
+import { PackGoneError } from '../snapshot/pack-files.ts';
+import type { ThreadGenerations } from '../snapshot/thread-generations.ts';
+import type { RequestCounts, RouteLabel } from './request-counts.ts';
+import type { Resource } from './resource.ts';
+import type { CachedResource } from './resource-cache.ts';
+import type { Finder, RouteName } from './routes.ts';
+import { ERRORS, type Reply, sendError, sendResource } from './send.ts';
+
+export interface AnswerParts {
+  readonly snapshots: ThreadGenerations;
+  readonly counts: RequestCounts;
+  readonly log: Logger;
+}
+
+export function makeAnswers({ snapshots, counts, log }: AnswerParts) {
+  /** Sends a resource, or 304 if the client already has it. */
+  function sendFound(reply: Reply, head: RequestHead, { route, resource }: CachedResource): void {
+    const coding = chooseCoding(head.acceptEncoding);
+    const status = sendResource(reply, resource, coding, head.ifNoneMatch);
+    if (typeof status === 'number') counts.count(route, status);
+    else {
+      status.then((sent) => counts.count(route, sent)).catch((error) => fail(reply, route, error));
+    }
+  }
+
+  /** @returns the resource that was sent; undefined if the generation does not have it */
+  function answerFrom(
+    generation: Generation,
+    reply: Reply,
+    head: RequestHead,
+    route: RouteName,
+    find: Finder,
+  ): Resource | undefined {
+    const resource = find(generation);
+    if (resource === undefined) counts.count(route, sendError(reply, ERRORS.notFound));
+    else sendFound(reply, head, { route, resource });
+    return resource;
+  }
+
+  /** Answers from the generation that the request names, once it is open. */
+  function answerPinned(
+    id: string,
+    reply: Reply,
+    head: RequestHead,
+    route: RouteName,
+    find: Finder,
+  ): void {
+    snapshots.pinned(id, (generation) => {
+      try {
+        if (generation === 'busy') counts.count(route, sendError(reply, ERRORS.busy));
+        else if (generation === 'gone') counts.count(route, sendError(reply, ERRORS.gone));
+        else answerFrom(generation, reply, head, route, find);
+      } catch (error) {
+        if (error instanceof PackGoneError) counts.count(route, sendError(reply, ERRORS.gone));
+        else fail(reply, route, error);
+      }
+    });
+  }
+
+  /** Logs an error, and sends 500 if no response has begun. */
+  function fail(reply: Reply, route: RouteLabel, error: unknown): void {
+    log.error({ err: error, route }, 'a request failed');
+    if (reply.response.isSent()) reply.response.destroy();
+    else counts.count(route, sendError(reply, ERRORS.internal));
+  }
+
+  return { sendFound, answerFrom, answerPinned, fail };
+}
