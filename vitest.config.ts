@@ -48,7 +48,7 @@ const SLOW = [
   'test/proxy/state/limit-handover.test.ts',
   'test/proxy/limits/limit.test.ts',
   'test/proxy/search/judged.test.ts',
-  'test/proxy/search/search.test.ts',
+  'test/proxy/search/search-agreement.test.ts',
   'test/proxy/site/forward.test.ts',
   'test/proxy/snapshot/data-age.test.ts',
   'test/proxy/snapshot/generation-store.test.ts',

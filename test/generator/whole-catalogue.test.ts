@@ -16,7 +16,7 @@ import {
   compareTitles,
   type ReferenceGame,
   referenceGames,
-} from '../proxy/search/search-reference.ts';
+} from '../proxy/search/reference/games.ts';
 import { timeOf } from '../support/processes.ts';
 import {
   generate,

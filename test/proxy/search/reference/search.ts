@@ -1,0 +1,128 @@
+/**
+ * Search as the contract says it, as plainly as it can be: filters and sorts over rows. It is slow and
+ * shares nothing with the product, which is compared with it.
+ */
+import type { Catalogue } from '../../../catalogue/catalogue.ts';
+import {
+  distinct,
+  type Found,
+  makeFind,
+  type NamedPlatform,
+  type Step,
+  type Tiers,
+} from './find.ts';
+import { compareTitles, type ReferenceGame, referenceGames } from './games.ts';
+import { readTitle, type TitleReading } from './match.ts';
+import { plainWordsIn, wordsIn } from './words.ts';
+
+export interface ReferenceQuery {
+  readonly q?: string | undefined;
+  readonly platform?: string | undefined;
+  readonly region?: string | undefined;
+  readonly type?: string | undefined;
+  readonly genre?: string | undefined;
+  readonly sort?: string | undefined;
+}
+
+export interface ReferenceOptions {
+  /** Pairs of a game's id and a title. */
+  readonly alternativeTitles?: Iterable<readonly [unknown, string]>;
+  readonly platforms?: readonly NamedPlatform[];
+}
+
+export interface ReferenceAnswer {
+  /** The step that found games, before filters. */
+  readonly step: Step | undefined;
+  /** Every hit, in the order asked for. */
+  readonly hits: readonly ReferenceGame[];
+}
+
+export interface ReferenceSearch {
+  /** In title order. */
+  readonly games: readonly ReferenceGame[];
+  readonly search: (query: ReferenceQuery) => ReferenceAnswer;
+  /** What `q` finds, before filters. */
+  readonly find: (q: string) => Found;
+}
+
+/** Reads the titles once, so that many queries can be answered. */
+export function makeReferenceSearch(
+  catalogue: Catalogue,
+  { alternativeTitles = [], platforms = [] }: ReferenceOptions = {},
+): ReferenceSearch {
+  const games = referenceGames(catalogue);
+  const otherTitles = Map.groupBy(alternativeTitles, ([id]) => String(id));
+  const readings = new Map(
+    games.map((game) => {
+      const others = otherTitles.get(game.id) ?? [];
+      return [
+        game,
+        readingsOf(
+          game,
+          others.map(([, title]) => title),
+        ),
+      ] as const;
+    }),
+  );
+  const find = makeFind(readings, platforms);
+  const everything: Found = { tiers: new Map(games.map((game) => [game, undefined])) };
+  const countWords = (game: ReferenceGame) => readings.get(game)?.[0]?.words.length ?? 0;
+  return {
+    games,
+    find,
+    search: (query) => {
+      const q = query.q?.trim() ?? '';
+      const { step, tiers } = q === '' ? everything : find(q);
+      const hits = games.filter((game) => tiers.has(game) && passes(game, query));
+      return { step, hits: sorted(hits, query.sort, tiers, countWords) };
+    },
+  };
+}
+
+/** The words under which a game is found: of its title, of its slug, of its other titles. */
+function readingsOf(game: ReferenceGame, otherTitles: readonly string[]): TitleReading[] {
+  const letters = game.title.match(/\p{L}/gu) ?? [];
+  const isLatin = letters.length > 0 && letters.every((letter) => /\p{Script=Latin}/u.test(letter));
+  return distinct([
+    wordsIn(game.title),
+    plainWordsIn(game.title),
+    ...(isLatin ? [] : [plainWordsIn(game.slug)]),
+    ...otherTitles.flatMap((title) => [wordsIn(title), plainWordsIn(title)]),
+  ]).map(readTitle);
+}
+
+function passes(game: ReferenceGame, query: ReferenceQuery): boolean {
+  const is = (asked: string | undefined, holds: (value: string) => boolean) =>
+    asked === undefined || asked === '' || holds(asked.toLowerCase());
+  return (
+    is(query.platform, (value) => game.platform.toLowerCase() === value) &&
+    is(query.region, (value) => game.regions.has(value)) &&
+    is(query.type, (value) => game.types.has(value)) &&
+    is(query.genre, (value) => game.genres?.toLowerCase().includes(value) === true)
+  );
+}
+
+/** @param hits in title order */
+function sorted(
+  hits: readonly ReferenceGame[],
+  sort: string | undefined,
+  tiers: Tiers,
+  countWords: (game: ReferenceGame) => number,
+): ReferenceGame[] {
+  if (sort === 'title_desc') return hits.toReversed();
+  if (sort === 'year_asc' || sort === 'year_desc') {
+    const sign = sort === 'year_asc' ? 1 : -1;
+    const key = ({ year }: ReferenceGame) =>
+      year === null ? Number.POSITIVE_INFINITY : sign * year;
+    return hits.toSorted((a, b) => (key(a) === key(b) ? compareTitles(a, b) : key(a) - key(b)));
+  }
+  if (sort === 'relevance') {
+    return hits.toSorted((a, b) => {
+      const [tierA, tierB] = [tiers.get(a), tiers.get(b)];
+      const byCovers = b.covers - a.covers || compareTitles(a, b);
+      if (tierA === undefined || tierB === undefined) return byCovers;
+      return tierA - tierB || countWords(a) - countWords(b) || byCovers;
+    });
+  }
+  return [...hits];
+}

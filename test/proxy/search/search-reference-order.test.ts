@@ -1,0 +1,126 @@
+/** The plain reference of search, on examples made by hand: in which order it gives what it finds. */
+import { describe, expect, test } from 'vitest';
+import { searchOf } from './reference/made-search.ts';
+import type { ReferenceSearch } from './reference/search.ts';
+
+/** Titles found, best first. */
+function ranked(search: ReferenceSearch, q?: string): string[] {
+  return search.search({ q, sort: 'relevance' }).hits.map(({ title }) => title);
+}
+
+describe('the tiers of relevance', () => {
+  test('come in order, whatever the covers', () => {
+    // Each has fewer words and more covers than the one before.
+    const best = [
+      'Star Fox / Star Fox / Star Fox / Star Fox',
+      'Star Fox with Four Other Words',
+      'The Star Fox Short Story',
+      'Fox, Man and Star',
+      'Foxes and Star',
+    ];
+    const games = best.map((title, i) => ({
+      title,
+      covers: i,
+      others: i === 0 ? ['Star Fox'] : [],
+    }));
+    expect(ranked(searchOf(...games.reverse()), 'star fox')).toEqual(best);
+  });
+
+  const tierOf = (q: string, title: string) => [...searchOf(title).find(q).tiers.values()][0];
+
+  test.each<[q: string, title: string, tier: number]>([
+    ['star fox', 'Star Fox', 0],
+    ['starfox', 'Star Fox', 0],
+    ['star fox', 'StarFox', 0],
+    ['star fox 2', 'StarFox II', 0],
+    ['starfox2', 'Star Fox II', 0],
+    ['super mario brothers', 'Super Mario Bros.', 0],
+    ['mario and luigi', 'Mario & Luigi', 0],
+    ['mario luigi', 'Mario & Luigi', 0],
+    ['stalker', 'S.T.A.L.K.E.R.', 0],
+    ['zleda', 'Zelda', 0],
+    ['star fo', 'Star Fox', 1],
+    ['star', 'Star Fox', 1],
+    ['st', 'Star Fox', 1],
+    ['ドラゴン', 'ドラゴンクエスト', 1],
+    ['golden e', 'GoldenEye 007', 1],
+    ['star fox', 'Star Foxes Again', 1],
+    ['zleda', 'Zelda Again', 1],
+    ['fox', 'Star Fox', 2],
+    ['starfox', 'The Star Fox', 2],
+    ['golden eye', 'The GoldenEye', 2],
+    ['fox star', 'Star Fox', 3],
+    ['star adventures', 'Star Fox Adventures', 3],
+    ['star star', 'Star Fox', 3],
+    ['クエスト', 'ドラゴンクエスト', 3],
+    ['fo', 'Star Fox', 4],
+    ['star adv', 'Star Fox Adventures', 4],
+    ['fox sta', 'Star Fox', 4],
+    ['the golden e', 'GoldenEye the First', 4],
+  ])('%s in %s: %i', (q, title, tier) => {
+    expect(tierOf(q, title)).toBe(tier);
+  });
+
+  test('are those of the best reading', () => {
+    const search = searchOf(
+      { title: 'Resident Evil', others: ['Biohazard'], covers: 1 },
+      { title: 'The Biohazard', covers: 9 },
+      { title: 'Biohazard 2', covers: 9 },
+    );
+    expect(ranked(search, 'biohazard')).toEqual(['Resident Evil', 'Biohazard 2', 'The Biohazard']);
+  });
+
+  test('of a query with a platform are those of the other words', () => {
+    const search = searchOf(
+      { title: 'New Tetris', platform: 'nes', covers: 3 },
+      { title: 'Tetris', platform: 'nes' },
+    );
+    expect(ranked(search, 'tetris nes')).toEqual(['Tetris', 'New Tetris']);
+    expect(ranked(search, 'nes')).toEqual(['New Tetris', 'Tetris']);
+  });
+
+  test('of a query with a wrong word are the best without one of the words', () => {
+    const search = searchOf('Mega Man Legends', { title: 'Super Mega Man', covers: 9 }, 'Mega Man');
+    expect(ranked(search, 'mega man xyz')).toEqual([
+      'Mega Man',
+      'Mega Man Legends',
+      'Super Mega Man',
+    ]);
+  });
+});
+
+test('within a tier: fewer words, then more covers, then title order', () => {
+  const search = searchOf(
+    { title: 'Doom b c', covers: 9 },
+    { title: 'Doom b' },
+    { title: 'Doom c', covers: 2 },
+    { title: 'Doom a' },
+    // Its slug has many words, its title none.
+    { title: '!!!', slug: 'doom-a-b-c-d', covers: 99 },
+    // The words of an alternative title are not counted.
+    { title: 'Words', others: ['Doom of the many words'] },
+  );
+  expect(ranked(search, 'doom')).toEqual([
+    'Words',
+    'Doom c',
+    'Doom a',
+    'Doom b',
+    'Doom b c',
+    '!!!',
+  ]);
+  expect(ranked(search)).toEqual(['!!!', 'Doom b c', 'Doom c', 'Doom a', 'Doom b', 'Words']);
+});
+
+test('the other orders are those of the API', () => {
+  const search = searchOf(
+    { title: 'Final Fantasy 10', year: 2001 },
+    { title: 'Final Fantasy 2', year: 1988 },
+    { title: 'final fantasy 2', platform: 'nes', year: 1988 },
+    { title: 'Éclair' },
+  );
+  const ids = (sort?: string) => search.search({ sort }).hits.map(({ id }) => id);
+  expect(ids()).toEqual(['3', '2', '1', '0']);
+  expect(ids('title_desc')).toEqual(['0', '1', '2', '3']);
+  expect(ids('year_asc')).toEqual(['2', '1', '0', '3']);
+  expect(ids('year_desc')).toEqual(['0', '2', '1', '3']);
+});

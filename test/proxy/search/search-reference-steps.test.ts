@@ -1,0 +1,153 @@
+/**
+ * The plain reference of search, on examples made by hand: what is tried when a query matches nothing
+ * as it stands.
+ */
+import { describe, expect, test } from 'vitest';
+import { found, searchOf } from './reference/made-search.ts';
+
+describe('near spellings', () => {
+  test('count only where nothing matches as it stands', () => {
+    const search = searchOf('Zelda', 'Zelfa Quest');
+    expect(found(search, 'zelfa')).toEqual(['exact', 'Zelfa Quest']);
+    expect(found(search, 'zelga')).toEqual(['near', 'Zelda', 'Zelfa Quest']);
+  });
+
+  test('apply to each word, but not to words that are joined or split', () => {
+    const search = searchOf('Golden Temple', 'Starcraft');
+    expect(found(search, 'godlen tempel')).toEqual(['near', 'Golden Temple']);
+    expect(found(search, 'templ golden tempel')).toEqual(['near', 'Golden Temple']);
+    expect(found(search, 'goldenxtemple')).toEqual([undefined]);
+    expect(found(search, 'stra craft')).toEqual([undefined]);
+    // Without the swap, "starcraf" would begin a word.
+    expect(found(search, 'star carf')).toEqual(['partial', 'Starcraft']);
+  });
+});
+
+describe('words that name a platform', () => {
+  const search = searchOf(
+    { title: 'Tetris', platform: 'nes' },
+    { title: 'Tetris', platform: 'snes' },
+    { title: 'Tetris 64', platform: 'n64' },
+    { title: 'Super Tennis', platform: 'snes' },
+    { title: 'Contra', platform: 'nes' },
+  );
+  const hits = (q: string) => {
+    const { step, hits: games } = search.search({ q });
+    return [step, ...games.map(({ title, platform }) => `${title} ${platform}`)];
+  };
+
+  test('become a filter, wherever they are', () => {
+    expect(hits('tetris nes')).toEqual(['platform', 'Tetris nes']);
+    expect(hits('nes tetris')).toEqual(['platform', 'Tetris nes']);
+    expect(hits('super snes tennis')).toEqual(['platform', 'Super Tennis snes']);
+    expect(hits('contra nintendo entertainment system')).toEqual(['platform', 'Contra nes']);
+    expect(hits('tetr n64')).toEqual(['platform', 'Tetris 64 n64']);
+  });
+
+  test('can name several', () => {
+    expect(hits('nintendo tetris')).toEqual(['platform', 'Tetris nes', 'Tetris 64 n64']);
+  });
+
+  test('are taken as many as possible, and the later ones', () => {
+    // "super nintendo" before "nintendo"
+    expect(hits('tetris super nintendo')).toEqual(['platform', 'Tetris snes']);
+    expect(hits('nes tetris snes')).toEqual([undefined]);
+    const longer = searchOf({ title: 'Super Tetris', platform: 'nes' }, 'Tetris');
+    expect(found(longer, 'super nintendo tetris')).toEqual(['platform', 'Tetris']);
+    const twice = searchOf(
+      { title: 'N64 Tetris', platform: 'nes' },
+      { title: 'NES Tetris', platform: 'n64' },
+    );
+    expect(found(twice, 'n64 tetris nes')).toEqual(['platform', 'N64 Tetris']);
+  });
+
+  test('leave the other words as if they had been typed alone', () => {
+    const split = searchOf({ title: 'StarFox', platform: 'nes' });
+    expect(found(split, 'star nes fox')).toEqual(['platform', 'StarFox']);
+    expect(found(split, 'star nes fo')).toEqual(['platform', 'StarFox']);
+  });
+
+  test('are taken so that the others match as they stand, if that is possible', () => {
+    const search = searchOf({ title: 'Metal' }, { title: 'Super Metan', platform: 'nes' });
+    expect(found(search, 'super nintendo metan')).toEqual(['platform', 'Super Metan']);
+    // "super nintendo" is longer, but with it only a near spelling is found.
+    expect(found(searchOf('Metal'), 'super nintendo metan')).toEqual(['platform', 'Metal']);
+  });
+
+  test('stay words if the platform has no game with the others', () => {
+    expect(hits('super contra')[0]).toBe('partial');
+    expect(hits('contra n64')).toEqual(['partial', 'Contra nes']);
+  });
+
+  test('come after near spellings, and allow them', () => {
+    expect(hits('tetrsi nes')).toEqual(['platform', 'Tetris nes']);
+    const near = searchOf({ title: 'Tetris', platform: 'nes' }, 'Tetris Nintendu', 'Super NES');
+    expect(found(near, 'tetris nintendo')).toEqual(['near', 'Tetris Nintendu']);
+    expect(found(near, 'super nes')).toEqual(['exact', 'Super NES']);
+  });
+
+  test('are looked for among the plain words too', () => {
+    const man = searchOf({ title: 'Mega Man', platform: 'nes' });
+    expect(found(man, 'mega & man nes')).toEqual(['platform', 'Mega Man']);
+  });
+
+  test('alone find every game of the platform', () => {
+    expect(hits('super nes')).toEqual(['platform', 'Super Tennis snes', 'Tetris snes']);
+    // A platform without games names nothing.
+    expect(hits('mega drive')).toEqual([undefined]);
+  });
+
+  test('are read with their marks and without', () => {
+    const drive = searchOf({ title: 'Sonic', platform: 'mega-drive' });
+    for (const name of ['mega drive', 'MEGA-DRIVE', 'genesis and 32x', 'genesis 32x']) {
+      expect(found(drive, `sonic ${name}`)).toEqual(['platform', 'Sonic']);
+    }
+  });
+
+  test('are read however they are divided', () => {
+    const search = searchOf(
+      { title: 'Sonic', platform: 'mega-drive' },
+      { title: 'Zelda', platform: 'n64' },
+    );
+    expect(found(search, 'sonic megadrive')).toEqual(['platform', 'Sonic']);
+    expect(found(search, 'n 64 zelda')).toEqual(['platform', 'Zelda']);
+  });
+});
+
+describe('all words but one', () => {
+  test('are tried last, each word in turn', () => {
+    const search = searchOf('Crash Bandicoot', 'Crash Team Racing', 'Bandicoot Quest');
+    expect(found(search, 'crash bandicoot quest')).toEqual([
+      'partial',
+      'Bandicoot Quest',
+      'Crash Bandicoot',
+    ]);
+    expect(found(search, 'crash nothing here')).toEqual([undefined]);
+    expect(found(search, 'nothing')).toEqual([undefined]);
+  });
+
+  test('are tried with the plain words too', () => {
+    expect(found(searchOf('Mega Man'), 'mega & man xyz')).toEqual(['partial', 'Mega Man']);
+  });
+
+  test('match exactly: the word before one that is left out can be a beginning', () => {
+    const search = searchOf('Crash Bandicoot');
+    expect(found(search, 'crash bandi xyz')).toEqual(['partial', 'Crash Bandicoot']);
+    expect(found(search, 'carsh bandicoot xyz')).toEqual([undefined]);
+    expect(found(search, 'crash xyz banidcoot')).toEqual([undefined]);
+  });
+});
+
+test('filters do not change which step applies', () => {
+  const search = searchOf(
+    { title: 'Zelda', platform: 'nes' },
+    { title: 'Zelfa', platform: 'snes', covers: 1 },
+  );
+  const { step, hits } = search.search({ q: 'zelda', platform: 'SNES' });
+  expect([step, hits]).toEqual(['exact', []]);
+  const titles = (query: object) => search.search(query).hits.map(({ title }) => title);
+  expect(titles({ platform: 'Nes' })).toEqual(['Zelda']);
+  expect(titles({ region: 'japan' })).toEqual(['Zelfa']);
+  expect(titles({ type: 'FRONT', genre: 'p' })).toEqual(['Zelfa']);
+  expect(titles({ genre: 'action' })).toEqual([]);
+});

@@ -1,0 +1,239 @@
+/**
+ * The plain reference of search, on examples made by hand: which titles a query matches as it stands.
+ * Each rule has examples of what it finds, and of what it does not.
+ */
+import { describe, expect, test } from 'vitest';
+import { found, searchOf } from './reference/made-search.ts';
+
+function isExact(q: string, title: string): boolean {
+  return searchOf(title).search({ q }).step === 'exact';
+}
+
+describe.each<[rule: string, found: [string, string][], notFound: [string, string][]]>([
+  [
+    'every word of the query, in any order, is a word of the title',
+    [
+      ['trigger chrono', 'Chrono Trigger'],
+      ['CHRONO', 'Chrono Trigger'],
+      ['chrono chrono trigger', 'Chrono Trigger'],
+      ['assassins creed', 'Assassin’s Creed'],
+      ['pokemon', 'Pokémon Snap'],
+      ['ｃｈｒｏｎｏ　ｔｒｉｇｇｅｒ', 'Chrono Trigger'],
+    ],
+    [['chrono cross', 'Chrono Trigger']],
+  ],
+  [
+    'numerals from 2 to 20 are equal',
+    [
+      ['final fantasy 7', 'Final Fantasy VII'],
+      ['resident evil iv', 'Resident Evil 4'],
+      ['rocky v', 'Rocky 5'],
+      ['mega man x game', 'Mega Man 10: The Game'],
+      ['xx', '20'],
+      ['2 game', 'II: The Game'],
+    ],
+    [
+      ['i game', '1: The Game'],
+      ['xxi game', '21: The Game'],
+      ['vi game', 'V: The Game'],
+      ['02 game', 'II: The Game'],
+    ],
+  ],
+  [
+    'short forms are equal',
+    [
+      ['super mario brothers', 'Super Mario Bros.'],
+      ['bros mario', 'Mario Brothers'],
+      ['versus game', 'Vs. Game'],
+      ['doctor mario', 'Dr. Mario'],
+      ['mr do', 'Mister Do'],
+      ['saint seiya', 'St. Seiya'],
+      ['vol 2 game', 'Game Volume II'],
+      ['pt game', 'Part of the Game'],
+      ['junior sr game', 'Jr. Senior Game'],
+      ['mt ver ed game', 'Mount Version Edition Game'],
+      ['ep intl game', 'Episode International Game'],
+      ['1st second 3rd game', 'First 2nd Third Game'],
+      ['rock n roll', 'Rock and Roll'],
+      ['rock n roll', 'Rock & Roll'],
+      ['rock and roll', "Rock 'n' Roll"],
+    ],
+    [
+      ['brother game', 'Bros. Game'],
+      ['1 game', 'First Game'],
+    ],
+  ],
+  [
+    'the last word can be the beginning of a word',
+    [
+      ['chrono tri', 'Chrono Trigger'],
+      ['c', 'Chrono Trigger'],
+    ],
+    [
+      ['chro trigger', 'Chrono Trigger'],
+      ['rigger', 'Chrono Trigger'],
+      // What equals the last word is not taken as a beginning.
+      ['super 7', 'Super VIII'],
+      ['dr', 'Doctors'],
+    ],
+  ],
+  [
+    'two characters of a script without spaces are a part of a word',
+    [
+      ['クエ', 'ドラゴンクエスト'],
+      ['クエ ドラ', 'ドラゴンクエスト'],
+      ['伝説', 'ゼルダの伝説'],
+      ['주전', '우주전설'],
+    ],
+    [
+      ['ク game', 'ドラゴンクエスト Game'],
+      // One character, though UTF-16 has two units for it.
+      ['𠮷 game', '野𠮷 Game'],
+      ['rig game', 'Trigger Game'],
+    ],
+  ],
+  [
+    'hiragana and katakana are equal',
+    [
+      ['どらごん', 'ドラゴン'],
+      ['ドウブツ', 'どうぶつの森'],
+      ['スヾメ', 'すゞめ'],
+      ['ﾄﾞﾗｺﾞﾝ', 'どらごん'],
+    ],
+    [['とらこん', 'ドラゴン']],
+  ],
+  [
+    'a word is two or three neighbouring words of the title',
+    [
+      ['starfox', 'Star Fox'],
+      ['nhl94', "NHL '94"],
+      ['supermetroidprime', 'Super Metroid Prime'],
+      ['finalfantasy7', 'Final Fantasy VII'],
+      ['finalfantasyvii', 'Final Fantasy 7'],
+      ['drmario', 'Doctor Mario'],
+      ['foxstar game', 'Fox Star Fox Game'],
+    ],
+    [
+      ['foxstar', 'Star Fox'],
+      ['staradventurefox', 'Star Fox Adventure'],
+      ['starfox', 'Star and Fox'],
+      ['thelegendofzelda', 'The Legend of Zelda'],
+      // Not the beginning of such words.
+      ['starfo', 'Star Fox'],
+    ],
+  ],
+  [
+    'two or three neighbouring words are a word of the title',
+    [
+      ['golden eye', 'GoldenEye 007'],
+      ['mother 3', 'MOTHER3'],
+      ['mother iii', 'MOTHER3'],
+      ['mother 3', 'MotherIII'],
+      ['star craft game', 'StarCraft: The Game'],
+      ['go l den', 'Golden'],
+      ['golden e', 'GoldenEye'],
+      ['star mega man', 'Megaman Star'],
+    ],
+    [
+      ['eye golden', 'GoldenEye'],
+      ['go l d en', 'Golden'],
+      ['golden e 007', 'GoldenEye 007'],
+      // Not a beginning of what they equal.
+      ['mother 3', 'MotherIIIrd'],
+      ['golden fast eye', 'GoldenEye'],
+    ],
+  ],
+  [
+    '"&" is a word',
+    [
+      ['sonic and knuckles', 'Sonic & Knuckles'],
+      ['sonic & knuckles', 'Sonic and Knuckles'],
+      ['sonic＆knuckles', 'Sonic and Knuckles'],
+      ['q and a', 'Q&A'],
+      // Plain words: as if it were not there.
+      ['sonic knuckles', 'Sonic & Knuckles'],
+      ['sonic & knuckles', 'Sonic Knuckles'],
+      ['&', 'Beauty and the Beast'],
+    ],
+    [['&', 'Sonic Knuckles']],
+  ],
+  [
+    'initials are a word',
+    [
+      ['stalker', 'S.T.A.L.K.E.R.: Clear Sky'],
+      ['rc pro am', 'R.C. Pro-Am'],
+      ['iq', 'I.Q.: Intelligent Qube'],
+      ['i.q', 'IQ Final'],
+      ['r c pro am', 'R.C. Pro-Am'],
+      ['s t a l k e r', 'S.T.A.L.K.E.R.'],
+      ['s.t.a.l', 'Stalker'],
+    ],
+    [
+      ['stalkers game', 'S.T.A.L.K.E.R. Game'],
+      ['alker game', 'S.T.A.L.K.E.R. Game'],
+    ],
+  ],
+  [
+    'C++ and C# are words',
+    [
+      ['c++', 'C++ Adventures'],
+      ['c#', 'C# Major'],
+      ['c++ adventures', 'C++ Adventures'],
+      ['c', 'C++ Adventures'],
+    ],
+    [
+      ['c++', 'C Adventures'],
+      ['c adventures', 'C++ Adventures'],
+      ['d++ major', 'C++ Major'],
+    ],
+  ],
+  [
+    'a title with letters of another script, or without letters, has the words of its slug',
+    [
+      ['game 0', 'どうぶつの森'],
+      ['game 0', 'どうぶつの森 e+'],
+      ['game 0', 'Метель II'],
+      ['game 0', '1942'],
+      ['game 0', 'Ⅱ'],
+      ['game 0', '!!!'],
+    ],
+    [
+      ['game 0', 'Ｏｋａｍｉ É'],
+      // Never words of the title together with words of the slug.
+      ['game どうぶつ', 'どうぶつの森'],
+    ],
+  ],
+])('%s', (_, foundPairs, notFoundPairs) => {
+  test.each(foundPairs)('%s finds %s', (q, title) => {
+    expect(isExact(q, title)).toBe(true);
+  });
+  test.each(notFoundPairs)('%s does not find %s', (q, title) => {
+    expect(isExact(q, title)).toBe(false);
+  });
+});
+
+test('only the first eight words count', () => {
+  const search = searchOf('a b c d e f g hours');
+  expect(found(search, 'a b c d e f g h')[0]).toBe('exact');
+  // The eighth word is the last one, so it can be a beginning.
+  expect(found(search, 'a b c d e f g h nothing else')[0]).toBe('exact');
+  expect(found(search, 'a b c d e f g x')[0]).toBe('partial');
+});
+
+test('a query that is not blank but has no word finds nothing; a blank one is no query', () => {
+  const search = searchOf('Chrono Trigger', '!!!');
+  expect(found(search, '!!!')).toEqual([undefined]);
+  expect(found(search, ' \u3000')).toEqual([undefined, '!!!', 'Chrono Trigger']);
+  expect(found(search, '')).toEqual([undefined, '!!!', 'Chrono Trigger']);
+});
+
+test('each alternative title is a title of its own', () => {
+  const search = searchOf({
+    title: 'Resident Evil',
+    others: ['Biohazard & Friends', 'バイオハザード', '!!!'],
+  });
+  for (const q of ['biohazard', 'biohazard and friends', 'biohazardfriends', 'ハザード', 'evil']) {
+    expect(found(search, q)).toEqual(['exact', 'Resident Evil']);
+  }
+  expect(found(search, 'resident biohazard')[0]).toBe('partial');
+});
