@@ -34,6 +34,8 @@ const JOINED_SCRIPT =
 const ASCII_WORD = /[a-z0-9]+/g;
 // In ASCII texts without these characters, no rule applies to more than one character.
 const ASCII_WITHOUT_RULES = /^[^&.+#\x80-\uffff]*$/;
+/** The word that "&" stands for. */
+const AND = 'and';
 const INITIALS = /(?<![\p{L}\p{N}\p{M}])\p{L}(?:\.\p{L})+(?![\p{L}\p{N}\p{M}])/gu;
 const HIRAGANA = /[\u3041-\u3096\u309d\u309e]/g;
 const TO_KATAKANA = 0x60;
@@ -61,7 +63,7 @@ const LETTERS_PATTERN = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'g');
 export function wordsOf(text: string): string[] {
   if (ASCII_WITHOUT_RULES.test(text)) return asciiWordsOf(text);
   const joined = fold(text)
-    .replaceAll('&', ' and ')
+    .replaceAll('&', ` ${AND} `)
     .replace(INITIALS, (initials) => initials.replaceAll('.', ''));
   return split(joined);
 }
@@ -156,6 +158,7 @@ export const MINISEARCH_OPTIONS_HASH: string = hash(
     MINISEARCH_OPTIONS.fields,
     [APOSTROPHES, TRADEMARKS, FRACTIONS, ACCENTS, WORD, JOINED_SCRIPT].map(String),
     [INITIALS, HIRAGANA].map(String),
+    AND,
     LETTERS,
     // The same patterns can match other characters in another version of Unicode.
     process.versions.unicode,

@@ -14,7 +14,7 @@ import { makePlatformFinder } from './platform-words.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { MatchKind } from './query.ts';
 import { makePostingSets } from './sets/posting-sets.ts';
-import { intersect, isEmpty, type RankSet, union, unite } from './sets/rank-set.ts';
+import { intersect, isEmpty, makeIntersect, type RankSet, union, unite } from './sets/rank-set.ts';
 import { nearSpellings } from './spelling/near-spellings.ts';
 
 export interface TitleMatch {
@@ -101,6 +101,7 @@ export function makeTitleMatcher(
 
   return (readings) => {
     const makePattern = startPatterns();
+    const intersectSets = makeIntersect();
     const known = new Map<string, readonly number[]>();
     const widen: Widen = (word) => {
       const near = known.get(word) ?? findNear(word);
@@ -111,7 +112,7 @@ export function makeTitleMatcher(
     function attempt(words: readonly string[], widen?: Widen, within?: RankSet): Attempt[] {
       const pattern = makePattern(words, widen);
       if (pattern === undefined) return [];
-      const found = matcher.match(pattern);
+      const found = matcher.match(pattern, intersectSets);
       if (isEmpty(found)) return [];
       if (within !== undefined && isEmpty(intersect([ranksOf(found), within]))) return [];
       return [{ pattern, found, within }];

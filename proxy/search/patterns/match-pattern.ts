@@ -18,8 +18,11 @@ import { isSingle, type Pattern, type WordChoice } from './pattern.ts';
 export type Tiers = readonly (() => RankSet)[];
 
 export interface PatternMatcher {
-  /** The readings that match a pattern. */
-  match(pattern: Pattern): RankSet;
+  /**
+   * The readings that match a pattern.
+   * @param intersectSets `intersect`, or the result of `makeIntersect` for several patterns of a query
+   */
+  match(pattern: Pattern, intersectSets: typeof intersect): RankSet;
   /** @param found the result of `match` */
   tiers(pattern: Pattern, found: RankSet): Tiers;
 }
@@ -39,7 +42,12 @@ export function makePatternMatcher(
    * together with their neighbours, or written together, are few, so each such way is followed apart.
    * @param within limits the result to these readings
    */
-  function match(pattern: Pattern, kind: 'found' | 'whole', within: readonly RankSet[]): RankSet {
+  function match(
+    pattern: Pattern,
+    kind: 'found' | 'whole',
+    within: readonly RankSet[],
+    intersectSets = intersect,
+  ): RankSet {
     const all: RankSet[] = [];
 
     function follow(from: number, before: readonly RankSet[]): void {
@@ -47,14 +55,14 @@ export function makePatternMatcher(
       for (let at = from; at < pattern.length; at++) {
         for (const way of pattern[at]) {
           if (isSingle(way)) continue;
-          const found = intersect([way[kind], ...sets]);
+          const found = intersectSets([way[kind], ...sets]);
           if (!isEmpty(found)) follow(at + way.length, [found]);
         }
         const single = pattern[at].find(isSingle);
         if (single === undefined) return;
         sets.push(single[kind]);
       }
-      all.push(intersect(sets));
+      all.push(intersectSets(sets));
     }
 
     follow(0, within);
@@ -124,7 +132,7 @@ export function makePatternMatcher(
   }
 
   return {
-    match: (pattern) => match(pattern, 'found', []),
+    match: (pattern, intersectSets) => match(pattern, 'found', [], intersectSets),
     tiers(pattern, found) {
       const beginnings = once(() => matchBeginnings(pattern));
       const whole = once(() => match(pattern, 'whole', [found]));

@@ -185,10 +185,7 @@ function lengthOf(runs: readonly Run[]): number {
 
 /** The ranks that are in all of the sets, of which there is at least one. The sets are not changed. */
 export function intersect(sets: readonly RankSet[]): RankSet {
-  const [first, ...others] = [...new Set(sets)].sort((a, b) => atMost(a) - atMost(b)) as [
-    RankSet,
-    ...RankSet[],
-  ];
+  const [first, ...others] = smallestFirst(sets);
   let result = first;
   for (const other of others) {
     if (atMost(result) === 0) return EMPTY;
@@ -197,6 +194,27 @@ export function intersect(sets: readonly RankSet[]): RankSet {
     result = intersectTwo(result, other, result !== first);
   }
   return result;
+}
+
+/**
+ * @returns a function like {@link intersect} that keeps what it finds. Queries without one of their words
+ * have most sets in common, and the smallest sets come first: so most of their intersections are the same.
+ */
+export function makeIntersect(): (sets: readonly RankSet[]) => RankSet {
+  const known = new WeakMap<RankSet, WeakMap<RankSet, RankSet>>();
+  return (sets) => {
+    const [first, ...others] = smallestFirst(sets);
+    let result = first;
+    for (const other of others) {
+      if (atMost(result) === 0) return EMPTY;
+      const ofResult = known.get(result) ?? new WeakMap<RankSet, RankSet>();
+      known.set(result, ofResult);
+      const both = ofResult.get(other) ?? intersectTwo(result, other, false);
+      ofResult.set(other, both);
+      result = both;
+    }
+    return result;
+  };
 }
 
 /** At most `count` ranks in ascending order. @param start how many ranks of the set to skip */
@@ -217,6 +235,11 @@ export function slice(set: RankSet, start: number, count: number): number[] {
     }
   }
   return found;
+}
+
+/** Distinct sets, of which there is at least one. */
+function smallestFirst(sets: readonly RankSet[]): [RankSet, ...RankSet[]] {
+  return [...new Set(sets)].sort((a, b) => atMost(a) - atMost(b)) as [RankSet, ...RankSet[]];
 }
 
 /** @param isOwn whether the first set may be overwritten */

@@ -7,6 +7,7 @@ import {
   filter,
   intersect,
   isDense,
+  makeIntersect,
   type RankSet,
   sizeOf,
   slice,
@@ -107,6 +108,8 @@ describe('an intersection', () => {
         return kept.filter((rank) => members.has(rank));
       });
       expectSet(intersect(sets), expected, random);
+      const kept = makeIntersect();
+      for (let again = 0; again < 2; again++) expectSet(kept(sets), expected, random);
       expect(sets.map(ranksOf)).toEqual(before);
       if (lists.length > 1) found += expected.length;
     }
