@@ -24,7 +24,7 @@ import type { AccountVisit, App, Site } from './site.ts';
 
 /** The notices for `?done=…` in an address. */
 const DONE: Readonly<Record<string, string>> = {
-  requested: 'Your request is under review. You get an e-mail when it is decided.',
+  requested: 'Your request is under review. You will get an e-mail with the decision.',
   revoked: 'The key is revoked.',
 };
 

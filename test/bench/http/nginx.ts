@@ -103,7 +103,7 @@ ${temporary}
 		listen 127.0.0.1:${port} backlog=1024;
 		root ${files};
 		location ${BASE}/games/ {
-			# Measured: a body of 700 bytes is cheaper read and written with the head.
+			# Measured: for bodies of 700 bytes, reading and writing with the head is cheaper.
 			sendfile off;
 		}
 		${
