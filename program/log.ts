@@ -1,6 +1,6 @@
 /**
  * The log of a program or thread: lines of JSON on stderr. If a line cannot be written (a closed pipe,
- * a full disk), it is dropped, so that the program can go on and end.
+ * a full disk), it is dropped, so that the program can continue and end.
  */
 import { write, writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
