@@ -43,7 +43,7 @@ function urlThrough(url: string, { port }: TcpProxy): string {
   return `${through.href}?timeout=1`;
 }
 
-/** @param descriptions the length of each, so that the export exceeds all buffers on its way */
+/** @param descriptions the length of every description; if it is large, the export fits no buffer on its way */
 async function makeSource(games: number, descriptions?: number): Promise<Source> {
   const url = await makeDatabase('mysql');
   const database = await openDatabase(url);
