@@ -83,7 +83,7 @@ export const LARGEST_MANIFEST = 64 * 1024 * 1024;
 
 /**
  * The SHA-256, in hex, that identifies the content of a generation. Two generations with the same hash
- * serve the same bytes, whatever their sequence numbers are.
+ * serve the same bytes, even if their sequence numbers differ.
  */
 export function contentHash(content: ManifestContent): string {
   const { latest_cover_at, counts, settings, minisearch_options } = content;

@@ -22,7 +22,7 @@ export function makeLog(level: string, base?: Readonly<Record<string, unknown>>)
 }
 
 // Used instead of `pino.destination`, which throws when the disk is full and, at the end of the
-// program, retries the last lines forever, whatever the error is.
+// program, retries the last lines forever, regardless of the error.
 function writeTo(descriptor: number) {
   let waiting = '';
   let isWriting = false;

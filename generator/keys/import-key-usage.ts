@@ -3,7 +3,7 @@
  * `api_keys.last_used_on`. The file of an earlier version, in `SNAPSHOTS_DIR` itself, is imported once
  * and deleted.
  *
- * Invariant: `last_used_on` never moves back, whatever the proxies report and in whatever order.
+ * Invariant: `last_used_on` never moves back, in whichever order the proxies report.
  */
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';

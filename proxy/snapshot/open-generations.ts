@@ -15,7 +15,7 @@ import type { FromOpenWorker } from './open-worker.ts';
 
 /** How long a generation that is not current stays open after the last request for it. */
 const IDLE_MS = 60_000;
-/** How many generations may be open besides the current one, whatever their size. */
+/** How many generations may be open besides the current one, regardless of their size. */
 const MOST_OTHERS = 8;
 /** How many checked files are remembered; each takes about 150 bytes. */
 const MOST_IDENTITIES = 50_000;

@@ -152,7 +152,7 @@ describe('the report of a run', () => {
     });
   });
 
-  test('is safe to print and stays small, whatever the values are', async () => {
+  test('is safe to print and stays small with any values', async () => {
     const dir = newSnapshots();
     const { stdout, stderr } = await run(await makeBad(), dir, '--json');
     const file = readFileSync(path.join(dir, 'report.json'), 'utf8');

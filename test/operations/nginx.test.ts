@@ -270,7 +270,7 @@ describe.each(protocols)('over %s', (protocol, send) => {
     ]);
   });
 
-  test('limits guesses by the true address, whatever the client claims', async () => {
+  test('limits guesses by the real address, regardless of the addresses that the client claims', async () => {
     const from = protocol === 'HTTP/1.1' ? '127.0.0.9' : '127.0.0.10';
     const own = protocol === 'HTTP/1.1' ? undefined : await openHttp2(nginx, {}, from);
     const guess = (i: number) => {

@@ -1,11 +1,11 @@
-/** nginx with the static files, either alone (the lower bound of the cost) or with auth_request. */
+/** nginx with the static files, either without a check of keys (the lower bound of the cost) or with auth_request. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 
 const BASE = '/api/v1';
-/** The path of a fixed 401, for nginx alone. */
+/** The path of a fixed 401, for nginx without a check of keys. */
 export const UNAUTHORIZED = '/unauthorized';
 const DENIAL = `return 401 '{"error":"Missing API key"}';`;
 
