@@ -1,6 +1,6 @@
 /**
- * What an operator is told about rows that are left out: which runs are refused, and the report with
- * ids, values and reasons, in a file and on stdout.
+ * What an operator sees of rows that are left out: which runs are refused, and the report with ids,
+ * values and reasons, in a file and on stdout.
  */
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';

@@ -107,7 +107,7 @@ describe.each(KINDS)('on %s', (kind) => {
       expect((await visitor.get(KEYS)).status).toBe(303);
     });
 
-    test('stores no token that opens anything', async () => {
+    test('stores no token of a session or a link, only hashes', async () => {
       const session = site.people.owner.cookies.get('catalogue_session') as string;
       const stored = JSON.stringify([
         await site.query('SELECT * FROM sessions'),
