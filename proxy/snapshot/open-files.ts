@@ -40,7 +40,7 @@ export interface OpenOrder {
   readonly known: ReadonlyMap<string, string> | undefined;
 }
 
-/** An order with the manifest, and the choice of the files to keep in memory. */
+/** How an order is carried out: with the manifest that was found, and which files to keep in memory. */
 export interface Plan {
   readonly order: OpenOrder;
   readonly manifest: Manifest;
