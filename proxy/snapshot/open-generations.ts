@@ -24,7 +24,7 @@ export interface OpenGenerations {
   get(id: string): OpenedFiles | undefined;
   all(): Iterable<OpenedFiles>;
   /**
-   * Makes a generation the current one. Opens it with packs in memory, unless it already is open so.
+   * Makes a generation the current one. Opens it with packs in memory, unless it is already open with them.
    * @param serve hands the generation to the serving threads
    * @throws Error that names the file which is missing or damaged; the old generation stays current
    */
@@ -185,7 +185,7 @@ function runWorker(
     });
     worker.on('message', (message: FromOpenWorker) => {
       if ('files' in message) resolve(message.files);
-      else makeRoom(message.bytes).then(() => worker.postMessage('go on'), reject);
+      else makeRoom(message.bytes).then(() => worker.postMessage('continue'), reject);
     });
     worker.once('error', reject);
     worker.once('exit', (code) => reject(new Error(`The opening thread ended with ${code}.`)));

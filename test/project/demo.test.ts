@@ -54,7 +54,7 @@ test('prints a key and a curl command that works, and when it ends, it stops eve
   await expect(send(`http://127.0.0.1:${adminPort}/healthz`)).rejects.toThrow();
 });
 
-test('names a port that is in use, and leaves no process or folder behind', async () => {
+test('ends with exit code 2 and names the port if it is in use', async () => {
   const port = await freePort();
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(port, '127.0.0.1', resolve));
