@@ -1,8 +1,8 @@
 /**
- * How the tests run: on the Node that the product needs, each file in a process of its own.
+ * How the tests run: with the Node that the product needs, each file in its own process.
  *
- *     npm test            behaviour and measured, beside one private MariaDB server for all files
- *     npm run test:quick  files that need no server from Debian, the slow ones left out
+ *     npm test            behaviour and measured; all files share one private MariaDB server
+ *     npm run test:quick  without the slow files and those that need a Debian package
  *     npm run soak        the tests of guarantees with all their rounds, one file at a time
  */
 import './program/environment/node-version.ts';
@@ -14,7 +14,7 @@ import { IS_SOAK } from './test/support/rounds.ts';
 
 const IS_QUICK = process.env.QUICK === '1';
 
-/** These compare times, so nothing may run beside them. */
+/** These compare times, so nothing may run at the same time. */
 const MEASURED = [
   'test/generator/whole-catalogue.test.ts',
   'test/guarantees/slow-clients.test.ts',
@@ -89,7 +89,7 @@ function testFilesBehind(file: string, found = new Set<string>()): Set<string> {
   return found;
 }
 
-/** Whether it proves a guarantee, with fewer rounds in `npm test` than in `npm run soak`. */
+/** Whether a file tests a guarantee, with fewer rounds in `npm test` than in `npm run soak`. */
 function hasFullForm(file: string): boolean {
   return textOf(file).includes("/rounds.ts'");
 }

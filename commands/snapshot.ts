@@ -20,7 +20,7 @@ import { verifyGeneration } from '../store/generations/verify.ts';
 import { readHold, removeHold, whyHeld } from '../store/hold.ts';
 import { asLines, readList } from '../store/list-generations.ts';
 import { LockedError } from '../store/lock.ts';
-import { holdCurrent, rollbackAndHold, sayingState } from '../store/pause-publishing.ts';
+import { addStateToErrors, holdCurrent, rollbackAndHold } from '../store/pause-publishing.ts';
 import { KEPT_GENERATIONS, prune } from '../store/prune.ts';
 import { rollbackTo } from '../store/rollback.ts';
 import { showBody } from './show.ts';
@@ -84,7 +84,8 @@ const VERBS: Readonly<Record<string, Verb>> = {
     options: { ...REASON_OPTION, 'no-hold': { type: 'boolean' } },
     positionals: ['ID'],
     writes: true,
-    run: async (dir, [id], options) => sayingState(dir, () => rollback(dir, id as string, options)),
+    run: async (dir, [id], options) =>
+      addStateToErrors(dir, () => rollback(dir, id as string, options)),
   },
   hold: {
     usage: 'hold [ID] [--reason TEXT]',
@@ -93,7 +94,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
     positionals: [],
     optional: ['ID'],
     writes: true,
-    run: async (dir, [id], options) => sayingState(dir, () => hold(dir, id, options)),
+    run: async (dir, [id], options) => addStateToErrors(dir, () => hold(dir, id, options)),
   },
   release: {
     usage: 'release',

@@ -24,8 +24,8 @@ function halfAt(digest: string, at: number): number {
 
 /**
  * The hash of a list body, computed from the content hashes of its records and the numbers in its
- * tail. So the ETag of a page is known without reading the page. This function is
- * not cryptographic, but the content hashes come from SHA-256.
+ * tail. So the ETag of a page is known without reading the page. This function is not cryptographic,
+ * but the content hashes come from SHA-256.
  * @param hashes two entries per record
  * @param numbers the numbers in the tail (page, per_page, total), whole and below 2^53
  */

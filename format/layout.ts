@@ -74,7 +74,7 @@ const SLUG = /^(?!\.)[A-Za-z0-9._~-]{1,191}$/;
 
 /**
  * Whether a text is a slug: 1 to 191 of RFC 3986's unreserved characters without a leading dot. A slug
- * needs no encoding in a path. A platform's slug becomes a file name, which so cannot leave its folder.
+ * needs no encoding in a path, and as a file name it cannot lead out of its folder.
  */
 export function isSlug(text: string): boolean {
   return SLUG.test(text);

@@ -45,7 +45,7 @@ export interface Manifest {
   readonly settings: Settings;
   /** `MINISEARCH_OPTIONS_HASH` of the program that wrote `search.json`. */
   readonly minisearch_options: string;
-  /** The version of ICU, whose collation put the titles in order; absent in older manifests. */
+  /** The version of ICU, whose collation sorted the titles; absent in older manifests. */
   readonly icu_version?: string;
   /** The version of Unicode that this ICU supports; absent in older manifests. */
   readonly unicode_version?: string;
@@ -63,7 +63,7 @@ export const COLLATION_VERSIONS = {
 };
 
 /**
- * A warning if the titles of a generation were put in order with another version of ICU or Unicode than
+ * A warning if the titles of a generation were sorted with another version of ICU or Unicode than
  * this Node has. Undefined if the versions are the same or an older manifest does not name them.
  */
 export function findOtherCollation({
@@ -73,7 +73,7 @@ export function findOtherCollation({
   const { icu_version: icu, unicode_version: unicode } = COLLATION_VERSIONS;
   if ((icu_version ?? icu) === icu && (unicode_version ?? unicode) === unicode) return undefined;
   return (
-    `Titles were put in order with ICU ${icu_version ?? 'unknown'} (Unicode ${unicode_version ?? 'unknown'}), and this Node has ` +
+    `Titles were sorted with ICU ${icu_version ?? 'unknown'} (Unicode ${unicode_version ?? 'unknown'}), and this Node has ` +
     `ICU ${icu} (Unicode ${unicode}): run the generator and the proxy on the same Node, and generate again.`
   );
 }
@@ -83,7 +83,7 @@ export const LARGEST_MANIFEST = 64 * 1024 * 1024;
 
 /**
  * The SHA-256, in hex, that identifies the content of a generation. Two generations with the same hash
- * serve the same bytes, whatever their sequence numbers are.
+ * serve the same bytes, even if their sequence numbers differ.
  */
 export function contentHash(content: ManifestContent): string {
   const { latest_cover_at, counts, settings, minisearch_options } = content;

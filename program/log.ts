@@ -1,6 +1,6 @@
 /**
  * The log of a program or thread: lines of JSON on stderr. If a line cannot be written (a closed pipe,
- * a full disk), it is dropped, so that the program can go on and end.
+ * a full disk), it is dropped, so that the program can continue and end.
  */
 import { write, writeSync } from 'node:fs';
 import { type Logger, pino } from 'pino';
@@ -22,7 +22,7 @@ export function makeLog(level: string, base?: Readonly<Record<string, unknown>>)
 }
 
 // Used instead of `pino.destination`, which throws when the disk is full and, at the end of the
-// program, retries the last lines forever, whatever the error is.
+// program, retries the last lines forever, regardless of the error.
 function writeTo(descriptor: number) {
   let waiting = '';
   let isWriting = false;

@@ -75,7 +75,7 @@ export async function rollbackAndHold(
     try {
       undo();
     } catch {
-      // The disk may be full. `sayingState` adds the current state to the error.
+      // The disk may be full. `addStateToErrors` adds the current state to the error.
     }
     throw error;
   }
@@ -85,7 +85,10 @@ export async function rollbackAndHold(
  * Does the work of an operator's command. If the system refuses a step, the error also says which
  * generation is current and whether publishing is held; if the disk is full, also what to do.
  */
-export async function sayingState<T>(snapshotsDir: string, work: () => Promise<T>): Promise<T> {
+export async function addStateToErrors<T>(
+  snapshotsDir: string,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work();
   } catch (error) {
@@ -97,7 +100,7 @@ export async function sayingState<T>(snapshotsDir: string, work: () => Promise<T
     const next = isFull
       ? ` Free space on the disk of ${path.resolve(snapshotsDir)}, then run this command again.`
       : '';
-    throw new Error(`${message} ${sayCurrent(snapshotsDir)} ${held}${next}`, { cause: error });
+    throw new Error(`${message} ${describeCurrent(snapshotsDir)} ${held}${next}`, { cause: error });
   }
 }
 
@@ -110,7 +113,7 @@ function systemCodeOf(error: unknown): string | undefined {
   return undefined;
 }
 
-function sayCurrent(snapshotsDir: string): string {
+function describeCurrent(snapshotsDir: string): string {
   try {
     return `The current generation is ${currentId(snapshotsDir) ?? 'none'}.`;
   } catch (error) {

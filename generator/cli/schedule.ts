@@ -2,7 +2,7 @@
  * `cover-catalogue schedule`: runs the generator at the times of GENERATE_CRON, one run at a time and
  * none while publishing is held. It exports the API keys every two seconds, even while publishing is
  * held. Each run is a process of its own: its memory is freed when it ends, and if it crashes, the
- * schedule goes on.
+ * schedule continues.
  */
 import '../../program/environment/node-version.ts';
 import '../../program/stop.ts';

@@ -62,7 +62,7 @@ export async function hasKeys(database: Database): Promise<boolean> {
   return (await database.columns()).has('api_keys');
 }
 
-// The required mode depends on the folder, and changes when an operator changes that of the folder.
+// The required mode depends on the mode of the folder, which an operator can change at any time.
 function hasRightMode(file: string): boolean {
   const modes = modesIn(path.dirname(file));
   return hasModes(statSync(file), modes.file, modes);

@@ -1,9 +1,8 @@
 /**
- * Copies the day on which each key was last used from the files that the proxies write to
- * `api_keys.last_used_on`. The file of an earlier version, in `SNAPSHOTS_DIR` itself, is imported once
- * and deleted.
+ * Updates `api_keys.last_used_on` from the files in which the proxies report the day on which each key
+ * was last used. The file of an earlier version, in `SNAPSHOTS_DIR` itself, is imported once and deleted.
  *
- * Invariant: `last_used_on` never moves back, whatever the proxies report and in whatever order.
+ * Invariant: `last_used_on` never moves back, in whichever order the proxies report.
  */
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';

@@ -122,7 +122,7 @@ function keptRows(column: Uint32Array): Uint32Array {
   return rows.subarray(0, kept);
 }
 
-/** Where each group starts if its members are sorted by group, and at the end the number of members. */
+/** For each group, the index of its first member if all are sorted by group; at the end their number. */
 export function startsOf(groupOf: Uint32Array, groups: number): Uint32Array {
   const starts = numbers(Uint32Array, groups + 1);
   for (const group of groupOf) starts[group + 1]++;

@@ -94,7 +94,10 @@ function makeKeys(collator: Intl.Collator): (title: string) => string | undefine
   };
 }
 
-/** A weight for each printable ASCII character but 1 to 9, for which 0 stands: equal if the collator treats two characters as equal. */
+/**
+ * Weighs the printable ASCII characters, with 0 standing for all digits. Two characters have the same
+ * weight if the collator treats them as equal.
+ */
 function weighAscii(collator: Intl.Collator): Uint8Array {
   const characters: string[] = [];
   for (let code = FIRST_PRINTABLE; code <= LAST_PRINTABLE; code++) {

@@ -1,7 +1,7 @@
 /**
- * The report of a run: what is wrong with the rows. Rows that break the contract are left out, counted
- * by reason, and listed with their ids and values, so that no row is dropped silently. Warnings are
- * about what is published; they never prevent publishing.
+ * The report of a run: the faults of rows. Rows that break the contract are left out, counted by reason,
+ * and listed with their ids and values, so that no row is dropped silently. Warnings concern published
+ * data and never prevent publishing.
  */
 import type { Value } from '../../database/database.ts';
 import type { CATALOGUE_TABLES, GAME_TITLES_TABLE } from '../../database/schema.ts';
@@ -68,7 +68,7 @@ export interface Report {
 interface TableReport {
   rows: number;
   leftOut: number;
-  /** How many of the rows in `leftOut` are right, and left out only because another row was. */
+  /** How many of the rows in `leftOut` are valid, and were left out only because another row was. */
   consequences: number;
   readonly reasons: Reasons;
   readonly warnings: Reasons;
@@ -147,8 +147,7 @@ function faultOf(table: Table, { rows, leftOut, consequences }: TableReport): st
   if (bad >= FEWEST_BAD_ROWS && bad * 100 > rows * LARGEST_PERCENTAGE) {
     return `${bad} of ${rows} rows of ${table} break the contract, more than ${LARGEST_PERCENTAGE} %`;
   }
-  // A few bad rows can be most of a small table. One bad platform can have most of the games, which are
-  // then left out, too.
+  // A few bad rows can be most of a small table, and one bad platform can have most of the games.
   if (leftOut * 2 > rows) {
     return `${leftOut} of ${rows} rows of ${table} are left out, more than half`;
   }

@@ -6,7 +6,7 @@ export class RowFault extends Error {
   override readonly name = 'RowFault';
   /** The wrong value. */
   readonly value: Value;
-  /** Whether the row itself is right, and left out only because another row was. */
+  /** Whether the row itself is valid, and was left out only because another row was. */
   readonly isConsequence: boolean;
 
   constructor(reason: string, value: Value, isConsequence = false) {

@@ -1,7 +1,7 @@
 /**
  * The pages as one Hono application: middleware for every request, static files, routes, and the
- * handling of all errors. Invariant: a GET changes no account and no key, nor does a POST without the
- * token of its visitor's forms.
+ * handling of all errors. Invariant: only a POST with the token of its visitor's forms changes an
+ * account or a key.
  */
 import { readFileSync } from 'node:fs';
 import { Hono } from 'hono';

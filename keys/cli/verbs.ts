@@ -1,6 +1,6 @@
 /**
  * The verbs of `cover-catalogue keys`. Data goes to stdout, everything else to stderr. A raw key is
- * printed once, alone on stdout.
+ * printed once, and stdout contains nothing else.
  */
 import { ACCOUNT_VERBS } from './account-verbs.ts';
 import type { Verb } from './arguments.ts';

@@ -38,7 +38,7 @@ export function rejectedMail({ keyId, owner, publicUrl }: KeyNews, reason: strin
     body: letter(owner, [
       `your request ${keyId} for an API key is rejected. The moderator's reason:`,
       quoted(reason),
-      'You can ask again on your account page:',
+      'You can request another key on your account page:',
       `${publicUrl}${PATHS.keys}`,
     ]),
   };

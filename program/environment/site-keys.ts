@@ -133,7 +133,7 @@ export function usableKeys(jwks: unknown): SiteKeys {
   const objects = keys.filter((key) => typeof key === 'object' && key !== null) as PublicKey[];
   // With a private key in it, anyone who can read the file could sign as the site.
   if (objects.some(({ kty, d }) => kty !== 'oct' && d !== undefined)) {
-    throw new Error('which holds a private key: give its public part alone');
+    throw new Error('which holds a private key: put only its public part there');
   }
   const usable = objects.filter(isUsable);
   if (usable.length === 0) {

@@ -15,7 +15,7 @@ export const NO_LINK = constants.O_NOFOLLOW;
 /** The path is not a regular file, or the file is too large. */
 export class UnfitFileError extends Error {
   override readonly name = 'UnfitFileError';
-  /** The fault alone, such as "is a directory, not a regular file". */
+  /** Only the fault, such as "is a directory, not a regular file". */
   readonly fault: string;
 
   constructor(file: string, fault: string) {

@@ -31,7 +31,7 @@ export function makeAdminServer(parts: AdminParts): Server {
   async function read(): Promise<Readings> {
     const current = snapshots.current();
     const dataTime = current && (await readDataTime(parts.snapshotsDir, current.id));
-    const agreedAt = keys.agreedAt();
+    const confirmedAt = keys.confirmedAt();
     return {
       snapshot:
         current === undefined
@@ -45,7 +45,7 @@ export function makeAdminServer(parts: AdminParts): Server {
       held: await readHeld(parts.snapshotsDir),
       dataAge: dataTime === undefined ? undefined : secondsSince(dataTime),
       keys: keys.size(),
-      keysAge: agreedAt === undefined ? undefined : secondsSince(agreedAt),
+      keysAge: confirmedAt === undefined ? undefined : secondsSince(confirmedAt),
     };
   }
 

@@ -20,7 +20,7 @@ const PACKS_PER_PLATFORM = 2;
 const FEWEST_PACKS = 16;
 /**
  * Each forwarded request has a connection of its own to the account pages. Forwarding gets this share
- * of the remaining descriptors, but at least and at most the numbers below.
+ * of the remaining descriptors, within the two bounds below it.
  */
 const FORWARD_SHARE = 0.25;
 const FEWEST_FORWARDS = 4;

@@ -86,7 +86,7 @@ function makeRoute(name: RouteName, find: (generation: Generation) => Body | und
   return { name, prepare: () => finder };
 }
 
-/** The decoded parts between the slashes: at most one more than any endpoint has, which is too many. */
+/** The decoded parts between the slashes. Stops after one part more than any endpoint has. */
 function partsOf(path: string): (string | undefined)[] {
   const parts: (string | undefined)[] = [];
   for (let slash = 0; slash >= 0 && parts.length <= MOST_PARTS; ) {

@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Responder } from './message/responder.ts';
 
-/** The connection of a client that has not read its response after this is closed. */
+/** If a client has not read its response after this time, its connection is closed. */
 export const LONGEST_DRAIN_MS = 30_000;
 
 /** Wraps a response of Node's HTTP server as a {@link Responder}. */

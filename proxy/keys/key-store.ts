@@ -25,7 +25,7 @@ export interface KeyStore extends Keys {
   /** Why the last refresh could not read the file; undefined if it could. */
   fault(): string | undefined;
   /** When the file last agreed with the database, in milliseconds of the wall clock. */
-  agreedAt(): number | undefined;
+  confirmedAt(): number | undefined;
   /** The windows that contain requests that still count. */
   windows(now: number): KeyWindow[];
 }
@@ -44,7 +44,7 @@ export function makeKeyStore(
   // Saved windows whose keys were not read yet. A key may come with a later file, or never in this run.
   const unclaimed = new Map(saved.map((window) => [savedName(window.id, window.hash), window]));
   let content: Buffer | undefined;
-  let agreedAt: number | undefined;
+  let confirmedAt: number | undefined;
   let fault: string | undefined;
 
   async function refresh(): Promise<boolean> {
@@ -61,7 +61,7 @@ export function makeKeyStore(
 
   async function read(): Promise<boolean> {
     const { mtimeMs } = await stat(file);
-    if (mtimeMs === agreedAt) return false;
+    if (mtimeMs === confirmedAt) return false;
     // The generator sets a new time at every check: only the content shows whether a key changed.
     const found = await readBoundedFile(file, LARGEST_KEYS_FILE);
     const isNew = content === undefined || !found.equals(content);
@@ -69,7 +69,7 @@ export function makeKeyStore(
       take(found.toString('utf8'));
       content = found;
     }
-    agreedAt = mtimeMs;
+    confirmedAt = mtimeMs;
     return isNew;
   }
 
@@ -114,7 +114,7 @@ export function makeKeyStore(
     return [...counted, ...unread].filter(({ times }) => times.length > 0);
   }
 
-  return { ...table, refresh, fault: () => fault, agreedAt: () => agreedAt, windows };
+  return { ...table, refresh, fault: () => fault, confirmedAt: () => confirmedAt, windows };
 }
 
 function savedName(id: number, hash: string): string {

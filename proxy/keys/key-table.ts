@@ -26,7 +26,7 @@ export interface KeyRecord {
 export interface Keys {
   /** The record of a raw key if it is cached; the key is not hashed. */
   recent(rawKey: string): KeyRecord | undefined;
-  /** The record of a raw key, whatever its state; undefined if it is malformed or unknown. */
+  /** The record of a raw key, in any state; undefined if it is malformed or unknown. */
   find(rawKey: string): KeyRecord | undefined;
   /** Counts a request with a key if the key's limit allows it. */
   admit(record: KeyRecord, now: number): Quota;

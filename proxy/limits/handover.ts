@@ -5,9 +5,9 @@
  *
  * Times are stored as ages at the moment of writing. The time between writing and reading is measured
  * by the system's monotonic clock or, if the system was restarted in between, by the wall clock.
- * Invariant: whatever the clocks do, a request counts for at most 60 seconds after the start. It counts
- * for at least 60 seconds after it was admitted, unless the system was restarted and the wall clock was
- * set forward.
+ * Invariant: a request counts for at most 60 seconds after the start, even if a clock was changed. It
+ * counts for at least 60 seconds after it was admitted, unless the system was restarted and the wall
+ * clock was set forward.
  */
 import { type Columns, column, encodeColumns, openColumns } from '../../format/index/columns.ts';
 import type { SavedAddress, SavedAddresses } from './address-limits.ts';

@@ -1,5 +1,5 @@
 /**
- * Opens generations for all serving threads: the current one, and those that clients ask for by id. It
+ * Opens generations for all serving threads: the current one, and those that clients request by id. It
  * opens one at a time. A generation that is to become current comes before all others.
  */
 import { stat } from 'node:fs/promises';
@@ -14,13 +14,13 @@ import type { ServingThread } from './thread-generations.ts';
 export const RETRY_MS = 30_000;
 /**
  * If a generation had to be closed to make room for another, the store rests for as long as the opening
- * took, but at most this time, before it opens the next one for a client. So clients that ask for many
+ * took, but at most this time, before it opens the next one for a client. So clients that request many
  * generations use at most half of one core, and each generation serves for a while before it is closed.
  */
 const LONGEST_REST_MS = 5_000;
 
 export interface StoreOptions extends OpenLimits {
-  /** Called when a generation that a client asked for is missing files or damaged. */
+  /** Called when a generation that a client requested is damaged or files of it are missing. */
   readonly refused: (id: string, error: Error) => void;
 }
 
@@ -33,7 +33,7 @@ export interface GenerationStore {
    */
   serve(id: string): Promise<void>;
   /** Hands a generation to the thread; opens it first if it is not open. */
-  ask(id: string, thread: ServingThread): void;
+  openFor(thread: ServingThread, id: string): void;
   /** Closes the generations that no request has named for a while. */
   closeIdle(): void;
   /** Each open generation, and how many of its packs are in memory. */
@@ -82,7 +82,7 @@ export function makeGenerationStore(options: StoreOptions): GenerationStore {
         throw error;
       }
     },
-    ask(id, thread) {
+    openFor(thread, id) {
       const files = open.get(id) ?? (refusals.has(id) ? 'gone' : undefined);
       if (files !== undefined) return thread.opened(id, files);
       if (!waiters.add(id, thread)) return;
@@ -173,7 +173,7 @@ function makeOpenings(openForClients: (id: string) => Promise<boolean>, now: () 
   };
 }
 
-/** For each generation that is not open yet, the threads that asked for it. */
+/** For each generation that is not open yet, the threads that wait for it. */
 function makeWaiters() {
   const waiting = new Map<string, Set<ServingThread>>();
   return {

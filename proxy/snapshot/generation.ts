@@ -1,8 +1,8 @@
 /**
- * A generation as the proxy serves it: returns bodies by the numbers of records, and the search. Packs
- * that are not in memory are read synchronously, mostly from the page cache: an asynchronous read costs
- * three times as much, and would have to keep the generation open until it ends. The bodies are copies,
- * so they stay valid after the generation is closed.
+ * A generation as the proxy serves it: returns the bodies of records by their numbers, and searches.
+ * Packs that are not in memory are read synchronously, mostly from the page cache: an asynchronous read
+ * costs three times as much, and would have to keep the generation open until it ends. The bodies are
+ * copies, so they stay valid after the generation is closed.
  */
 import { type ContentHash, combineHashes } from '../../format/content-hash.ts';
 import {
@@ -110,7 +110,8 @@ export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Ge
     return { bytes, hash: hashOf(columns, number) };
   }
 
-  function run(
+  /** A list of consecutive records of one pack, with `tail` after the last one. */
+  function listOf(
     columns: RecordColumns,
     pack: Pack | undefined,
     from: number,
@@ -145,14 +146,14 @@ export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Ge
     coverList(from, to) {
       const pack = from === to ? undefined : coverPackOf(from);
       return {
-        bytes: run(covers, pack, from, to, listTail(to - from)),
+        bytes: listOf(covers, pack, from, to, listTail(to - from)),
         hash: combineHashes(covers.hash.subarray(from * 2, to * 2), []),
       };
     },
     gamePage(from, to, { page, perPage, total }) {
       const pack = from === to ? undefined : gamePackOf(from);
       return {
-        bytes: run(games, pack, from, to, pageTail(to - from, page, perPage, total)),
+        bytes: listOf(games, pack, from, to, pageTail(to - from, page, perPage, total)),
         hash: combineHashes(games.hash.subarray(from * 2, to * 2), [page, perPage, total]),
       };
     },

@@ -31,7 +31,7 @@ export interface OpenOrder {
   /**
    * For a generation that is to become current: how many bytes to keep in memory. The indexes are always
    * kept in memory, and as many packs as fit. The other packs are opened and stay open. Undefined for a
-   * generation that a client asked for by id: none of its packs is kept in memory, and a pack is opened
+   * generation that a client requested by id: none of its packs is kept in memory, and a pack is opened
    * only when it is read.
    */
   readonly mostMemory: number | undefined;
@@ -39,7 +39,7 @@ export interface OpenOrder {
   readonly known: ReadonlyMap<string, string> | undefined;
 }
 
-/** An order with the manifest, and the choice of the files to keep in memory. */
+/** How an order is carried out: with the manifest that was found, and which files to keep in memory. */
 export interface Plan {
   readonly order: OpenOrder;
   readonly manifest: Manifest;
@@ -68,7 +68,7 @@ export interface OpenedFiles {
   readonly lastUsed: Float64Array;
 }
 
-/** The files that are kept in memory whatever their size. */
+/** The files that are kept in memory regardless of their size. */
 const KEPT: readonly string[] = [
   PLATFORMS,
   STATS,

@@ -15,7 +15,7 @@ import type { FromOpenWorker } from './open-worker.ts';
 
 /** How long a generation that is not current stays open after the last request for it. */
 const IDLE_MS = 60_000;
-/** How many generations may be open besides the current one, whatever their size. */
+/** How many generations may be open besides the current one, regardless of their size. */
 const MOST_OTHERS = 8;
 /** How many checked files are remembered; each takes about 150 bytes. */
 const MOST_IDENTITIES = 50_000;
@@ -24,7 +24,7 @@ export interface OpenGenerations {
   get(id: string): OpenedFiles | undefined;
   all(): Iterable<OpenedFiles>;
   /**
-   * Makes a generation the current one. Opens it with packs in memory, unless it already is open so.
+   * Makes a generation the current one. Opens it with packs in memory, unless it is already open with them.
    * @param serve hands the generation to the serving threads
    * @throws Error that names the file which is missing or damaged; the old generation stays current
    */
@@ -185,7 +185,7 @@ function runWorker(
     });
     worker.on('message', (message: FromOpenWorker) => {
       if ('files' in message) resolve(message.files);
-      else makeRoom(message.bytes).then(() => worker.postMessage('go on'), reject);
+      else makeRoom(message.bytes).then(() => worker.postMessage('continue'), reject);
     });
     worker.once('error', reject);
     worker.once('exit', (code) => reject(new Error(`The opening thread ended with ${code}.`)));

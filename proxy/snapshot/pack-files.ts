@@ -1,5 +1,5 @@
 /**
- * Opens the packs of a generation that clients ask for by id. A pack is opened when it is read, and only
+ * Opens the packs of a generation that clients request by id. A pack is opened when it is read, and only
  * a few are open at a time, so that the number of descriptors does not grow with the number of platforms
  * and generations. A file is used only if it is the same file that was checked.
  */

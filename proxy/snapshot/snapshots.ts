@@ -37,7 +37,7 @@ export function openSnapshots(
   now: () => number,
 ): Snapshots {
   const store = makeGenerationStore({ snapshotsDir, mostMemory, now, refused: events.refused });
-  const thread = makeThreadGenerations((id) => store.ask(id, thread), now);
+  const thread = makeThreadGenerations((id) => store.openFor(thread, id), now);
   store.join(thread);
   let refused: { id: string; error: Error; at: number } | undefined;
   let refreshing: Promise<void> | undefined;

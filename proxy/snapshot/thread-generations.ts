@@ -1,5 +1,5 @@
 /**
- * The generations that one serving thread answers from: the current one, and those that clients ask for
+ * The generations that one serving thread answers from: the current one, and those that clients request
  * by id. The store in the main thread decides which generations are open. This module keeps the thread's
  * views of them, and the requests that wait for a generation to be opened.
  *
@@ -18,7 +18,7 @@ export const MOST_WAITING = 2_000;
 const AT_ONCE = 4;
 
 /**
- * Why a generation that was asked for by id cannot answer: it is not kept (gone), or too many requests
+ * Why a generation that was requested by id cannot answer: it is not kept (gone), or too many requests
  * wait for generations (busy).
  */
 export type Unavailable = 'gone' | 'busy';
@@ -29,14 +29,14 @@ type Use = (generation: Generation | Unavailable) => void;
 export interface ServingThread {
   /** From now on, this generation answers the requests that do not name a generation. */
   serve(files: OpenedFiles): void;
-  /** The answer to {@link AskStore}. */
+  /** The answer to {@link OpenInStore}. */
   opened(id: string, files: OpenedFiles | 'gone'): void;
   /** Drops a generation that is not current; its memory is free when this resolves. */
   forget(id: string): Promise<void>;
 }
 
-/** Asks the store for a generation. */
-export type AskStore = (id: string) => void;
+/** Tells the store to open a generation for the thread. */
+export type OpenInStore = (id: string) => void;
 
 export interface ThreadGenerations {
   /** The generation that answers requests now; undefined before there is a first one. */
@@ -58,7 +58,7 @@ interface Entry {
 
 /** @param now the clock that the threads share, in milliseconds */
 export function makeThreadGenerations(
-  ask: AskStore,
+  openInStore: OpenInStore,
   now: () => number,
 ): ThreadGenerations & ServingThread {
   const entries = new Map<string, Entry>();
@@ -101,7 +101,7 @@ export function makeThreadGenerations(
         return;
       }
       waiting.set(id, [use]);
-      ask(id);
+      openInStore(id);
     },
     serve(files) {
       current = entryOf(files).generation;

@@ -13,7 +13,7 @@ import type { InstanceFiles } from './instance-files.ts';
 
 /** In bytes; enough for over 30 million requests within a minute. */
 const LARGEST_FILE = 64 * 1024 * 1024;
-/** The file is private even in a shared folder: other users must not see how often a client asks. */
+/** The file is private even in a shared folder: other users must not see how many requests a client sends. */
 const PRIVATE = 0o600;
 
 export interface LimitHandover {

@@ -25,7 +25,7 @@ export type ToWorker =
 
 export type FromWorker =
   | { readonly type: 'listening' | 'closed' }
-  /** Asks the store for a generation. */
-  | { readonly type: 'ask'; readonly id: string }
+  /** Tells the store to open a generation for the worker. */
+  | { readonly type: 'open'; readonly id: string }
   /** The worker no longer uses the generation's memory. */
   | { readonly type: 'forgotten'; readonly id: string };

@@ -87,7 +87,7 @@ function joinStore(worker: Worker, store: GenerationStore): void {
   };
   store.join(thread);
   worker.on('message', (message: FromWorker) => {
-    if (message.type === 'ask') store.ask(message.id, thread);
+    if (message.type === 'open') store.openFor(thread, message.id);
     else if (message.type === 'forgotten') forgetting.shift()?.();
   });
 }

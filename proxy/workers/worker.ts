@@ -31,7 +31,7 @@ function receiveKeys(): void {
 }
 keysPort.on('message', (list: SharedKey[]) => keys.replace(list));
 
-const snapshots = makeThreadGenerations((id) => send({ type: 'ask', id }), now);
+const snapshots = makeThreadGenerations((id) => send({ type: 'open', id }), now);
 
 const serving = makeServing({
   snapshots,

@@ -60,7 +60,7 @@ export async function run(options: SearchOptions): Promise<string> {
       const folder = path.join(root, String(games));
       mkdirSync(folder, { recursive: true });
       sections.push(describeSize(await measureSize(folder, games, rounds, engines, report)));
-      // Measured alone too, because what other engines still do after an answer can delay the product.
+      // Also measured alone, because work that other engines do after an answer can delay the product.
       sections.push(describeAlone(await measureSize(folder, games, rounds, ['product'], report)));
       if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
     }

@@ -7,7 +7,7 @@ const GENRES = [
   ...['Role-playing (RPG)', 'Simulation', 'Fighting', "Shoot'em up", 'Educational', 'Music'],
   ...['Board game', 'Visual novel', 'アクション', 'Jeu de société', 'Beat ’em up', 'Horror'],
 ];
-const genrePlace = makeSkew(GENRES.length, 4);
+const pickGenreIndex = makeSkew(GENRES.length, 4);
 const FIRMS = ['Soft', 'Games', 'Interactive', 'Entertainment', 'Co., Ltd.', '& Sons', 'Éditions'];
 const ODD_MARKS = [
   '\n\n',
@@ -53,7 +53,7 @@ export function makeGenres(random: Random): string | null {
   if (random.happens(0.5)) return null;
   const genres: string[] = [];
   while (genres.length === 0 || (genres.length < 4 && random.happens(0.4))) {
-    const genre = GENRES[genrePlace(random)];
+    const genre = GENRES[pickGenreIndex(random)];
     if (!genres.includes(genre)) genres.push(genre);
   }
   return genres.join(', ');

@@ -110,18 +110,18 @@ export function nameOf(number: number): string {
   return name[0].toUpperCase() + name.slice(1);
 }
 
-const commonPlace = makeSkew(COMMON.length, 20);
-const joinerPlace = makeSkew(JOINERS.length, 2);
-const namePlace = makeSkew(NAMES, 60);
+const pickCommonIndex = makeSkew(COMMON.length, 20);
+const pickJoinerIndex = makeSkew(JOINERS.length, 2);
+const pickNameIndex = makeSkew(NAMES, 60);
 
 /** A word of a title: a common word or a name. */
 export function pickWord(random: Random): string {
-  if (random.happens(0.6)) return COMMON[commonPlace(random)];
-  return nameOf(namePlace(random));
+  if (random.happens(0.6)) return COMMON[pickCommonIndex(random)];
+  return nameOf(pickNameIndex(random));
 }
 
 export function pickJoiner(random: Random): string {
-  return JOINERS[joinerPlace(random)];
+  return JOINERS[pickJoinerIndex(random)];
 }
 
 export function pickArticle(random: Random): string {

@@ -20,7 +20,7 @@ describe.each(KINDS)('a %s database', (kind) => {
   });
   afterEach(() => database.close());
 
-  it('gives back what was written: large integers, nulls, quotes, characters of four bytes', async () => {
+  it('returns what was written: large integers, nulls, quotes, characters of four bytes', async () => {
     await database.run('CREATE TABLE t (id BIGINT PRIMARY KEY, text VARCHAR(200) NULL)');
     const rows = [
       [1, `it's a "quoted" \\ back\\'slash; -- ? %`],
@@ -38,7 +38,7 @@ describe.each(KINDS)('a %s database', (kind) => {
     expect(await database.rows('SELECT id FROM t WHERE id < 0')).toEqual([['-9007199254740993']]);
   });
 
-  it('gives times as text and leaves zero dates as they are', async () => {
+  it('returns times as text and does not change zero dates', async () => {
     await database.run('CREATE TABLE t (id INT PRIMARY KEY, at DATETIME NULL)');
     await database.run(
       "INSERT INTO t VALUES (1, '2026-03-29 02:30:00'), (2, '0000-00-00 00:00:00'), (3, NULL)",
@@ -50,19 +50,19 @@ describe.each(KINDS)('a %s database', (kind) => {
     ]);
   });
 
-  it('gives sums, counts and averages as numbers', async () => {
+  it('returns sums, counts and averages as numbers', async () => {
     await database.run('CREATE TABLE t (id INT PRIMARY KEY)');
     await database.run('INSERT INTO t VALUES (1), (2)');
     expect(await database.rows('SELECT COUNT(*), SUM(id), AVG(id) FROM t')).toEqual([[2, 3, 1.5]]);
   });
 
-  it('reads quotes and || alike', async () => {
+  it('reads double quotes as names and || as concatenation', async () => {
     await database.run('CREATE TABLE "order" ("key" INT)');
     expect(await database.rows(`SELECT 'a' || 'b' FROM "order"`)).toEqual([]);
     expect(await database.rows(`SELECT 'a' || 'b'`)).toEqual([['ab']]);
   });
 
-  it('says how many rows a statement met, and the id that it made', async () => {
+  it('returns how many rows a statement matched, and the id that it made', async () => {
     const increment = kind === 'mysql' ? 'BIGINT AUTO_INCREMENT' : 'INTEGER';
     await database.run(`CREATE TABLE t (id ${increment} PRIMARY KEY, n INT)`);
     expect(await database.run('INSERT INTO t (n) VALUES (?)', [5])).toEqual({
@@ -70,7 +70,7 @@ describe.each(KINDS)('a %s database', (kind) => {
       insertId: 1,
     });
     expect((await database.run('INSERT INTO t (n) VALUES (5), (6)')).changes).toBe(2);
-    // A row that is set to what it was counts too.
+    // A row that already has the new value counts too.
     expect((await database.run('UPDATE t SET n = 5 WHERE n = 5')).changes).toBe(2);
     expect((await database.run('DELETE FROM t WHERE n = 7')).changes).toBe(0);
   });
@@ -85,7 +85,7 @@ describe.each(KINDS)('a %s database', (kind) => {
     expect(ids).toEqual(Array.from({ length: 20_000 }, (_, i) => i));
   });
 
-  it('ends a stream with what onRow throws, and works on', async () => {
+  it('ends a stream with the error that onRow throws, and stays usable', async () => {
     await fill(database, 20_000);
     const mine = new Error('mine');
     let seen = 0;
@@ -98,7 +98,7 @@ describe.each(KINDS)('a %s database', (kind) => {
     expect(await database.rows('SELECT COUNT(*) FROM t')).toEqual([[20_000]]);
   });
 
-  it('shows one moment in a snapshot, whatever others write meanwhile', async () => {
+  it('shows one moment in a snapshot, even while others write', async () => {
     await fill(database, 10);
     const other = await openDatabase(url);
     const counts = await database.snapshot(async (reader) => {
@@ -136,7 +136,7 @@ describe.each(KINDS)('a %s database', (kind) => {
     const other = await openDatabase(url);
     const add = (on: Database) =>
       on.transaction(async (writer) => {
-        // A reader that becomes a writer must not find that others wrote meanwhile.
+        // A deferred transaction of SQLite would fail if another one wrote after this read.
         await writer.rows('SELECT COUNT(*) FROM t');
         await writer.run('UPDATE t SET text = text WHERE id = 0');
         const [[text]] = (await writer.rows('SELECT text FROM t WHERE id = 0')) as [[string]];
@@ -148,12 +148,12 @@ describe.each(KINDS)('a %s database', (kind) => {
     expect(await database.rows('SELECT text FROM t')).toEqual([[`0${'+'.repeat(20)}`]]);
   });
 
-  it('keeps statements of others out of a transaction', async () => {
+  it('does not include statements of others in a transaction', async () => {
     await fill(database, 2);
     await database
       .transaction(async (writer) => {
         await writer.run("UPDATE t SET text = 'inside' WHERE id = 0");
-        // It waits for SQLite's one writer, or goes through at once; it is undone in neither case.
+        // In SQLite it waits for the transaction, in MariaDB it runs at once. Neither undoes it.
         void database.run("UPDATE t SET text = 'outside' WHERE id = 1");
         await sleep(20);
         throw new Error('undo');
@@ -164,7 +164,7 @@ describe.each(KINDS)('a %s database', (kind) => {
       .toEqual([['0'], ['outside']]);
   });
 
-  it('names what is wrong with a statement', async () => {
+  it('reports what is wrong with a statement', async () => {
     await expect(database.rows('SELECT id FROM nowhere')).rejects.toThrow(/query of .*nowhere/);
     await expect(database.each('SELEC', () => {})).rejects.toThrow(/query of .*SELEC/i);
   });
@@ -179,7 +179,7 @@ describe.each(KINDS)('a %s database', (kind) => {
 });
 
 describe('a mysql database', () => {
-  it('reads unsigned integers beyond every signed one', async () => {
+  it('reads unsigned integers that are larger than every signed one', async () => {
     const database = await openDatabase(await makeDatabase('mysql'));
     await database.run('CREATE TABLE t (id BIGINT UNSIGNED PRIMARY KEY)');
     await database.run('INSERT INTO t VALUES (?)', ['18446744073709551615']);
@@ -187,7 +187,7 @@ describe('a mysql database', () => {
     await database.close();
   });
 
-  it('gives whole seconds and UTC whatever the server is set to', async () => {
+  it('returns times in UTC and whole seconds, regardless of the settings of the server', async () => {
     const database = await openDatabase(await makeDatabase('mysql'));
     await database.run('CREATE TABLE t (a DATETIME(6), b TIMESTAMP(3) NULL)');
     await database.run("INSERT INTO t VALUES ('2026-01-02 03:04:05.678901', FROM_UNIXTIME(0.5))");
@@ -197,21 +197,21 @@ describe('a mysql database', () => {
     await database.close();
   });
 
-  it('refuses a value that does not fit instead of cutting it', async () => {
+  it('refuses a value that does not fit instead of truncating it', async () => {
     const database = await openDatabase(await makeDatabase('mysql'));
     await database.run('CREATE TABLE t (a VARCHAR(3))');
     await expect(database.run("INSERT INTO t VALUES ('four')")).rejects.toThrow(/too long/);
     await database.close();
   });
 
-  it('makes a statement again that lost a deadlock', async () => {
+  it('repeats a statement that lost a deadlock', async () => {
     const database = await openDatabase(await makeDatabase('mysql'));
     await database.run('CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)');
     const ids = Array.from({ length: 50 }, (_, index) => `(${index + 1}, 0)`);
     await database.run(`INSERT INTO t VALUES ${ids.join(', ')}`);
     let other: ReturnType<typeof database.run> | undefined;
     await database.transaction(async (writer) => {
-      // It has done more than the other and is therefore not the one that the server gives up.
+      // This transaction has changed more rows than the other, so the server ends the other one.
       await writer.run('UPDATE t SET n = n + 1 WHERE id <> 50');
       other = database.run('UPDATE t SET n = n + 10 WHERE id IN (1, 50) ORDER BY id DESC');
       other.catch(() => {});
@@ -227,7 +227,7 @@ describe('a mysql database', () => {
     await database.close();
   });
 
-  it('does a transaction anew that lost a deadlock', async () => {
+  it('repeats a transaction that lost a deadlock', async () => {
     const database = await openDatabase(await makeDatabase('mysql'));
     await database.run('CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)');
     await database.run('INSERT INTO t VALUES (1, 0), (2, 0)');
@@ -254,7 +254,7 @@ describe('a mysql database', () => {
   });
 });
 
-describe('a stream that is cut', () => {
+describe('a stream that is interrupted', () => {
   const ENDLESS = 'SELECT seq FROM seq_1_to_1000000000';
   let database: Database;
   const open = async (options?: OpenOptions) => {
@@ -292,7 +292,7 @@ describe('a stream that is cut', () => {
     },
   );
 
-  it('ends with an error when nothing more comes', async () => {
+  it('ends with an error when the server sends nothing more', async () => {
     await open();
     const relay = await startRelay(sharedMariaDb().port);
     const remote = await openDatabase(throughPort(sharedMariaDb().url('mysql'), relay.port), {
@@ -309,7 +309,7 @@ describe('a stream that is cut', () => {
     await relay.stop();
   });
 
-  it('takes a slow onRow for no stall', async () => {
+  it('does not count a slow onRow as silence of the server', async () => {
     await open({ stallSeconds: 1 });
     let seen = 0;
     const count = await database.each("SELECT REPEAT('x', 100) FROM seq_1_to_200000", () => {
@@ -326,7 +326,7 @@ describe('a server that goes away', () => {
   });
   afterAll(() => server.stop());
 
-  it('fails what is under way, then what follows, and is back after its return', async () => {
+  it('makes running and new statements fail, and is used again after its return', async () => {
     const database = await openDatabase(await server.createDatabase('catalogue'));
     await fill(database, 10);
     let seen = 0;
@@ -344,7 +344,7 @@ describe('a server that goes away', () => {
     await database.close();
   });
 
-  it('is not opened while it is silent, and lets a database close', async () => {
+  it('cannot be opened while it is silent, and an open database can still be closed', async () => {
     const database = await openDatabase(server.url('mysql'), { stallSeconds: 0.5 });
     server.freeze();
     const opening = openDatabase(server.url('mysql'), { connectSeconds: 0.5 });
@@ -355,7 +355,7 @@ describe('a server that goes away', () => {
   });
 });
 
-describe('an address that is wrong', () => {
+describe('an address', () => {
   const refusal = async (url: string): Promise<string> => {
     const error = await openDatabase(url).then(
       async (database) => {
@@ -368,7 +368,7 @@ describe('an address that is wrong', () => {
     return error.message;
   };
 
-  it('is told by one line that names the value and never the password', async () => {
+  it('that is wrong is reported in one line, with the value and never the password', async () => {
     const right = new URL(sharedMariaDb().url('mysql'));
     const change = (
       part: 'username' | 'password' | 'hostname' | 'port' | 'pathname',
@@ -413,12 +413,12 @@ describe('an address that is wrong', () => {
     }
   });
 
-  it('of a SQLite file names the path, and makes no file', async () => {
+  it('of a file that is not a SQLite database is reported with its path, and no file is made', async () => {
     const folder = makeFolder();
     const text = join(folder, 'text');
     writeFileSync(
       text,
-      'This is no database, though it is long enough to be looked at. '.repeat(20),
+      'This is not a database, but it is as long as the header of one. '.repeat(20),
     );
     const missing = join(folder, 'missing.db');
     expect(await refusal(`sqlite:${missing}`)).toContain(`no database file ${missing}`);
@@ -428,7 +428,7 @@ describe('an address that is wrong', () => {
     expect(await refusal('sqlite::memory:')).toContain('names no file');
   });
 
-  it('may name a socket, user and password being percent-encoded', async () => {
+  it('can have a socket path and a percent-encoded user and password', async () => {
     const { socketPath } = sharedMariaDb();
     const database = await openDatabase(`${sharedMariaDb().url('mysql')}?socketPath=${socketPath}`);
     expect(await database.rows('SELECT 1')).toEqual([[1]]);
@@ -458,7 +458,7 @@ function throughPort(url: string, port: number): string {
   return address.href;
 }
 
-/** Passes bytes on to a port, until it is told to cut every connection or to hold all bytes back. */
+/** Passes bytes on to a port, until a call of `cut` closes every connection or `hold` stops the bytes. */
 async function startRelay(target: number) {
   const sockets = new Set<Socket>();
   let isHolding = false;

@@ -1,6 +1,6 @@
 /**
- * `database/mysql-query.ts` reads three members of mysql2's connections that its types leave out. This
- * test fails on a version of mysql2 for which nobody has checked them.
+ * `database/mysql-query.ts` reads three members of mysql2's connections that its types do not declare.
+ * This test fails for any version of mysql2 with which they have not been checked.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -12,7 +12,7 @@ import { makeDatabase } from '../support/databases.ts';
 
 const CHECKED_VERSION = '3.24.5';
 
-test('a connection of the installed mysql2 has the members that we read', async () => {
+test('a connection of the installed mysql2 has these members', async () => {
   const packageFile = createRequire(import.meta.url).resolve('mysql2/package.json');
   expect(JSON.parse(readFileSync(packageFile, 'utf8')).version).toBe(CHECKED_VERSION);
   const url = await makeDatabase('mysql');

@@ -1,5 +1,5 @@
 /**
- * Values of rows: the same from every database, whichever way they are read.
+ * Values of rows: the same from every database and in both ways to read them.
  */
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Database, Row } from '../../database/database.ts';
@@ -44,7 +44,7 @@ describe.each(KINDS)('of %s', (kind) => {
     expect(new Set(values)).toEqual(new Set(ids));
   });
 
-  test('rows stay as they are while others come', async () => {
+  test('rows do not change while later rows arrive', async () => {
     await database.run('CREATE TABLE t (id INT PRIMARY KEY, a TEXT, b INT)');
     const rows = Array.from({ length: 3000 }, (_, id): Row => {
       return [id, id % 3 ? `${'text '.repeat(id % 70)}${id}` : null, id % 2 ? id * 1000 : null];

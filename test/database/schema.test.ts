@@ -14,7 +14,7 @@ describe.each(KINDS)('the schema of a %s database', (kind) => {
   });
   afterEach(() => database.close());
 
-  it('is found whole in the tables that are made for newcomers', async () => {
+  it('is complete in the tables that the product creates', async () => {
     await createTables(database, CATALOGUE_TABLES);
     // Existing tables stay.
     await createTables(database, CATALOGUE_TABLES);
@@ -84,7 +84,7 @@ describe.each(KINDS)('the schema of a %s database', (kind) => {
     );
   });
 
-  it('takes the rows of a catalogue, however many', async () => {
+  it('can hold the rows of a catalogue, in any number', async () => {
     const platforms = [[1, 'snes', 'Super Nintendo']];
     const games = Array.from({ length: 1001 }, (_, i) => [
       i + 1,

@@ -1,4 +1,4 @@
-/** What a key looks like, how it is kept, and which keys files are refused. */
+/** The form of a key, how it is stored, and which keys files are refused. */
 import { createHash } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
@@ -9,7 +9,7 @@ import { makeRandom } from '../catalogue/random.ts';
 const HASH = 'a'.repeat(64);
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
 
-/** The checksum as the contract says it: CRC-32 in base62, six characters. */
+/** The checksum as the contract defines it: CRC-32 in base62, six characters. */
 function withChecksum(body: string): string {
   let rest = BigInt(crc32(body));
   let digits = '';
@@ -27,17 +27,17 @@ describe('a key', () => {
       expect(isWellFormedKey(key)).toBe(true);
     }
     expect(new Set(keys.map((key) => key.slice(0, SHOWN_CHARACTERS))).size).toBeGreaterThan(490);
-    // Each of 16,000 characters is as likely as any other: none of the 62 is missing.
+    // All 62 characters are equally likely, so each occurs among 16,000.
     expect(new Set(keys.map((key) => key.slice(4, 36)).join('')).size).toBe(62);
   });
 
-  test('whose checksum starts with zeros is one too', () => {
+  test('is valid when its checksum starts with zeros', () => {
     const bodies = Array.from({ length: 5_000 }, (_, i) => `cck_${String(i).padStart(32, 'a')}`);
     const key = bodies.map(withChecksum).find((text) => text.at(-6) === '0') as string;
     expect(isWellFormedKey(key)).toBe(true);
   });
 
-  test('with any one character changed, added or left out is none', () => {
+  test('is invalid with any one character changed, added or left out', () => {
     const random = makeRandom(1);
     for (const key of keys.slice(0, 50)) {
       for (let at = 0; at < key.length; at++) {
@@ -50,13 +50,13 @@ describe('a key', () => {
   });
 
   test.each(['', 'cck_', ' KEY', 'KEY ', 'KEY\n', 'KEYKEY', 'CCK_KEY', '\u{1f511}', '__proto__'])(
-    'is not %j',
+    'is never %j',
     (text) => {
       expect(isWellFormedKey(text.replaceAll('KEY', keys[0]))).toBe(false);
     },
   );
 
-  test('with the right checksum and other characters is none', () => {
+  test('is invalid with other characters, even if the checksum is right', () => {
     for (const body of [
       `cck_${'-'.repeat(32)}`,
       `cck_${'é'.repeat(32)}`,
@@ -68,7 +68,7 @@ describe('a key', () => {
     }
   });
 
-  test('is kept as its SHA-256', () => {
+  test('is stored as its SHA-256', () => {
     const [key = ''] = keys;
     expect(hashKey(key)).toBe(createHash('sha256').update(key).digest('hex'));
   });
@@ -85,7 +85,7 @@ describe('the keys file', () => {
   const file = (change: object) =>
     JSON.stringify({ version: 1, keys: [{ ...entry(1), ...change }] });
 
-  test('is read as it was written, in the order of ids, one key a line', () => {
+  test('is read as it was written: in the order of ids, one key per line', () => {
     const text = encodeKeys(keys);
     expect(parseKeys(text)).toEqual([keys[1], keys[2], keys[0]]);
     expect(text.split('\n')).toHaveLength(keys.length + 3);
@@ -94,17 +94,17 @@ describe('the keys file', () => {
     expect(parseKeys(encodeKeys([]))).toEqual([]);
   });
 
-  test('hands on nothing that it should not hold', () => {
+  test('keeps no fields beyond its own, when read or written', () => {
     expect(parseKeys(file({ key: 'cck_secret', email: 'a@example.org' }))).toEqual([entry(1)]);
     expect(encodeKeys([{ ...entry(1), key: 'cck_secret' } as KeyEntry])).not.toContain('secret');
   });
 
-  test('that is cut short anywhere is refused', () => {
+  test('is refused when it is cut short, at any length', () => {
     const text = encodeKeys(keys).trimEnd();
     for (let end = 0; end < text.length; end++) {
       expect(() => parseKeys(text.slice(0, end))).toThrow('keys.json is damaged: it is not JSON.');
     }
-    // Where the JSON breaks off stands in the log.
+    // The log shows the cause, with the position of the fault in the JSON.
     const cause = expect.any(SyntaxError);
     expect(() => parseKeys('{')).toThrow(expect.objectContaining({ cause }));
   });

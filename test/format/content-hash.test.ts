@@ -12,7 +12,7 @@ import {
 } from '../../format/layout.ts';
 import { makeRandom } from '../catalogue/random.ts';
 
-test('a content hash is the first 64 bits of the SHA-256, of text as of its bytes', () => {
+test('a content hash is the first 64 bits of the SHA-256, the same for a text and its bytes', () => {
   const texts = ['', 'a', 'é𠮷', '\0', 'x'.repeat(100_000), ...Array.from({ length: 200 }, String)];
   for (const text of texts) {
     const bytes = Buffer.from(text);
@@ -23,7 +23,7 @@ test('a content hash is the first 64 bits of the SHA-256, of text as of its byte
   expect(hexOf([1, 2 ** 32 - 1])).toBe('00000001ffffffff');
 });
 
-test('the hash of a list is another for any other records, order, page or total', () => {
+test('the hash of a list changes with its records, their order, the page and the total', () => {
   const random = makeRandom(1);
   const seen = new Map<string, string>();
   const note = (hashes: readonly number[], numbers: readonly number[]) => {
@@ -48,7 +48,7 @@ test('the hash of a list is another for any other records, order, page or total'
   expect(seen.size).toBeGreaterThan(8_000);
 });
 
-test('the hash of a list is the same from release to release, so that clients keep their copies', () => {
+test('the hash of a list is the same in every release, so that clients can keep their copies', () => {
   const hashes = [0x01234567, 0x89abcdef, 2 ** 32 - 1, 0];
   expect(hexOf(combineHashes([], []))).toBe('1a49c369cb72770f');
   expect(hexOf(combineHashes([], [1, 50, 0]))).toBe('5a1f4cb378ce3aae');
@@ -56,7 +56,7 @@ test('the hash of a list is the same from release to release, so that clients ke
   expect(hexOf(combineHashes(hashes, [3, 100, 2 ** 40 + 7]))).toBe('ba13342a68a73b56');
 });
 
-test('slugs and ids that become paths are told from all else', () => {
+test('only slugs and ids that are safe in paths are valid', () => {
   for (const slug of ['a', 'A.b~c_d-9', '-', '~', 'a'.repeat(191)]) {
     expect(isSlug(slug), slug).toBe(true);
     expect(path.normalize(gamesPack(slug))).toBe(`games/${slug}.json`);

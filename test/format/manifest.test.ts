@@ -1,4 +1,4 @@
-/** The manifest holds to its own contract, and no name in it leaves the generation's folder. */
+/** Which manifests are read and which are refused. No name in one leads out of the generation's folder. */
 import { describe, expect, test } from 'vitest';
 import * as layout from '../../format/layout.ts';
 import {
@@ -21,7 +21,7 @@ const content = {
 };
 const manifest = makeManifest(content, 7);
 
-/** The text of the manifest with a change, and with the id that fits it. */
+/** The text of the manifest with a change, and with the id that fits the changed content. */
 function change(members: object): string {
   const changed = { ...manifest, ...members };
   const id = layout.generationId(changed.sequence, contentHash(changed));
@@ -32,7 +32,7 @@ function expectRefused(text: string, fault: string): void {
   expect(() => parseManifest(text), text).toThrow(`manifest.json is damaged: ${fault}`);
 }
 
-test('a manifest is read as it was made, whatever the order of its files', () => {
+test('a manifest is read as it was made, in any order of its files', () => {
   expect(parseManifest(encodeManifest(manifest))).toEqual(manifest);
   expect(makeManifest({ ...content, files: [...content.files].reverse() }, 7)).toEqual(manifest);
   expect(manifest.files.map(({ path }) => path)).toEqual(
@@ -42,7 +42,7 @@ test('a manifest is read as it was made, whatever the order of its files', () =>
   expect(parseManifest(encodeManifest(withoutCovers))).toEqual(withoutCovers);
 });
 
-test('everything but the sequence shapes the hash, and its beginning stands in the id', () => {
+test('the hash depends on everything but the sequence, and the id contains its beginning', () => {
   const hash = contentHash(content);
   expect(manifest.id).toBe(`000007-${hash.slice(0, 12)}`);
   expect(contentHash(makeManifest(content, 8))).toBe(hash);
@@ -61,13 +61,13 @@ describe('the versions of the collation', () => {
   const versions = { icu_version: '1.2', unicode_version: '3.4' };
   const dated = makeManifest({ ...content, ...versions }, 7);
 
-  test('are kept, and are no part of the hash, so that older manifests stay readable', () => {
+  test('are kept but not part of the hash, so that older manifests stay readable', () => {
     expect(parseManifest(encodeManifest(dated))).toEqual({ ...manifest, ...versions });
     expect(dated.id).toBe(manifest.id);
     expect(Object.keys(manifest)).not.toContain('icu_version');
   });
 
-  test('are compared with those of this Node where the manifest has them', () => {
+  test('are compared with those of this Node if the manifest has them', () => {
     const { icu, unicode } = process.versions;
     const own = { icu_version: icu as string, unicode_version: unicode as string };
     expect(COLLATION_VERSIONS).toEqual(own);
@@ -78,7 +78,7 @@ describe('the versions of the collation', () => {
     }
   });
 
-  test.each(Object.keys(versions))('%s is refused where it is not a string', (name) => {
+  test.each(Object.keys(versions))('%s is refused if it is not a string', (name) => {
     for (const value of [null, 1, true, {}, []]) {
       expectRefused(JSON.stringify({ ...manifest, [name]: value }), `"${name}" is not a string`);
     }
@@ -86,12 +86,12 @@ describe('the versions of the collation', () => {
 });
 
 describe('a manifest is refused', () => {
-  test('that is cut short anywhere, or is no object', () => {
+  test('that is cut short, at any length, or is not an object', () => {
     const text = encodeManifest(manifest).trimEnd();
     for (let end = 0; end < text.length; end++) {
       expectRefused(text.slice(0, end), 'it is not JSON.');
     }
-    // Where the JSON breaks off stands in the log.
+    // The log shows the cause, with the position of the fault in the JSON.
     const cause = expect.any(SyntaxError);
     expect(() => parseManifest('{')).toThrow(expect.objectContaining({ cause }));
     for (const other of ['null', '[]', '1', '"x"']) expectRefused(other, 'it is not an object.');
@@ -132,7 +132,7 @@ describe('a manifest is refused', () => {
     }
   });
 
-  test('whose content is not the one that its id was made for', () => {
+  test('whose id does not fit its content', () => {
     expectRefused(JSON.stringify({ ...manifest, sequence: 8 }), '"id" does not fit the content');
     const counts = { ...manifest.counts, games: 3 };
     expectRefused(JSON.stringify({ ...manifest, counts }), '"id" does not fit the content');
@@ -158,7 +158,7 @@ describe('a manifest is refused', () => {
     expectRefused(text, '"files" holds {');
   });
 
-  test('with a file twice, or one that is none', () => {
+  test('that lists a file twice, or something that is not a file', () => {
     const twice = manifest.files[3];
     expectRefused(
       change({ files: [...manifest.files, twice] }),

@@ -1,6 +1,6 @@
 /**
- * Columns that throw where a reader goes past their ends: of a typed array that would be `undefined`,
- * and go on as NaN.
+ * Columns that throw when a reader goes past their ends. A typed array would give `undefined`, and the
+ * reader would calculate with NaN.
  */
 import type { Column } from '../../format/index/columns.ts';
 

@@ -1,8 +1,7 @@
 /**
- * The proxy never serves a broken record, whatever the tables contain. Rows that break the contract
- * are left out and reported, unusual but valid rows are served unchanged, and a run is refused if a
- * table lost too many rows. The real proxy serves each generation, and every resource is checked
- * against openapi.yaml.
+ * The proxy never serves a broken record. Rows that break the contract are left out and reported, unusual
+ * but valid rows are served unchanged, and a run is refused if a table lost too many rows. The real proxy
+ * serves each generation, and every resource is checked against openapi.yaml.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

@@ -29,7 +29,7 @@ test('the proxy and verify warn about another ICU version until a run publishes 
   const { icu, unicode } = process.versions;
   expect(read()).toMatchObject({ icu_version: icu, unicode_version: unicode });
   const warning =
-    `Titles were put in order with ICU 1.2 (Unicode ${unicode}), and this Node has ICU ${icu} (Unicode ${unicode}): ` +
+    `Titles were sorted with ICU 1.2 (Unicode ${unicode}), and this Node has ICU ${icu} (Unicode ${unicode}): ` +
     'run the generator and the proxy on the same Node, and generate again.';
   const verify = async () => {
     const { code, stderr } = await runProgram('commands/snapshot.ts', ['verify'], {

@@ -1,6 +1,6 @@
 /**
- * What an operator is told about rows that are left out: which runs are refused, and the report with
- * ids, values and reasons, in a file and on stdout.
+ * What an operator sees of rows that are left out: which runs are refused, and the report with ids,
+ * values and reasons, in a file and on stdout.
  */
 import { mkdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
@@ -152,7 +152,7 @@ describe('the report of a run', () => {
     });
   });
 
-  test('is safe to print and stays small, whatever the values are', async () => {
+  test('is safe to print and stays small with any values', async () => {
     const dir = newSnapshots();
     const { stdout, stderr } = await run(await makeBad(), dir, '--json');
     const file = readFileSync(path.join(dir, 'report.json'), 'utf8');

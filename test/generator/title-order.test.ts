@@ -55,7 +55,7 @@ test('no titles and a single title can be ordered', () => {
   expect([...orderTitles(['Ō'], byPosition)]).toEqual([0]);
 });
 
-test('every pair of ASCII characters is in the order of the collator, alone and inside a title', () => {
+test('every pair of ASCII characters is in the order of the collator, as a title and inside a title', () => {
   const characters = Array.from({ length: 0x7f - 0x20 }, (_, i) => String.fromCharCode(0x20 + i));
   expectCollated(characters);
   expectCollated(characters.flatMap((a) => characters.map((b) => a + b)));

@@ -40,7 +40,7 @@ describe('genres', () => {
     ['joined by "|"', times(5, 'RPG|Action'), ['"|"', 5]],
     ['joined by "/"', [...times(40, 'RPG'), ...times(5, 'RPG/Action')], ['"/"', 5]],
     [
-      'joined by "," alone',
+      'joined by "," without a space',
       [...times(50, 'RPG, Action'), 'RPG,Action'],
       ['"," without a space', 1],
     ],

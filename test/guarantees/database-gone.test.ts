@@ -90,9 +90,9 @@ test('without the database no read fails, keys stay valid, and the ages grow unt
     output += text;
   });
   const proxy = await startProxy(snapshotsDir);
-  const ask = (key: string, from = proxy) => from.get('/stats', key);
-  await until(async () => (await ask(approved)).status === 200);
-  const { headers } = await ask(approved);
+  const request = (key: string, from = proxy) => from.get('/stats', key);
+  await until(async () => (await request(approved)).status === 200);
+  const { headers } = await request(approved);
 
   const bodies = new Map<string, string>();
   const known = async (target: string) => {
@@ -149,18 +149,18 @@ test('without the database no read fails, keys stay valid, and the ages grow unt
   expect(output).toContain('the keys file is not updated');
 
   const expectKeysAsKnown = async (from: RunningProxy) => {
-    expect((await ask(approved, from)).status).toBe(200);
-    expect((await ask(revoked, from)).status).toBe(401);
-    expect((await ask(makeKey(), from)).status).toBe(401);
+    expect((await request(approved, from)).status).toBe(200);
+    expect((await request(revoked, from)).status).toBe(401);
+    expect((await request(makeKey(), from)).status).toBe(401);
     const statuses: number[] = [];
-    for (let i = 0; i < 4; i++) statuses.push((await ask(limited, from)).status);
+    for (let i = 0; i < 4; i++) statuses.push((await request(limited, from)).status);
     expect(statuses).toEqual([200, 200, 200, 429]);
   };
   await expectKeysAsKnown(proxy);
   // A proxy that is started during the outage.
   const second = await startProxy(snapshotsDir);
   await expectKeysAsKnown(second);
-  expect((await ask(approved, second)).headers['x-snapshot']).toBe(headers['x-snapshot']);
+  expect((await request(approved, second)).headers['x-snapshot']).toBe(headers['x-snapshot']);
   expect((await readAges(second)).keys).toBeGreaterThanOrEqual(least);
   await second.stop();
 
@@ -170,7 +170,7 @@ test('without the database no read fails, keys stay valid, and the ages grow unt
     return ages.data < least && ages.keys < least;
   });
   await keys('revoke', '1', '--reason', 'a test');
-  await until(async () => (await ask(approved)).status === 401);
+  await until(async () => (await request(approved)).status === 401);
   expect(await end(schedule, 'SIGTERM')).toBe(0);
   await proxy.stop();
   printFigure(

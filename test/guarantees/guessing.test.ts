@@ -1,6 +1,6 @@
 /**
- * Keys cannot be guessed quickly. Only few guesses of an address are looked up, whatever address the
- * client claims, both directly and through the real nginx. Keys in use behind the same address still
+ * Keys cannot be guessed quickly. Only few guesses of an address are looked up, even if the client claims
+ * other addresses, both directly and through the real nginx. Keys in use behind the same address still
  * work.
  */
 import { Pool } from 'undici';
@@ -95,7 +95,7 @@ test.concurrent.for([
   // A concurrent test needs its own `expect`, or vitest does not count its assertions.
   async ([name, trusted, isFront], { expect }) => {
     const { pool, adminUrl, headers } = await openAccess(trusted, isFront);
-    const ask = async (extra: Record<string, string>) => {
+    const request = async (extra: Record<string, string>) => {
       const reply = await pool.request({
         method: 'GET',
         path: '/api/v1/stats',
@@ -104,21 +104,21 @@ test.concurrent.for([
       const retry = Number(reply.headers['retry-after'] ?? 0);
       return { status: reply.statusCode, retry, text: await reply.body.text() };
     };
-    const useKey = async () => (await ask({ 'x-api-key': inUse.key })).status;
+    const useKey = async () => (await request({ 'x-api-key': inUse.key })).status;
     expect(await useKey()).toBe(200);
 
     const started = performance.now();
     const isOver = () => performance.now() - started > GUESSING_MS;
     /** The guesses that were looked up, with the times of request and response. */
-    const lookedUp: { readonly asked: number; readonly answered: number }[] = [];
+    const lookedUp: { readonly sentAt: number; readonly answered: number }[] = [];
     let refused = 0;
     let used = 0;
     const guesser = async (number: number) => {
       const random = makeRandom(number);
       while (!isOver()) {
-        const asked = performance.now();
-        const { status, retry, text } = await ask(makeGuess(random));
-        if (status === 401) lookedUp.push({ asked, answered: performance.now() });
+        const sentAt = performance.now();
+        const { status, retry, text } = await request(makeGuess(random));
+        if (status === 401) lookedUp.push({ sentAt, answered: performance.now() });
         else {
           expect([status, text]).toEqual([429, '{"error":"Rate limit exceeded"}']);
           expect(retry).toBeGreaterThanOrEqual(1);
@@ -140,7 +140,7 @@ test.concurrent.for([
     for (const [index, { answered }] of times.entries()) {
       const inMinute = times
         .slice(index)
-        .filter(({ asked, answered: end }) => asked >= answered && end < answered + WINDOW_MS);
+        .filter(({ sentAt, answered: end }) => sentAt >= answered && end < answered + WINDOW_MS);
       expect(inMinute.length).toBeLessThanOrEqual(LIMIT);
     }
     const most = LIMIT * Math.ceil((GUESSING_MS + LATENESS_MS) / WINDOW_MS);
@@ -149,7 +149,7 @@ test.concurrent.for([
     expect(refused).toBeGreaterThan(LIMIT);
     expect(used).toBeGreaterThan(10);
     // Above the limit, a valid key that is not in use is not looked up either.
-    expect((await ask({ 'x-api-key': unused.key })).status).toBe(429);
+    expect((await request({ 'x-api-key': unused.key })).status).toBe(429);
     expect(await useKey()).toBe(200);
     const counted = (await send(`${adminUrl}/metrics`)).text;
     expect(counted).toContain(`api_requests_total{route="none",status="401"} ${times.length}`);

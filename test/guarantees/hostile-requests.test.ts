@@ -58,20 +58,20 @@ describe.each([
   async function readKnown(): Promise<{ known: Known; targets: string[] }> {
     const bodies = new Map<string, string>();
     const games = new Map<string, string[]>();
-    const ask = async (path: string) => {
+    const request = async (path: string) => {
       const reply = await proxy.get(path, key.key);
       expect([path, reply.status]).toEqual([path, 200]);
       return reply;
     };
     const read = async (path: string) => {
-      const reply = await ask(path);
+      const reply = await request(path);
       bodies.set(path, reply.text);
       return reply.json;
     };
     const list = async (path: string) => {
       const records: string[] = [];
       for (let page = 1, pages = 1; page <= pages; page++) {
-        const { data, total_pages } = (await ask(`${path}?per_page=100&page=${page}`)).json;
+        const { data, total_pages } = (await request(`${path}?per_page=100&page=${page}`)).json;
         records.push(...data.map((game: unknown) => JSON.stringify(game)));
         pages = total_pages;
       }
@@ -91,7 +91,7 @@ describe.each([
       const { data } = await read(`/games/${platform.slug}/${slug}/covers`);
       for (const { id } of data) await read(`/covers/${id}`);
     }
-    const snapshot = (await ask('/stats')).headers['x-snapshot'];
+    const snapshot = (await request('/stats')).headers['x-snapshot'];
     const pages = new Set(openSite().keys());
     return {
       known: { key: key.key, snapshot, bodies, games, pages },

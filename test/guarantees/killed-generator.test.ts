@@ -19,7 +19,7 @@ import {
 
 const KILLS = rounds(30, 1_000);
 const AT_ONCE = 2;
-/** After this many kills one run may end. It must remove what the killed runs left behind. */
+/** After this many kills, one run is not killed. It must remove what the killed runs left behind. */
 const KILLS_BEFORE_HEALING = 5;
 
 test(`the current generation verifies after each of ${KILLS} SIGKILLs at random moments`, {

@@ -140,7 +140,7 @@ test(`none of ${Object.keys(KINDS).length} kinds of expensive queries blocks the
   const costs = new Map<string, { cpu: number; delay: number }[]>();
   const scans: { cpu: number; delay: number }[] = [];
   for (const makeQuery of Object.values(KINDS)) await measure(makeQuery);
-  // In rounds, so that other work on the machine affects all kinds alike.
+  // In rounds, so that other work on the machine affects all kinds equally.
   for (let round = 0; round < ROUNDS; round++) {
     for (const [kind, makeQuery] of Object.entries(KINDS)) {
       costs.set(kind, [...(costs.get(kind) ?? []), await measure(makeQuery)]);

@@ -67,8 +67,8 @@ afterAll(async () => {
 /** A normal client sends requests to both proxies alternately, at a constant rate. */
 async function timeNormalClient(): Promise<Times> {
   const times: Times = { attacked: [], control: [] };
-  const asked: Promise<void>[] = [];
-  const ask = async (which: keyof Times, i: number) => {
+  const pending: Promise<void>[] = [];
+  const request = async (which: keyof Times, i: number) => {
     const started = performance.now();
     const { statusCode, body } = await pools[which].request({
       method: 'GET',
@@ -84,10 +84,10 @@ async function timeNormalClient(): Promise<Times> {
     for (const [turn, which] of (['attacked', 'control'] as const).entries()) {
       const wait = start + ((i + turn / 2) * 1000) / RATE - performance.now();
       if (wait > 0) await new Promise((resolve) => setTimeout(resolve, wait));
-      asked.push(ask(which, i));
+      pending.push(request(which, i));
     }
   }
-  await Promise.all(asked);
+  await Promise.all(pending);
   return times;
 }
 
@@ -97,7 +97,7 @@ function p99(times: readonly number[]): number {
 
 /**
  * The ratio of the normal client's 99th percentiles: attacked proxy to control. It is the median of the
- * ratios in the intervals, because other work on the machine affects both proxies alike.
+ * ratios in the intervals, because other work on the machine affects both proxies equally.
  */
 function slowdown({ attacked, control }: Times): number {
   const length = attacked.length / INTERVALS;

@@ -30,8 +30,10 @@ describe('with the schedule and the proxy running', () => {
     expect(issued.code).toBe(0);
     const key = issued.stdout.trim();
     expect(key).toMatch(/^cck_[0-9A-Za-z]{38}$/);
-    const ask = () => proxy.get('/stats', key);
-    expect(await timeUntil(async () => (await ask()).status === 200)).toBeLessThan(WITHIN_MS);
+    const requestStats = () => proxy.get('/stats', key);
+    expect(await timeUntil(async () => (await requestStats()).status === 200)).toBeLessThan(
+      WITHIN_MS,
+    );
 
     const { stdout } = await runProgram('keys/cli/main.ts', ['list', '--json'], environment);
     const id = String(JSON.parse(stdout)[0].id);
@@ -41,8 +43,10 @@ describe('with the schedule and the proxy running', () => {
       environment,
     );
     expect(revoked.code).toBe(0);
-    expect(await timeUntil(async () => (await ask()).status === 401)).toBeLessThan(WITHIN_MS);
-    expect((await ask()).text).toBe('{"error":"Invalid API key"}');
+    expect(await timeUntil(async () => (await requestStats()).status === 401)).toBeLessThan(
+      WITHIN_MS,
+    );
+    expect((await requestStats()).text).toBe('{"error":"Invalid API key"}');
 
     expect(await end(schedule, 'SIGTERM')).toBe(0);
     expect(proxy.log()).not.toContain(key);

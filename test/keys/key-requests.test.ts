@@ -24,7 +24,7 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
   });
   afterAll(() => database.close());
 
-  const ask = (owner: Account, changes: { purpose?: string; websiteUrl?: string } = {}) =>
+  const request = (owner: Account, changes: { purpose?: string; websiteUrl?: string } = {}) =>
     requestKey(database, {
       accountId: owner.id,
       purpose: 'a tool',
@@ -37,7 +37,7 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
 
   it('is stored for review with its text, and without a key', async () => {
     const owner = await database.addOwner();
-    const { id } = await ask(owner, {
+    const { id } = await request(owner, {
       purpose: '  A mirror,\r\nwith 600 a minute: 😀  ',
       websiteUrl: ' HTTPS://Tool.Example/über?q=1#x ',
     });
@@ -59,7 +59,7 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
   it('is stored without control characters and lone surrogates, and otherwise unchanged', async () => {
     const owner = await database.addOwner();
     const markup = `<script>alert(1)</script> '; DROP TABLE api_keys; -- "\\`;
-    const { id } = await ask(owner, {
+    const { id } = await request(owner, {
       purpose: `a\u0000b\u001b[2Jc\u0085d\ttab \ud800${markup}\u202e`,
     });
     expect((await findKeyWithAccount(database, id))?.purpose).toBe(
@@ -73,7 +73,7 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
     ['x'.repeat(5001), 'The purpose has 5001 characters; at most 5000 are allowed.'],
   ])('is refused for the purpose %j', async (purpose, message) => {
     const owner = await database.addOwner();
-    await expect(ask(owner, { purpose })).rejects.toMatchObject({ kind: 'invalid', message });
+    await expect(request(owner, { purpose })).rejects.toMatchObject({ kind: 'invalid', message });
     expect(await pendingOf(owner)).toBe(0);
   });
 
@@ -81,7 +81,7 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
     const owner = await database.addOwner();
     const purpose = '😀'.repeat(2500);
     const websiteUrl = `https://tool.example/${'x'.repeat(2000 - 21)}`;
-    const { id } = await ask(owner, { purpose, websiteUrl });
+    const { id } = await request(owner, { purpose, websiteUrl });
     expect(await findKeyWithAccount(database, id)).toMatchObject({
       purpose,
       website_url: websiteUrl,
@@ -107,7 +107,7 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
     [`https://tool.example/${'ü'.repeat(400)}`, '2421 characters; at most 2000'],
   ])('is refused for the website %j', async (websiteUrl, message) => {
     const owner = await database.addOwner();
-    await expect(ask(owner, { websiteUrl })).rejects.toMatchObject({
+    await expect(request(owner, { websiteUrl })).rejects.toMatchObject({
       kind: 'invalid',
       message: expect.stringContaining(message),
     });
@@ -116,7 +116,7 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
 
   it('is stored with an encoded address that fits into one line and an attribute', async () => {
     const owner = await database.addOwner();
-    const { id } = await ask(owner, {
+    const { id } = await request(owner, {
       websiteUrl: 'https://tool.example/\r\nBcc: x" onclick=\'<b>',
     });
     const address = (await findKeyWithAccount(database, id))?.website_url;
@@ -125,7 +125,7 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
   });
 
   it('must belong to an existing account', async () => {
-    await expect(ask({ id: 77_777 } as Account)).rejects.toMatchObject({
+    await expect(request({ id: 77_777 } as Account)).rejects.toMatchObject({
       kind: 'missing',
       message: 'There is no account 77777.',
     });
@@ -134,33 +134,33 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
 
   it('is refused if three others of the account are under review', async () => {
     const owner = await database.addOwner();
-    const first = await ask(owner);
-    for (let i = 1; i < MOST_PENDING; i++) await ask(owner);
-    await expect(ask(owner)).rejects.toMatchObject({ kind: 'conflict', message: TOO_MANY });
+    const first = await request(owner);
+    for (let i = 1; i < MOST_PENDING; i++) await request(owner);
+    await expect(request(owner)).rejects.toMatchObject({ kind: 'conflict', message: TOO_MANY });
     await rejectRequest(database, first.id, {
       reason: 'no',
       by: null,
       at: AT,
       publicUrl: PUBLIC_URL,
     });
-    await ask(owner);
-    await expect(ask(owner)).rejects.toThrow(TOO_MANY);
-    await ask(await database.addOwner());
+    await request(owner);
+    await expect(request(owner)).rejects.toThrow(TOO_MANY);
+    await request(await database.addOwner());
   });
 
   it('is one of only three under review after 10,000 simultaneous ones', async () => {
     const owner = await database.addOwner();
     let accepted = 0;
     const refusals = new Map<string, number>();
-    const askRepeatedly = async (count: number) => {
+    const requestRepeatedly = async (count: number) => {
       for (let i = 0; i < count; i++) {
-        await ask(owner, { purpose: `flood ${i}` }).then(
+        await request(owner, { purpose: `flood ${i}` }).then(
           () => accepted++,
           ({ message }) => refusals.set(message, (refusals.get(message) ?? 0) + 1),
         );
       }
     };
-    await Promise.all(Array.from({ length: 20 }, () => askRepeatedly(500)));
+    await Promise.all(Array.from({ length: 20 }, () => requestRepeatedly(500)));
     expect([accepted, [...refusals]]).toEqual([3, [[TOO_MANY, 9_997]]]);
     expect(await pendingOf(owner)).toBe(3);
     expect(

@@ -46,9 +46,9 @@ describe.each(KINDS)('with a %s database', (kind) => {
       raw.push(await done(...args));
       expect(isWellFormedKey(raw.at(-1) as string)).toBe(true);
     };
-    const asked = ['--account', String(owner.id), '--purpose', 'x', '--url', 'https://x.example'];
+    const fields = ['--account', String(owner.id), '--purpose', 'x', '--url', 'https://x.example'];
     await receiveKey('issue', '--note', 'mine');
-    await done('request', ...asked);
+    await done('request', ...fields);
     await done('approve', '2');
     await receiveKey('reveal', '2');
     await receiveKey('rotate', '2');

@@ -32,10 +32,10 @@ interface Action {
   readonly to: string;
   readonly event: string;
   readonly isMailed: boolean;
-  /** The text of a refusal after the state. */
+  /** The end of the refusal's text, which follows the state of the key. */
   readonly rule: string;
-  /** The text of a refusal for an approved key, if the action is not allowed for it. */
-  readonly otherwise?: string;
+  /** The end of the refusal's text for an approved key, if the action is not allowed for it. */
+  readonly ruleIfApproved?: string;
   act(database: KeysDatabase, id: number, accountId: number): Promise<unknown>;
 }
 
@@ -62,7 +62,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     event: 'revealed',
     isMailed: false,
     rule: 'only an approved key can be revealed',
-    otherwise: 'was revealed before, and is shown only once; rotate it if it is lost',
+    ruleIfApproved: 'was revealed before, and is shown only once; rotate it if it is lost',
     act: (database, id, accountId) => revealKey(database, { id, accountId, at: AT }),
   },
   rotate: {
@@ -71,7 +71,7 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     event: 'rotated',
     isMailed: false,
     rule: 'only an approved key can be rotated',
-    otherwise: 'was not revealed yet, so there is nothing to rotate',
+    ruleIfApproved: 'was not revealed yet, so there is nothing to rotate',
     act: (database, id, accountId) => rotateKey(database, { id, accountId, at: AT }),
   },
   'change the limit': {
@@ -151,7 +151,7 @@ describe.each(KINDS)('a key in a %s database', (kind) => {
       const stored = state === 'revealed' ? 'approved' : state;
       expect([refusal.kind, refusal.message]).toEqual([
         'conflict',
-        `Key ${id} ${(stored === 'approved' && action.otherwise) || `is ${stored}: ${action.rule}`}.`,
+        `Key ${id} ${(stored === 'approved' && action.ruleIfApproved) || `is ${stored}: ${action.rule}`}.`,
       ]);
       expect(await all(id)).toEqual(before);
     },

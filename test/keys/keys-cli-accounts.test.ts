@@ -78,10 +78,10 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
 
   it('refuses what the pages refuse, with the same messages', async () => {
     await done('add-account', 'ola@covers.example', '--name', 'Ola');
-    const asked = ['--account', '1', '--purpose', 'x', '--url'];
+    const fields = ['--account', '1', '--purpose', 'x', '--url'];
     for (const [args, message] of [
-      [['request', ...asked, 'javascript:alert(1)'], 'must be an http or https address'],
-      [['request', ...asked, 'https://me:secret@x.example'], 'must not hold a user or a password'],
+      [['request', ...fields, 'javascript:alert(1)'], 'must be an http or https address'],
+      [['request', ...fields, 'https://me:secret@x.example'], 'must not hold a user or a password'],
       [
         ['request', '--account', '9', '--purpose', 'x', '--url', 'http://x.example'],
         'There is no account 9.',

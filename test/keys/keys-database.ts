@@ -13,7 +13,7 @@ export const AT = new Date('2026-03-04T05:06:07Z');
 /** The id of the moderator's account. */
 export const MODERATOR = 900;
 
-/** The states of the product, except that a revealed key has a state of its own. */
+/** The states of keys in the product, and a separate one for an approved key that was revealed. */
 export const STATES = ['pending', 'approved', 'revealed', 'rejected', 'revoked'] as const;
 export type TestState = (typeof STATES)[number];
 

@@ -116,7 +116,7 @@ describe('an e-mail about a key', () => {
     expect(server.mails).toHaveLength(before + 1);
     expect(headersOf(mail?.source as string)).toEqual(HEADERS);
     const body = mail?.text.slice(mail.text.indexOf('\n\n') + 2) as string;
-    const own = /^(?:Hello .*|your request .*|You can ask .*|https:\/\/covers\.example\/.*|)$/;
+    const own = /^(?:Hello .*|your request .*|You can request .*|https:\/\/covers\.example\/.*|)$/;
     const others = body.split(/[\n\r\u2028\u2029\u0085\v\f]/).filter((line) => !own.test(line));
     expect(others.length).toBeGreaterThan(0);
     expect(others.filter((line) => !line.startsWith('>'))).toEqual([]);

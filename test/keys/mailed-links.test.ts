@@ -60,7 +60,7 @@ describe.each(KINDS)('a mailed link, with a %s database', (kind) => {
     await database.run('DELETE FROM mail_outbox');
   });
 
-  const ask = async (at = AT) => {
+  const requestLink = async (at = AT) => {
     const owner = await database.addOwner();
     expect(await mailSignInLink(database, owner.email, { at, publicUrl: PUBLIC_URL })).toBe(true);
     return owner;
@@ -77,7 +77,7 @@ describe.each(KINDS)('a mailed link, with a %s database', (kind) => {
     ]);
 
   it('is stored with its account and without a token before it is sent', async () => {
-    const owner = await ask();
+    const owner = await requestLink();
     const [row] = await database.objects('body, recipient, expires_at', 'FROM mail_outbox');
     const [placeholder] = await linksOf(owner.id);
     expect(row).toMatchObject({ recipient: owner.email, expires_at: '2026-03-04 05:21:07' });
@@ -88,7 +88,7 @@ describe.each(KINDS)('a mailed link, with a %s database', (kind) => {
   });
 
   it('works once, and the database contains only its hash', async () => {
-    const owner = await ask();
+    const owner = await requestLink();
     expect(await send()).toEqual({ sent: 1, failed: 0 });
     const [mail] = post.mails;
     expect(mail).toMatchObject({ to: owner.email, subject: 'Your link to sign in' });
@@ -104,7 +104,7 @@ describe.each(KINDS)('a mailed link, with a %s database', (kind) => {
   });
 
   it('works for 15 minutes after it is sent', async () => {
-    const [first, second] = [await ask(), await ask()];
+    const [first, second] = [await requestLink(), await requestLink()];
     expect(await send(10 * MINUTE)).toEqual({ sent: 2, failed: 0 });
     const [early = '', late = ''] = post.tokens();
     expect(await openLink(database, early, later(25 * MINUTE - 1))).toEqual({
@@ -116,7 +116,7 @@ describe.each(KINDS)('a mailed link, with a %s database', (kind) => {
   });
 
   it('is no longer sent 15 minutes after it was requested', async () => {
-    await ask();
+    await requestLink();
     expect(await send(15 * MINUTE)).toEqual({ sent: 0, failed: 0 });
     expect(await listMails(database)).toEqual([
       expect.objectContaining({
@@ -127,7 +127,7 @@ describe.each(KINDS)('a mailed link, with a %s database', (kind) => {
   });
 
   it('has another token in each attempt to send it, and only the last one works', async () => {
-    const owner = await ask();
+    const owner = await requestLink();
     post.fail(() => new Error('try again'));
     expect(await send()).toEqual({ sent: 0, failed: 1 });
     expect(await send(10)).toEqual({ sent: 0, failed: 1 });
@@ -144,7 +144,7 @@ describe.each(KINDS)('a mailed link, with a %s database', (kind) => {
   });
 
   it('is not sent again once it was used, even if the mail server reported an error', async () => {
-    const owner = await ask();
+    const owner = await requestLink();
     post.fail(() => new Error('connection lost'));
     await send();
     const [token = ''] = post.tokens();
@@ -158,7 +158,7 @@ describe.each(KINDS)('a mailed link, with a %s database', (kind) => {
   });
 
   it('is removed from the error of a mail server before that is stored', async () => {
-    await ask();
+    await requestLink();
     post.fail(({ text }) => new Error(`550 spam: ${text}`));
     await send();
     const [token = ''] = post.tokens();
@@ -167,7 +167,7 @@ describe.each(KINDS)('a mailed link, with a %s database', (kind) => {
   });
 
   it('is not sent if its account was removed or has another address', async () => {
-    const [gone, moved] = [await ask(), await ask()];
+    const [gone, moved] = [await requestLink(), await requestLink()];
     await removeAccount(database, gone.id);
     await database.run('UPDATE accounts SET email = ? WHERE id = ?', ['new@x.example', moved.id]);
     expect(await send()).toEqual({ sent: 0, failed: 0 });
@@ -175,7 +175,7 @@ describe.each(KINDS)('a mailed link, with a %s database', (kind) => {
   });
 
   it('is sent only once by several programs that send at the same time', async () => {
-    for (let i = 0; i < 10; i++) await ask();
+    for (let i = 0; i < 10; i++) await requestLink();
     const counts = await Promise.all([1, 2, 3, 4].map(() => send()));
     expect(counts.reduce((sum, { sent }) => sum + sent, 0)).toBe(10);
     const tokens = post.tokens();
@@ -184,7 +184,7 @@ describe.each(KINDS)('a mailed link, with a %s database', (kind) => {
   });
 
   it('is one of at most five, sent or not', async () => {
-    const owner = await ask();
+    const owner = await requestLink();
     const more = () => mailSignInLink(database, owner.email, { at: AT, publicUrl: PUBLIC_URL });
     expect([await more(), await more()]).toEqual([true, true]);
     await send();

@@ -94,20 +94,20 @@ describe.each(KINDS)('signing in with a %s database', (kind) => {
     const owner = await database.addOwner();
     for (let i = 0; i < 5; i++) expect(await mailLink(owner.email)).toBe(true);
     // Another transaction holds the lock of the account; on SQLite that of the whole database.
-    const held = Promise.withResolvers<void>();
-    const isHeld = Promise.withResolvers<void>();
+    const locked = Promise.withResolvers<void>();
+    const released = Promise.withResolvers<void>();
     const other = database.transaction(async (writer) => {
       await writer.run('UPDATE request_turns SET turns = turns + 1 WHERE account_id = ?', [
         owner.id,
       ]);
-      isHeld.resolve();
-      await held.promise;
+      locked.resolve();
+      await released.promise;
     });
-    await isHeld.promise;
+    await locked.promise;
     const late = pause(3_000, 'it waited for the lock' as const, { ref: false });
     const answers = Promise.all([mailLink(owner.email), mailLink('nobody@covers.example')]);
     expect(await Promise.race([answers, late])).toEqual([false, false]);
-    held.resolve();
+    released.resolve();
     await other;
   });
 

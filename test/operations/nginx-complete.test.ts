@@ -64,7 +64,7 @@ test('a request without a host gets a JSON error', async () => {
   );
 });
 
-test('the HTTP port redirects to the host name of the API, whatever the Host of the request', async () => {
+test('the HTTP port redirects to the host name of the API for any Host of the request', async () => {
   const socket = connect(nginx.httpPort, '127.0.0.1');
   socket.write('GET /docs HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n');
   const received = await readToEnd(socket);

@@ -139,7 +139,7 @@ function parseReply(received: string): FrontReply {
 /** Headers that each hop sets itself, and the counts, which another test checks. */
 const OF_A_HOP = /^(date|server|connection|keep-alive|strict-transport-security)$|^x-ratelimit-r/;
 
-function passedOn({ headers }: FrontReply): Record<string, string> {
+function forwardedFields({ headers }: FrontReply): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_A_HOP.test(name)));
 }
 
@@ -182,18 +182,18 @@ describe.each(protocols)('over %s', (protocol, send) => {
     ['the contract', '/openapi.json', {}],
     ['the start page', '/', {}],
     ['the longest Link', `/api/v1/search?per_page=1&page=2&q=a${'+'.repeat(3800)}`, {}],
-  ])('passes %s on unchanged', async (_name, target, options) => {
+  ])('forwards %s unchanged', async (_name, target, options) => {
     const headers = { ...keyed, ...options.headers };
     const direct = await sendDirectly(target, { ...options, headers });
     const reply = await send(target, { ...options, headers });
     expect(reply.status).toBe(direct.status);
-    expect(passedOn(reply)).toEqual(passedOn(direct));
+    expect(forwardedFields(reply)).toEqual(forwardedFields(direct));
     expect(reply.bytes.equals(direct.bytes)).toBe(true);
     expect(reply.headers['strict-transport-security']).toBe(HSTS);
     expect(reply.headers.server).toBe('nginx');
   });
 
-  test('passes the rate limit headers on', async () => {
+  test('forwards the rate limit headers', async () => {
     const [first, second] = [
       await send('/api/v1/stats', { headers: keyed }),
       await send('/api/v1/stats', { headers: keyed }),
@@ -253,7 +253,7 @@ describe.each(protocols)('over %s', (protocol, send) => {
     },
   );
 
-  test('sends the proxy the true address, host and scheme, once each', async () => {
+  test('sends the real address, host and scheme to the proxy, once each', async () => {
     const forged = '198.51.100.7';
     const headers = { ...keyed, 'x-forwarded-for': forged, forwarded: `for=${forged}` };
     const more = { 'x-forwarded-proto': 'http', connection: 'close', upgrade: 'h2c' };
@@ -270,7 +270,7 @@ describe.each(protocols)('over %s', (protocol, send) => {
     ]);
   });
 
-  test('limits guesses by the true address, whatever the client claims', async () => {
+  test('limits guesses by the real address, regardless of the addresses that the client claims', async () => {
     const from = protocol === 'HTTP/1.1' ? '127.0.0.9' : '127.0.0.10';
     const own = protocol === 'HTTP/1.1' ? undefined : await openHttp2(nginx, {}, from);
     const guess = (i: number) => {

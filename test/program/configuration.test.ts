@@ -29,8 +29,12 @@ import {
 const FREE_PORTS = { PORT: '0', ADMIN_PORT: '0', ACCOUNT_PORT: '0' };
 /** An address that no machine has (RFC 5737). */
 const FOREIGN = '203.0.113.7';
-/** Takes from root the right to read and write everywhere. */
-const AS_ANYBODY = ['setpriv', '--bounding-set=-dac_override,-dac_read_search', '--inh-caps=-all'];
+/** A command that runs another one without root's right to read and write everywhere. */
+const UNPRIVILEGED = [
+  'setpriv',
+  '--bounding-set=-dac_override,-dac_read_search',
+  '--inh-caps=-all',
+];
 const ANY_ADDRESS =
   'to an address of this machine, such as 127.0.0.1, or to 0.0.0.0 for all of them.';
 
@@ -46,7 +50,7 @@ function run(
   ...args: string[]
 ): Promise<Finished> {
   const command = [process.execPath, ...flagsOf(program), path.join(ROOT, program), ...args];
-  const [file = '', ...rest] = process.getuid?.() === 0 ? [...AS_ANYBODY, ...command] : command;
+  const [file = '', ...rest] = process.getuid?.() === 0 ? [...UNPRIVILEGED, ...command] : command;
   const child = spawn(file, rest, {
     cwd: folder,
     env: { PATH: process.env.PATH, ...FREE_PORTS, ...environment },
@@ -221,7 +225,7 @@ describe('a folder', () => {
     },
   );
 
-  test('that the generator has not created yet: the proxy waits for it and says so', async () => {
+  test('that the generator has not created yet makes the proxy wait and log a warning', async () => {
     const proxy = await startProxy(path.join(folder, 'snapshots'));
     expect((await proxy.readyz()).status).toBe(503);
     const [first = ''] = proxy.log().split('\n');

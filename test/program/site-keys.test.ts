@@ -1,4 +1,4 @@
-/** The site's assertions are verified with a secret or with public keys; neither is taken for the other. */
+/** The settings that verify the site's assertions: a secret or public keys. Mixing them up is an error. */
 import { generateKeyPairSync } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -61,10 +61,10 @@ describe('SITE_JWT_SECRET', () => {
     ['a folder', folder],
     ['a relative path', './secrets/of/the/catalogue/site/assertions'],
     ['a path above', '../secrets/of/the/catalogue/site/assertions'],
-    ['a path at home', '~/secrets/of/the/catalogue/site/assertions'],
-    ['a path of letters alone', 'secrets/catalogue/production/site/assertions'],
+    ['a path in the home folder', '~/secrets/of/the/catalogue/site/assertions'],
+    ['a path of letters and slashes only', 'secrets/catalogue/production/site/assertions'],
     ['a path in mixed case', 'Secrets/Catalogue/Production/SiteKeyForAssertions2026'],
-    ['a path of Windows', 'C:\\secrets\\catalogue\\site\\assertions-of-the-site'],
+    ['a Windows path', 'C:\\secrets\\catalogue\\site\\assertions-of-the-site'],
     ['a path from the root of this folder', path.relative(process.cwd(), existing)],
     ['the name of a file', 'keys-of-the-catalogue-for-assertions.jwks'],
     ['an address', 'https://covers.example/.well-known/jwks.json'],
@@ -74,7 +74,7 @@ describe('SITE_JWT_SECRET', () => {
     ['a JWKS', '{"keys":[{"kty":"oct","k":"AAAAAAAAAAAAAAAAAAAAAAAA"}]}'],
     ['a key in PEM', '-----BEGIN PUBLIC KEY----- MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQ'],
     ['a key without its PEM lines', 'MIIBIjANBgkqhkiG9w0BAQEFAAOCAQ8AMIIBCgKCAQEA0Z3VS5JJcds3'],
-    ['a key of SSH', 'ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC7 user'],
+    ['an SSH key', 'ssh-rsa AAAAB3NzaC1yc2EAAAADAQABAAABAQC7 user'],
     ['a JWK in base64', 'eyJrdHkiOiJSU0EiLCJuIjoiYWJjIiwiZSI6IkFRQUIifQ'],
     ['a variable that was not replaced', '$(cat /run/secrets/site-jwt-secret)'],
     ['a few characters repeated', 'ab'.repeat(20)],
@@ -132,7 +132,7 @@ describe('SITE_JWKS', () => {
     ['a single key', fileWith(publicJwk('ec')), 'which is not a JWKS'],
     ['a list', fileWith([publicJwk('ec')]), 'which is not a JWKS'],
     ['no keys', fileWith({ keys: [] }), 'which has no key that can verify signatures'],
-    ['a secret alone', fileWith({ keys: [{ kty: 'oct', k: 'AAAA' }] }), 'which has no key'],
+    ['only a secret', fileWith({ keys: [{ kty: 'oct', k: 'AAAA' }] }), 'which has no key'],
     [
       'a private key',
       fileWith({ keys: [publicJwk('ec'), privateKey.export({ format: 'jwk' })] }),

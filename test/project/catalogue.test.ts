@@ -1,4 +1,4 @@
-/** The sample catalogue that tests, benchmarks and the demo use has the contents that they rely on. */
+/** The sample catalogue has the contents that tests, benchmarks and the demo rely on. */
 import { describe, expect, test } from 'vitest';
 import { isSlug } from '../../format/layout.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
@@ -44,7 +44,7 @@ describe('the sample catalogue', () => {
   const games = [...catalogue.games];
   const covers = [...catalogue.covers];
 
-  test('is sound', () => {
+  test('has unique ids and slugs, and every reference resolves', () => {
     expectSound(catalogue);
   });
 
@@ -111,7 +111,7 @@ describe('the sample catalogue', () => {
     expect(new Set(countsOf(column(catalogue.coverFiles, 1)).values())).toEqual(new Set([1, 2, 3]));
   });
 
-  test('has the game of the examples with covers of each kind', () => {
+  test('has the game of the documentation, with covers of each kind', () => {
     const game = games.find(([, , slug]) => slug === 'chrono-trigger');
     expect(game?.slice(3, 5)).toEqual(['Chrono Trigger', 1995]);
     const own = covers.filter(([, id]) => id === game?.[0]);

@@ -1,4 +1,4 @@
-/** `npm run demo` as a newcomer sees it. The installation has a test of its own. */
+/** `npm run demo` as a newcomer sees it. The test of the installation is install.test.ts. */
 import { existsSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { expect, test } from 'vitest';
@@ -6,7 +6,7 @@ import { makeVisitor, tokenOf } from '../support/account.ts';
 import { end, send, startProgram, until } from '../support/product.ts';
 import { freePort } from '../support/servers/ports.ts';
 
-test('prints a key and a curl command that works, and at its end stops all that it started', async () => {
+test('prints a key and a curl command that works, and when it ends, it stops every process it started', async () => {
   const port = await freePort();
   const adminPort = await freePort();
   const demo = startProgram('demo/main.ts', [], {
@@ -31,7 +31,7 @@ test('prints a key and a curl command that works, and at its end stops all that 
   expect(reply.headers['x-ratelimit-limit']).toBe('6000');
   expect(url).toContain(`:${port}/`);
 
-  // Each of the two links signs in to its account through the port of the API.
+  // Each of the two links signs in to its account, through the port of the API.
   for (const [who, page] of [
     ['user', '/account/api-keys'],
     ['moderator', '/moderation/api-keys'],
@@ -54,7 +54,7 @@ test('prints a key and a curl command that works, and at its end stops all that 
   await expect(send(`http://127.0.0.1:${adminPort}/healthz`)).rejects.toThrow();
 });
 
-test('a port that is in use is named, and nothing is left behind', async () => {
+test('ends with exit code 2 and names the port if it is in use', async () => {
   const port = await freePort();
   const taken = createServer();
   await new Promise<void>((resolve) => taken.listen(port, '127.0.0.1', resolve));

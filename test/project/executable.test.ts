@@ -1,5 +1,5 @@
 /**
- * `bin/cover-catalogue` and `npm run`: they choose the right Node and pass signals on, and every
+ * `bin/cover-catalogue` and `npm run`: they choose the right Node and forward signals, and every
  * program checks its arguments.
  */
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';

@@ -76,7 +76,7 @@ function folderOf(file: string): string {
   return path.posix.dirname(file);
 }
 
-/** Why a source may not import something; undefined when it may. */
+/** Why a source may not import something; undefined if it may. */
 function faultOf(file: string, specifier: string): string | undefined {
   const from = topFolderOf(file);
   if (from === 'test' || file === TEST_CONFIGURATION) return undefined;

@@ -1,5 +1,5 @@
 /**
- * A damaged generation is never served, whichever file is truncated, changed, missing or of a future
+ * A damaged generation is never served, if any of its files is truncated, changed, missing or of a future
  * version. The old generation stays current, and readiness, metrics and log report the refusal.
  */
 import { execFileSync } from 'node:child_process';

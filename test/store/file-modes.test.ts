@@ -1,4 +1,4 @@
-/** Only the user of the program may read its mails and its database of accounts and keys, whatever the umask. */
+/** Only the user of the program may read its mails and its database of accounts and keys, with any umask. */
 import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';

@@ -1,4 +1,4 @@
-/** Only the owner may read a snapshots folder unless the operator shares it, whatever the umask. */
+/** Only the owner may read a snapshots folder unless the operator shares it, with any umask. */
 import { chmodSync, mkdirSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';

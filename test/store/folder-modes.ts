@@ -106,8 +106,8 @@ export const SHARED = { files: ['640'], folders: ['2750'] };
 
 export async function serveOnce(dir: string, launcher: readonly string[] = []): Promise<void> {
   const proxy = await startProxy(dir, {}, launcher);
-  await until(async () => (await ask(proxy)).status === 200);
+  await until(async () => (await requestStats(proxy)).status === 200);
   expect(await proxy.stop()).toBe(0);
 }
 
-export const ask = (proxy: RunningProxy) => proxy.get('/stats', key.key);
+export const requestStats = (proxy: RunningProxy) => proxy.get('/stats', key.key);

@@ -1,7 +1,7 @@
 /**
  * A power cut loses everything that was not synced. So each file and folder of a generation must be
- * synced before the generation is renamed to its id, that rename before `current` points to it, and
- * `current` at the end.
+ * synced before the generation is renamed to its id. The rename must be synced before `current` points
+ * to the generation, and the change of `current` at the end.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';

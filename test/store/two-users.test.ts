@@ -18,7 +18,6 @@ import { makeInstanceFiles } from '../../proxy/state/instance-files.ts';
 import { end, makeFolder, ROOT, startProgram, startProxy, until } from '../support/product.ts';
 import {
   as,
-  ask,
   COVERS,
   changeTitle,
   GENERATOR,
@@ -28,6 +27,7 @@ import {
   makeDatabase,
   modesOf,
   PROXY,
+  requestStats,
   SHARED,
   serveOnce,
 } from './folder-modes.ts';
@@ -83,11 +83,13 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     const dir = makeShared();
     await generate(url, dir, as(GENERATOR));
     const proxy = await startProxy(dir, {}, as(PROXY));
-    await until(async () => (await ask(proxy)).status === 200);
-    const { headers } = await ask(proxy);
+    await until(async () => (await requestStats(proxy)).status === 200);
+    const { headers } = await requestStats(proxy);
     await changeTitle(url, 'Another title');
     await generate(url, dir, as(GENERATOR));
-    await until(async () => (await ask(proxy)).headers['x-snapshot'] !== headers['x-snapshot']);
+    await until(
+      async () => (await requestStats(proxy)).headers['x-snapshot'] !== headers['x-snapshot'],
+    );
     const schedule = startProgram(
       'generator/cli/schedule.ts',
       [],
@@ -114,7 +116,7 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     await generate(url, dir, as(GENERATOR));
     if (!IS_ROOT) chmodSync(dir, 0o2550);
     const proxy = await startProxy(dir, {}, as(PROXY));
-    await until(async () => (await ask(proxy)).status === 200);
+    await until(async () => (await requestStats(proxy)).status === 200);
     const warning = `Cannot write to ${path.join(dir, PROXY_FOLDER)}`;
     const { status, json } = await proxy.readyz();
     expect([status, json.faults]).toEqual([200, [expect.stringContaining(warning)]]);
@@ -163,7 +165,7 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
     chmodSync(dir, 0o2750);
     await changeTitle(url, 'Another title');
     await generate(url, dir, as(GENERATOR));
-    await until(async () => (await ask(proxy)).status === 200);
+    await until(async () => (await requestStats(proxy)).status === 200);
     // As another user the proxy still has no folder of its own.
     const { faults } = (await proxy.readyz()).json;
     expect(faults).toHaveLength(IS_ROOT ? 1 : 0);

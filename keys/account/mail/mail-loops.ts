@@ -34,7 +34,7 @@ export interface MailWork {
 
 export function startMailLoops(work: MailWork): MailLoops {
   const requests = makeLinkRequests(work);
-  const loops = [requests.answer, makeMailRound(work)].map((step) =>
+  const loops = [requests.createLinks, makeMailRound(work)].map((step) =>
     poll(step, POLL_MS, (error) => work.log.error({ err: error }, 'the mail worker failed')),
   );
   for (const loop of loops) void loop.start();
@@ -42,7 +42,7 @@ export function startMailLoops(work: MailWork): MailLoops {
     requestLink: requests.add,
     async stop() {
       await Promise.all(loops.map((loop) => loop.stop()));
-      await requests.answer();
+      await requests.createLinks();
       const lost = requests.count();
       if (lost > 0) work.log.error(`${lost} requests for sign-in links are lost`);
     },
@@ -53,7 +53,7 @@ function makeLinkRequests({ database, publicUrl, log, onRequestDone }: MailWork)
   const waiting: { readonly email: string; readonly at: Date }[] = [];
 
   /** @returns false if the database cannot be reached, so that the request must wait */
-  async function makeLink(email: string): Promise<boolean> {
+  async function createLink(email: string): Promise<boolean> {
     try {
       await mailSignInLink(database, email, { at: new Date(), publicUrl });
     } catch (error) {
@@ -68,10 +68,10 @@ function makeLinkRequests({ database, publicUrl, log, onRequestDone }: MailWork)
     return true;
   }
 
-  async function answerOneByOne(): Promise<void> {
+  async function createOneByOne(): Promise<void> {
     for (let request = waiting.shift(); request !== undefined; request = waiting.shift()) {
       const isTooLate = endOfLink(request.at) <= new Date();
-      if (!isTooLate && !(await makeLink(request.email))) {
+      if (!isTooLate && !(await createLink(request.email))) {
         waiting.unshift(request);
         return;
       }
@@ -84,8 +84,8 @@ function makeLinkRequests({ database, publicUrl, log, onRequestDone }: MailWork)
       waiting.push({ email, at: new Date() });
     },
     count: () => waiting.length,
-    async answer(): Promise<void> {
-      await Promise.all(Array.from({ length: CONCURRENCY }, answerOneByOne));
+    async createLinks(): Promise<void> {
+      await Promise.all(Array.from({ length: CONCURRENCY }, createOneByOne));
     },
   };
 }

@@ -1,4 +1,4 @@
-/** Parts about a key that the pages of owners and of moderators share. */
+/** Parts of the pages about a key, which the pages of owners and of moderators share. */
 
 import type { KeyState } from '../../../format/api-key.ts';
 import { LARGEST_LIMIT } from '../../../format/keys-file.ts';

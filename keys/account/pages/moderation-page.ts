@@ -13,7 +13,7 @@ import {
 } from './key-parts.ts';
 import { makePage, type Notice, type Viewer } from './layout.ts';
 
-/** Says which keys the list shows. */
+/** Which keys the list shows. */
 export interface Filter {
   readonly state: KeyWithAccount['state'] | undefined;
   readonly text: string;
@@ -31,7 +31,7 @@ export interface ModerationPage {
   readonly notice?: Notice | undefined;
 }
 
-/** In characters of the purpose, in the list. */
+/** How many characters of a purpose the list shows. */
 const LONGEST_EXCERPT = 120;
 
 export function moderationPage(parts: ModerationPage): Html {

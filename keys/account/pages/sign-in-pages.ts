@@ -39,7 +39,7 @@ export function linkPage(viewer: Viewer, link: string): Html {
     title: 'Sign in',
     viewer,
     body: html`
-      <p>Press the button to sign in. If you did not ask for this link, close the page.</p>
+      <p>Press the button to sign in. If you did not request this link, close the page.</p>
       <form method="post" action="${PATHS.link}">
         ${tokenField(viewer)}
         <input type="hidden" name="link" value="${link}">

@@ -24,7 +24,7 @@ import type { AccountVisit, App, Site } from './site.ts';
 
 /** The notices for `?done=…` in an address. */
 const DONE: Readonly<Record<string, string>> = {
-  requested: 'Your request is under review. You get an e-mail when it is decided.',
+  requested: 'Your request is under review. You will get an e-mail with the decision.',
   revoked: 'The key is revoked.',
 };
 
@@ -72,11 +72,11 @@ export function addAccountRoutes(app: App, site: Site): void {
     const { account, form, at } = c.var;
     const purpose = fieldOf(form, 'purpose').trim();
     const websiteUrl = fieldOf(form, 'website_url').trim();
-    const ask = async () => {
+    const sendRequest = async () => {
       await requestKey(database, { accountId: account.id, purpose, websiteUrl, at });
       return redirect(c, `${PATHS.keys}?done=requested`);
     };
-    return attempt(c, c.var, ask, { purpose, websiteUrl });
+    return attempt(c, c.var, sendRequest, { purpose, websiteUrl });
   });
   app.post(ownKeyPath(ANY_KEY, 'reveal'), needsAccount, readForm, (c) =>
     attempt(c, c.var, async () => {

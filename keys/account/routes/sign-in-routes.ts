@@ -42,7 +42,7 @@ function addLinkRequest(app: App, site: Site): void {
     // The response does not wait until the account is looked up: not even the time that it takes shows
     // whether there is one.
     if (site.requestLink(email)) return sendPage(c, 200, linkSentPage(viewer));
-    const text = 'Too many people are asking for links at the moment. Try again in a minute.';
+    const text = 'Too many people are requesting links at the moment. Try again in a minute.';
     return sendPage(c, 503, signInPage(viewer, { kind: 'refused', text }));
   });
 }

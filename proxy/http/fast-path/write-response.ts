@@ -21,7 +21,7 @@ const LARGEST_TOGETHER = 64 * 1024;
 let scratch = Buffer.allocUnsafeSlow(LARGEST_TOGETHER);
 
 /**
- * @param headers the header fields of this response alone
+ * @param headers the header fields of only this response
  * @param connectionHeaders header lines about the connection, each followed by CR LF
  */
 export function writeResponse(

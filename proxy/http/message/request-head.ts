@@ -12,7 +12,7 @@ export interface RequestHead {
   readonly hasSeveralKeys: boolean;
   readonly ifNoneMatch: string | undefined;
   readonly acceptEncoding: string | undefined;
-  /** The id of the generation that the client asks for. */
+  /** The id of the generation that the client requests. */
   readonly snapshot: string | undefined;
   readonly forwardedFor: string | undefined;
   /** The text of the 400 if the request is not well-formed; undefined if it is. */

@@ -18,7 +18,7 @@ export interface ApiRequest {
 export interface Responder {
   readonly isSent: () => boolean;
   /**
-   * @param headers the header fields of this response alone
+   * @param headers the header fields of only this response
    * @param isLast whether the connection is closed after this response
    */
   send(response: PreparedResponse, headers?: HeaderList, isLast?: boolean): void;

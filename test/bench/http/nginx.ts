@@ -1,11 +1,11 @@
-/** nginx with the static files, either alone (the lower bound of the cost) or with auth_request. */
+/** nginx with the static files, either without a check of keys (the lower bound of the cost) or with auth_request. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import path from 'node:path';
 
 const BASE = '/api/v1';
-/** The path of a fixed 401, for nginx alone. */
+/** The path of a fixed 401, for nginx without a check of keys. */
 export const UNAUTHORIZED = '/unauthorized';
 const DENIAL = `return 401 '{"error":"Missing API key"}';`;
 
@@ -103,7 +103,7 @@ ${temporary}
 		listen 127.0.0.1:${port} backlog=1024;
 		root ${files};
 		location ${BASE}/games/ {
-			# Measured: a body of 700 bytes is cheaper read and written with the head.
+			# Measured: for bodies of 700 bytes, reading and writing with the head is cheaper.
 			sendfile off;
 		}
 		${

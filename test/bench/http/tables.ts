@@ -10,8 +10,8 @@ export type Measurements = ReadonlyMap<string, ReadonlyMap<ServerName, readonly 
 type Figure = readonly [work: string, server: ServerName];
 interface Ratio {
   readonly title: string;
-  readonly over: Figure;
-  readonly under: Figure;
+  readonly numerator: Figure;
+  readonly denominator: Figure;
   /** The goal, if there is one: at most or at least this. */
   readonly most?: number;
   readonly least?: number;
@@ -20,83 +20,87 @@ interface Ratio {
 const RATIOS: readonly Ratio[] = [
   {
     title: 'one game: product ÷ nginx static',
-    ...{ over: ['game', 'product'], under: ['game', 'nginx'], most: 2 },
+    ...{ numerator: ['game', 'product'], denominator: ['game', 'nginx'], most: 2 },
   },
   {
     title: 'one game: nginx `auth_request` ÷ product',
-    ...{ over: ['game', 'authRequest'], under: ['game', 'product'], least: 2.5 },
+    ...{ numerator: ['game', 'authRequest'], denominator: ['game', 'product'], least: 2.5 },
   },
   {
     title: 'one game: fastify ÷ product',
-    ...{ over: ['game', 'fastify'], under: ['game', 'product'], least: 2 },
+    ...{ numerator: ['game', 'fastify'], denominator: ['game', 'product'], least: 2 },
   },
   {
     title: 'one game: express ÷ product',
-    ...{ over: ['game', 'express'], under: ['game', 'product'] },
+    ...{ numerator: ['game', 'express'], denominator: ['game', 'product'] },
   },
   {
     title: 'one game: live query ÷ product',
-    ...{ over: ['game', 'live'], under: ['game', 'product'], least: 10 },
+    ...{ numerator: ['game', 'live'], denominator: ['game', 'product'], least: 10 },
   },
   {
     title: 'page of 50 games: product ÷ nginx static',
-    ...{ over: ['page', 'product'], under: ['page', 'nginx'], most: 2.5 },
+    ...{ numerator: ['page', 'product'], denominator: ['page', 'nginx'], most: 2.5 },
   },
   {
     title: 'page of 50 games, gzip: product ÷ nginx `gzip_static`',
-    ...{ over: ['pageGzip', 'product'], under: ['pageGzip', 'nginx'], most: 1.5 },
+    ...{ numerator: ['pageGzip', 'product'], denominator: ['pageGzip', 'nginx'], most: 1.5 },
   },
   {
     title: 'product: different games in random order ÷ one cached game',
-    ...{ over: ['games', 'product'], under: ['game', 'product'], most: 1.3 },
+    ...{ numerator: ['games', 'product'], denominator: ['game', 'product'], most: 1.3 },
   },
   {
     title: 'nginx static: the same',
-    ...{ over: ['games', 'nginx'], under: ['game', 'nginx'] },
+    ...{ numerator: ['games', 'nginx'], denominator: ['game', 'nginx'] },
   },
   {
     title: 'different games: product ÷ nginx static',
-    ...{ over: ['games', 'product'], under: ['games', 'nginx'] },
+    ...{ numerator: ['games', 'product'], denominator: ['games', 'nginx'] },
   },
   {
     title: 'different games: nginx `auth_request` ÷ product',
-    ...{ over: ['games', 'authRequest'], under: ['games', 'product'] },
+    ...{ numerator: ['games', 'authRequest'], denominator: ['games', 'product'] },
   },
   {
     title: 'different games: live query ÷ product',
-    ...{ over: ['games', 'live'], under: ['games', 'product'] },
+    ...{ numerator: ['games', 'live'], denominator: ['games', 'product'] },
   },
   {
     title: 'page of 50 long games: product ÷ nginx static',
-    ...{ over: ['longPage', 'product'], under: ['longPage', 'nginx'], most: 2.5 },
+    ...{ numerator: ['longPage', 'product'], denominator: ['longPage', 'nginx'], most: 2.5 },
   },
   {
     title: 'page of 50 long games, gzip: product ÷ nginx `gzip_static`',
-    ...{ over: ['longPageGzip', 'product'], under: ['longPageGzip', 'nginx'], most: 1.5 },
+    ...{
+      numerator: ['longPageGzip', 'product'],
+      denominator: ['longPageGzip', 'nginx'],
+      most: 1.5,
+    },
   },
   {
     title: '`/covers/recent`: product ÷ nginx static',
-    ...{ over: ['recent', 'product'], under: ['recent', 'nginx'] },
+    ...{ numerator: ['recent', 'product'], denominator: ['recent', 'nginx'] },
   },
   {
     title: '`/covers/recent`, gzip: product ÷ nginx `gzip_static`',
-    ...{ over: ['recentGzip', 'product'], under: ['recentGzip', 'nginx'] },
+    ...{ numerator: ['recentGzip', 'product'], denominator: ['recentGzip', 'nginx'] },
   },
   {
     title: '304: product ÷ nginx static',
-    ...{ over: ['notModified', 'product'], under: ['notModified', 'nginx'] },
+    ...{ numerator: ['notModified', 'product'], denominator: ['notModified', 'nginx'] },
   },
   {
     title: '401: product ÷ nginx with a fixed answer',
-    ...{ over: ['unauthorized', 'product'], under: ['unauthorized', 'nginx'] },
+    ...{ numerator: ['unauthorized', 'product'], denominator: ['unauthorized', 'nginx'] },
   },
   {
     title: 'page of 50 games: live query ÷ product',
-    ...{ over: ['page', 'live'], under: ['page', 'product'] },
+    ...{ numerator: ['page', 'live'], denominator: ['page', 'product'] },
   },
   {
     title: '`/search`, different queries: live query ÷ product',
-    ...{ over: ['searches', 'live'], under: ['searches', 'product'] },
+    ...{ numerator: ['searches', 'live'], denominator: ['searches', 'product'] },
   },
 ];
 
@@ -105,11 +109,11 @@ const RATIOS: readonly Ratio[] = [
  * the rounds, because the measurements of one round are close in time, under the same other load.
  */
 export function ratioTable(found: Measurements): string {
-  const rows = RATIOS.map(({ title, over, under, most, least }) => {
-    const ratios = ratiosOf(found, over, under, 'cpu');
+  const rows = RATIOS.map(({ title, numerator, denominator, most, least }) => {
+    const ratios = ratiosOf(found, numerator, denominator, 'cpu');
     const ratio = median(ratios);
     const range = `${Math.min(...ratios).toFixed(2)}–${Math.max(...ratios).toFixed(2)}`;
-    const speed = median(ratiosOf(found, under, over, 'perSecond'));
+    const speed = median(ratiosOf(found, denominator, numerator, 'perSecond'));
     const goal = most !== undefined ? `≤ ${most}` : least !== undefined ? `≥ ${least}` : '';
     const isMet = (most === undefined || ratio <= most) && (least === undefined || ratio >= least);
     const verdict = goal === '' ? '' : isMet ? 'yes' : '**no**';

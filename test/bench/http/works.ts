@@ -84,7 +84,7 @@ export async function makeTask(
   const headers: Record<string, string> = {};
   if (!work.isKeyless) headers['X-Api-Key'] = key;
   if (work.isGzip) headers['Accept-Encoding'] = 'gzip';
-  // nginx alone does not check keys.
+  // nginx without auth_request does not check keys.
   const isFixed = work.isKeyless && name === 'nginx';
   const url = server.url + (isFixed ? UNAUTHORIZED : work.target);
   if (work.isConditional) {

@@ -1,4 +1,4 @@
-/** Columns of index files as the tests make them and break them. */
+/** Makes columns of index files for the tests, and damages them. */
 import { type Column, encodeColumns } from '../../../format/index/columns.ts';
 
 export type NamedColumns = Record<string, Column>;
@@ -7,14 +7,14 @@ export function encodeFile(columns: NamedColumns): Uint8Array {
   return new Uint8Array(Buffer.concat([...encodeColumns(columns)]));
 }
 
-/** Where texts of these lengths start, one behind another; one entry more than lengths. */
+/** The starts of texts with these lengths, one behind another, and the end of the last text. */
 export function startsOf(lengths: readonly number[]): Uint32Array {
   const starts = new Uint32Array(lengths.length + 1);
   for (const [i, length] of lengths.entries()) starts[i + 1] = starts[i] + length;
   return starts;
 }
 
-/** Each column in turn an entry longer, an entry shorter, and missing; none of them may be empty. */
+/** Makes each column in turn one entry longer, one entry shorter, and missing. No column may be empty. */
 export function* wrongColumns(columns: NamedColumns): Generator<[fault: string, NamedColumns]> {
   for (const [name, values] of Object.entries(columns)) {
     const longer = new (values.constructor as Uint8ArrayConstructor)(values.length + 1);

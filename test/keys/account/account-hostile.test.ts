@@ -45,7 +45,7 @@ describe.each(KINDS)('on %s', (kind) => {
     const sent = (visitor: Visitor, target: string, fields = {}, headers = {}) =>
       visitor.post(target, fields, headers).then(({ status }) => status);
 
-    test('without its visitor’s token changes nothing, wherever it is sent', async () => {
+    test('without its visitor’s token changes nothing, on any page', async () => {
       const { id } = await site.revealed(people.owner);
       const pending = await site.request(people.owner);
       const before = await state();

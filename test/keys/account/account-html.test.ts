@@ -178,15 +178,15 @@ describe('an assertion of the site', async () => {
     const { publicKey, privateKey } = await generateKeyPair('ES256', { extractable: true });
     const jwk = { ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' };
     const checkByFile = makeAssertionCheck(usableKeys({ keys: [jwk] }), log);
-    const ask = (token: string) => checkByFile(token, at);
+    const verify = (token: string) => checkByFile(token, at);
     const signed = await new SignJWT(claims)
       .setProtectedHeader({ alg: 'ES256', kid: 'one' })
       .sign(privateKey);
-    expect(await ask(signed)).toBe(7);
+    expect(await verify(signed)).toBe(7);
     const text = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const input = `${text({ alg: 'HS256', kid: 'one' })}.${text(claims)}`;
     const mac = createHmac('sha256', JSON.stringify(jwk)).update(input).digest('base64url');
-    expect(await ask(`${input}.${mac}`)).toBeUndefined();
-    expect(await ask(await sign(claims))).toBeUndefined();
+    expect(await verify(`${input}.${mac}`)).toBeUndefined();
+    expect(await verify(await sign(claims))).toBeUndefined();
   });
 });

@@ -27,7 +27,7 @@ interface RawAnswer {
 }
 
 /** Sends lines of text and reads until the server closes the connection. */
-function ask(lines: readonly string[], body = ''): Promise<RawAnswer> {
+function sendLines(lines: readonly string[], body = ''): Promise<RawAnswer> {
   const { promise, resolve, reject } = Promise.withResolvers<RawAnswer>();
   const parts: Buffer[] = [];
   const socket = connect(Number(new URL(pages.url).port), '127.0.0.1');
@@ -49,7 +49,7 @@ function ask(lines: readonly string[], body = ''): Promise<RawAnswer> {
 }
 
 const get = (target: string, method = 'GET') =>
-  ask([`${method} ${target} HTTP/1.1`, 'Host: a', 'Connection: close']);
+  sendLines([`${method} ${target} HTTP/1.1`, 'Host: a', 'Connection: close']);
 
 test('HEAD has the header fields of GET, including the length, and no body', async () => {
   for (const target of ['/account/sign-in', '/account/account.css', '/account/nothing']) {
@@ -102,11 +102,15 @@ test.each([
 
 test('a request that is not HTTP or has no valid Host is refused', async () => {
   const host = ['Host: a', 'Connection: close'];
-  expect((await ask(['garbage'])).status).toBe(400);
-  expect((await ask(['GET /account HTTP/1.1', 'Host: a b', 'Connection: close'])).status).toBe(400);
-  expect((await ask(['CONNECT a:1 HTTP/1.1', ...host])).status).toBe(405);
-  expect((await ask(['GET / HTTP/1.1', ...host, `X: ${'x'.repeat(17_000)}`])).status).toBe(431);
-  expect((await ask(['GET /account/sign-in HTTP/1.0'])).status).toBe(200);
+  expect((await sendLines(['garbage'])).status).toBe(400);
+  expect(
+    (await sendLines(['GET /account HTTP/1.1', 'Host: a b', 'Connection: close'])).status,
+  ).toBe(400);
+  expect((await sendLines(['CONNECT a:1 HTTP/1.1', ...host])).status).toBe(405);
+  expect((await sendLines(['GET / HTTP/1.1', ...host, `X: ${'x'.repeat(17_000)}`])).status).toBe(
+    431,
+  );
+  expect((await sendLines(['GET /account/sign-in HTTP/1.0'])).status).toBe(200);
 });
 
 test('after a body that is not read the connection is closed, so the body is not parsed as a request', async () => {
@@ -116,7 +120,7 @@ test('after a body that is not read the connection is closed, so the body is not
     ['POST /account/nothing HTTP/1.1', 404],
     ['POST /account/api-keys HTTP/1.1', 401],
   ] as const) {
-    const reply = await ask([line, 'Host: a', FORM, 'Content-Length: 90000'], next);
+    const reply = await sendLines([line, 'Host: a', FORM, 'Content-Length: 90000'], next);
     expect([line, reply.status, reply.fields.get('connection')]).toEqual([line, status, 'close']);
     expect(reply.body).not.toContain('HTTP/1.1');
   }
@@ -124,6 +128,6 @@ test('after a body that is not read the connection is closed, so the body is not
 
 test('a form that is too large is refused before its body is sent', async () => {
   const line = 'POST /account/sign-in HTTP/1.1';
-  const reply = await ask([line, 'Host: a', FORM, 'Content-Length: 65537'], 'a=1');
+  const reply = await sendLines([line, 'Host: a', FORM, 'Content-Length: 65537'], 'a=1');
   expect([reply.status, reply.fields.get('connection')]).toEqual([413, 'close']);
 });

@@ -21,7 +21,7 @@ import { makeFolder } from '../../support/product.ts';
 export const KEYS = '/account/api-keys';
 export const MODERATION = '/moderation/api-keys';
 export const RAW_KEY = /cck_[0-9A-Za-z]{38}/;
-/** A text that becomes markup wherever a page does not escape it. */
+/** A text that becomes markup if a page does not escape it. */
 export const HOSTILE = `</textarea><script>alert(1)</script><img src=x onerror="alert(2)">' "&`;
 
 export interface AccountSite {

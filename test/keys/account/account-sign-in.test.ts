@@ -29,19 +29,19 @@ describe.each(KINDS)('on %s', (kind) => {
 
     test('gives the same response for every address, and sends mail only to those of accounts', async () => {
       const visitor = site.visit();
-      const ask = async (email: string) => {
+      const requestLink = async (email: string) => {
         await visitor.get('/account/sign-in');
         return visitor.post('/account/sign-in', { email });
       };
       const before = linksTo(other.email, site.mailFolder).length;
       const mails = mailsIn(site.mailFolder).length;
-      const unknown = await ask('nobody@covers.example');
-      const known = await ask(other.email);
+      const unknown = await requestLink('nobody@covers.example');
+      const known = await requestLink(other.email);
       expect([unknown.status, unknown.text]).toEqual([known.status, known.text]);
       await until(() => linksTo(other.email, site.mailFolder).length > before);
       expect(mailsIn(site.mailFolder).length).toBe(mails + 1);
       for (const email of ['', 'x', 'a@b\r\nBcc: c@d', 'a b@c']) {
-        expect((await ask(email)).status).toBe(422);
+        expect((await requestLink(email)).status).toBe(422);
       }
     });
 
@@ -107,7 +107,7 @@ describe.each(KINDS)('on %s', (kind) => {
       expect((await visitor.get(KEYS)).status).toBe(303);
     });
 
-    test('stores no token that opens anything', async () => {
+    test('stores no token of a session or a link, only hashes', async () => {
       const session = site.people.owner.cookies.get('catalogue_session') as string;
       const stored = JSON.stringify([
         await site.query('SELECT * FROM sessions'),

@@ -49,16 +49,16 @@ describe.each(KINDS)('a request for a sign-in link on %s', (kind) => {
     await pages.stop();
   });
 
-  const ask = (email: string) => visitor.post('/account/sign-in', { email });
+  const requestLink = (email: string) => visitor.post('/account/sign-in', { email });
   /** Sends several requests for one address. @returns milliseconds until the last response */
   const burst = async (email: string): Promise<number> => {
     const started = performance.now();
-    await Promise.all(Array.from({ length: AT_ONCE }, () => ask(email)));
+    await Promise.all(Array.from({ length: AT_ONCE }, () => requestLink(email)));
     return performance.now() - started;
   };
 
   test('gets the same status, text and header fields for a known and an unknown address', async () => {
-    const [a, b] = [await ask(known(BURSTS)), await ask(unknown(0))];
+    const [a, b] = [await requestLink(known(BURSTS)), await requestLink(unknown(0))];
     const fieldsOf = ({ headers }: typeof a) => [...headers].filter(([name]) => name !== 'date');
     expect([a.status, a.text, fieldsOf(a)]).toEqual([b.status, b.text, fieldsOf(b)]);
     expect(a.status).toBe(200);
@@ -97,23 +97,23 @@ describe.each(KINDS)('a request for a sign-in link on %s', (kind) => {
     await until(() => linksTo(email, mailFolder).length === 5);
   });
 
-  test('gets 503 during a flood, whatever the address', {
+  test('gets 503 during a flood, for a known and for an unknown address', {
     timeout: 60_000,
   }, async () => {
     const release = await holdLock(100 + BURSTS + 2);
     // As many as are processed at once. They wait for the lock, and all others wait for them.
-    for (let i = 0; i < 8; i++) await ask(known(BURSTS + 2));
+    for (let i = 0; i < 8; i++) await requestLink(known(BURSTS + 2));
     await pause(1_500);
     const statuses: number[] = [];
     const client = async () => {
-      while (!statuses.includes(503)) statuses.push((await ask(unknown(2))).status);
+      while (!statuses.includes(503)) statuses.push((await requestLink(unknown(2))).status);
     };
     await Promise.all([1, 2, 3, 4].map(client));
     expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(900);
-    const [a, b] = [await ask(known(BURSTS + 3)), await ask(unknown(2))];
+    const [a, b] = [await requestLink(known(BURSTS + 3)), await requestLink(unknown(2))];
     expect([a.status, a.text]).toEqual([503, b.text]);
     await release();
-    await until(async () => (await ask(unknown(2))).status === 200);
+    await until(async () => (await requestLink(unknown(2))).status === 200);
   });
 
   test('takes as long for an address with an account as for one without, in bursts', {
@@ -136,7 +136,7 @@ describe.each(KINDS)('a request for a sign-in link on %s', (kind) => {
 
   test('is processed before the pages end', async () => {
     const email = known(BURSTS + 4);
-    await ask(email);
+    await requestLink(email);
     expect(await pages.stop()).toBe(0);
     const queued = 'SELECT recipient FROM mail_outbox WHERE recipient = ?';
     expect(await database.rows(queued, [email])).toEqual([[email]]);

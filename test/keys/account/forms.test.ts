@@ -41,7 +41,7 @@ afterAll(() => {
   server.close();
 });
 
-/** Posts a body, in two pieces without a length where it is `chunked`. @returns status and text */
+/** Posts a body: in two chunks if `isChunked`, else with a Content-Length. @returns status and text */
 async function post(
   body: string,
   headers: Record<string, string> = HEADERS,

@@ -132,7 +132,7 @@ describe.each([
       }
     });
 
-    test('answers 304 to its ETag alone, in a list, as a weak tag, and to *', async () => {
+    test('answers 304 to its ETag on its own, in a list, as a weak tag, and to *', async () => {
       const { headers } = await get(endpoint().path);
       const etag = headers.etag as string;
       for (const value of [etag, `"other", ${etag}`, `W/${etag}`, '*']) {

@@ -38,7 +38,7 @@ beforeAll(async () => {
 });
 
 /** Sends a request on a new connection. */
-const ask = (proxy: RunningProxy, target = '/stats', sent = key) =>
+const request = (proxy: RunningProxy, target = '/stats', sent = key) =>
   proxy.get(target, sent.key, { connection: 'close' });
 
 async function metric(proxy: RunningProxy, name: string): Promise<number> {
@@ -85,14 +85,14 @@ describe.each([1, 3])(`with ${FILES} open files and %i serving threads`, (thread
       { PROXY_THREADS: String(threads), SNAPSHOT_MEMORY_MB: '0', ADDRESS_RATE_LIMIT: '100000' },
       withFiles(FILES),
     );
-    await until(async () => (await ask(proxy)).status === 200);
+    await until(async () => (await request(proxy)).status === 200);
     const limit = await metric(proxy, 'api_connections_limit');
     expect(limit).toBeGreaterThanOrEqual(16);
     expect(limit).toBeLessThan(FILES - 50);
     const sockets: Socket[] = [];
     for (const [, first] of ATTACKS) {
       sockets.push(...(await openMany(proxy, ATTACKERS / ATTACKS.length, first)));
-      expect((await ask(proxy)).status).toBe(200);
+      expect((await request(proxy)).status).toBe(200);
       expect((await proxy.readyz()).status).toBe(200);
     }
     // The kernel accepts connections before a thread does.
@@ -104,7 +104,7 @@ describe.each([1, 3])(`with ${FILES} open files and %i serving threads`, (thread
     });
 
     // Work that needs files continues: a new generation, whose packs stay open, and new keys.
-    const before = (await ask(proxy)).headers['x-snapshot'];
+    const before = (await request(proxy)).headers['x-snapshot'];
     const database = await openDatabase(databaseUrl);
     await database.run('UPDATE games SET title = ? WHERE id = (SELECT MIN(id) FROM games)', [
       `Title ${threads}`,
@@ -115,7 +115,7 @@ describe.each([1, 3])(`with ${FILES} open files and %i serving threads`, (thread
     writeKeys(dir, [key, another]);
     await until(async () => {
       sockets.push(...(await openMany(proxy, 10, '')));
-      const { status, headers } = await ask(proxy, '/stats', another);
+      const { status, headers } = await request(proxy, '/stats', another);
       return status === 200 && headers['x-snapshot'] !== before;
     });
     const pinned = await proxy.get('/stats', key.key, { 'x-snapshot': String(before) });
@@ -123,7 +123,9 @@ describe.each([1, 3])(`with ${FILES} open files and %i serving threads`, (thread
 
     for (const socket of sockets) socket.destroy();
     await until(async () => (await metric(proxy, 'api_connections')) < 5);
-    const replies = await Promise.all(Array.from({ length: 10 }, () => ask(proxy, '/platforms')));
+    const replies = await Promise.all(
+      Array.from({ length: 10 }, () => request(proxy, '/platforms')),
+    );
     expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
     // Closed connections are counted once a second, and an episode ends five seconds after the last.
     await until(() => logged(proxy, 'connections are within the limit again') === 1);
@@ -185,7 +187,7 @@ test('clients that do not read are disconnected if others need their connections
     readers.push(socket);
   }
   await until(async () => {
-    const reply = await ask(proxy).catch(() => undefined);
+    const reply = await request(proxy).catch(() => undefined);
     return reply?.status === 200;
   });
   expect((await proxy.readyz()).status).toBe(200);
@@ -236,7 +238,7 @@ describe('the limit on open files', () => {
       isTooLow: true,
     });
     const proxy = await startProxy(dir, {}, withFiles(90));
-    await until(async () => (await ask(proxy)).status === 200);
+    await until(async () => (await request(proxy)).status === 200);
     expect(logged(proxy, 'the limit on open files is too low')).toBe(1);
     expect(await proxy.stop()).toBe(0);
   });

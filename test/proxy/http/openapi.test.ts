@@ -278,7 +278,7 @@ describe('the checker', () => {
       },
     ],
     [
-      'a header that belongs elsewhere',
+      'a header that belongs to another response',
       'Retry-After does not belong',
       (headers) => {
         headers['Retry-After'] = '3';

@@ -98,7 +98,7 @@ async function untilEnd(act: (socket: Socket) => Promise<unknown>): Promise<Ende
 }
 
 /** Sends requests and waits for the response to each. */
-async function ask(socket: Socket, ...requests: string[]): Promise<void> {
+async function sendRequests(socket: Socket, ...requests: string[]): Promise<void> {
   for (const request of requests) {
     const answered = new Promise((resolve) => socket.once('data', resolve));
     socket.write(request);
@@ -123,7 +123,7 @@ describe.concurrent('a client', { timeout: IS_SOAK ? 600_000 : 30_000 }, () => {
     [
       'half of a head after a usual request',
       async (socket) => {
-        await ask(socket, USUAL);
+        await sendRequests(socket, USUAL);
         socket.write(halfOf(USUAL));
       },
       [200],
@@ -131,14 +131,14 @@ describe.concurrent('a client', { timeout: IS_SOAK ? 600_000 : 30_000 }, () => {
     [
       'half of a head after a request for Node’s parser',
       async (socket) => {
-        await ask(socket, TO_NODE, USUAL);
+        await sendRequests(socket, TO_NODE, USUAL);
         socket.write(halfOf(USUAL));
       },
       [200, 200],
     ],
     [
       'half of a head together with a usual request',
-      (socket) => ask(socket, USUAL + halfOf(USUAL)),
+      (socket) => sendRequests(socket, USUAL + halfOf(USUAL)),
       [200],
     ],
   ])('that sends %s gets 408 after the time for a head', async (_, act, before) => {
@@ -163,33 +163,33 @@ describe.concurrent('a client', { timeout: IS_SOAK ? 600_000 : 30_000 }, () => {
   });
 
   test.each<[string, (socket: Socket) => Promise<unknown>, number]>([
-    ['a usual request', (socket) => ask(socket, USUAL), 1],
-    ['a request for Node’s parser', (socket) => ask(socket, TO_NODE), 1],
-    ['one of each', (socket) => ask(socket, USUAL, TO_NODE), 2],
-    ['one of each, in the other order', (socket) => ask(socket, TO_NODE, USUAL), 2],
+    ['a usual request', (socket) => sendRequests(socket, USUAL), 1],
+    ['a request for Node’s parser', (socket) => sendRequests(socket, TO_NODE), 1],
+    ['one of each', (socket) => sendRequests(socket, USUAL, TO_NODE), 2],
+    ['one of each, in the other order', (socket) => sendRequests(socket, TO_NODE, USUAL), 2],
     [
       'a late usual request',
       async (socket) => {
         await pause(TIMES.head * 0.6);
-        await ask(socket, USUAL);
+        await sendRequests(socket, USUAL);
       },
       1,
     ],
     [
       'a usual request and, after a pause, another',
       async (socket) => {
-        await ask(socket, USUAL);
+        await sendRequests(socket, USUAL);
         await pause(TIMES.keepAlive * 0.6);
-        await ask(socket, USUAL);
+        await sendRequests(socket, USUAL);
       },
       2,
     ],
     [
       'a request for Node’s parser and, after a pause, another',
       async (socket) => {
-        await ask(socket, TO_NODE);
+        await sendRequests(socket, TO_NODE);
         await pause(TIMES.keepAlive * 0.6);
-        await ask(socket, TO_NODE);
+        await sendRequests(socket, TO_NODE);
       },
       2,
     ],
@@ -206,7 +206,7 @@ describe.concurrent('a client', { timeout: IS_SOAK ? 600_000 : 30_000 }, () => {
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const socket = await openSocket((server.address() as { port: number }).port);
     const received = readToEnd(socket);
-    await ask(socket, USUAL, TO_NODE);
+    await sendRequests(socket, USUAL, TO_NODE);
     closeAllConnections();
     server.close();
     expect((await received).split('\r\nKeep-Alive: timeout=65\r\n')).toHaveLength(3);
@@ -219,7 +219,7 @@ describe.concurrent('a client', { timeout: IS_SOAK ? 600_000 : 30_000 }, () => {
       ['a request for Node’s parser', TO_NODE],
     ])('gets a late response to %s', async (_, request) => {
       const late = request.replace('stats', 'late');
-      const end = await untilEnd((socket) => ask(socket, late));
+      const end = await untilEnd((socket) => sendRequests(socket, late));
       expect(statuses(end)).toEqual([200]);
       expectEnd(end, TIMES.keepAlive);
     });

@@ -57,13 +57,13 @@ beforeEach(() => {
   });
 });
 
-const ask = (raw: string) => send(url, { headers: { 'x-api-key': raw } });
-const useKey = async () => (await ask(key)).status;
+const sendWithKey = (raw: string) => send(url, { headers: { 'x-api-key': raw } });
+const useKey = async () => (await sendWithKey(key)).status;
 
 /** Guesses until the address has used up its limit. */
 async function guess(): Promise<void> {
-  for (let i = 0; i < GUESSES; i++) expect((await ask(makeKey())).status).toBe(401);
-  expect((await ask(makeKey())).status).toBe(429);
+  for (let i = 0; i < GUESSES; i++) expect((await sendWithKey(makeKey())).status).toBe(401);
+  expect((await sendWithKey(makeKey())).status).toBe(429);
 }
 
 test('a key is exempt for ten minutes after it was admitted', async () => {
@@ -86,7 +86,7 @@ test('after ten minutes a key counts like a guess, until the window of the addre
   expect(await useKey()).toBe(503);
   now += TEN_MINUTES;
   await guess();
-  const refused = await ask(key);
+  const refused = await sendWithKey(key);
   expect(refused.status).toBe(429);
   expect(refused.headers).toMatchObject({ 'x-ratelimit-limit': '2', 'retry-after': '60' });
   now += 59_999;
@@ -100,6 +100,6 @@ test('a key stays exempt while its requests are refused because of its own limit
   for (let i = 0; i < 101; i++) statuses.push(await useKey());
   expect(statuses.filter((status) => status === 503)).toHaveLength(100);
   await guess();
-  const refused = await ask(key);
+  const refused = await sendWithKey(key);
   expect(refused.headers['x-ratelimit-limit']).toBe('100');
 });

@@ -70,7 +70,7 @@ test('a new address has its whole limit, and peek does not count', () => {
 });
 
 describe('the table', () => {
-  test('has a fixed size, whatever the limit and the number of addresses', () => {
+  test('has a fixed size, regardless of the limit and the number of addresses', () => {
     for (const [limit, sets] of [
       [1, 8_192],
       [60, 8_192],

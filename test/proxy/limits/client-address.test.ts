@@ -123,7 +123,7 @@ describe('a trusted proxy', () => {
     expect(clientAddress('10.0.0.1', `${'9'.repeat(100_000)}`, proxies)).toBe('10.0.0.1');
   });
 
-  test('always gives an address or a /64, whatever it forwards', () => {
+  test('always gives an address or a /64, for any forwarded value', () => {
     const random = makeRandom(2);
     const pieces = [
       '10.0.0.2',

@@ -50,7 +50,7 @@ describe('windows that are handed over', () => {
   const passed = (windows: Windows | undefined, now: number) =>
     windows?.keys[0]?.times.map((time) => now - time);
 
-  test('age by the monotonic clock if the system was not restarted, whatever the wall clock does', () => {
+  test('age by the monotonic clock if the system was not restarted, even if the wall clock changes', () => {
     for (const wall of [0, 1e12 - 3_600_000, 1e12 + 3_600_000]) {
       const read = later({ now: 520_000, wall });
       expect(passed(handOver([490_000], written, read), read.now)).toEqual([30_000]);

@@ -61,20 +61,21 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
       const unused = testKey(2);
       writeKeys(snapshotsDir, [inUse, unused]);
       const proxy = await start({ ADDRESS_RATE_LIMIT: '5' });
-      const ask = (key: string | undefined) =>
+      const request = (key: string | undefined) =>
         send(`${proxy.url}/api/v1/stats`, {
           headers: key === undefined ? {} : { 'x-api-key': key },
         });
-      expect((await ask(inUse.key)).status).toBe(200);
+      expect((await request(inUse.key)).status).toBe(200);
       const guesses: number[] = [];
-      for (let i = 0; i < 8; i++) guesses.push((await ask(i % 2 ? makeKey() : undefined)).status);
+      for (let i = 0; i < 8; i++)
+        guesses.push((await request(i % 2 ? makeKey() : undefined)).status);
       expect(guesses).toEqual([401, 401, 401, 401, 401, 429, 429, 429]);
-      const refused = await ask(undefined);
+      const refused = await request(undefined);
       expect(refused.headers['x-ratelimit-limit']).toBe('5');
       expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);
-      expect((await ask(inUse.key)).status).toBe(200);
+      expect((await request(inUse.key)).status).toBe(200);
       // Only a lookup can distinguish an unused key from a guess, and the address has no lookups left.
-      expect((await ask(unused.key)).status).toBe(429);
+      expect((await request(unused.key)).status).toBe(429);
       await proxy.stop();
     });
 
@@ -103,16 +104,16 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
     const key = testKey(1, { limit: 50 });
     writeKeys(snapshotsDir, [key]);
     const proxy = await start();
-    const ask = () => proxy.get('/stats', key.key);
-    expect((await ask()).headers['x-ratelimit-limit']).toBe('50');
+    const request = () => proxy.get('/stats', key.key);
+    expect((await request()).headers['x-ratelimit-limit']).toBe('50');
     writeKeys(snapshotsDir, [{ ...key, limit: 40 }]);
-    await until(async () => (await ask()).headers['x-ratelimit-limit'] === '40');
+    await until(async () => (await request()).headers['x-ratelimit-limit'] === '40');
     writeKeys(snapshotsDir, [{ ...key, state: 'revoked' }]);
-    await until(async () => (await ask()).status === 401);
+    await until(async () => (await request()).status === 401);
     writeKeys(snapshotsDir, [key]);
-    await until(async () => (await ask()).status === 200);
+    await until(async () => (await request()).status === 200);
     writeKeys(snapshotsDir, []);
-    await until(async () => (await ask()).status === 401);
+    await until(async () => (await request()).status === 401);
     await proxy.stop();
   });
 });

@@ -162,7 +162,7 @@ test('an empty window starts again, even if its clock was set back', () => {
   expect(window.admit(1, 1e6 + MINUTE)).toMatchObject({ admitted: true });
 });
 
-test('a window that is moved to a larger one keeps its counted requests, wherever its ring starts', () => {
+test('a larger window keeps the counted requests of the window that is moved into it', () => {
   for (let seed = 0; seed < 200; seed++) {
     const random = makeRandom(seed);
     const limit = 1 + random.below(10);

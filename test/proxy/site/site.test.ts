@@ -52,7 +52,7 @@ interface Answer {
 }
 
 /** Sends a request with exactly this path. */
-async function ask(path: string, headers = {}, method = 'GET'): Promise<Answer> {
+async function sendRequest(path: string, headers = {}, method = 'GET'): Promise<Answer> {
   const sent = request({
     host: '127.0.0.1',
     port: proxy.port,
@@ -69,7 +69,7 @@ async function ask(path: string, headers = {}, method = 'GET'): Promise<Answer> 
 
 describe.each(paths)('%s', (path) => {
   test('needs no key and has the security headers', async () => {
-    const { status, headers, bytes } = await ask(path);
+    const { status, headers, bytes } = await sendRequest(path);
     expect(status).toBe(200);
     expect(bytes.length).toBeGreaterThan(0);
     expect(headers['content-length']).toBe(String(bytes.length));
@@ -84,10 +84,10 @@ describe.each(paths)('%s', (path) => {
   });
 
   test('has the same content in every coding, each with its own ETag', async () => {
-    const plain = await ask(path);
+    const plain = await sendRequest(path);
     const decoders = { gzip: gunzipSync, br: brotliDecompressSync };
     for (const coding of ['gzip', 'br'] as const) {
-      const { headers, bytes } = await ask(path, { 'accept-encoding': coding });
+      const { headers, bytes } = await sendRequest(path, { 'accept-encoding': coding });
       const isCompressed = plain.bytes.length >= 1024;
       expect(headers['content-encoding']).toBe(isCompressed ? coding : undefined);
       const decoded = isCompressed ? decoders[coding](bytes) : bytes;
@@ -97,8 +97,11 @@ describe.each(paths)('%s', (path) => {
   });
 
   test('is answered with 304 if the client has it', async () => {
-    const { headers } = await ask(path, { 'accept-encoding': 'br' });
-    const again = await ask(path, { 'accept-encoding': 'br', 'if-none-match': headers.etag });
+    const { headers } = await sendRequest(path, { 'accept-encoding': 'br' });
+    const again = await sendRequest(path, {
+      'accept-encoding': 'br',
+      'if-none-match': headers.etag,
+    });
     expect(again.status).toBe(304);
     expect(again.bytes.length).toBe(0);
     expect(again.headers.etag).toBe(headers.etag);
@@ -106,11 +109,11 @@ describe.each(paths)('%s', (path) => {
   });
 
   test('answers HEAD without a body, and 405 to DELETE', async () => {
-    const { headers } = await ask(path);
-    const head = await ask(path, {}, 'HEAD');
+    const { headers } = await sendRequest(path);
+    const head = await sendRequest(path, {}, 'HEAD');
     expect([head.status, head.bytes.length]).toEqual([200, 0]);
     expect(head.headers['content-length']).toBe(headers['content-length']);
-    const refused = await ask(path, {}, 'DELETE');
+    const refused = await sendRequest(path, {}, 'DELETE');
     expect([refused.status, refused.headers.allow]).toEqual([405, 'GET, HEAD']);
   });
 });
@@ -129,12 +132,12 @@ describe('the site', () => {
     '/__proto__',
     '/constructor',
   ])('answers 404 to %s', async (path) => {
-    const { status, bytes } = await ask(path);
+    const { status, bytes } = await sendRequest(path);
     expect([status, bytes.toString()]).toEqual([404, '{"error":"Not found"}']);
   });
 
   test('serves the unchanged contract, also to scripts of other origins', async () => {
-    const { headers, bytes } = await ask('/openapi.json', { origin: 'https://a.example' });
+    const { headers, bytes } = await sendRequest('/openapi.json', { origin: 'https://a.example' });
     expect(headers['content-type']).toBe('application/json; charset=utf-8');
     expect(headers['access-control-allow-origin']).toBe('*');
     expect(JSON.parse(bytes.toString())).toEqual(readContract());

@@ -11,11 +11,11 @@ import { encodeManifest, makeManifest, parseManifest } from '../../../format/man
 import { openSnapshots, type Snapshots } from '../../../proxy/snapshot/snapshots.ts';
 import { makeFolder, testKey, until } from '../../support/product.ts';
 import {
-  askByName,
   indexBytes,
   makeGenerations,
   openFilesOf,
   pointTo,
+  requestById,
 } from './marked-generations.ts';
 
 const MARKS = ['first', 'second', 'third', 'fourth', 'fifth'];
@@ -70,7 +70,7 @@ const withPacks = () =>
     .opened()
     .filter(({ packsInMemory }) => packsInMemory > 0)
     .map(({ id }) => ids.indexOf(id));
-const ask = (number: number) => askByName(snapshots, ids[number]);
+const requestNumber = (number: number) => requestById(snapshots, ids[number]);
 const publish = async (number: number) => {
   pointTo(dir, ids[number]);
   await snapshots.refresh();
@@ -89,7 +89,7 @@ test('the least recently used generation is closed to make room', async () => {
     [0, [0, 3, 4]],
     [1, [0, 4, 1]],
   ] as const) {
-    expect(await ask(number)).toBe(MARKS[number]);
+    expect(await requestNumber(number)).toBe(MARKS[number]);
     expect(open()).toEqual(expected);
     expect(withPacks()).toEqual([0]);
   }
@@ -105,7 +105,9 @@ test('simultaneous requests for several generations are all answered with few op
   const watch = setInterval(() => {
     most = Math.max(most, open().length);
   }, 1);
-  expect(await Promise.all(numbers.map(ask))).toEqual(numbers.map((number) => MARKS[number]));
+  expect(await Promise.all(numbers.map(requestNumber))).toEqual(
+    numbers.map((number) => MARKS[number]),
+  );
   clearInterval(watch);
   expect(most).toBe(2);
   snapshots.close();
@@ -114,13 +116,13 @@ test('simultaneous requests for several generations are all answered with few op
 test('a swap closes other generations first, and the previous current one keeps its packs', async () => {
   start(1.6);
   await publish(0);
-  await ask(1);
+  await requestNumber(1);
   expect(open()).toEqual([0, 1]);
   await publish(2);
   expect(open()).toEqual([0, 2]);
   expect(withPacks()).toEqual([0, 2]);
   // A crawl that began before the swap continues.
-  expect(await ask(1)).toBe('second');
+  expect(await requestNumber(1)).toBe('second');
   expect(open()).toEqual([2, 1]);
   expect(withPacks()).toEqual([2]);
   snapshots.close();
@@ -131,7 +133,7 @@ test('only the last of the previously current generations keeps its packs', asyn
   for (const number of [0, 1, 2]) await publish(number);
   expect(open()).toEqual([1, 2]);
   expect(withPacks()).toEqual([1, 2]);
-  expect(await ask(0)).toBe('first');
+  expect(await requestNumber(0)).toBe('first');
   expect(open()).toEqual([1, 2, 0]);
   expect(withPacks()).toEqual([1, 2]);
   // Swaps back to one that is open with its packs, and to one that is open without them.
@@ -143,7 +145,7 @@ test('only the last of the previously current generations keeps its packs', asyn
   const before = openFilesOf('self', dir).length;
   for (let game = 0; game < GAMES; game += 50) snapshots.current()?.game(game);
   expect(openFilesOf('self', dir)).toHaveLength(before);
-  expect(await ask(2)).toBe('third');
+  expect(await requestNumber(2)).toBe('third');
   snapshots.close();
 });
 
@@ -152,7 +154,7 @@ test('requests during a swap are answered from the generations that they name', 
   await publish(0);
   for (const number of [1, 3]) {
     const swapping = publish(number);
-    expect(await Promise.all(MARKS.map((_, other) => ask(other)))).toEqual(MARKS);
+    expect(await Promise.all(MARKS.map((_, other) => requestNumber(other)))).toEqual(MARKS);
     await swapping;
     expect(snapshots.current()?.id).toBe(ids[number]);
     expect(open().length).toBeLessThanOrEqual(2);
@@ -164,15 +166,15 @@ test('if room is short, the next opening is delayed as long as the last one took
   let ahead = 0;
   start(1, () => performance.now() + ahead);
   await publish(0);
-  await ask(1);
-  const second = ask(2);
+  await requestNumber(1);
+  const second = requestNumber(2);
   await until(() => !open().includes(1));
   // By this clock the opening takes that long.
   ahead = OPENING_MS;
   await second;
   const began = performance.now();
   const ended: number[] = [];
-  const last = ask(3).then(() => ended.push(3));
+  const last = requestNumber(3).then(() => ended.push(3));
   await publish(4);
   ended.push(4);
   await last;
@@ -185,11 +187,11 @@ test('a generation that changed on disk after it was closed is checked again and
   const copies = makeCopies(1);
   const [id] = copies.ids as [string];
   snapshots = openFolder(copies.dir, 2 ** 30, () => now);
-  expect(await askByName(snapshots, id)).toBe('first');
+  expect(await requestById(snapshots, id)).toBe('first');
   now += 60_000;
   await snapshots.refresh();
   expect(snapshots.store.opened()).toEqual([]);
-  expect(await askByName(snapshots, id)).toBe('first');
+  expect(await requestById(snapshots, id)).toBe('first');
   now += 60_000;
   await snapshots.refresh();
   const pack = path.join(copies.dir, GENERATIONS, id, 'covers');
@@ -197,13 +199,13 @@ test('a generation that changed on disk after it was closed is checked again and
   const bytes = readFileSync(file);
   bytes[bytes.length - 2] = 0x20;
   writeFileSync(file, bytes);
-  expect(await askByName(snapshots, id)).toBe('gone');
+  expect(await requestById(snapshots, id)).toBe('gone');
   expect(refused).toEqual([id]);
   // It is not checked again within half a minute.
-  expect(await askByName(snapshots, id)).toBe('gone');
+  expect(await requestById(snapshots, id)).toBe('gone');
   expect(refused).toEqual([id]);
   now += 30_000;
-  expect(await askByName(snapshots, id)).toBe('gone');
+  expect(await requestById(snapshots, id)).toBe('gone');
   expect(refused).toEqual([id, id]);
   snapshots.close();
 });
@@ -211,7 +213,7 @@ test('a generation that changed on disk after it was closed is checked again and
 test('a path to a generation is not accepted as its id', async () => {
   start(2.5);
   for (const name of [`./${ids[1]}`, `../${GENERATIONS}/${ids[1]}`, `${ids[1]}/`, '.', '']) {
-    expect(await askByName(snapshots, name), name).toBe('gone');
+    expect(await requestById(snapshots, name), name).toBe('gone');
   }
   expect(refused).toEqual([]);
   expect(open()).toEqual([]);
@@ -222,7 +224,7 @@ test('a generation that is pruned before it is opened is gone and not reported a
   const copies = makeCopies(2);
   const [first, second] = copies.ids as [string, string];
   snapshots = openFolder(copies.dir);
-  const answers = [askByName(snapshots, first), askByName(snapshots, second)];
+  const answers = [requestById(snapshots, first), requestById(snapshots, second)];
   const folder = path.join(copies.dir, GENERATIONS, second);
   // Waits until the store has found the second one. Opening the first takes much longer.
   await stat(path.join(folder, MANIFEST));
@@ -246,7 +248,7 @@ test('simultaneous refreshes swap only once', async () => {
 test('at most eight generations are open, however small they are', async () => {
   const copies = makeCopies(10);
   snapshots = openFolder(copies.dir, 2 ** 30, () => 0);
-  for (const id of copies.ids) expect(await askByName(snapshots, id)).toBe('first');
+  for (const id of copies.ids) expect(await requestById(snapshots, id)).toBe('first');
   expect(snapshots.store.opened()).toHaveLength(8);
   snapshots.close();
 });
@@ -263,7 +265,7 @@ test('room is made for the previous generation too, if the next one is smaller',
   const [current, named] = large as [string, string];
   pointTo(folder, current);
   await snapshots.refresh();
-  await askByName(snapshots, named);
+  await requestById(snapshots, named);
   pointTo(folder, smallId);
   await snapshots.refresh();
   expect(snapshots.store.opened().map(({ id }) => id)).toEqual([current, smallId]);
@@ -273,9 +275,9 @@ test('room is made for the previous generation too, if the next one is smaller',
 test('a generation that no request has named for a minute is closed', async () => {
   start(1_000);
   await publish(0);
-  for (const number of [1, 2]) await ask(number);
+  for (const number of [1, 2]) await requestNumber(number);
   now += 59_000;
-  await ask(2);
+  await requestNumber(2);
   now += 59_000;
   await snapshots.refresh();
   expect(open()).toEqual([0, 2]);

@@ -42,7 +42,7 @@ test.each([1, 2])(
       PROXY_THREADS: String(threads),
     });
     const pool = new Pool(proxy.url, { connections: CLIENTS });
-    const ask = async (target: string, id: string) => {
+    const request = async (target: string, id: string) => {
       const headers = { 'x-api-key': key.key, 'x-snapshot': id };
       const reply = await pool.request({ method: 'GET', path: `/api/v1${target}`, headers });
       const text = await reply.body.text();
@@ -60,7 +60,7 @@ test.each([1, 2])(
         for (let turn = 0; turn < ROUNDS * MARKS.length; turn++) {
           const id = ids[(client + turn) % ids.length];
           for (let page = 1; page <= 2; page++, answers++) {
-            await ask(`/search?per_page=50&page=${(turn % 20) + page}`, id);
+            await request(`/search?per_page=50&page=${(turn % 20) + page}`, id);
           }
           // The current generation also changes.
           if (client === 0 && turn % 3 === 2) pointTo(dir, ids[turn % ids.length]);

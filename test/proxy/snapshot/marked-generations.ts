@@ -45,7 +45,7 @@ export function pointTo(dir: string, id: string): void {
 }
 
 /** The mark of a generation that is requested by name, or why it is unavailable. */
-export function askByName(snapshots: Snapshots, id: string): Promise<string> {
+export function requestById(snapshots: Snapshots, id: string): Promise<string> {
   return new Promise((resolve) => {
     snapshots.pinned(id, (found) => {
       const text = typeof found === 'string' ? found : found.game(0).bytes.toString();

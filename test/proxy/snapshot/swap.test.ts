@@ -17,7 +17,7 @@ import {
   writeKeys,
 } from '../../support/product.ts';
 import { printFigure, rounds } from '../../support/rounds.ts';
-import { askByName, makeGenerations, markedCatalogue, pointTo } from './marked-generations.ts';
+import { makeGenerations, markedCatalogue, pointTo, requestById } from './marked-generations.ts';
 
 const SWAPS = rounds(20, 100);
 const CLIENTS = 14;
@@ -47,7 +47,7 @@ test(`${SWAPS} swaps under load fail no request and mix no response`, {
   let requests = 0;
   let crawls = 0;
   const seen = new Set<string>();
-  const ask = async (target: string, extra: Record<string, string> = {}) => {
+  const request = async (target: string, extra: Record<string, string> = {}) => {
     const reply = await pool.request({
       method: 'GET',
       path: `/api/v1${target}`,
@@ -65,14 +65,15 @@ test(`${SWAPS} swaps under load fail no request and mix no response`, {
     return snapshot;
   };
   const client = async (number: number) => {
-    for (let i = number; !isDone; i++) seen.add(await ask(targets[(i * 7) % targets.length] ?? ''));
+    for (let i = number; !isDone; i++)
+      seen.add(await request(targets[(i * 7) % targets.length] ?? ''));
   };
   // A crawl names the snapshot of its first page, and must get all pages from it.
   const crawler = async () => {
     for (; !isDone; crawls++) {
-      const snapshot = await ask(SEARCH_PAGES[0]);
+      const snapshot = await request(SEARCH_PAGES[0]);
       for (const page of SEARCH_PAGES.slice(1)) {
-        const found = await ask(page, { 'x-snapshot': snapshot });
+        const found = await request(page, { 'x-snapshot': snapshot });
         if (found !== snapshot) throw new Error(`A crawl of ${snapshot} was given ${found}.`);
       }
     }
@@ -86,7 +87,7 @@ test(`${SWAPS} swaps under load fail no request and mix no response`, {
     for (let swap = 0; swap < SWAPS; swap++) {
       const id = ids[swap % 2];
       pointTo(dir, id);
-      await until(async () => (await ask('/stats')) === id);
+      await until(async () => (await request('/stats')) === id);
     }
   })();
   // The first failure ends the test at once.
@@ -182,12 +183,12 @@ test.each([0, 5_000_000_000])(
     for (let i = 0; i < 3; i++) {
       now += 59_999;
       await snapshots.refresh();
-      expect(await askByName(snapshots, older)).toBe('older');
+      expect(await requestById(snapshots, older)).toBe('older');
     }
     now += 60_000;
     await snapshots.refresh();
-    expect(await askByName(snapshots, older)).toBe('gone');
-    expect(await askByName(snapshots, newer)).toBe('newer');
+    expect(await requestById(snapshots, older)).toBe('gone');
+    expect(await requestById(snapshots, newer)).toBe('newer');
     snapshots.close();
   },
 );
@@ -216,13 +217,13 @@ test('kept generations can be requested by name, and older ones give 410', async
   }
   writeKeys(dir, [key]);
   const proxy = await startProxy(dir);
-  const ask = (id: string, method = 'GET') =>
+  const request = (id: string, method = 'GET') =>
     send(`${proxy.url}/api/v1/search?per_page=1`, {
       method,
       headers: { ...headers, 'x-snapshot': id },
     });
   for (const [run, id] of ids.entries()) {
-    const reply = await ask(id);
+    const reply = await request(id);
     if (run >= 2) {
       expect([reply.status, reply.headers['x-snapshot']]).toEqual([200, id]);
       expect(reply.text).toContain(`"description":"run ${run}"`);
@@ -230,12 +231,12 @@ test('kept generations can be requested by name, and older ones give 410', async
       expect([reply.status, reply.text]).toEqual([410, '{"error":"Snapshot gone"}']);
       expect(reply.headers['cache-control']).toBe('no-store');
       expect(reply.headers['x-snapshot']).toBeUndefined();
-      expect((await ask(id, 'HEAD')).status).toBe(410);
+      expect((await request(id, 'HEAD')).status).toBe(410);
     }
   }
   // None of these is the id of a generation, and none may lead out of the folder.
   for (const id of ['x', '../snapshots', `${ids.at(-1)}/../${ids.at(-1)}`, '__proto__', '%00']) {
-    expect([id, (await ask(id)).text]).toEqual([id, '{"error":"Snapshot gone"}']);
+    expect([id, (await request(id)).text]).toEqual([id, '{"error":"Snapshot gone"}']);
   }
   await proxy.stop();
 });
@@ -244,14 +245,14 @@ test('a proxy that starts before the first generation answers 503, and then serv
   const dir = path.join(makeFolder(), 'snapshots');
   const source = await makeGenerations(GAMES, ['only'], key);
   const proxy = await startProxy(dir);
-  const ask = () => proxy.get('/stats', key.key);
-  const early = await ask();
+  const request = () => proxy.get('/stats', key.key);
+  const early = await request();
   expect(early.status).toBe(503);
   expect(early.text).toBe('{"error":"No snapshot yet"}');
   expect(early.headers['retry-after']).toMatch(/^[1-9]\d*$/);
   expect((await proxy.readyz()).status).toBe(503);
   renameSync(source.dir, dir);
-  await until(async () => (await ask()).status === 200);
+  await until(async () => (await request()).status === 200);
   expect((await proxy.readyz()).status).toBe(200);
   await proxy.stop();
 });

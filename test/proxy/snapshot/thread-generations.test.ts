@@ -88,7 +88,7 @@ describe('requests that wait', () => {
     await setImmediate();
     expect(answers.flat().length).toBeLessThan(20);
     const forgotten = thread.forget(id);
-    // A later request asks the store again.
+    // A later request calls the store again.
     wait(thread, id);
     expect(requested).toEqual([id, id]);
     await forgotten;

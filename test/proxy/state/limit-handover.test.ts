@@ -39,7 +39,7 @@ describe('a restarted proxy', () => {
   const start = (environment: Readonly<Record<string, string>> = {}) =>
     startProxy(dir, { PORT, ...environment });
 
-  const ask = async ({ url }: RunningProxy, key: string | undefined) => {
+  const request = async ({ url }: RunningProxy, key: string | undefined) => {
     const headers = { connection: 'close', ...(key === undefined ? {} : { 'x-api-key': key }) };
     const reply = await send(`${url}/api/v1/stats`, { headers });
     const number = (name: string) => Number(reply.headers[`x-ratelimit-${name}`]);
@@ -48,7 +48,7 @@ describe('a restarted proxy', () => {
 
   const askOften = async (proxy: RunningProxy, key: string | undefined, times: number) => {
     const statuses: number[] = [];
-    for (let i = 0; i < times; i++) statuses.push((await ask(proxy, key)).status);
+    for (let i = 0; i < times; i++) statuses.push((await request(proxy, key)).status);
     return statuses;
   };
 
@@ -60,8 +60,8 @@ describe('a restarted proxy', () => {
       const unused = testKey(2, { limit: 10 });
       writeKeys(dir, [used, unused]);
       const first = await start(environment);
-      await until(async () => (await ask(first, used.key)).status === 200);
-      const before = await ask(first, used.key);
+      await until(async () => (await request(first, used.key)).status === 200);
+      const before = await request(first, used.key);
       const at = performance.now();
       expect(before.remaining).toBe(8);
       expect(await askOften(first, used.key, 3)).toEqual([200, 200, 200]);
@@ -74,7 +74,7 @@ describe('a restarted proxy', () => {
 
       const second = await start(environment);
       expect(existsSync(file())).toBe(false);
-      const after = await ask(second, used.key);
+      const after = await request(second, used.key);
       expect([after.status, after.remaining]).toEqual([200, 4]);
       expect(await askOften(second, used.key, 6)).toEqual([200, 200, 200, 200, 429, 429]);
       // The wait is the one of the first process, not a minute from the start of the second.
@@ -84,7 +84,7 @@ describe('a restarted proxy', () => {
       expect(retry).toBeLessThanOrEqual(Math.ceil(60 - elapsed) + 1);
       expect(retry).toBeGreaterThanOrEqual(60 - Math.ceil(elapsed) - 5);
       expect(await askOften(second, undefined, 4)).toEqual([401, 401, 429, 429]);
-      expect((await ask(second, unused.key)).status).toBe(429);
+      expect((await request(second, unused.key)).status).toBe(429);
       expect(await second.stop()).toBe(0);
     },
   );
@@ -93,7 +93,7 @@ describe('a restarted proxy', () => {
     const key = testKey(1, { limit: 5 });
     writeKeys(dir, [key]);
     const killed = await start();
-    await until(async () => (await ask(killed, key.key)).status === 200);
+    await until(async () => (await request(killed, key.key)).status === 200);
     await askOften(killed, key.key, 4);
     await end(killed.child, 'SIGKILL');
     const restarted = await start();
@@ -131,15 +131,15 @@ describe('a restarted proxy', () => {
     const key = testKey(1, { limit: 10 });
     writeKeys(dir, [key]);
     const first = await start();
-    await until(async () => (await ask(first, key.key)).status === 200);
+    await until(async () => (await request(first, key.key)).status === 200);
     await askOften(first, key.key, 7);
     await first.stop();
     writeKeys(dir, [{ ...key, limit: 3 }]);
     const second = await start();
-    expect(await ask(second, key.key)).toMatchObject({ status: 429, remaining: 0 });
+    expect(await request(second, key.key)).toMatchObject({ status: 429, remaining: 0 });
     writeKeys(dir, [{ ...key, limit: 9 }]);
-    await until(async () => (await ask(second, key.key)).status === 200);
-    expect((await ask(second, key.key)).status).toBe(429);
+    await until(async () => (await request(second, key.key)).status === 200);
+    expect((await request(second, key.key)).status).toBe(429);
     await second.stop();
   });
 
@@ -150,16 +150,16 @@ describe('a restarted proxy', () => {
     const startBoth = () => Promise.all([start(), startProxy(dir, { PORT: other })]);
     const proxies = await startBoth();
     for (const [index, proxy] of proxies.entries()) {
-      await until(async () => (await ask(proxy, key.key)).status === 200);
+      await until(async () => (await request(proxy, key.key)).status === 200);
       await askOften(proxy, key.key, index);
     }
     await Promise.all(proxies.map((proxy) => proxy.stop()));
     const onAnyPort = await startProxy(dir);
-    expect((await ask(onAnyPort, key.key)).remaining).toBe(4);
+    expect((await request(onAnyPort, key.key)).remaining).toBe(4);
     await onAnyPort.stop();
     expect(existsSync(path.join(dir, PROXY_FOLDER, limitWindowsFile(0)))).toBe(false);
     const again = await startBoth();
-    const left = await Promise.all(again.map((proxy) => ask(proxy, key.key)));
+    const left = await Promise.all(again.map((proxy) => request(proxy, key.key)));
     expect(left.map(({ remaining }) => remaining)).toEqual([3, 2]);
     await Promise.all(again.map((proxy) => proxy.stop()));
   });
@@ -170,10 +170,10 @@ test('a key keeps its window if the keys can be read only later', async () => {
   const PORT = String(await freePort());
   const key = testKey(1, { limit: 5 });
   writeKeys(dir, [key]);
-  const ask = async (proxy: RunningProxy, sent: string) =>
+  const request = async (proxy: RunningProxy, sent: string) =>
     (await proxy.get('/stats', sent)).headers['x-ratelimit-remaining'];
   const first = await startProxy(dir, { PORT });
-  await until(async () => (await ask(first, key.key)) === '3');
+  await until(async () => (await request(first, key.key)) === '3');
   await first.stop();
   writeFileSync(path.join(dir, 'keys.json'), 'damaged');
   const second = await startProxy(dir, { PORT });
@@ -181,7 +181,7 @@ test('a key keeps its window if the keys can be read only later', async () => {
   expect((await second.get('/stats', makeKey())).status).toBe(503);
   writeKeys(dir, [key]);
   await until(async () => (await second.readyz()).status === 200);
-  expect(await ask(second, key.key)).toBe('2');
+  expect(await request(second, key.key)).toBe('2');
   await second.stop();
 });
 
@@ -190,16 +190,16 @@ test('a proxy that never reads the keys hands its windows over unchanged', async
   const PORT = String(await freePort());
   const key = testKey(1, { limit: 5 });
   writeKeys(dir, [key]);
-  const ask = (proxy: RunningProxy) => proxy.get('/stats', key.key);
+  const request = (proxy: RunningProxy) => proxy.get('/stats', key.key);
   const first = await startProxy(dir, { PORT });
-  for (let i = 0; i < 5; i++) expect((await ask(first)).status).toBe(200);
+  for (let i = 0; i < 5; i++) expect((await request(first)).status).toBe(200);
   await first.stop();
   rmSync(path.join(dir, 'keys.json'));
   const second = await startProxy(dir, { PORT });
-  expect((await ask(second)).status).toBe(503);
+  expect((await request(second)).status).toBe(503);
   await second.stop();
   writeKeys(dir, [key]);
   const third = await startProxy(dir, { PORT });
-  expect((await ask(third)).status).toBe(429);
+  expect((await request(third)).status).toBe(429);
   await third.stop();
 });

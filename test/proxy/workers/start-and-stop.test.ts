@@ -59,9 +59,9 @@ describe.each([1, 3])('SIGTERM with %i serving threads', (threads) => {
       const random = makeRandom(stop + threads * 1000);
       const proxy = await startProxy(dir, { PROXY_THREADS: String(threads) });
       const pool = new Pool(proxy.url, { connections: CLIENTS });
-      let isOut = false;
+      let isDrained = false;
       const client = async (number: number) => {
-        for (let i = number; !isOut; i++, requests++) {
+        for (let i = number; !isDrained; i++, requests++) {
           const reply = await pool.request({
             method: 'GET',
             path: `/api/v1/search?per_page=${1 + (i % 100)}&page=${1 + (i % 20)}`,
@@ -75,7 +75,7 @@ describe.each([1, 3])('SIGTERM with %i serving threads', (threads) => {
       // Like a load balancer, stops the clients as soon as the proxy is not ready.
       const balancer = (async () => {
         while (await isReady(proxy)) await pause(20);
-        isOut = true;
+        isDrained = true;
         const { json } = await proxy.readyz();
         expect([json.ready, json.stopping]).toEqual([false, true]);
       })();
@@ -159,14 +159,14 @@ test('a proxy that starts before the first generation answers 503, and after the
   let hasKeys = false;
   let isOver = false;
   const client = async () => {
-    let lacksKeysAlone = false;
+    let lacksOnlyKeys = false;
     while (!isOver) {
       const { status, text, headers: fields } = await proxy.get('/stats', key.key);
       if (status === 503) {
         // Once only the keys are missing, the error about a missing snapshot must not come back.
-        if (text === '{"error":"No API keys yet"}') lacksKeysAlone = true;
-        else expect([text, lacksKeysAlone]).toEqual(['{"error":"No snapshot yet"}', false]);
-        expect(hasGeneration || !lacksKeysAlone).toBe(true);
+        if (text === '{"error":"No API keys yet"}') lacksOnlyKeys = true;
+        else expect([text, lacksOnlyKeys]).toEqual(['{"error":"No snapshot yet"}', false]);
+        expect(hasGeneration || !lacksOnlyKeys).toBe(true);
         expect(fields['retry-after']).toMatch(/^[1-9]\d*$/);
       } else if (status === 200) expect(fields['x-snapshot']).toBeDefined();
       // Until the test writes its key, the key is unknown.

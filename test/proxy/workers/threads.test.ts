@@ -14,7 +14,7 @@ beforeAll(async () => {
 const start = () => startProxy(snapshotsDir, { PROXY_THREADS: String(THREADS) });
 
 /** Sends each request on a new connection, so that every thread gets some. */
-function ask(proxy: RunningProxy, key: string, times: number): Promise<number[]> {
+function sendRequests(proxy: RunningProxy, key: string, times: number): Promise<number[]> {
   return Promise.all(
     Array.from({ length: times }, async () => {
       const headers = { connection: 'close' };
@@ -32,18 +32,18 @@ test('all threads listen, and the metrics count the responses of all', async () 
     .split('\n')
     .filter((line) => line.includes(`:${port} 00000000:0000 0A`));
   expect(listening).toHaveLength(THREADS);
-  expect(new Set(await ask(proxy, key.key, 200))).toEqual(new Set([200]));
+  expect(new Set(await sendRequests(proxy, key.key, 200))).toEqual(new Set([200]));
   const text = await proxy.metrics();
   expect(text).toContain('api_requests_total{route="game",status="200"} 200');
   expect(text).toMatch(/^snapshot_swaps_total 1$/m);
   await proxy.stop();
 });
 
-test('counted requests are kept when a limit is raised, whichever thread counted them', async () => {
+test('requests counted by any thread are kept when a limit is raised', async () => {
   const key = testKey(1, { limit: 20 });
   writeKeys(snapshotsDir, [key]);
   const proxy = await start();
-  const before = await ask(proxy, key.key, 60);
+  const before = await sendRequests(proxy, key.key, 60);
   expect(before.filter((status) => status === 200)).toHaveLength(20);
   writeKeys(snapshotsDir, [{ ...key, limit: 100 }]);
   // Waits until all threads use the new limit, with requests that are counted too.
@@ -56,7 +56,7 @@ test('counted requests are kept when a limit is raised, whichever thread counted
     );
     return limits.every((limit) => limit === '100');
   });
-  await ask(proxy, key.key, 200);
+  await sendRequests(proxy, key.key, 200);
   const text = await proxy.metrics();
   const admitted = [
     ...text.matchAll(/^api_requests_total\{route="(?:game|none)",status="(200|404)"\} (\d+)$/gm),
@@ -76,7 +76,7 @@ test('SIGTERM ends all threads with exit code 0 and loses no request under way',
   const clients = Array.from({ length: 8 }, async () => {
     while (!isOver) {
       try {
-        statuses.push(...(await ask(proxy, key.key, 1)));
+        statuses.push(...(await sendRequests(proxy, key.key, 1)));
       } catch {
         // The connection was refused, because the proxy no longer listens.
         isOver = true;

@@ -1,6 +1,6 @@
 /**
- * A private MariaDB server for tests, in a temporary folder and on loopback. It also ends when the
- * process that started it ends, even when that one is killed.
+ * A private MariaDB server for tests, in a temporary folder and on loopback. It ends at the latest with
+ * the process that started it, even if that process is killed.
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

@@ -51,7 +51,7 @@ export interface NginxSetup {
 /** The files of a configuration by their names in nginx's folder; "nginx.conf" is the main one. */
 export type NginxForm = (setup: NginxSetup) => Readonly<Record<string, string>>;
 
-/** The complete nginx.conf, alone. */
+/** The complete nginx.conf, without other configuration. */
 const COMPLETE: NginxForm = () => ({
   'nginx.conf': readFileSync(path.join(ROOT, 'nginx.conf'), 'utf8'),
 });
