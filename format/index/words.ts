@@ -130,9 +130,9 @@ function fold(text: string): string {
       .replace(ACCENTS, '')
       .toLowerCase()
       .replace(LETTERS_PATTERN, (letter) => LETTERS[letter])
-      // Composes kana and Hangul again, which NFKD decomposed.
-      .normalize('NFC')
       .replace(HIRAGANA, (kana) => String.fromCharCode(kana.charCodeAt(0) + TO_KATAKANA))
+      // Composes kana and Hangul again, which NFKD decomposed. "ヺ" has no hiragana to compose.
+      .normalize('NFC')
   );
 }
 

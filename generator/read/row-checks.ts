@@ -14,6 +14,7 @@ const REPLACEMENT = '\ufffd';
 /**
  * Notes a text that contains U+FFFD. Either its bytes are not UTF-8, or it was stored with this
  * character; these cases look the same.
+ * @param use what is done with the text
  */
 export function noteDamage(
   text: string | null,

@@ -90,13 +90,14 @@ export function indexReadings(
   };
 }
 
-/** The readings of a game: the first is that of its title, and no other equals one before it. */
+/** The readings of a game: those of its title come first, none is empty, and no two are equal. */
 function readingsOfGame(title: string, slug: string, alternatives: readonly string[]): string[][] {
   const readings = readingsOf(title);
   if (needsSlug(title)) readings.push(plainWordsOf(slug));
   readings.push(...alternatives.flatMap(readingsOf));
   return readings.filter(
-    (reading, at) => !readings.slice(0, at).some((earlier) => equals(earlier, reading)),
+    (reading, at) =>
+      reading.length > 0 && !readings.slice(0, at).some((earlier) => equals(earlier, reading)),
   );
 }
 

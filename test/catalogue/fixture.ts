@@ -64,9 +64,16 @@ export function fixtureCatalogue(): Catalogue {
       [13, 1, 'final-fantasy-vi', 'Final Fantasy VI', 1994, null, 'RPG', 'Square', 'Square'],
       [14, 1, 'super-metroid', 'Super Metroid', 1994, 'A hunter\n"returns".', null, null, null],
       [15, 1, 'yoshis-island', 'Yoshi’s Island', 1995, '', 'Platformer', null, 'Nintendo'],
+      // Titles with another reading than their plain words, and one with a word that is repeated.
+      [16, 1, 'joe-and-mac', 'Joe & Mac', 1991, null, 'Platformer', 'Data East', 'Data East'],
+      [17, 1, 'evo', 'E.V.O.: Search for Eden', 1993, null, 'RPG', 'Almanic', 'Enix'],
+      [18, 1, 'c-plus-plus-quest', 'C++ Quest', null, null, 'Invented', 'Nobody', null],
+      [19, 1, 'go-go-ackman', 'Go Go Ackman', 1994, null, 'Platformer', 'Aspect', 'Banpresto'],
       [21, 2, 'pokemon-1', 'Pokémon 1', null, null, 'Invented, RPG', 'Nobody', null],
       [22, 2, 'pokemon-10', 'Pokémon 10', null, null, 'Invented, RPG', 'Nobody', null],
       [23, 2, 'pokemon-2', 'Pokémon 2', null, null, 'Invented, RPG', 'Nobody', null],
+      // Not in the Latin script: the words of the slug are a reading, too.
+      [24, 2, 'hoshi-wo-miru-hito', 'ほしをみるひと', 1987, null, 'RPG', null, 'ホット・ビィ'],
       [HUGE, 2, 'gegege', 'ゲゲゲの鬼太郎 2', 1987, null, 'Action', null, 'バンダイ'],
       // Left out: there is no such platform.
       [99, 9, 'orphan', 'Orphan', null, null, null, null, null],
@@ -88,6 +95,13 @@ export function fixtureCatalogue(): Catalogue {
       [903, 502, null, null, null, null, null, 'https://images.example.org/chrono.jpg'],
       [904, 504, 'original', null, null, null, null, 'hidden.png'],
       [HUGE, HUGE, 'original', 'image/png', 640, 480, 1234, 'famicom/鬼太郎.png'],
+    ],
+    gameTitles: [
+      [24, 'Stargazers'],
+      [16, 'Joe & Mac: Caveman Ninja'],
+      [HUGE, '妖怪大魔境'],
+      // Left out with its game.
+      [99, 'Alone'],
     ],
     accounts: [],
   };

@@ -1,11 +1,15 @@
-/** Regenerates the golden fixtures. `test/fixtures/README.md` says when to do that. */
+/**
+ * Regenerates the golden fixtures of the version that this code writes, and of the version after it.
+ * Those of earlier versions stay as they are. `test/fixtures/README.md` says when to do that.
+ */
 import { rmSync } from 'node:fs';
 import path from 'node:path';
+import { FORMAT_VERSION } from '../../format/layout.ts';
 import { makeFixture, makeFutureFixture } from './fixture.ts';
 
-const [version1 = '', future = ''] = ['version-1', 'future-version'].map((name) =>
+const [present = '', future = ''] = [`version-${FORMAT_VERSION}`, 'future-version'].map((name) =>
   path.join(import.meta.dirname, '../fixtures', name),
 );
-for (const dir of [version1, future]) rmSync(dir, { recursive: true, force: true });
-await makeFixture(version1);
-makeFutureFixture(version1, future);
+for (const dir of [present, future]) rmSync(dir, { recursive: true, force: true });
+await makeFixture(present);
+makeFutureFixture(present, future);

@@ -1,7 +1,7 @@
 /**
  * The sample catalogue: a few hundred well-known games on a dozen platforms, for the demo, the
- * tests and the examples of the documentation. `sample-games.txt` contains the facts. The covers are
- * invented, the same at each call, and their images do not exist.
+ * tests and the examples of the documentation. `sample-games.txt` and `sample-titles.txt` contain the
+ * facts. The covers are invented, the same at each call, and their images do not exist.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,6 +12,7 @@ import { makeFiles, type Shape } from './cover-files.ts';
 import { makeRandom } from './random.ts';
 
 const GAMES_FILE = path.join(import.meta.dirname, 'sample-games.txt');
+const TITLES_FILE = path.join(import.meta.dirname, 'sample-titles.txt');
 
 const FIRST_PLATFORM_ID = 1;
 const FIRST_GAME_ID = 1001;
@@ -92,6 +93,7 @@ export function sampleCatalogue(): Catalogue {
     games: games.map(({ row }) => row),
     covers: coverRows,
     coverFiles: fileRows,
+    gameTitles: readTitles(readFileSync(TITLES_FILE, 'utf8'), games),
     accounts: [
       [1, 'demo@example.org', 'Demo', 'user'],
       [2, 'moderator@example.org', 'Moderator', 'moderator'],
@@ -147,6 +149,18 @@ function readGame(line: string, id: number, platform: Platform): Game {
     slug,
     row: [id, platform.id, slug, title as string, year === null ? null : Number(year), ...facts],
   };
+}
+
+/** Reads the rows of alternative titles. */
+function readTitles(text: string, games: readonly Game[]): Row[] {
+  const ids = new Map(games.map(({ id, platform, slug }) => [`${platform.slug}/${slug}`, id]));
+  return text.split('\n').flatMap((line, index) => {
+    if (line === '' || line.startsWith('#')) return [];
+    const [game = '', ...titles] = line.split(' | ');
+    const id = ids.get(game);
+    if (id === undefined) throw new Error(`Line ${index + 1} of ${TITLES_FILE}: no game ${game}`);
+    return titles.map((title): Row => [id, title]);
+  });
 }
 
 function fieldsOf(line: string, count: number): (string | null)[] {

@@ -1,17 +1,9 @@
 /**
- * The format on disk held to golden files: what was published once is read rightly for as long as
- * the version stays, an unnoticed change of the bytes fails, and a future version is refused by
- * every reader while what it served before goes on.
+ * Compares the code with golden files. What was published once is read correctly for as long as the
+ * version stays, and an unnoticed change of the bytes fails. Each reader refuses every other version, and
+ * goes on with what it served before.
  */
-import {
-  copyFileSync,
-  cpSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  renameSync,
-  symlinkSync,
-} from 'node:fs';
+import { copyFileSync, cpSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { isWellFormedKey } from '../../format/api-key.ts';
@@ -21,11 +13,16 @@ import {
   CURRENT,
   FORMAT_VERSION,
   GAME_INDEX,
-  GENERATIONS,
   KEYS_FILE,
   SEARCH_INDEX,
 } from '../../format/layout.ts';
-import { currentId, generationDir, idsOnDisk } from '../../store/generations/generations.ts';
+import {
+  currentId,
+  generationDir,
+  idsOnDisk,
+  pointCurrentTo,
+  sequenceOf,
+} from '../../store/generations/generations.ts';
 import { verifyGeneration } from '../../store/generations/verify.ts';
 import {
   FIXTURE_KEY,
@@ -36,10 +33,22 @@ import {
 } from '../catalogue/fixture.ts';
 import { makeFolder, ROOT, runProgram, send, startProxy, until } from '../support/product.ts';
 
-const VERSION_1 = path.join(ROOT, 'test/fixtures/version-1');
-const FUTURE = path.join(ROOT, 'test/fixtures/future-version');
-const REFUSAL = `manifest.json has format version ${FUTURE_VERSION}; this program reads version ${FORMAT_VERSION}.`;
+const FIXTURES = path.join(ROOT, 'test/fixtures');
+const PRESENT = path.join(FIXTURES, 'version-2');
+const FUTURE = path.join(FIXTURES, 'future-version');
 const KEYS_REFUSAL = 'keys.json has version 2; this program reads version 1.';
+
+const OTHERS = [
+  { name: 'version 1', fixture: path.join(FIXTURES, 'version-1'), version: 1 },
+  { name: 'a future version', fixture: FUTURE, version: FUTURE_VERSION },
+];
+
+function refusalOf(version: number): string {
+  return (
+    `manifest.json has format version ${version}; this program reads version ${FORMAT_VERSION}. ` +
+    'Generate again with this program, or serve with the one that wrote it.'
+  );
+}
 
 const headers = { 'x-api-key': FIXTURE_KEY };
 const idOf = (dir: string) => currentId(dir) as string;
@@ -53,13 +62,11 @@ function copyOf(fixture: string): string {
   return dir;
 }
 
-/** Publishes the future fixture into a folder as a later program would. */
-function publishFuture(dir: string): void {
-  const future = idOf(FUTURE);
-  cpSync(generationDir(FUTURE, future), generationDir(dir, future), { recursive: true });
-  const next = path.join(dir, 'next');
-  symlinkSync(path.join(GENERATIONS, future), next);
-  renameSync(next, path.join(dir, CURRENT));
+/** Adds the generation of another version to a folder. @returns its id */
+function addGeneration(dir: string, fixture: string): string {
+  const id = idOf(fixture);
+  cpSync(generationDir(fixture, id), generationDir(dir, id), { recursive: true });
+  return id;
 }
 
 /** Every file and link of a folder by its name, with its content. */
@@ -85,40 +92,40 @@ function expectSame(found: string, golden: string): void {
   expect(changed, 'test/fixtures/README.md says what to do').toEqual([]);
 }
 
-describe('version 1', () => {
+describe('version 2', () => {
   test('is the version that this code writes', () => {
-    expect(FORMAT_VERSION).toBe(1);
-    expect(JSON.parse(read(VERSION_1, 'manifest.json').toString()).format_version).toBe(1);
+    expect(FORMAT_VERSION).toBe(2);
+    expect(JSON.parse(read(PRESENT, 'manifest.json').toString()).format_version).toBe(2);
     expect(isWellFormedKey(FIXTURE_KEY)).toBe(true);
   });
 
   test('is what the same rows give today, byte for byte', async () => {
     const dir = path.join(makeFolder(), 'snapshots');
     await makeFixture(dir);
-    expectSame(dir, VERSION_1);
+    expectSame(dir, PRESENT);
   });
 
-  test('is small', () => {
-    for (const fixture of [VERSION_1, FUTURE]) {
+  test('is small, like the fixtures of other versions', () => {
+    for (const fixture of [PRESENT, ...OTHERS.map((other) => other.fixture)]) {
       expect(Object.values(contentOf(fixture)).join('').length).toBeLessThan(60_000);
     }
   });
 
   test('verifies', async () => {
-    const { code, stdout, stderr } = await snapshot(VERSION_1, 'verify');
+    const { code, stdout, stderr } = await snapshot(PRESENT, 'verify');
     expect(stderr).toBe('');
     expect([code, stdout]).toEqual([
       0,
-      `${idOf(VERSION_1)} is complete and undamaged: 9 games, 6 covers.\n`,
+      `${idOf(PRESENT)} is complete and undamaged: 14 games, 6 covers.\n`,
     ]);
   });
 
   test('is served: each game, each cover, each list and a search', async () => {
-    const proxy = await startProxy(copyOf(VERSION_1));
+    const proxy = await startProxy(copyOf(PRESENT));
     const get = async (target: string) => {
       const reply = await proxy.get(target, FIXTURE_KEY);
       expect(reply.status, target).toBe(200);
-      expect(reply.headers['x-snapshot']).toBe(idOf(VERSION_1));
+      expect(reply.headers['x-snapshot']).toBe(idOf(PRESENT));
       return reply.text;
     };
     for (const [target, file] of [
@@ -126,10 +133,10 @@ describe('version 1', () => {
       ['/covers/recent', 'covers-recent.json'],
       ['/stats', 'stats.json'],
     ] as const) {
-      expect(await get(target)).toBe(read(VERSION_1, file).toString());
+      expect(await get(target)).toBe(read(PRESENT, file).toString());
     }
     const linesOf = (pack: string) => {
-      const lines = read(VERSION_1, pack).toString().split('\n').slice(1, -2);
+      const lines = read(PRESENT, pack).toString().split('\n').slice(1, -2);
       return lines.map((line) => line.replace(/,$/, ''));
     };
     let games = 0;
@@ -146,112 +153,147 @@ describe('version 1', () => {
         expect(await get(`/covers/${/^\{"id":(\d+)/.exec(line)?.[1]}`)).toBe(line);
       }
     }
-    expect(games).toBe(9);
+    expect(games).toBe(14);
     const found = async (query: string) =>
       JSON.parse(await get(`/search?${query}`)).data.map(({ slug }: { slug: string }) => slug);
     expect(await found('q=pokemon')).toEqual(['pokemon-1', 'pokemon-2', 'pokemon-10']);
     expect(await found('q=yoshis+isl')).toEqual(['yoshis-island']);
     expect(await found(`q=${encodeURIComponent('鬼太')}`)).toEqual(['gegege']);
+    // Each kind of reading.
+    expect(await found('q=joe+and+mac')).toEqual(['joe-and-mac']);
+    expect(await found('q=joe+mac&sort=relevance')).toEqual(['joe-and-mac']);
+    expect(await found('q=evo')).toEqual(['evo']);
+    expect(await found('q=e+v+o+search')).toEqual(['evo']);
+    expect(await found('q=c%2B%2B')).toEqual(['c-plus-plus-quest']);
+    expect(await found('q=go+go&sort=relevance')).toEqual(['go-go-ackman']);
+    expect(await found('q=hoshi+wo+miru')).toEqual(['hoshi-wo-miru-hito']);
+    expect(await found(`q=${encodeURIComponent('ホシヲ')}`)).toEqual(['hoshi-wo-miru-hito']);
+    expect(await found('q=joe+mac+caveman')).toEqual(['joe-and-mac']);
+    expect(await found(`q=${encodeURIComponent('魔境')}`)).toEqual(['gegege']);
     expect(await found('region=USA&sort=year_asc')).toEqual(['f-zero', 'chrono-trigger']);
     expect(await found('genre=rpg&type=back')).toEqual(['chrono-trigger']);
     await proxy.stop();
   });
 });
 
-describe('a future version', () => {
-  test('is version 1 but for its version, its place in the sequence and its keys file', () => {
+describe('the fixture of a future version', () => {
+  test('differs from version 2 only in its version, its sequence number and its keys file', () => {
     const dir = path.join(makeFolder(), 'future');
-    makeFutureFixture(VERSION_1, dir);
+    makeFutureFixture(PRESENT, dir);
     expectSame(dir, FUTURE);
     expect(idOf(FUTURE)).toMatch(/^000002-/);
     for (const pack of ['games/snes.json', 'covers/snes.json', 'search.json']) {
-      expect(read(FUTURE, pack)).toEqual(read(VERSION_1, pack));
+      expect(read(FUTURE, pack)).toEqual(read(PRESENT, pack));
     }
   });
 
-  test('is refused by verification, naming both versions', async () => {
-    await expect(verifyGeneration(generationDir(FUTURE, idOf(FUTURE)))).rejects.toThrow(REFUSAL);
+  test('has a keys file that the proxy refuses, keeping the keys that it has', async () => {
+    const dir = copyOf(PRESENT);
+    const proxy = await startProxy(dir);
+    copyFileSync(path.join(FUTURE, KEYS_FILE), path.join(dir, KEYS_FILE));
+    await until(() => proxy.log().includes(KEYS_REFUSAL));
+    expect((await send(`${proxy.url}/api/v1/stats`, { headers })).status).toBe(200);
+    await proxy.stop();
+  });
+});
+
+describe.each(OTHERS)('$name', ({ fixture, version }) => {
+  const refusal = refusalOf(version);
+
+  test('is refused by verification, naming both versions and the fix', async () => {
+    await expect(verifyGeneration(generationDir(fixture, idOf(fixture)))).rejects.toThrow(refusal);
   });
 
   test.each([GAME_INDEX, COVER_INDEX, SEARCH_INDEX])(
     'is refused where %s is opened, naming both versions',
     (name) => {
-      expect(() => openColumns(new Uint8Array(read(FUTURE, name)), name)).toThrow(
-        `${name} has format version ${FUTURE_VERSION}; this program reads version ${FORMAT_VERSION}.`,
+      expect(() => openColumns(new Uint8Array(read(fixture, name)), name)).toThrow(
+        `${name} has format version ${version}; this program reads version ${FORMAT_VERSION}.`,
       );
-      expect(Object.keys(openColumns(new Uint8Array(read(VERSION_1, name)), name))).not.toEqual([]);
+      expect(Object.keys(openColumns(new Uint8Array(read(PRESENT, name)), name))).not.toEqual([]);
     },
   );
 
-  test('is refused by each verb of the snapshot command, and the current one stays', async () => {
-    const dir = copyOf(VERSION_1);
-    const [old, future] = [idOf(VERSION_1), idOf(FUTURE)];
-    cpSync(generationDir(FUTURE, future), generationDir(dir, future), { recursive: true });
+  test('is refused by each verb of the snapshot command that reads it', async () => {
+    const dir = copyOf(PRESENT);
+    const own = idOf(PRESENT);
+    const other = addGeneration(dir, fixture);
     for (const args of [
-      ['verify', future],
-      ['show', '/games/snes/chrono-trigger', future],
-      ['diff', old, future],
-      ['rollback', future],
+      ['verify', other],
+      ['show', '/games/snes/chrono-trigger', other],
+      ['show', '/search?q=chrono', other],
+      ['diff', own, other],
+      ['diff', other, own],
+      ['rollback', other],
+      ['rollback', '--no-hold', other],
     ]) {
       const { code, stdout, stderr } = await snapshot(dir, ...args);
-      expect([code, stdout], args[0]).toEqual([1, '']);
-      expect(stderr, args[0]).toContain(REFUSAL);
+      expect([code, stdout], args.join(' ')).toEqual([1, '']);
+      expect(stderr, args.join(' ')).toContain(refusal);
     }
+    expect(idOf(dir)).toBe(own);
     const { code, stdout } = await snapshot(dir, 'list');
     expect(code).toBe(0);
-    const [first, second] = stdout.split('\n');
-    expect(first).toMatch(new RegExp(`^\\* ${old} .* 9 games, 6 covers$`));
-    expect(second).toContain(`  ${future} `);
-    expect(second).toContain(REFUSAL);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines).toHaveLength(2);
+    expect(lines.find((line) => line.startsWith('* '))).toMatch(
+      new RegExp(`^\\* ${own} .* 14 games, 6 covers$`),
+    );
+    const refused = lines.find((line) => line.startsWith(`  ${other} `));
+    expect(refused).toContain(refusal);
   });
 
-  test('is refused by the proxy, which goes on with the old generation and the old keys', async () => {
-    const dir = copyOf(VERSION_1);
+  test('is refused by the proxy, which goes on with the generation that it has', async () => {
+    const dir = copyOf(PRESENT);
     const proxy = await startProxy(dir);
     const game = `${proxy.url}/api/v1/games/snes/chrono-trigger`;
     const before = await send(game, { headers });
     expect(before.status).toBe(200);
-    publishFuture(dir);
-    copyFileSync(path.join(FUTURE, KEYS_FILE), path.join(dir, KEYS_FILE));
-    await until(() => proxy.log().includes(REFUSAL) && proxy.log().includes(KEYS_REFUSAL));
+    pointCurrentTo(dir, addGeneration(dir, fixture));
+    await until(() => proxy.log().includes(refusal));
 
     const after = await send(game, { headers });
     expect([after.status, after.text]).toEqual([200, before.text]);
-    expect(after.headers['x-snapshot']).toBe(idOf(VERSION_1));
+    expect(after.headers['x-snapshot']).toBe(idOf(PRESENT));
     const ready = await proxy.readyz();
     expect(ready.status).toBe(200);
     expect(ready.json).toMatchObject({
-      snapshot: idOf(VERSION_1),
-      refused: { id: idOf(FUTURE), error: expect.stringContaining(REFUSAL) },
+      snapshot: idOf(PRESENT),
+      refused: { id: idOf(fixture), error: expect.stringContaining(refusal) },
     });
-    const pinned = await send(game, { headers: { ...headers, 'x-snapshot': idOf(FUTURE) } });
-    expect([pinned.status, pinned.json]).toEqual([410, { error: 'Snapshot gone' }]);
+    const named = await send(game, { headers: { ...headers, 'x-snapshot': idOf(fixture) } });
+    expect([named.status, named.json]).toEqual([410, { error: 'Snapshot gone' }]);
     await proxy.stop();
   });
 
-  test('leaves a proxy that finds nothing else without an answer, and it says why', async () => {
-    const dir = copyOf(FUTURE);
-    copyFileSync(path.join(VERSION_1, KEYS_FILE), path.join(dir, KEYS_FILE));
+  test('leaves a proxy that has nothing else without a snapshot, and the proxy says why', async () => {
+    const dir = copyOf(fixture);
+    copyFileSync(path.join(PRESENT, KEYS_FILE), path.join(dir, KEYS_FILE));
     const proxy = await startProxy(dir);
     const { status, json } = await proxy.get('/stats', FIXTURE_KEY);
     expect([status, json]).toEqual([503, { error: 'No snapshot yet' }]);
     const ready = await proxy.readyz();
     expect(ready.status).toBe(503);
-    expect(ready.json.refused.error).toContain(REFUSAL);
-    expect(proxy.log()).toContain(REFUSAL);
+    expect(ready.json.refused.error).toContain(refusal);
+    expect(proxy.log()).toContain(refusal);
     await proxy.stop();
   });
 
-  test('is followed by a generation of this version when this generator runs', async () => {
-    const dir = copyOf(FUTURE);
+  test('stays as it is when this generator publishes version 2 next to it', async () => {
+    const dir = copyOf(fixture);
+    const other = idOf(fixture);
     await makeFixture(dir);
-    expect(idsOnDisk(dir)).toEqual([idOf(FUTURE), currentId(dir)]);
-    expect(idOf(dir)).toBe(idOf(VERSION_1).replace('000001', '000003'));
-    expect(contentOf(generationDir(dir, idOf(FUTURE)))).toEqual(
-      contentOf(generationDir(FUTURE, idOf(FUTURE))),
-    );
+    expect(idsOnDisk(dir)).toEqual([other, currentId(dir)]);
+    const sequence = String(sequenceOf(other) + 1).padStart(6, '0');
+    expect(idOf(dir)).toBe(idOf(PRESENT).replace('000001', sequence));
+    expect(contentOf(generationDir(dir, other))).toEqual(contentOf(generationDir(fixture, other)));
     expect((await snapshot(dir, 'verify')).code).toBe(0);
-    // The keys are handed over again too.
+    // The keys are exported again, too.
     expect(readFileSync(path.join(dir, KEYS_FILE), 'utf8')).toContain('"version":1');
+
+    const proxy = await startProxy(dir);
+    const reply = await send(`${proxy.url}/api/v1/stats`, { headers });
+    expect([reply.status, reply.headers['x-snapshot']]).toEqual([200, idOf(dir)]);
+    await proxy.stop();
   });
 });

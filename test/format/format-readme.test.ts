@@ -10,7 +10,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { LARGEST_HOLD_FILE, LONGEST_REASON } from '../../format/hold-file.ts';
 import { type Column, openColumns } from '../../format/index/columns.ts';
 import { slugHash } from '../../format/index/record-index.ts';
-import { LONGEST_QUERY, wordsOf } from '../../format/index/words.ts';
+import { LONGEST_QUERY } from '../../format/index/words.ts';
 import { LARGEST_KEYS_FILE } from '../../format/keys-file.ts';
 import {
   COVER_INDEX,
@@ -39,27 +39,7 @@ import { KEPT_GENERATIONS } from '../../store/prune.ts';
 import { fixtureCatalogue, makeFixture } from '../catalogue/fixture.ts';
 import { makeSampleSnapshots, makeSqlite } from '../catalogue/snapshots.ts';
 import { generate, makeFolder, ROOT, runProgram } from '../support/product.ts';
-
-const readme = readFileSync(path.join(ROOT, 'format/README.md'), 'utf8');
-
-/** The tables of the README in the section of a heading, as rows of cells without the header. */
-function tablesOf(heading: string): string[][][] {
-  const start = readme.indexOf(`\n${heading}\n`);
-  if (start < 0) throw new Error(`format/README.md has no heading "${heading}".`);
-  const section = readme.slice(start + heading.length + 2).split(/^#/m, 1)[0];
-  return [...section.matchAll(/(?:^\|.*\n)+/gm)].map(([table]) => {
-    const rows = table.trimEnd().split('\n').slice(2);
-    return rows.map((row) =>
-      row
-        .slice(1, -1)
-        .split('|')
-        .map((cell) => cell.trim()),
-    );
-  });
-}
-
-const codesOf = (cell = '') => [...cell.matchAll(/`([^`]+)`/g)].map(([, code]) => code as string);
-const namesOf = (rows: string[][] = []) => rows.flatMap(([first]) => codesOf(first));
+import { codesOf, namesOf, readme, tablesOf } from './readme-tables.ts';
 
 /** The paths of the members of a JSON value: "a", "a.b", "a[].b". */
 function membersOf(value: unknown, prefix = ''): string[] {
@@ -233,7 +213,7 @@ describe('its tables of columns', () => {
   });
 
   test(`describe the columns of ${SEARCH_INDEX}`, () => {
-    const [lists, rows = []] = tablesOf(`### \`${SEARCH_INDEX}\``);
+    const [, , lists, rows = []] = tablesOf(`### \`${SEARCH_INDEX}\``);
     const ofLists = rows.filter(([name]) => name?.includes('L.'));
     const others = rows.filter(([name]) => !name?.includes('L.'));
     const found = openColumns(bytesOf(SEARCH_INDEX), SEARCH_INDEX);
@@ -246,8 +226,14 @@ describe('its tables of columns', () => {
       const texts = found[`${list}.textStart`].length - 1;
       return columnsInTable(named, SEARCH_INDEX, { T: texts });
     });
-    const years = (found.years as Column).length;
-    described.push(...columnsInTable(others, SEARCH_INDEX, { G: counts.games, Y: years }));
+    const further = found.rankOfFurther.length;
+    const counted = { G: counts.games, R: counts.games + further, Y: found.years.length };
+    described.push(...columnsInTable(others, SEARCH_INDEX, counted));
+    expect(others.find(([name]) => name === '`rankOfFurther`')?.[2]).toBe('R − G');
+    expect(further).toBeGreaterThan(2);
+    // The other lengths that the table does not count.
+    expect(found.wordPositions).toHaveLength(found['words.ranks'].length);
+    expect(found.repeatedWords).toHaveLength(3);
     expect(described).toEqual(columnsOf(SEARCH_INDEX));
   });
 
@@ -320,16 +306,6 @@ describe('its text agrees with the code on', () => {
     for (const [, platform, slug = '', value] of examples) {
       expect(slugHash(Number(platform), slug)).toBe(Number(value));
     }
-  });
-
-  test('the treatment of letters, apostrophes and signs in words', () => {
-    const [, from = '', to = ''] = /`((?:\S ){10}\S)` to `([^`]+)`/.exec(readme) ?? [];
-    const letters = from.split(' ').map((letter) => wordsOf(`x${letter}y`)[0]?.slice(1, -1));
-    expect(letters).toEqual(to.split(' '));
-    const [, apostrophes = ''] = /apostrophes \(`` (.+?) ``\)/.exec(readme) ?? [];
-    expect(apostrophes).toHaveLength(10);
-    for (const sign of `${apostrophes}™℠`) expect(wordsOf(`a${sign}b`), sign).toEqual(['ab']);
-    for (const sign of '¼¾⅐⅞↉') expect(wordsOf(`a${sign}b`)[0], sign).toBe('a');
   });
 });
 

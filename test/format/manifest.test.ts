@@ -97,10 +97,17 @@ describe('a manifest is refused', () => {
     for (const other of ['null', '[]', '1', '"x"']) expectRefused(other, 'it is not an object.');
   });
 
-  test.each([2, 0, '1', null, undefined])('of format version %j, naming both', (version) => {
+  test.each([
+    layout.FORMAT_VERSION - 1,
+    layout.FORMAT_VERSION + 1,
+    0,
+    String(layout.FORMAT_VERSION),
+    null,
+    undefined,
+  ])('of format version %j, naming both', (version) => {
     const other = JSON.stringify({ ...manifest, format_version: version });
     expect(() => parseManifest(other)).toThrow(
-      `manifest.json has format version ${JSON.stringify(version)}; this program reads version 1. ` +
+      `manifest.json has format version ${JSON.stringify(version)}; this program reads version ${layout.FORMAT_VERSION}. ` +
         'Generate again with this program, or serve with the one that wrote it.',
     );
   });

@@ -7,6 +7,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Row } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
+import { FORMAT_VERSION } from '../../format/layout.ts';
 import {
   currentId,
   generationDir,
@@ -257,7 +258,11 @@ describe('the same rows', () => {
     [
       'a manifest of another version',
       'manifest.json',
-      (text) => text.replace('"format_version": 1', '"format_version": 2'),
+      (text) =>
+        text.replace(
+          `"format_version": ${FORMAT_VERSION}`,
+          `"format_version": ${FORMAT_VERSION + 1}`,
+        ),
     ],
   ])('are published again if the current generation has %s', async (_, name, damage) => {
     const url = await makeSqlite(plainCatalogue(3));

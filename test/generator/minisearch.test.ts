@@ -7,7 +7,7 @@ import path from 'node:path';
 import MiniSearch, { type SearchResult } from 'minisearch';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Row } from '../../database/database.ts';
-import { MINISEARCH_OPTIONS, MINISEARCH_OPTIONS_HASH } from '../../format/index/words.ts';
+import { MINISEARCH_OPTIONS, MINISEARCH_OPTIONS_HASH, wordsOf } from '../../format/index/words.ts';
 import { makeCollator } from '../../generator/order/title-order.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
@@ -28,6 +28,7 @@ function documentsOf(generation: string): Document[] {
     .flatMap((name) => JSON.parse(readFileSync(path.join(generation, 'games', name), 'utf8')))
     .map(({ id, slug, title, platform }) => ({
       id,
+      slug: slug as string,
       path: `${platform.slug}/${slug}`,
       platform: platform.slug as string,
       title,
@@ -36,7 +37,12 @@ function documentsOf(generation: string): Document[] {
       (a, b) =>
         collator.compare(a.title, b.title) ||
         (a.platform < b.platform ? -1 : a.platform > b.platform ? 1 : a.id - b.id),
-    );
+    )
+    .map(({ slug, ...document }) => {
+      // The first reading of a title without a word is that of its slug.
+      const hasWords = wordsOf(document.title).length > 0;
+      return hasWords ? document : { ...document, title: slug };
+    });
 }
 
 function catalogueOf(titles: readonly string[]): Catalogue {
@@ -72,6 +78,11 @@ describe.each([
       "Assassin's Creed™ Ⅲ",
       'Ærøskøbing ß ẞ İı',
       '🎮 game 🎮',
+      // Of several readings, the first counts.
+      'Go & Go',
+      'S.T.A.L.K.E.R.',
+      'R.B.I. & C++',
+      'ゴー & ゴー',
     ]),
   ],
   ['no games', catalogueOf([])],

@@ -71,7 +71,7 @@ function targetsOf(files: Files): string[] {
     ...games.map((game) => `/games/${game.platform.slug}/${game.slug}`),
     ...games.map((game) => `/games/${game.platform.slug}/${game.slug}/covers`),
     ...records('covers').map(({ id }) => `/covers/${id}`),
-    ...['title_asc', 'title_desc', 'year_asc', 'year_desc'].flatMap((sort) => [
+    ...['title_asc', 'title_desc', 'year_asc', 'year_desc', 'relevance'].flatMap((sort) => [
       `/search?sort=${sort}&page=2&per_page=9`,
       `/search?sort=${sort}&q=e&per_page=100`,
       ...Object.entries(filters).map(
@@ -84,6 +84,14 @@ function targetsOf(files: Files): string[] {
       .flatMap((word) =>
         [word.slice(0, 2), word, `${word.slice(0, -1)}qq`].map(
           (q) => `/search?${new URLSearchParams({ q })}`,
+        ),
+      ),
+    // All words, joined words, words of a platform, and a word too many.
+    ...games
+      .slice(0, 20)
+      .flatMap(({ title, platform }) =>
+        [title, title.replaceAll(' ', ''), `${title} ${platform.slug}`, `${title} qqqqq`].map(
+          (q) => `/search?sort=relevance&${new URLSearchParams({ q: q.slice(0, 100) })}`,
         ),
       ),
   ];

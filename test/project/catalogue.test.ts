@@ -31,9 +31,10 @@ function expectSound(catalogue: Catalogue): void {
     ['games', 1, 'platforms'],
     ['covers', 1, 'games'],
     ['coverFiles', 1, 'covers'],
+    ['gameTitles', 0, 'games'],
   ] as const) {
     const known = new Set(column(catalogue[parents], 0));
-    const orphans = column(catalogue[children], parentIndex).filter((id) => !known.has(id));
+    const orphans = column(catalogue[children] ?? [], parentIndex).filter((id) => !known.has(id));
     expect(orphans, children).toEqual([]);
   }
 }
@@ -119,6 +120,21 @@ describe('the sample catalogue', () => {
     expect(column(approved, 2)).toContain(null);
     expect(column(approved, 3)).toContain(null);
     expect(column(own, 4)).toEqual(expect.arrayContaining(['pending', 'rejected']));
+  });
+
+  test('has alternative titles: short forms, and titles in another script', () => {
+    const rows = [...(catalogue.gameTitles ?? [])];
+    expect(rows.length).toBeGreaterThanOrEqual(60);
+    expect(new Set(rows.map((row) => row.join('/'))).size).toBe(rows.length);
+    const titleOf = new Map(games.map(([id, , , title]) => [id, String(title)]));
+    const isKana = (text: string) => /[ぁ-ヺ]/.test(text);
+    const pairs = rows.map(([id, title]) => [titleOf.get(id) ?? '', String(title)] as const);
+    expect(pairs.filter(([own, title]) => own === title || title.trim() !== title)).toEqual([]);
+    expect(pairs).toContainEqual(['Final Fantasy VII', 'FF7']);
+    expect(pairs.filter(([own, title]) => isKana(title) && !isKana(own)).length).toBeGreaterThan(
+      20,
+    );
+    expect(pairs.filter(([own, title]) => isKana(own) && !isKana(title)).length).toBeGreaterThan(5);
   });
 
   test('has a user and a moderator', () => {

@@ -3,6 +3,7 @@
  * words in scripts without spaces, and words that the query writes together or apart where the title does
  * not.
  */
+import { LRUCache } from 'lru-cache';
 import {
   countReadings,
   findPrefix,
@@ -19,6 +20,10 @@ import type { Vocabulary } from './vocabulary.ts';
 
 /** How many neighbouring words count as one word. */
 const MOST_JOINED = 3;
+/** How many numbers of readings are kept for words that are split in titles. They take about 4 MB. */
+const MOST_KEPT = 1_000_000;
+/** What an entry without readings counts as. */
+const ENTRY_SIZE = 50;
 
 /** @returns the numbers of further words that count as a word; used for near spellings */
 export type Widen = (word: string) => readonly number[];
@@ -37,6 +42,11 @@ export function makePatternMaker(
   sets: PostingSets,
 ): () => MakePattern {
   const readings = countReadings(index);
+  // Common words are often a title's neighbouring words by chance, and each time that has to be found out.
+  const splits = new LRUCache<string, readonly Way[]>({
+    maxSize: MOST_KEPT,
+    sizeCalculation: (ways) => ways.reduce((sum, { found }) => sum + lengthOf(found), ENTRY_SIZE),
+  });
 
   /** The numbers of the words that count as a word, ascending. */
   function numbersOf(word: string): readonly number[] {
@@ -77,7 +87,9 @@ export function makePatternMaker(
   }
 
   /** The ways to match one word of a query with two or three neighbouring words of a title. */
-  function waysOfSeveral(word: string): Way[] {
+  function waysOfSeveral(word: string): readonly Way[] {
+    const known = splits.get(word);
+    if (known !== undefined) return known;
     const ways: Way[] = [];
     const extend = (choices: WordChoice[], rest: string) => {
       const last = { numbers: numbersOf(rest), prefix: undefined };
@@ -96,6 +108,7 @@ export function makePatternMaker(
       }
     };
     extend([], word);
+    splits.set(word, ways);
     return ways;
   }
 
@@ -162,7 +175,7 @@ export function makePatternMaker(
         const key = `${word} ${isLast} ${widen !== undefined}`;
         ways.push(
           ...remember(key, () => waysOfWord(word, isLast, widen?.(word) ?? [])),
-          ...remember(`${word} split`, () => waysOfSeveral(word)),
+          ...waysOfSeveral(word),
         );
         pattern.push(ways);
         if (at < joinedUntil) continue;
@@ -176,6 +189,11 @@ export function makePatternMaker(
       return pattern;
     };
   };
+}
+
+/** How many numbers a set keeps in memory. */
+function lengthOf(set: RankSet): number {
+  return (set.list ?? set.bits).length;
 }
 
 /** Distinct numbers in ascending order. */

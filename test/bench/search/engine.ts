@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import { foldCase } from '../../../format/index/words.ts';
 import { readDocuments } from './documents.ts';
-import { type Demand, PER_PAGE, type TitleQuery } from './queries.ts';
+import { type Demand, PER_PAGE } from './queries.ts';
+import type { TitleQuery } from './query-words.ts';
 
 /** The ranks of one page, and the total number of games. */
 export interface Answer {

@@ -8,7 +8,8 @@ import { monitorEventLoopDelay, PerformanceObserver } from 'node:perf_hooks';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, type Engine, residentBytes } from './engine.ts';
 import { ENGINES, type EngineId } from './engines.ts';
-import type { QuerySet, TitleQuery } from './queries.ts';
+import type { QuerySet } from './queries.ts';
+import type { TitleQuery } from './query-words.ts';
 
 export interface Opened {
   readonly openSeconds: number;

@@ -8,7 +8,7 @@ import { makeGeneration } from '../../../proxy/snapshot/generation.ts';
 import { openFiles, planOpening } from '../../../proxy/snapshot/open-files.ts';
 import { generationIn } from './documents.ts';
 import { type Engine, readFacts } from './engine.ts';
-import type { TitleQuery } from './queries.ts';
+import type { TitleQuery } from './query-words.ts';
 
 /** Makes the query string of a request. Clients do that, so it is not measured. */
 export function queryStringOf({ page, ...values }: TitleQuery): string {

@@ -3,22 +3,24 @@
  * the same catalogue give the same queries. All engines get the same queries.
  */
 import { wordsOf } from '../../../format/index/words.ts';
-import { makeRandom, type Random } from '../../catalogue/random.ts';
+import { makeRandom } from '../../catalogue/random.ts';
 import type { SearchDocument } from './documents.ts';
-
-/** The parameters of `/search`, with 50 games per page. */
-export interface TitleQuery {
-  readonly q?: string;
-  readonly platform?: string;
-  readonly region?: string;
-  readonly type?: string;
-  readonly genre?: string;
-  readonly sort?: 'year_desc';
-  readonly page?: number;
-}
+import {
+  cut,
+  document,
+  LETTERS,
+  LONGEST,
+  latinWord,
+  type Make,
+  misspell,
+  type Sample,
+  type TitleQuery,
+  words,
+} from './query-words.ts';
+import { RELEVANCE_SETS } from './relevance-queries.ts';
 
 /** What a set requires of an engine besides words, the last of them as a prefix. */
-export type Demand = 'near' | 'joined' | 'genre' | 'no words';
+export type Demand = 'near' | 'joined' | 'genre' | 'no words' | 'relevance';
 
 export interface QuerySet {
   readonly name: string;
@@ -28,23 +30,7 @@ export interface QuerySet {
 
 export const PER_PAGE = 50;
 const QUERIES = 200;
-const LONGEST = 100;
 const WORDS = 8;
-const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
-
-interface Sample {
-  readonly random: Random;
-  readonly documents: readonly SearchDocument[];
-  readonly frequency: ReadonlyMap<string, number>;
-  /** Every prefix of every word. A misspelling must not be one of them. */
-  readonly beginnings: ReadonlySet<string>;
-  readonly rare: readonly string[];
-  /** By frequency, the most common first. */
-  readonly common: readonly string[];
-  readonly joined: readonly string[];
-}
-
-type Make = (sample: Sample, index: number) => TitleQuery;
 
 const SETS: readonly (readonly [name: string, demands: readonly Demand[], make: Make])[] = [
   ['full title', [], (sample) => ({ q: cut(document(sample).title) })],
@@ -75,6 +61,7 @@ const SETS: readonly (readonly [name: string, demands: readonly Demand[], make: 
   ['hostile: letters', [], (sample, index) => ({ q: hostileLetters(sample, index) })],
   ['hostile: runs', ['near'], (sample, index) => ({ q: hostileRun(sample, index) })],
   ['hostile: CJK', ['near', 'joined'], (sample, index) => ({ q: hostileJoined(sample, index) })],
+  ...RELEVANCE_SETS.map(([name, make]): (typeof SETS)[number] => [name, ['relevance'], make]),
 ];
 
 /** Makes the query sets for each seed, in the same order. */
@@ -112,39 +99,6 @@ export function makeQuerySets(
       return { name, demands, queries };
     }),
   );
-}
-
-function document({ random, documents }: Sample): SearchDocument {
-  return random.pick(documents);
-}
-
-/** The words of a title that has at least this many distinct words. */
-function words(sample: Sample, least: number): string[] {
-  for (;;) {
-    const found = [...new Set(wordsOf(document(sample).title))];
-    if (found.length >= least) return found;
-  }
-}
-
-function latinWord(sample: Sample, shortest = 1, longest = 40): string {
-  for (;;) {
-    const fit = words(sample, 1).filter(
-      (word) => /^[a-z]+$/.test(word) && word.length >= shortest && word.length <= longest,
-    );
-    if (fit.length > 0) return sample.random.pick(fit);
-  }
-}
-
-/** Changes one letter, or up to two of a word of eight letters, so that no word begins with the result. */
-function misspell({ random, beginnings }: Sample, word: string): string {
-  for (;;) {
-    const letters = [...word];
-    for (let change = word.length < 8 ? 1 : 1 + random.below(2); change > 0; change--) {
-      letters[random.below(letters.length)] = LETTERS[random.below(LETTERS.length)];
-    }
-    const misspelt = letters.join('');
-    if (!beginnings.has(misspelt)) return misspelt;
-  }
 }
 
 function plainFilter(sample: Sample): TitleQuery {
@@ -221,8 +175,4 @@ function hostileJoined({ random, joined }: Sample, index: number): string {
   });
   // Repeating the same part does not end the search early either.
   return (index % 3 === 1 ? Array(WORDS).fill(parts[0]) : parts).join(' ');
-}
-
-function cut(text: string): string {
-  return [...text].slice(0, LONGEST).join('').trim();
 }

@@ -10,7 +10,8 @@ import { foldCase, MOST_WORDS, wordsOf } from '../../../format/index/words.ts';
 import { startMariaDb } from '../../support/servers/mariadb.ts';
 import { readDocuments, type SearchDocument } from './documents.ts';
 import { type Engine, residentBytes } from './engine.ts';
-import { PER_PAGE, type TitleQuery } from './queries.ts';
+import { PER_PAGE } from './queries.ts';
+import type { TitleQuery } from './query-words.ts';
 
 type Value = string | number;
 

@@ -19,7 +19,7 @@ import {
 
 const RATE_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
 const EXPOSED_HEADERS =
-  'ETag, Link, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Snapshot';
+  'ETag, Link, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Search-Match, X-Snapshot';
 const key = testKey(1);
 const revoked = testKey(2, { state: 'revoked' });
 const rejected = testKey(3, { state: 'rejected' });
@@ -413,10 +413,10 @@ describe.each([
     });
 
     test('unknown sorts and queries that are too long are refused', async () => {
-      const sort = await get('/search?sort=relevance');
+      const sort = await get('/search?sort=best');
       expect(sort.status).toBe(400);
       expect(sort.json.error).toBe(
-        'sort must be one of title_asc, title_desc, year_asc, year_desc',
+        'sort must be one of title_asc, title_desc, year_asc, year_desc, relevance',
       );
       expect((await get(`/search?q=${'x'.repeat(100)}`)).status).toBe(200);
       expect((await get(`/search?q=+${'x'.repeat(100)}+`)).status).toBe(200);

@@ -1,0 +1,132 @@
+/** The index of games and covers: everything is found by its name, and damaged files by theirs. */
+import { describe, expect, test } from 'vitest';
+import {
+  encodePlatforms,
+  findCover,
+  findGame,
+  gameSlug,
+  makeSlots,
+  openRecordIndex,
+  platformOf,
+} from '../../../format/index/record-index.ts';
+import { makeRandom } from '../../catalogue/random.ts';
+import { encodeFile, type NamedColumns, startsOf, wrongColumns } from './index-columns.ts';
+
+describe('the index of records', () => {
+  const random = makeRandom(1);
+  // The same slugs on every platform, one of which has no game.
+  const sizes = [30, 0, 200, 1];
+  const slugs = sizes.flatMap((size) => Array.from({ length: size }, (_, i) => `game-${i}.~_A`));
+  const platforms = sizes.map((games, i) => {
+    const first = sizes.slice(0, i).reduce((sum, size) => sum + size, 0);
+    const places = { first_game: first, games, first_cover: first, covers: games };
+    return {
+      slug: `p${i}`,
+      name: `É ${i}`,
+      ...places,
+      offset: 0,
+      length: 9,
+      hash: [1, 2] as const,
+    };
+  });
+  const count = slugs.length;
+  const ids = [0n, 1n, 2n ** 32n - 1n, 2n ** 32n, 2n ** 53n, 2n ** 53n + 1n, 2n ** 64n - 1n];
+  while (ids.length < count) ids.push(BigInt(random.below(2 ** 32)) << BigInt(random.below(32)));
+  const shuffled = [...new Set(ids)].map((id) => ({ id, key: random.next() }));
+  while (shuffled.length < count)
+    shuffled.push({ id: 10n ** 18n + BigInt(shuffled.length), key: 2 });
+  const coverIds = shuffled.sort((a, b) => a.key - b.key).map(({ id }) => id);
+  const order = coverIds.map((_, i) => i).sort((a, b) => (at(a) < at(b) ? -1 : 1));
+  function at(cover: number): bigint {
+    return coverIds[cover];
+  }
+  const places = () => ({
+    offset: new Float64Array(count),
+    length: new Uint32Array(count),
+    hash: new Uint32Array(count * 2),
+  });
+  const games: NamedColumns = {
+    ...places(),
+    rank: new Uint32Array(count),
+    gameOfRank: new Uint32Array(count),
+    firstCover: startsOf(slugs.map(() => 1)),
+    slugStart: startsOf(slugs.map((slug) => slug.length)),
+    slugText: Uint8Array.from(Buffer.from(slugs.join(''))),
+    slots: makeSlots(
+      count,
+      (game) => platformOf(platforms, 'first_game', game),
+      (game) => slugs[game],
+    ),
+  };
+  const covers: NamedColumns = {
+    ...places(),
+    idHigh: Uint32Array.from(order, (cover) => Number(at(cover) >> 32n)),
+    idLow: Uint32Array.from(order, (cover) => Number(at(cover) & 0xffff_ffffn)),
+    coverOfId: Uint32Array.from(order),
+  };
+  const open = (list: unknown = platforms, ofGames = games, ofCovers = covers) => {
+    const text = list === platforms ? encodePlatforms(platforms) : JSON.stringify(list);
+    return openRecordIndex(
+      Uint8Array.from(Buffer.from(text)),
+      encodeFile(ofGames),
+      encodeFile(ofCovers),
+    );
+  };
+
+  test('finds every game by its platform and slug, every cover by its id, and no other', () => {
+    const index = open();
+    expect(index.platforms).toEqual(platforms);
+    for (const [number, { slug, first_game, games: size }] of platforms.entries()) {
+      expect(index.platformBySlug.get(slug)).toBe(number);
+      for (const [game, text] of slugs.entries()) {
+        if (game < first_game || game >= first_game + size) continue;
+        expect(findGame(index, number, text)).toBe(game);
+        expect(gameSlug(index, game)).toBe(text);
+        expect(platformOf(platforms, 'first_cover', game)).toBe(number);
+      }
+      for (const other of ['game-200.~_A', 'GAME-0.~_A', 'game-0', '', 'é'.repeat(9)]) {
+        expect(findGame(index, number, other), other).toBeUndefined();
+      }
+    }
+    for (const text of slugs) expect(findGame(index, 1, text), text).toBeUndefined();
+    for (const [cover, id] of coverIds.entries()) expect(findCover(index, String(id))).toBe(cover);
+    const others = ['01', '+1', '-1', '1.0', '1e3', ' 1', '', '0x1', '18446744073709551616', '７'];
+    for (const id of [...others, String(10n ** 18n - 1n), '9'.repeat(20), '9'.repeat(400)]) {
+      expect(findCover(index, id), id).toBeUndefined();
+    }
+  });
+
+  test('is refused by the name of the file where a column is missing or of a wrong length', () => {
+    for (const [fault, wrong] of wrongColumns(games)) {
+      expect(() => open(platforms, wrong), fault).toThrow(
+        /^index\/(?:games|covers)\.bin is damaged/,
+      );
+    }
+    for (const [fault, wrong] of wrongColumns(covers)) {
+      expect(() => open(platforms, games, wrong), fault).toThrow(/^index\/covers\.bin is damaged/);
+    }
+    const next = {
+      ...games,
+      firstCover: (games.firstCover as Uint32Array).map((cover) => cover + 1),
+    };
+    expect(() => open(platforms, next)).toThrow(/^index\/covers\.bin is damaged/);
+    const last = platforms.at(-1);
+    const wrong = [{ slug: 1 }, { games: '1' }, { offset: -1 }, { games: 2 }, { covers: 2 }];
+    const lists = wrong.map((change) => [...platforms.slice(0, -1), { ...last, ...change }]);
+    for (const list of [
+      null,
+      {},
+      [],
+      [null],
+      [1],
+      last,
+      [last, ...platforms.slice(1, -1)],
+      ...lists,
+    ]) {
+      const fault = JSON.stringify(list);
+      expect(() => open(list), fault).toThrow(/^index\/platforms\.json is damaged/);
+    }
+    const open3 = () => openRecordIndex(new Uint8Array(2), encodeFile(games), encodeFile(covers));
+    expect(open3).toThrow(/^index\/platforms\.json is damaged: it is not JSON/);
+  });
+});

@@ -1,0 +1,133 @@
+/** Compares the search index with sorted arrays, and checks that inconsistent columns are refused. */
+import { describe, expect, test } from 'vitest';
+import {
+  countReadings,
+  findPrefix,
+  findText,
+  openSearchIndex,
+  type Postings,
+  ranksAt,
+  runBetween,
+  type SearchIndex,
+  searchColumns,
+  textAt,
+  textCount,
+} from '../../../format/index/search-index.ts';
+import { makeRandom } from '../../catalogue/random.ts';
+import { encodeFile, startsOf, wrongColumns } from './index-columns.ts';
+
+const random = makeRandom(1);
+const LETTERS = [...'abé\u00ffЖアン剣𠮷🎮\uffff'].flatMap((letter) => letter.split(''));
+const makeText = () =>
+  Array.from({ length: 1 + random.below(5) }, () => random.pick(LETTERS)).join('');
+
+function makePostings(count: number): { texts: string[]; ranks: number[][]; postings: Postings } {
+  // Sorted by code units, as JavaScript sorts strings.
+  const texts = [...new Set(Array.from({ length: count }, makeText))].sort();
+  const ranks = texts.map(() => Array.from({ length: 1 + random.below(4) }, (_, i) => i * 2));
+  return {
+    texts,
+    ranks,
+    postings: {
+      text: Uint16Array.from(texts.join('').split(''), (unit) => unit.charCodeAt(0)),
+      textStart: startsOf(texts.map((text) => text.length)),
+      ranks: Uint32Array.from(ranks.flat()),
+      ranksStart: startsOf(ranks.map((list) => list.length)),
+    },
+  };
+}
+
+const words = makePostings(800);
+const [endings, regions, types, genres] = [
+  makePostings(9),
+  makePostings(1),
+  makePostings(5),
+  makePostings(3),
+];
+const index: SearchIndex = {
+  games: 3,
+  words: words.postings,
+  endings: endings.postings,
+  wordPositions: Uint8Array.from(words.postings.ranks, (_, at) => at % 256),
+  repeatedWords: Uint32Array.of(0, 1, 2, 3, 4, 5),
+  rankOfFurther: Uint32Array.of(1, 1),
+  readingsByWords: Uint32Array.of(4, 2, 0, 3, 1),
+  regions: regions.postings,
+  types: types.postings,
+  genres: genres.postings,
+  years: Int32Array.of(-5, 1985),
+  yearOfRank: Uint16Array.of(1, 2, 0),
+  ranksByYear: Uint32Array.of(2, 0, 1),
+  yearStart: Uint32Array.of(0, 1, 2, 3),
+};
+const file = encodeFile(searchColumns(index));
+
+test('is read as it was written', () => {
+  expect(openSearchIndex(file)).toEqual(index);
+  expect(countReadings(openSearchIndex(file))).toBe(5);
+});
+
+describe('a list of texts', () => {
+  const list = openSearchIndex(file).words;
+
+  test('has every text at its place with its ranks', () => {
+    expect(textCount(list)).toBe(words.texts.length);
+    for (const [place, text] of words.texts.entries()) {
+      expect(textAt(list, place)).toBe(text);
+      expect(findText(list, text)).toBe(place);
+      expect([...ranksAt(list, place)]).toEqual(words.ranks[place]);
+    }
+  });
+
+  test('finds texts and prefixes as a sorted array does', () => {
+    const found = { texts: 0, prefixes: 0 };
+    for (let i = 0; i < 2_000; i++) {
+      const wanted = random.happens(0.5) ? makeText() : random.pick(words.texts).slice(0, 2);
+      const place = words.texts.indexOf(wanted);
+      expect(findText(list, wanted)).toBe(place);
+      const places = [...words.texts.keys()].filter((at) => words.texts[at]?.startsWith(wanted));
+      const [from, to] = findPrefix(list, wanted);
+      expect(Array.from({ length: to - from }, (_, at) => from + at)).toEqual(places);
+      const ranks = places.flatMap((at) => words.ranks[at] as number[]);
+      const run = runBetween(list, from, to);
+      expect([...run.ranks.subarray(run.from, run.to)]).toEqual(ranks);
+      if (place >= 0) found.texts++;
+      if (places.length > 1) found.prefixes++;
+    }
+    expect(Math.min(found.texts, found.prefixes)).toBeGreaterThan(100);
+    expect(findPrefix(list, '')).toEqual([0, words.texts.length]);
+  });
+
+  test('may be empty', () => {
+    const empty = makePostings(0).postings;
+    const opened = openSearchIndex(encodeFile(searchColumns({ ...index, genres: empty })));
+    expect(textCount(opened.genres)).toBe(0);
+    expect(findText(opened.genres, 'a')).toBe(-1);
+    expect(findPrefix(opened.genres, '')).toEqual([0, 0]);
+  });
+});
+
+test('with a column missing or of a wrong length is refused by the name of the file', () => {
+  for (const [fault, wrong] of wrongColumns(searchColumns(index))) {
+    const open = () => openSearchIndex(encodeFile(wrong));
+    expect(open, fault).toThrow(/^index\/search\.bin is damaged/);
+  }
+  const { text, textStart } = words.postings;
+  const starts = { 'words.textStart': Uint32Array.of(...textStart, text.length) };
+  const open = () => openSearchIndex(encodeFile({ ...searchColumns(index), ...starts }));
+  expect(open).toThrow('the columns of "words" have inconsistent lengths');
+});
+
+test('with columns of readings that do not fit together is refused', () => {
+  const { wordPositions, repeatedWords, rankOfFurther, readingsByWords } = index;
+  const wrong = {
+    wordPositions: wordPositions.slice(1),
+    repeatedWords: repeatedWords.slice(1),
+    rankOfFurther: rankOfFurther.slice(1),
+    readingsByWords: readingsByWords.slice(1),
+  };
+  for (const [name, column] of Object.entries(wrong)) {
+    const open = () => openSearchIndex(encodeFile({ ...searchColumns(index), [name]: column }));
+    expect(open, name).toThrow('the columns of its readings have inconsistent lengths');
+  }
+});
