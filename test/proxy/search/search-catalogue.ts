@@ -94,6 +94,11 @@ pc | Lylat Wars 2
 pc | Rockman Legacy
 pc | Stalker Online
 pc | Fox Star | Eye Golden
+pc | Foxes & Star
+pc | Starfoxes
+pc | Star Foxes of Star
+pc | XX Men
+pc | 20 Men
 pc | The Star Fox Story: From Lylat with Love
 pc | Fantasy Final
 pc | Final and Fantasy
@@ -108,9 +113,10 @@ virtual-boy | Super Nintendo World
 `;
 
 const SEEDED_GAMES = 2_600;
-/** Ids of seeded games are at least this, and others are less. */
+/** Ids of games of the sample are less than this. */
+export const FIRST_CHOSEN_ID = 500_000;
+/** Ids of seeded games are at least this. */
 export const FIRST_SEEDED_ID = 1_000_000;
-const CHOSEN_IDS = 500_000;
 
 export interface SearchCatalogue {
   readonly catalogue: Catalogue & { readonly gameTitles: Iterable<Row> };
@@ -143,13 +149,16 @@ export function searchCatalogue(): SearchCatalogue {
   };
 }
 
-/** Gives a platform, besides its slug and its name, the names of every group that has one of them. */
+/**
+ * A platform has its slug, its name and the parts of its name ("Mega Drive / Genesis", "Wii (Digital)")
+ * as names, and all names of every group that has one of these.
+ */
 function namePlatform(slug: string, name: string): NamedPlatform {
-  const key = (text: string) => plainWordsIn(text).join(' ');
-  const groups = PLATFORM_NAMES.filter((names) =>
-    names.some((text) => key(text) === key(slug) || key(text) === key(name)),
-  );
-  return { slug, names: [slug, name, ...groups.flat()] };
+  const own = [slug, name, ...name.split(/ - | – |[/()]/)];
+  const key = (text: string) => plainWordsIn(text).join('');
+  const keys = new Set(own.map(key).filter((text) => text !== ''));
+  const groups = PLATFORM_NAMES.filter((names) => names.some((text) => keys.has(key(text))));
+  return { slug, names: [...own, ...groups.flat()].filter((text) => key(text) !== '') };
 }
 
 function readChosen(sample: Catalogue) {
@@ -162,14 +171,14 @@ function readChosen(sample: Catalogue) {
     const [, title, given] = /^(.+?)(?: \[([a-z0-9-]+)\])?$/.exec(heading) ?? [];
     const platformId = platformIds.get(platform);
     if (platformId === undefined) throw new Error(`The sample has no platform of "${line}".`);
-    const id = CHOSEN_IDS + games.length;
+    const id = FIRST_CHOSEN_ID + games.length;
     // The number makes the slug unique, but is part of no word that a query can be made of.
     const slug = given ?? `${slugOf(title)}-${id}`;
     games.push([id, platformId, slug, title, null, null, 'Chosen', null, null]);
     // None, one or two covers, so that equal titles differ in them.
     for (let number = 0; number < games.length % 3; number++) {
       const status = number === 0 ? 'approved' : 'pending';
-      covers.push([CHOSEN_IDS + covers.length, id, 'Japan', 'front', status, null]);
+      covers.push([FIRST_CHOSEN_ID + covers.length, id, 'Japan', 'front', status, null]);
     }
     alternativeTitles.push(...others.map((other): [number, string] => [id, other]));
   }

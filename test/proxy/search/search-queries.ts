@@ -7,7 +7,7 @@ import { equalWords } from './reference/equal-words.ts';
 import type { NamedPlatform } from './reference/find.ts';
 import type { ReferenceQuery, ReferenceSearch } from './reference/search.ts';
 import { plainWordsIn } from './reference/words.ts';
-import { FIRST_SEEDED_ID } from './search-catalogue.ts';
+import { FIRST_CHOSEN_ID, FIRST_SEEDED_ID } from './search-catalogue.ts';
 
 export interface PagedQuery extends ReferenceQuery {
   readonly page?: string;
@@ -26,7 +26,7 @@ interface Source {
 type Change = (words: string[], source: Source) => string[];
 
 const LETTERS = 'abcdefghijklmnopqrstuvwxyz0123456789';
-const SORTS = ['title_asc', 'title_desc', 'year_asc', 'year_desc', 'relevance', 'relevance'];
+const SORTS = ['title_asc', 'title_desc', 'year_asc', 'year_desc'];
 const ODD = [
   ...['the', '!!!', '2', 'of the', 'no such words here', "'", 'ー', 'ii', 'n', '&', 'and', 'c++'],
   ...['c', 'c#', '1 2 3 4 5 6 7 8 9', 'a b c d e f g h i', '...', 'の', '\u3000', '3½', '１９４２'],
@@ -129,9 +129,11 @@ export function randomQueries(
   const random = makeRandom(seed);
   const { happens, below, pick } = random;
   const others = games.filter(({ id }) => Number(id) < FIRST_SEEDED_ID);
+  const chosen = others.filter(({ id }) => Number(id) >= FIRST_CHOSEN_ID);
   const texts = [
     games.map(({ title }) => title),
     others.map(({ title }) => title),
+    chosen.map(({ title }) => title),
     alternativeTitles,
     games.map(({ title }) => title).filter((title) => /[\u3040-\ud7ff]/.test(title)),
     others.filter(({ title }) => !/[a-z]/i.test(title)).map(({ slug }) => slug),
@@ -156,7 +158,7 @@ export function randomQueries(
       const at = below(text.length);
       return happens(0.1) ? 'no such genre' : recase(text.slice(at, at + 1 + below(8)));
     }),
-    sort: maybe(0.9, () => pick(SORTS)),
+    sort: maybe(0.9, () => (happens(0.6) ? 'relevance' : pick(SORTS))),
     ...(happens(0.3) ? { page: String(1 + below(4)) } : {}),
     ...(happens(0.5) ? { per_page: String(1 + below(100)) } : {}),
   }));

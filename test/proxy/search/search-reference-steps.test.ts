@@ -12,6 +12,12 @@ describe('near spellings', () => {
     expect(found(search, 'zelga')).toEqual(['near', 'Zelda', 'Zelfa Quest']);
   });
 
+  test('are those of the word in the query, not of a word that equals it', () => {
+    const search = searchOf('Mario Broz');
+    expect(found(search, 'mario bros')).toEqual(['near', 'Mario Broz']);
+    expect(found(search, 'mario brothers')).toEqual(['partial', 'Mario Broz']);
+  });
+
   test('apply to each word, but not to words that are joined or split', () => {
     const search = searchOf('Golden Temple', 'Starcraft');
     expect(found(search, 'godlen tempel')).toEqual(['near', 'Golden Temple']);

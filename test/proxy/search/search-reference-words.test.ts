@@ -85,7 +85,10 @@ describe('near spellings', () => {
     ['catselvaina', 'castlevania', false],
     // The swapped letters must be neighbours in the end: this takes three edits.
     ['abcdefgh', 'cabdefhg', false],
+    ['abxdexg', 'abcdefg', false],
+    ['abxdexgh', 'abcdefgh', true],
     ['1942', '1943', false],
+    ['1942', '1942a', false],
     ['nhl94', 'nhl95', false],
     ['nlh94', 'nhl94', true],
     ['nhl49', 'nhl94', false],
