@@ -18,20 +18,10 @@ import { foldCase } from '../../format/index/words.ts';
 import type { Tiers } from './patterns/match-pattern.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { MatchKind, Query, Sort } from './query.ts';
+import { intersect, subtract, union, unite } from './sets/combine.ts';
 import { makePostingSets } from './sets/posting-sets.ts';
 import { pageInOrder } from './sets/rank-order.ts';
-import {
-  compact,
-  EMPTY,
-  intersect,
-  type RankSet,
-  sizeOf,
-  slice,
-  subtract,
-  union,
-  unite,
-  wholeRun,
-} from './sets/rank-set.ts';
+import { compact, EMPTY, type RankSet, sizeOf, slice, wholeRun } from './sets/rank-set.ts';
 import { joinTexts, textsWith } from './sets/texts-with.ts';
 import { makeYearOrder } from './sets/year-order.ts';
 import { makeTitleMatcher } from './title-matches.ts';

@@ -13,8 +13,9 @@ import { openVocabulary } from './patterns/vocabulary.ts';
 import { makePlatformFinder } from './platform-words.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { MatchKind } from './query.ts';
+import { intersect, makeIntersect, union, unite } from './sets/combine.ts';
 import { makePostingSets } from './sets/posting-sets.ts';
-import { intersect, isEmpty, makeIntersect, type RankSet, union, unite } from './sets/rank-set.ts';
+import { isEmpty, type RankSet } from './sets/rank-set.ts';
 import { nearSpellings } from './spelling/near-spellings.ts';
 
 export interface TitleMatch {

@@ -11,8 +11,9 @@ import {
   type SearchIndex,
 } from '../../../format/index/search-index.ts';
 import { isJoinedScript } from '../../../format/index/words.ts';
+import { intersect, unite } from '../sets/combine.ts';
 import type { PostingSets } from '../sets/posting-sets.ts';
-import { EMPTY, intersect, isEmpty, type RankSet, unite } from '../sets/rank-set.ts';
+import { EMPTY, isEmpty, type RankSet } from '../sets/rank-set.ts';
 import { equalWords } from './equal-words.ts';
 import type { Neighbours } from './neighbours.ts';
 import type { Pattern, Way, WordChoice } from './pattern.ts';

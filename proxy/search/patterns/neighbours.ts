@@ -1,7 +1,8 @@
 /** Finds the readings in which words are next to each other, in order. */
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import { type Postings, type Run, runBetween } from '../../../format/index/search-index.ts';
-import { EMPTY, filter, intersect, type RankSet, sizeOf, union, unite } from '../sets/rank-set.ts';
+import { filter, intersect, union, unite } from '../sets/combine.ts';
+import { EMPTY, type RankSet, sizeOf } from '../sets/rank-set.ts';
 import { type FrequentPairs, readingsOfPair } from './frequent-pairs.ts';
 import { isSingle, type Pattern, type WordChoice } from './pattern.ts';
 

@@ -1,7 +1,8 @@
 /** Makes the sets of ranks of the games that have a text of the index. Large sets are kept as bitsets. */
 import { LRUCache } from 'lru-cache';
 import { type Postings, type Run, ranksAt } from '../../../format/index/search-index.ts';
-import { isDense, type RankSet, toBits, union } from './rank-set.ts';
+import { union } from './combine.ts';
+import { isDense, type RankSet, toBits } from './rank-set.ts';
 
 /** With a million games, this many bitsets take 8 MB. */
 const MOST_DENSE_UNIONS = 64;

@@ -4,7 +4,8 @@
  */
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import type { RecordIndex } from '../../../format/index/record-index.ts';
-import { isDense, type RankSet, slice, toBits, union, wholeRun } from './rank-set.ts';
+import { union } from './combine.ts';
+import { isDense, type RankSet, slice, toBits, wholeRun } from './rank-set.ts';
 
 export interface RankOrder {
   /** The ranks in this order. */

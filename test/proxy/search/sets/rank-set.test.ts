@@ -2,19 +2,21 @@
 import { describe, expect, test } from 'vitest';
 import type { Run } from '../../../../format/index/search-index.ts';
 import {
-  atMost,
-  EMPTY,
   filter,
   intersect,
-  isDense,
   makeIntersect,
+  subtract,
+  union,
+  unite,
+} from '../../../../proxy/search/sets/combine.ts';
+import {
+  atMost,
+  EMPTY,
+  isDense,
   type RankSet,
   sizeOf,
   slice,
-  subtract,
   toBits,
-  union,
-  unite,
   wholeRun,
 } from '../../../../proxy/search/sets/rank-set.ts';
 import { makeRandom, type Random } from '../../../catalogue/random.ts';
