@@ -15,17 +15,16 @@ const QUERIES = 2_000;
 const SEED = 20_250;
 const SORTS = ['title_asc', 'title_desc', 'year_asc', 'year_desc', 'relevance'];
 
-const { catalogue, alternativeTitles, platforms } = searchCatalogue();
+const made = searchCatalogue();
 const key = testKey(1);
 let reference: ReferenceSearch;
 let queries: PagedQuery[];
 let proxy: RunningProxy;
 
 beforeAll(async () => {
-  reference = makeReferenceSearch(catalogue, { alternativeTitles, platforms });
-  const others = alternativeTitles.map(([, title]) => title);
-  queries = randomQueries(QUERIES, SEED, reference, platforms, others);
-  const snapshotsDir = await makeSnapshots(catalogue);
+  reference = makeReferenceSearch(made.catalogue, made.platforms);
+  queries = randomQueries(QUERIES, SEED, reference.games, made);
+  const snapshotsDir = await makeSnapshots(made.catalogue);
   writeKeys(snapshotsDir, [key]);
   proxy = await startProxy(snapshotsDir);
 });

@@ -1,6 +1,6 @@
 /**
  * A catalogue for searches: seeded games, the sample, and titles chosen so that each rule of search has
- * something to find. With it come alternative titles and the names of platforms.
+ * something to find. With it come the names of the platforms.
  */
 import type { Row } from '../../../database/database.ts';
 import { PLATFORM_NAMES } from '../../../proxy/search/platform-names.ts';
@@ -119,9 +119,7 @@ export const FIRST_CHOSEN_ID = 500_000;
 export const FIRST_SEEDED_ID = 1_000_000;
 
 export interface SearchCatalogue {
-  readonly catalogue: Catalogue & { readonly gameTitles: Iterable<Row> };
-  /** Pairs of a game's id and a title. */
-  readonly alternativeTitles: readonly (readonly [number, string])[];
+  readonly catalogue: Catalogue;
   readonly platforms: readonly NamedPlatform[];
 }
 
@@ -133,7 +131,7 @@ export function searchCatalogue(): SearchCatalogue {
     [...rows].map((row) =>
       row.map((value, i) => (columns.includes(i) ? Number(value) + FIRST_SEEDED_ID : value)),
     );
-  const { games, covers, alternativeTitles } = readChosen(sample);
+  const { games, covers, gameTitles } = readChosen(sample);
   const platforms = [...sample.platforms, ...moved(seeded.platforms, 0)];
   return {
     catalogue: {
@@ -141,10 +139,9 @@ export function searchCatalogue(): SearchCatalogue {
       games: [...sample.games, ...games, ...moved(seeded.games, 0, 1)],
       covers: [...sample.covers, ...covers, ...moved(seeded.covers, 0, 1)],
       coverFiles: [],
-      gameTitles: alternativeTitles,
+      gameTitles: [...(sample.gameTitles ?? []), ...gameTitles],
       accounts: [],
     },
-    alternativeTitles,
     platforms: platforms.map(([, slug, name]) => namePlatform(String(slug), String(name))),
   };
 }
@@ -165,7 +162,7 @@ function readChosen(sample: Catalogue) {
   const platformIds = new Map([...sample.platforms].map(([id, slug]) => [String(slug), id]));
   const games: Row[] = [];
   const covers: Row[] = [];
-  const alternativeTitles: [number, string][] = [];
+  const gameTitles: Row[] = [];
   for (const line of CHOSEN.trim().split('\n')) {
     const [platform, heading, ...others] = line.split(' | ');
     const [, title, given] = /^(.+?)(?: \[([a-z0-9-]+)\])?$/.exec(heading) ?? [];
@@ -180,7 +177,7 @@ function readChosen(sample: Catalogue) {
       const status = number === 0 ? 'approved' : 'pending';
       covers.push([FIRST_CHOSEN_ID + covers.length, id, 'Japan', 'front', status, null]);
     }
-    alternativeTitles.push(...others.map((other): [number, string] => [id, other]));
+    gameTitles.push(...others.map((other) => [id, other]));
   }
-  return { games, covers, alternativeTitles };
+  return { games, covers, gameTitles };
 }

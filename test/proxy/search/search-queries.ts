@@ -5,9 +5,10 @@
 import { makeRandom, type Random } from '../../catalogue/random.ts';
 import { equalWords } from './reference/equal-words.ts';
 import type { NamedPlatform } from './reference/find.ts';
-import type { ReferenceQuery, ReferenceSearch } from './reference/search.ts';
+import type { ReferenceGame } from './reference/games.ts';
+import type { ReferenceQuery } from './reference/search.ts';
 import { plainWordsIn } from './reference/words.ts';
-import { FIRST_CHOSEN_ID, FIRST_SEEDED_ID } from './search-catalogue.ts';
+import { FIRST_CHOSEN_ID, FIRST_SEEDED_ID, type SearchCatalogue } from './search-catalogue.ts';
 
 export interface PagedQuery extends ReferenceQuery {
   readonly page?: string;
@@ -117,14 +118,13 @@ const CHANGE_NAMES = Object.keys(CHANGES);
 
 /**
  * Makes random queries over all parameters.
- * @param alternativeTitles further texts to make queries of
+ * @param games those of the catalogue
  */
 export function randomQueries(
   count: number,
   seed: number,
-  { games }: ReferenceSearch,
-  platforms: readonly NamedPlatform[],
-  alternativeTitles: readonly string[],
+  games: readonly ReferenceGame[],
+  { catalogue, platforms }: SearchCatalogue,
 ): PagedQuery[] {
   const random = makeRandom(seed);
   const { happens, below, pick } = random;
@@ -134,7 +134,7 @@ export function randomQueries(
     games.map(({ title }) => title),
     others.map(({ title }) => title),
     chosen.map(({ title }) => title),
-    alternativeTitles,
+    [...(catalogue.gameTitles ?? [])].map(([, title]) => String(title)),
     games.map(({ title }) => title).filter((title) => /[\u3040-\ud7ff]/.test(title)),
     others.filter(({ title }) => !/[a-z]/i.test(title)).map(({ slug }) => slug),
   ];

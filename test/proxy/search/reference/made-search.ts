@@ -39,12 +39,10 @@ export function searchOf(...games: readonly (string | MadeGame)[]): ReferenceSea
       Array.from({ length: covers }, () => [i, i, 'Japan', 'front', 'approved', null]),
     ),
     coverFiles: [],
+    gameTitles: made.flatMap(({ others = [] }, i) => others.map((other) => [i, other])),
     accounts: [],
   };
-  const alternativeTitles = made.flatMap(({ others = [] }, i) =>
-    others.map((other) => [i, other] as const),
-  );
-  return makeReferenceSearch(catalogue, { alternativeTitles, platforms: PLATFORMS });
+  return makeReferenceSearch(catalogue, PLATFORMS);
 }
 
 /** The step that finds something, and the titles found, in title order. */

@@ -24,12 +24,6 @@ export interface ReferenceQuery {
   readonly sort?: string | undefined;
 }
 
-export interface ReferenceOptions {
-  /** Pairs of a game's id and a title. */
-  readonly alternativeTitles?: Iterable<readonly [unknown, string]>;
-  readonly platforms?: readonly NamedPlatform[];
-}
-
 export interface ReferenceAnswer {
   /** The step that found games, before filters. */
   readonly step: Step | undefined;
@@ -48,10 +42,10 @@ export interface ReferenceSearch {
 /** Reads the titles once, so that many queries can be answered. */
 export function makeReferenceSearch(
   catalogue: Catalogue,
-  { alternativeTitles = [], platforms = [] }: ReferenceOptions = {},
+  platforms: readonly NamedPlatform[],
 ): ReferenceSearch {
   const games = referenceGames(catalogue);
-  const otherTitles = Map.groupBy(alternativeTitles, ([id]) => String(id));
+  const otherTitles = Map.groupBy(catalogue.gameTitles ?? [], ([id]) => String(id));
   const readings = new Map(
     games.map((game) => {
       const others = otherTitles.get(game.id) ?? [];
@@ -59,7 +53,7 @@ export function makeReferenceSearch(
         game,
         readingsOf(
           game,
-          others.map(([, title]) => title),
+          others.map(([, title]) => String(title)),
         ),
       ] as const;
     }),
