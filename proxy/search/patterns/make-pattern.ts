@@ -13,7 +13,7 @@ import {
 import { isJoinedScript } from '../../../format/index/words.ts';
 import { intersect, unite } from '../sets/combine.ts';
 import type { PostingSets } from '../sets/posting-sets.ts';
-import { EMPTY, isEmpty, type RankSet } from '../sets/rank-set.ts';
+import { atMost, EMPTY, isEmpty, type RankSet } from '../sets/rank-set.ts';
 import { equalWords } from './equal-words.ts';
 import type { Neighbours } from './neighbours.ts';
 import type { Pattern, Way, WordChoice } from './pattern.ts';
@@ -46,7 +46,7 @@ export function makePatternMaker(
   // Common words are often a title's neighbouring words by chance, and each time that has to be found out.
   const splits = new LRUCache<string, readonly Way[]>({
     maxSize: MOST_KEPT,
-    sizeCalculation: (ways) => ways.reduce((sum, { found }) => sum + lengthOf(found), ENTRY_SIZE),
+    sizeCalculation: (ways) => ENTRY_SIZE + sum(ways.map(({ found }) => lengthOf(found))),
   });
 
   /** The numbers of the words that count as a word, ascending. */
@@ -157,39 +157,51 @@ export function makePatternMaker(
       known.set(key, ways);
       return ways;
     };
+    const single = (words: readonly string[], at: number, widen?: Widen) => {
+      const isLast = at === words.length - 1;
+      return remember(`${words[at]} ${isLast} ${widen !== undefined}`, () =>
+        waysOfWord(words[at], isLast, widen?.(words[at]) ?? []),
+      );
+    };
+    const joined = (words: readonly string[], at: number, length: number) => {
+      const part = words.slice(at, at + length);
+      const hasLast = at + length === words.length;
+      return remember(`${part.join(' ')} ${hasLast}`, () => waysOfJoined(part, hasLast));
+    };
+
     return (words, widen) => {
-      const pattern: Way[][] = [];
-      // The readings that match all words so far which do not match together with a neighbour.
-      let single: RankSet | undefined;
-      let joinedUntil = 0;
-      for (const [at, word] of words.entries()) {
-        const ways: Way[] = [];
+      const pattern = words.map((word) => [...waysOfSeveral(word)]);
+      const isCovered = words.map(() => false);
+      for (let at = 0; at < words.length; at++) {
         for (let length = 2; length <= Math.min(MOST_JOINED, words.length - at); length++) {
-          const joined = words.slice(at, at + length);
-          const hasLast = at + length === words.length;
-          const key = `${joined.join(' ')} ${hasLast}`;
-          const found = remember(key, () => waysOfJoined(joined, hasLast));
-          ways.push(...found);
-          if (found.length > 0) joinedUntil = at + length;
+          const ways = joined(words, at, length);
+          pattern[at].push(...ways);
+          if (ways.length > 0) isCovered.fill(true, at, at + length);
         }
-        const isLast = at === words.length - 1;
-        const key = `${word} ${isLast} ${widen !== undefined}`;
-        ways.push(
-          ...remember(key, () => waysOfWord(word, isLast, widen?.(word) ?? [])),
-          ...waysOfSeveral(word),
-        );
-        pattern.push(ways);
-        if (at < joinedUntil) continue;
-        if (ways.length === 0) return undefined;
-        // Near spellings take longer to find than to intersect: stop when no reading is left.
+      }
+      const order = [...words.keys()];
+      if (widen !== undefined) {
+        // Near spellings take long to find: begin with rare words, and stop when no reading is left.
+        const sizes = order.map((at) => sum(single(words, at).map(({ found }) => atMost(found))));
+        order.sort((a, b) => sizes[a] - sizes[b]);
+      }
+      let rest: RankSet | undefined;
+      for (const at of order) {
+        pattern[at].push(...single(words, at, widen));
+        if (isCovered[at]) continue;
+        if (pattern[at].length === 0) return undefined;
         if (widen === undefined) continue;
-        const found = ways.map((way) => way.found);
-        single = intersect([unite(found, readings), ...(single === undefined ? [] : [single])]);
-        if (isEmpty(single)) return undefined;
+        const found = pattern[at].map((way) => way.found);
+        rest = intersect([unite(found, readings), ...(rest === undefined ? [] : [rest])]);
+        if (isEmpty(rest)) return undefined;
       }
       return pattern;
     };
   };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((a, b) => a + b, 0);
 }
 
 /** How many numbers a set keeps in memory. */
