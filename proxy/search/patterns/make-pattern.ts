@@ -21,9 +21,9 @@ import type { Vocabulary } from './vocabulary.ts';
 
 /** How many neighbouring words count as one word. */
 const MOST_JOINED = 3;
-/** How many numbers of readings are kept for words that are split in titles. They take about 4 MB. */
+/** How many numbers of readings are kept for words that titles write as several. They take 4 MB. */
 const MOST_KEPT = 1_000_000;
-/** What an entry without readings counts as. */
+/** What an entry counts as besides its word and its readings. */
 const ENTRY_SIZE = 50;
 
 /** @returns the numbers of further words that count as a word; used for near spellings */
@@ -43,10 +43,12 @@ export function makePatternMaker(
   sets: PostingSets,
 ): () => MakePattern {
   const readings = countReadings(index);
-  // Common words are often a title's neighbouring words by chance, and each time that has to be found out.
+  // The parts of a common word are often neighbours in some title by chance. It takes long to find those
+  // titles, so they are kept.
   const splits = new LRUCache<string, readonly Way[]>({
     maxSize: MOST_KEPT,
-    sizeCalculation: (ways) => ENTRY_SIZE + sum(ways.map(({ found }) => lengthOf(found))),
+    sizeCalculation: (ways, word) =>
+      ENTRY_SIZE + word.length + sum(ways.map(({ found }) => lengthOf(found))),
   });
 
   /** The numbers of the words that count as a word, ascending. */
@@ -159,14 +161,15 @@ export function makePatternMaker(
     };
     const single = (words: readonly string[], at: number, widen?: Widen) => {
       const isLast = at === words.length - 1;
-      return remember(`${words[at]} ${isLast} ${widen !== undefined}`, () =>
+      const kind = widen === undefined ? 'word' : 'near';
+      return remember(`${kind} ${isLast} ${words[at]}`, () =>
         waysOfWord(words[at], isLast, widen?.(words[at]) ?? []),
       );
     };
     const joined = (words: readonly string[], at: number, length: number) => {
       const part = words.slice(at, at + length);
       const hasLast = at + length === words.length;
-      return remember(`${part.join(' ')} ${hasLast}`, () => waysOfJoined(part, hasLast));
+      return remember(`joined ${hasLast} ${part.join(' ')}`, () => waysOfJoined(part, hasLast));
     };
 
     return (words, widen) => {

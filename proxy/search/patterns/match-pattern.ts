@@ -15,6 +15,8 @@ import { isSingle, type Pattern, type WordChoice } from './pattern.ts';
  * first one counts:
  * 0. it equals the query; 1. it begins with the query; 2. it has the words of the query next to each
  * other, in order; 3. it has all of them as whole words; 4. it has the last one only as a prefix.
+ *
+ * Each tier is a function, since the first tiers often fill a page and the others need not be found.
  */
 export type Tiers = readonly (() => RankSet)[];
 
