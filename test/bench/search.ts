@@ -1,6 +1,7 @@
 /**
- * The search part: compares the product with its alternatives. Each runs in a process of its own
- * over the same titles, and they get the same queries in turn.
+ * The search part: compares the product with its alternatives. For times, each runs in a process of
+ * its own over the same titles, and they get the same queries in turn; this is all that the file
+ * does when it is run alone. The quality of their answers is measured in `search/quality.ts`.
  */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -10,6 +11,7 @@ import type { PartOptions } from './part.ts';
 import { prepareDocuments, REAL_GAMES, readDocuments } from './search/documents.ts';
 import { ENGINE_IDS, ENGINES, type EngineId } from './search/engines.ts';
 import { type EngineProcess, type Opened, startEngine, type Timed } from './search/process.ts';
+import { measureQuality } from './search/quality.ts';
 import { type Demand, makeQuerySets, type QuerySet } from './search/queries.ts';
 import { describeAlone, describeSize } from './search/tables.ts';
 
@@ -49,8 +51,13 @@ const LONGEST_OPENING = 150;
 /** The number of queries in the pass before the rounds, in which engines warm up. */
 const WARMING_QUERIES = 5;
 
-/** @returns Markdown, ratios first; headings from "###" on */
-export async function run(options: SearchOptions): Promise<string> {
+/** @returns Markdown: times, ratios first, then quality; headings from "###" on */
+export async function run(options: PartOptions): Promise<string> {
+  const quality = await measureQuality({ report: options.report });
+  return `${await measureTimes(options)}\n\n${quality}`;
+}
+
+async function measureTimes(options: SearchOptions): Promise<string> {
   const { rounds, sizes = SIZES, engines = ENGINE_IDS } = options;
   const report = options.report ?? (() => {});
   const root = options.folder ?? mkdtempSync(path.join(tmpdir(), 'cover-bench-'));
@@ -157,7 +164,7 @@ if (import.meta.main) {
     },
   });
   const { folder } = values;
-  const markdown = await run({
+  const markdown = await measureTimes({
     rounds: Number(values.rounds),
     sizes: values.sizes.split(',').map(Number),
     engines: values.engines.split(',') as EngineId[],

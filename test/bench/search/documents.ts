@@ -40,6 +40,9 @@ export interface SearchDocument {
   readonly path: string;
   readonly title: string;
   readonly platform: string;
+  readonly platformName: string;
+  /** How many approved covers it has. */
+  readonly covers: number;
   readonly year: number | null;
   readonly genres: string | null;
   /** The regions of its approved covers, case-folded. */
@@ -69,11 +72,16 @@ export function generationIn(folder: string): string {
 export async function prepareDocuments(folder: string, games: number): Promise<string> {
   const real = games === REAL_GAMES ? sharedCatalogue() : undefined;
   const name = real === undefined ? 'seeded titles' : 'real titles';
-  if (existsSync(path.join(folder, 'games.jsonl'))) return name;
-  const catalogue = real ?? seededCatalogue({ games, seed: SEED, filesPerCover: 1 });
-  await generateIn(folder, catalogue);
-  writeLines(folder);
+  const make = () => real ?? seededCatalogue({ games, seed: SEED, filesPerCover: 1 });
+  await prepareCatalogue(folder, make);
   return name;
+}
+
+/** Generates a catalogue in a folder and writes its games as lines, unless both exist already. */
+export async function prepareCatalogue(folder: string, make: () => Catalogue): Promise<void> {
+  if (existsSync(path.join(folder, 'games.jsonl'))) return;
+  await generateIn(folder, make());
+  writeLines(folder);
 }
 
 async function generateIn(folder: string, catalogue: Catalogue): Promise<void> {
@@ -111,6 +119,8 @@ function writeLines(folder: string): void {
       path: `${record.platform.slug}/${record.slug}`,
       title: record.title,
       platform: record.platform.slug,
+      platformName: record.platform.name,
+      covers: record.cover_count,
       year: record.release_year,
       genres: record.genres,
       regions: regions[rank] ?? [],

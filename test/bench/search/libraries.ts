@@ -31,7 +31,7 @@ interface Found {
 const firstWords = (q: string) => wordsOf(q).slice(0, MOST_WORDS);
 const BATCH = 5000;
 
-async function load<T>(name: string): Promise<T> {
+export async function load<T>(name: string): Promise<T> {
   try {
     return (await import(name)) as T;
   } catch (cause) {
