@@ -14,6 +14,7 @@ import { type EngineProcess, type Opened, startEngine, type Timed } from './sear
 import { measureQuality } from './search/quality.ts';
 import { type Demand, makeQuerySets, type QuerySet } from './search/queries.ts';
 import { describeAlone, describeSize } from './search/tables.ts';
+import { measureTyping } from './search/typing.ts';
 
 export interface SearchOptions extends Partial<Omit<PartOptions, 'rounds'>> {
   readonly rounds: number;
@@ -69,6 +70,8 @@ async function measureTimes(options: SearchOptions): Promise<string> {
       sections.push(describeSize(await measureSize(folder, games, rounds, engines, report)));
       // Also measured alone, because work that other engines do after an answer can delay the product.
       sections.push(describeAlone(await measureSize(folder, games, rounds, ['product'], report)));
+      report(`${games} games: as one types …`);
+      sections.push(await measureTyping(folder, [...readDocuments(folder)]));
       if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
     }
     return [...sections, describeEngines()].join('\n\n');
