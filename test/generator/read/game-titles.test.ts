@@ -385,9 +385,15 @@ describe('a run', () => {
       );
     }
     expect(reportOf(dir).tables.game_titles).toEqual({ rows: 5000, left_out: 0, reasons: {} });
-    expect((await generate(url, dir)).stdout).toContain('Nothing new');
-    await alter(url, "INSERT INTO game_titles VALUES (1, 'Another')");
-    expect((await generate(url, dir)).stdout).toContain('Published 000002');
+    expect((await generate(url, dir)).stdout).toContain('The data has not changed');
+    for (const [change, published] of [
+      ["INSERT INTO game_titles VALUES (1, 'Another')", 'Published 000002'],
+      // As many rows as before: only the search index has changed.
+      ["UPDATE game_titles SET title = 'One more' WHERE title = 'Another'", 'Published 000003'],
+    ] as const) {
+      await alter(url, change);
+      expect((await generate(url, dir)).stdout).toContain(published);
+    }
   });
 
   test('with more than 1 % of bad rows is refused unless forced', async () => {
