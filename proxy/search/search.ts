@@ -20,7 +20,7 @@ import type { PreparedSearch } from './prepare-search.ts';
 import type { MatchKind, Query, Sort } from './query.ts';
 import { intersect, subtract, union, unite } from './sets/combine.ts';
 import { makePostingSets } from './sets/posting-sets.ts';
-import { pageInOrder } from './sets/rank-order.ts';
+import { pageByWalking, pageInOrder } from './sets/rank-order.ts';
 import { compact, EMPTY, type RankSet, sizeOf, slice, wholeRun } from './sets/rank-set.ts';
 import { joinTexts, textsWith } from './sets/texts-with.ts';
 import { makeYearOrder } from './sets/year-order.ts';
@@ -92,7 +92,7 @@ export function makeSearch(
   function pageOf(found: RankSet, total: number, sort: Sort, start: number, count: number) {
     if (sort === 'title_asc') return slice(found, start, count);
     if (sort === 'title_desc') return slice(found, total - start - count, count).reverse();
-    if (sort === 'relevance') return pageInOrder(byCovers, found, start, count);
+    if (sort === 'relevance') return pageByWalking(byCovers, found, start, count);
     return yearOrder.pageOf(found, sort === 'year_desc', start, count);
   }
 
@@ -100,7 +100,7 @@ export function makeSearch(
     if (sort === 'title_asc') return Array.from({ length: count }, (_, i) => start + i);
     if (sort === 'title_desc')
       return Array.from({ length: count }, (_, i) => games - 1 - start - i);
-    if (sort === 'relevance') return [...byCovers.ranks.subarray(start, start + count)];
+    if (sort === 'relevance') return [...byCovers.subarray(start, start + count)];
     return yearOrder.pageOfAll(sort === 'year_desc', start, count);
   }
 

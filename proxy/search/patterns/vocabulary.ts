@@ -23,12 +23,14 @@ export interface Vocabulary {
   mayBeNeighbours(first: number, second: number): boolean;
 }
 
-/** With this many bits for each pair, about one in eight pairs that are not there seems to be. */
-const BITS_PER_PAIR = 8;
+/** With this many bits for each pair, about one in five pairs that no reading has seems to be there. */
+const BITS_PER_PAIR = 4;
+/** How many slots there are at least for each word. */
+const SLOTS_PER_WORD = 1.5;
 
 export function makeVocabularyTables(words: Postings, spelled: ReadingWords): VocabularyTables {
   const count = textCount(words);
-  const slots = shared(2 * count);
+  const slots = shared(count * SLOTS_PER_WORD);
   const { text, textStart } = words;
   for (let number = 0; number < count; number++) {
     let hash = FIRST_HASH;

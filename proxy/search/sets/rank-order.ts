@@ -17,8 +17,8 @@ export interface RankOrder {
 export interface RankOrders {
   /** Fewer words in the title, then more approved covers, then title order. */
   readonly byLength: RankOrder;
-  /** More approved covers, then title order. */
-  readonly byCovers: RankOrder;
+  /** The ranks by more approved covers, then title order. */
+  readonly byCovers: Uint32Array;
 }
 
 export function makeRankOrders({ start }: ReadingWords, { games }: RecordIndex): RankOrders {
@@ -31,10 +31,7 @@ export function makeRankOrders({ start }: ReadingWords, { games }: RecordIndex):
   const byCovers = sortByKey(titleOrder, (rank) => mostCovers - covers[rank], mostCovers + 1);
   const lengthOf = (rank: number) => start[rank + 1] - start[rank];
   const longest = titleOrder.reduce((most, rank) => Math.max(most, lengthOf(rank)), 0);
-  return {
-    byLength: orderOf(sortByKey(byCovers, lengthOf, longest + 1)),
-    byCovers: orderOf(byCovers),
-  };
+  return { byLength: orderOf(sortByKey(byCovers, lengthOf, longest + 1)), byCovers };
 }
 
 /** Sorts ranks by a key below `keys`, in two linear passes; those with the same key keep their order. */
@@ -66,10 +63,20 @@ export function pageInOrder(
     const found = union([wholeRun(set.list.map((rank) => positions[rank]))], games);
     return slice(found, start, count).map((position) => ranks[position]);
   }
-  const { bits } = toBits(set, games);
+  return pageByWalking(ranks, set, start, count);
+}
+
+/** A page like that of {@link pageInOrder}. It walks through the order, so it takes longer for small sets. */
+export function pageByWalking(
+  ranks: Uint32Array,
+  set: RankSet,
+  start: number,
+  count: number,
+): number[] {
+  const { bits } = toBits(set, ranks.length);
   const page: number[] = [];
   let before = 0;
-  for (let position = 0; position < games && page.length < count; position++) {
+  for (let position = 0; position < ranks.length && page.length < count; position++) {
     const rank = ranks[position];
     if (((bits[rank >>> 5] >>> (rank & 31)) & 1) === 0) continue;
     if (before >= start) page.push(rank);
