@@ -43,14 +43,14 @@ export function checkSearchIndex(index: SearchIndex, games: number): ReadingWord
 
 /** Checks that `readingsByWords` holds each reading once, in the order of its words. */
 function checkOrder({ readingsByWords }: SearchIndex, words: ReadingWords): void {
-  const isThere = new Uint8Array(readingsByWords.length);
+  const seen = new Uint8Array(readingsByWords.length);
   for (let at = 0; at < readingsByWords.length; at++) {
     const reading = readingsByWords[at];
-    const isNext = at === 0 || compareReadings(words, readingsByWords[at - 1], reading) <= 0;
-    if (reading >= isThere.length || isThere[reading] === 1 || !isNext) {
+    const isNew = reading < seen.length && seen[reading] === 0;
+    if (!isNew || (at > 0 && compareReadings(words, readingsByWords[at - 1], reading) > 0)) {
       throw damaged(SEARCH_INDEX, '"readingsByWords" does not hold every reading once, in order');
     }
-    isThere[reading] = 1;
+    seen[reading] = 1;
   }
 }
 

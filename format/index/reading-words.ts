@@ -1,7 +1,7 @@
 /**
  * The words of every reading, in order. The search index stores only the position of each word; the list
- * is made from it while a generation is opened. A word is its number, its index in the sorted `words`, so
- * comparing numbers compares words.
+ * is made from it while a generation is opened. A word is stored as its number, its index in `words`.
+ * Since `words` is sorted, numbers compare as their words do.
  */
 import { SEARCH_INDEX } from '../layout.ts';
 import { damaged } from './check-record-index.ts';
@@ -37,10 +37,10 @@ export function spellReadings(index: SearchIndex): ReadingWords {
   for (let reading = 0; reading < readings; reading++) start[reading + 1] += start[reading];
   const words = new Uint32Array(new SharedArrayBuffer(start[readings] * 4)).fill(NO_WORD);
 
-  // As many words as places, each in a place of its own, leave no place empty.
+  // There are as many words as places. If each word gets its own place, none stays empty.
   function put(reading: number, position: number, word: number): void {
     const at = start[reading] + position;
-    if (at >= start[reading + 1] || words[at] !== NO_WORD) {
+    if (position >= MOST_POSITIONS || at >= start[reading + 1] || words[at] !== NO_WORD) {
       throw damaged(SEARCH_INDEX, `the words of reading ${reading} have wrong positions`);
     }
     words[at] = word;
@@ -58,7 +58,7 @@ export function spellReadings(index: SearchIndex): ReadingWords {
   return { words, start };
 }
 
-/** Negative, zero or positive: compares two readings word by word; a beginning of another is smaller. */
+/** Negative, zero or positive: compares two readings word by word; a reading that begins another is smaller. */
 export function compareReadings(
   { words, start }: ReadingWords,
   one: number,

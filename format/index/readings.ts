@@ -7,10 +7,14 @@ import { plainWordsOf, wordsOf } from './words.ts';
 const LATIN_LETTER = /\p{Script=Latin}/u;
 const OTHER_LETTER = /[^\P{L}\p{Script=Latin}]/u;
 
-/** The words of a text, and its plain words if they differ. @returns no empty list */
-export function readingsOf(text: string): string[][] {
-  const words = wordsOf(text);
-  const plain = plainWordsOf(text);
+/**
+ * The words of a text, and its plain words if they differ.
+ * @param most how many words of each count
+ * @returns no empty list
+ */
+export function readingsOf(text: string, most = Number.POSITIVE_INFINITY): string[][] {
+  const words = wordsOf(text).slice(0, most);
+  const plain = plainWordsOf(text).slice(0, most);
   return [words, plain].filter(
     (reading, at) => reading.length > 0 && (at === 0 || !equals(words, plain)),
   );

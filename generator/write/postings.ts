@@ -13,7 +13,7 @@ export interface PostingsBuilder {
    * @returns whether the rank was new for this text
    */
   add(text: string, rank: number, position?: number): boolean;
-  /** The number of a text that was added, before the texts are sorted. */
+  /** The number of a text before the texts are sorted. A new text is added. */
   numberOf(text: string): number;
   build(): BuiltPostings;
 }
@@ -30,7 +30,7 @@ export interface BuiltPostings {
 
 const MOST_FREQUENT = 255;
 
-/** Collects pairs of text and rank, and sorts them by text in two linear passes. */
+/** Collects pairs of text and rank. The texts are sorted, then the pairs, in two linear passes. */
 export function makePostings(): PostingsBuilder {
   const table = makeStringTable();
   // For each text, the index of its last pair.

@@ -94,7 +94,7 @@ export function indexReadings(
 function readingsOfGame(title: string, slug: string, alternatives: readonly string[]): string[][] {
   const readings = readingsOf(title);
   if (needsSlug(title)) readings.push(plainWordsOf(slug));
-  readings.push(...alternatives.flatMap(readingsOf));
+  readings.push(...alternatives.flatMap((title) => readingsOf(title)));
   return readings.filter(
     (reading, at) =>
       reading.length > 0 && !readings.slice(0, at).some((earlier) => equals(earlier, reading)),

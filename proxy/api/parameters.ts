@@ -54,7 +54,7 @@ export function readSearch(queryString: string): SearchParameters {
     ...paging,
     kept,
     query: {
-      readings: q === '' ? undefined : readingsOf(q).map((words) => words.slice(0, MOST_WORDS)),
+      readings: q === '' ? undefined : readingsOf(q, MOST_WORDS),
       platform: values.get('platform'),
       region: values.get('region'),
       type: values.get('type'),

@@ -82,7 +82,7 @@ export const PLATFORM_NAMES: readonly (readonly string[])[] = [
   ['MSX', 'Microsoft MSX'],
   ['MSX2', 'MSX 2', 'Microsoft MSX2'],
   ['X68000', 'X68k', 'Sharp X68000'],
-  ['Apple II', 'Apple 2', 'Apple ][', 'Apple IIe'],
+  ['Apple II', 'Apple 2', 'Apple IIe'],
   ['ColecoVision', 'Coleco', 'Coleco ColecoVision'],
   ['Intellivision', 'Mattel Intellivision'],
   ['Odyssey2', 'Odyssey 2', 'Magnavox Odyssey 2'],

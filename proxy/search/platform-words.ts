@@ -6,15 +6,17 @@ import { PLATFORM_NAMES } from './platform-names.ts';
 export interface PlatformRun {
   /** The numbers of the platforms that the words name. */
   readonly platforms: readonly number[];
-  /** The words of the query without them. */
+  /** The other words of the query. */
   readonly rest: readonly string[];
 }
 
-/** @returns the runs of neighbouring words that name platforms: longer ones first, then later ones */
+/** @returns the runs of neighbouring words that name platforms: longer runs first; among equal lengths, later ones first */
 export type FindPlatformRuns = (words: readonly string[]) => PlatformRun[];
 
-/** What separates the names of one platform in "Mega Drive / Genesis" or "Wii (Digital)". */
-const NAME_SEPARATOR = /\s[-–/|]\s|[/()]/;
+/** What separates the names of one platform, as in "Mega Drive / Genesis". */
+const NAME_SEPARATOR = /\s[-–|]\s|\//;
+/** A qualifier does not name a platform: "Wii (Digital)" is called Wii. */
+const QUALIFIER = /\([^)]*\)/g;
 
 export function makePlatformFinder({ platforms }: RecordIndex): FindPlatformRuns {
   const byName = new Map<string, Set<number>>();
@@ -29,7 +31,7 @@ export function makePlatformFinder({ platforms }: RecordIndex): FindPlatformRuns
       groupsOf.set(keyOf(name), [...(groupsOf.get(keyOf(name)) ?? []), group]);
   }
   for (const [number, { slug, name }] of platforms.entries()) {
-    for (const own of [slug, name, ...name.split(NAME_SEPARATOR)]) {
+    for (const own of [slug, name, ...name.replace(QUALIFIER, '').split(NAME_SEPARATOR)]) {
       add(own, number);
       for (const group of groupsOf.get(keyOf(own)) ?? []) {
         for (const other of group) add(other, number);

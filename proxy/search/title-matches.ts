@@ -5,7 +5,7 @@
 import type { RecordIndex } from '../../format/index/record-index.ts';
 import { countReadings, type SearchIndex, textAt } from '../../format/index/search-index.ts';
 import { nearSpellingDistance } from '../../format/index/words.ts';
-import { makePatternMaker, type Widen } from './patterns/make-pattern.ts';
+import { makePatternMaker } from './patterns/make-pattern.ts';
 import { makePatternMatcher, type Tiers } from './patterns/match-pattern.ts';
 import { makeNeighbours } from './patterns/neighbours.ts';
 import type { Pattern } from './patterns/pattern.ts';
@@ -15,7 +15,7 @@ import type { PreparedSearch } from './prepare-search.ts';
 import type { MatchKind } from './query.ts';
 import { intersect, makeIntersect, union, unite } from './sets/combine.ts';
 import { makePostingSets } from './sets/posting-sets.ts';
-import { isEmpty, type RankSet } from './sets/rank-set.ts';
+import { isEmpty, lowestBit, type RankSet } from './sets/rank-set.ts';
 import { nearSpellings } from './spelling/near-spellings.ts';
 
 export interface TitleMatch {
@@ -24,7 +24,7 @@ export interface TitleMatch {
   readonly ranks: RankSet;
   /**
    * The ranks of the games, best tier first. A game can be in several tiers; the first one counts.
-   * Undefined if the query has no words besides the names of platforms.
+   * Undefined if the query only names platforms.
    */
   tiers(): Tiers | undefined;
 }
@@ -49,7 +49,7 @@ export function makeTitleMatcher(
   const sets = makePostingSets(countReadings(index));
   const words = openVocabulary(index.words, vocabulary);
   const neighbours = makeNeighbours(index.words, readingWords, pairs);
-  const startPatterns = makePatternMaker(index, words, neighbours, sets);
+  const startPatterns = makePatternMaker(index, words, neighbours, sets, findNear);
   const matcher = makePatternMatcher(readingWords, index.readingsByWords, neighbours);
   const findPlatformRuns = makePlatformFinder(records);
 
@@ -76,7 +76,7 @@ export function makeTitleMatcher(
     };
   }
 
-  /** The games of readings. */
+  /** The ranks of the games that have these readings. */
   function ranksOf(set: RankSet): RankSet {
     if (rankOfFurther.length === 0) return set;
     if (set.list !== undefined) {
@@ -87,11 +87,11 @@ export function makeTitleMatcher(
       return union([{ ranks, from: 0, to: ranks.length }], games);
     }
     const bits = set.bits.slice(0, Math.ceil(games / 32));
-    // The last word can have bits of readings beyond the last rank.
+    // The last 32 bits can include those of further readings.
     if (games % 32 !== 0) bits[bits.length - 1] &= (1 << (games % 32)) - 1;
-    for (let word = Math.floor(games / 32); word < set.bits.length; word++) {
-      for (let rest = set.bits[word]; rest !== 0; rest &= rest - 1) {
-        const reading = word * 32 + 31 - Math.clz32(rest & -rest);
+    for (let block = Math.floor(games / 32); block < set.bits.length; block++) {
+      for (let rest = set.bits[block]; rest !== 0; rest &= rest - 1) {
+        const reading = block * 32 + lowestBit(rest);
         if (reading < games) continue;
         const rank = rankOfFurther[reading - games];
         bits[rank >>> 5] |= 1 << (rank & 31);
@@ -103,15 +103,9 @@ export function makeTitleMatcher(
   return (readings) => {
     const makePattern = startPatterns();
     const intersectSets = makeIntersect();
-    const known = new Map<string, readonly number[]>();
-    const widen: Widen = (word) => {
-      const near = known.get(word) ?? findNear(word);
-      known.set(word, near);
-      return near;
-    };
 
-    function attempt(words: readonly string[], widen?: Widen, within?: RankSet): Attempt[] {
-      const pattern = makePattern(words, widen);
+    function attempt(words: readonly string[], isNear: boolean, within?: RankSet): Attempt[] {
+      const pattern = makePattern(words, isNear);
       if (pattern === undefined) return [];
       const found = matcher.match(pattern, intersectSets);
       if (isEmpty(found)) return [];
@@ -119,26 +113,26 @@ export function makeTitleMatcher(
       return [{ pattern, found, within }];
     }
 
-    function matchPlatforms(widen?: Widen): TitleMatch | undefined {
+    function matchPlatforms(isNear: boolean): TitleMatch | undefined {
       for (const { platforms, rest } of readings.flatMap(findPlatformRuns)) {
         const within = onPlatforms(platforms);
         if (rest.length === 0) {
           if (!isEmpty(within)) return { kind: 'platform', ranks: within, tiers: () => undefined };
           continue;
         }
-        const match = matchOf('platform', attempt(rest, widen, within));
+        const match = matchOf('platform', attempt(rest, isNear, within));
         if (match !== undefined) return match;
       }
       return undefined;
     }
 
-    const attemptAll = (all: Readings, widen?: Widen) =>
-      all.flatMap((words) => attempt(words, widen));
+    const attemptAll = (all: Readings, isNear = false) =>
+      all.flatMap((words) => attempt(words, isNear));
     return (
       matchOf('exact', attemptAll(readings)) ??
-      matchOf('near', attemptAll(readings, widen)) ??
-      matchPlatforms() ??
-      matchPlatforms(widen) ??
+      matchOf('near', attemptAll(readings, true)) ??
+      matchPlatforms(false) ??
+      matchPlatforms(true) ??
       matchOf('partial', attemptAll(readings.flatMap(withoutOne)))
     );
   };

@@ -1,7 +1,7 @@
 /**
  * The readings of pairs of frequent words that are neighbours. Words that are in few readings need no
- * such list, since their readings can be looked at one by one. It is made while a generation is opened, in
- * memory that threads share.
+ * such list, since their readings can be looked at one by one. The lists are made while a generation is
+ * opened, in memory that threads share.
  */
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import type { Postings, Run } from '../../../format/index/search-index.ts';
@@ -15,20 +15,24 @@ export interface FrequentPairs {
   readonly readings: Uint32Array;
 }
 
-/** A word that is in more than this share of all readings is frequent: there are at most a few hundred. */
+/** A word that is in more than this share of all readings is frequent. */
 const FREQUENT = 1 / 256;
 const FEWEST_READINGS = 1_000;
+/** The most frequent words: a table has an entry for every pair of them. */
+const MOST_WORDS = 512;
 
 export function makeFrequentPairs(postings: Postings, spelled: ReadingWords): FrequentPairs {
   const { ranksStart } = postings;
   const count = ranksStart.length - 1;
   const readings = spelled.start.length - 1;
-  const most = Math.max(FEWEST_READINGS, readings * FREQUENT);
+  const threshold = Math.max(FEWEST_READINGS, readings * FREQUENT);
+  const countOf = (word: number) => ranksStart[word + 1] - ranksStart[word];
+  const frequent: number[] = [];
+  for (let word = 0; word < count; word++) if (countOf(word) > threshold) frequent.push(word);
+  frequent.sort((a, b) => countOf(b) - countOf(a));
   const indexOf = new Uint16Array(new SharedArrayBuffer(count * 2));
-  let words = 0;
-  for (let word = 0; word < count; word++) {
-    if (ranksStart[word + 1] - ranksStart[word] > most) indexOf[word] = ++words;
-  }
+  const words = Math.min(frequent.length, MOST_WORDS);
+  for (let index = 0; index < words; index++) indexOf[frequent[index]] = index + 1;
 
   /** Calls `use` for every pair of every reading, each pair once. */
   function eachPair(use: (pair: number, reading: number) => void): void {

@@ -19,36 +19,38 @@ import type { Neighbours } from './neighbours.ts';
 import type { Pattern, Way, WordChoice } from './pattern.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
-/** How many neighbouring words count as one word. */
-const MOST_JOINED = 3;
-/** How many numbers of readings are kept for words that titles write as several. They take 4 MB. */
+/** At most this many neighbouring words count as one. */
+export const MOST_JOINED = 3;
+/** The cache of words that titles write as several keeps at most this many numbers of four bytes. */
 const MOST_KEPT = 1_000_000;
-/** What an entry counts as besides its word and its readings. */
+/** What an entry and each way of it count as, besides their word and their readings. */
 const ENTRY_SIZE = 50;
 
-/** @returns the numbers of further words that count as a word; used for near spellings */
-export type Widen = (word: string) => readonly number[];
-
-/** @returns undefined if no reading can match */
-export type MakePattern = (words: readonly string[], widen?: Widen) => Pattern | undefined;
+/**
+ * @param isNear whether near spellings of a word count as the word
+ * @returns undefined if no reading can match
+ */
+export type MakePattern = (words: readonly string[], isNear: boolean) => Pattern | undefined;
 
 /**
  * @param sets of the readings
- * @returns a function to call once for each query; what it returns remembers the words it has looked up
+ * @param findNear returns the numbers of the near spellings of a word
+ * @returns a function to call once for each query. What it returns remembers the words it has looked up
  */
 export function makePatternMaker(
   index: SearchIndex,
   vocabulary: Vocabulary,
   neighbours: Neighbours,
   sets: PostingSets,
+  findNear: (word: string) => readonly number[],
 ): () => MakePattern {
   const readings = countReadings(index);
-  // The parts of a common word are often neighbours in some title by chance. It takes long to find those
-  // titles, so they are kept.
+  // The parts of a common word are often neighbours in some title by chance. Finding these titles takes
+  // long, so they are kept.
   const splits = new LRUCache<string, readonly Way[]>({
     maxSize: MOST_KEPT,
     sizeCalculation: (ways, word) =>
-      ENTRY_SIZE + word.length + sum(ways.map(({ found }) => lengthOf(found))),
+      word.length + sum([ENTRY_SIZE, ...ways.map(({ found }) => ENTRY_SIZE + lengthOf(found))]),
   });
 
   /** The numbers of the words that count as a word, ascending. */
@@ -79,7 +81,7 @@ export function makePatternMaker(
     const whole = unite([withNumbers(numbers), parts], readings);
     const found =
       prefix === undefined ? whole : unite([withPrefix('words', prefix), whole], readings);
-    return { length, choices: [choice], found, whole, isExact: parts === EMPTY };
+    return { length, choices: [choice], found, whole, isExact: isEmpty(parts) };
   }
 
   /** The readings with a part of a word in a script without spaces. */
@@ -137,19 +139,19 @@ export function makePatternMaker(
     return prefix[0] < prefix[1] ? prefix : undefined;
   }
 
-  function waysOfWord(word: string, isLast: boolean, further: readonly number[]): Way[] {
-    const numbers = ascending([...numbersOf(word), ...further]);
+  function waysOfWord(word: string, isLast: boolean, near: readonly number[]): Way[] {
+    const numbers = ascending([...numbersOf(word), ...near]);
     const prefix = isLast ? prefixOf(word) : undefined;
     const parts = withPart(word);
-    const isThere = numbers.length > 0 || prefix !== undefined || parts !== EMPTY;
-    return isThere ? [wayOfOne(1, { numbers, prefix }, parts)] : [];
+    const canMatch = numbers.length > 0 || prefix !== undefined || !isEmpty(parts);
+    return canMatch ? [wayOfOne(1, { numbers, prefix }, parts)] : [];
   }
 
   function waysOfJoined(words: readonly string[], hasLast: boolean): Way[] {
     const numbers = numbersOfJoined(words);
     const prefix = hasLast ? prefixOf(words.join('')) : undefined;
-    const isThere = numbers.length > 0 || prefix !== undefined;
-    return isThere ? [wayOfOne(words.length, { numbers, prefix })] : [];
+    const canMatch = numbers.length > 0 || prefix !== undefined;
+    return canMatch ? [wayOfOne(words.length, { numbers, prefix })] : [];
   }
 
   return () => {
@@ -159,11 +161,11 @@ export function makePatternMaker(
       known.set(key, ways);
       return ways;
     };
-    const single = (words: readonly string[], at: number, widen?: Widen) => {
+    const single = (words: readonly string[], at: number, isNear: boolean) => {
+      const word = words[at];
       const isLast = at === words.length - 1;
-      const kind = widen === undefined ? 'word' : 'near';
-      return remember(`${kind} ${isLast} ${words[at]}`, () =>
-        waysOfWord(words[at], isLast, widen?.(words[at]) ?? []),
+      return remember(`${isNear ? 'near' : 'word'} ${isLast} ${word}`, () =>
+        waysOfWord(word, isLast, isNear ? findNear(word) : []),
       );
     };
     const joined = (words: readonly string[], at: number, length: number) => {
@@ -172,7 +174,7 @@ export function makePatternMaker(
       return remember(`joined ${hasLast} ${part.join(' ')}`, () => waysOfJoined(part, hasLast));
     };
 
-    return (words, widen) => {
+    return (words, isNear) => {
       const pattern = words.map((word) => [...waysOfSeveral(word)]);
       const isCovered = words.map(() => false);
       for (let at = 0; at < words.length; at++) {
@@ -183,17 +185,19 @@ export function makePatternMaker(
         }
       }
       const order = [...words.keys()];
-      if (widen !== undefined) {
+      if (isNear) {
         // Near spellings take long to find: begin with rare words, and stop when no reading is left.
-        const sizes = order.map((at) => sum(single(words, at).map(({ found }) => atMost(found))));
+        const sizes = order.map((at) =>
+          sum(single(words, at, false).map(({ found }) => atMost(found))),
+        );
         order.sort((a, b) => sizes[a] - sizes[b]);
       }
       let rest: RankSet | undefined;
       for (const at of order) {
-        pattern[at].push(...single(words, at, widen));
+        pattern[at].push(...single(words, at, isNear));
         if (isCovered[at]) continue;
         if (pattern[at].length === 0) return undefined;
-        if (widen === undefined) continue;
+        if (!isNear) continue;
         const found = pattern[at].map((way) => way.found);
         rest = intersect([unite(found, readings), ...(rest === undefined ? [] : [rest])]);
         if (isEmpty(rest)) return undefined;

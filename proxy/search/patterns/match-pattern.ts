@@ -41,8 +41,9 @@ export function makePatternMatcher(
   const readings = readingsByWords.length;
 
   /**
-   * The readings that match each word by itself are an intersection of large sets. Those that match words
-   * together with their neighbours, or written together, are few, so each such way is followed apart.
+   * The readings that match each word by itself are an intersection of large sets, which is found last, the
+   * smallest set first. Those that match words together with their neighbours, or written together, are
+   * few. They are collected for each position of the query, so the work grows with the number of ways.
    * @param within limits the result to these readings
    */
   function match(
@@ -51,24 +52,24 @@ export function makePatternMatcher(
     within: readonly RankSet[],
     intersectSets = intersect,
   ): RankSet {
-    const all: RankSet[] = [];
-
-    function follow(from: number, before: readonly RankSet[]): void {
-      const sets = [...before];
-      for (let at = from; at < pattern.length; at++) {
-        for (const way of pattern[at]) {
-          if (isSingle(way)) continue;
-          const found = intersectSets([way[kind], ...sets]);
-          if (!isEmpty(found)) follow(at + way.length, [found]);
+    // For each position, the readings that match the words before it, with at least one such way.
+    const reached: RankSet[][] = Array.from({ length: pattern.length + 1 }, () => []);
+    // The sets of the words before a position, each matched by itself; undefined if one has no such way.
+    let singles: RankSet[] | undefined = [...within];
+    for (const [at, ways] of pattern.entries()) {
+      const before = unite(reached[at], readings);
+      for (const way of ways) {
+        const found = [intersect([way[kind], before])];
+        if (!isSingle(way) && singles !== undefined) {
+          found.push(intersectSets([way[kind], ...singles]));
         }
-        const single = pattern[at].find(isSingle);
-        if (single === undefined) return;
-        sets.push(single[kind]);
+        reached[at + way.length].push(...found.filter((set) => !isEmpty(set)));
       }
-      all.push(intersectSets(sets));
+      const single = ways.find(isSingle);
+      singles = single && singles && [...singles, single[kind]];
     }
-
-    follow(0, within);
+    const all = [...reached[pattern.length]];
+    if (singles !== undefined) all.push(intersectSets(singles));
     return compact(unite(all, readings));
   }
 

@@ -16,13 +16,13 @@ export interface Neighbours {
   withPhrase(pattern: Pattern, whole: RankSet): RankSet;
 }
 
-/** A way of a pattern: for each neighbouring word of a title, the numbers that it may have. */
+/** A way of a pattern: for each neighbouring word of a title, the numbers of the words that it may be. */
 interface Step {
   readonly length: number;
   readonly phrase: readonly (readonly number[])[];
 }
 
-/** So few readings are looked at one by one without any preparation. */
+/** At most this many readings are checked one by one without being narrowed first. */
 const FEW = 1_000;
 
 export function makeNeighbours(
@@ -32,7 +32,10 @@ export function makeNeighbours(
 ): Neighbours {
   const readings = start.length - 1;
 
-  /** Runs of readings with all those in which neighbouring words have the numbers, and others. */
+  /**
+   * Runs that hold every reading in which a word of `first` is directly followed by a word of `second`.
+   * They may hold other readings, too.
+   */
   function candidates(first: WordChoice, second: WordChoice): Run[] {
     return first.numbers.flatMap((left) =>
       second.numbers.map(

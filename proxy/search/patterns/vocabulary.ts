@@ -2,8 +2,8 @@
  * Finds words by hashing, and tells whether two words are neighbours in some reading. Both tables are
  * made while a generation is opened, in memory that threads share.
  *
- * A query can be a title whose words are written together. To find out, every place where it could be
- * split is tried. With the tables, that takes no binary search, and postings are read only for words
+ * A word of a query can be words of a title written together. So the search tries every place to split
+ * it. With the tables, that takes no binary search, and postings are read only for words
  * that are neighbours somewhere.
  */
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
@@ -19,11 +19,11 @@ export interface VocabularyTables {
 export interface Vocabulary {
   /** The number of a word, or -1. */
   numberOf(word: string): number;
-  /** False if two words are not neighbours, in this order, in any reading; true in nearly all other cases. */
+  /** True if two words are neighbours, in this order, in some reading; usually false if they are not. */
   mayBeNeighbours(first: number, second: number): boolean;
 }
 
-/** With this many bits for each pair, about one in five pairs that no reading has seems to be there. */
+/** With this many bits for each pair, at most about one in five pairs that no reading has seems to be there. */
 const BITS_PER_PAIR = 4;
 /** How many slots there are at least for each word. */
 const SLOTS_PER_WORD = 1.5;

@@ -89,13 +89,13 @@ function membershipOf(set: RankSet): (rank: number) => boolean {
 export function filter(set: RankSet, passes: (rank: number) => boolean): RankSet {
   if (set.list !== undefined) return { list: set.list.filter(passes) };
   const bits = new Uint32Array(set.bits.length);
-  for (let word = 0; word < bits.length; word++) {
+  for (let block = 0; block < bits.length; block++) {
     let kept = 0;
-    for (let rest = set.bits[word]; rest !== 0; rest &= rest - 1) {
+    for (let rest = set.bits[block]; rest !== 0; rest &= rest - 1) {
       const bit = lowestBit(rest);
-      if (passes(word * 32 + bit)) kept |= 1 << bit;
+      if (passes(block * 32 + bit)) kept |= 1 << bit;
     }
-    bits[word] = kept;
+    bits[block] = kept;
   }
   return { bits, atMost: set.atMost };
 }

@@ -16,7 +16,7 @@ export interface PostingSets {
 
 export function makePostingSets(games: number): PostingSets {
   // Each is made on first use. The map needs no limit: a dense list contains more than 1/32 of all
-  // games, so only a few dozen texts can have one.
+  // games, so at most a few hundred texts can have one.
   const denseTexts = new Map<Postings, Map<number, RankSet>>();
   const denseUnions = new LRUCache<string, RankSet>({ max: MOST_DENSE_UNIONS });
 

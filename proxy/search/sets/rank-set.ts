@@ -85,15 +85,15 @@ export function slice(set: RankSet, start: number, count: number): number[] {
   if (set.list !== undefined) return Array.from(set.list.subarray(start, start + count));
   const found: number[] = [];
   let before = 0;
-  for (let word = 0; word < set.bits.length && found.length < count; word++) {
-    let rest = set.bits[word];
-    const inWord = countBits(rest);
-    if (before + inWord <= start) {
-      before += inWord;
+  for (let block = 0; block < set.bits.length && found.length < count; block++) {
+    let rest = set.bits[block];
+    const inBlock = countBits(rest);
+    if (before + inBlock <= start) {
+      before += inBlock;
       continue;
     }
     for (; rest !== 0 && found.length < count; rest &= rest - 1) {
-      if (before >= start) found.push(word * 32 + lowestBit(rest));
+      if (before >= start) found.push(block * 32 + lowestBit(rest));
       before++;
     }
   }

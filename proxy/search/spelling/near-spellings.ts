@@ -1,7 +1,7 @@
 /**
  * Finds near spellings: the words of the index within an edit distance of a given word. An edit is the
- * insertion, deletion or substitution of one letter, or the swap of two neighbouring ones. A letter is a code point; MiniSearch counts UTF-16
- * code units instead.
+ * insertion, deletion or substitution of one letter, or the swap of two neighbouring ones. A letter is a
+ * code point.
  *
  * Three things keep the search fast:
  * - The words are sorted, so neighbours share their beginnings. For each shared beginning, the rows of
@@ -32,11 +32,11 @@ const NO_LETTER = -1;
 
 /** @returns the numbers of the words within `distance` of `word`, ascending */
 export function nearSpellings(
-  { forward, backward, numberOfBackward }: SpellingIndex,
+  { alphabet, forward, backward, numberOfBackward }: SpellingIndex,
   word: string,
   distance: 1 | 2,
 ): number[] {
-  const letters = lettersOf(word);
+  const letters = lettersOf(word, alphabet);
   const half = letters.length >>> 1;
   const found = new Set(search(forward, letters, distance, half));
   for (const number of search(backward, letters.toReversed(), distance, letters.length - half)) {

@@ -4,8 +4,10 @@
  * generation is opened.
  *
  * A word is a list of letters, one number for each code point. The numbers sort as UTF-16 code units do,
- * so the words keep the order that they have in the search index.
+ * so the words keep the order that they have in the search index. If a code point needs two code units,
+ * letters are indexes in an alphabet, which still fit into 16 bits.
  */
+import { firstIndex } from '../../../format/index/first-index.ts';
 import { type Postings, textAt, textCount } from '../../../format/index/search-index.ts';
 
 /** Words in sorted order, in memory that threads share. */
@@ -19,6 +21,8 @@ export interface SortedWords {
 }
 
 export interface SpellingIndex {
+  /** The letters in the words, ascending, if a letter is its index here; undefined if it is its code unit. */
+  readonly alphabet: Uint32Array | undefined;
   readonly forward: SortedWords;
   /** The words spelled backwards, sorted. */
   readonly backward: SortedWords;
@@ -29,9 +33,14 @@ export interface SpellingIndex {
 const FIRST_SURROGATE = 0xd800;
 const FIRST_BEYOND_16_BITS = 0x10000;
 
-/** The letters of a word as numbers. */
-export function lettersOf(word: string): number[] {
-  return Array.from(word, letterOf);
+/** The letters of a word as numbers; -1 for a letter that no word of the index has. */
+export function lettersOf(word: string, alphabet: Uint32Array | undefined): number[] {
+  const letters = Array.from(word, letterOf);
+  if (alphabet === undefined) return letters;
+  return letters.map((letter) => {
+    const index = firstIndex(0, alphabet.length, (at) => alphabet[at] >= letter);
+    return alphabet[index] === letter ? index : -1;
+  });
 }
 
 // In UTF-16, code points above U+FFFF begin with a surrogate, so they sort before U+E000 to U+FFFF.
@@ -55,6 +64,7 @@ export function makeSpellingIndex(words: Postings): SpellingIndex {
   const numberOfBackward = new Uint32Array(new SharedArrayBuffer(count * 4));
   numberOfBackward.set(order);
   return {
+    alphabet: letters.alphabet,
     forward: findShared(letters.text, letters.textStart),
     backward: inOrder(reversed, order),
     numberOfBackward,
@@ -64,19 +74,31 @@ export function makeSpellingIndex(words: Postings): SpellingIndex {
 type Letters = Pick<SortedWords, 'text' | 'textStart'>;
 
 /** The words of the index as letters. */
-function spellOut(words: Postings): Letters {
+function spellOut(words: Postings): Letters & Pick<SpellingIndex, 'alphabet'> {
   // True for nearly every catalogue: then each code unit is a letter, and no copy is needed.
-  if (words.text.every((unit) => unit < FIRST_SURROGATE)) return words;
+  if (words.text.every((unit) => unit < FIRST_SURROGATE)) return { ...words, alphabet: undefined };
   const count = textCount(words);
-  const text = new Uint32Array(new SharedArrayBuffer(words.text.length * 4));
+  const known = new Set<number>();
+  for (let number = 0; number < count; number++) {
+    for (const character of textAt(words, number)) known.add(letterOf(character));
+  }
+  const alphabet = Uint32Array.from(known).sort();
+  const indexOf = new Map(Array.from(alphabet, (letter, index) => [letter, index]));
+  // No catalogue has so many letters, but a forged index can.
+  const text =
+    alphabet.length <= FIRST_BEYOND_16_BITS
+      ? new Uint16Array(new SharedArrayBuffer(words.text.length * 2))
+      : new Uint32Array(new SharedArrayBuffer(words.text.length * 4));
   const textStart = new Uint32Array(new SharedArrayBuffer((count + 1) * 4));
   let end = 0;
   for (let number = 0; number < count; number++) {
     textStart[number] = end;
-    for (const character of textAt(words, number)) text[end++] = letterOf(character);
+    for (const character of textAt(words, number)) {
+      text[end++] = indexOf.get(letterOf(character)) as number;
+    }
   }
   textStart[count] = end;
-  return { text: text.subarray(0, end), textStart };
+  return { text: text.subarray(0, end), textStart, alphabet };
 }
 
 /** Every word spelled backwards, at the same position. */

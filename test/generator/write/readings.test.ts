@@ -208,8 +208,11 @@ describe('the readings of titles', () => {
   });
 });
 
+// The test above has alternative titles.
+const { gameTitles: _, ...sample } = sampleCatalogue();
+
 test.each([
-  ['the sample catalogue', sampleCatalogue()],
+  ['the sample catalogue', sample],
   ['a seeded catalogue', seededCatalogue({ games: 1_500, seed: 21 })],
 ])('all readings of %s are indexed', async (_, catalogue) => {
   const made = await indexed(catalogue);

@@ -147,11 +147,11 @@ export function searchCatalogue(): SearchCatalogue {
 }
 
 /**
- * A platform has its slug, its name and the parts of its name ("Mega Drive / Genesis", "Wii (Digital)")
+ * A platform has its slug, its name and the parts of its name ("Mega Drive / Genesis"), but not what is in brackets ("Wii (Digital)")
  * as names, and all names of every group that has one of these.
  */
 function namePlatform(slug: string, name: string): NamedPlatform {
-  const own = [slug, name, ...name.split(/ - | – |[/()]/)];
+  const own = [slug, name, ...name.replace(/\(.*?\)/g, '').split(/ - | – | \| |\//)];
   const key = (text: string) => plainWordsIn(text).join('');
   const keys = new Set(own.map(key).filter((text) => text !== ''));
   const groups = PLATFORM_NAMES.filter((names) => names.some((text) => keys.has(key(text))));
