@@ -77,12 +77,17 @@ export function makePatternMatcher(
   function matchBeginnings(pattern: Pattern): { equal: RankSet; beginning: RankSet } {
     const equal: Range[] = [];
     const beginning: Range[] = [];
+    const followed = new Set<string>();
 
     // The readings in `range` have the same first `depth` words, which match the query up to `at`.
     function follow(range: Range, at: number, depth: number): void {
+      // Several ways can lead to the same place. Without this, their number would multiply at each word.
+      const key = `${range} ${at} ${depth}`;
+      if (followed.has(key)) return;
+      followed.add(key);
       if (at === pattern.length) {
         beginning.push(range);
-        // A reading comes before those that it is a beginning of.
+        // A reading comes before the longer readings that begin with it.
         equal.push([range[0], firstAbove(range, depth, -1)]);
         return;
       }

@@ -2,7 +2,7 @@
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import { type Postings, type Run, runBetween } from '../../../format/index/search-index.ts';
 import { filter, intersect, union, unite } from '../sets/combine.ts';
-import { EMPTY, type RankSet, sizeOf } from '../sets/rank-set.ts';
+import { EMPTY, lowestBit, type RankSet, sizeOf } from '../sets/rank-set.ts';
 import { type FrequentPairs, readingsOfPair } from './frequent-pairs.ts';
 import { isSingle, type Pattern, type WordChoice } from './pattern.ts';
 
@@ -72,30 +72,41 @@ export function makeNeighbours(
     return intersect(narrowed);
   }
 
+  /** @returns a test: does a reading have words that match all steps, one after another? */
   function phraseTest(steps: readonly (readonly Step[])[]): (reading: number) => boolean {
     const firsts = [...new Set(steps[0].flatMap(({ phrase }) => phrase[0]))];
+    // For each word of the query: a bit for each number of title words that match the words before it.
+    // Several ways can lead to the same number. As separate paths, they would multiply at each word. Eight
+    // words of a query match at most 24 words of a title, so the bits fit.
+    const matched = new Uint32Array(steps.length + 1);
+
+    function matchesFrom(from: number, end: number): boolean {
+      matched.fill(0);
+      matched[0] = 1;
+      for (let at = 0; at < steps.length; at++) {
+        for (let rest = matched[at]; rest !== 0; rest &= rest - 1) {
+          const before = lowestBit(rest);
+          for (const { length, phrase } of steps[at]) {
+            if (from + before + phrase.length > end || !hasWords(phrase, from + before)) continue;
+            matched[at + length] |= 1 << (before + phrase.length);
+          }
+        }
+      }
+      return matched[steps.length] !== 0;
+    }
+
     return (reading) => {
       const end = start[reading + 1];
       for (let from = start[reading]; from < end; from++) {
-        if (isOneOf(firsts, words[from]) && matchesFrom(steps, 0, from, end)) return true;
+        if (isOneOf(firsts, words[from]) && matchesFrom(from, end)) return true;
       }
       return false;
     };
   }
 
-  function matchesFrom(
-    steps: readonly (readonly Step[])[],
-    at: number,
-    from: number,
-    end: number,
-  ): boolean {
-    if (at === steps.length) return true;
-    return steps[at].some(
-      ({ length, phrase }) =>
-        from + phrase.length <= end &&
-        phrase.every((numbers, i) => isOneOf(numbers, words[from + i])) &&
-        matchesFrom(steps, at + length, from + phrase.length, end),
-    );
+  function hasWords(phrase: readonly (readonly number[])[], from: number): boolean {
+    for (let i = 0; i < phrase.length; i++) if (!isOneOf(phrase[i], words[from + i])) return false;
+    return true;
   }
 
   return {
