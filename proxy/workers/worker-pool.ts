@@ -3,9 +3,11 @@
  * on the same port. Limits, counts and the files of generations are in memory that all threads share;
  * each worker gets the keys as messages.
  */
+
 import { once } from 'node:events';
 import { MessageChannel, Worker } from 'node:worker_threads';
 import type { SharedKey } from '../keys/key-table.ts';
+import { collectGarbage } from '../snapshot/collect-garbage.ts';
 import type { GenerationStore } from '../snapshot/generation-store.ts';
 import type { ServingThread } from '../snapshot/thread-generations.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './worker-messages.ts';
@@ -88,6 +90,10 @@ function joinStore(worker: Worker, store: GenerationStore): void {
   store.join(thread);
   worker.on('message', (message: FromWorker) => {
     if (message.type === 'open') store.openFor(thread, message.id);
-    else if (message.type === 'forgotten') forgetting.shift()?.();
+    else if (message.type === 'forgotten') {
+      // The messages with its files made this thread refer to the memory, too.
+      collectGarbage();
+      forgetting.shift()?.();
+    }
   });
 }
