@@ -6,7 +6,7 @@ import type { Openings, Round, Window } from './opening.ts';
 import { THREADS, type Threads, type ThreadsResult, type Work } from './threads.ts';
 
 const LONGEST_MS = 50;
-const MOST_MEMORY = 700;
+const MOST_MEMORY = 850;
 const LEAST_GAIN = 1.7;
 
 const tenths = (value: number) => value.toFixed(1);
