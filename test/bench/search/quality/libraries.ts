@@ -1,5 +1,6 @@
 /** MiniSearch, Fuse.js and Orama, each in the configuration that did best on the tuning halves. */
 import MiniSearch from 'minisearch';
+import { LOOKED_AT } from '../../../proxy/search/judged/quality.ts';
 import { load } from '../libraries.ts';
 import {
   COVERS_WEIGHT,
@@ -25,7 +26,6 @@ interface OramaHits {
   readonly hits: readonly { readonly document: { readonly path: string } }[];
 }
 
-const LIMIT = 10;
 const BATCH = 5000;
 const FIELDS = ['title', 'slug', 'platform'];
 const split = (text: string): string[] => (text === '' ? [] : text.split(' '));
@@ -54,7 +54,7 @@ export function openMiniSearch(folder: string): JudgedEngine {
           boostDocument: (_id, _term, stored) =>
             1 + COVERS_WEIGHT * Math.log1p(Number(stored?.covers)),
         })
-        .slice(0, LIMIT)
+        .slice(0, LOOKED_AT)
         .map(({ id }) => id),
     close: () => {},
   };
@@ -74,7 +74,7 @@ export async function openFuse(folder: string): Promise<JudgedEngine> {
     ignoreLocation: true,
   });
   return {
-    find: (q) => index.search(foldedWords(q), { limit: LIMIT }).map(({ item }) => item.path),
+    find: (q) => index.search(foldedWords(q), { limit: LOOKED_AT }).map(({ item }) => item.path),
     close: () => {},
   };
 }
@@ -101,7 +101,7 @@ export async function openOrama(folder: string): Promise<JudgedEngine> {
   return {
     async find(q) {
       for (const step of steps) {
-        const query = { term: foldedWords(q), limit: LIMIT, boost: { title: 2 }, ...step };
+        const query = { term: foldedWords(q), limit: LOOKED_AT, boost: { title: 2 }, ...step };
         const { hits } = await search(database, query);
         if (hits.length > 0) return hits.map(({ document }) => document.path);
       }

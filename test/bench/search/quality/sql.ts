@@ -1,10 +1,16 @@
 /** SQLite FTS5 and MariaDB FULLTEXT, each in the configuration that did best on the tuning halves. */
 import { DatabaseSync } from 'node:sqlite';
-import { createConnection, type RowDataPacket } from 'mysql2/promise';
+import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise';
+import { LOOKED_AT } from '../../../proxy/search/judged/quality.ts';
 import { startMariaDb } from '../../../support/servers/mariadb.ts';
-import { COVERS_WEIGHT, foldedWords, type JudgedEngine, readEntries } from './engine.ts';
+import {
+  COVERS_WEIGHT,
+  type Entry,
+  foldedWords,
+  type JudgedEngine,
+  readEntries,
+} from './engine.ts';
 
-const LIMIT = 10;
 const ROWS_PER_INSERT = 1000;
 /** The length of a trigram. A shorter query contains none. */
 const TRIGRAM = 3;
@@ -34,7 +40,7 @@ export function openFts5(folder: string): JudgedEngine {
     // bm25() is negative, the best match the lowest.
     database.prepare(`SELECT rank AS game FROM (SELECT rowid AS id, bm25(${table}) AS score
       FROM ${table} WHERE ${table} MATCH ?) JOIN game ON rank = id
-      ORDER BY score * weight, rank LIMIT ${LIMIT}`);
+      ORDER BY score * weight, rank LIMIT ${LOOKED_AT}`);
   const byTrigrams = select('trigrams');
   const byWords = select('words');
   return {
@@ -69,11 +75,27 @@ export async function openMariaDb(folder: string): Promise<JudgedEngine> {
     // The default refuses queries that match many games.
     '--innodb-ft-result-cache-limit=4000000000',
   ]);
-  const connection = await createConnection({ uri: await server.createDatabase('bench') });
+  try {
+    const connection = await createConnection({ uri: await server.createDatabase('bench') });
+    const entries = readEntries(folder);
+    await fillTable(connection, entries);
+    return {
+      find: (q) => findInTable(connection, entries, foldedWords(q)),
+      async close() {
+        await connection.end();
+        await server.stop();
+      },
+    };
+  } catch (error) {
+    await server.stop();
+    throw error;
+  }
+}
+
+async function fillTable(connection: Connection, entries: readonly Entry[]): Promise<void> {
   await connection.query(`CREATE TABLE game (
     FTS_DOC_ID BIGINT UNSIGNED NOT NULL PRIMARY KEY, words TEXT NOT NULL, weight DOUBLE NOT NULL,
     UNIQUE KEY FTS_DOC_ID_INDEX (FTS_DOC_ID))`);
-  const entries = readEntries(folder);
   // Its keys start at 1.
   const rows = entries.map(({ title, platform, covers }, rank) => [
     rank + 1,
@@ -81,29 +103,26 @@ export async function openMariaDb(folder: string): Promise<JudgedEngine> {
     (1 + COVERS_WEIGHT * Math.log1p(covers)) / (1 + title.length / 20),
   ]);
   for (let start = 0; start < rows.length; start += ROWS_PER_INSERT) {
-    await connection.query('INSERT INTO game VALUES ?', [
-      rows.slice(start, start + ROWS_PER_INSERT),
-    ]);
+    const some = rows.slice(start, start + ROWS_PER_INSERT);
+    await connection.query('INSERT INTO game VALUES ?', [some]);
   }
   await connection.query('ALTER TABLE game ADD FULLTEXT INDEX (words)');
+}
+
+async function findInTable(
+  connection: Connection,
+  entries: readonly Entry[],
+  text: string,
+): Promise<string[]> {
+  if (text === '') return [];
   const match = 'MATCH (words) AGAINST (? IN BOOLEAN MODE)';
   const sql = `SELECT FTS_DOC_ID FROM game WHERE ${match}
-    ORDER BY ${match} * weight DESC, FTS_DOC_ID LIMIT ${LIMIT}`;
-  return {
-    async find(q) {
-      const text = foldedWords(q);
-      if (text === '') return [];
-      const words = text.split(' ');
-      // Every word, the last as a prefix; if no game has them, any word, each as a prefix.
-      for (const query of [`+${words.join(' +')}*`, `${words.join('* ')}*`]) {
-        const [found] = await connection.query<RowDataPacket[]>(sql, [query, query]);
-        if (found.length > 0) return found.map((row) => entries[row.FTS_DOC_ID - 1].path);
-      }
-      return [];
-    },
-    async close() {
-      await connection.end();
-      await server.stop();
-    },
-  };
+    ORDER BY ${match} * weight DESC, FTS_DOC_ID LIMIT ${LOOKED_AT}`;
+  const words = text.split(' ');
+  // Every word, the last as a prefix; if no game has them, any word, each as a prefix.
+  for (const query of [`+${words.join(' +')}*`, `${words.join('* ')}*`]) {
+    const [found] = await connection.query<RowDataPacket[]>(sql, [query, query]);
+    if (found.length > 0) return found.map((row) => entries[row.FTS_DOC_ID - 1].path);
+  }
+  return [];
 }
