@@ -52,8 +52,8 @@ export function execute(
     };
     const onClose = () => fail(new Error('the connection was closed'));
 
-    // Counts ticks instead of reading the clock: a slow onRow delays the ticks as much as the socket, so
-    // it is not taken for a stall.
+    // Counts ticks instead of reading the clock. A slow onRow delays the ticks as much as the socket, so
+    // it does not look like a stall.
     let idleTicks = 0;
     let lastBytes = socket.bytesRead;
     const stallTimer = setInterval(

@@ -5,6 +5,7 @@
  */
 import { SEARCH_INDEX } from '../layout.ts';
 import { damaged } from './check-record-index.ts';
+import { compareSlices } from './compare-slices.ts';
 import { countReadings, type SearchIndex, textCount } from './search-index.ts';
 
 /** How many words of a reading have a position. Further ones are found, but do not count as neighbours. */
@@ -64,16 +65,7 @@ export function compareReadings(
   one: number,
   other: number,
 ): number {
-  const from = start[one];
-  const otherFrom = start[other];
-  const length = start[one + 1] - from;
-  const otherLength = start[other + 1] - otherFrom;
-  const shared = Math.min(length, otherLength);
-  for (let at = 0; at < shared; at++) {
-    const difference = words[from + at] - words[otherFrom + at];
-    if (difference !== 0) return difference;
-  }
-  return length - otherLength;
+  return compareSlices(words, start, one, other);
 }
 
 function wrongRepeat(): Error {

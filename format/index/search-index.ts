@@ -9,7 +9,9 @@
  * each text; the ranks of all texts, concatenated; the start of each text's ranks.
  */
 import { SEARCH_INDEX } from '../layout.ts';
+import { damaged } from './check-record-index.ts';
 import { type Column, column, openColumns } from './columns.ts';
+import { compareSlices } from './compare-slices.ts';
 import { firstIndex } from './first-index.ts';
 
 /** Texts in ascending order of their code units, each with the ascending ranks of its games. */
@@ -191,16 +193,7 @@ export function compareTexts(
   index: number,
   otherIndex: number,
 ): number {
-  const start = textStart[index];
-  const other = textStart[otherIndex];
-  const length = textStart[index + 1] - start;
-  const otherLength = textStart[otherIndex + 1] - other;
-  const shared = Math.min(length, otherLength);
-  for (let i = 0; i < shared; i++) {
-    const difference = text[start + i] - text[other + i];
-    if (difference !== 0) return difference;
-  }
-  return length - otherLength;
+  return compareSlices(text, textStart, index, otherIndex);
 }
 
 function hasPrefix({ text, textStart }: Postings, index: number, prefix: string): boolean {
@@ -221,9 +214,7 @@ function checkLengths(index: SearchIndex): void {
       textStart.at(-1) === text.length &&
       ranksStart.at(-1) === ranks.length;
     if (!isConsistent) {
-      throw new Error(
-        `${SEARCH_INDEX} is damaged: the columns of "${name}" have inconsistent lengths.`,
-      );
+      throw damaged(SEARCH_INDEX, `the columns of "${name}" have inconsistent lengths`);
     }
   }
   if (
@@ -231,12 +222,10 @@ function checkLengths(index: SearchIndex): void {
     index.repeatedWords.length % 3 !== 0 ||
     index.readingsByWords.length !== countReadings(index)
   ) {
-    throw new Error(
-      `${SEARCH_INDEX} is damaged: the columns of its readings have inconsistent lengths.`,
-    );
+    throw damaged(SEARCH_INDEX, 'the columns of its readings have inconsistent lengths');
   }
   const { games, years, ranksByYear, yearStart } = index;
   if (ranksByYear.length !== games || yearStart.length !== years.length + 2) {
-    throw new Error(`${SEARCH_INDEX} is damaged: its year columns have inconsistent lengths.`);
+    throw damaged(SEARCH_INDEX, 'its year columns have inconsistent lengths');
   }
 }

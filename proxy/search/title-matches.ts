@@ -15,7 +15,7 @@ import type { PreparedSearch } from './prepare-search.ts';
 import type { MatchKind } from './query.ts';
 import { intersect, makeIntersect, union, unite } from './sets/combine.ts';
 import { makePostingSets } from './sets/posting-sets.ts';
-import { isEmpty, lowestBit, type RankSet } from './sets/rank-set.ts';
+import { isEmpty, lowestBit, type RankSet, wholeRun } from './sets/rank-set.ts';
 import { nearSpellings } from './spelling/near-spellings.ts';
 
 export interface TitleMatch {
@@ -84,7 +84,7 @@ export function makeTitleMatcher(
       const ranks = set.list.map((reading) =>
         reading < games ? reading : rankOfFurther[reading - games],
       );
-      return union([{ ranks, from: 0, to: ranks.length }], games);
+      return union([wholeRun(ranks)], games);
     }
     const bits = set.bits.slice(0, Math.ceil(games / 32));
     // The last 32 bits can include those of further readings.

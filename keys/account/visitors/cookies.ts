@@ -25,7 +25,7 @@ export function makeCookies(isSecure: boolean): Cookies {
 
 /**
  * Reads a cookie by the exact name that the browser sends.
- * @returns undefined if there is no cookie of that name, or more than one: an attacker may have set any of them
+ * @returns undefined without exactly one cookie of that name. Of several, an attacker may have set any
  */
 export function readCookie(c: Context, name: string): string | undefined {
   const pairs = (c.req.header('cookie') ?? '').split(';');

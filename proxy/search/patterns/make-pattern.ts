@@ -16,11 +16,9 @@ import type { PostingSets } from '../sets/posting-sets.ts';
 import { atMost, EMPTY, isEmpty, type RankSet } from '../sets/rank-set.ts';
 import { equalWords } from './equal-words.ts';
 import type { Neighbours } from './neighbours.ts';
-import type { Pattern, Way, WordChoice } from './pattern.ts';
+import { MOST_JOINED, type Pattern, type Way, type WordChoice } from './pattern.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
-/** At most this many neighbouring words count as one. */
-export const MOST_JOINED = 3;
 /** The cache of words that titles write as several keeps at most this many numbers of four bytes. */
 const MOST_KEPT = 1_000_000;
 /** What an entry and each way of it count as, besides their word and their readings. */

@@ -1,10 +1,10 @@
 /** Finds the readings in which words are next to each other, in order. */
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import { type Postings, type Run, runBetween } from '../../../format/index/search-index.ts';
-import { filter, intersect, union, unite } from '../sets/combine.ts';
+import { filter, intersect, lengthOf, union, unite } from '../sets/combine.ts';
 import { EMPTY, lowestBit, type RankSet, sizeOf } from '../sets/rank-set.ts';
 import { type FrequentPairs, readingsOfPair } from './frequent-pairs.ts';
-import { isSingle, type Pattern, type WordChoice } from './pattern.ts';
+import { isSingle, MOST_JOINED, type Pattern, type WordChoice } from './pattern.ts';
 
 export interface Neighbours {
   /** The readings in which neighbouring words match the choices one after another. */
@@ -62,7 +62,7 @@ export function makeNeighbours(
           runs.push(...candidates(way.choices[0], after.choices[0]));
         }
       }
-      for (let from = Math.max(0, at - 2); from <= at + 1; from++) {
+      for (let from = Math.max(0, at - MOST_JOINED + 1); from <= at + 1; from++) {
         for (const way of pattern[from]) {
           if (!isSingle(way) && from + way.length > at) others.push(way.whole);
         }
@@ -136,10 +136,6 @@ export function makeNeighbours(
 
 function rarer(one: Run, other: Run): Run {
   return lengthOf([one]) <= lengthOf([other]) ? one : other;
-}
-
-function lengthOf(runs: readonly Run[]): number {
-  return runs.reduce((sum, { from, to }) => sum + to - from, 0);
 }
 
 // A loop over indexes, since this runs for every word of thousands of readings.

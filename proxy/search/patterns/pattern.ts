@@ -5,6 +5,9 @@
  */
 import type { RankSet } from '../sets/rank-set.ts';
 
+/** At most this many neighbouring words count as one. */
+export const MOST_JOINED = 3;
+
 /** What one word of a title may be. */
 export interface WordChoice {
   /** The numbers of words that match whole. */

@@ -100,7 +100,8 @@ export function filter(set: RankSet, passes: (rank: number) => boolean): RankSet
   return { bits, atMost: set.atMost };
 }
 
-function lengthOf(runs: readonly Run[]): number {
+/** How many ranks the runs have, repeated ones included. */
+export function lengthOf(runs: readonly Run[]): number {
   let length = 0;
   for (const { from, to } of runs) length += to - from;
   return length;

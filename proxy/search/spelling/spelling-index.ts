@@ -7,6 +7,7 @@
  * so the words keep the order that they have in the search index. If a code point needs two code units,
  * letters are indexes in an alphabet, which still fit into 16 bits.
  */
+import { compareSlices } from '../../../format/index/compare-slices.ts';
 import { firstIndex } from '../../../format/index/first-index.ts';
 import { type Postings, textAt, textCount } from '../../../format/index/search-index.ts';
 
@@ -113,18 +114,7 @@ function reverseWords({ text, textStart }: Letters): Letters {
 /** The numbers of the words in sorted order. */
 function sortWords({ text, textStart }: Letters): Uint32Array {
   const order = Uint32Array.from({ length: textStart.length - 1 }, (_, number) => number);
-  return order.sort((a, b) => {
-    const start = textStart[a];
-    const other = textStart[b];
-    const length = textStart[a + 1] - start;
-    const otherLength = textStart[b + 1] - other;
-    const shared = Math.min(length, otherLength);
-    for (let i = 0; i < shared; i++) {
-      const difference = text[start + i] - text[other + i];
-      if (difference !== 0) return difference;
-    }
-    return length - otherLength;
-  });
+  return order.sort((a, b) => compareSlices(text, textStart, a, b));
 }
 
 /** The words in the given order, in memory that threads share. */
