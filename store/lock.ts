@@ -14,6 +14,8 @@ import { correctMode, makeSnapshotsFolder, openForWriting } from './files/file-m
 
 /** In bytes. The file contains a process id. */
 const LARGEST_HOLDER_FILE = 64;
+const HOLDER_ATTEMPTS = 20;
+const HOLDER_PAUSE_MS = 25;
 
 /** Another process is writing into the snapshots folder. */
 export class LockedError extends Error {
@@ -37,7 +39,7 @@ export async function withLock<T>(snapshotsDir: string, work: () => Promise<T>):
     } catch (cause) {
       if (!/locked|busy/i.test((cause as Error).message)) throw lockError(file, cause);
       throw new LockedError(
-        `Another run (process ${readHolder(holderFile)}) is writing to ${snapshotsDir}. Wait for it to end.`,
+        `Another run (process ${await readHolder(holderFile)}) is writing to ${snapshotsDir}. Wait for it to end.`,
         { cause },
       );
     }
@@ -101,11 +103,24 @@ function lockError(file: string, cause: unknown): Error {
   return new Error(`lock ${file}: ${(cause as Error).message}`, { cause });
 }
 
-function readHolder(file: string): string {
+/**
+ * A holder takes the lock first and writes its process id then, so this reads again for a moment if the
+ * file has none yet.
+ */
+async function readHolder(file: string): Promise<string> {
+  for (let attempt = 0; attempt < HOLDER_ATTEMPTS; attempt++) {
+    if (attempt > 0) await pause(HOLDER_PAUSE_MS);
+    const id = readHolderOnce(file);
+    if (id !== '') return id;
+  }
+  return 'unknown';
+}
+
+/** @returns the process id; empty before the holder has written it */
+function readHolderOnce(file: string): string {
   try {
-    // The file is empty while the holder writes it.
-    return readBoundedFileSync(file, LARGEST_HOLDER_FILE).toString('utf8').trim() || 'unknown';
+    return readBoundedFileSync(file, LARGEST_HOLDER_FILE).toString('utf8').trim();
   } catch {
-    return 'unknown';
+    return '';
   }
 }

@@ -76,6 +76,17 @@ describe('only one program writes at a time', () => {
     expect((await finish(start(database.url, dir))).code).toBe(0);
   });
 
+  test('the error names the process that has just taken the lock and not yet written its id', async () => {
+    const dir = newSnapshots();
+    await withLock(dir, async () => {
+      const holderFile = path.join(dir, 'lock.holder');
+      writeFileSync(holderFile, '');
+      const refused = withLock(dir, async () => {});
+      setTimeout(() => writeFileSync(holderFile, '4321\n'), 60);
+      await expect(refused).rejects.toThrow('Another run (process 4321) is writing');
+    });
+  });
+
   test('an error names a lock that cannot be opened', async () => {
     const dir = newSnapshots();
     const database = await makeChanging();
