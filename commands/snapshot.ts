@@ -14,6 +14,7 @@ import {
 import { reportFailure } from '../program/failure.ts';
 import { checkReadableFolder, checkWritableFolder } from '../program/folders.ts';
 import { readVerb, type VerbArguments, type VerbSyntax } from '../program/verbs.ts';
+import { verifyDifferences } from '../store/changes/verify-differences.ts';
 import { findDifferences } from '../store/generations/differences.ts';
 import { currentId, generationDir, requireGeneration } from '../store/generations/generations.ts';
 import { verifyGeneration } from '../store/generations/verify.ts';
@@ -57,7 +58,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   },
   verify: {
     usage: 'verify [ID]',
-    help: 'reads a generation back and checks it against its manifest and index',
+    help: 'reads a generation back and checks it against its manifest and index; also checks all differences',
     options: {},
     positionals: [],
     optional: ['ID'],
@@ -68,6 +69,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
       const otherCollation = findOtherCollation(manifest);
       if (otherCollation !== undefined) process.stderr.write(`Warning: ${otherCollation}\n`);
       print(`${picked} is complete and undamaged: ${counts.games} games, ${counts.covers} covers.`);
+      print(`${verifyDifferences(dir)} differences between generations are undamaged.`);
     },
   },
   diff: {

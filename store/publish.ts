@@ -29,7 +29,7 @@ import { openForWriting } from './files/file-modes.ts';
 import { syncFolder } from './files/sync-folder.ts';
 import { currentId, generationDir, idsOnDisk, pointCurrentTo } from './generations/generations.ts';
 import { readManifest } from './generations/manifest-file.ts';
-import { type PackChecker, verifyGeneration } from './generations/verify.ts';
+import { type PackChecker, verifyAndOpen } from './generations/verify.ts';
 import { HeldError, whyHeld } from './hold.ts';
 import { KEPT_GENERATIONS, pruneLocked } from './prune.ts';
 
@@ -111,17 +111,15 @@ export async function publish(
   const target = generationDir(snapshotsDir, manifest.id);
   if (existsSync(target)) throw new Error(`publish: ${target} already exists.`);
   writeManifest(dir, manifest);
-  try {
-    await verifyGeneration(dir, checkPacks);
-  } catch (cause) {
-    throw new Error(`verify the new generation: ${(cause as Error).message}`, { cause });
-  }
+  const { index } = await verifyAndOpen(dir, checkPacks).catch((cause: Error) => {
+    throw new Error(`verify the new generation: ${cause.message}`, { cause });
+  });
   linkUnchanged(snapshotsDir, dir, content, previous);
   for (const folder of ['games', 'covers', 'index', '.']) syncFolder(path.join(dir, folder));
   const isSame = previous.manifest && contentHash(previous.manifest) === contentHash(content);
   const publishDifference = prepareDifference(
     snapshotsDir,
-    { id: manifest.id, dir, parent: previous.id, isSame: isSame === true },
+    { id: manifest.id, dir, index, parent: previous.id, isSame: isSame === true },
     warn,
   );
   // As late as possible: an operator may have held publishing while this run was under way.

@@ -21,18 +21,24 @@ import { openIndexOf } from '../generations/open-index.ts';
 /** How many bytes of a pack are read at once. Neighbouring games often differ together. */
 const WINDOW_BYTES = 64 * 1024;
 
+/** A generation on disk, with its index in memory. */
+export interface OpenGeneration {
+  readonly dir: string;
+  readonly index: RecordIndex;
+}
+
 /**
  * Reads what differs between two generations.
  * @param from the folder of the earlier one
- * @param to the folder of the later one
  * @returns the lines of the difference, in order; they are made without further reads from disk
  * @throws Error if one of them is damaged or of another version
  */
-export function compareGenerations(from: string, to: string): Iterable<string> {
-  const [before, after] = [openIndexOf(from), openIndexOf(to)];
+export function compareGenerations(from: string, to: OpenGeneration): Iterable<string> {
+  const before = openIndexOf(from);
+  const after = to.index;
   const [sameBefore, sameAfter] = findSameGames(before, after);
   const gone = readGames(from, before, sameBefore);
-  const come = readGames(to, after, sameAfter);
+  const come = readGames(to.dir, after, sameAfter);
   return (function* () {
     yield* comparePlatforms(before, after);
     yield* compareGames(gone, come);
@@ -135,16 +141,21 @@ function readGames(dir: string, index: RecordIndex, marks: Uint8Array): ListedGa
     count,
     name(position) {
       const at = order[position];
-      const id = (BigInt(idHigh[at]) << 32n) | BigInt(idLow[at]);
       const { slug } = index.platforms[platformOf[at]];
       return {
         kind: 'game',
-        id: String(id),
+        id: idOf(idHigh[at], idLow[at]),
         path: `/games/${slug}/${gameSlug(index, numbers[at])}`,
       };
     },
     hash: (position) => hashAt(index.games, numbers[order[position]]),
   };
+}
+
+/** An id in decimal digits. */
+function idOf(high: number, low: number): string {
+  if (high < 2 ** 21) return String(high * 2 ** 32 + low);
+  return String((BigInt(high) << 32n) | BigInt(low));
 }
 
 /** The id that a record begins with. */
@@ -211,7 +222,7 @@ function* compareCovers({ covers: a }: RecordIndex, { covers: b }: RecordIndex):
     const old = order <= 0 ? a.coverOfId[i++] : undefined;
     const fresh = order >= 0 ? b.coverOfId[j++] : undefined;
     if (old !== undefined && fresh !== undefined && haveSameHash(a, old, b, fresh)) continue;
-    const id = String((BigInt(high) << 32n) | BigInt(low));
+    const id = idOf(high, low);
     yield encodeChange(
       { kind: 'cover', id, path: `/covers/${id}` },
       old === undefined ? undefined : hashAt(a, old),

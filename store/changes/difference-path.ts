@@ -9,6 +9,8 @@ import { sequenceOf } from '../../format/layout.ts';
 export interface Step {
   /** The later generation of the difference, which names its file. */
   readonly id: string;
+  /** The earlier one. */
+  readonly parent: string;
   /** Whether the step leads from the later generation to the earlier one. */
   readonly isReversed: boolean;
 }
@@ -32,7 +34,7 @@ export function findPath(
     const id = isUp ? a : b;
     const parent = parentOf(id);
     if (parent === undefined) return undefined;
-    (isUp ? up : down).push({ id, isReversed: isUp });
+    (isUp ? up : down).push({ id, parent, isReversed: isUp });
     if (isUp) a = parent;
     else b = parent;
   }

@@ -52,9 +52,14 @@ export function readHead(snapshotsDir: string, id: string): DifferenceHead | und
  * Reads a difference. The caller must not use the changes unless it has read all of them: only then is
  * the checksum known to be right.
  * @param id of the later generation
+ * @param parent the id that the earlier generation must have; undefined for any
  * @throws DifferenceError
  */
-export function* readDifference(snapshotsDir: string, id: string): Generator<Change> {
+export function* readDifference(
+  snapshotsDir: string,
+  id: string,
+  parent?: string,
+): Generator<Change> {
   const sha256 = createHash('sha256');
   let head: DifferenceHead | undefined;
   let tail: ReturnType<typeof parseTail>;
@@ -62,8 +67,12 @@ export function* readDifference(snapshotsDir: string, id: string): Generator<Cha
   let changes = 0;
   for (const line of readLines(snapshotsDir, id, PIECE_BYTES)) {
     if (tail !== undefined) throw new DifferenceError(id, 'it goes on after its last line');
-    if (head === undefined) head = headOf(id, line);
-    else {
+    if (head === undefined) {
+      head = headOf(id, line);
+      if (head.from !== (parent ?? head.from)) {
+        throw new DifferenceError(id, `it begins with ${head.from}, not with ${parent}`);
+      }
+    } else {
       const change = parseChange(line);
       if (change === undefined) {
         tail = parseTail(line);

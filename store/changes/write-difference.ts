@@ -17,14 +17,13 @@ import { utcNow } from '../../program/utc-now.ts';
 import { makeFolder, openForWriting } from '../files/file-modes.ts';
 import { syncFolder } from '../files/sync-folder.ts';
 import { generationDir } from '../generations/generations.ts';
-import { compareGenerations } from './compare-generations.ts';
+import { compareGenerations, type OpenGeneration } from './compare-generations.ts';
 
 const PIECE_CHARACTERS = 64 * 1024;
 
 /** A generation that is written, but not yet published. */
-export interface NewGeneration {
+export interface NewGeneration extends OpenGeneration {
   readonly id: string;
-  readonly dir: string;
   /** The generation that is current until then; undefined for the first one. */
   readonly parent: string | undefined;
   /** Whether the parent has exactly the same content, so that there is nothing to compare. */
@@ -38,7 +37,7 @@ export interface NewGeneration {
  */
 export function prepareDifference(
   snapshotsDir: string,
-  { id, dir, parent, isSame }: NewGeneration,
+  { id, dir, index, parent, isSame }: NewGeneration,
   warn: (text: string) => void,
 ): () => void {
   const file = path.join(snapshotsDir, CHANGES, differenceFile(id));
@@ -53,7 +52,7 @@ export function prepareDifference(
   };
   let lines: Iterable<string> = [];
   try {
-    if (!isSame) lines = compareGenerations(generationDir(snapshotsDir, parent), dir);
+    if (!isSame) lines = compareGenerations(generationDir(snapshotsDir, parent), { dir, index });
   } catch (error) {
     return withoutDifference((error as Error).message);
   }
