@@ -69,7 +69,9 @@ const VERBS: Readonly<Record<string, Verb>> = {
       const otherCollation = findOtherCollation(manifest);
       if (otherCollation !== undefined) process.stderr.write(`Warning: ${otherCollation}\n`);
       print(`${picked} is complete and undamaged: ${counts.games} games, ${counts.covers} covers.`);
-      print(`${verifyDifferences(dir)} differences between generations are undamaged.`);
+      const differences = verifyDifferences(dir);
+      if (differences > 0)
+        print(`The differences between generations are undamaged: ${differences}.`);
     },
   },
   diff: {

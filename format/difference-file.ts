@@ -88,12 +88,12 @@ export function parseHead(line: string): DifferenceHead {
       `it has version ${JSON.stringify(version)}; this program reads version ${VERSION}`,
     );
   }
-  if (!isId(from)) throw new Error('"from" is not the id of a generation');
-  if (!isId(to)) throw new Error('"to" is not the id of a generation');
+  if (!isId(from)) throw new Error('its parent is not the id of a generation');
+  if (!isId(to)) throw new Error('its generation is not the id of one');
   // So no generation is its own ancestor.
   if (sequenceOf(from) >= sequenceOf(to)) throw new Error(`${from} is not older than ${to}`);
   if (typeof published_at !== 'string' || Number.isNaN(Date.parse(published_at))) {
-    throw new Error('"published_at" is not a time');
+    throw new Error('its time is not a time');
   }
   return { from, to, published_at };
 }

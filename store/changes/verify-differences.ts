@@ -4,10 +4,18 @@ import { readDifference } from './read-difference.ts';
 
 /**
  * @returns how many differences there are
- * @throws DifferenceError that names the first damaged one
+ * @throws Error that names the first damaged one, and the fix
  */
 export function verifyDifferences(snapshotsDir: string): number {
-  const ids = idsOfDifferences(snapshotsDir);
-  for (const id of ids.sort()) for (const _ of readDifference(snapshotsDir, id));
+  const ids = idsOfDifferences(snapshotsDir).sort();
+  for (const id of ids) {
+    try {
+      for (const _ of readDifference(snapshotsDir, id));
+    } catch (cause) {
+      const fix =
+        'Remove it: clients that would need it then read the whole catalogue again, as they have to now.';
+      throw new Error(`${(cause as Error).message} ${fix}`, { cause });
+    }
+  }
   return ids.length;
 }

@@ -96,10 +96,10 @@ describe('a head', () => {
 
   test.each([
     ['another version', { version: 2 }, 'version 2; this program reads version 1'],
-    ['a wrong parent', { from: '../x' }, '"from" is not the id'],
-    ['a wrong generation', { to: 7 }, '"to" is not the id'],
+    ['a wrong parent', { from: '../x' }, 'its parent is not the id'],
+    ['a wrong generation', { to: 7 }, 'its generation is not the id'],
     ['a later parent', { from: '000003-0123456789ab' }, 'is not older than'],
-    ['a wrong time', { published_at: 'today' }, '"published_at" is not a time'],
+    ['a wrong time', { published_at: 'today' }, 'its time is not a time'],
   ])('with %s is refused', (_, change, message) => {
     expect(() => parseHead(JSON.stringify({ version: 1, ...head, ...change }))).toThrow(message);
   });
