@@ -3,6 +3,7 @@
  * the list of changes, as text that the API sends unchanged.
  */
 import { parentPort, workerData } from 'node:worker_threads';
+import type { Change } from '../../format/difference-file.ts';
 import { RECORD_SEPARATOR } from '../../format/pack.ts';
 import { findPath, type Step } from '../../store/changes/difference-path.ts';
 import { DifferenceError, readDifference, readHead } from '../../store/changes/read-difference.ts';
@@ -45,13 +46,14 @@ function parentOf(snapshotsDir: string, id: string): string | undefined {
 
 /** Carries out an order. It reads from disk without pausing, so it must not run on a serving thread. */
 export function join(snapshotsDir: string, { from, to, first, end }: JoinOrder): JoinReply {
+  let steps: readonly Step[] | undefined;
+  const read = ({ id, parent }: Step) => readDifference(snapshotsDir, id, parent);
   try {
-    const steps = findPath((id) => parentOf(snapshotsDir, id), from, to);
+    steps = findPath((id) => parentOf(snapshotsDir, id), from, to);
     if (steps === undefined) return { outcome: 'gone' };
     const starts: number[] = [];
     let text = '';
     let total = 0;
-    const read = ({ id, parent }: Step) => readDifference(snapshotsDir, id, parent);
     for (const change of joinDifferences(steps, read)) {
       if (total >= first && total < end) {
         starts.push(text.length);
@@ -69,8 +71,28 @@ export function join(snapshotsDir: string, { from, to, first, end }: JoinOrder):
     if (!(error instanceof DifferenceError)) throw error;
     // It was pruned in the meantime.
     if (error.isMissing) return { outcome: 'gone' };
-    return { outcome: 'refused', message: error.message };
+    const { message } = findFault(steps ?? [], read) ?? error;
+    return { outcome: 'refused', message };
   }
+}
+
+/**
+ * Checks each difference by itself. When two contradict each other, the checksum of the damaged one has
+ * not been checked yet.
+ */
+function findFault(
+  steps: readonly Step[],
+  read: (step: Step) => Iterable<Change>,
+): DifferenceError | undefined {
+  for (const step of steps) {
+    try {
+      for (const _ of read(step));
+    } catch (error) {
+      if (error instanceof DifferenceError) return error;
+      throw error;
+    }
+  }
+  return undefined;
 }
 
 parentPort?.on('message', (order: JoinOrder) => {

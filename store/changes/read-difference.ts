@@ -88,6 +88,7 @@ export function* readDifference(
     }
     sha256.update(`${line}\n`, 'latin1');
   }
+  if (head === undefined) throw new DifferenceError(id, 'it is empty');
   if (tail === undefined) throw new DifferenceError(id, 'its end is missing');
   if (tail.changes !== changes || tail.sha256 !== sha256.digest('hex')) {
     throw new DifferenceError(id, 'its checksum is wrong');
