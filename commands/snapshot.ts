@@ -53,7 +53,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
     optional: ['ID'],
     run: async (dir, [target = '', id]) => {
       const picked = pickId(dir, id);
-      process.stdout.write(showBody(generationDir(dir, picked), picked, target));
+      process.stdout.write(await showBody(dir, picked, target));
     },
   },
   verify: {

@@ -14,7 +14,7 @@ import { makeAdminServer } from './admin/admin.ts';
 import { makeProxyLimit, type ProxyLimit } from './admin/connection-limit.ts';
 import { type Metrics, makeMetrics } from './admin/metrics.ts';
 import { makeRequestCounts, newRequestCounts } from './api/request-counts.ts';
-import { type ChangeEvents, makeChangeStore } from './changes/change-store.ts';
+import { type ChangeEvents, type ChangeStore, makeChangeStore } from './changes/change-store.ts';
 import { type KeyStore, makeKeyStore } from './keys/key-store.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
 import { openSnapshots, type SnapshotEvents, type Snapshots } from './snapshot/snapshots.ts';
@@ -42,6 +42,7 @@ export const VARIABLES = [
 export interface ProxyParts {
   readonly serving: Serving;
   readonly workers: WorkerPool;
+  readonly changes: ChangeStore;
   readonly admin: Server;
   readonly polling: Polling;
   readonly connectionLimit: ProxyLimit;
@@ -77,7 +78,7 @@ export async function assemble(
   if (saved !== undefined) addresses.restore(saved.addresses);
   const events = makeEvents(metrics, connectionLimit, log);
   const snapshots = openSnapshots(snapshotsDir, environment.SNAPSHOT_MEMORY_MB, events, now);
-  const { read: readChanges } = makeChangeStore(snapshotsDir, makeChangeEvents(metrics, log), now);
+  const changes = makeChangeStore(snapshotsDir, makeChangeEvents(metrics, log), now);
   const onFailure = (error: Error) => {
     log.fatal({ err: error }, 'a worker thread failed');
     process.exit(1);
@@ -86,12 +87,12 @@ export async function assemble(
     cells.slice(1),
     addresses.memory,
     snapshots.store,
-    readChanges,
+    changes.read,
     onFailure,
   );
   const keys = makeKeyStore(snapshotsDir, workers.announceKeys, saved?.keys);
   const serving = makeServing({
-    ...{ snapshots, readChanges, keys, addresses, environment, log },
+    ...{ snapshots, readChanges: changes.read, keys, addresses, environment, log },
     counts: makeRequestCounts(firstCells.counts),
     connections: firstCells.connections,
   });
@@ -103,7 +104,7 @@ export async function assemble(
     faults: polling.faults,
   });
   return {
-    ...{ serving, workers, admin, polling, connectionLimit, handover, state },
+    ...{ serving, workers, changes, admin, polling, connectionLimit, handover, state },
     saveLimits: () =>
       handover.write({ keys: keys.windows(now()), addresses: addresses.save(now()) }),
   };

@@ -28,12 +28,7 @@ export function makeJoinThread(snapshotsDir: string): JoinThread {
   }
 
   function start(): Worker {
-    const started = new Worker(new URL('./join-worker.ts', import.meta.url), {
-      workerData: snapshotsDir,
-    });
-    // Between orders, the thread must not keep the process alive.
-    started.unref();
-    return started;
+    return new Worker(new URL('./join-worker.ts', import.meta.url), { workerData: snapshotsDir });
   }
 
   return {
@@ -52,9 +47,12 @@ export function makeJoinThread(snapshotsDir: string): JoinThread {
         current.once('message', (reply: JoinReply) => {
           current.off('error', fail);
           current.off('exit', onExit);
+          // Between orders, the thread must not keep the process alive.
+          current.unref();
           idle = setTimeout(end, IDLE_MS).unref();
           resolve(reply);
         });
+        current.ref();
         current.postMessage(order);
       });
     },

@@ -12,18 +12,22 @@ import {
   encodeTail,
   LARGEST_DIFFERENCE,
 } from '../../format/difference-file.ts';
+import type { RecordIndex } from '../../format/index/record-index.ts';
 import { CHANGES, differenceFile } from '../../format/layout.ts';
 import { utcNow } from '../../program/utc-now.ts';
 import { makeFolder, openForWriting } from '../files/file-modes.ts';
 import { syncFolder } from '../files/sync-folder.ts';
 import { generationDir } from '../generations/generations.ts';
-import { compareGenerations, type OpenGeneration } from './compare-generations.ts';
+import { openIndexOf } from '../generations/open-index.ts';
+import { compareGenerations } from './compare-generations.ts';
 
 const PIECE_CHARACTERS = 64 * 1024;
 
 /** A generation that is written, but not yet published. */
-export interface NewGeneration extends OpenGeneration {
+export interface NewGeneration {
   readonly id: string;
+  readonly dir: string;
+  readonly index: RecordIndex;
   /** The generation that is current until then; undefined for the first one. */
   readonly parent: string | undefined;
   /** Whether the parent has exactly the same content, so that there is nothing to compare. */
@@ -52,7 +56,9 @@ export function prepareDifference(
   };
   let lines: Iterable<string> = [];
   try {
-    if (!isSame) lines = compareGenerations(generationDir(snapshotsDir, parent), { dir, index });
+    if (!isSame) {
+      lines = compareGenerations(openIndexOf(generationDir(snapshotsDir, parent)), index);
+    }
   } catch (error) {
     return withoutDifference((error as Error).message);
   }

@@ -3,23 +3,33 @@
  * pools, so that paths are used again by other games, and changes are sometimes undone.
  */
 import { openDatabase } from '../../../database/open.ts';
+import { hashKey } from '../../../format/api-key.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
+import type { TestKey } from '../../support/product.ts';
 
 const PLATFORMS = 4;
+const GAMES = 30;
 const GAME_SLUGS = Array.from({ length: 25 }, (_, number) => `game-${number}`);
 const PLATFORM_SLUGS = ['alpha', 'beta', 'gamma', 'delta', 'epsilon', 'zeta'];
 const TEXTS = ['one', 'two', 'three'];
 const STATUSES = ['approved', 'approved', 'pending', 'rejected'];
 const MOST_CHANGES = 8;
 
-export async function makeChangingCatalogue(seed: number, games = 30) {
+/** @param key a key that the runs export */
+export async function makeChangingCatalogue(seed: number, key?: TestKey) {
   const random = makeRandom(seed);
-  const catalogue = seededCatalogue({ games, seed, platforms: PLATFORMS, hugeIds: true });
+  const catalogue = seededCatalogue({ games: GAMES, seed, platforms: PLATFORMS, hugeIds: true });
   const url = await makeSqlite(catalogue);
   const database = await openDatabase(url);
   let nextId = 1_000;
+  if (key !== undefined) {
+    await database.run(
+      "INSERT INTO api_keys (id, key_hash, state, limit_per_minute, purpose, website_url, requested_at) VALUES (?, ?, 'approved', ?, 'a test', '', '2026-01-01 00:00:00')",
+      [key.id, hashKey(key.key), key.limit ?? 1],
+    );
+  }
 
   const pick = async (table: string): Promise<string | undefined> => {
     // As text, because ids may exceed 2^53.

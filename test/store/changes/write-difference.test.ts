@@ -129,15 +129,6 @@ test('if the previous generation is damaged, the next one is published without a
   expect([...readDifference(dir, next)]).toHaveLength(1);
 });
 
-test('a record that is not the one of the index is found when its id is read', async () => {
-  const { dir, first, publish } = await makeHistory();
-  const pack = path.join(generationDir(dir, first), 'games/snes.json');
-  writeFileSync(pack, readFileSync(pack, 'utf8').replace('{"id":12,', '{"id":13,'));
-  const { id, stderr } = await publish("UPDATE games SET description = 'Fast' WHERE id = 12");
-  expect(stderr).toContain('games/snes.json is damaged: it does not have record');
-  expect(readHead(dir, id)).toBeUndefined();
-});
-
 test('after a rollback, the next generation is compared with the one that was rolled back to', async () => {
   const { dir, first, publish } = await makeHistory();
   await publish("UPDATE games SET description = 'Fast' WHERE id = 12");
