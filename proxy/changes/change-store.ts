@@ -11,10 +11,10 @@ import { makeJoinThread } from './join-thread.ts';
 import type { JoinedPart, JoinReply } from './join-worker.ts';
 
 /** The length of a part, in changes. Each part of a list takes a join of its own. */
-const PART_LENGTH = 50_000;
+const PART_LENGTH = 100_000;
 /** The longest page. Parts overlap by so much that each page lies in one part. */
 export const LONGEST_PAGE = 100;
-/** A part takes 3 to 5 MB. */
+/** A part takes 7 to 9 MB. */
 const MOST_BYTES = 32 * 1024 * 1024;
 const MOST_JOINS = 16;
 const MOST_WAITING = 2_000;

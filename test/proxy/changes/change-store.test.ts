@@ -77,16 +77,16 @@ describe('a list', () => {
   });
 
   test('that is long is joined in parts, and every page lies in one part', async () => {
-    const total = 120_000;
+    const total = 220_000;
     const { read, answer, outcomes } = makeStore(total);
     for (const [first, joins] of [
       [0, 1],
-      [49_900, 1],
-      [49_999, 1],
-      [50_000, 2],
-      [99_999, 2],
-      [100_000, 3],
-      [119_990, 3],
+      [99_900, 1],
+      [99_999, 1],
+      [100_000, 2],
+      [199_999, 2],
+      [200_000, 3],
+      [219_990, 3],
       [0, 3],
     ] as const) {
       const page = read(order(first, LONGEST_PAGE));

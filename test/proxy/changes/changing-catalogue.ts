@@ -23,7 +23,7 @@ export async function makeChangingCatalogue(seed: number, key?: TestKey) {
   const catalogue = seededCatalogue({ games: GAMES, seed, platforms: PLATFORMS, hugeIds: true });
   const url = await makeSqlite(catalogue);
   const database = await openDatabase(url);
-  let nextId = 1_000;
+  let nextId = 1_000_000;
   if (key !== undefined) {
     await database.run(
       "INSERT INTO api_keys (id, key_hash, state, limit_per_minute, purpose, website_url, requested_at) VALUES (?, ?, 'approved', ?, 'a test', '', '2026-01-01 00:00:00')",
@@ -75,9 +75,9 @@ export async function makeChangingCatalogue(seed: number, key?: TestKey) {
     },
     async function exchangeIds() {
       const [a, b] = [await pick('games'), await pick('games')];
-      await run('UPDATE games SET id = 999 WHERE id = ?', a);
+      await run('UPDATE games SET id = 999999 WHERE id = ?', a);
       await tryRun('UPDATE games SET id = ? WHERE id = ?', a, b);
-      await tryRun('UPDATE games SET id = ? WHERE id = 999', a === b ? a : b);
+      await tryRun('UPDATE games SET id = ? WHERE id = 999999', a === b ? a : b);
     },
     async function judgeCover() {
       const status = random.pick(STATUSES);
