@@ -13,8 +13,9 @@ import { isSingle, type Pattern, type WordChoice } from './pattern.ts';
 /**
  * The readings that a relevance order puts first, tier by tier. A reading can be in several tiers; the
  * first one counts:
- * 0. it equals the query; 1. it begins with the query; 2. it has the words of the query next to each
- * other, in order; 3. it has all of them as whole words; 4. it has the last one only as a prefix.
+ * 0. it equals the query; 1. it begins with the words of the query; 2. it begins with them, but has the
+ * last one only as a prefix; 3. it has them next to each other, in order; 4. it has all of them as whole
+ * words; 5. it has the last one only as a prefix.
  *
  * Each tier is a function, since the first tiers often fill a page and the others need not be found.
  */
@@ -73,10 +74,11 @@ export function makePatternMatcher(
     return compact(unite(all, readings));
   }
 
-  /** The readings that begin with the query, and those of them that equal it. */
-  function matchBeginnings(pattern: Pattern): { equal: RankSet; beginning: RankSet } {
+  /** The first three tiers: the readings that equal the query, and those that begin with it. */
+  function matchBeginnings(pattern: Pattern): readonly [RankSet, RankSet, RankSet] {
     const equal: Range[] = [];
     const beginning: Range[] = [];
+    const withPrefix: Range[] = [];
     const followed = new Set<string>();
 
     // The readings in `range` have the same first `depth` words, which match the query up to `at`.
@@ -111,11 +113,11 @@ export function makePatternMatcher(
       }
       if (prefix === undefined) return;
       const narrower = withWords(range, depth, ...prefix);
-      if (narrower !== undefined) beginning.push(narrower);
+      if (narrower !== undefined) withPrefix.push(narrower);
     }
 
     follow([0, readings], 0, 0);
-    return { equal: readingsIn(equal), beginning: readingsIn(beginning) };
+    return [readingsIn(equal), readingsIn(beginning), readingsIn(withPrefix)];
   }
 
   /** The part of a range whose word at a depth has a number from `from` (inclusive) to `to` (exclusive). */
@@ -146,8 +148,9 @@ export function makePatternMatcher(
       const beginnings = once(() => matchBeginnings(pattern));
       const whole = once(() => match(pattern, 'whole', [found]));
       return [
-        () => beginnings().equal,
-        () => beginnings().beginning,
+        () => beginnings()[0],
+        () => beginnings()[1],
+        () => beginnings()[2],
         () => neighbours.withPhrase(pattern, whole()),
         whole,
         () => found,
