@@ -174,6 +174,7 @@ describe('a game is found', () => {
     ['ぞうぶつの森', 'near'],
     ['chrono tirgger', 'near'],
     ['tetris nes', 'platform'],
+    ['zelda snes', 'platform'],
     ['doom ps1 game', 'partial'],
   ])('by %s: %s', async (q, step) => {
     for (const sort of SORTS) expect(await compare({ q, sort })).toBeGreaterThan(0);
