@@ -13,9 +13,10 @@ import { openVocabulary } from './patterns/vocabulary.ts';
 import { makePlatformWords } from './platform-words.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { MatchKind } from './query.ts';
+import { lowestBit, setBit } from './sets/bits.ts';
 import { intersect, makeIntersect, union, unite } from './sets/combine.ts';
 import { makePostingSets } from './sets/posting-sets.ts';
-import { isEmpty, lowestBit, type RankSet, wholeRun } from './sets/rank-set.ts';
+import { isEmpty, type RankSet, wholeRun } from './sets/rank-set.ts';
 import { nearSpellings } from './spelling/near-spellings.ts';
 
 export interface TitleMatch {
@@ -93,8 +94,7 @@ export function makeTitleMatcher(
       for (let rest = set.bits[block]; rest !== 0; rest &= rest - 1) {
         const reading = block * 32 + lowestBit(rest);
         if (reading < games) continue;
-        const rank = rankOfFurther[reading - games];
-        bits[rank >>> 5] |= 1 << (rank & 31);
+        setBit(bits, rankOfFurther[reading - games]);
       }
     }
     return { bits, atMost: Math.min(set.atMost, games) };

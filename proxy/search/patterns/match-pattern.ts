@@ -8,6 +8,7 @@ import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import { intersect, union, unite } from '../sets/combine.ts';
 import { compact, isEmpty, type RankSet } from '../sets/rank-set.ts';
 import type { Neighbours } from './neighbours.ts';
+import { once } from './once.ts';
 import { isSingle, type Pattern, type WordChoice } from './pattern.ts';
 
 /**
@@ -60,14 +61,14 @@ export function makePatternMatcher(
     for (const [at, ways] of pattern.entries()) {
       const before = unite(reached[at], readings);
       for (const way of ways) {
-        const found = [intersect([way[kind], before])];
+        const found = [intersect([way[kind](), before])];
         if (!isSingle(way) && singles !== undefined) {
-          found.push(intersectSets([way[kind], ...singles]));
+          found.push(intersectSets([way[kind](), ...singles]));
         }
         reached[at + way.length].push(...found.filter((set) => !isEmpty(set)));
       }
       const single = ways.find(isSingle);
-      singles = single && singles && [...singles, single[kind]];
+      singles = single && singles && [...singles, single[kind]()];
     }
     const all = [...reached[pattern.length]];
     if (singles !== undefined) all.push(intersectSets(singles));
@@ -156,13 +157,5 @@ export function makePatternMatcher(
         () => found,
       ];
     },
-  };
-}
-
-function once<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => {
-    made ??= make();
-    return made;
   };
 }

@@ -1,11 +1,12 @@
 /** Combines sets of ranks: unions, intersections, differences. No function changes the sets that it gets. */
 import type { Run } from '../../../format/index/search-index.ts';
+import { bitAt, clearBit, lowestBit, onesIn } from './bits.ts';
 import {
   addToBits,
   atMost,
   EMPTY,
   LONGEST_SORTED,
-  lowestBit,
+  type RankBits,
   type RankSet,
   wholeRun,
 } from './rank-set.ts';
@@ -70,14 +71,14 @@ export function subtract(set: RankSet, removed: RankSet): RankSet {
   if (removed.bits !== undefined) {
     for (let i = 0; i < bits.length; i++) bits[i] &= ~removed.bits[i];
   } else {
-    for (const rank of removed.list) bits[rank >>> 5] &= ~(1 << (rank & 31));
+    for (const rank of removed.list) clearBit(bits, rank);
   }
   return { bits, atMost: set.atMost };
 }
 
 /** @returns a function that says whether a rank is in the set; it must get ranks in ascending order */
 function membershipOf(set: RankSet): (rank: number) => boolean {
-  if (set.bits !== undefined) return (rank) => ((set.bits[rank >>> 5] >>> (rank & 31)) & 1) === 1;
+  if (set.bits !== undefined) return (rank) => bitAt(set.bits, rank) === 1;
   let at = 0;
   return (rank) => {
     at = firstAtLeast(set.list, rank, at);
@@ -109,74 +110,91 @@ export function lengthOf(runs: readonly Run[]): number {
 
 /** The ranks that are in all of the sets, of which there is at least one. */
 export function intersect(sets: readonly RankSet[]): RankSet {
-  const [first, ...others] = smallestFirst(sets);
-  let result = first;
-  for (const other of others) {
-    if (atMost(result) === 0) return EMPTY;
-    // Intermediate results are overwritten: allocating new memory each time leads to pauses for garbage
-    // collection.
-    result = intersectTwo(result, other, result !== first);
-  }
-  return result;
+  return intersectAll(sets, intersectTwo);
 }
 
 /**
  * @returns a function like {@link intersect} that keeps what it finds. Queries without one of their words
  * have most sets in common, and the smallest sets come first: so most of their intersections are the same.
  */
-export function makeIntersect(): (sets: readonly RankSet[]) => RankSet {
+export function makeIntersect(): typeof intersect {
   const known = new WeakMap<RankSet, WeakMap<RankSet, RankSet>>();
-  return (sets) => {
-    const [first, ...others] = smallestFirst(sets);
-    let result = first;
-    for (const other of others) {
-      if (atMost(result) === 0) return EMPTY;
-      const ofResult = known.get(result) ?? new WeakMap<RankSet, RankSet>();
-      known.set(result, ofResult);
-      const both = ofResult.get(other) ?? intersectTwo(result, other, false);
-      ofResult.set(other, both);
-      result = both;
-    }
-    return result;
-  };
+  return (sets) =>
+    intersectAll(sets, (a, b) => {
+      const ofFirst = known.get(a) ?? new WeakMap<RankSet, RankSet>();
+      known.set(a, ofFirst);
+      const both = ofFirst.get(b) ?? intersectTwo(a, b);
+      ofFirst.set(b, both);
+      return both;
+    });
 }
 
-/** Distinct sets, of which there is at least one. */
-function smallestFirst(sets: readonly RankSet[]): [RankSet, ...RankSet[]] {
-  return [...new Set(sets)].sort((a, b) => atMost(a) - atMost(b)) as [RankSet, ...RankSet[]];
+function intersectAll(
+  sets: readonly RankSet[],
+  intersectBoth: (a: RankSet, b: RankSet) => RankSet,
+): RankSet {
+  const smallestFirst = [...new Set(sets)].sort((a, b) => atMost(a) - atMost(b));
+  return smallestFirst.reduce((result, set) =>
+    atMost(result) === 0 ? EMPTY : intersectBoth(result, set),
+  );
 }
 
-/** @param isOwn whether the first set may be overwritten */
-function intersectTwo(a: RankSet, b: RankSet, isOwn: boolean): RankSet {
-  if (a.list !== undefined && b.list !== undefined) {
-    return a.list.length <= b.list.length
-      ? intersectLists(a.list, b.list, isOwn)
-      : intersectLists(b.list, a.list, false);
+function intersectTwo(a: RankSet, b: RankSet): RankSet {
+  if (a.list === undefined) {
+    return b.list === undefined ? intersectBits(a, b) : keepInBits(b.list, a.bits);
   }
-  if (a.list !== undefined && b.bits !== undefined) return keepInBits(a.list, b.bits, isOwn);
-  if (b.list !== undefined && a.bits !== undefined) return keepInBits(b.list, a.bits, false);
-  const left = a.bits as Uint32Array;
-  const right = b.bits as Uint32Array;
-  const bits = isOwn ? left : new Uint32Array(left.length);
-  for (let i = 0; i < bits.length; i++) bits[i] = left[i] & right[i];
-  return { bits, atMost: Math.min(atMost(a), atMost(b)) };
+  if (b.list === undefined) return keepInBits(a.list, b.bits);
+  return a.list.length <= b.list.length
+    ? intersectLists(a.list, b.list)
+    : intersectLists(b.list, a.list);
 }
 
-function keepInBits(list: Uint32Array, bits: Uint32Array, isOwn: boolean): RankSet {
-  // `kept` can be `list` itself: no entry is overwritten before it was read.
-  const kept = isOwn ? list : new Uint32Array(list.length);
+function intersectBits(a: RankBits, b: RankBits): RankSet {
+  const { length } = a.bits;
+  let size = 0;
+  let at = 0;
+  for (; at < length && size <= LONGEST_SORTED; at++) size += onesIn(a.bits[at] & b.bits[at]);
+  if (size > LONGEST_SORTED) {
+    const bits = new Uint32Array(length);
+    for (let i = 0; i < length; i++) bits[i] = a.bits[i] & b.bits[i];
+    return { bits, atMost: Math.min(a.atMost, b.atMost) };
+  }
+  const list = new Uint32Array(size);
+  let end = 0;
+  for (let i = 0; i < length; i++) {
+    for (let rest = a.bits[i] & b.bits[i]; rest !== 0; rest &= rest - 1) {
+      list[end++] = i * 32 + lowestBit(rest);
+    }
+  }
+  return { list };
+}
+
+/**
+ * Lists are written here and then copied, since they are often much shorter than the sets that they are
+ * intersections of. Without it, eight common words took new memory of half a megabyte, and every
+ * seventieth such query paused for garbage collection.
+ */
+let workspace = new Uint32Array(0);
+
+function workspaceOf(length: number): Uint32Array {
+  if (workspace.length < length) workspace = new Uint32Array(length);
+  return workspace;
+}
+
+function keepInBits(list: Uint32Array, bits: Uint32Array): RankSet {
+  const kept = workspaceOf(list.length);
   let end = 0;
   for (let i = 0; i < list.length; i++) {
     const rank = list[i];
     // Every rank is written, but `end` grows only if it is kept: no branch can be mispredicted.
     kept[end] = rank;
-    end += (bits[rank >>> 5] >>> (rank & 31)) & 1;
+    end += bitAt(bits, rank);
   }
-  return { list: kept.subarray(0, end) };
+  return { list: kept.slice(0, end) };
 }
 
-function intersectLists(short: Uint32Array, long: Uint32Array, isOwn: boolean): RankSet {
-  const kept = isOwn ? short : new Uint32Array(short.length);
+function intersectLists(short: Uint32Array, long: Uint32Array): RankSet {
+  const kept = workspaceOf(short.length);
   const striding = long.length > short.length * UNEVEN;
   let end = 0;
   let at = 0;
@@ -186,7 +204,7 @@ function intersectLists(short: Uint32Array, long: Uint32Array, isOwn: boolean): 
     else while (at < long.length && long[at] < rank) at++;
     if (long[at] === rank) kept[end++] = rank;
   }
-  return { list: kept.subarray(0, end) };
+  return { list: kept.slice(0, end) };
 }
 
 /** The first index, `from` or later, whose value is at least `wanted`; the length if there is none. */
