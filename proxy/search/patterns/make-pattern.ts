@@ -11,7 +11,8 @@ import {
   type SearchIndex,
 } from '../../../format/index/search-index.ts';
 import { isJoinedScript } from '../../../format/index/words.ts';
-import { intersect, unite } from '../sets/combine.ts';
+import { unite } from '../sets/combine.ts';
+import { intersect } from '../sets/intersect.ts';
 import type { PostingSets } from '../sets/posting-sets.ts';
 import { atMost, EMPTY, isEmpty, type RankSet } from '../sets/rank-set.ts';
 import { equalWords } from './equal-words.ts';

@@ -5,7 +5,8 @@
  */
 import { firstIndex } from '../../../format/index/first-index.ts';
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
-import { intersect, union, unite } from '../sets/combine.ts';
+import { union, unite } from '../sets/combine.ts';
+import { intersect } from '../sets/intersect.ts';
 import { compact, isEmpty, type RankSet } from '../sets/rank-set.ts';
 import type { Neighbours } from './neighbours.ts';
 import { once } from './once.ts';

@@ -2,7 +2,8 @@
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import { type Postings, type Run, runBetween } from '../../../format/index/search-index.ts';
 import { lowestBit } from '../sets/bits.ts';
-import { filter, intersect, lengthOf, union, unite } from '../sets/combine.ts';
+import { filter, lengthOf, union, unite } from '../sets/combine.ts';
+import { intersect } from '../sets/intersect.ts';
 import { EMPTY, type RankSet, sizeOf } from '../sets/rank-set.ts';
 import { type FrequentPairs, readingsOfPair } from './frequent-pairs.ts';
 import { isSingle, MOST_JOINED, type Pattern, type WordChoice } from './pattern.ts';
