@@ -218,11 +218,17 @@ describe.each([
     test('answers 401 without exactly one valid key, with the same text for all invalid keys', async () => {
       const { path } = endpoint();
       const invalid = '{"error":"Invalid API key"}';
+      const form = 'Send the API key as "Authorization: Bearer <key>" or as "X-Api-Key: <key>"';
+      const misplaced = JSON.stringify({ error: form });
       const several = '{"error":"Send the API key in exactly one header"}';
       const damaged = `${key.key.slice(0, -1)}${key.key.endsWith('a') ? 'b' : 'a'}`;
       for (const [headers, text] of [
         [{}, '{"error":"Missing API key"}'],
         [{ authorization: 'Basic dXNlcjpwYXNz' }, '{"error":"Missing API key"}'],
+        [{ authorization: key.key }, misplaced],
+        [{ authorization: `Token ${key.key}` }, misplaced],
+        [{ authorization: `token="${key.key}"` }, misplaced],
+        [{ 'x-api-key': `Bearer ${key.key}` }, misplaced],
         [{ 'x-api-key': 'hello' }, invalid],
         [{ 'x-api-key': damaged }, invalid],
         [{ 'x-api-key': makeKey() }, invalid],
