@@ -14,8 +14,8 @@ import {
 import { reportFailure } from '../program/failure.ts';
 import { checkReadableFolder, checkWritableFolder } from '../program/folders.ts';
 import { readVerb, type VerbArguments, type VerbSyntax } from '../program/verbs.ts';
+import { groupChanges } from '../store/changes/group-changes.ts';
 import { verifyDifferences } from '../store/changes/verify-differences.ts';
-import { findDifferences } from '../store/generations/differences.ts';
 import { currentId, generationDir, requireGeneration } from '../store/generations/generations.ts';
 import { verifyGeneration } from '../store/generations/verify.ts';
 import { readHold, removeHold, whyHeld } from '../store/hold.ts';
@@ -209,7 +209,7 @@ function list(snapshotsDir: string, { json }: Options): void {
 }
 
 function diff(snapshotsDir: string, from: string, to: string, { json }: Options): void {
-  const differences = findDifferences(
+  const differences = groupChanges(
     generationDir(snapshotsDir, from),
     generationDir(snapshotsDir, to),
   );

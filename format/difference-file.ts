@@ -5,7 +5,6 @@
  * the record before and after, so a difference can be reversed, and differences that follow one another
  * can be joined.
  */
-import { type ContentHash, hexOf } from './content-hash.ts';
 import { isGenerationId, sequenceOf } from './layout.ts';
 
 /** Independent of the version of generations: a difference outlives the generations that it compares. */
@@ -48,12 +47,9 @@ export function encodeHead({ from, to, published_at }: DifferenceHead): string {
 }
 
 /** A line for a record. At least one of the hashes is there, and they differ. */
-export function encodeChange(
-  name: RecordName,
-  before: ContentHash | undefined,
-  after: ContentHash | undefined,
-): string {
-  return `{${encodeName(name)},"before":${encodeHash(before)},"after":${encodeHash(after)}}\n`;
+export function encodeChange(change: Change): string {
+  const { before, after } = change;
+  return `{${encodeName(change)},"before":${encodeHash(before)},"after":${encodeHash(after)}}\n`;
 }
 
 /** The members of a change that name its record, as in the file and in the API. */
@@ -62,8 +58,8 @@ export function encodeName({ kind, id, path }: RecordName): string {
   return `"kind":"${kind}","id":${quoted},"path":"${path}"`;
 }
 
-function encodeHash(hash: ContentHash | undefined): string {
-  return hash === undefined ? 'null' : `"${hexOf(hash)}"`;
+function encodeHash(hash: string | null): string {
+  return hash === null ? 'null' : `"${hash}"`;
 }
 
 /** The last line. @param sha256 of all bytes before this line, in hex */

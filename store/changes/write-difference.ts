@@ -7,7 +7,9 @@ import { createHash } from 'node:crypto';
 import { closeSync, fsyncSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import {
+  type Change,
   type DifferenceHead,
+  encodeChange,
   encodeHead,
   encodeTail,
   LARGEST_DIFFERENCE,
@@ -54,17 +56,17 @@ export function prepareDifference(
     );
     return removeStale;
   };
-  let lines: Iterable<string> = [];
+  let changes: Iterable<Change> = [];
   try {
     if (!isSame) {
-      lines = compareGenerations(openIndexOf(generationDir(snapshotsDir, parent)), index);
+      changes = compareGenerations(openIndexOf(generationDir(snapshotsDir, parent)), index);
     }
   } catch (error) {
     return withoutDifference((error as Error).message);
   }
   const written = `${dir}.difference`;
   const head = { from: parent, to: id, published_at: utcNow() };
-  if (!writeDifference(written, head, lines)) {
+  if (!writeDifference(written, head, changes)) {
     rmSync(written);
     return withoutDifference(`they take more than ${LARGEST_DIFFERENCE} bytes.`);
   }
@@ -78,17 +80,17 @@ export function prepareDifference(
 
 /**
  * Writes and syncs a difference to a file that does not exist.
- * @param lines from `compareGenerations`
- * @returns false if there are more lines than a reader accepts; the file is then incomplete
+ * @param changes in order, from `compareGenerations`
+ * @returns false if there are more changes than a reader accepts; the file is then incomplete
  */
 export function writeDifference(
   file: string,
   head: DifferenceHead,
-  lines: Iterable<string>,
+  changes: Iterable<Change>,
 ): boolean {
   const sha256 = createHash('sha256');
   let bytes = 0;
-  let changes = 0;
+  let count = 0;
   let piece = encodeHead(head);
   try {
     const descriptor = openForWriting(file, 'wx');
@@ -97,9 +99,9 @@ export function writeDifference(
       writeFileSync(descriptor, text, 'latin1');
     };
     try {
-      for (const line of lines) {
-        piece += line;
-        changes++;
+      for (const change of changes) {
+        piece += encodeChange(change);
+        count++;
         if (piece.length < PIECE_CHARACTERS) continue;
         sha256.update(piece, 'latin1');
         write(piece);
@@ -107,7 +109,7 @@ export function writeDifference(
         if (bytes > LARGEST_DIFFERENCE) return false;
       }
       sha256.update(piece, 'latin1');
-      write(piece + encodeTail(changes, sha256.digest('hex')));
+      write(piece + encodeTail(count, sha256.digest('hex')));
       fsyncSync(descriptor);
       return bytes <= LARGEST_DIFFERENCE;
     } finally {

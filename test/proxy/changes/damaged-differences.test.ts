@@ -17,7 +17,7 @@ import {
 } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { LARGEST_DIFFERENCE } from '../../../format/difference-file.ts';
+import { type Change, LARGEST_DIFFERENCE, parseChange } from '../../../format/difference-file.ts';
 import { CHANGES, differenceFile } from '../../../format/layout.ts';
 import { join } from '../../../proxy/changes/join-worker.ts';
 import { writeDifference } from '../../../store/changes/write-difference.ts';
@@ -202,7 +202,7 @@ describe('there is no list if a difference on the way is', () => {
     writeDifference(
       fileOf(id),
       head,
-      lines.map((line) => `${line}\n`),
+      lines.map((line) => parseChange(line) as Change),
     );
   }
 });

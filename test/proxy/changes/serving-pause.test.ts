@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { expect, test } from 'vitest';
-import { encodeChange } from '../../../format/difference-file.ts';
+import type { Change } from '../../../format/difference-file.ts';
 import { CHANGES, differenceFile } from '../../../format/layout.ts';
 import { makeChangeStore, type PageReply } from '../../../proxy/changes/change-store.ts';
 import { join } from '../../../proxy/changes/join-worker.ts';
@@ -16,9 +16,10 @@ const ROUNDS = 3;
 const FROM = '000001-0123456789ab';
 const TO = '000002-0123456789ab';
 
-function* manyChanges(): Generator<string> {
+function* manyChanges(): Generator<Change> {
   for (let id = 1; id <= CHANGED; id++) {
-    yield encodeChange({ kind: 'cover', id: `${id}`, path: `/covers/${id}` }, undefined, [1, id]);
+    const hashes = { before: null, after: '0123456789abcdef' };
+    yield { kind: 'cover', id: `${id}`, path: `/covers/${id}`, ...hashes };
   }
 }
 
