@@ -56,7 +56,7 @@ function changesBody(
   { count, text }: ChangePage,
   { page, perPage, total }: Page,
 ): Body {
-  const head = `{"from":"${from}","to":"${to}",${listHead(count).slice(1)}`;
+  const head = `${JSON.stringify({ from, to }).slice(0, -1)},${listHead(count).slice(1)}`;
   const tail = pageTail(count, page, perPage, total);
   const bytes = Buffer.concat([Buffer.from(head), text, Buffer.from(tail)]);
   return { bytes, hash: hashBytes(bytes) };
