@@ -90,6 +90,7 @@ test(`after each of ${DAMAGES} random damages, a list is exact or refused`, {
   const { ids } = history;
   const [first, last] = [ids[0] as string, ids.at(-1) as string];
   expect(joinAndCheck(first, last, 'undamaged').outcome).toBe('joined');
+  expect(joinAndCheck(last, first, 'undamaged, backwards').outcome).toBe('joined');
   const random = makeRandom(17);
   const figures = { refused: 0, gone: 0, joined: 0 };
   for (let round = 0; round < DAMAGES; round++) {

@@ -2,7 +2,15 @@
  * A run writes what differs from the generation that it replaces, before the new one becomes current.
  * Whatever happens to the run, no difference says anything wrong.
  */
-import { appendFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  appendFileSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
@@ -13,6 +21,7 @@ import {
   generationDir,
   pointCurrentTo,
 } from '../../../store/generations/generations.ts';
+import { rollbackTo } from '../../../store/rollback.ts';
 import { fixtureCatalogue } from '../../catalogue/fixture.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
 import { generate, makeFolder, runProgram } from '../../support/product.ts';
@@ -139,6 +148,15 @@ test('after a rollback, the next generation is compared with the one that was ro
     '/games/snes/f-zero',
     '/games/snes/final-fantasy-vi',
   ]);
+});
+
+test('a rollback keeps the difference that it goes back over for the full time again', async () => {
+  const { dir, first, publish } = await makeHistory();
+  const { id } = await publish("UPDATE games SET description = 'Fast' WHERE id = 12");
+  const file = path.join(dir, CHANGES, differenceFile(id));
+  utimesSync(file, 1_000, 1_000);
+  await rollbackTo(dir, first);
+  expect(Date.now() - statSync(file).mtimeMs).toBeLessThan(60_000);
 });
 
 test('snapshot verify names a damaged difference, and what to do', async () => {
