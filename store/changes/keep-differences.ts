@@ -32,9 +32,8 @@ export function pruneDifferences(snapshotsDir: string, now = Date.now()): number
   const old = idsOfDifferences(snapshotsDir).filter(isOld);
   if (old.length === 0) return 0;
   const needed = new Set<string>();
-  const current = currentId(snapshotsDir);
   for (const id of idsOnDisk(snapshotsDir)) {
-    for (const step of pathOnDisk(snapshotsDir, id, current ?? id)) needed.add(step.id);
+    for (const step of pathFromCurrent(snapshotsDir, id)) needed.add(step.id);
   }
   const removed = old.filter((id) => !needed.has(id));
   for (const id of removed) rmSync(fileOf(id), { force: true });
@@ -42,16 +41,11 @@ export function pruneDifferences(snapshotsDir: string, now = Date.now()): number
 }
 
 /**
- * Keeps the differences between two generations for the full time from now on, for clients that know
- * the generation which a rollback replaces. The caller holds the lock.
+ * Keeps the differences from the current generation to another one for the full time from now on, for
+ * clients that know the one which a rollback replaces. The caller holds the lock.
  */
-export function renewDifferences(
-  snapshotsDir: string,
-  from: string,
-  to: string,
-  now = Date.now(),
-): void {
-  for (const { id } of pathOnDisk(snapshotsDir, from, to)) {
+export function renewDifferences(snapshotsDir: string, to: string, now = Date.now()): void {
+  for (const { id } of pathFromCurrent(snapshotsDir, to)) {
     const file = path.join(snapshotsDir, CHANGES, differenceFile(id));
     const descriptor = openSync(file, 'r+');
     try {
@@ -63,12 +57,14 @@ export function renewDifferences(
   }
 }
 
-/** The steps between two generations; none if a difference between them is missing or damaged. */
-function pathOnDisk(snapshotsDir: string, from: string, to: string): Step[] {
+/** The steps from the current generation to another; none if a difference is missing or damaged. */
+function pathFromCurrent(snapshotsDir: string, to: string): Step[] {
   try {
+    const from = currentId(snapshotsDir) ?? to;
     return findPath((id) => readHead(snapshotsDir, id)?.from, from, to) ?? [];
   } catch {
-    // A damaged difference is of no use to anyone. `snapshot verify` and the proxy report it.
+    // A damaged difference is of no use to anyone; `snapshot verify` and the proxy report it. If the
+    // link `current` is damaged, a rollback must still be possible.
     return [];
   }
 }
