@@ -1,12 +1,7 @@
 /** Makes another generation current, for an operator. */
 import type { Manifest } from '../format/manifest.ts';
 import { renewDifferences } from './changes/keep-differences.ts';
-import {
-  currentId,
-  generationDir,
-  pointCurrentTo,
-  requireGeneration,
-} from './generations/generations.ts';
+import { generationDir, pointCurrentTo, requireGeneration } from './generations/generations.ts';
 import { checkId } from './generations/manifest-file.ts';
 import { verifyGeneration } from './generations/verify.ts';
 import { withLock } from './lock.ts';
@@ -26,7 +21,7 @@ export async function rollbackTo(
     const manifest = await verifyGeneration(generationDir(snapshotsDir, id));
     checkId(manifest, id);
     prepare();
-    renewDifferences(snapshotsDir, currentId(snapshotsDir) ?? id, id);
+    renewDifferences(snapshotsDir, id);
     pointCurrentTo(snapshotsDir, id);
     return manifest;
   });

@@ -77,7 +77,7 @@ test('a rollback keeps the differences that it passes for the full time again', 
   addDifference(2, 3, 20);
   addDifference(3, 4, 20);
   keepOnDisk(4, 2);
-  renewDifferences(dir, idOf(4), idOf(2), NOW * 1000);
+  renewDifferences(dir, idOf(2), NOW * 1000);
   expect(statSync(fileOf(3)).mtimeMs).toBe(NOW * 1000);
   expect(pruneDifferences(dir, (NOW + 29 * DAY) * 1000)).toBe(1);
   expect(onDisk()).toEqual([3, 4]);
@@ -89,7 +89,7 @@ test('a damaged difference is removed when it is old, and stops neither pruning 
   writeFileSync(fileOf(3), 'damaged');
   utimesSync(fileOf(3), NOW - 40 * DAY, NOW - 40 * DAY);
   keepOnDisk(3, 1);
-  renewDifferences(dir, idOf(3), idOf(1), NOW * 1000);
+  renewDifferences(dir, idOf(1), NOW * 1000);
   expect(pruneDifferences(dir, NOW * 1000)).toBe(2);
 });
 
