@@ -55,7 +55,7 @@ export const VARIABLES = {
   ),
   HTTP_FAST_PATH: variable(
     'on',
-    "`on`: the proxy reads usual requests itself, with less processor time; `off`: Node's HTTP parser reads all requests",
+    "`on`: the proxy reads usual requests itself, with less processor time; `off`: Node's HTTP parser reads all requests, and refuses targets that are not percent-encoded",
     parseSwitch,
   ),
   SNAPSHOT_MEMORY_MB: variable(
@@ -105,7 +105,7 @@ export const VARIABLES = {
   ),
   PUBLIC_URL: variable(
     'http://localhost:8080',
-    'address at which browsers reach the account pages and clients reach the API; if it is https, cookies are sent over TLS only',
+    'address at which browsers reach the account pages and clients reach the API; links in responses begin with it; if it is https, cookies are sent over TLS only',
     parseWebAddress,
   ),
   SITE_JWT_SECRET: variable(
