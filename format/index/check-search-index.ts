@@ -4,7 +4,7 @@
  * agree. The time grows linearly with the index.
  */
 import { SEARCH_INDEX } from '../layout.ts';
-import { checkStarts, damaged } from './check-record-index.ts';
+import { checkStarts, damaged } from './damaged.ts';
 import { compareReadings, makeReadingWords, type ReadingWords } from './reading-words.ts';
 import {
   compareTexts,

@@ -4,8 +4,8 @@
  * Since `words` is sorted, numbers compare as their words do.
  */
 import { SEARCH_INDEX } from '../layout.ts';
-import { damaged } from './check-record-index.ts';
 import { compareSlices } from './compare-slices.ts';
+import { damaged } from './damaged.ts';
 import { countReadings, type SearchIndex, textCount } from './search-index.ts';
 import { sharedZeros } from './shared-zeros.ts';
 

@@ -10,9 +10,9 @@
  * of games, or numbers of readings.
  */
 import { SEARCH_INDEX } from '../layout.ts';
-import { damaged } from './check-record-index.ts';
 import { type Column, column, openColumns } from './columns.ts';
 import { compareSlices } from './compare-slices.ts';
+import { damaged } from './damaged.ts';
 import { firstIndex } from './first-index.ts';
 
 /** Texts in ascending order of their code units, each with ascending entries: ranks or readings. */

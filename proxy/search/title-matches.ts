@@ -63,23 +63,17 @@ export function makeTitleMatcher(
 
   function matchOf(step: Step, attempts: readonly Attempt[]): TitleMatch | undefined {
     if (attempts.length === 0) return undefined;
-    const ranksIn = (set: NumberSet, { within }: Attempt) =>
-      within === undefined ? ranksOf(set) : intersect([ranksOf(set), within]);
+    // The ranks of the games that have one of the readings. The sets are those of the attempts, in order.
+    const ranksOfAll = (readings: readonly NumberSet[]) => {
+      const ranks = readings.map((set, at) => ranksWithin(ranksOf(set), attempts[at].within));
+      return unite(ranks, games);
+    };
     return {
       step,
-      ranks: unite(
-        attempts.map((one) => ranksIn(one.found, one)),
-        games,
-      ),
+      ranks: ranksOfAll(attempts.map(({ found }) => found)),
       tiers() {
-        const all = attempts.map((one) => ({ one, tiers: matcher.tiers(one.pattern, one.found) }));
-        return all[0].tiers.map(
-          (_, tier) => () =>
-            unite(
-              all.map(({ one, tiers }) => ranksIn(tiers[tier](), one)),
-              games,
-            ),
-        );
+        const all = attempts.map(({ pattern, found }) => matcher.tiers(pattern, found));
+        return all[0].map((_, tier) => () => ranksOfAll(all.map((tiers) => tiers[tier]())));
       },
     };
   }
@@ -114,9 +108,8 @@ export function makeTitleMatcher(
     function attempt(words: readonly string[], isNear: boolean, within?: NumberSet): Attempt[] {
       const pattern = makePattern(words, isNear);
       if (pattern === undefined) return [];
-      const found = matcher.match(pattern, intersectSets);
-      if (isEmpty(found)) return [];
-      if (within !== undefined && isEmpty(intersect([ranksOf(found), within]))) return [];
+      const found = matcher.find(pattern, intersectSets);
+      if (isEmpty(found) || isEmpty(ranksWithin(ranksOf(found), within))) return [];
       return [{ pattern, found, within }];
     }
 
@@ -154,6 +147,10 @@ export function makeTitleMatcher(
       (number) => digitsOf(textAt(index.words, number)) === digits,
     );
   }
+}
+
+function ranksWithin(ranks: NumberSet, within: NumberSet | undefined): NumberSet {
+  return within === undefined ? ranks : intersect([ranks, within]);
 }
 
 function digitsOf(word: string): string {

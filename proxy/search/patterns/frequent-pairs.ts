@@ -25,7 +25,8 @@ const MOST_FREQUENT_WORDS = 512;
 export function makeFrequentPairs(postings: Postings, readingWords: ReadingWords): FrequentPairs {
   const { entriesStart } = postings;
   const count = entriesStart.length - 1;
-  const readings = readingWords.start.length - 1;
+  const { words: wordAt, start: readingStart } = readingWords;
+  const readings = readingStart.length - 1;
   const threshold = Math.max(FEWEST_READINGS, readings * FREQUENT);
   const countOf = (word: number) => entriesStart[word + 1] - entriesStart[word];
   const frequent: number[] = [];
@@ -39,9 +40,9 @@ export function makeFrequentPairs(postings: Postings, readingWords: ReadingWords
   function eachPair(use: (pair: number, reading: number) => void): void {
     const last = new Uint32Array(words * words).fill(readings);
     for (let reading = 0; reading < readings; reading++) {
-      for (let at = readingWords.start[reading] + 1; at < readingWords.start[reading + 1]; at++) {
-        const second = indexOf[readingWords.words[at]];
-        const first = indexOf[readingWords.words[at - 1]];
+      for (let at = readingStart[reading] + 1; at < readingStart[reading + 1]; at++) {
+        const first = indexOf[wordAt[at - 1]];
+        const second = indexOf[wordAt[at]];
         if (first === 0 || second === 0) continue;
         const pair = (first - 1) * words + second - 1;
         if (last[pair] === reading) continue;

@@ -56,7 +56,7 @@ export function makePatternMaker(
 
     return (words, isNear) => {
       const pattern = words.map((word) => [...ways.ofSplitWord(word)]);
-      // Words that match together with their neighbours need no way of their own.
+      // Words that can match together with their neighbours need no way of their own.
       const isCovered = words.map(() => false);
       for (let at = 0; at < words.length; at++) {
         for (let count = 2; count <= Math.min(MOST_JOINED, words.length - at); count++) {

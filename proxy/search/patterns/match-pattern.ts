@@ -28,8 +28,8 @@ export interface PatternMatcher {
    * The readings that match a pattern.
    * @param intersectSets `intersect`, or the result of `makeIntersect` for several patterns of a query
    */
-  match(pattern: Pattern, intersectSets: typeof intersect): NumberSet;
-  /** @param found the result of `match` */
+  find(pattern: Pattern, intersectSets: typeof intersect): NumberSet;
+  /** @param found the result of `find` */
   tiers(pattern: Pattern, found: NumberSet): Tiers;
 }
 
@@ -117,6 +117,7 @@ export function makePatternMatcher(
         else matchChoices(narrower, others, depth + 1, use);
       }
       if (prefix === undefined) return;
+      // Only a way with the last word of the query has a prefix, and only one choice: nothing follows.
       const narrower = withWords(range, depth, ...prefix);
       if (narrower !== undefined) withPrefix.push(narrower);
     }
@@ -148,7 +149,7 @@ export function makePatternMatcher(
   }
 
   return {
-    match: (pattern, intersectSets) => findReadings(pattern, 'readings', [], intersectSets),
+    find: (pattern, intersectSets) => findReadings(pattern, 'readings', [], intersectSets),
     tiers(pattern, found) {
       const beginnings = once(() => findBeginnings(pattern));
       const whole = once(() => findReadings(pattern, 'wholeReadings', [found]));

@@ -3,8 +3,8 @@
  * made while a generation is opened, in memory that threads share.
  *
  * A word of a query can be words of a title written together. So the search tries every place to split
- * it. With the tables, that takes no binary search, and postings are read only for words
- * that are neighbours somewhere.
+ * it. With the tables, that takes no binary search, and postings are read only for words that are
+ * neighbours somewhere.
  */
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import { compareText, type Postings, textCount } from '../../../format/index/search-index.ts';

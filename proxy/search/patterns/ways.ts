@@ -22,7 +22,7 @@ import { once } from './once.ts';
 import { MOST_JOINED, type Way, type WordChoice } from './pattern.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
-/** Each function returns no way that matches no reading, except one that begins with the last word. */
+/** Ways that no reading matches are left out. */
 export interface Ways {
   /**
    * The way to match a word with one word of a title, if there is one.
@@ -105,7 +105,7 @@ export function makeWays(
     const { numbers, prefix } = choice;
     const [from, to] = prefix ?? [0, 0];
     const beginning = prefix === undefined ? EMPTY : withPrefix('words', prefix);
-    // Of the words that match whole, those that begin with the last word need not be united with it.
+    // Most words that match whole also begin with the last word: they need not be looked up again.
     const others = numbers.filter((number) => number < from || number >= to);
     return {
       queryWords,
@@ -189,7 +189,7 @@ function wayOfSeveral(choices: readonly WordChoice[], found: NumberSet): Way {
   };
 }
 
-/** Every text that consists of an equal word of each word, in order. */
+/** Every way to write words, or words that equal them, as one word. */
 function join(words: readonly string[]): string[] {
   return words.reduce(
     (texts, word) => texts.flatMap((text) => equalWords(word).map((equal) => text + equal)),
