@@ -73,10 +73,16 @@ export function prepareDifference(
     return withoutDifference(`they take more than ${LARGEST_DIFFERENCE} bytes.`);
   }
   return () => {
-    makeFolder(path.dirname(file));
-    syncFolder(snapshotsDir);
-    renameSync(written, file);
-    syncFolder(path.dirname(file));
+    try {
+      makeFolder(path.dirname(file));
+      syncFolder(snapshotsDir);
+      renameSync(written, file);
+      syncFolder(path.dirname(file));
+    } catch (cause) {
+      throw new Error(`write ${CHANGES}/${differenceFile(id)}: ${(cause as Error).message}`, {
+        cause,
+      });
+    }
   };
 }
 
