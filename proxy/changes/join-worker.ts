@@ -35,6 +35,8 @@ export type JoinReply =
   /** A difference is damaged; the message names it. */
   | { readonly outcome: 'refused'; readonly message: string };
 
+const FIRST_BYTES = 64 * 1024;
+
 /** The parents of generations, which never change. */
 const parents = new Map<string, string>();
 
@@ -51,21 +53,13 @@ export function join(snapshotsDir: string, { from, to, first, end }: JoinOrder):
   try {
     steps = findPath((id) => parentOf(snapshotsDir, id), from, to);
     if (steps === undefined) return { outcome: 'gone' };
-    const starts: number[] = [];
-    let text = '';
+    const text = makeText(end - first);
     let total = 0;
     for (const change of joinDifferences(steps, read)) {
-      if (total >= first && total < end) {
-        starts.push(text.length);
-        text += encodeElement(change) + RECORD_SEPARATOR;
-      }
+      if (total >= first && total < end) text.add(encodeElement(change) + RECORD_SEPARATOR);
       total++;
     }
-    starts.push(text.length);
-    // Not from Node's pool: the memory is transferred to another thread.
-    const bytes = Buffer.allocUnsafeSlow(text.length);
-    bytes.write(text, 'latin1');
-    const part = { total, text: new Uint8Array(bytes.buffer), starts: Uint32Array.from(starts) };
+    const part = { total, ...text.finish() };
     return { outcome: 'joined', part, differences: steps.length };
   } catch (error) {
     if (!(error instanceof DifferenceError)) throw error;
@@ -74,6 +68,32 @@ export function join(snapshotsDir: string, { from, to, first, end }: JoinOrder):
     const { message } = findFault(steps ?? [], read) ?? error;
     return { outcome: 'refused', message };
   }
+}
+
+/**
+ * Collects ASCII texts in memory of its own, because V8 would keep strings for long after their use.
+ * @param most how many texts there can be
+ */
+function makeText(most: number) {
+  const starts = new Uint32Array(most + 1);
+  let bytes = Buffer.allocUnsafeSlow(FIRST_BYTES);
+  let count = 0;
+  return {
+    add(text: string): void {
+      const start = starts[count];
+      if (start + text.length > bytes.length) {
+        const larger = Buffer.allocUnsafeSlow(bytes.length * 2);
+        bytes.copy(larger, 0, 0, start);
+        bytes = larger;
+      }
+      starts[++count] = start + bytes.write(text, start, 'latin1');
+    },
+    /** All texts, one after another, and where each starts. */
+    finish: () => ({
+      text: new Uint8Array(bytes.buffer.slice(0, starts[count])),
+      starts: starts.slice(0, count + 1),
+    }),
+  };
 }
 
 /**

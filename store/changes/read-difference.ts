@@ -19,7 +19,10 @@ import {
 import { CHANGES, differenceFile } from '../../format/layout.ts';
 import { openRegularFile } from '../../program/files/bounded-file.ts';
 
-const PIECE_BYTES = 16 * 1024;
+/** A list of changes may have the lines of one piece of each of thousands of files in memory. */
+const PIECE_BYTES = 8 * 1024;
+/** Shared by all files: its content becomes text at once. */
+const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
 
 /** A difference is missing or damaged, or cannot be read. The message names the file. */
 export class DifferenceError extends Error {
@@ -40,7 +43,7 @@ export class DifferenceError extends Error {
  */
 export function readHead(snapshotsDir: string, id: string): DifferenceHead | undefined {
   try {
-    for (const line of readLines(snapshotsDir, id, LONGEST_LINE)) return headOf(id, line);
+    for (const line of readLines(snapshotsDir, id)) return headOf(id, line);
   } catch (error) {
     if (error instanceof DifferenceError && error.isMissing) return undefined;
     throw error;
@@ -65,7 +68,7 @@ export function* readDifference(
   let tail: ReturnType<typeof parseTail>;
   let last: Change | undefined;
   let changes = 0;
-  for (const line of readLines(snapshotsDir, id, PIECE_BYTES)) {
+  for (const line of readLines(snapshotsDir, id)) {
     if (tail !== undefined) throw new DifferenceError(id, 'it goes on after its last line');
     if (head === undefined) {
       head = headOf(id, line);
@@ -107,12 +110,11 @@ function headOf(id: string, line: string): DifferenceHead {
 }
 
 /** The lines of a file, without their line breaks. */
-function* readLines(snapshotsDir: string, id: string, pieceBytes: number): Generator<string> {
+function* readLines(snapshotsDir: string, id: string): Generator<string> {
   const file = path.join(snapshotsDir, CHANGES, differenceFile(id));
-  const piece = Buffer.allocUnsafe(pieceBytes);
   let rest = '';
   for (let position = 0; ; ) {
-    const read = readPiece(file, id, piece, position);
+    const read = readPiece(file, id, position);
     if (read === 0) break;
     position += read;
     const lines = (rest + piece.toString('latin1', 0, read)).split('\n');
@@ -123,8 +125,8 @@ function* readLines(snapshotsDir: string, id: string, pieceBytes: number): Gener
   if (rest !== '') throw new DifferenceError(id, 'its last line is cut off');
 }
 
-/** @returns how many bytes were read; 0 at the end of the file */
-function readPiece(file: string, id: string, piece: Buffer, position: number): number {
+/** Reads into `piece`. @returns how many bytes were read; 0 at the end of the file */
+function readPiece(file: string, id: string, position: number): number {
   try {
     const descriptor = openRegularFile(file);
     try {
