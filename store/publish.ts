@@ -112,17 +112,36 @@ export async function publish(
   const manifest = makeManifest(content, last === undefined ? 1 : sequenceOf(last) + 1);
   const target = generationDir(snapshotsDir, manifest.id);
   if (existsSync(target)) throw new Error(`publish: ${target} already exists.`);
-  writeManifest(dir, manifest);
+  return publishAs(snapshotsDir, dir, manifest, encodeManifest(manifest), previous, checkPacks);
+}
+
+/**
+ * As {@link publish}, for a generation that another installation has made: it keeps its id, and its
+ * manifest is the same, byte by byte. A damaged generation with this id is replaced.
+ * @param encoded the bytes of the manifest
+ */
+export async function publishAs(
+  snapshotsDir: string,
+  dir: string,
+  manifest: Manifest,
+  encoded: string | Buffer,
+  previous: Previous,
+  checkPacks?: PackChecker,
+): Promise<Manifest> {
+  const target = generationDir(snapshotsDir, manifest.id);
+  writeManifest(dir, encoded);
   try {
     await verifyGeneration(dir, checkPacks);
   } catch (cause) {
     throw new Error(`verify the new generation: ${(cause as Error).message}`, { cause });
   }
-  linkUnchanged(snapshotsDir, dir, content, previous);
+  linkUnchanged(snapshotsDir, dir, manifest, previous);
   for (const folder of ['games', 'covers', 'index', '.']) syncFolder(path.join(dir, folder));
   // As late as possible: an operator may have held publishing while this run was under way.
   const held = whyHeld(snapshotsDir);
   if (held !== undefined) throw new HeldError(held);
+  // Removed with the other unfinished folders, below.
+  if (existsSync(target)) renameSync(target, `${dir}-replaced`);
   renameSync(dir, target);
   syncFolder(path.join(snapshotsDir, GENERATIONS));
   pointCurrentTo(snapshotsDir, manifest.id);
@@ -147,8 +166,12 @@ function linkUnchanged(
   const before = new Map(manifest.files.map((file) => [file.path, file]));
   for (const { path: name, sha256 } of content.files) {
     const old = before.get(name);
-    if (old?.sha256 !== sha256 || !isIntact(previousDir, old)) continue;
+    if (old?.sha256 !== sha256) continue;
     const written = path.join(dir, name);
+    // A mirror has linked some files already. A rename of one link over another link of the same file
+    // would do nothing, and leave both.
+    if (isSameFile(path.join(previousDir, name), written)) continue;
+    if (!isIntact(previousDir, old)) continue;
     const link = `${written}.link`;
     // A hard link has the permissions of the old file, which may be wrong for this generation.
     if (!haveSamePermissions(path.join(previousDir, name), written)) continue;
@@ -162,17 +185,22 @@ function linkUnchanged(
   }
 }
 
+function isSameFile(file: string, other: string): boolean {
+  const [a, b] = [file, other].map((name) => statSync(name, { throwIfNoEntry: false }));
+  return a !== undefined && a.ino === b?.ino && a.dev === b.dev;
+}
+
 function haveSamePermissions(file: string, other: string): boolean {
   const [a, b] = [statSync(file), statSync(other)];
   return a.mode === b.mode && a.gid === b.gid;
 }
 
-function writeManifest(dir: string, manifest: Manifest): void {
+function writeManifest(dir: string, encoded: string | Buffer): void {
   const file = path.join(dir, MANIFEST);
   try {
     const descriptor = openForWriting(file, 'wx');
     try {
-      writeFileSync(descriptor, encodeManifest(manifest));
+      writeFileSync(descriptor, encoded);
       fsyncSync(descriptor);
     } finally {
       closeSync(descriptor);
