@@ -30,6 +30,7 @@ import type { PreparedSearch } from '../search/prepare-search.ts';
 import { makeSearch, type Search } from '../search/search.ts';
 import { contentOf, type OpenedFiles } from './open-files.ts';
 import { makePackFiles } from './pack-files.ts';
+import type { StoredFile } from './stored-file.ts';
 
 /** A pack in memory, its descriptor, or a function that opens it and returns a descriptor for one read. */
 type Pack = Buffer | number | (() => number);
@@ -63,6 +64,8 @@ export interface Generation {
   gamePage(from: number, to: number, numbers: PageNumbers): Body;
   /** A page with any games, in the given order. */
   gatheredPage(games: readonly number[], numbers: PageNumbers): Body;
+  /** A file of the generation by its path in the manifest, or the manifest; undefined if there is none. */
+  file(path: string): StoredFile | undefined;
   /** Closes the packs that this object has opened itself. */
   close(): void;
 }
@@ -96,11 +99,13 @@ export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Ge
   const coverPacks = platforms.map(({ slug }) => packOf(coversPack(slug)));
   const gamePackOf = (game: number) => gamePacks[platformOf(platforms, 'first_game', game)];
   const coverPackOf = (cover: number) => coverPacks[platformOf(platforms, 'first_cover', cover)];
-  const fileHashes = new Map(manifest.files.map(({ path: name, sha256 }) => [name, sha256]));
+  const filesByPath = new Map(
+    [...manifest.files, files.manifestFile].map((file) => [file.path, file]),
+  );
   // A copy: a socket that is still writing a response must not keep the shared memory in use.
   const wholeFile = (name: string): Body => ({
     bytes: Buffer.from(contentOf(contents, name)),
-    hash: hashOfHex(fileHashes.get(name) as string),
+    hash: hashOfHex(filesByPath.get(name)?.sha256 ?? ''),
   });
   const platformsBody = wholeFile(PLATFORMS);
 
@@ -174,6 +179,12 @@ export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Ge
       }
       bytes.write(tail, at, 'latin1');
       return { bytes, hash: combineHashes(hashes, [page, perPage, total]) };
+    },
+    file(name) {
+      const file = filesByPath.get(name);
+      const identity = files.identities.get(name);
+      if (file === undefined || identity === undefined) return undefined;
+      return { dir: files.dir, file, identity };
     },
     close: packFiles.close,
   };
