@@ -11,6 +11,7 @@ import {
   JSON_TYPE,
   NO_BODY,
   type PreparedResponse,
+  prepareError,
   type ResponseInPieces,
   type SharedHead,
 } from '../http/message/response.ts';
@@ -29,7 +30,7 @@ export interface DownloadRequest {
   /** The id of the generation. */
   readonly snapshot: string;
   readonly head: RequestHead;
-  /** Whether only the header fields are wanted. */
+  /** Whether the client wants only the header fields. */
   readonly isHead: boolean;
 }
 
@@ -58,7 +59,8 @@ export async function makeDownload(
   checkStored(stored);
   const range: WantedRange = isHead ? 'whole' : readRange(head.range, head.ifRange, etag, size);
   if (range === 'unsatisfiable') {
-    return bodyless(416, ['Content-Range', `bytes */${size}`, 'Content-Length', '0', ...fields]);
+    const headers = [...parts.common, 'Content-Range', `bytes */${size}`];
+    return prepareError(416, `Range not satisfiable: the file has ${size} bytes`, headers);
   }
   const typed = [...fields, 'Content-Type', typeOf(stored.file.path)];
   if (range !== 'whole') {

@@ -14,6 +14,7 @@ export const LONGEST_DRAIN_MS = 30_000;
 /** Wraps a response of Node's HTTP server as a {@link Responder}. */
 export function toResponder(response: ServerResponse): Responder {
   return {
+    isHead: response.req.method === 'HEAD',
     isSent: () => response.headersSent,
     send({ head, headers: own, body }, headers = [], isLast = false) {
       const connectionHeaders = isLast ? ['Connection', 'close'] : [];

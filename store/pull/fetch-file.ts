@@ -65,7 +65,7 @@ export async function tryAgain<T>(
       if (!(error instanceof TransferError)) throw error;
       if (progress() > before) failures = 1;
       if (failures >= (error.waitMs === undefined ? MOST_FAILURES : MOST_WAITS)) {
-        throw new Error(`${name}: ${error.message} (tried ${failures} times)`, { cause: error });
+        throw new Error(`${name}: ${error.message} (tried ${failures} times)`);
       }
       await pause(Math.min(LONGEST_PAUSE_MS, error.waitMs ?? FIRST_PAUSE_MS * 2 ** failures));
     }

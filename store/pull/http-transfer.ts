@@ -42,7 +42,8 @@ export function makeHttpClient(isTls: boolean, stallSeconds: number): HttpClient
         yield piece;
       }
     } catch (cause) {
-      throw new TransferError(`the connection was cut: ${messageOf(cause)}`, { cause });
+      const reason = watch.stalled() ?? `the connection was cut (${messageOf(cause)})`;
+      throw new TransferError(reason, { cause });
     } finally {
       watch.stop();
       // An unread rest must not wait for a reader.
@@ -54,7 +55,7 @@ export function makeHttpClient(isTls: boolean, stallSeconds: number): HttpClient
     get(url, headers) {
       return new Promise((resolve, reject) => {
         const outgoing = request(url, { agent, headers });
-        const watch = watchForStalls(stallSeconds, (error) => outgoing.destroy(error));
+        const watch = watchForStalls(stallSeconds, () => outgoing.destroy());
         outgoing.once('response', (response) => {
           resolve({
             status: response.statusCode ?? 0,
@@ -68,7 +69,8 @@ export function makeHttpClient(isTls: boolean, stallSeconds: number): HttpClient
         });
         outgoing.once('error', (cause) => {
           watch.stop();
-          reject(new TransferError(`no reply: ${messageOf(cause)}`, { cause }));
+          const reason = watch.stalled() ?? messageOf(cause);
+          reject(new TransferError(`no reply: ${reason}`, { cause }));
         });
         outgoing.end();
       });
@@ -80,19 +82,26 @@ export function makeHttpClient(isTls: boolean, stallSeconds: number): HttpClient
 
 interface StallWatch {
   note(bytes: number): void;
+  /** What was wrong, if the transfer has stalled. */
+  stalled(): string | undefined;
   stop(): void;
 }
 
-function watchForStalls(seconds: number, onStall: (error: Error) => void): StallWatch {
+function watchForStalls(seconds: number, onStall: () => void): StallWatch {
   let sinceTick = 0;
+  let stalled: string | undefined;
   const timer = setInterval(() => {
-    if (sinceTick >= LEAST_PER_SECOND * seconds) sinceTick = 0;
-    else onStall(new Error(`the server sent ${sinceTick} bytes in ${seconds} s`));
+    if (sinceTick < LEAST_PER_SECOND * seconds) {
+      stalled = `the server sent ${sinceTick} bytes in ${seconds} s`;
+      onStall();
+    }
+    sinceTick = 0;
   }, seconds * 1000);
   return {
     note(bytes) {
       sinceTick += bytes;
     },
+    stalled: () => stalled,
     stop: () => clearInterval(timer),
   };
 }

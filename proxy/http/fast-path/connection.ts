@@ -104,6 +104,7 @@ export function openConnection(socket: Socket, options: ConnectionOptions): Fast
   function makeResponder(): Responder {
     let isSent = false;
     return {
+      isHead: false,
       isSent: () => isSent,
       send(response, headers = [], isLast = false) {
         if (isSent) return;

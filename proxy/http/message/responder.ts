@@ -16,6 +16,8 @@ export interface ApiRequest {
 
 /** Sends the one response to a request. */
 export interface Responder {
+  /** Whether the client wants only the header fields. */
+  readonly isHead: boolean;
   readonly isSent: () => boolean;
   /**
    * @param headers the header fields of only this response
