@@ -10,10 +10,12 @@ import type { Generation } from '../snapshot/generation.ts';
 import { PackGoneError } from '../snapshot/pack-files.ts';
 import type { ThreadGenerations } from '../snapshot/thread-generations.ts';
 import type { RequestCounts, RouteLabel } from './request-counts.ts';
-import type { Resource } from './resource.ts';
 import type { CachedResource } from './resource-cache.ts';
-import type { Finder, RouteName } from './routes.ts';
+import type { Resource } from './resources/resource.ts';
+import type { Finder, RouteName } from './routes/route.ts';
+import type { Download, DownloadFinder } from './routes/snapshot.ts';
 import { ERRORS, type Reply, sendError, sendResource } from './send.ts';
+import { makeSendDownload } from './send-download.ts';
 
 export interface AnswerParts {
   readonly snapshots: ThreadGenerations;
@@ -22,6 +24,8 @@ export interface AnswerParts {
 }
 
 export function makeAnswers({ snapshots, counts, log }: AnswerParts) {
+  const sendDownload = makeSendDownload(log);
+
   /** Sends a resource, or 304 if the client already has it. */
   function sendFound(reply: Reply, head: RequestHead, { route, resource }: CachedResource): void {
     const coding = chooseCoding(head.acceptEncoding);
@@ -32,18 +36,40 @@ export function makeAnswers({ snapshots, counts, log }: AnswerParts) {
     }
   }
 
-  /** @returns the resource that was sent; undefined if the generation does not have it */
+  /** Sends a file, or 304 if the client already has it. */
+  function sendFile(
+    reply: Reply,
+    head: RequestHead,
+    { route, download }: { readonly route: RouteName; readonly download: Download },
+  ): void {
+    sendDownload(reply, download, head)
+      .then((status) => counts.count(route, status))
+      .catch((error) => {
+        if (!(error instanceof PackGoneError)) fail(reply, route, error);
+        else if (reply.response.isSent()) reply.response.destroy();
+        else counts.count(route, sendError(reply, ERRORS.gone));
+      });
+  }
+
+  /**
+   * @returns the resource that was sent; undefined if the generation does not have it, or if a file was
+   * sent
+   */
   function answerFrom(
     generation: Generation,
     reply: Reply,
     head: RequestHead,
     route: RouteName,
-    find: Finder,
+    find: Finder | DownloadFinder,
   ): Resource | undefined {
-    const resource = find(generation);
-    if (resource === undefined) counts.count(route, sendError(reply, ERRORS.notFound));
-    else sendFound(reply, head, { route, resource });
-    return resource;
+    const found = find(generation);
+    if (found === undefined) counts.count(route, sendError(reply, ERRORS.notFound));
+    else if ('stored' in found) sendFile(reply, head, { route, download: found });
+    else {
+      sendFound(reply, head, { route, resource: found });
+      return found;
+    }
+    return undefined;
   }
 
   /** Answers from the generation that the request names, once it is open. */
@@ -52,7 +78,7 @@ export function makeAnswers({ snapshots, counts, log }: AnswerParts) {
     reply: Reply,
     head: RequestHead,
     route: RouteName,
-    find: Finder,
+    find: Finder | DownloadFinder,
   ): void {
     snapshots.pinned(id, (generation) => {
       try {

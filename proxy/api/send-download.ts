@@ -6,29 +6,19 @@ import type { Logger } from 'pino';
 import { makeDifferences } from '../downloads/differences.ts';
 import { makeDownload } from '../downloads/download.ts';
 import type { RequestHead } from '../http/message/request-head.ts';
-import type { StoredFile } from '../snapshot/stored-file.ts';
-import { CORS } from './resource.ts';
+import { CORS } from './resources/resource.ts';
+import type { Download } from './routes/snapshot.ts';
 import { ERRORS, quotaHeaders, type Reply, sendError } from './send.ts';
 
 /** Per thread. Each takes a piece of memory and, if its client is slow, a connection for a long time. */
 const MOST_DOWNLOADS = 100;
-
-/** A file that a route has found, of the generation with this id. */
-export interface Download {
-  readonly snapshot: string;
-  readonly stored: StoredFile;
-}
 
 /**
  * Sends a file, or 304 if the client already has it.
  * @returns the status, once the response has been sent or its client has left
  * @throws PackGoneError before the response begins, or the error that cut it off
  */
-export type SendDownload = (
-  reply: Reply,
-  download: Download,
-  head: RequestHead,
-) => Promise<number>;
+export type SendDownload = (reply: Reply, download: Download, head: RequestHead) => Promise<number>;
 
 export function makeSendDownload(log: Logger): SendDownload {
   const findDifference = makeDifferences((error) =>

@@ -19,7 +19,7 @@ export type ResponseHeaders =
 export interface ContractChecker {
   /**
    * @param method as sent
-   * @param path raw, with the base; a query is ignored
+   * @param path raw, with the base; of a query, only `include` matters
    * @param bodyText the decoded body; undefined if there is none or it is not to be checked
    * @throws Error that names the request, the status and the faults
    */
@@ -41,8 +41,10 @@ interface Header {
 
 interface ResponseRules {
   readonly headers: readonly Header[];
-  /** Undefined for a response without a body. */
+  /** Undefined for a response without a body that is JSON. */
   readonly body: { readonly schema: JsonObject; readonly validate: ValidateFunction } | undefined;
+  /** Whether the body is the bytes of a file. */
+  readonly isFile: boolean;
 }
 
 interface Operation {
@@ -115,7 +117,8 @@ export function makeContractChecker(contract = readContract()): ContractChecker 
   return {
     check(method, path, status, headers, bodyText) {
       const faults: string[] = [];
-      const [target = ''] = path.split('?', 1);
+      const [target = '', query] = path.split('?', 2);
+      const included = new URLSearchParams(query).get('include') ?? undefined;
       if (target !== base && !target.startsWith(`${base}/`)) {
         faults.push(`the path is not under ${base}`);
       } else {
@@ -123,7 +126,7 @@ export function makeContractChecker(contract = readContract()): ContractChecker 
         if (rules === undefined) faults.push('the contract does not have this status here');
         else {
           faults.push(...headerFaults(rules, headers, headerNames));
-          faults.push(...bodyFaults(contract, rules, method, headers, bodyText));
+          faults.push(...bodyFaults(contract, rules, method, headers, bodyText, included));
         }
       }
       if (faults.length === 0) return;
@@ -148,14 +151,23 @@ function readRules(
       validate: compile(schema),
     };
   });
-  const media = (response.content as JsonObject | undefined)?.['application/json'] as JsonObject;
+  const content = response.content as JsonObject | undefined;
+  const media = content?.['application/json'] as JsonObject | undefined;
   const schema = media?.schema as JsonObject | undefined;
-  return { headers, body: schema && { schema, validate: compile(schema) } };
+  return {
+    headers,
+    body: schema && { schema, validate: compile(schema) },
+    isFile: content !== undefined && schema === undefined,
+  };
 }
 
-/** A literal segment takes precedence over a template, so /covers/recent is not a cover. */
+/**
+ * A literal segment takes precedence over a template, so /covers/recent is not a cover. The path of a
+ * file is the only parameter that may contain slashes.
+ */
 function findOperation(operations: readonly Operation[], path: string): Operation | undefined {
-  const segments = path.split('/');
+  const [, files, file] = /^(\/snapshot\/files\/)(.+)$/.exec(path) ?? [];
+  const segments = (file === undefined ? path : `${files}file`).split('/');
   const isTemplate = (segment: string | undefined) => segment?.startsWith('{') === true;
   const fits = operations.filter(
     (operation) =>
@@ -209,11 +221,13 @@ function valuesOf(headers: ResponseHeaders, name: string): readonly string[] {
 
 function bodyFaults(
   contract: JsonObject,
-  { body }: ResponseRules,
+  { body, isFile }: ResponseRules,
   method: string,
   headers: ResponseHeaders,
   text: string | undefined,
+  included: string | undefined,
 ): string[] {
+  if (isFile && method !== 'HEAD') return [];
   if (body === undefined || method === 'HEAD') return text ? ['there is a body'] : [];
   if (text === undefined) {
     const isEmpty = valuesOf(headers, 'Content-Length')[0] === '0';
@@ -227,31 +241,42 @@ function bodyFaults(
     return [`the body is not JSON: ${JSON.stringify(text.slice(0, 80))}`];
   }
   if (!body.validate(value)) return [`the body is wrong: ${messages(body.validate)}`];
-  return orderFaults(contract, body.schema, value, '');
+  return memberFaults(contract, body.schema, value, '', included);
 }
 
-/** Checks that the members of objects are in the order of their schema. */
-function orderFaults(
+/**
+ * Checks that objects have the members of their schema, in its order.
+ * @param included the only optional member that they have
+ */
+function memberFaults(
   contract: JsonObject,
   reference: JsonObject,
   value: Json,
   at: string,
+  included: string | undefined,
 ): string[] {
-  const schema = resolve(contract, reference);
+  if (value === null || typeof value !== 'object') return [];
+  const found = resolve(contract, reference);
+  // In a choice of schemas, the first one is for objects.
+  const schema = resolve(contract, (found.oneOf as JsonObject[] | undefined)?.[0] ?? found);
   if (Array.isArray(value)) {
     return value.flatMap((item, index) =>
-      orderFaults(contract, schema.items as JsonObject, item, `${at}/${index}`),
+      memberFaults(contract, schema.items as JsonObject, item, `${at}/${index}`, included),
     );
   }
-  if (value === null || typeof value !== 'object') return [];
   const properties = schema.properties as JsonObject;
-  const expected = Object.keys(properties).join(', ');
-  const found = Object.keys(value).join(', ');
-  if (found !== expected) {
-    return [`the members of ${at || 'the body'} are in the order ${found}, not ${expected}`];
+  const required = schema.required as string[];
+  const isOpen = schema.additionalProperties !== false;
+  const expected = Object.keys(properties).filter(
+    (name) => required.includes(name) || name === included || (isOpen && name in value),
+  );
+  const members = Object.keys(value).filter((name) => !isOpen || name in properties);
+  if (members.join() !== expected.join()) {
+    const [is, not] = [members.join(', '), expected.join(', ')];
+    return [`the members of ${at || 'the body'} are ${is}, not ${not}`];
   }
-  return Object.entries(value).flatMap(([name, member]) =>
-    orderFaults(contract, properties[name] as JsonObject, member, `${at}/${name}`),
+  return members.flatMap((name) =>
+    memberFaults(contract, properties[name] as JsonObject, value[name], `${at}/${name}`, included),
   );
 }
 
