@@ -47,6 +47,7 @@ beforeEach(() => {
     addresses: makeAddressLimits(GUESSES),
     trustedProxies: new BlockList(),
     publicUrl: 'https://api.covers.example',
+    hasDownloads: true,
     counts: makeRequestCounts(newRequestCounts()),
     log: pino({ enabled: false }),
     now: () => now,
