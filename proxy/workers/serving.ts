@@ -58,7 +58,12 @@ export function makeServing(parts: ServingParts): Serving {
     SNAPSHOT_DOWNLOADS: hasDownloads,
   } = parts.environment;
   const api = makeApi({ ...parts, publicUrl, hasDownloads, trustedProxies, now });
-  const site = withForwarding(makeSiteHandler(), { accountUrl, trustedProxies, connections, log });
+  const site = withForwarding(makeSiteHandler(publicUrl), {
+    accountUrl,
+    trustedProxies,
+    connections,
+    log,
+  });
   const http = makeServer(api, site, log, { connections, hasFastPath });
   const { server } = http;
   return {
