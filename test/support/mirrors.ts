@@ -1,6 +1,7 @@
 /** A catalogue that changes, a proxy that offers it, and mirrors of it. */
 import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { openDatabase } from '../../database/open.ts';
 import { currentId, generationDir } from '../../store/generations/generations.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import {
@@ -27,6 +28,8 @@ export interface Origin {
   readonly keyFile: string;
   /** Changes one game and publishes. @returns the id that the proxy now serves */
   publishChange(): Promise<string>;
+  /** Changes the catalogue and publishes. @returns the id that the proxy now serves */
+  publish(sql: string): Promise<string>;
   /** Waits until the proxy serves the current generation. */
   settle(): Promise<string>;
   close(): Promise<void>;
@@ -49,14 +52,23 @@ export async function startOrigin(catalogue?: Catalogue, limit = 1_000_000): Pro
     await until(async () => (await proxy.get('/stats', key.key)).status === 200);
     return id;
   };
+  const publishAll = async () => {
+    await generate(database.url, snapshotsDir);
+    // The run has exported the keys of the database, which has none.
+    writeKeys(snapshotsDir, [key]);
+    return settle();
+  };
   return {
     ...{ snapshotsDir, proxy, faulty, key: key.key, keyFile, settle },
     async publishChange() {
       await database.change();
-      await generate(database.url, snapshotsDir);
-      // The run has exported the keys of the database, which has none.
-      writeKeys(snapshotsDir, [key]);
-      return settle();
+      return publishAll();
+    },
+    async publish(sql) {
+      const opened = await openDatabase(database.url);
+      await opened.run(sql, []);
+      await opened.close();
+      return publishAll();
     },
     async close() {
       await faulty.close();
