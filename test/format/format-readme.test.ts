@@ -87,6 +87,7 @@ describe('its tables contain', () => {
       'hold.json',
       'lock',
       'lock.holder',
+      'pull/',
       'proxy/key-usage-<PORT>.json',
       'proxy/limit-windows-<PORT>.bin',
     ]);
