@@ -1,7 +1,8 @@
 /**
  * Publishes a folder that a run has written: writes the manifest, verifies all files, replaces
- * unchanged files by hard links to the previous generation, renames the folder, and only then points
- * `current` to it. If a step before the last fails, the old generation stays current.
+ * unchanged files by hard links to the previous generation, writes the difference to it, renames the
+ * folder, and only then points `current` to it. If a step before the last fails, the old generation
+ * stays current.
  */
 import {
   closeSync,
@@ -13,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { GENERATIONS, MANIFEST } from '../format/layout.ts';
+import { GENERATIONS, MANIFEST, sequenceOf } from '../format/layout.ts';
 import {
   contentHash,
   encodeManifest,
@@ -22,18 +23,14 @@ import {
   type ManifestContent,
   makeManifest,
 } from '../format/manifest.ts';
+import { renewDifferences } from './changes/keep-differences.ts';
+import { prepareDifference } from './changes/write-difference.ts';
 import { isIntact } from './files/checked-files.ts';
 import { openForWriting } from './files/file-modes.ts';
 import { syncFolder } from './files/sync-folder.ts';
-import {
-  currentId,
-  generationDir,
-  idsOnDisk,
-  pointCurrentTo,
-  sequenceOf,
-} from './generations/generations.ts';
+import { currentId, generationDir, idsOnDisk, pointCurrentTo } from './generations/generations.ts';
 import { readManifest } from './generations/manifest-file.ts';
-import { type PackChecker, verifyGeneration } from './generations/verify.ts';
+import { checkOneByOne, type PackChecker, verifyAndOpen } from './generations/verify.ts';
 import { HeldError, whyHeld } from './hold.ts';
 import { KEPT_GENERATIONS, pruneLocked } from './prune.ts';
 
@@ -98,6 +95,7 @@ export function findMissingCovers({ manifest }: Previous, { counts }: ManifestCo
  * Publishes a folder in which every file but the manifest is written. The caller holds the lock.
  * @param dir a folder in `generations/` under another name than an id
  * @param checkPacks checks the written packs before the generation becomes current
+ * @param warn called if the difference to the previous generation cannot be written for its faults
  * @returns the manifest of the generation that is now current
  * @throws HeldError if publishing is held
  */
@@ -107,36 +105,52 @@ export async function publish(
   content: ManifestContent,
   previous: Previous,
   checkPacks: PackChecker,
+  warn: (text: string) => void,
 ): Promise<Manifest> {
   const last = idsOnDisk(snapshotsDir).at(-1);
   const manifest = makeManifest(content, last === undefined ? 1 : sequenceOf(last) + 1);
   const target = generationDir(snapshotsDir, manifest.id);
   if (existsSync(target)) throw new Error(`publish: ${target} already exists.`);
-  return publishAs(snapshotsDir, dir, manifest, encodeManifest(manifest), previous, checkPacks);
+  const encoded = encodeManifest(manifest);
+  return publishAs(snapshotsDir, dir, { manifest, encoded }, previous, warn, checkPacks);
+}
+
+/** A manifest and the bytes of its file. */
+export interface EncodedManifest {
+  readonly manifest: Manifest;
+  readonly encoded: string | Buffer;
 }
 
 /**
  * As {@link publish}, for a generation that another installation has made: it keeps its id, and its
  * manifest is the same, byte by byte. A damaged generation with this id is replaced.
- * @param encoded the bytes of the manifest
  */
 export async function publishAs(
   snapshotsDir: string,
   dir: string,
-  manifest: Manifest,
-  encoded: string | Buffer,
+  { manifest, encoded }: EncodedManifest,
   previous: Previous,
-  checkPacks?: PackChecker,
+  warn: (text: string) => void,
+  checkPacks: PackChecker = checkOneByOne,
 ): Promise<Manifest> {
   const target = generationDir(snapshotsDir, manifest.id);
   writeManifest(dir, encoded);
-  try {
-    await verifyGeneration(dir, checkPacks);
-  } catch (cause) {
-    throw new Error(`verify the new generation: ${(cause as Error).message}`, { cause });
-  }
+  const { index } = await verifyAndOpen(dir, checkPacks).catch((cause: Error) => {
+    throw new Error(`verify the new generation: ${cause.message}`, { cause });
+  });
   linkUnchanged(snapshotsDir, dir, manifest, previous);
   for (const folder of ['games', 'covers', 'index', '.']) syncFolder(path.join(dir, folder));
+  const isSame = previous.manifest && contentHash(previous.manifest) === contentHash(manifest);
+  const isLater = previous.id === undefined || sequenceOf(manifest.id) > sequenceOf(previous.id);
+  // A parent has a lower sequence number. A mirror that goes back uses the differences it has, as a
+  // rollback does.
+  const publishDifference = isLater
+    ? prepareDifference(
+        snapshotsDir,
+        { id: manifest.id, dir, index, parent: previous.id, isSame: isSame === true },
+        warn,
+      )
+    : () => renewDifferences(snapshotsDir, manifest.id);
   // As late as possible: an operator may have held publishing while this run was under way.
   const held = whyHeld(snapshotsDir);
   if (held !== undefined) throw new HeldError(held);
@@ -144,6 +158,7 @@ export async function publishAs(
   if (existsSync(target)) renameSync(target, `${dir}-replaced`);
   renameSync(dir, target);
   syncFolder(path.join(snapshotsDir, GENERATIONS));
+  publishDifference();
   pointCurrentTo(snapshotsDir, manifest.id);
   // The previous generation may be an old one, after a rollback. It stays this time, so that an
   // operator can roll back to it again if the new generation is bad.

@@ -12,7 +12,7 @@ import type { ThreadGenerations } from '../snapshot/thread-generations.ts';
 import type { RequestCounts, RouteLabel } from './request-counts.ts';
 import type { CachedResource } from './resource-cache.ts';
 import type { Resource } from './resources/resource.ts';
-import type { Finder, RouteName } from './routes/route.ts';
+import type { Finder, LaterResource, RouteName } from './routes/route.ts';
 import type { Download, DownloadFinder } from './routes/snapshot.ts';
 import { ERRORS, type Reply, sendError, sendResource } from './send.ts';
 import { makeSendDownload } from './send-download.ts';
@@ -51,10 +51,7 @@ export function makeAnswers({ snapshots, counts, log }: AnswerParts) {
       });
   }
 
-  /**
-   * @returns the resource that was sent; undefined if the generation does not have it, or if a file was
-   * sent
-   */
+  /** @returns the resource that was sent, to be cached; undefined if there is none to cache */
   function answerFrom(
     generation: Generation,
     reply: Reply,
@@ -63,13 +60,28 @@ export function makeAnswers({ snapshots, counts, log }: AnswerParts) {
     find: Finder | DownloadFinder,
   ): Resource | undefined {
     const found = find(generation);
-    if (found === undefined) counts.count(route, sendError(reply, ERRORS.notFound));
+    if (found instanceof Promise) answerLater(found, reply, head, route);
+    else if (found === undefined) counts.count(route, sendError(reply, ERRORS.notFound));
     else if ('stored' in found) sendFile(reply, head, { route, download: found });
     else {
       sendFound(reply, head, { route, resource: found });
       return found;
     }
     return undefined;
+  }
+
+  function answerLater(
+    later: Promise<LaterResource>,
+    reply: Reply,
+    head: RequestHead,
+    route: RouteName,
+  ): void {
+    later
+      .then((resource) => {
+        if (typeof resource !== 'string') sendFound(reply, head, { route, resource });
+        else counts.count(route, sendError(reply, ERRORS[resource]));
+      })
+      .catch((error) => fail(reply, route, error));
   }
 
   /** Answers from the generation that the request names, once it is open. */

@@ -9,15 +9,16 @@
 import { hash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { MANIFEST } from '../../format/layout.ts';
+import { MANIFEST, sequenceOf } from '../../format/layout.ts';
 import {
   findOtherCollation,
   type Manifest,
   type ManifestFile,
   parseManifest,
 } from '../../format/manifest.ts';
+import { renewDifferences } from '../changes/keep-differences.ts';
 import { isIntact } from '../files/checked-files.ts';
-import { generationDir, pointCurrentTo, sequenceOf } from '../generations/generations.ts';
+import { generationDir, pointCurrentTo } from '../generations/generations.ts';
 import { verifyGeneration } from '../generations/verify.ts';
 import { HeldError, whyHeld } from '../hold.ts';
 import { withLock } from '../lock.ts';
@@ -77,7 +78,7 @@ export async function pull(source: Source, options: PullOptions): Promise<PullRe
       const staging = openStaging(snapshotsDir);
       const counts = await fetchAll(source, manifest, dir, staging, options);
       report.step('verifying and publishing');
-      await publishAs(snapshotsDir, dir, manifest, encoded, previous);
+      await publishAs(snapshotsDir, dir, { manifest, encoded }, previous, report.warn);
       staging.remove();
       return { outcome: 'published', manifest, ...counts };
     } finally {
@@ -144,6 +145,7 @@ async function makeKeptCurrent(
   } catch {
     return false;
   }
+  renewDifferences(snapshotsDir, id);
   pointCurrentTo(snapshotsDir, id);
   return true;
 }

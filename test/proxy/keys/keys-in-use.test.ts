@@ -48,6 +48,7 @@ beforeEach(() => {
     trustedProxies: new BlockList(),
     publicUrl: 'https://api.covers.example',
     hasDownloads: true,
+    readChanges: (_, answer) => answer('gone'),
     counts: makeRequestCounts(newRequestCounts()),
     log: pino({ enabled: false }),
     now: () => now,
