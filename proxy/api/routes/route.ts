@@ -16,6 +16,8 @@ export const ROUTES = [
   'recent_covers',
   'search',
   'stats',
+  'snapshot',
+  'snapshot_file',
   'changes',
 ] as const;
 export type RouteName = (typeof ROUTES)[number];
