@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import MiniSearch, { type Query, type SearchOptions } from 'minisearch';
-import { MINISEARCH_OPTIONS, nearSpellingDistance } from '../../../format/index/words.ts';
+import { MINISEARCH_OPTIONS } from '../../../format/index/minisearch-options.ts';
+import { nearSpellingDistance } from '../../../format/index/words.ts';
 import { readSearch } from '../../../proxy/api/parameters.ts';
 import { makeGeneration } from '../../../proxy/snapshot/generation.ts';
 import { openFiles, planOpening } from '../../../proxy/snapshot/open-files.ts';
