@@ -83,7 +83,6 @@ export function createClient(options: ClientOptions): Client {
   const { GET } = createFetchClient<Record<string, { readonly get: AnyOperation }>>({
     baseUrl: url,
     fetch: makeRevalidating(send, options.cacheCharacters ?? 10_000_000),
-    querySerializer: { array: { style: 'form', explode: false } },
   });
 
   async function request(at: string, { path, query, signal }: AnyOptions, snapshot?: string) {

@@ -350,11 +350,6 @@ export interface components {
         /** @description A name for use in paths. */
         Slug: string;
         /**
-         * @description The slugs of a platform and of one of its games.
-         * @example snes/chrono-trigger
-         */
-        QualifiedSlug: string;
-        /**
          * @description The number of a snapshot and the first digits of the hash of its content.
          * @example 000042-5d1c0f9a7b3e
          */
@@ -507,7 +502,7 @@ export interface components {
         GameBatch: {
             data: components["schemas"]["Game"][];
             /** @description The ids or slugs of the request that do not exist. */
-            missing: (components["schemas"]["Id"] | components["schemas"]["QualifiedSlug"])[];
+            missing: (components["schemas"]["Id"] | string)[];
         };
         CoverBatch: {
             data: components["schemas"]["Cover"][];
@@ -842,31 +837,25 @@ export interface components {
          */
         Include: "covers" | "cover";
         /**
-         * @description With `include=cover`: regions of covers, the most wanted first, separated by commas, such as
+         * @description Only with `include=cover`: regions of covers, the most wanted first, separated by commas, such as
          *     `USA,Europe`. At most 8. Case is ignored.
          */
-        Prefer: string[];
+        Prefer: string;
         /**
-         * @description Ids of games, at most 100, separated by commas.
-         * @example [
-         *       1001,
-         *       1156
-         *     ]
+         * @description Ids of games, separated by commas. At most 100.
+         * @example 1001,1156
          */
-        GameIds: components["schemas"]["Id"][];
+        GameIds: string;
         /**
-         * @description Slugs of games, each with its platform, at most 100, separated by commas:
-         *     `snes/chrono-trigger,ds/chrono-trigger`. Use this or `ids`.
+         * @description Slugs of games, each after the slug of its platform, separated by commas:
+         *     `snes/chrono-trigger,ds/chrono-trigger`. At most 100.
          */
-        GameSlugs: components["schemas"]["QualifiedSlug"][];
+        GameSlugs: string;
         /**
-         * @description Ids of covers, at most 100, separated by commas.
-         * @example [
-         *       50001,
-         *       50219
-         *     ]
+         * @description Ids of covers, separated by commas. At most 100.
+         * @example 50001,50219
          */
-        CoverIds: components["schemas"]["Id"][];
+        CoverIds: string;
         /**
          * @description The id of the snapshot that you have, as the `X-Snapshot` of its responses named it. To begin,
          *     read the catalogue once from one snapshot, and keep its id.
@@ -1104,7 +1093,7 @@ export interface operations {
                  */
                 include?: components["parameters"]["Include"];
                 /**
-                 * @description With `include=cover`: regions of covers, the most wanted first, separated by commas, such as
+                 * @description Only with `include=cover`: regions of covers, the most wanted first, separated by commas, such as
                  *     `USA,Europe`. At most 8. Case is ignored.
                  */
                 prefer?: components["parameters"]["Prefer"];
@@ -1229,16 +1218,13 @@ export interface operations {
         parameters: {
             query?: {
                 /**
-                 * @description Ids of games, at most 100, separated by commas.
-                 * @example [
-                 *       1001,
-                 *       1156
-                 *     ]
+                 * @description Ids of games, separated by commas. At most 100.
+                 * @example 1001,1156
                  */
                 ids?: components["parameters"]["GameIds"];
                 /**
-                 * @description Slugs of games, each with its platform, at most 100, separated by commas:
-                 *     `snes/chrono-trigger,ds/chrono-trigger`. Use this or `ids`.
+                 * @description Slugs of games, each after the slug of its platform, separated by commas:
+                 *     `snes/chrono-trigger,ds/chrono-trigger`. At most 100.
                  */
                 slugs?: components["parameters"]["GameSlugs"];
                 /**
@@ -1249,7 +1235,7 @@ export interface operations {
                  */
                 include?: components["parameters"]["Include"];
                 /**
-                 * @description With `include=cover`: regions of covers, the most wanted first, separated by commas, such as
+                 * @description Only with `include=cover`: regions of covers, the most wanted first, separated by commas, such as
                  *     `USA,Europe`. At most 8. Case is ignored.
                  */
                 prefer?: components["parameters"]["Prefer"];
@@ -1309,7 +1295,7 @@ export interface operations {
                  */
                 include?: components["parameters"]["Include"];
                 /**
-                 * @description With `include=cover`: regions of covers, the most wanted first, separated by commas, such as
+                 * @description Only with `include=cover`: regions of covers, the most wanted first, separated by commas, such as
                  *     `USA,Europe`. At most 8. Case is ignored.
                  */
                 prefer?: components["parameters"]["Prefer"];
@@ -1433,11 +1419,8 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description Ids of covers, at most 100, separated by commas.
-                 * @example [
-                 *       50001,
-                 *       50219
-                 *     ]
+                 * @description Ids of covers, separated by commas. At most 100.
+                 * @example 50001,50219
                  */
                 ids: components["parameters"]["CoverIds"];
             };
@@ -1648,7 +1631,7 @@ export interface operations {
                  */
                 include?: components["parameters"]["Include"];
                 /**
-                 * @description With `include=cover`: regions of covers, the most wanted first, separated by commas, such as
+                 * @description Only with `include=cover`: regions of covers, the most wanted first, separated by commas, such as
                  *     `USA,Europe`. At most 8. Case is ignored.
                  */
                 prefer?: components["parameters"]["Prefer"];
