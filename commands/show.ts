@@ -2,7 +2,7 @@
  * Reads the exact body that the API sends for a path, from a generation on disk. It uses the proxy's
  * own code to check the generation, to match the path and its parameters, and to find the record.
  */
-import { matchRoute } from '../proxy/api/routes.ts';
+import { makeMatchRoute } from '../proxy/api/routes/match-route.ts';
 import { splitTarget } from '../proxy/http/message/target.ts';
 import { makeGeneration } from '../proxy/snapshot/generation.ts';
 import { openFiles, planOpening } from '../proxy/snapshot/open-files.ts';
@@ -15,7 +15,7 @@ import { openFiles, planOpening } from '../proxy/snapshot/open-files.ts';
  */
 export function showBody(dir: string, id: string, target: string): Buffer {
   const [pathname, queryString] = splitTarget(target);
-  const find = matchRoute(pathname)?.prepare(queryString);
+  const find = makeMatchRoute('')(pathname)?.prepare(queryString);
   const order = { dir, id, mostMemory: undefined, known: undefined };
   const generation = makeGeneration(openFiles(planOpening(order)));
   try {

@@ -7,7 +7,7 @@ import { hash, randomInt } from 'node:crypto';
 import { crc32 } from 'node:zlib';
 
 const BASE62 = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz';
-const PREFIX = 'cck_';
+export const KEY_PREFIX = 'cck_';
 const RANDOM_CHARACTERS = 32;
 const CHECKSUM_CHARACTERS = 6;
 const SHAPE = /^cck_[0-9A-Za-z]{38}$/;
@@ -21,7 +21,7 @@ export const SHOWN_CHARACTERS = 8;
 
 /** @returns a new raw key, which is shown once and never stored */
 export function makeKey(): string {
-  let body = PREFIX;
+  let body = KEY_PREFIX;
   for (let i = 0; i < RANDOM_CHARACTERS; i++) body += BASE62[randomInt(BASE62.length)];
   return body + checksum(body);
 }

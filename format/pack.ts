@@ -12,18 +12,23 @@ export const PACK_TAIL = '\n]\n';
 /** A pack without records. */
 export const EMPTY_PACK = '[]\n';
 
-export const LIST_HEAD = '{"data":[\n';
-export const LIST_TAIL = '\n]}';
-const EMPTY_LIST_HEAD = '{"data":[';
-
-/** The head of a list body of `records` records. */
-export function listHead(records: number): string {
-  return records === 0 ? EMPTY_LIST_HEAD : LIST_HEAD;
+/** The start of an array of `records` records, inside a body. */
+export function arrayHead(records: number): string {
+  return records === 0 ? '[' : '[\n';
 }
 
-/** The tail of an unpaginated list body. */
+export function arrayTail(records: number): string {
+  return records === 0 ? ']' : '\n]';
+}
+
+/** The start of a list body of `records` records. */
+export function listHead(records: number): string {
+  return `{"data":${arrayHead(records)}`;
+}
+
+/** The end of an unpaginated list body. */
 export function listTail(records: number): string {
-  return records === 0 ? ']}' : LIST_TAIL;
+  return `${arrayTail(records)}}`;
 }
 
 /** The number of pages for `total` records; 0 if there are no records. */
@@ -33,6 +38,5 @@ export function totalPages(total: number, perPage: number): number {
 
 /** The tail of page `page`, which has `records` of `total` records. */
 export function pageTail(records: number, page: number, perPage: number, total: number): string {
-  const end = records === 0 ? ']' : '\n]';
-  return `${end},"page":${page},"per_page":${perPage},"total":${total},"total_pages":${totalPages(total, perPage)}}`;
+  return `${arrayTail(records)},"page":${page},"per_page":${perPage},"total":${total},"total_pages":${totalPages(total, perPage)}}`;
 }

@@ -13,6 +13,7 @@ import {
   PLATFORMS,
 } from '../layout.ts';
 import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../pack.ts';
+import { compareIds, type IdColumns, idAt } from './ids.ts';
 import type { PlatformEntry, RecordColumns, RecordIndex } from './record-index.ts';
 
 /**
@@ -32,7 +33,8 @@ export function checkRecordIndex(
   checkRanks(index);
   checkFirstCovers(index);
   checkSlots(index.games.slots, index.games.byteLength.length);
-  checkCoverIds(index);
+  checkIds(index.games, GAME_INDEX);
+  checkIds(index.covers, COVER_INDEX);
 }
 
 /**
@@ -140,13 +142,16 @@ function checkSlots(slots: Uint32Array, games: number): void {
   if (highest > games) throw damaged(GAME_INDEX, `a slot names game ${highest - 1} of ${games}`);
 }
 
-function checkCoverIds({ covers: { idHigh, idLow, coverOfId } }: RecordIndex): void {
-  for (let i = 0; i < coverOfId.length; i++) {
-    if (coverOfId[i] >= coverOfId.length) {
-      throw damaged(COVER_INDEX, `"coverOfId" names cover ${coverOfId[i]} of ${coverOfId.length}`);
+function checkIds(columns: IdColumns, file: string): void {
+  const { numberOfId } = columns;
+  const count = numberOfId.length;
+  for (let position = 0; position < count; position++) {
+    if (numberOfId[position] >= count) {
+      throw damaged(file, `"numberOfId" names record ${numberOfId[position]} of ${count}`);
     }
-    if (i === 0) continue;
-    const order = idHigh[i] - idHigh[i - 1] || idLow[i] - idLow[i - 1];
-    if (order <= 0) throw damaged(COVER_INDEX, 'the ids of its covers do not ascend');
+    if (position === 0) continue;
+    if (compareIds(idAt(columns, position), idAt(columns, position - 1)) <= 0) {
+      throw damaged(file, 'its ids do not ascend');
+    }
   }
 }

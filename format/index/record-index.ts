@@ -1,6 +1,6 @@
 /**
- * The index of games and covers. It finds the pack and the byte range of a record by the path of a game
- * or the id of a cover.
+ * The index of games and covers. It finds the pack and the byte range of a record by the path of a game,
+ * or by the id of a game or cover (`ids.ts`).
  *
  * Games are numbered platform by platform, and in title order within a platform. Covers are numbered in
  * the order of their games, and within a game in the order in which the API lists them. So every list
@@ -8,8 +8,9 @@
  */
 import type { ContentHash } from '../content-hash.ts';
 import { COVER_INDEX, GAME_INDEX, PLATFORM_INDEX } from '../layout.ts';
-import { type Column, column, openColumns } from './columns.ts';
+import { type Column, type Columns, column, openColumns } from './columns.ts';
 import { firstIndex } from './first-index.ts';
+import type { IdColumns } from './ids.ts';
 
 /** An entry of `index/platforms.json`. The number of a platform is the index of its entry. */
 export interface PlatformEntry {
@@ -30,14 +31,14 @@ export interface PlatformEntry {
 /** For the number of each game, or of each cover: the position of its record. */
 export interface RecordColumns {
   /** Where the record starts in its pack. In the file, this column is called `offset`. */
-  readonly byteOffset: Float64Array;
+  readonly byteOffset: Uint32Array | Float64Array;
   /** The length without the separator. In the file, this column is called `length`. */
   readonly byteLength: Uint32Array;
   /** The content hash: two entries per record. */
   readonly hash: Uint32Array;
 }
 
-export interface GameColumns extends RecordColumns {
+export interface GameColumns extends RecordColumns, IdColumns {
   /** The game's index in title order over all platforms. */
   readonly rank: Uint32Array;
   /** For each rank, the number of the game. */
@@ -55,13 +56,24 @@ export interface GameColumns extends RecordColumns {
   readonly slots: Uint32Array;
 }
 
-export interface CoverColumns extends RecordColumns {
-  /** The upper and lower 32 bits of the cover ids, in ascending order of the ids. */
-  readonly idHigh: Uint32Array;
-  readonly idLow: Uint32Array;
-  /** For each of these ids, the number of the cover. */
-  readonly coverOfId: Uint32Array;
+export interface CoverColumns extends RecordColumns, IdColumns {
+  /** The index of the cover's region in the regions of the search index, or {@link NO_REGION}. */
+  readonly region: Uint16Array;
+  /**
+   * The order in which `include=cover` prefers the covers of a game, ascending: the index of the cover
+   * among those of its game in the order of their ids, plus {@link NOT_FRONT} unless it is a front cover.
+   */
+  readonly preference: Uint16Array;
 }
+
+/**
+ * For a cover whose region is unknown. It also stands for the regions from this index on; no catalogue
+ * has nearly as many.
+ */
+export const NO_REGION = 0xffff;
+
+/** Added to `preference` for covers that are not front covers. All covers from this index on share it. */
+export const NOT_FRONT = 0x8000;
 
 export interface RecordIndex {
   readonly platforms: readonly PlatformEntry[];
@@ -91,7 +103,7 @@ export function openRecordIndex(
     platforms,
     platformBySlug: new Map(platforms.map(({ slug }, number) => [slug, number])),
     games: {
-      byteOffset: ofGames('offset', Float64Array),
+      byteOffset: offsets(gameColumns, GAME_INDEX),
       byteLength: ofGames('length', Uint32Array),
       hash: ofGames('hash', Uint32Array),
       rank: ofGames('rank', Uint32Array),
@@ -100,14 +112,19 @@ export function openRecordIndex(
       slugStart: ofGames('slugStart', Uint32Array),
       slugText: ofGames('slugText', Uint8Array),
       slots: ofGames('slots', Uint32Array),
+      idHigh: ofGames('idHigh', Uint32Array),
+      idLow: ofGames('idLow', Uint32Array),
+      numberOfId: ofGames('numberOfId', Uint32Array),
     },
     covers: {
-      byteOffset: ofCovers('offset', Float64Array),
+      byteOffset: offsets(coverColumns, COVER_INDEX),
       byteLength: ofCovers('length', Uint32Array),
       hash: ofCovers('hash', Uint32Array),
       idHigh: ofCovers('idHigh', Uint32Array),
       idLow: ofCovers('idLow', Uint32Array),
-      coverOfId: ofCovers('coverOfId', Uint32Array),
+      numberOfId: ofCovers('numberOfId', Uint32Array),
+      region: ofCovers('region', Uint16Array),
+      preference: ofCovers('preference', Uint16Array),
     },
   };
   checkLengths(index);
@@ -175,39 +192,6 @@ export function makeSlots(
   return slots;
 }
 
-/**
- * Finds the cover with an id.
- * @param id a decimal integer without leading zeros; no cover is found for anything else
- * @returns the number of the cover, or undefined
- */
-export function findCover({ covers }: RecordIndex, id: string): number | undefined {
-  const halves = splitId(id);
-  if (halves === undefined) return undefined;
-  const [high, low] = halves;
-  const { idHigh, idLow, coverOfId } = covers;
-  const compareAt = (at: number) => idHigh[at] - high || idLow[at] - low;
-  const at = firstIndex(0, coverOfId.length, (middle) => compareAt(middle) >= 0);
-  return at < coverOfId.length && compareAt(at) === 0 ? coverOfId[at] : undefined;
-}
-
-const ID = /^(?:0|[1-9]\d{0,19})$/;
-
-/**
- * Splits an unsigned 64-bit integer into its upper and lower 32 bits.
- * @param id decimal digits without leading zeros
- * @returns undefined for anything else
- */
-export function splitId(id: string): [high: number, low: number] | undefined {
-  if (!ID.test(id)) return undefined;
-  if (id.length <= 15) {
-    const number = Number(id);
-    return [Math.floor(number / 2 ** 32), number >>> 0];
-  }
-  const exact = BigInt(id);
-  if (exact >= 2n ** 64n) return undefined;
-  return [Number(exact >> 32n), Number(exact & 0xffff_ffffn)];
-}
-
 /** The platform that has the game (or the cover) with a number. */
 export function platformOf(
   platforms: readonly PlatformEntry[],
@@ -261,6 +245,12 @@ function isPlatform(entry: PlatformEntry | null): boolean {
   );
 }
 
+/** 32 bits per record are enough if each pack is smaller than 4 GiB. */
+function offsets(columns: Columns, file: string): Uint32Array | Float64Array {
+  const { offset } = columns;
+  return offset instanceof Uint32Array ? offset : column(columns, 'offset', Float64Array, file);
+}
+
 function checkLengths({ platforms, games, covers }: RecordIndex): void {
   const gameCount = games.byteOffset.length;
   const coverCount = covers.byteOffset.length;
@@ -275,14 +265,15 @@ function checkLengths({ platforms, games, covers }: RecordIndex): void {
       games.slugStart.length === gameCount + 1 &&
       games.slugStart[gameCount] === games.slugText.length &&
       games.slots.length > gameCount &&
-      (games.slots.length & (games.slots.length - 1)) === 0,
+      (games.slots.length & (games.slots.length - 1)) === 0 &&
+      haveIds(games, gameCount),
     [COVER_INDEX]:
       games.firstCover[gameCount] === coverCount &&
       covers.byteLength.length === coverCount &&
       covers.hash.length === coverCount * 2 &&
-      covers.idHigh.length === coverCount &&
-      covers.idLow.length === coverCount &&
-      covers.coverOfId.length === coverCount,
+      covers.region.length === coverCount &&
+      covers.preference.length === coverCount &&
+      haveIds(covers, coverCount),
     [PLATFORM_INDEX]:
       (last?.first_game ?? 0) + (last?.games ?? 0) === gameCount &&
       (last?.first_cover ?? 0) + (last?.covers ?? 0) === coverCount,
@@ -291,4 +282,12 @@ function checkLengths({ platforms, games, covers }: RecordIndex): void {
     if (!isFit)
       throw new Error(`${file} is damaged: its lengths do not fit the rest of the index.`);
   }
+}
+
+function haveIds({ idHigh, idLow, numberOfId }: IdColumns, count: number): boolean {
+  return (
+    (idHigh.length === count || idHigh.length === 0) &&
+    idLow.length === count &&
+    numberOfId.length === count
+  );
 }

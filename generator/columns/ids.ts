@@ -2,7 +2,7 @@
  * Ids as pairs of 32-bit halves: exact over all 64 bits, and compact in columns.
  */
 import { firstIndex } from '../../format/index/first-index.ts';
-import { splitId } from '../../format/index/record-index.ts';
+import { type Id, splitId } from '../../format/index/ids.ts';
 import { putAscii, putInteger } from './json-bytes.ts';
 
 /** A column of unsigned 64-bit ids, as their upper and lower halves. */
@@ -11,8 +11,6 @@ export interface Ids {
   readonly low: Uint32Array;
 }
 
-export type Id = readonly [high: number, low: number];
-
 /** Converts a value of an id column; undefined if it is not an unsigned 64-bit integer. */
 export function readId(value: string | number | null): Id | undefined {
   if (typeof value === 'number') {
@@ -20,11 +18,6 @@ export function readId(value: string | number | null): Id | undefined {
     return [Math.floor(value / 2 ** 32), value >>> 0];
   }
   return value === null ? undefined : splitId(value);
-}
-
-/** Negative, zero or positive: compares two ids. */
-export function compareIds(a: Id, b: Id): number {
-  return a[0] - b[0] || a[1] - b[1];
 }
 
 /**

@@ -113,7 +113,7 @@ function orderCovers(covers: Covers, rowOfCover: Uint32Array, firstCover: Uint32
 }
 
 /** The rows whose value in a column is not LEFT_OUT. */
-function keptRows(column: Uint32Array): Uint32Array {
+export function keptRows(column: Uint32Array): Uint32Array {
   const rows = new Uint32Array(column.length);
   let kept = 0;
   for (let row = 0; row < column.length; row++) {

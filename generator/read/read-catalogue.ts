@@ -3,9 +3,10 @@
  * sort and index stay in memory; other texts go straight to a spill file.
  */
 import type { Value } from '../../database/database.ts';
+import { compareIds, type Id } from '../../format/index/ids.ts';
 import type { Settings } from '../../format/manifest.ts';
 import { type Covers, type Games, LEFT_OUT, NO_YEAR, type Platform } from '../columns/catalogue.ts';
-import { compareIds, findId, type Id, valueOfId } from '../columns/ids.ts';
+import { findId, valueOfId } from '../columns/ids.ts';
 import { mostBytes } from '../columns/json-bytes.ts';
 import { growingColumns } from '../columns/row-columns.ts';
 import type { SpillFile } from '../columns/spill-file.ts';

@@ -4,8 +4,9 @@
  * {@link noteDamage} only adds a warning.
  */
 import type { Value } from '../../database/database.ts';
+import type { Id } from '../../format/index/ids.ts';
 import { isSlug } from '../../format/layout.ts';
-import { type Id, readId } from '../columns/ids.ts';
+import { readId } from '../columns/ids.ts';
 import { type Note, RowFault } from '../report/row-fault.ts';
 
 /** The character that a decoder writes in place of bytes that are not UTF-8. */

@@ -9,6 +9,8 @@ import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../../format
 import { numbers } from '../columns/row-columns.ts';
 import { type FileWriter, writeFile, writeWhole } from './file-writer.ts';
 
+const LARGEST_32_BITS = 0xffff_ffff;
+
 /** Makes empty columns for the positions of records. The threads that write the packs fill them. */
 export function makeRecordColumns(count: number): RecordColumns {
   return {
@@ -24,7 +26,9 @@ export function namedAsInFile({
   byteLength,
   ...others
 }: GameColumns | CoverColumns): Columns {
-  return { offset: byteOffset, length: byteLength, ...others };
+  const needs64Bits = byteOffset.some((offset) => offset > LARGEST_32_BITS);
+  const offset = needs64Bits ? byteOffset : Uint32Array.from(byteOffset);
+  return { offset, length: byteLength, ...others };
 }
 
 const SEPARATOR_BYTES = Buffer.from(RECORD_SEPARATOR);

@@ -2,22 +2,31 @@
  * Writes the packs of covers and the index of their ids.
  */
 import { encodeColumns } from '../../format/index/columns.ts';
-import type { CoverColumns, RecordColumns } from '../../format/index/record-index.ts';
+import {
+  type CoverColumns,
+  NO_REGION,
+  NOT_FRONT,
+  type RecordColumns,
+} from '../../format/index/record-index.ts';
+import { foldCase } from '../../format/index/words.ts';
 import { COVER_INDEX, coversPack } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
-import { type Covers, type Games, LEFT_OUT, type Platform } from '../columns/catalogue.ts';
+import type { Covers, Games, Platform } from '../columns/catalogue.ts';
 import { putId } from '../columns/ids.ts';
 import { mostBytes, putAscii, putBytes, putText } from '../columns/json-bytes.ts';
 import { readTagged, type SpillContent, type TaggedPieces } from '../columns/spill-file.ts';
 import { makeTextWriter } from '../columns/texts.ts';
-import type { Numbering } from '../order/numbering.ts';
+import { keptRows, type Numbering } from '../order/numbering.ts';
 import { COVERS_PER_BUCKET } from '../read/read-catalogue.ts';
 import { encodePlatformRef, encodeText, encodeTime, FIXED_BYTES } from '../read/records.ts';
 import { type QueueEnd, type SharedQueue, takeFrom } from '../worker/shared-queue.ts';
 import { writeWhole } from './file-writer.ts';
+import { idColumns } from './id-columns.ts';
 import { namedAsInFile, writePack } from './packs.ts';
 
 const COMMA = 0x2c;
+/** The type of front covers, in lower case. */
+const FRONT = 'front';
 
 /** The data from which the packs of covers are written. */
 export interface CoverSource {
@@ -151,21 +160,50 @@ function makeGameEncoder({ slugs, titles }: Games) {
 export function writeCoverIndex(
   dir: string,
   covers: Covers,
-  { numberOfCover, rowOfCover }: Numbering,
+  numbering: Numbering,
   columns: RecordColumns,
 ): Promise<ManifestFile> {
-  const count = rowOfCover.length;
-  const idHigh = new Uint32Array(count);
-  const idLow = new Uint32Array(count);
-  const coverOfId = new Uint32Array(count);
-  let at = 0;
-  // Rows are in the order of ids, as the index must be.
-  for (let row = 0; row < covers.rows; row++) {
-    if (numberOfCover[row] === LEFT_OUT) continue;
-    idHigh[at] = covers.ids.high[row];
-    idLow[at] = covers.ids.low[row];
-    coverOfId[at++] = numberOfCover[row];
-  }
-  const all: CoverColumns = { ...columns, idHigh, idLow, coverOfId };
+  const { numberOfCover } = numbering;
+  const all: CoverColumns = {
+    ...columns,
+    ...idColumns(covers.ids, keptRows(covers.game.subarray(0, covers.rows)), numberOfCover),
+    ...choiceColumns(covers, numbering),
+  };
   return writeWhole(dir, COVER_INDEX, encodeColumns(namedAsInFile(all)));
+}
+
+/** The columns by which `include=cover` chooses a cover. */
+function choiceColumns(
+  covers: Covers,
+  { rowOfCover, firstCover }: Numbering,
+): Pick<CoverColumns, 'region' | 'preference'> {
+  const numberOfRegion = numberRegions(covers, rowOfCover);
+  const isFrontType = covers.types.map((type) => type !== null && foldCase(type) === FRONT);
+  const region = rowOfCover.map((row) => numberOfRegion[covers.region[row]]);
+  const preference = new Uint16Array(rowOfCover.length);
+  for (let game = 0; game + 1 < firstCover.length; game++) {
+    const first = firstCover[game];
+    // Rows are in the order of ids.
+    const numbers = Array.from({ length: firstCover[game + 1] - first }, (_, i) => first + i);
+    numbers.sort((a, b) => rowOfCover[a] - rowOfCover[b]);
+    for (const [index, number] of numbers.entries()) {
+      const isFront = isFrontType[covers.type[rowOfCover[number]]];
+      preference[number] = Math.min(index, NOT_FRONT - 1) + (isFront ? 0 : NOT_FRONT);
+    }
+  }
+  return { region: Uint16Array.from(region), preference };
+}
+
+/** For each region of the catalogue, its index in the regions of the search index, or NO_REGION. */
+function numberRegions({ regions, region }: Covers, rowOfCover: Uint32Array): number[] {
+  const texts = regions.map((value) => value && foldCase(value));
+  const published = new Set<string>();
+  for (const row of rowOfCover) {
+    const text = texts[region[row]];
+    if (text !== null) published.add(text);
+  }
+  // The search index has the same texts in the same order.
+  const indexOf = new Map([...published].sort().map((text, index) => [text, index]));
+  const numberOf = (text: string) => Math.min(indexOf.get(text) ?? NO_REGION, NO_REGION);
+  return texts.map((text) => (text === null ? NO_REGION : numberOf(text)));
 }

@@ -9,9 +9,10 @@ import type { Games, Platform } from '../columns/catalogue.ts';
 import { putAscii, putBytes, putInteger } from '../columns/json-bytes.ts';
 import { openSpillFile, type SpillContent } from '../columns/spill-file.ts';
 import { makeTextWriter, openTexts } from '../columns/texts.ts';
-import type { Numbering } from '../order/numbering.ts';
+import { keptRows, type Numbering } from '../order/numbering.ts';
 import { encodeGameTail, encodePlatformRef, FIXED_BYTES, platformUrl } from '../read/records.ts';
 import { writeWhole } from './file-writer.ts';
+import { idColumns } from './id-columns.ts';
 import { makeRecordColumns, namedAsInFile, writePack } from './packs.ts';
 
 /** @param heads the first part of each game's record, up to and including `publisher` */
@@ -79,6 +80,7 @@ function writeIndex(
     firstCover,
     slugStart,
     slugText,
+    ...idColumns(games.ids, keptRows(games.platform.subarray(0, games.rows)), numberOfGame),
     slots: makeSlots(count, platformOf, (number) => slugAt(rowOfGame[number])),
   };
   return writeWhole(dir, GAME_INDEX, encodeColumns(namedAsInFile(all)));

@@ -65,6 +65,7 @@ export function makeAdmissions(parts: AdmissionParts): Admissions {
       const { head } = request;
       const time = now();
       if (head.hasSeveralKeys) return refuse(request, time, ERRORS.severalKeys);
+      if (head.hasMisplacedKey) return refuse(request, time, ERRORS.misplacedKey);
       if (head.key === undefined) return refuse(request, time, ERRORS.missingKey);
       return admitKey(request, head.key, time);
     },

@@ -10,9 +10,9 @@ import type { Generation } from '../snapshot/generation.ts';
 import { PackGoneError } from '../snapshot/pack-files.ts';
 import type { ThreadGenerations } from '../snapshot/thread-generations.ts';
 import type { RequestCounts, RouteLabel } from './request-counts.ts';
-import type { Resource } from './resource.ts';
 import type { CachedResource } from './resource-cache.ts';
-import type { Finder, RouteName } from './routes.ts';
+import type { Resource } from './resources/resource.ts';
+import type { Finder, RouteName } from './routes/route.ts';
 import { ERRORS, type Reply, sendError, sendResource } from './send.ts';
 
 export interface AnswerParts {

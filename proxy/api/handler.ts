@@ -7,9 +7,10 @@ import type { ApiHandler, ApiRequest } from '../http/message/responder.ts';
 import { splitTarget } from '../http/message/target.ts';
 import { type AdmissionParts, makeAdmissions } from './admission.ts';
 import { type AnswerParts, makeAnswers } from './answers.ts';
-import { ParameterError } from './parameters.ts';
+import { ParameterError } from './parameters/read-parameters.ts';
 import { makeResourceCache } from './resource-cache.ts';
-import { type Finder, matchRoute } from './routes.ts';
+import { makeMatchRoute } from './routes/match-route.ts';
+import type { Finder } from './routes/route.ts';
 import {
   ERRORS,
   type Reply,
@@ -19,7 +20,10 @@ import {
   sendPreflight,
 } from './send.ts';
 
-export type ApiParts = AdmissionParts & AnswerParts;
+export interface ApiParts extends AdmissionParts, AnswerParts {
+  /** The address at which clients reach the proxy, for the Link header. */
+  readonly publicUrl: string;
+}
 
 /** @returns the handler of requests under the base */
 export function makeApi(parts: ApiParts): ApiHandler {
@@ -27,6 +31,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
   const { admit, peek } = makeAdmissions(parts);
   const { sendFound, answerFrom, answerPinned, fail } = makeAnswers(parts);
   const cache = makeResourceCache();
+  const matchRoute = makeMatchRoute(parts.publicUrl);
 
   return function handleApi(request, response): void {
     const sendEarly = findEarlyAnswer(request);

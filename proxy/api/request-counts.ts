@@ -2,7 +2,7 @@
  * Counts the requests that each serving thread has answered, by route and status, for the metrics. The
  * counts are in shared memory: each thread increments its own, and the first thread reads all of them.
  */
-import { ROUTES, type RouteName } from './routes.ts';
+import { ROUTES, type RouteName } from './routes/route.ts';
 
 /** A route; 'none' for a request that was answered before its route was known. */
 export type RouteLabel = RouteName | 'none';

@@ -6,8 +6,8 @@
  */
 import { LRUCache } from 'lru-cache';
 import { makeAdmissionFilter } from './admission-filter.ts';
-import type { Resource } from './resource.ts';
-import type { RouteName } from './routes.ts';
+import type { Resource } from './resources/resource.ts';
+import type { RouteName } from './routes/route.ts';
 
 const MOST_BYTES = 24 * 1024 * 1024;
 /** The approximate size of an entry without its bodies: header fields, objects, a buffer. */

@@ -11,16 +11,19 @@ import {
   prepareError,
 } from '../http/message/response.ts';
 import type { Quota } from '../limits/rolling-window.ts';
-import { CORS, etagOf, notModified, type Resource, responseOf } from './resource.ts';
+import { CORS, etagOf, notModified, type Resource, responseOf } from './resources/resource.ts';
 
 const ALLOWED_METHODS = 'GET, HEAD, OPTIONS';
+/** Those that the API reads, and those that scripts and tracing libraries often add. */
+const ALLOWED_HEADERS =
+  'Authorization, X-Api-Key, X-Snapshot, If-None-Match, Content-Type, Cache-Control, X-Requested-With, traceparent, tracestate';
 const PREFLIGHT: PreparedResponse = {
   head: {
     status: 204,
     headers: [
       ...CORS,
       ...['Access-Control-Allow-Methods', ALLOWED_METHODS],
-      ...['Access-Control-Allow-Headers', 'Authorization, X-Api-Key, If-None-Match, X-Snapshot'],
+      ...['Access-Control-Allow-Headers', ALLOWED_HEADERS],
       ...['Access-Control-Max-Age', '86400', 'Cache-Control', 'no-store'],
     ],
   },
@@ -41,6 +44,9 @@ export const ERRORS = {
   internal: apiError(500, 'Internal error'),
   severalKeys: unauthorized('Send the API key in exactly one header'),
   missingKey: unauthorized('Missing API key'),
+  misplacedKey: unauthorized(
+    'Send the API key as "Authorization: Bearer <key>" or as "X-Api-Key: <key>"',
+  ),
   invalidKey: unauthorized('Invalid API key'),
 } as const;
 
@@ -90,7 +96,7 @@ export function sendBadRequest({ response, quota }: Reply, text: string, isLast 
 
 /** Sends 429. */
 export function sendOverLimit({ response, quota }: Reply): number {
-  const retry = ['Retry-After', String(quota.retrySeconds)];
+  const retry = ['Retry-After', String(quota.resetSeconds)];
   response.send(OVER_LIMIT, [...quotaHeaders(quota), ...retry]);
   return OVER_LIMIT.head.status;
 }

@@ -116,7 +116,7 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
       try {
         const at = find(set, tag);
         if (at < 0) {
-          return { admitted: true, limit, remaining: limit, resetSeconds: 0, retrySeconds: 0 };
+          return { admitted: true, limit, remaining: limit, resetSeconds: 0 };
         }
         return peekIn(cells, at + WINDOW_HEAD, limit, limit, now);
       } finally {

@@ -13,10 +13,11 @@ export interface Quota {
   readonly admitted: boolean;
   readonly limit: number;
   readonly remaining: number;
-  /** Whole seconds until the full quota is available again; 0 if it is available now. */
+  /**
+   * Whole seconds until `remaining` grows; 0 if the full quota is available now. After a refused request
+   * this is at least 1, and a request will be admitted then.
+   */
   readonly resetSeconds: number;
-  /** Whole seconds, at least 1, until a request will be admitted; 0 if this request was admitted. */
-  readonly retrySeconds: number;
 }
 
 /** One caller's window. Times are milliseconds of one monotonic clock, never of the wall clock. */
@@ -226,9 +227,7 @@ function quotaOf(
     // After the limit was lowered, the count can exceed it. The requests count until they expire, since
     // the limit may be raised again.
     remaining: Math.max(0, limit - count),
-    resetSeconds: count === 0 ? 0 : untilFree(timeAt(cells, base, capacity, count - 1)),
-    retrySeconds: admitted
-      ? 0
-      : Math.max(1, untilFree(timeAt(cells, base, capacity, count - limit))),
+    resetSeconds:
+      count === 0 ? 0 : untilFree(timeAt(cells, base, capacity, Math.max(0, count - limit))),
   };
 }

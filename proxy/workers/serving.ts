@@ -23,6 +23,7 @@ export const SERVING_VARIABLES = [
   'ADDRESS_RATE_LIMIT',
   'TRUSTED_PROXIES',
   'ACCOUNT_URL',
+  'PUBLIC_URL',
   'HTTP_FAST_PATH',
   'LOG_LEVEL',
 ] as const;
@@ -51,9 +52,10 @@ export function makeServing(parts: ServingParts): Serving {
   const {
     TRUSTED_PROXIES: trustedProxies,
     ACCOUNT_URL: accountUrl,
+    PUBLIC_URL: publicUrl,
     HTTP_FAST_PATH: hasFastPath,
   } = parts.environment;
-  const api = makeApi({ ...parts, trustedProxies, now });
+  const api = makeApi({ ...parts, publicUrl, trustedProxies, now });
   const site = withForwarding(makeSiteHandler(), { accountUrl, trustedProxies, connections, log });
   const http = makeServer(api, site, log, { connections, hasFastPath });
   const { server } = http;

@@ -2,6 +2,7 @@
  * Compares two generations: which records were added, changed and removed. A record has changed if its
  * bytes have. Only the indexes are read, because they contain the content hash of every record.
  */
+import { idAt } from '../../format/index/ids.ts';
 import { gameSlug, type RecordColumns, type RecordIndex } from '../../format/index/record-index.ts';
 import { openIndexOf } from './open-index.ts';
 
@@ -66,11 +67,11 @@ function gamePaths(index: RecordIndex): Numbers {
   return numbers;
 }
 
-function coverPaths({ covers: { idHigh, idLow, coverOfId } }: RecordIndex): Numbers {
+function coverPaths({ covers }: RecordIndex): Numbers {
   const numbers = new Map<string, number>();
-  coverOfId.forEach((cover, position) => {
-    const id = (BigInt(idHigh[position]) << 32n) | BigInt(idLow[position]);
-    numbers.set(`/covers/${id}`, cover);
+  covers.numberOfId.forEach((cover, position) => {
+    const [high, low] = idAt(covers, position);
+    numbers.set(`/covers/${(BigInt(high) << 32n) | BigInt(low)}`, cover);
   });
   return numbers;
 }

@@ -7,7 +7,8 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parentPort, workerData } from 'node:worker_threads';
 import { gameSlug } from '../../format/index/record-index.ts';
-import { matchRoute } from '../../proxy/api/routes.ts';
+import { recordBody } from '../../proxy/api/resources/body.ts';
+import { makeMatchRoute } from '../../proxy/api/routes/match-route.ts';
 import { splitTarget } from '../../proxy/http/message/target.ts';
 import { type Generation, makeGeneration, viewIndex } from '../../proxy/snapshot/generation.ts';
 import { openFiles, planOpening } from '../../proxy/snapshot/open-files.ts';
@@ -38,6 +39,7 @@ const MOST_SECONDS = 1;
 /** How many games per platform are also requested by the slugs in the forged index. */
 const FORGED_SLUGS = 20;
 
+const matchRoute = makeMatchRoute('');
 const { dir, base, targets, seeds, at } = workerData as ForgedOrder;
 const faults: string[] = [];
 let refused = 0;
@@ -71,7 +73,7 @@ function request(generation: Generation, target: string): void {
 }
 
 function requestAll(generation: Generation): void {
-  const { records } = generation;
+  const { index: records } = generation;
   for (const target of targets) request(generation, target);
   for (const [platform, { slug, first_game, games }] of records.platforms.entries()) {
     generation.platform(platform);
@@ -79,7 +81,8 @@ function requestAll(generation: Generation): void {
       request(generation, `/games/${slug}/${encodeURIComponent(gameSlug(records, game))}/covers`);
     }
   }
-  for (let cover = 0; cover < records.covers.byteLength.length; cover++) generation.cover(cover);
+  for (let cover = 0; cover < records.covers.byteLength.length; cover++)
+    recordBody(generation.covers, cover);
 }
 
 for (let seed = seeds.from; seed < seeds.to; seed++) {

@@ -4,12 +4,15 @@
  * two `X-Api-Key` fields into one.
  */
 import type { IncomingMessage } from 'node:http';
+import { KEY_PREFIX } from '../../../format/api-key.ts';
 
 export interface RequestHead {
   /** The raw API key; undefined if there is none or more than one. */
   readonly key: string | undefined;
   /** Whether more than one header field contains a key. */
   readonly hasSeveralKeys: boolean;
+  /** Whether a header field contains a key, but not in the form in which it is read. */
+  readonly hasMisplacedKey: boolean;
   readonly ifNoneMatch: string | undefined;
   readonly acceptEncoding: string | undefined;
   /** The id of the generation that the client requests. */
@@ -21,6 +24,8 @@ export interface RequestHead {
 
 /** No valid key is nearly as long. Longer ones are cut, so that looking them up stays cheap. */
 const LONGEST_KEY = 256;
+/** The start of a key: at the start of a field, or behind another scheme. */
+const MISPLACED_KEY = new RegExp(`(?:^|[ \\t"'=])${KEY_PREFIX}`);
 const BEARER = /^bearer[ \t]+([^ \t].*)$/i;
 
 export function readHead({
@@ -28,6 +33,7 @@ export function readHead({
   httpVersion,
 }: Pick<IncomingMessage, 'rawHeaders' | 'httpVersion'>): RequestHead {
   let authorizations = 0;
+  let hasMisplacedKey = false;
   let bearer: string | undefined;
   let apiKeys = 0;
   let apiKey: string | undefined;
@@ -50,6 +56,7 @@ export function readHead({
         if (name.toLowerCase() === 'x-api-key') {
           apiKeys++;
           apiKey = value;
+          hasMisplacedKey ||= MISPLACED_KEY.test(value);
         }
         break;
       case 10:
@@ -62,7 +69,9 @@ export function readHead({
         const folded = name.toLowerCase();
         if (folded === 'authorization') {
           authorizations++;
-          bearer = tokenOf(value) ?? bearer;
+          const token = tokenOf(value);
+          bearer = token ?? bearer;
+          hasMisplacedKey ||= token === undefined && MISPLACED_KEY.test(value);
         } else if (folded === 'if-none-match') ifNoneMatch = join(ifNoneMatch, value);
         break;
       }
@@ -92,6 +101,7 @@ export function readHead({
   return {
     key: key?.slice(0, LONGEST_KEY),
     hasSeveralKeys,
+    hasMisplacedKey: hasMisplacedKey && key?.startsWith(KEY_PREFIX) !== true,
     ifNoneMatch,
     acceptEncoding,
     snapshot: snapshot || undefined,

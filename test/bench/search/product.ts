@@ -4,7 +4,10 @@ import path from 'node:path';
 import MiniSearch, { type Query, type SearchOptions } from 'minisearch';
 import { MINISEARCH_OPTIONS } from '../../../format/index/minisearch-options.ts';
 import { nearSpellingDistance } from '../../../format/index/words.ts';
-import { readSearch } from '../../../proxy/api/parameters.ts';
+import { pagingOf } from '../../../proxy/api/parameters/paging.ts';
+import { readParameters } from '../../../proxy/api/parameters/read-parameters.ts';
+import { searchOf } from '../../../proxy/api/parameters/search.ts';
+import { SEARCH_PARAMETERS } from '../../../proxy/api/routes/search.ts';
 import { makeGeneration } from '../../../proxy/snapshot/generation.ts';
 import { openFiles, planOpening } from '../../../proxy/snapshot/open-files.ts';
 import { generationIn } from './documents.ts';
@@ -25,7 +28,7 @@ export async function openProduct(
   const dir = generationIn(folder);
   const order = { dir, id: path.basename(dir), mostMemory: 160 * 2 ** 20, known: undefined };
   const generation = makeGeneration(openFiles(planOpening(order)));
-  const { gameOfRank } = generation.records.games;
+  const { gameOfRank } = generation.index.games;
   const texts = new WeakMap<TitleQuery, string>();
   const queryOf = (query: TitleQuery) => {
     const text = texts.get(query) ?? queryStringOf(query);
@@ -35,8 +38,9 @@ export async function openProduct(
   return {
     queryOf,
     find(query) {
-      const { query: parsed, page, perPage } = readSearch(queryOf(query));
-      const hits = generation.search.find(parsed, (page - 1) * perPage, perPage);
+      const parameters = readParameters(queryOf(query), SEARCH_PARAMETERS);
+      const { page, perPage } = pagingOf(parameters);
+      const hits = generation.search.find(searchOf(parameters), (page - 1) * perPage, perPage);
       for (const rank of hits.ranks) if (gameOfRank[rank] === undefined) throw new Error('no game');
       return hits;
     },

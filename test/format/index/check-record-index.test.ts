@@ -76,7 +76,11 @@ test.each<[string, RegExp, RecordChange]>([
   [
     'a game at a fraction',
     /games\.bin .*is not at byte/,
-    ({ games }) => add(games.byteOffset, 3, 0.5),
+    ({ games }) => {
+      const byteOffset = Float64Array.from(games.byteOffset ?? []);
+      add(byteOffset, 3, 0.5);
+      Object.assign(games, { byteOffset });
+    },
   ],
   ['a longer game', /games\.bin .*is not at byte/, ({ games }) => add(games.byteLength, 3, 1)],
   [
@@ -179,8 +183,8 @@ test.each<[string, RegExp, RecordChange]>([
   ],
   [
     'an id of no cover',
-    /covers\.bin .*"coverOfId" names cover (\d+) of \1\./,
-    ({ covers: { coverOfId } }) => coverOfId?.fill(coverOfId.length, 5, 6),
+    /covers\.bin .*"numberOfId" names record (\d+) of \1\./,
+    ({ covers: { numberOfId } }) => numberOfId?.fill(numberOfId.length, 5, 6),
   ],
   [
     'an id twice',
@@ -188,7 +192,17 @@ test.each<[string, RegExp, RecordChange]>([
     ({ covers: { idLow } }) => idLow?.copyWithin(4, 3, 4),
   ],
   ['ids that fall', /covers\.bin .*do not ascend/, ({ covers }) => swap(covers.idLow, 3, 4)],
-  ['ids that fall far', /covers\.bin .*do not ascend/, ({ covers }) => add(covers.idHigh, 3, 1)],
+  [
+    'ids that fall far',
+    /covers\.bin .*do not ascend/,
+    ({ covers }) => {
+      const idHigh = Uint32Array.from(covers.idLow ?? [], (_, position) =>
+        position === 3 ? 1 : 0,
+      );
+      Object.assign(covers, { idHigh });
+    },
+  ],
+  ['ids of games that fall', /games\.bin .*do not ascend/, ({ games }) => swap(games.idLow, 3, 4)],
 ])('records with %s are refused', (_, fault, change) => {
   expect(() => checkRecords(change)).toThrow(/^index\/\w+\.(?:bin|json) is damaged: .*\.$/);
   expect(() => checkRecords(change)).toThrow(fault);

@@ -1,8 +1,8 @@
 /** The index of games and covers: everything is found by its name, and damaged files by theirs. */
 import { describe, expect, test } from 'vitest';
+import { findById } from '../../../format/index/ids.ts';
 import {
   encodePlatforms,
-  findCover,
   findGame,
   gameSlug,
   makeSlots,
@@ -52,6 +52,9 @@ describe('the index of records', () => {
     firstCover: startsOf(slugs.map(() => 1)),
     slugStart: startsOf(slugs.map((slug) => slug.length)),
     slugText: Uint8Array.from(Buffer.from(slugs.join(''))),
+    idHigh: new Uint32Array(count),
+    idLow: Uint32Array.from(slugs.keys()),
+    numberOfId: Uint32Array.from(slugs.keys()).reverse(),
     slots: makeSlots(
       count,
       (game) => platformOf(platforms, 'first_game', game),
@@ -62,7 +65,9 @@ describe('the index of records', () => {
     ...places(),
     idHigh: Uint32Array.from(order, (cover) => Number(at(cover) >> 32n)),
     idLow: Uint32Array.from(order, (cover) => Number(at(cover) & 0xffff_ffffn)),
-    coverOfId: Uint32Array.from(order),
+    numberOfId: Uint32Array.from(order),
+    region: new Uint16Array(count),
+    preference: new Uint16Array(count),
   };
   const open = (list: unknown = platforms, ofGames = games, ofCovers = covers) => {
     const text = list === platforms ? encodePlatforms(platforms) : JSON.stringify(list);
@@ -89,10 +94,18 @@ describe('the index of records', () => {
       }
     }
     for (const text of slugs) expect(findGame(index, 1, text), text).toBeUndefined();
-    for (const [cover, id] of coverIds.entries()) expect(findCover(index, String(id))).toBe(cover);
+    for (const game of slugs.keys()) {
+      expect(findById(index.games, String(game))).toBe(count - 1 - game);
+    }
+    const { games: withoutUpperHalves } = open(platforms, { ...games, idHigh: new Uint32Array(0) });
+    expect(findById(withoutUpperHalves, '0')).toBe(count - 1);
+    expect(findById(index.games, String(count))).toBeUndefined();
+    expect(findById(index.games, String(2 ** 32))).toBeUndefined();
+    for (const [cover, id] of coverIds.entries())
+      expect(findById(index.covers, String(id))).toBe(cover);
     const others = ['01', '+1', '-1', '1.0', '1e3', ' 1', '', '0x1', '18446744073709551616', '７'];
     for (const id of [...others, String(10n ** 18n - 1n), '9'.repeat(20), '9'.repeat(400)]) {
-      expect(findCover(index, id), id).toBeUndefined();
+      expect(findById(index.covers, id), id).toBeUndefined();
     }
   });
 

@@ -2,7 +2,7 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { expect, test } from 'vitest';
 import { hashBytes, hexOf } from '../../../format/content-hash.ts';
-import { makeResource, notModified, responseOf } from '../../../proxy/api/resource.ts';
+import { makeResource, notModified, responseOf } from '../../../proxy/api/resources/resource.ts';
 import type { HeaderList } from '../../../proxy/http/message/response.ts';
 
 const SNAPSHOT = '000001-0123456789ab';

@@ -194,6 +194,7 @@ async function serve(broken: Partial<ApiParts>) {
     keys,
     addresses: makeAddressLimits(60),
     trustedProxies: new BlockList(),
+    publicUrl: 'https://api.covers.example',
     counts: { count() {}, countCached() {} },
     log,
     now: clock,

@@ -46,6 +46,7 @@ beforeEach(() => {
     keys,
     addresses: makeAddressLimits(GUESSES),
     trustedProxies: new BlockList(),
+    publicUrl: 'https://api.covers.example',
     counts: makeRequestCounts(newRequestCounts()),
     log: pino({ enabled: false }),
     now: () => now,

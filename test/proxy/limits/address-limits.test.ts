@@ -62,7 +62,7 @@ test('each of thousands of simultaneous addresses has exactly its limit', () => 
 
 test('a new address has its whole limit, and peek does not count', () => {
   const limits = makeAddressLimits(2);
-  const nothing = { admitted: true, limit: 2, remaining: 2, resetSeconds: 0, retrySeconds: 0 };
+  const nothing = { admitted: true, limit: 2, remaining: 2, resetSeconds: 0 };
   for (let i = 0; i < 5; i++) expect(limits.peek('192.0.2.1', i)).toEqual(nothing);
   expect(limits.admit('192.0.2.1', 10)).toMatchObject({ admitted: true, remaining: 1 });
   expect(limits.peek('192.0.2.2', 10)).toEqual(nothing);

@@ -42,9 +42,9 @@ function referenceQuota(times: readonly number[], limit: number, now: number): Q
     admitted: counted.length < limit,
     limit,
     remaining: Math.max(0, limit - counted.length),
-    resetSeconds: secondsUntilFree(counted.at(-1)),
-    // A request is admitted again once the limit-th newest has left the window.
-    retrySeconds: secondsUntilFree(counted.at(-limit)),
+    // `remaining` grows once the oldest has left the window or, if more count than the limit allows, the
+    // limit-th newest.
+    resetSeconds: secondsUntilFree(counted.at(-limit) ?? counted[0]),
   };
 }
 
@@ -86,10 +86,10 @@ test(`a window agrees with a list of all admitted times in ${SCHEDULES} schedule
       if (before.admitted) {
         times.push(now);
         const { remaining, resetSeconds } = referenceQuota(times, limit, now);
-        expectSame(quota, { admitted: true, limit, remaining, resetSeconds, retrySeconds: 0 });
+        expectSame(quota, { admitted: true, limit, remaining, resetSeconds });
       } else {
         expectSame(quota, before);
-        if (quota.retrySeconds < 1 || quota.retrySeconds > 60) expect.unreachable('a wrong wait');
+        if (quota.resetSeconds < 1 || quota.resetSeconds > 60) expect.unreachable('a wrong wait');
         refused++;
       }
     }
@@ -111,11 +111,11 @@ test('a client is admitted after it has waited for Retry-After', () => {
     const window = makeWindow(limit);
     let now = random.next() * 1e6;
     for (let refusals = 0; refusals < 20; now += random.happens(0.7) ? random.below(1_000) : 0) {
-      const { admitted, retrySeconds } = window.admit(limit, now);
+      const { admitted, resetSeconds } = window.admit(limit, now);
       if (admitted) continue;
       refusals++;
       // A nanosecond more, because the sum is rounded.
-      now += retrySeconds * 1000 + 1e-6;
+      now += resetSeconds * 1000 + 1e-6;
       expect(window.admit(limit, now).admitted).toBe(true);
     }
   }
@@ -149,7 +149,7 @@ test('a request on a thread whose clock is slightly behind waits at most 60 seco
   const window = makeWindow(2);
   window.admit(2, 1_000);
   expect(window.admit(2, 999.999)).toMatchObject({ admitted: true, resetSeconds: 60 });
-  expect(window.peek(2, 999.998)).toMatchObject({ resetSeconds: 60, retrySeconds: 60 });
+  expect(window.peek(2, 999.998)).toMatchObject({ resetSeconds: 60 });
 });
 
 test('an empty window starts again, even if its clock was set back', () => {

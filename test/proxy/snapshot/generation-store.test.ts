@@ -2,12 +2,15 @@
  * The store of open generations. Few generations are open at a time, at most one of them besides the
  * current one has packs in memory, and every request gets a response from its own generation.
  */
+
 import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { stat } from 'node:fs/promises';
 import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
 import { GENERATIONS, MANIFEST } from '../../../format/layout.ts';
 import { encodeManifest, makeManifest, parseManifest } from '../../../format/manifest.ts';
+import { recordBody } from '../../../proxy/api/resources/body.ts';
+import type { Generation } from '../../../proxy/snapshot/generation.ts';
 import { openSnapshots, type Snapshots } from '../../../proxy/snapshot/snapshots.ts';
 import { makeFolder, testKey, until } from '../../support/product.ts';
 import {
@@ -143,7 +146,8 @@ test('only the last of the previously current generations keeps its packs', asyn
   expect(withPacks()).toEqual([1, 0]);
   expect(snapshots.current()?.id).toBe(ids[0]);
   const before = openFilesOf('self', dir).length;
-  for (let game = 0; game < GAMES; game += 50) snapshots.current()?.game(game);
+  const { games } = snapshots.current() as Generation;
+  for (let game = 0; game < GAMES; game += 50) recordBody(games, game);
   expect(openFilesOf('self', dir)).toHaveLength(before);
   expect(await requestNumber(2)).toBe('third');
   snapshots.close();

@@ -6,6 +6,7 @@ import { readdirSync, readlinkSync, renameSync, statSync, symlinkSync } from 'no
 import path from 'node:path';
 import type { Row } from '../../../database/database.ts';
 import { CURRENT, GENERATIONS } from '../../../format/layout.ts';
+import { recordBody } from '../../../proxy/api/resources/body.ts';
 import type { Snapshots } from '../../../proxy/snapshot/snapshots.ts';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
@@ -48,7 +49,7 @@ export function pointTo(dir: string, id: string): void {
 export function requestById(snapshots: Snapshots, id: string): Promise<string> {
   return new Promise((resolve) => {
     snapshots.pinned(id, (found) => {
-      const text = typeof found === 'string' ? found : found.game(0).bytes.toString();
+      const text = typeof found === 'string' ? found : recordBody(found.games, 0).bytes.toString();
       resolve(/"description":"(\w+)"/.exec(text)?.[1] ?? text);
     });
   });

@@ -14,6 +14,9 @@ import {
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ManifestFile } from '../../../format/manifest.ts';
+import { gather, joinParts, recordBody } from '../../../proxy/api/resources/body.ts';
+import { gameCovers } from '../../../proxy/api/resources/covers.ts';
+import { consecutiveGames, gameBody } from '../../../proxy/api/resources/games.ts';
 import { type Generation, makeGeneration } from '../../../proxy/snapshot/generation.ts';
 import { openFiles, planOpening } from '../../../proxy/snapshot/open-files.ts';
 import { identityOf, MOST_OPEN_PACKS, PackGoneError } from '../../../proxy/snapshot/pack-files.ts';
@@ -68,18 +71,18 @@ function openPacks(): string[] {
 
 /** Bodies of every kind, from the whole catalogue. */
 function bodiesOf(generation: Generation): string[] {
-  const { platforms, games, covers } = generation.records;
+  const { platforms, games, covers } = generation.index;
   const bodies = platforms.flatMap(({ first_game: from, games: total }) => [
-    generation.gamePage(from, from + total, { page: 1, perPage: 100, total }),
-    generation.gamePage(from, from, { page: 2, perPage: 100, total }),
+    joinParts(consecutiveGames(generation, from, from + total, undefined), []),
+    joinParts(consecutiveGames(generation, from, from + total, { member: 'covers' }), []),
   ]);
   for (let game = 0; game < games.rank.length; game++) {
-    const [from, to] = [games.firstCover[game], games.firstCover[game + 1]];
-    bodies.push(generation.game(game), generation.coverList(from, to));
+    bodies.push(recordBody(generation.games, game), gameCovers(generation, game));
+    bodies.push(gameBody(generation, game, { member: 'covers' }));
   }
-  for (let cover = 0; cover < covers.coverOfId.length; cover++)
-    bodies.push(generation.cover(cover));
-  bodies.push(generation.gatheredPage([3, 0, 5], { page: 1, perPage: 3, total: 9 }));
+  for (let cover = 0; cover < covers.numberOfId.length; cover++)
+    bodies.push(recordBody(generation.covers, cover));
+  bodies.push(joinParts(gather(generation.games, [3, 0, 5]), []));
   return bodies.map(({ bytes, hash }) => `${hash} ${bytes}`);
 }
 
@@ -88,7 +91,7 @@ test('as many packs as fit are kept in memory', () => {
   expect(none).toBe(0);
   expect(some).toBeGreaterThan(0);
   expect(all).toBeGreaterThan(some);
-  expect(all).toBe(inMemory.records.platforms.length * 2);
+  expect(all).toBe(inMemory.index.platforms.length * 2);
   expect(byNameCount).toBe(0);
 });
 
@@ -102,7 +105,7 @@ test('bodies are the same with all, some or no packs in memory', () => {
 
 test('a generation that is requested by name has few packs open, and none after it is closed', () => {
   const before = openPacks().length;
-  expect(inMemory.records.platforms.length * 2).toBeGreaterThan(MOST_OPEN_PACKS);
+  expect(inMemory.index.platforms.length * 2).toBeGreaterThan(MOST_OPEN_PACKS);
   bodiesOf(byName);
   expect(openPacks().length).toBeLessThanOrEqual(before + MOST_OPEN_PACKS);
   byName.close();
@@ -115,16 +118,16 @@ test('a generation that is requested by name has few packs open, and none after 
 test('a pack that was replaced or removed after it was checked is not read', () => {
   const pack = path.join(dir, 'games/snes.json');
   const content = readFileSync(pack);
-  const platform = byName.records.platformBySlug.get('snes') as number;
-  const game = byName.records.platforms[platform]?.first_game as number;
-  const body = byName.game(game).bytes;
+  const platform = byName.index.platformBySlug.get('snes') as number;
+  const game = byName.index.platforms[platform]?.first_game as number;
+  const body = recordBody(byName.games, game).bytes;
   byName.close();
   rmSync(pack);
-  expect(() => byName.game(game)).toThrow(PackGoneError);
+  expect(() => recordBody(byName.games, game)).toThrow(PackGoneError);
   writeFileSync(pack, content);
-  expect(() => byName.game(game)).toThrow(PackGoneError);
+  expect(() => recordBody(byName.games, game)).toThrow(PackGoneError);
   // The other generations opened the pack when it was valid, and still have it open.
-  expect(byRanges.game(game).bytes).toEqual(body);
+  expect(recordBody(byRanges.games, game).bytes).toEqual(body);
 });
 
 test('only packs that have changed since their last check are hashed again', () => {

@@ -11,6 +11,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { GENERATIONS } from '../../../format/layout.ts';
 import { makeApi } from '../../../proxy/api/handler.ts';
 import { makeRequestCounts, newRequestCounts } from '../../../proxy/api/request-counts.ts';
+import { recordBody } from '../../../proxy/api/resources/body.ts';
 import { makeServer } from '../../../proxy/http/server.ts';
 import { makeKeyStore } from '../../../proxy/keys/key-store.ts';
 import { makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
@@ -44,6 +45,7 @@ test('a request that cannot wait for its generation gets 503 with Retry-After', 
       close() {},
     },
     ...{ keys, addresses: makeAddressLimits(60), trustedProxies: new BlockList() },
+    publicUrl: 'https://api.covers.example',
     ...{ counts: makeRequestCounts(newRequestCounts()), log, now: () => performance.now() },
   });
   const { server } = makeServer(api, () => {}, log);
@@ -68,7 +70,7 @@ describe('requests that wait', () => {
   const wait = (thread: ReturnType<typeof makeThreadGenerations>, id: string) => {
     const answers: (string | Unavailable)[] = [];
     thread.pinned(id, (found: Generation | Unavailable) => {
-      answers.push(typeof found === 'string' ? found : found.game(0).bytes.toString());
+      answers.push(typeof found === 'string' ? found : recordBody(found.games, 0).bytes.toString());
     });
     return answers;
   };

@@ -4,17 +4,17 @@
  */
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
-import { hexOf } from '../../format/content-hash.ts';
-import type { Coding } from '../http/message/negotiation.ts';
+import { hexOf } from '../../../format/content-hash.ts';
+import type { Coding } from '../../http/message/negotiation.ts';
 import {
   type HeaderList,
   JSON_TYPE,
   NO_BODY,
   type PreparedResponse,
   type SharedHead,
-} from '../http/message/response.ts';
-import type { MatchKind } from '../search/query.ts';
-import type { Body } from '../snapshot/generation.ts';
+} from '../../http/message/response.ts';
+import type { MatchKind } from '../../search/query.ts';
+import type { Body } from '../../snapshot/generation.ts';
 
 const gzipAsync = promisify(gzip);
 const brotliAsync = promisify(brotliCompress);

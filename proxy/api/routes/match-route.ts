@@ -1,0 +1,82 @@
+/**
+ * The endpoints under the base: finds the route that a path names. The raw path is split into parts,
+ * and the index is searched for each part. No part of the path is ever used as a file name.
+ */
+import type { Body, Generation } from '../../snapshot/generation.ts';
+import { coverBatchRoute, coverRoute, platformCoversRoute } from './covers.ts';
+import { gameBatchRoute, gameCoversRoute, gameRoute, platformGamesRoute } from './games.ts';
+import { makePageLinks } from './page-links.ts';
+import { plainRoute, type Route } from './route.ts';
+import { searchRoute } from './search.ts';
+
+/** The most parts that the path of an endpoint has. */
+const MOST_PARTS = 4;
+
+/**
+ * The endpoint that a path names; undefined if there is none.
+ * @param path the raw path after the base, without the query; begins with "/"
+ */
+export type MatchRoute = (path: string) => Route | undefined;
+
+/** @param publicUrl the address at which clients reach the API; '' for links without a host */
+export function makeMatchRoute(publicUrl: string): MatchRoute {
+  const pageLinks = makePageLinks(publicUrl);
+  const search = searchRoute(pageLinks);
+  const roots = new Map<string | undefined, Route>([
+    ['platforms', plainRoute('platforms', ({ platforms }) => platforms)],
+    ['stats', plainRoute('stats', ({ stats }) => stats)],
+    ['games', gameBatchRoute],
+    ['covers', coverBatchRoute],
+    ['search', search],
+  ]);
+  const recentCovers = plainRoute('recent_covers', (generation) => generation.recentCovers);
+
+  return (path) => {
+    const parts = partsOf(path);
+    const [kind, first, second, third] = parts;
+    if (parts.length === 1) return roots.get(kind);
+    if (first === undefined) return undefined;
+    if (parts.length === 2) {
+      if (kind === 'platforms') return platformRoute(first);
+      if (kind !== 'covers') return undefined;
+      return first === 'recent' ? recentCovers : coverRoute(first);
+    }
+    if (second === undefined) return undefined;
+    if (parts.length === 3) {
+      if (kind === 'games') return gameRoute(first, second);
+      if (kind !== 'platforms') return undefined;
+      if (second === 'games') return platformGamesRoute(first, pageLinks);
+      return second === 'covers' ? platformCoversRoute(first, pageLinks) : undefined;
+    }
+    const isCovers = parts.length === 4 && kind === 'games' && third === 'covers';
+    return isCovers ? gameCoversRoute(first, second) : undefined;
+  };
+}
+
+function platformRoute(slug: string): Route {
+  return plainRoute('platform', (generation: Generation): Body | undefined => {
+    const number = generation.index.platformBySlug.get(slug);
+    return number === undefined ? undefined : generation.platform(number);
+  });
+}
+
+/** The decoded parts between the slashes. Stops after one part more than any endpoint has. */
+function partsOf(path: string): (string | undefined)[] {
+  const parts: (string | undefined)[] = [];
+  for (let slash = 0; slash >= 0 && parts.length <= MOST_PARTS; ) {
+    const next = path.indexOf('/', slash + 1);
+    parts.push(decodePart(path.slice(slash + 1, next < 0 ? undefined : next)));
+    slash = next;
+  }
+  return parts;
+}
+
+/** @returns undefined if the part is not percent-encoded UTF-8, since nothing has such a name */
+function decodePart(part: string): string | undefined {
+  if (!part.includes('%')) return part;
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,33 @@
+/** The Link header of a page (RFC 8288). */
+import { totalPages } from '../../../format/pack.ts';
+import { BASE } from '../../http/message/target.ts';
+import { PAGING_NAMES } from '../parameters/paging.ts';
+import type { Parameters } from '../parameters/read-parameters.ts';
+import type { Page } from '../resources/lists.ts';
+
+/**
+ * Every page that it links exists, even if the page that was requested is past the end.
+ * @param publicUrl the address of the API, without a slash at its end
+ * @param path the path after the base
+ * @param parameters those of the request; the links repeat them
+ */
+export type PageLinks = (path: string, parameters: Parameters, page: Page) => string;
+
+/** @param publicUrl the address at which clients reach the proxy; '' for links without a host */
+export function makePageLinks(publicUrl: string): PageLinks {
+  return (path, parameters, { page, perPage, total }) => {
+    const last = totalPages(total, perPage);
+    const link = (relation: string, target: number) => {
+      const query = new URLSearchParams([...parameters]);
+      for (const name of PAGING_NAMES) query.delete(name);
+      query.set('page', String(target));
+      query.set('per_page', String(perPage));
+      return `<${publicUrl}${BASE}${path}?${query}>; rel="${relation}"`;
+    };
+    const links = [link('first', 1)];
+    if (page > 1 && last > 0) links.push(link('prev', Math.min(page - 1, last)));
+    if (page < last) links.push(link('next', page + 1));
+    if (last > 0) links.push(link('last', last));
+    return links.join(', ');
+  };
+}

@@ -1,0 +1,51 @@
+/** What a route is: how it reads its parameters, and how it finds its resource in a generation. */
+import type { Body, Generation } from '../../snapshot/generation.ts';
+import { readParameters } from '../parameters/read-parameters.ts';
+import { makeResource, type Resource } from '../resources/resource.ts';
+
+export const ROUTES = [
+  'platforms',
+  'platform',
+  'platform_games',
+  'platform_covers',
+  'games',
+  'game',
+  'game_covers',
+  'covers',
+  'cover',
+  'recent_covers',
+  'search',
+  'stats',
+] as const;
+export type RouteName = (typeof ROUTES)[number];
+
+export interface Route {
+  readonly name: RouteName;
+  /**
+   * Reads the parameters.
+   * @param queryString the part of the target after "?"
+   * @returns a function that finds the resource in a generation
+   * @throws ParameterError
+   */
+  readonly prepare: (queryString: string) => Finder;
+}
+
+/** @returns undefined if the generation does not have the resource */
+export type Finder = (generation: Generation) => Resource | undefined;
+
+/** A route without parameters. */
+export function plainRoute(
+  name: RouteName,
+  find: (generation: Generation) => Body | undefined,
+): Route {
+  return {
+    name,
+    prepare(queryString) {
+      readParameters(queryString, []);
+      return (generation) => {
+        const body = find(generation);
+        return body && makeResource(body, generation.id);
+      };
+    },
+  };
+}
