@@ -234,7 +234,8 @@ describe('the checker', () => {
     const preflight = {
       ...notFound.headers,
       'Access-Control-Allow-Methods': 'GET, HEAD, OPTIONS',
-      'Access-Control-Allow-Headers': 'Authorization, X-Api-Key, If-None-Match, X-Snapshot',
+      'Access-Control-Allow-Headers':
+        'Authorization, X-Api-Key, X-Snapshot, If-None-Match, Content-Type, Cache-Control, X-Requested-With, traceparent, tracestate',
     };
     check('OPTIONS', '/api/v1/anything', 204, preflight, undefined);
     expect(() => check('OPTIONS', '/api/v1/anything', 204, notFound.headers, '')).toThrow(
