@@ -3,18 +3,17 @@
  * strict TypeScript, a web page, and the recipes of its README.
  */
 import { execFile } from 'node:child_process';
-import { once } from 'node:events';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createClient, type Game } from '../../client/index.ts';
+import { openDatabase } from '../../database/open.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import { makeSqlite } from '../catalogue/snapshots.ts';
-import { makeVisits, startChromium } from '../support/browser.ts';
+import { LONGEST_WAIT_MS, makeVisits, startChromium, type Visits } from '../support/browser.ts';
 import {
   generate,
   makeFolder,
@@ -22,6 +21,7 @@ import {
   type RunningProxy,
   startProxy,
   testKey,
+  until,
   writeKeys,
 } from '../support/product.ts';
 import {
@@ -33,6 +33,7 @@ import {
   packClient,
   runScript,
 } from './installed-client.ts';
+import { type Site, startSite } from './site.ts';
 
 const LARGEST_BUNDLE = 6 * 1024;
 const key = testKey(1);
@@ -109,19 +110,164 @@ describe('strict TypeScript', () => {
   });
 });
 
+/** What a recipe prints, in lines. */
+async function linesOf(heading: string, node?: string): Promise<string[]> {
+  return (await run('recipe.js', recipe(heading), node)).trimEnd().split('\n');
+}
+
 describe('the recipes of the README', () => {
   test.each(findNodes())('the first example, with %s', async (node) => {
-    expect(await run('first.js', recipe('# cover-catalogue-client'), node)).toBe(
-      'Chrono Trigger (1995)\n',
-    );
+    expect(await linesOf('# cover-catalogue-client', node)).toEqual(['Chrono Trigger (1995)']);
   });
 
   test('a list of games with covers', async () => {
-    const lines = (await run('list.js', recipe('### A list of games with covers'))).split('\n');
+    const lines = await linesOf('### A list of games with covers');
+    expect(lines).toHaveLength(10);
     expect(lines.slice(0, 2)).toEqual([
       'ActRaiser: no cover',
       'Chrono Trigger: https://files.covers.example/snes/chrono-trigger/50219-original.jpg',
     ]);
-    expect(lines).toHaveLength(11);
+  });
+
+  test('the whole catalogue, which starts again when its snapshot is gone', async () => {
+    const code = recipe('### The whole catalogue');
+    const expected = /^230 games of snapshot 000001-[0-9a-f]{12}\n$/;
+    expect(await run('crawl.js', code)).toMatch(expected);
+    let requests = 0;
+    const site = await startSite({
+      ...{ apiUrl: proxy.url, key: key.key, folder },
+      statusOf: () => (++requests === 5 ? 410 : undefined),
+    });
+    try {
+      const again = code.replaceAll('https://covers.example', site.url);
+      expect(await run('crawl.js', again)).toMatch(expected);
+      expect(requests).toBeGreaterThan(20);
+    } finally {
+      await site.stop();
+    }
+  });
+
+  test('a copy that stays current', async () => {
+    const client = createClient({ url: `${proxy.url}/api/v1`, key: key.key });
+    const readAll = async () => {
+      const pinned = await client.pin();
+      const games: [id: number, game: Game][] = [];
+      for await (const game of pinned.items('/search')) games.push([game.id, game]);
+      return { snapshot: pinned.snapshot, games: games.toSorted(([a], [b]) => a - b) };
+    };
+    const before = await readAll();
+    write('copy.json', JSON.stringify(before));
+    await publishChanges();
+    await until(async () => (await client.pin()).snapshot !== before.snapshot);
+    const code = `${recipe('### A copy that stays current')}
+      const { readFileSync } = await import('node:fs');
+      const copy = JSON.parse(readFileSync('copy.json', 'utf8'));
+      const { snapshot, games } = await update({ ...copy, games: new Map(copy.games) });
+      console.log(JSON.stringify({ snapshot, games: [...games].sort(([a], [b]) => a - b) }));`;
+    const after = await readAll();
+    expect(after.games).not.toEqual(before.games);
+    expect(JSON.parse(await run('update.js', code))).toEqual(after);
+  });
+
+  test('search without a server', async () => {
+    const lines = await linesOf('### Search without a server');
+    expect(lines).toEqual(["[ 'ds/chrono-trigger', 'snes/chrono-trigger' ]"]);
+  });
+});
+
+/** Publishes a second generation: one game has another title, one is new, and many are gone. */
+async function publishChanges(): Promise<void> {
+  const database = await openDatabase(databaseUrl);
+  try {
+    await database.run("UPDATE games SET title = 'Actraiser' WHERE slug = 'actraiser'");
+    await database.run(
+      "INSERT INTO games (id, platform_id, slug, title) SELECT 9001, platform_id, 'new', 'New' FROM games WHERE id = 1001",
+    );
+    for (const table of ['games', 'covers']) {
+      const column = table === 'games' ? 'id' : 'game_id';
+      await database.run(`DELETE FROM ${table} WHERE ${column} = 1010`);
+    }
+  } finally {
+    await database.close();
+  }
+  await generate(databaseUrl, snapshotsDir);
+  writeKeys(snapshotsDir, [key]);
+}
+
+describe('in a web page', { timeout: 60_000 }, () => {
+  let browser: Browser;
+  let site: Site;
+  let visits: Visits;
+
+  beforeAll(async () => {
+    browser = await startChromium();
+    site = await startSite({ apiUrl: proxy.url, key: key.key, folder });
+    visits = makeVisits(browser, site.url);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    await site?.stop();
+  });
+
+  /** Shows a page. Its script may print with `print`. */
+  async function open(html: string): Promise<Page> {
+    site.show(html);
+    const page = await visits.open();
+    await page.goto(site.url);
+    return page;
+  }
+
+  /** What the script of a module prints in an element, once it is there. */
+  async function printOf(code: string): Promise<string | null> {
+    const page = await open(`<script type="module">
+      ${code}
+      const found = document.createElement('output');
+      found.textContent = JSON.stringify(result);
+      document.body.append(found);
+    </script>`);
+    await page.locator('output').waitFor();
+    return page.locator('output').textContent();
+  }
+
+  test('search as you type', async () => {
+    const page = await open(recipe('### Search as you type'));
+    const items = page.locator('#games li');
+    await page.locator('#search').pressSequentially('chrono t', { delay: 30 });
+    await expect.poll(() => items.count(), { timeout: LONGEST_WAIT_MS }).toBe(2);
+    expect(await items.first().textContent()).toMatch(/^Chrono Trigger \(/);
+    expect(await page.locator('#hint').isVisible()).toBe(false);
+    await page.locator('#search').fill('crono triger');
+    await page.locator('#hint').waitFor();
+    expect(await items.count()).toBe(2);
+    expect([visits.complaints, visits.foreign]).toEqual([[], []]);
+  });
+
+  test('the API of another origin, with pages, the cache and errors', async () => {
+    const text = await printOf(`
+      import { ApiError, createClient } from 'cover-catalogue-client';
+      const client = createClient({ url: '${proxy.url}/api/v1', key: '${key.key}' });
+      const slugs = new Set();
+      const pinned = await client.pin();
+      for await (const { slug } of pinned.items('/platforms/{slug}/games', {
+        path: { slug: 'snes' },
+        query: { per_page: 7 },
+      })) slugs.add(slug);
+      const { response } = await pinned.request('/stats');
+      const limit = response.headers.get('x-ratelimit-limit');
+      const error = await client.get('/search', { query: { per_page: 0 } }).catch((e) => e);
+      const result = [slugs.size, limit, error instanceof ApiError, error.status, error.message];`);
+    expect(JSON.parse(text ?? '')).toEqual([
+      ...[20, '1000000', true, 400],
+      'per_page must be an integer from 1 to 100',
+    ]);
+  });
+
+  test('search without a server', async () => {
+    const code = recipe('### Search without a server')
+      .replaceAll('https://covers.example', proxy.url)
+      .replace('process.env.COVERS_KEY', `'${key.key}'`)
+      .replace(/console\.log\((.*)\);/, 'const result = $1;');
+    expect(await printOf(code)).toBe('["ds/chrono-trigger","snes/chrono-trigger"]');
   });
 });
