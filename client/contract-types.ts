@@ -12,9 +12,9 @@ export type Manifest = Schemas['Manifest'];
 
 type Responses<P extends keyof paths> = paths[P]['get']['responses'][200]['content'];
 
-/** The paths whose responses are JSON, such as `/platforms/{slug}`. */
+/** The paths of the API, such as `/platforms/{slug}`, except those of files. */
 export type ApiPath = {
-  [P in keyof paths]: Responses<P> extends { 'application/json': unknown } ? P : never;
+  [P in keyof paths]: Responses<P> extends { 'application/octet-stream': unknown } ? never : P;
 }[keyof paths];
 
 /** The body of a successful response. */
