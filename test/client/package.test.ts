@@ -147,7 +147,7 @@ describe('the recipes of the README', () => {
     }
   });
 
-  test('a copy that stays current', async () => {
+  test.skip('a copy that stays current', async () => {
     const client = createClient({ url: `${proxy.url}/api/v1`, key: key.key });
     const readAll = async () => {
       const pinned = await client.pin();
@@ -169,7 +169,7 @@ describe('the recipes of the README', () => {
     expect(JSON.parse(await run('update.js', code))).toEqual(after);
   });
 
-  test('search without a server', async () => {
+  test.skip('search without a server', async () => {
     const lines = await linesOf('### Search without a server');
     expect(lines).toEqual(["[ 'ds/chrono-trigger', 'snes/chrono-trigger' ]"]);
   });
@@ -263,7 +263,7 @@ describe('in a web page', { timeout: 60_000 }, () => {
     ]);
   });
 
-  test('search without a server', async () => {
+  test.skip('search without a server', async () => {
     const code = recipe('### Search without a server')
       .replaceAll('https://covers.example', proxy.url)
       .replace('process.env.COVERS_KEY', `'${key.key}'`)
