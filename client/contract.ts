@@ -1620,8 +1620,8 @@ export interface operations {
                  *       `の伝説` finds "ゼルダの伝説1". Titles that are not in the Latin script are also found by
                  *       the words of their slug: `doubutsu no mori` finds "どうぶつの森".
                  *     * If no title has all words, words of 4 letters or more may have one error, and those of 8
-                 *       letters or more two: a wrong, missing or extra letter, or two swapped ones. Digits must
-                 *       be right.
+                 *       letters or more two: a wrong, missing or extra letter, or two swapped ones. Digits and
+                 *       words that name a platform must be right.
                  *
                  *     At most 100 characters, without leading and trailing spaces. The first 8 words are used.
                  *     A text without a word, such as `!!!`, finds nothing.
@@ -1648,9 +1648,10 @@ export interface operations {
                  *     `title_desc` is its exact reverse. `year_asc` and `year_desc` both put games without a
                  *     year last, and games of the same year in `title_asc` order.
                  *
-                 *     `relevance` puts the best matches first: titles that equal `q`; that begin with `q`; that
-                 *     have its words next to each other, in order; that have all of them as whole words; then
-                 *     those that have its last word only as the beginning of a word. Of equally good matches,
+                 *     `relevance` puts the best matches first: titles that equal `q`; that begin with `q`, first
+                 *     those with its last word as a whole word; that have its words next to each other, in order;
+                 *     that have all of them as whole words; then those that have its last word only as the
+                 *     beginning of a word. Of equally good matches,
                  *     shorter titles come first (in words), then games with more covers, then `title_asc`
                  *     order. Without `q`, games with more covers come first.
                  */

@@ -55,7 +55,7 @@ export const VARIABLES = {
   ),
   HTTP_FAST_PATH: variable(
     'on',
-    "`on`: the proxy reads usual requests itself, with less processor time; `off`: Node's HTTP parser reads all requests",
+    "`on`: the proxy reads usual requests itself, with less processor time; `off`: Node's HTTP parser reads all requests, and refuses targets that are not percent-encoded",
     parseSwitch,
   ),
   SNAPSHOT_MEMORY_MB: variable(

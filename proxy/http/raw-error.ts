@@ -15,6 +15,8 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: HttpSock
     endWithError(socket, 431, 'Request header too large');
   } else if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT') {
     endWithError(socket, 408, 'Request timeout');
+  } else if (error.code === 'HPE_INVALID_URL') {
+    endWithError(socket, 400, 'The request target must be percent-encoded UTF-8');
   } else endWithError(socket, 400, 'Bad request');
 }
 

@@ -10,15 +10,19 @@ export interface PlatformRun {
   readonly rest: readonly string[];
 }
 
-/** @returns the runs of neighbouring words that name platforms: longer runs first; among equal lengths, later ones first */
-export type FindPlatformRuns = (words: readonly string[]) => PlatformRun[];
+export interface PlatformWords {
+  /** Whether a word by itself names a platform. */
+  isName(word: string): boolean;
+  /** The runs of neighbouring words that name platforms: longer ones first, then later ones first. */
+  runsIn(words: readonly string[]): PlatformRun[];
+}
 
 /** What separates the names of one platform, as in "Mega Drive / Genesis". */
 const NAME_SEPARATOR = /\s[-–|]\s|\//;
 /** A qualifier does not name a platform: "Wii (Digital)" is called Wii. */
 const QUALIFIER = /\([^)]*\)/g;
 
-export function makePlatformFinder({ platforms }: RecordIndex): FindPlatformRuns {
+export function makePlatformWords({ platforms }: RecordIndex): PlatformWords {
   const byName = new Map<string, Set<number>>();
   const add = (name: string, number: number) => {
     const key = keyOf(name);
@@ -39,16 +43,19 @@ export function makePlatformFinder({ platforms }: RecordIndex): FindPlatformRuns
     }
   }
 
-  return (words) => {
-    const runs: PlatformRun[] = [];
-    for (let length = words.length; length > 0; length--) {
-      for (let from = words.length - length; from >= 0; from--) {
-        const named = byName.get(words.slice(from, from + length).join(''));
-        if (named === undefined) continue;
-        runs.push({ platforms: [...named], rest: words.toSpliced(from, length) });
+  return {
+    isName: (word) => byName.has(word),
+    runsIn(words) {
+      const runs: PlatformRun[] = [];
+      for (let length = words.length; length > 0; length--) {
+        for (let from = words.length - length; from >= 0; from--) {
+          const named = byName.get(words.slice(from, from + length).join(''));
+          if (named === undefined) continue;
+          runs.push({ platforms: [...named], rest: words.toSpliced(from, length) });
+        }
       }
-    }
-    return runs;
+      return runs;
+    },
   };
 }
 

@@ -10,12 +10,14 @@ import { makePatternMatcher, type Tiers } from './patterns/match-pattern.ts';
 import { makeNeighbours } from './patterns/neighbours.ts';
 import type { Pattern } from './patterns/pattern.ts';
 import { openVocabulary } from './patterns/vocabulary.ts';
-import { makePlatformFinder } from './platform-words.ts';
+import { makePlatformWords } from './platform-words.ts';
 import type { PreparedSearch } from './prepare-search.ts';
 import type { MatchKind } from './query.ts';
-import { intersect, makeIntersect, union, unite } from './sets/combine.ts';
+import { lowestBit, setBit } from './sets/bits.ts';
+import { union, unite } from './sets/combine.ts';
+import { intersect, makeIntersect } from './sets/intersect.ts';
 import { makePostingSets } from './sets/posting-sets.ts';
-import { isEmpty, lowestBit, type RankSet, wholeRun } from './sets/rank-set.ts';
+import { isEmpty, type RankSet, wholeRun } from './sets/rank-set.ts';
 import { nearSpellings } from './spelling/near-spellings.ts';
 
 export interface TitleMatch {
@@ -51,7 +53,7 @@ export function makeTitleMatcher(
   const neighbours = makeNeighbours(index.words, readingWords, pairs);
   const startPatterns = makePatternMaker(index, words, neighbours, sets, findNear);
   const matcher = makePatternMatcher(readingWords, index.readingsByWords, neighbours);
-  const findPlatformRuns = makePlatformFinder(records);
+  const platformWords = makePlatformWords(records);
 
   function matchOf(kind: MatchKind, attempts: readonly Attempt[]): TitleMatch | undefined {
     if (attempts.length === 0) return undefined;
@@ -93,8 +95,7 @@ export function makeTitleMatcher(
       for (let rest = set.bits[block]; rest !== 0; rest &= rest - 1) {
         const reading = block * 32 + lowestBit(rest);
         if (reading < games) continue;
-        const rank = rankOfFurther[reading - games];
-        bits[rank >>> 5] |= 1 << (rank & 31);
+        setBit(bits, rankOfFurther[reading - games]);
       }
     }
     return { bits, atMost: Math.min(set.atMost, games) };
@@ -114,7 +115,7 @@ export function makeTitleMatcher(
     }
 
     function matchPlatforms(isNear: boolean): TitleMatch | undefined {
-      for (const { platforms, rest } of readings.flatMap(findPlatformRuns)) {
+      for (const { platforms, rest } of readings.flatMap(platformWords.runsIn)) {
         const within = onPlatforms(platforms);
         if (rest.length === 0) {
           if (!isEmpty(within)) return { kind: 'platform', ranks: within, tiers: () => undefined };
@@ -140,7 +141,8 @@ export function makeTitleMatcher(
   /** The numbers of the near spellings of a word that have the same digits. */
   function findNear(word: string): number[] {
     const distance = nearSpellingDistance(word);
-    if (distance === 0) return [];
+    // "snes" is not a misspelt "nes": it names a platform.
+    if (distance === 0 || platformWords.isName(word)) return [];
     const digits = digitsOf(word);
     return nearSpellings(spellings, word, distance).filter(
       (number) => digitsOf(textAt(index.words, number)) === digits,

@@ -13,8 +13,8 @@ import { openSite } from './site.ts';
 const NOT_FOUND = prepareError(404, 'Not found');
 const METHOD_NOT_ALLOWED = prepareError(405, 'Method not allowed', ['Allow', 'GET, HEAD']);
 
-export function makeSiteHandler(): SiteHandler {
-  const pages = openSite();
+export function makeSiteHandler(publicUrl: string): SiteHandler {
+  const pages = openSite(publicUrl);
 
   return function handleSite(
     request: IncomingMessage,

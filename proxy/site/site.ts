@@ -14,6 +14,7 @@ import {
   NO_BODY,
   type PreparedResponse,
 } from '../http/message/response.ts';
+import { BASE } from '../http/message/target.ts';
 
 /** The responses for a page in one content coding. */
 export interface PageResponses {
@@ -48,9 +49,10 @@ const BROTLI_QUALITY = 5;
 
 /**
  * The pages by their exact path.
+ * @param publicUrl the address at which clients reach the proxy, for the contract
  * @throws Error when a file of the program or of its packages is missing
  */
-export function openSite(): ReadonlyMap<string, Page> {
+export function openSite(publicUrl: string): ReadonlyMap<string, Page> {
   const own = (name: string) => readFileSync(new URL(`./files/${name}`, import.meta.url));
   const { resolve } = createRequire(import.meta.url);
   const swagger = (name: string) => readFileSync(resolve(`swagger-ui-dist/${name}`));
@@ -72,14 +74,16 @@ export function openSite(): ReadonlyMap<string, Page> {
     ],
     [
       '/openapi.json',
-      makePage(JSON_TYPE, readContract(), CLOSED, ['Access-Control-Allow-Origin', '*']),
+      makePage(JSON_TYPE, readContract(publicUrl), CLOSED, ['Access-Control-Allow-Origin', '*']),
     ],
   ]);
 }
 
-function readContract(): Buffer {
+/** The contract with an absolute address, which clients generated from it need. */
+function readContract(publicUrl: string): Buffer {
   const text = readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8');
-  return Buffer.from(JSON.stringify(parse(text)));
+  const servers = [{ url: `${publicUrl}${BASE}` }];
+  return Buffer.from(JSON.stringify({ ...parse(text), servers }));
 }
 
 function makePage(

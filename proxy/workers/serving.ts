@@ -56,7 +56,12 @@ export function makeServing(parts: ServingParts): Serving {
     HTTP_FAST_PATH: hasFastPath,
   } = parts.environment;
   const api = makeApi({ ...parts, publicUrl, trustedProxies, now });
-  const site = withForwarding(makeSiteHandler(), { accountUrl, trustedProxies, connections, log });
+  const site = withForwarding(makeSiteHandler(publicUrl), {
+    accountUrl,
+    trustedProxies,
+    connections,
+    log,
+  });
   const http = makeServer(api, site, log, { connections, hasFastPath });
   const { server } = http;
   return {

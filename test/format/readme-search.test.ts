@@ -51,7 +51,7 @@ test('its groups of equal words are those of the search', () => {
 test('its steps, tiers and limits are those of the search', () => {
   const [, , steps, tiers] = tablesOf('## Searching');
   expect(namesOf(steps)).toEqual(['exact', 'near', 'platform', 'partial']);
-  expect(tiers?.map(([tier]) => tier)).toEqual(['0', '1', '2', '3', '4']);
+  expect(tiers?.map(([tier]) => tier)).toEqual(['0', '1', '2', '3', '4', '5']);
   expect(SORTS).toContain('relevance');
   expect(readme).toContain(`at most ${LONGEST_QUERY} characters`);
   expect(readme).toContain(`the first ${MOST_WORDS} words count`);

@@ -92,7 +92,7 @@ describe.each([
       for (const { id } of data) await read(`/covers/${id}`);
     }
     const snapshot = (await request('/stats')).headers['x-snapshot'];
-    const pages = new Set(openSite().keys());
+    const pages = new Set(openSite('https://api.covers.example').keys());
     return {
       known: { key: key.key, snapshot, bodies, games, pages },
       targets: [

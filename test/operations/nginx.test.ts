@@ -30,7 +30,7 @@ const key = testKey(1);
 const keyed = { 'x-api-key': key.key };
 /** Marks queries, which no log may contain. */
 const MARK = 'mark-of-a-query';
-const secret = `?key=${key.key}&q=${MARK}`;
+const secret = `?region=${key.key}&q=${MARK}`;
 
 let proxy: RunningProxy;
 let nginx: RunningNginx;
@@ -300,7 +300,7 @@ describe.each(protocols)('over %s', (protocol, send) => {
   });
 
   test('refuses a head that is too large', async () => {
-    const target = `/api/v1/stats${secret}`;
+    const target = `/api/v1/search${secret}`;
     const cases = [
       [target, { 'x-filler': 'X'.repeat(9000) }, 431, 'Request header too large'],
       [
@@ -327,7 +327,7 @@ describe.each(protocols)('over %s', (protocol, send) => {
   test('refuses a body', async () => {
     for (const method of ['GET', 'POST']) {
       const options = { method, headers: keyed, body: 'x'.repeat(2000) };
-      const reply = await send(`/api/v1/stats${secret}`, options);
+      const reply = await send(`/api/v1/search${secret}`, options);
       expectOwnError(reply, 400, 'A request must not have a body');
       const small = await send('/api/v1/stats', { ...options, body: 'x' });
       expect([small.status, small.text]).toEqual([
@@ -400,8 +400,8 @@ describe("nginx's own response", () => {
     ] as const) {
       const http2 = await openHttp2(front);
       for (const reply of [
-        await sendHttp1(front, `/api/v1/stats${secret}`, { headers: keyed }),
-        await sendHttp2(http2, `/api/v1/stats${secret}`, { headers: keyed }),
+        await sendHttp1(front, `/api/v1/search${secret}`, { headers: keyed }),
+        await sendHttp2(http2, `/api/v1/search${secret}`, { headers: keyed }),
       ]) {
         expectOwnError(reply, status, error);
         expect(reply.headers['retry-after']).toBe('5');
@@ -437,14 +437,14 @@ describe('connections', () => {
     const statusOf = (own: ClientHttp2Session) =>
       new Promise<number>((resolve, reject) => {
         own
-          .request({ ':path': `/api/v1/stats${secret}`, ...keyed })
+          .request({ ':path': `/api/v1/search${secret}`, ...keyed })
           .on('error', reject)
           .once('response', (headers) => resolve(Number(headers[':status'])));
       });
     const statuses: number[] = [];
     for (let i = 0; i < 104; i++) statuses.push(await statusOf(i < 64 ? greedy[0] : greedy[1]));
     expect(statuses).toEqual(Array.from({ length: 104 }, (_, i) => (i < 100 ? 200 : 429)));
-    const refused = await sendHttp1(nginx, `/api/v1/stats${secret}`, { headers: keyed, from });
+    const refused = await sendHttp1(nginx, `/api/v1/search${secret}`, { headers: keyed, from });
     expectOwnError(refused, 429, 'Too many requests at once');
     expect(refused.headers['retry-after']).toBe('1');
     const other = await sendHttp1(nginx, '/api/v1/stats', { headers: keyed, from: '127.0.0.21' });
@@ -483,7 +483,7 @@ function expectNoSecret(logs: Record<string, string>): void {
 test('the logs have the address, path and status of each request, never a key or a query', async () => {
   await sendHttp1(nginx, `/api/v1/stats/${key.key}`, { headers: keyed });
   await sendHttp1(nginx, `/api/v1/stats/%63${key.key.slice(1)}`, { headers: keyed });
-  await sendHttp1(nginx, `/api//v1/%73tats${secret}`, { headers: keyed, from: '127.0.0.30' });
+  await sendHttp1(nginx, `/api//v1/%73earch${secret}`, { headers: keyed, from: '127.0.0.30' });
   session.destroy();
   await nginx.stop();
   expectNoSecret(nginx.logs());

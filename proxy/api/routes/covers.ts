@@ -39,7 +39,7 @@ export const coverBatchRoute: Route = {
   name: 'covers',
   prepare(queryString) {
     const parameters = readParameters(queryString, ['ids']);
-    const hint = 'To list all covers of a platform, use /platforms/{slug}/covers';
+    const hint = 'To list the covers of a platform, use /platforms/{slug}/covers';
     const batch = batchOf(parameters, ['ids'], hint);
     return (generation) => {
       const { numbers, missing } = findBatch(generation, generation.index.covers, batch);

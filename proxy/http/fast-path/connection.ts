@@ -8,7 +8,7 @@
 import type { Socket } from 'node:net';
 import type { ApiHandler, Responder } from '../message/responder.ts';
 import { makeDrainLimit } from './drain-limit.ts';
-import { type FastRequest, makeRequestReader } from './request-reader.ts';
+import { encodeRequestLine, type FastRequest, makeRequestReader } from './request-reader.ts';
 import { writeResponse } from './write-response.ts';
 
 /** In bytes. While the client has at least this much left to read, its next request waits. */
@@ -141,7 +141,7 @@ export function openConnection(socket: Socket, options: ConnectionOptions): Fast
     socket.setTimeout(0);
     // A socket that is already flowing would not emit the bytes that are put back.
     socket.pause();
-    socket.unshift(rest);
+    socket.unshift(encodeRequestLine(rest));
     options.handOver(socket);
     socket.resume();
   }

@@ -3,6 +3,7 @@
  * head has arrived and contains nothing unusual. Node's HTTP parser would read every head that is
  * accepted here in the same way. All other heads are left to that parser.
  */
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { type RequestHead, readHead } from '../message/request-head.ts';
 import { BASE } from '../message/target.ts';
@@ -15,13 +16,14 @@ const MOST_FIELDS = 64;
 const BEFORE_TARGET = Buffer.from(`GET ${BASE}/`);
 const VERSION = Buffer.from(' HTTP/1.1\r\n');
 const END_OF_HEAD = Buffer.from('\r\n\r\n');
-/** For each byte, 1 if a usual target may contain it. */
+/** For each byte, 1 if a usual target may contain it. Bytes from 128 on are raw UTF-8. */
 const IN_TARGET = new Uint8Array(256);
 for (const byte of Buffer.from(
   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/._~?&=%+,:;@!*'()$-",
 )) {
   IN_TARGET[byte] = 1;
 }
+IN_TARGET.fill(1, 128);
 const FIELD_NAME = /^[A-Za-z0-9-]+$/;
 const FIELD_VALUE = /^[ -~]*$/;
 /** Fields that change how a connection is read or used. */
@@ -75,9 +77,31 @@ export function makeRequestReader(): RequestReader {
     const end = fieldsAt + last.fields.length;
     // With a longer target, the same fields can make a head that is too long.
     if (end - END_OF_HEAD.length - at > LONGEST_HEAD) return undefined;
-    const target = bytes.toString('latin1', at + BEFORE_TARGET.length - 1, targetEnd);
-    return { target, head: last.head, end };
+    const target = encodeRaw(bytes.subarray(at + BEFORE_TARGET.length - 1, targetEnd));
+    return target === undefined ? undefined : { target, head: last.head, end };
   };
+}
+
+const RAW = /[\x80-\xff]/;
+const ALL_RAW = new RegExp(RAW, 'g');
+
+/**
+ * Percent-encodes raw UTF-8, which some clients send in a target and Node's parser refuses.
+ * @returns undefined if the bytes are not UTF-8
+ */
+function encodeRaw(bytes: Buffer): string | undefined {
+  const text = bytes.toString('latin1');
+  if (!RAW.test(text)) return text;
+  if (!isUtf8(bytes)) return undefined;
+  return text.replace(ALL_RAW, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
+}
+
+/** Percent-encodes raw UTF-8 in the request line at the start of the bytes, if there is a whole one. */
+export function encodeRequestLine(bytes: Buffer): Buffer {
+  const end = bytes.indexOf('\r\n');
+  const line = end < 0 ? undefined : encodeRaw(bytes.subarray(0, end));
+  if (line === undefined || line.length === end) return bytes;
+  return Buffer.concat([Buffer.from(line, 'latin1'), bytes.subarray(end)]);
 }
 
 function startsWith(bytes: Buffer, at: number, wanted: Buffer): boolean {

@@ -11,11 +11,13 @@ import {
   type SearchIndex,
 } from '../../../format/index/search-index.ts';
 import { isJoinedScript } from '../../../format/index/words.ts';
-import { intersect, unite } from '../sets/combine.ts';
+import { unite } from '../sets/combine.ts';
+import { intersect } from '../sets/intersect.ts';
 import type { PostingSets } from '../sets/posting-sets.ts';
 import { atMost, EMPTY, isEmpty, type RankSet } from '../sets/rank-set.ts';
 import { equalWords } from './equal-words.ts';
 import type { Neighbours } from './neighbours.ts';
+import { once } from './once.ts';
 import { MOST_JOINED, type Pattern, type Way, type WordChoice } from './pattern.ts';
 import type { Vocabulary } from './vocabulary.ts';
 
@@ -48,7 +50,7 @@ export function makePatternMaker(
   const splits = new LRUCache<string, readonly Way[]>({
     maxSize: MOST_KEPT,
     sizeCalculation: (ways, word) =>
-      word.length + sum([ENTRY_SIZE, ...ways.map(({ found }) => ENTRY_SIZE + lengthOf(found))]),
+      word.length + sum([ENTRY_SIZE, ...ways.map(({ found }) => ENTRY_SIZE + lengthOf(found()))]),
   });
 
   /** The numbers of the words that count as a word, ascending. */
@@ -76,10 +78,24 @@ export function makePatternMaker(
    */
   function wayOfOne(length: number, choice: WordChoice, parts = EMPTY): Way {
     const { numbers, prefix } = choice;
-    const whole = unite([withNumbers(numbers), parts], readings);
-    const found =
-      prefix === undefined ? whole : unite([withPrefix('words', prefix), whole], readings);
-    return { length, choices: [choice], found, whole, isExact: isEmpty(parts) };
+    const begins = (number: number) =>
+      prefix !== undefined && number >= prefix[0] && number < prefix[1];
+    const others = numbers.filter((number) => !begins(number));
+    const beginning = prefix === undefined ? EMPTY : withPrefix('words', prefix);
+    return {
+      length,
+      choices: [choice],
+      found: once(() => unite([beginning, withNumbers(others), parts], readings)),
+      foundIn: (set) =>
+        unite(
+          [beginning, parts, ...others.map((number) => sets.ofText(index.words, number))].map(
+            (one) => intersect([one, set]),
+          ),
+          readings,
+        ),
+      whole: once(() => unite([withNumbers(numbers), parts], readings)),
+      isExact: isEmpty(parts),
+    };
   }
 
   /** The readings with a part of a word in a script without spaces. */
@@ -87,6 +103,17 @@ export function makePatternMaker(
     if (!isJoinedScript(word) || [...word].length < 2) return EMPTY;
     // A prefix of an ending of a word is any part of the word.
     return withPrefix('endings', findPrefix(index.endings, word));
+  }
+
+  function wayOfFound(length: number, choices: readonly WordChoice[], found: RankSet): Way {
+    return {
+      length,
+      choices,
+      found: () => found,
+      foundIn: (set) => intersect([found, set]),
+      whole: () => found,
+      isExact: true,
+    };
   }
 
   /** The ways to match one word of a query with two or three neighbouring words of a title. */
@@ -99,8 +126,7 @@ export function makePatternMaker(
       if (areNeighbours(choices.at(-1), last)) {
         const all = [...choices, last];
         const found = neighbours.withChoices(all);
-        if (!isEmpty(found))
-          ways.push({ length: 1, choices: all, found, whole: found, isExact: true });
+        if (!isEmpty(found)) ways.push(wayOfFound(1, all, found));
       }
       if (choices.length === MOST_JOINED - 1) return;
       for (let end = 1; end < rest.length; end++) {
@@ -186,7 +212,7 @@ export function makePatternMaker(
       if (isNear) {
         // Near spellings take long to find: begin with rare words, and stop when no reading is left.
         const sizes = order.map((at) =>
-          sum(single(words, at, false).map(({ found }) => atMost(found))),
+          sum(single(words, at, false).map(({ found }) => atMost(found()))),
         );
         order.sort((a, b) => sizes[a] - sizes[b]);
       }
@@ -196,8 +222,10 @@ export function makePatternMaker(
         if (isCovered[at]) continue;
         if (pattern[at].length === 0) return undefined;
         if (!isNear) continue;
-        const found = pattern[at].map((way) => way.found);
-        rest = intersect([unite(found, readings), ...(rest === undefined ? [] : [rest])]);
+        rest = unite(
+          pattern[at].map((way) => (rest === undefined ? way.found() : way.foundIn(rest))),
+          readings,
+        );
         if (isEmpty(rest)) return undefined;
       }
       return pattern;

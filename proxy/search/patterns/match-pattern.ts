@@ -5,16 +5,19 @@
  */
 import { firstIndex } from '../../../format/index/first-index.ts';
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
-import { intersect, union, unite } from '../sets/combine.ts';
+import { union, unite } from '../sets/combine.ts';
+import { intersect } from '../sets/intersect.ts';
 import { compact, isEmpty, type RankSet } from '../sets/rank-set.ts';
 import type { Neighbours } from './neighbours.ts';
+import { once } from './once.ts';
 import { isSingle, type Pattern, type WordChoice } from './pattern.ts';
 
 /**
  * The readings that a relevance order puts first, tier by tier. A reading can be in several tiers; the
  * first one counts:
- * 0. it equals the query; 1. it begins with the query; 2. it has the words of the query next to each
- * other, in order; 3. it has all of them as whole words; 4. it has the last one only as a prefix.
+ * 0. it equals the query; 1. it begins with the words of the query; 2. it begins with them, but has the
+ * last one only as a prefix; 3. it has them next to each other, in order; 4. it has all of them as whole
+ * words; 5. it has the last one only as a prefix.
  *
  * Each tier is a function, since the first tiers often fill a page and the others need not be found.
  */
@@ -59,24 +62,25 @@ export function makePatternMatcher(
     for (const [at, ways] of pattern.entries()) {
       const before = unite(reached[at], readings);
       for (const way of ways) {
-        const found = [intersect([way[kind], before])];
+        const found = [intersect([way[kind](), before])];
         if (!isSingle(way) && singles !== undefined) {
-          found.push(intersectSets([way[kind], ...singles]));
+          found.push(intersectSets([way[kind](), ...singles]));
         }
         reached[at + way.length].push(...found.filter((set) => !isEmpty(set)));
       }
       const single = ways.find(isSingle);
-      singles = single && singles && [...singles, single[kind]];
+      singles = single && singles && [...singles, single[kind]()];
     }
     const all = [...reached[pattern.length]];
     if (singles !== undefined) all.push(intersectSets(singles));
     return compact(unite(all, readings));
   }
 
-  /** The readings that begin with the query, and those of them that equal it. */
-  function matchBeginnings(pattern: Pattern): { equal: RankSet; beginning: RankSet } {
+  /** The first three tiers: the readings that equal the query, and those that begin with it. */
+  function matchBeginnings(pattern: Pattern): readonly [RankSet, RankSet, RankSet] {
     const equal: Range[] = [];
     const beginning: Range[] = [];
+    const withPrefix: Range[] = [];
     const followed = new Set<string>();
 
     // The readings in `range` have the same first `depth` words, which match the query up to `at`.
@@ -111,11 +115,11 @@ export function makePatternMatcher(
       }
       if (prefix === undefined) return;
       const narrower = withWords(range, depth, ...prefix);
-      if (narrower !== undefined) beginning.push(narrower);
+      if (narrower !== undefined) withPrefix.push(narrower);
     }
 
     follow([0, readings], 0, 0);
-    return { equal: readingsIn(equal), beginning: readingsIn(beginning) };
+    return [readingsIn(equal), readingsIn(beginning), readingsIn(withPrefix)];
   }
 
   /** The part of a range whose word at a depth has a number from `from` (inclusive) to `to` (exclusive). */
@@ -146,20 +150,13 @@ export function makePatternMatcher(
       const beginnings = once(() => matchBeginnings(pattern));
       const whole = once(() => match(pattern, 'whole', [found]));
       return [
-        () => beginnings().equal,
-        () => beginnings().beginning,
+        () => beginnings()[0],
+        () => beginnings()[1],
+        () => beginnings()[2],
         () => neighbours.withPhrase(pattern, whole()),
         whole,
         () => found,
       ];
     },
-  };
-}
-
-function once<T>(make: () => T): () => T {
-  let made: T | undefined;
-  return () => {
-    made ??= make();
-    return made;
   };
 }

@@ -1,8 +1,10 @@
 /** Finds the readings in which words are next to each other, in order. */
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import { type Postings, type Run, runBetween } from '../../../format/index/search-index.ts';
-import { filter, intersect, lengthOf, union, unite } from '../sets/combine.ts';
-import { EMPTY, lowestBit, type RankSet, sizeOf } from '../sets/rank-set.ts';
+import { lowestBit } from '../sets/bits.ts';
+import { filter, lengthOf, union, unite } from '../sets/combine.ts';
+import { intersect } from '../sets/intersect.ts';
+import { EMPTY, type RankSet, sizeOf } from '../sets/rank-set.ts';
 import { type FrequentPairs, readingsOfPair } from './frequent-pairs.ts';
 import { isSingle, MOST_JOINED, type Pattern, type WordChoice } from './pattern.ts';
 
@@ -64,7 +66,7 @@ export function makeNeighbours(
       }
       for (let from = Math.max(0, at - MOST_JOINED + 1); from <= at + 1; from++) {
         for (const way of pattern[from]) {
-          if (!isSingle(way) && from + way.length > at) others.push(way.whole);
+          if (!isSingle(way) && from + way.length > at) others.push(way.whole());
         }
       }
       narrowed.push(unite([union(runs, readings), ...others], readings));

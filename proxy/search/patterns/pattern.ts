@@ -23,9 +23,11 @@ export interface Way {
   /** What the neighbouring words of a title may be: one choice for each. */
   readonly choices: readonly WordChoice[];
   /** The readings that have such words. */
-  readonly found: RankSet;
+  readonly found: () => RankSet;
+  /** Those of them that are in a set. If it is small, this is faster than finding all. */
+  readonly foundIn: (set: RankSet) => RankSet;
   /** Those of them that have such words without the help of a prefix. */
-  readonly whole: RankSet;
+  readonly whole: () => RankSet;
   /** Whether the readings in `whole` have exactly such words, not only parts of words. */
   readonly isExact: boolean;
 }

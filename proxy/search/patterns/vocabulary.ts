@@ -8,6 +8,7 @@
  */
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import { compareText, type Postings, textCount } from '../../../format/index/search-index.ts';
+import { bitAt, setBit } from '../sets/bits.ts';
 
 export interface VocabularyTables {
   /** A hash table of the words: number + 1, or 0 for an empty slot. Its size is a power of two. */
@@ -42,8 +43,7 @@ export function makeVocabularyTables(words: Postings, spelled: ReadingWords): Vo
   const pairs = shared((spelled.words.length * BITS_PER_PAIR) / 32);
   for (let reading = 0; reading + 1 < spelled.start.length; reading++) {
     for (let at = spelled.start[reading] + 1; at < spelled.start[reading + 1]; at++) {
-      const bit = bitOf(pairs, spelled.words[at - 1], spelled.words[at]);
-      pairs[bit >>> 5] |= 1 << (bit & 31);
+      setBit(pairs, bitOf(pairs, spelled.words[at - 1], spelled.words[at]));
     }
   }
   return { slots, pairs };
@@ -61,8 +61,7 @@ export function openVocabulary(words: Postings, { slots, pairs }: VocabularyTabl
       }
     },
     mayBeNeighbours(first, second) {
-      const bit = bitOf(pairs, first, second);
-      return ((pairs[bit >>> 5] >>> (bit & 31)) & 1) === 1;
+      return bitAt(pairs, bitOf(pairs, first, second)) === 1;
     },
   };
 }

@@ -4,6 +4,7 @@
  */
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import type { RecordIndex } from '../../../format/index/record-index.ts';
+import { bitAt } from './bits.ts';
 import { union } from './combine.ts';
 import { isDense, type RankSet, slice, toBits, wholeRun } from './rank-set.ts';
 
@@ -78,7 +79,7 @@ export function pageByWalking(
   let before = 0;
   for (let position = 0; position < ranks.length && page.length < count; position++) {
     const rank = ranks[position];
-    if (((bits[rank >>> 5] >>> (rank & 31)) & 1) === 0) continue;
+    if (bitAt(bits, rank) === 0) continue;
     if (before >= start) page.push(rank);
     before++;
   }

@@ -3,6 +3,7 @@
  * without a year come last in both directions.
  */
 import type { SearchIndex } from '../../../format/index/search-index.ts';
+import { bitAt } from './bits.ts';
 import { isDense, type RankSet, toBits } from './rank-set.ts';
 
 export interface YearOrder {
@@ -50,7 +51,7 @@ export function makeYearOrder(index: SearchIndex): YearOrder {
       const to = yearStart[year + 1];
       for (let at = yearStart[year]; at < to; at++) {
         const rank = ranksByYear[at];
-        const isIn = (bits[rank >>> 5] >>> (rank & 31)) & 1;
+        const isIn = bitAt(bits, rank);
         if (isIn === 1 && before >= start) {
           ranks.push(rank);
           if (ranks.length === count) return ranks;

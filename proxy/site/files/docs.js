@@ -8,8 +8,12 @@ function followColourScheme() {
 followColourScheme();
 dark.addEventListener('change', followColourScheme);
 
+// The address in the contract is the public one. Requests from this page go to the host of the page.
+const contract = await (await fetch('/openapi.json')).json();
+contract.servers = [{ url: '/api/v1' }];
+
 globalThis.SwaggerUIBundle({
-  url: '/openapi.json',
+  spec: contract,
   dom_id: '#reference',
   deepLinking: true,
   tryItOutEnabled: true,

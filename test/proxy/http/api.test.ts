@@ -88,6 +88,11 @@ describe.each([
     { path: `/covers/${coverId}`, isPaged: false },
     { path: '/search', isPaged: true },
     { path: '/stats', isPaged: false },
+    { path: '/platforms/snes/covers', isPaged: true },
+    { path: `/games?slugs=snes/chrono-trigger,snes/none&include=cover`, isPaged: false },
+    { path: `/covers?ids=${coverId},1`, isPaged: false },
+    { path: '/games/snes/chrono-trigger?include=cover&prefer=JP', isPaged: false },
+    { path: '/search?include=covers', isPaged: true },
   ];
   const NAMES = [
     'platforms',
@@ -99,6 +104,11 @@ describe.each([
     'one cover',
     'search',
     'stats',
+    "a platform's covers",
+    'a batch of games',
+    'a batch of covers',
+    'one game with its best cover',
+    'a search with covers',
   ];
 
   describe.each(NAMES.map((name, index) => ({ name, index })))('$name', ({ index }) => {
@@ -178,6 +188,7 @@ describe.each([
 
     test('refuses a wrong page or per_page and names the parameter', async () => {
       const { path, isPaged } = endpoint();
+      const mark = path.includes('?') ? '&' : '?';
       for (const [query, text] of [
         ['page=0', 'page must be an integer from 1 to 9007199254740991'],
         ['page=-1', 'page must be an integer from 1 to 9007199254740991'],
@@ -190,21 +201,34 @@ describe.each([
         ['page=1&page=1', 'page must be given at most once'],
         ['page=%ff', 'page must be percent-encoded UTF-8'],
       ] as const) {
-        const reply = await get(`${path}?${query}`);
-        expect(reply.status, query).toBe(isPaged ? 400 : 200);
+        const reply = await get(`${path}${mark}${query}`);
+        expect(reply.status, query).toBe(400);
         if (isPaged) expect(reply.json).toEqual({ error: text });
       }
-      expect((await get(`${path}?page=&per_page=&colour=red&colour=blue`)).status).toBe(200);
+      if (isPaged) expect((await get(`${path}${mark}page=&per_page=`)).status).toBe(200);
+    });
+
+    test('refuses an unknown parameter and names those that it has', async () => {
+      const { path } = endpoint();
+      const reply = await get(`${path}${path.includes('?') ? '&' : '?'}colour=red`);
+      expect(reply.status).toBe(400);
+      expect(reply.json.error).toMatch(/^Unknown parameter: colour\. Allowed: [a-z_, ]+$/);
     });
 
     test('answers 401 without exactly one valid key, with the same text for all invalid keys', async () => {
       const { path } = endpoint();
       const invalid = '{"error":"Invalid API key"}';
+      const form = 'Send the API key as "Authorization: Bearer <key>" or as "X-Api-Key: <key>"';
+      const misplaced = JSON.stringify({ error: form });
       const several = '{"error":"Send the API key in exactly one header"}';
       const damaged = `${key.key.slice(0, -1)}${key.key.endsWith('a') ? 'b' : 'a'}`;
       for (const [headers, text] of [
         [{}, '{"error":"Missing API key"}'],
         [{ authorization: 'Basic dXNlcjpwYXNz' }, '{"error":"Missing API key"}'],
+        [{ authorization: key.key }, misplaced],
+        [{ authorization: `Token ${key.key}` }, misplaced],
+        [{ authorization: `token="${key.key}"` }, misplaced],
+        [{ 'x-api-key': `Bearer ${key.key}` }, misplaced],
         [{ 'x-api-key': 'hello' }, invalid],
         [{ 'x-api-key': damaged }, invalid],
         [{ 'x-api-key': makeKey() }, invalid],
@@ -249,7 +273,8 @@ describe.each([
       const reply = await checked(endpoint().path, { origin: 'https://a.example' }, 'OPTIONS');
       expect(reply.status).toBe(204);
       expect(reply.headers).toMatchObject({
-        'access-control-allow-headers': 'Authorization, X-Api-Key, If-None-Match, X-Snapshot',
+        'access-control-allow-headers':
+          'Authorization, X-Api-Key, X-Snapshot, If-None-Match, Content-Type, Cache-Control, X-Requested-With, traceparent, tracestate',
         'access-control-allow-methods': 'GET, HEAD, OPTIONS',
         'access-control-max-age': '86400',
         'cache-control': 'no-store',
@@ -368,7 +393,7 @@ describe.each([
             ([, url, rel]) => [rel, url],
           ),
         );
-      const base = '/api/v1/platforms/snes/games';
+      const base = 'http://localhost:8080/api/v1/platforms/snes/games';
       expect(links(first)).toEqual({
         first: `${base}?page=1&per_page=2`,
         next: `${base}?page=2&per_page=2`,
@@ -390,7 +415,7 @@ describe.each([
       const none = await get('/search?q=nothingofthatname&page=3');
       expect(none.json).toEqual({ data: [], page: 3, per_page: 50, total: 0, total_pages: 0 });
       expect(links(none)).toEqual({
-        first: '/api/v1/search?q=nothingofthatname&page=1&per_page=50',
+        first: 'http://localhost:8080/api/v1/search?q=nothingofthatname&page=1&per_page=50',
       });
       const past = await get(`/platforms/snes/games?per_page=2&page=${total_pages + 7}`);
       expect(past.status).toBe(200);
@@ -408,7 +433,7 @@ describe.each([
       });
       const searched = await get('/search?q=pok%C3%A9mon+red&platform=game-boy&per_page=1');
       expect(links(searched).first).toBe(
-        '/api/v1/search?q=pok%C3%A9mon+red&platform=game-boy&page=1&per_page=1',
+        'http://localhost:8080/api/v1/search?q=pok%C3%A9mon+red&platform=game-boy&page=1&per_page=1',
       );
     });
 

@@ -11,7 +11,7 @@ interface Example {
 
 interface ErrorResponse {
   readonly content?: {
-    readonly 'application/json': { readonly examples: Record<string, Example> };
+    readonly 'application/json': { readonly examples?: Record<string, Example> };
   };
 }
 
@@ -19,7 +19,7 @@ const { components } = readContract() as unknown as {
   components: { examples: Record<string, Example>; responses: Record<string, ErrorResponse> };
 };
 const ofErrors = Object.values(components.responses).flatMap(({ content }) =>
-  content === undefined ? [] : Object.values(content['application/json'].examples),
+  Object.values(content?.['application/json'].examples ?? {}),
 );
 const key = testKey(1);
 let proxy: RunningProxy;

@@ -106,6 +106,38 @@ test('pipelined requests are answered in order', async () => {
   expect(statuses(received)).toEqual([200, 404, 200]);
 });
 
+/** As the bytes are sent: one character each. */
+const raw = (text: string) => Buffer.from(text).toString('latin1');
+
+test('raw UTF-8 in a target is read as if it were percent-encoded', async () => {
+  const q = '/api/v1/search?per_page=1&q=Pokémon+赤';
+  const bodies = [];
+  for (const [target, method, fields] of [
+    [encodeURI(q), 'GET', ''],
+    [raw(q), 'GET', ''],
+    // Node's parser reads these.
+    [raw(q), 'GET', 'TE: trailers\r\n'],
+    [raw(q), 'HEAD', ''],
+  ] as const) {
+    const received = await exchange(line(target, '1.1', method) + keyed(fields + CLOSE));
+    expect(statuses(received)).toEqual([200]);
+    if (method === 'GET') bodies.push(received.split('\r\n\r\n')[1]);
+    else expect(received).toContain(`Content-Length: ${bodies[0]?.length}\r\n`);
+  }
+  expect(new Set(bodies).size).toBe(1);
+});
+
+test.each(['\xff', '\xc3', 'a\xed\xa0\x80'])(
+  '%j in a target, which is not UTF-8, is refused',
+  async (bytes) => {
+    for (const target of [`/api/v1/search?q=${bytes}`, `/api/v1/games/snes/${bytes}`]) {
+      const received = await exchange(line(target) + keyed());
+      expect(statuses(received)).toEqual([400]);
+      expect(received).toContain('{"error":"The request target must be percent-encoded UTF-8"}');
+    }
+  },
+);
+
 test('a request hidden in a refused body is not answered', async () => {
   const hidden = line('/api/v1/stats') + keyed();
   const received = await exchange(

@@ -91,6 +91,7 @@ test('the case and order of the fields and unknown fields between them do not ma
   const expected = {
     key: 'cck_a',
     hasSeveralKeys: false,
+    hasMisplacedKey: false,
     ifNoneMatch: '"a", W/"b"',
     acceptEncoding: 'gzip;q=0.5, br',
     snapshot: '000001-abcdef012345',

@@ -49,6 +49,7 @@ saturn | Saint Seiya Vol. 2
 saturn | St. Seiya Volume II
 nes | Vs. Excitebike
 nes | Excitebike Versus
+gba | NES Classics: The Legend of Zelda
 gba | Pac-Man Jr. | Pac-Man Junior
 gba | Pacman Sr.
 pc | Mount & Blade

@@ -87,9 +87,19 @@ describe('words that name a platform', () => {
 
   test('come after near spellings, and allow them', () => {
     expect(hits('tetrsi nes')).toEqual(['platform', 'Tetris nes']);
-    const near = searchOf({ title: 'Tetris', platform: 'nes' }, 'Tetris Nintendu', 'Super NES');
-    expect(found(near, 'tetris nintendo')).toEqual(['near', 'Tetris Nintendu']);
+    const near = searchOf({ title: 'Tetris', platform: 'nes' }, 'Tetrid NES', 'Super NES');
+    expect(found(near, 'tetrix nes')).toEqual(['near', 'Tetrid NES']);
     expect(found(near, 'super nes')).toEqual(['exact', 'Super NES']);
+  });
+
+  test('are never near spellings of other words', () => {
+    const near = searchOf('Zelda', 'NES Classics: Zelda', 'Zelda Nintendu');
+    expect(found(near, 'zelda snes')[0]).toBe('platform');
+    expect(found(near, 'zelda nintendo')[0]).toBe('partial');
+    expect(found(near, 'zelda nintendi')).toEqual(['near', 'Zelda Nintendu']);
+    expect(found(near, 'zleda snes')[0]).toBe('platform');
+    // Several words that only together name a platform can be misspelt.
+    expect(found(searchOf('Super Nintendu'), 'super nintendi')[0]).toBe('near');
   });
 
   test('are looked for among the plain words too', () => {

@@ -38,7 +38,8 @@ export function makeFind(
   const slugsOfName = groupByName(platforms);
   const nearSpellings = makeNearSpellings(readings);
   const exactly = (words: readonly string[]) => readQuery(words, () => []);
-  const nearly = (words: readonly string[]) => readQuery(words, nearSpellings);
+  const nearly = (words: readonly string[]) =>
+    readQuery(words, (word) => (slugsOfName.has(word) ? [] : nearSpellings(word)));
   return (q) => {
     const queries = distinct([wordsIn(q), plainWordsIn(q)].map((all) => all.slice(0, MOST_WORDS)));
     const withoutOneWord = queries

@@ -31,7 +31,7 @@ interface Group {
 export type QueryReading = readonly (readonly Group[])[];
 
 /** How well a title matches: 0 is best. */
-export type Tier = 0 | 1 | 2 | 3 | 4;
+export type Tier = 0 | 1 | 2 | 3 | 4 | 5;
 
 export function readTitle(words: readonly string[]): TitleReading {
   const together = (size: number) =>
@@ -74,10 +74,11 @@ export function readQuery(
 export function tierOf(query: QueryReading, title: TitleReading): Tier | undefined {
   if (!matches(query, title, true)) return undefined;
   if (matchesAt(query, 0, title, 0, { begins: false, toTheEnd: true })) return 0;
-  if (matchesAt(query, 0, title, 0, { begins: true, toTheEnd: false })) return 1;
   const whole = { begins: false, toTheEnd: false };
-  if (title.words.some((_, position) => matchesAt(query, 0, title, position, whole))) return 2;
-  return matches(query, title, false) ? 3 : 4;
+  if (matchesAt(query, 0, title, 0, whole)) return 1;
+  if (matchesAt(query, 0, title, 0, { begins: true, toTheEnd: false })) return 2;
+  if (title.words.some((_, position) => matchesAt(query, 0, title, position, whole))) return 3;
+  return matches(query, title, false) ? 4 : 5;
 }
 
 /** Whether the words match anywhere. @param begins whether a word may match the beginning of another */

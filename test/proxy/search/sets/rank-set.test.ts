@@ -1,14 +1,8 @@
 /** Sets of ranks against plain arrays, as lists and as bits, at every size where the form changes. */
 import { describe, expect, test } from 'vitest';
 import type { Run } from '../../../../format/index/search-index.ts';
-import {
-  filter,
-  intersect,
-  makeIntersect,
-  subtract,
-  union,
-  unite,
-} from '../../../../proxy/search/sets/combine.ts';
+import { filter, subtract, union, unite } from '../../../../proxy/search/sets/combine.ts';
+import { intersect, makeIntersect } from '../../../../proxy/search/sets/intersect.ts';
 import {
   atMost,
   EMPTY,
