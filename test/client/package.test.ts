@@ -175,18 +175,19 @@ describe('the recipes of the README', () => {
   });
 });
 
-/** Publishes a second generation: one game has another title, one is new, and many are gone. */
+/**
+ * Publishes a second generation: one game is new, one is gone, and so many are different that the list
+ * of changes has more than one page.
+ */
 async function publishChanges(): Promise<void> {
   const database = await openDatabase(databaseUrl);
   try {
-    await database.run("UPDATE games SET title = 'Actraiser' WHERE slug = 'actraiser'");
+    await database.run("UPDATE games SET publisher = 'Nobody' WHERE id > 1020");
     await database.run(
       "INSERT INTO games (id, platform_id, slug, title) SELECT 9001, platform_id, 'new', 'New' FROM games WHERE id = 1001",
     );
-    for (const table of ['games', 'covers']) {
-      const column = table === 'games' ? 'id' : 'game_id';
-      await database.run(`DELETE FROM ${table} WHERE ${column} = 1010`);
-    }
+    await database.run('DELETE FROM covers WHERE game_id = 1010');
+    await database.run('DELETE FROM games WHERE id = 1010');
   } finally {
     await database.close();
   }
