@@ -36,6 +36,8 @@ import {
 import { type Site, startSite } from './site.ts';
 
 const LARGEST_BUNDLE = 6 * 1024;
+/** The address of the API in the README. */
+const EXAMPLE_URL = 'https://covers.example/api/v1';
 const key = testKey(1);
 let proxy: RunningProxy;
 let databaseUrl: string;
@@ -60,7 +62,7 @@ afterAll(() => proxy?.stop());
 /** Writes a file next to the package. @returns its path */
 function write(name: string, text: string): string {
   const file = path.join(folder, name);
-  writeFileSync(file, text.replaceAll('https://covers.example', proxy.url));
+  writeFileSync(file, text.replaceAll(EXAMPLE_URL, `${proxy.url}/api/v1`));
   return file;
 }
 
@@ -139,7 +141,7 @@ describe('the recipes of the README', () => {
       statusOf: () => (++requests === 5 ? 410 : undefined),
     });
     try {
-      const again = code.replaceAll('https://covers.example', site.url);
+      const again = code.replaceAll(EXAMPLE_URL, `${site.url}/api/v1`);
       expect(await run('crawl.js', again)).toMatch(expected);
       expect(requests).toBeGreaterThan(20);
     } finally {
@@ -266,7 +268,7 @@ describe('in a web page', { timeout: 60_000 }, () => {
 
   test.skip('search without a server', async () => {
     const code = recipe('### Search without a server')
-      .replaceAll('https://covers.example', proxy.url)
+      .replaceAll(EXAMPLE_URL, `${proxy.url}/api/v1`)
       .replace('process.env.COVERS_KEY', `'${key.key}'`)
       .replace(/console\.log\((.*)\);/, 'const result = $1;');
     expect(await printOf(code)).toBe('["ds/chrono-trigger","snes/chrono-trigger"]');
