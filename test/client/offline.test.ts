@@ -43,7 +43,7 @@ describe('a search', () => {
   });
 
   test('reads only the first words of a long text', () => {
-    const q = `${'ocarina '.repeat(8)}${'zzzzz '.repeat(10_000)}`;
+    const q = `${'ocarina '.repeat(8)}${'zzzzz '.repeat(50)}`;
     expect(search(q)).toEqual({
       match: 'exact',
       games: ['n64/the-legend-of-zelda-ocarina-of-time'],
