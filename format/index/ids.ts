@@ -27,14 +27,14 @@ export function compareIds(a: Id, b: Id): number {
 
 /**
  * Finds the record with an id.
- * @param id a decimal integer without leading zeros; no record is found for anything else
  * @returns the number of the record, or undefined
  */
-export function findById(columns: IdColumns, id: string): number | undefined {
-  const wanted = splitId(id);
-  if (wanted === undefined) return undefined;
-  const compareAt = (position: number) => compareIds(idAt(columns, position), wanted);
-  const { numberOfId } = columns;
+export function findById(
+  { idHigh, idLow, numberOfId }: IdColumns,
+  [high, low]: Id,
+): number | undefined {
+  const highAt = (position: number) => (idHigh.length === 0 ? 0 : idHigh[position]);
+  const compareAt = (position: number) => highAt(position) - high || idLow[position] - low;
   const position = firstIndex(0, numberOfId.length, (middle) => compareAt(middle) >= 0);
   const isFound = position < numberOfId.length && compareAt(position) === 0;
   return isFound ? numberOfId[position] : undefined;

@@ -1,48 +1,43 @@
 /** The parameters `ids` and `slugs`, which name the records of a batch. */
+import { type Id, splitId } from '../../../format/index/ids.ts';
 import { ParameterError, type Parameters } from './read-parameters.ts';
 
 const MOST_ENTRIES = 100;
-
-/** How the entries of each parameter are written. */
-const FORMS = {
-  // A 64-bit integer has at most 20 digits.
-  ids: { pattern: /^(?:0|[1-9]\d{0,19})$/, form: 'ids, such as ids=1,2,3' },
-  slugs: {
-    pattern: /^[^/]+\/[^/]+$/,
-    form: 'slugs of a platform and a game, such as slugs=snes/chrono-trigger,nes/tetris',
-  },
-} as const;
-
-export type BatchName = keyof typeof FORMS;
+const PATH = /^[^/]+\/[^/]+$/;
 
 export interface Batch {
-  readonly name: BatchName;
-  /** Ids, or slugs such as "snes/chrono-trigger": in the order of the request, each once. */
+  /** Ids, or slugs such as "snes/chrono-trigger", as they were sent. */
   readonly entries: readonly string[];
+  /** The value of each entry, if the entries are ids. */
+  readonly ids: readonly Id[] | undefined;
 }
 
 /**
- * @param names the parameters of which the request must have exactly one
- * @param otherwise a hint for a request that has none
+ * @returns the batch of ids; undefined if the request has none
  * @throws ParameterError
  */
-export function batchOf(
-  parameters: Parameters,
-  names: readonly BatchName[],
-  otherwise: string,
-): Batch {
-  const [name, ...others] = names.filter((one) => parameters.has(one));
-  if (name === undefined)
-    throw new ParameterError(`${names.join(' or ')} is missing. ${otherwise}`);
-  if (others.length > 0) throw new ParameterError(`Send either ${names.join(' or ')}, not both`);
-  const { pattern, form } = FORMS[name];
-  const entries =
-    parameters
-      .get(name)
-      ?.split(',')
-      .map((entry) => entry.trim()) ?? [];
-  if (entries.length > MOST_ENTRIES || !entries.every((entry) => pattern.test(entry))) {
-    throw new ParameterError(`${name} must be 1 to ${MOST_ENTRIES} ${form}`);
+export function idsOf(parameters: Parameters): Batch | undefined {
+  const entries = parameters.get('ids')?.split(',');
+  if (entries === undefined) return undefined;
+  const ids: Id[] = [];
+  for (const entry of entries) {
+    const id = splitId(entry);
+    if (id !== undefined) ids.push(id);
   }
-  return { name, entries: [...new Set(entries)] };
+  if (ids.length === entries.length && ids.length <= MOST_ENTRIES) return { entries, ids };
+  throw new ParameterError(`ids must be 1 to ${MOST_ENTRIES} ids, such as ids=1,2,3`);
+}
+
+/**
+ * @returns the batch of slugs; undefined if the request has none
+ * @throws ParameterError
+ */
+export function slugsOf(parameters: Parameters): Batch | undefined {
+  const entries = parameters.get('slugs')?.split(',');
+  if (entries === undefined) return undefined;
+  if (entries.length <= MOST_ENTRIES && entries.every((entry) => PATH.test(entry))) {
+    return { entries, ids: undefined };
+  }
+  const form = 'slugs of a platform and a game, such as slugs=snes/chrono-trigger,nes/tetris';
+  throw new ParameterError(`slugs must be 1 to ${MOST_ENTRIES} ${form}`);
 }

@@ -7,17 +7,73 @@ import { RECORD_SEPARATOR } from '../../../format/pack.ts';
 import type { Body } from '../../snapshot/generation.ts';
 import type { Records } from '../../snapshot/records.ts';
 
-/** Consecutive records of one platform, from `from` (inclusive) to `to` (exclusive). */
-export interface Run {
-  readonly records: Records;
-  readonly from: number;
-  readonly to: number;
-  /** Whether the last record is without its closing brace, so that members can be added. */
-  readonly isOpen?: boolean;
+/** Writes one body, from its beginning to its end. */
+export interface BodyWriter {
+  /** @param text ASCII */
+  addText(text: string): void;
+  /** Adds the records from `from` (inclusive) to `to` (exclusive), all of one platform. */
+  addRun(records: Records, from: number, to: number): void;
+  /** Adds one record without its closing brace, so that members can be added to it. */
+  addOpen(records: Records, number: number): void;
+  /**
+   * @param numbers what the body depends on besides its records, for the hash: whole numbers below 2^53
+   */
+  finish(numbers: readonly number[]): Body;
 }
 
-/** ASCII text, or records. */
-export type Part = string | Run;
+/** In bytes; the next body gets a new buffer after a larger one, so that memory does not stay large. */
+const USUAL_BYTES = 256 * 1024;
+let buffer = Buffer.allocUnsafeSlow(USUAL_BYTES);
+/** The content hashes of the records so far, two entries each. */
+let hashes = new Uint32Array(4 * 1024);
+
+/**
+ * Only one body can be written at a time. Writing into one buffer and copying the result takes half of
+ * the time of first collecting the parts and their sizes.
+ */
+export function startBody(): BodyWriter {
+  if (buffer.length > USUAL_BYTES) buffer = Buffer.allocUnsafeSlow(USUAL_BYTES);
+  let at = 0;
+  let hashCount = 0;
+
+  function reserve(bytes: number): void {
+    if (at + bytes <= buffer.length) return;
+    const larger = Buffer.allocUnsafeSlow(Math.max(at + bytes, buffer.length * 2));
+    buffer.copy(larger, 0, 0, at);
+    buffer = larger;
+  }
+
+  function addBytes(records: Records, from: number, to: number, length: number): void {
+    reserve(length);
+    records.copy(from, length, buffer, at);
+    at += length;
+    const { hash } = records.columns;
+    const end = to * 2;
+    if (hashCount + end - from * 2 > hashes.length) {
+      const larger = new Uint32Array((hashCount + end - from * 2) * 2);
+      larger.set(hashes.subarray(0, hashCount));
+      hashes = larger;
+    }
+    for (let i = from * 2; i < end; i++) hashes[hashCount++] = hash[i];
+  }
+
+  return {
+    addText(text) {
+      reserve(text.length);
+      for (let i = 0; i < text.length; i++) buffer[at++] = text.charCodeAt(i);
+    },
+    addRun(records, from, to) {
+      addBytes(records, from, to, records.sizeOf(from, to));
+    },
+    addOpen(records, number) {
+      addBytes(records, number, number + 1, records.sizeOf(number, number + 1) - 1);
+    },
+    finish: (numbers) => ({
+      bytes: Buffer.from(buffer.subarray(0, at)),
+      hash: combineHashes(hashes.subarray(0, hashCount), numbers),
+    }),
+  };
+}
 
 /** The body of a single record. */
 export function recordBody(records: Records, number: number): Body {
@@ -26,48 +82,14 @@ export function recordBody(records: Records, number: number): Body {
   return { bytes, hash: records.hashOf(number) };
 }
 
-/**
- * @param numbers what the body depends on besides its records, for the hash: whole numbers below 2^53
- */
-export function joinParts(parts: readonly Part[], numbers: readonly number[]): Body {
-  let size = 0;
-  for (const part of parts) size += sizeOf(part);
-  const bytes = Buffer.allocUnsafe(size);
-  let at = 0;
-  for (const part of parts) {
-    const length = sizeOf(part);
-    if (typeof part === 'string') bytes.write(part, at, 'latin1');
-    else part.records.copy(part.from, length, bytes, at);
-    at += length;
+/** Adds the records with the given numbers, in their order, with separators between them. */
+export function addEach(
+  numbers: readonly number[],
+  body: BodyWriter,
+  add: (number: number) => void,
+): void {
+  for (let position = 0; position < numbers.length; position++) {
+    if (position > 0) body.addText(RECORD_SEPARATOR);
+    add(numbers[position]);
   }
-  return { bytes, hash: combineHashes(hashesOf(parts), numbers) };
-}
-
-function sizeOf(part: Part): number {
-  if (typeof part === 'string') return part.length;
-  return part.records.sizeOf(part.from, part.to) - (part.isOpen ? 1 : 0);
-}
-
-/** The records with the given numbers, in their order, with separators between them. */
-export function gather(records: Records, numbers: readonly number[]): Part[] {
-  return separated(numbers.map((number) => [{ records, from: number, to: number + 1 }]));
-}
-
-/** Puts separators between records. */
-export function separated(records: readonly (readonly Part[])[]): Part[] {
-  return records.flatMap((parts, position) =>
-    position === 0 ? parts : [RECORD_SEPARATOR, ...parts],
-  );
-}
-
-/** The content hashes of all records, two entries each. */
-function hashesOf(parts: readonly Part[]): ArrayLike<number> {
-  const runs = parts.filter((part) => typeof part !== 'string');
-  const [first] = runs;
-  const entriesOf = ({ records, from, to }: Run) => records.columns.hash.subarray(from * 2, to * 2);
-  // The usual page of a platform is one run, whose hashes need no copy.
-  if (first !== undefined && runs.length === 1) return entriesOf(first);
-  const hashes: number[] = [];
-  for (const run of runs) hashes.push(...entriesOf(run));
-  return hashes;
 }

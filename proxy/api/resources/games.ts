@@ -1,7 +1,8 @@
-/** The bodies of games, alone and in lists, with their covers if the request includes them. */
+/** Games, alone and in lists, with their covers if the request includes them. */
 import type { Body, Generation } from '../../snapshot/generation.ts';
-import { gather, joinParts, type Part, recordBody, separated } from './body.ts';
-import { bestCover, coverArray } from './covers.ts';
+import { addEach, type BodyWriter, recordBody, startBody } from './body.ts';
+import { addCoverArray, bestCover } from './covers.ts';
+import type { ListContent } from './lists.ts';
 
 /** The member that each game gets in addition to its own. */
 export type Include =
@@ -12,56 +13,71 @@ export type Include =
       readonly prefer: readonly string[];
     };
 
-/** Distinguish, in content hashes, the bodies of the same records with and without a member. */
-const HASHED = { covers: 1, cover: 2 } as const;
-
-/** What a body with `include` adds to the numbers of its content hash. */
-export function hashedInclude(include: Include | undefined): readonly number[] {
-  return include === undefined ? [] : [HASHED[include.member]];
-}
+/** Distinguish, in content hashes, bodies with the same records and different members. */
+const HASHED = { covers: [1], cover: [2] } as const;
 
 export function gameBody(generation: Generation, game: number, include: Include | undefined): Body {
   if (include === undefined) return recordBody(generation.games, game);
-  return joinParts(makeExtender(generation, include)(game), hashedInclude(include));
+  const body = startBody();
+  makeGameWriter(generation, include, body)(game);
+  return body.finish(HASHED[include.member]);
 }
 
-/** The given games, in their order, with separators between them. */
+/** The given games, in their order. */
 export function gatherGames(
   generation: Generation,
   games: readonly number[],
   include: Include | undefined,
-): Part[] {
-  if (include === undefined) return gather(generation.games, games);
-  return separated(games.map(makeExtender(generation, include)));
+): ListContent {
+  return {
+    count: games.length,
+    hashed: include === undefined ? [] : HASHED[include.member],
+    addTo: (body) => addEach(games, body, makeGameWriter(generation, include, body)),
+  };
 }
 
-/**
- * The games from `from` (inclusive) to `to` (exclusive), all of one platform, with separators between
- * them.
- */
+/** The games from `from` (inclusive) to `to` (exclusive), all of one platform. */
 export function consecutiveGames(
   generation: Generation,
   from: number,
   to: number,
   include: Include | undefined,
-): Part[] {
-  if (from === to) return [];
-  if (include === undefined) return [{ records: generation.games, from, to }];
-  const games = Array.from({ length: to - from }, (_, i) => from + i);
-  return gatherGames(generation, games, include);
+): ListContent {
+  if (include !== undefined) {
+    const games = Array.from({ length: to - from }, (_, i) => from + i);
+    return gatherGames(generation, games, include);
+  }
+  return {
+    count: to - from,
+    addTo(body) {
+      if (from < to) body.addRun(generation.games, from, to);
+    },
+  };
 }
 
-/** @returns a function that returns a game with the included member */
-function makeExtender(generation: Generation, include: Include): (game: number) => Part[] {
+/** @returns a function that adds a game to the body, with the included member */
+function makeGameWriter(
+  generation: Generation,
+  include: Include | undefined,
+  body: BodyWriter,
+): (game: number) => void {
   const { games, covers } = generation;
-  const open = (game: number): Part => ({ records: games, from: game, to: game + 1, isOpen: true });
+  if (include === undefined) return (game) => body.addRun(games, game, game + 1);
   if (include.member === 'covers') {
-    return (game) => [open(game), ',"covers":', ...coverArray(generation, game), '}'];
+    return (game) => {
+      body.addOpen(games, game);
+      body.addText(',"covers":');
+      addCoverArray(generation, game, body);
+      body.addText('}');
+    };
   }
   const prefer = include.prefer.flatMap((region) => generation.regionOf(region) ?? []);
   return (game) => {
+    body.addOpen(games, game);
     const cover = bestCover(generation, game, prefer);
-    if (cover === undefined) return [open(game), ',"cover":null}'];
-    return [open(game), ',"cover":', { records: covers, from: cover, to: cover + 1 }, '}'];
+    if (cover === undefined) return body.addText(',"cover":null}');
+    body.addText(',"cover":');
+    body.addRun(covers, cover, cover + 1);
+    body.addText('}');
   };
 }

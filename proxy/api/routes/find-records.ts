@@ -15,25 +15,34 @@ export function findByPath(
   return platform === undefined ? undefined : findGame(index, platform, slug);
 }
 
+/** @param entry slugs, such as "snes/chrono-trigger" */
+function findByEntry(generation: Generation, entry: string): number | undefined {
+  const [platform, slug = ''] = entry.split('/');
+  return findByPath(generation, platform, slug);
+}
+
 export interface Found {
-  /** The numbers of the records that exist. */
+  /** The numbers of the records that exist, each once. */
   readonly numbers: readonly number[];
-  /** The other entries of the batch. */
+  /** The other entries of the batch, each once. */
   readonly missing: readonly string[];
 }
 
-/** @param ids the ids of all games, or of all covers */
-export function findBatch(generation: Generation, ids: IdColumns, batch: Batch): Found {
-  const numbers: number[] = [];
-  const missing: string[] = [];
-  for (const entry of batch.entries) {
-    const [platform, slug = ''] = entry.split('/');
-    const number =
-      batch.name === 'ids' ? findById(ids, entry) : findByPath(generation, platform, slug);
-    if (number === undefined) missing.push(entry);
-    else numbers.push(number);
+/** @param columns the ids of all games, or of all covers */
+export function findBatch(
+  generation: Generation,
+  columns: IdColumns,
+  { entries, ids }: Batch,
+): Found {
+  const numbers = new Set<number>();
+  const missing = new Set<string>();
+  for (const [position, entry] of entries.entries()) {
+    const id = ids?.[position];
+    const number = id === undefined ? findByEntry(generation, entry) : findById(columns, id);
+    if (number === undefined) missing.add(entry);
+    else numbers.add(number);
   }
-  return { numbers, missing };
+  return { numbers: [...numbers], missing: [...missing] };
 }
 
 /** The range of a page in `total` records from number `first` on: `from` inclusive, `to` exclusive. */

@@ -1,11 +1,11 @@
 /** The routes of games: one game, its covers, the games of a platform, and batches of games. */
 import type { Body } from '../../snapshot/generation.ts';
-import { batchOf } from '../parameters/batch.ts';
+import { idsOf, slugsOf } from '../parameters/batch.ts';
 import { INCLUDE_NAMES, includeOf } from '../parameters/include.ts';
 import { PAGING_NAMES, pagingOf } from '../parameters/paging.ts';
-import { readParameters } from '../parameters/read-parameters.ts';
+import { ParameterError, readParameters } from '../parameters/read-parameters.ts';
 import { gameCovers } from '../resources/covers.ts';
-import { consecutiveGames, gameBody, gatherGames, hashedInclude } from '../resources/games.ts';
+import { consecutiveGames, gameBody, gatherGames } from '../resources/games.ts';
 import { batchBody, pageBody } from '../resources/lists.ts';
 import { makeResource } from '../resources/resource.ts';
 import { findBatch, findByPath, rangeOfPage } from './find-records.ts';
@@ -47,7 +47,7 @@ export function platformGamesRoute(slug: string, pageLinks: PageLinks): Route {
         const page = { ...paging, total: platform.games };
         const [from, to] = rangeOfPage(platform.first_game, platform.games, paging);
         const games = consecutiveGames(generation, from, to, include);
-        const body = pageBody(games, to - from, page, hashedInclude(include));
+        const body = pageBody(games, page);
         const link = pageLinks(`/platforms/${slug}/games`, parameters, page);
         return makeResource(body, generation.id, link);
       };
@@ -60,12 +60,17 @@ export const gameBatchRoute: Route = {
   prepare(queryString) {
     const parameters = readParameters(queryString, ['ids', 'slugs', ...INCLUDE_NAMES]);
     const include = includeOf(parameters);
-    const batch = batchOf(parameters, ['ids', 'slugs'], 'To list all games, use /search');
+    const ids = idsOf(parameters);
+    const slugs = slugsOf(parameters);
+    if (ids && slugs) throw new ParameterError('Send either ids or slugs, not both');
+    const batch = ids ?? slugs;
+    if (batch === undefined) {
+      throw new ParameterError('ids or slugs is missing. To list all games, use /search');
+    }
     return (generation) => {
       const { numbers, missing } = findBatch(generation, generation.index.games, batch);
       const games = gatherGames(generation, numbers, include);
-      const body = batchBody(games, numbers.length, missing, hashedInclude(include));
-      return makeResource(body, generation.id);
+      return makeResource(batchBody(games, missing), generation.id);
     };
   },
 };

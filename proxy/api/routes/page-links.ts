@@ -17,13 +17,11 @@ export type PageLinks = (path: string, parameters: Parameters, page: Page) => st
 export function makePageLinks(publicUrl: string): PageLinks {
   return (path, parameters, { page, perPage, total }) => {
     const last = totalPages(total, perPage);
-    const link = (relation: string, target: number) => {
-      const query = new URLSearchParams([...parameters]);
-      for (const name of PAGING_NAMES) query.delete(name);
-      query.set('page', String(target));
-      query.set('per_page', String(perPage));
-      return `<${publicUrl}${BASE}${path}?${query}>; rel="${relation}"`;
-    };
+    const others = new URLSearchParams([...parameters]);
+    for (const name of PAGING_NAMES) others.delete(name);
+    const start = `${publicUrl}${BASE}${path}?${others.size > 0 ? `${others}&` : ''}`;
+    const link = (relation: string, target: number) =>
+      `<${start}page=${target}&per_page=${perPage}>; rel="${relation}"`;
     const links = [link('first', 1)];
     if (page > 1 && last > 0) links.push(link('prev', Math.min(page - 1, last)));
     if (page < last) links.push(link('next', page + 1));

@@ -4,7 +4,7 @@ import { INCLUDE_NAMES, includeOf } from '../parameters/include.ts';
 import { PAGING_NAMES, pagingOf } from '../parameters/paging.ts';
 import { readParameters } from '../parameters/read-parameters.ts';
 import { SEARCH_NAMES, searchOf } from '../parameters/search.ts';
-import { gatherGames, hashedInclude } from '../resources/games.ts';
+import { gatherGames } from '../resources/games.ts';
 import { pageBody } from '../resources/lists.ts';
 import { makeResource } from '../resources/resource.ts';
 import type { PageLinks } from './page-links.ts';
@@ -30,7 +30,7 @@ export function searchRoute(pageLinks: PageLinks): Route {
           include,
         );
         const numbers = { page, perPage, total };
-        const body = pageBody(games, ranks.length, numbers, hashedInclude(include));
+        const body = pageBody(games, numbers);
         const link = pageLinks('/search', parameters, numbers);
         return makeResource(body, generation.id, link, match);
       };

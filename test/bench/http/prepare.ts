@@ -26,6 +26,7 @@ const GAME_BYTES = 700;
 const DIFFERENT_GAMES = 100_000;
 const DIFFERENT_SEARCHES = 10_000;
 const PAGE = 50;
+const BATCH = 100;
 /** Platforms with fewer games are not used as examples. */
 const SMALLEST_PLATFORM = 500;
 const BUFFER_POOL = 1024 * 1024 * 1024;
@@ -44,6 +45,11 @@ export interface Prepared {
   /** 50 games of about average length, and 50 long ones. */
   readonly page: string;
   readonly longPage: string;
+  /** 50 games with their covers. */
+  readonly coverPage: string;
+  /** Different pages of 50 games with their covers, and batches of 100 games. */
+  readonly coverPages: AddressList;
+  readonly batches: AddressList;
   readonly recent: string;
   readonly search: string;
   readonly games: AddressList;
@@ -100,6 +106,9 @@ export async function prepare(folder: string, report: (text: string) => void): P
       ...writeGames(folder, listed.games),
       page: pageOf(listed.middling),
       longPage: pageOf(listed.longest),
+      coverPage: `${pageOf(listed.next)}&include=covers`,
+      coverPages: writeList(path.join(folder, 'cover-pages.txt'), listed.coverPages),
+      batches: writeList(path.join(folder, 'batches.txt'), batchesOf(listed.games)),
       recent: `${BASE}/covers/recent`,
       ...writeSearches(folder, listed.games),
     };
@@ -110,6 +119,7 @@ export async function prepare(folder: string, report: (text: string) => void): P
 }
 
 interface Game {
+  readonly id: number;
   readonly target: string;
   readonly title: string;
   readonly body: string;
@@ -119,6 +129,7 @@ interface Game {
 function listGames(generation: string) {
   const packs = path.join(generation, 'games');
   const games: Game[] = [];
+  const coverPages: string[] = [];
   const pages: { slug: string; length: number }[] = [];
   let length = 0;
   for (const name of readdirSync(packs)) {
@@ -129,24 +140,43 @@ function listGames(generation: string) {
       if (!line.startsWith('{')) continue;
       const body = line.endsWith(',') ? line.slice(0, -1) : line;
       const game = JSON.parse(body);
-      games.push({ target: `${BASE}/games/${slug}/${game.slug}`, title: game.title, body });
+      games.push({
+        id: game.id,
+        target: `${BASE}/games/${slug}/${game.slug}`,
+        title: game.title,
+        body,
+      });
       length += body.length;
+    }
+    for (let page = 1; page * PAGE <= games.length - before; page++) {
+      coverPages.push(`${BASE}/platforms/${slug}/games?page=${page}&include=covers`);
     }
     if (games.length - before < SMALLEST_PLATFORM) continue;
     const first = games.slice(before, before + PAGE);
     pages.push({ slug, length: first.reduce((sum, { body }) => sum + body.length, 0) });
   }
   const average = (length / games.length) * PAGE;
-  const middling = pages.reduce((best, next) =>
-    Math.abs(next.length - average) < Math.abs(best.length - average) ? next : best,
-  );
+  const distance = ({ length }: { length: number }) => Math.abs(length - average);
+  // Their static files must not have the same path.
+  const [middling, next] = pages.toSorted((a, b) => distance(a) - distance(b));
   const longest = pages.reduce((best, next) => (next.length > best.length ? next : best));
   shuffle(games);
-  return { games, total: games.length, middling: middling.slug, longest: longest.slug };
+  shuffle(coverPages);
+  const slugs = { middling: middling.slug, next: next.slug, longest: longest.slug };
+  return { games, coverPages, total: games.length, ...slugs };
 }
 
 function pageOf(platform: string): string {
   return `${BASE}/platforms/${platform}/games?page=1&per_page=${PAGE}`;
+}
+
+function batchesOf(games: readonly Game[]): string[] {
+  const batches: string[] = [];
+  for (let from = 0; from + BATCH <= games.length; from += BATCH) {
+    const ids = games.slice(from, from + BATCH).map(({ id }) => id);
+    batches.push(`${BASE}/games?ids=${ids.join()}`);
+  }
+  return batches;
 }
 
 function shuffle(list: unknown[]): void {
@@ -202,10 +232,10 @@ function writeList(file: string, list: readonly string[]): AddressList {
 
 /** Writes the pages and lists, plain and compressed, as the product sends them. */
 export async function copyBodies(
-  { filesDir, targetsFile, games, page, longPage, recent }: Prepared,
+  { filesDir, targetsFile, games, page, longPage, coverPage, recent }: Prepared,
   fetchBody: (target: string, coding: 'identity' | 'gzip') => Promise<Buffer>,
 ): Promise<void> {
-  const larger = [page, longPage, recent];
+  const larger = [page, longPage, coverPage, recent];
   for (const target of larger) {
     const file = filesDir + target.split('?', 1)[0];
     mkdirSync(path.dirname(file), { recursive: true });

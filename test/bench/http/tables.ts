@@ -79,6 +79,22 @@ const RATIOS: readonly Ratio[] = [
     },
   },
   {
+    title: 'product: a page of 50 games with covers ÷ one game',
+    ...{ numerator: ['coverPage', 'product'], denominator: ['game', 'product'], most: 4 },
+  },
+  {
+    title: 'page of 50 games with covers: product ÷ nginx static',
+    ...{ numerator: ['coverPage', 'product'], denominator: ['coverPage', 'nginx'], most: 1.5 },
+  },
+  {
+    title: 'product: different pages of 50 games with covers ÷ different games',
+    ...{ numerator: ['coverPages', 'product'], denominator: ['games', 'product'] },
+  },
+  {
+    title: 'product: different batches of 100 games ÷ different games',
+    ...{ numerator: ['batches', 'product'], denominator: ['games', 'product'], most: 6 },
+  },
+  {
     title: '`/covers/recent`: product ÷ nginx static',
     ...{ numerator: ['recent', 'product'], denominator: ['recent', 'nginx'] },
   },

@@ -30,7 +30,8 @@ const WITH_GZIP: readonly ServerName[] = ['product', 'nginx', 'authRequest', 'fa
 const WITH_SEARCH: readonly ServerName[] = ['product', 'live'];
 
 export function worksOf(prepared: Prepared): Work[] {
-  const { game, page, longPage, recent, search, games, searches } = prepared;
+  const { game, page, longPage, coverPage, recent, search } = prepared;
+  const { games, coverPages, batches, searches } = prepared;
   const work = (id: string, title: string, target: string, servers: readonly ServerName[]) => ({
     ...{ id, title, target, servers, connections: CONNECTIONS, status: 200 as const },
   });
@@ -52,6 +53,9 @@ export function worksOf(prepared: Prepared): Work[] {
     { ...work('pageGzip', 'a page of 50 games, gzip', page, WITH_GZIP), ...gzip },
     work('longPage', 'a page of 50 long games', longPage, LIMITS),
     { ...work('longPageGzip', 'a page of 50 long games, gzip', longPage, LIMITS), ...gzip },
+    work('coverPage', 'a page of 50 games with covers', coverPage, LIMITS),
+    listed('coverPages', 'different pages of 50 games with covers', coverPages, ['product']),
+    listed('batches', 'different batches of 100 games', batches, ['product']),
     work('recent', '`/covers/recent`', recent, ALL),
     { ...work('recentGzip', '`/covers/recent`, gzip', recent, WITH_GZIP), ...gzip },
     { ...work('notModified', 'one game, 304', game, STATIC), isConditional: true, status: 304 },

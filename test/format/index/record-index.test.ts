@@ -1,6 +1,6 @@
 /** The index of games and covers: everything is found by its name, and damaged files by theirs. */
 import { describe, expect, test } from 'vitest';
-import { findById } from '../../../format/index/ids.ts';
+import { findById, splitId } from '../../../format/index/ids.ts';
 import {
   encodePlatforms,
   findGame,
@@ -95,17 +95,20 @@ describe('the index of records', () => {
     }
     for (const text of slugs) expect(findGame(index, 1, text), text).toBeUndefined();
     for (const game of slugs.keys()) {
-      expect(findById(index.games, String(game))).toBe(count - 1 - game);
+      expect(findById(index.games, [0, game])).toBe(count - 1 - game);
     }
     const { games: withoutUpperHalves } = open(platforms, { ...games, idHigh: new Uint32Array(0) });
-    expect(findById(withoutUpperHalves, '0')).toBe(count - 1);
-    expect(findById(index.games, String(count))).toBeUndefined();
-    expect(findById(index.games, String(2 ** 32))).toBeUndefined();
-    for (const [cover, id] of coverIds.entries())
-      expect(findById(index.covers, String(id))).toBe(cover);
+    expect(findById(withoutUpperHalves, [0, 0])).toBe(count - 1);
+    expect(findById(index.games, [0, count])).toBeUndefined();
+    expect(findById(index.games, [1, 0])).toBeUndefined();
+    const findCover = (id: string) => {
+      const halves = splitId(id);
+      return halves && findById(index.covers, halves);
+    };
+    for (const [cover, id] of coverIds.entries()) expect(findCover(String(id))).toBe(cover);
     const others = ['01', '+1', '-1', '1.0', '1e3', ' 1', '', '0x1', '18446744073709551616', '７'];
     for (const id of [...others, String(10n ** 18n - 1n), '9'.repeat(20), '9'.repeat(400)]) {
-      expect(findById(index.covers, id), id).toBeUndefined();
+      expect(findCover(id), id).toBeUndefined();
     }
   });
 

@@ -188,7 +188,7 @@ describe('a batch', () => {
 
   test('of covers has them in the order of the request', async () => {
     const texts = await Promise.all([900_007, 900_000].map((id) => textOf(`/covers/${id}`)));
-    expect(await textOf('/covers?ids=900007,%20900000,900007,3000000000')).toBe(
+    expect(await textOf('/covers?ids=900007,900000,900007,3000000000')).toBe(
       `{"data":[\n${texts.join(',\n')}\n],"missing":[3000000000]}`,
     );
   });
@@ -213,7 +213,18 @@ describe('a batch', () => {
       'ids is missing. To list the covers of a platform, use /platforms/{slug}/covers',
     );
     const ids = 'ids must be 1 to 100 ids, such as ids=1,2,3';
-    for (const wrong of ['a', '1,', ',1', '1,,2', '-1', '01', '1.5', '1'.repeat(21), '1;2']) {
+    for (const wrong of [
+      'a',
+      '1,',
+      ',1',
+      '1,,2',
+      '-1',
+      '01',
+      '1.5',
+      '1'.repeat(21),
+      '1;2',
+      '1,%202',
+    ]) {
       expect(await errorOf(`/games?ids=${wrong}`), wrong).toBe(ids);
       expect(await errorOf(`/covers?ids=${wrong}`), wrong).toBe(ids);
     }

@@ -14,9 +14,10 @@ import {
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ManifestFile } from '../../../format/manifest.ts';
-import { gather, joinParts, recordBody } from '../../../proxy/api/resources/body.ts';
+import { recordBody } from '../../../proxy/api/resources/body.ts';
 import { gameCovers } from '../../../proxy/api/resources/covers.ts';
-import { consecutiveGames, gameBody } from '../../../proxy/api/resources/games.ts';
+import { consecutiveGames, gameBody, gatherGames } from '../../../proxy/api/resources/games.ts';
+import { pageBody } from '../../../proxy/api/resources/lists.ts';
 import { type Generation, makeGeneration } from '../../../proxy/snapshot/generation.ts';
 import { openFiles, planOpening } from '../../../proxy/snapshot/open-files.ts';
 import { identityOf, MOST_OPEN_PACKS, PackGoneError } from '../../../proxy/snapshot/pack-files.ts';
@@ -72,9 +73,10 @@ function openPacks(): string[] {
 /** Bodies of every kind, from the whole catalogue. */
 function bodiesOf(generation: Generation): string[] {
   const { platforms, games, covers } = generation.index;
+  const page = { page: 1, perPage: 100, total: 9 };
   const bodies = platforms.flatMap(({ first_game: from, games: total }) => [
-    joinParts(consecutiveGames(generation, from, from + total, undefined), []),
-    joinParts(consecutiveGames(generation, from, from + total, { member: 'covers' }), []),
+    pageBody(consecutiveGames(generation, from, from + total, undefined), page),
+    pageBody(consecutiveGames(generation, from, from + total, { member: 'covers' }), page),
   ]);
   for (let game = 0; game < games.rank.length; game++) {
     bodies.push(recordBody(generation.games, game), gameCovers(generation, game));
@@ -82,7 +84,7 @@ function bodiesOf(generation: Generation): string[] {
   }
   for (let cover = 0; cover < covers.numberOfId.length; cover++)
     bodies.push(recordBody(generation.covers, cover));
-  bodies.push(joinParts(gather(generation.games, [3, 0, 5]), []));
+  bodies.push(pageBody(gatherGames(generation, [3, 0, 5], undefined), page));
   return bodies.map(({ bytes, hash }) => `${hash} ${bytes}`);
 }
 
