@@ -2,7 +2,8 @@
  * What `cover-catalogue-client/offline` exports: search without a server, in the file `search.json` of a
  * snapshot. It needs the word rules with which the file was made, so it checks them first.
  */
-import MiniSearch, { type SearchOptions } from 'minisearch';
+import MiniSearch, { type QueryCombination } from 'minisearch';
+import { equalWords } from '../format/index/equal-words.ts';
 import { MINISEARCH_OPTIONS, minisearchRules } from '../format/index/minisearch-options.ts';
 import { MOST_WORDS, nearSpellingDistance, wordsOf } from '../format/index/words.ts';
 
@@ -44,29 +45,37 @@ export async function openSearch(
   }
   const index = await MiniSearch.loadJSONAsync(searchJson, MINISEARCH_OPTIONS);
 
-  function find(words: readonly string[], options: SearchOptions): string[] {
-    const found = index.search(words.join(' '), {
-      tokenize: (text) => text.split(' '),
-      combineWith: 'AND',
-      prefix: (_word, position, all) => position === all.length - 1,
-      ...options,
-    });
-    return found.map(({ id }) => id);
+  function find(words: readonly string[], distanceOf: (word: string) => number): string[] {
+    const queries = words.map((word, position) =>
+      queryOf(word, distanceOf(word), position === words.length - 1),
+    );
+    return index.search({ combineWith: 'AND', queries }).map(({ id }) => id);
   }
 
   return {
     search(q) {
       const words = wordsOf(q).slice(0, MOST_WORDS);
       if (words.length === 0) return { match: undefined, games: [] };
-      const exact = find(words, {});
+      const exact = find(words, asWritten);
       if (exact.length > 0) return { match: 'exact', games: exact };
-      const near = find(words, { fuzzy: (word) => nearSpellingDistance(word) });
+      const near = find(words, nearSpellingDistance);
       if (near.length > 0) return { match: 'near', games: near };
       const parts = words.map((_, left) => words.filter((_, position) => position !== left));
-      const partial = new Set(parts.flatMap((part) => (part.length > 0 ? find(part, {}) : [])));
+      const partial = new Set(
+        parts.flatMap((part) => (part.length > 0 ? find(part, asWritten) : [])),
+      );
       return { match: partial.size > 0 ? 'partial' : undefined, games: [...partial] };
     },
   };
+}
+
+const asWritten = () => 0;
+
+/** A query for a word or one that equals it, such as "7" and "vii". The last word may be a beginning. */
+function queryOf(word: string, distance: number, isLast: boolean): QueryCombination {
+  const others = equalWords(word).filter((one) => one !== word);
+  const written = { queries: [word], fuzzy: distance, prefix: isLast };
+  return { combineWith: 'OR', queries: [written, ...others] };
 }
 
 async function hashOfRules(unicodeVersion: string | undefined): Promise<string> {

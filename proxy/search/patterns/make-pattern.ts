@@ -4,6 +4,7 @@
  * not.
  */
 import { LRUCache } from 'lru-cache';
+import { equalWords } from '../../../format/index/equal-words.ts';
 import {
   countReadings,
   findPrefix,
@@ -15,7 +16,6 @@ import { unite } from '../sets/combine.ts';
 import { intersect } from '../sets/intersect.ts';
 import type { PostingSets } from '../sets/posting-sets.ts';
 import { atMost, EMPTY, isEmpty, type RankSet } from '../sets/rank-set.ts';
-import { equalWords } from './equal-words.ts';
 import type { Neighbours } from './neighbours.ts';
 import { once } from './once.ts';
 import { MOST_JOINED, type Pattern, type Way, type WordChoice } from './pattern.ts';
