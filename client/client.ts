@@ -14,7 +14,7 @@ export interface ClientOptions extends SendOptions {
    * How much is kept, to be revalidated with `If-None-Match`, in characters. By default 10 million;
    * with 0 nothing is kept.
    */
-  readonly cacheCharacters?: number;
+  readonly cacheCharacters?: number | undefined;
 }
 
 export interface ApiResponse<T> {
@@ -50,9 +50,9 @@ export interface Client {
   /** The items of all these pages. */
   items<P extends PagedPath>(path: P, ...options: OptionsArgument<P>): AsyncGenerator<Item<P>>;
   /** What changed since a snapshot. Throws an `ApiError` with status 410 if that was too long ago. */
-  changes(since: string, options?: { readonly signal?: AbortSignal }): Promise<Changes>;
+  changes(since: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<Changes>;
   /** The response with a file of the snapshot, such as `search.json`. Its body has not been read. */
-  file(path: string, options?: { readonly signal?: AbortSignal }): Promise<Response>;
+  file(path: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<Response>;
   /**
    * A client whose requests are all answered from one snapshot: the given one, or the current one.
    * Once the snapshot is no longer kept, they throw an `ApiError` with status 410.

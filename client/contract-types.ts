@@ -25,7 +25,7 @@ export type Body<P extends ApiPath> =
 export type RequestOptions<P extends ApiPath> = Pick<
   paths[P]['get']['parameters'],
   'path' | 'query'
-> & { readonly signal?: AbortSignal };
+> & { readonly signal?: AbortSignal | undefined };
 
 /** The options of a request as the last argument, which may be left out if the path needs none. */
 export type OptionsArgument<P extends ApiPath> = paths[P]['get']['parameters'] extends

@@ -6,14 +6,14 @@ import { errorOf, retryAfterOf } from './api-error.ts';
 
 export interface SendOptions {
   /** Sent as `Authorization: Bearer`. Leave it out if something else adds it, such as your server. */
-  readonly key?: string;
+  readonly key?: string | undefined;
   /**
    * How long one call may wait in total when the API asks to try again later (429 and 503), in seconds.
    * Past it, the error is thrown. By default 120; with 0 it never waits.
    */
-  readonly longestWait?: number;
+  readonly longestWait?: number | undefined;
   /** Replaces the global `fetch`. */
-  readonly fetch?: (request: Request) => Promise<Response>;
+  readonly fetch?: ((request: Request) => Promise<Response>) | undefined;
 }
 
 export type Send = (request: Request) => Promise<Response>;

@@ -108,7 +108,8 @@ describe('strict TypeScript', () => {
       path.join(import.meta.dirname, 'use-in-typescript.txt'),
       path.join(folder, 'use.ts'),
     );
-    expect(await compile(folder, { moduleResolution, module }, tsc)).toBe('');
+    const options = { moduleResolution, module, exactOptionalPropertyTypes: true };
+    expect(await compile(folder, options, tsc)).toBe('');
   });
 });
 
