@@ -56,6 +56,8 @@ const SLOW = [
   'test/proxy/snapshot/generation-store.test.ts',
   'test/proxy/workers/threads.test.ts',
   'test/store/file-permissions.test.ts',
+  'test/store/hold-damaged.test.ts',
+  'test/store/hold-rollback.test.ts',
   'test/store/hold.test.ts',
   'test/store/odd-snapshots-folder.test.ts',
   'test/store/snapshot-cli.test.ts',

@@ -43,6 +43,12 @@ async function main(): Promise<void> {
       'SNAPSHOTS_DIR does not exist: requests get 503 until the generator creates it; correct the path if it is wrong',
     );
   }
+  if ((process.env.PUBLIC_URL ?? '') === '') {
+    log.warn(
+      { PUBLIC_URL: environment.PUBLIC_URL },
+      'PUBLIC_URL is not set: the Link header and /openapi.json contain an address that only this machine can reach; set it to the address of the API',
+    );
+  }
   const proxy = await assemble(environment, log);
   await proxy.polling.start();
   // Before listening: clients may connect at once, and a signal must not cut off their requests.

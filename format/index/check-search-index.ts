@@ -4,8 +4,8 @@
  * agree. The time grows linearly with the index.
  */
 import { SEARCH_INDEX } from '../layout.ts';
-import { checkStarts, damaged } from './check-record-index.ts';
-import { compareReadings, type ReadingWords, spellReadings } from './reading-words.ts';
+import { checkStarts, damaged } from './damaged.ts';
+import { compareReadings, makeReadingWords, type ReadingWords } from './reading-words.ts';
 import {
   compareTexts,
   countReadings,
@@ -36,7 +36,7 @@ export function checkSearchIndex(index: SearchIndex, games: number): ReadingWord
     }
     previous = rank;
   }
-  const words = spellReadings(index);
+  const words = makeReadingWords(index);
   checkOrder(index, words);
   return words;
 }
@@ -55,20 +55,23 @@ function checkOrder({ readingsByWords }: SearchIndex, words: ReadingWords): void
 }
 
 function checkPostings(list: Postings, most: number, name: string): void {
-  const { text, textStart, ranks, ranksStart } = list;
+  const { text, textStart, entries, entriesStart } = list;
   checkStarts(textStart, text.length, `${SEARCH_INDEX}: "${name}.textStart"`);
-  checkStarts(ranksStart, ranks.length, `${SEARCH_INDEX}: "${name}.ranksStart"`);
+  checkStarts(entriesStart, entries.length, `${SEARCH_INDEX}: "${name}.ranksStart"`);
   for (let index = 0; index < textStart.length - 1; index++) {
     if (index > 0 && compareTexts(list, index - 1, index) >= 0) {
       throw damaged(SEARCH_INDEX, `the texts of "${name}" do not ascend`);
     }
     let previous = -1;
-    for (let at = ranksStart[index]; at < ranksStart[index + 1]; at++) {
-      const rank = ranks[at];
-      if (rank <= previous || rank >= most) {
-        throw damaged(SEARCH_INDEX, `the ranks of a text of "${name}" do not ascend below ${most}`);
+    for (let at = entriesStart[index]; at < entriesStart[index + 1]; at++) {
+      const entry = entries[at];
+      if (entry <= previous || entry >= most) {
+        throw damaged(
+          SEARCH_INDEX,
+          `the entries of a text of "${name}" do not ascend below ${most}`,
+        );
       }
-      previous = rank;
+      previous = entry;
     }
   }
 }

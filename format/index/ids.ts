@@ -33,10 +33,10 @@ export function findById(
   { idHigh, idLow, numberOfId }: IdColumns,
   [high, low]: Id,
 ): number | undefined {
-  const highAt = (position: number) => (idHigh.length === 0 ? 0 : idHigh[position]);
-  const compareAt = (position: number) => highAt(position) - high || idLow[position] - low;
-  const position = firstIndex(0, numberOfId.length, (middle) => compareAt(middle) >= 0);
-  const isFound = position < numberOfId.length && compareAt(position) === 0;
+  const orderAt = (position: number) =>
+    (idHigh.length === 0 ? 0 : idHigh[position]) - high || idLow[position] - low;
+  const position = firstIndex(0, numberOfId.length, (middle) => orderAt(middle) >= 0);
+  const isFound = position < numberOfId.length && orderAt(position) === 0;
   return isFound ? numberOfId[position] : undefined;
 }
 

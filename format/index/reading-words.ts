@@ -4,9 +4,10 @@
  * Since `words` is sorted, numbers compare as their words do.
  */
 import { SEARCH_INDEX } from '../layout.ts';
-import { damaged } from './check-record-index.ts';
 import { compareSlices } from './compare-slices.ts';
+import { damaged } from './damaged.ts';
 import { countReadings, type SearchIndex, textCount } from './search-index.ts';
+import { sharedZeros } from './shared-zeros.ts';
 
 /** How many words of a reading have a position. Further ones are found, but do not count as neighbours. */
 export const MOST_POSITIONS = 255;
@@ -24,21 +25,21 @@ const NO_WORD = 0xffff_ffff;
  * @returns the words in memory that threads share
  * @throws Error if a position of a reading has no word, or several
  */
-export function spellReadings(index: SearchIndex): ReadingWords {
+export function makeReadingWords(index: SearchIndex): ReadingWords {
   const { words: postings, wordPositions, repeatedWords } = index;
   const readings = countReadings(index);
-  const start = new Uint32Array(new SharedArrayBuffer((readings + 1) * 4));
+  const start = sharedZeros(Uint32Array, readings + 1);
   for (let at = 0; at < wordPositions.length; at++) {
-    if (wordPositions[at] < MOST_POSITIONS) start[postings.ranks[at] + 1]++;
+    if (wordPositions[at] < MOST_POSITIONS) start[postings.entries[at] + 1]++;
   }
   for (let at = 0; at < repeatedWords.length; at += 3) {
     if (repeatedWords[at] >= readings) throw wrongRepeat();
     start[repeatedWords[at] + 1]++;
   }
   for (let reading = 0; reading < readings; reading++) start[reading + 1] += start[reading];
-  const words = new Uint32Array(new SharedArrayBuffer(start[readings] * 4)).fill(NO_WORD);
+  const words = sharedZeros(Uint32Array, start[readings]).fill(NO_WORD);
 
-  // There are as many words as places. If each word gets its own place, none stays empty.
+  // There are as many words as slots. If each word gets its own slot, none stays empty.
   function put(reading: number, position: number, word: number): void {
     const at = start[reading] + position;
     if (position >= MOST_POSITIONS || at >= start[reading + 1] || words[at] !== NO_WORD) {
@@ -48,8 +49,8 @@ export function spellReadings(index: SearchIndex): ReadingWords {
   }
   const count = textCount(postings);
   for (let word = 0; word < count; word++) {
-    for (let at = postings.ranksStart[word]; at < postings.ranksStart[word + 1]; at++) {
-      if (wordPositions[at] < MOST_POSITIONS) put(postings.ranks[at], wordPositions[at], word);
+    for (let at = postings.entriesStart[word]; at < postings.entriesStart[word + 1]; at++) {
+      if (wordPositions[at] < MOST_POSITIONS) put(postings.entries[at], wordPositions[at], word);
     }
   }
   for (let at = 0; at < repeatedWords.length; at += 3) {

@@ -6,36 +6,38 @@
  * The first reading of a game has the game's rank as its number. Further readings follow.
  *
  * Each list of postings has four columns: its texts, concatenated as UTF-16 code units; the start of
- * each text; the ranks of all texts, concatenated; the start of each text's ranks.
+ * each text; the entries of all texts, concatenated; the start of each text's entries. Entries are ranks
+ * of games, or numbers of readings.
  */
 import { SEARCH_INDEX } from '../layout.ts';
-import { damaged } from './check-record-index.ts';
 import { type Column, column, openColumns } from './columns.ts';
 import { compareSlices } from './compare-slices.ts';
+import { damaged } from './damaged.ts';
 import { firstIndex } from './first-index.ts';
 
-/** Texts in ascending order of their code units, each with the ascending ranks of its games. */
+/** Texts in ascending order of their code units, each with ascending entries: ranks or readings. */
 export interface Postings {
   readonly text: Uint16Array;
   /** Where each text starts, and at the end the length of `text`. */
   readonly textStart: Uint32Array;
-  readonly ranks: Uint32Array;
-  /** Where the ranks of each text start, and at the end the length of `ranks`. */
-  readonly ranksStart: Uint32Array;
+  /** The entries of all texts. In the file, this column is called `ranks`. */
+  readonly entries: Uint32Array;
+  /** Where the entries of each text start, and at the end their number. In the file: `ranksStart`. */
+  readonly entriesStart: Uint32Array;
 }
 
 export interface SearchIndex {
   /** How many games there are. */
   readonly games: number;
-  /** Every word of the readings, with the numbers of the readings in place of ranks. */
+  /** Every word of the readings, each with the readings that have it. */
   readonly words: Postings;
   /**
    * Every suffix of at least two characters, the whole word included, of each word in a script without
-   * spaces, cut to 100 characters, with the numbers of the readings in place of ranks. So a query can
-   * match inside a word.
+   * spaces, cut to {@link LONGEST_ENDING} characters, each with readings. So a query can match inside a
+   * word.
    */
   readonly endings: Postings;
-  /** Parallel to `words.ranks`: the first position of the word in the reading, at most 255. */
+  /** Parallel to `words.entries`: the first position of the word in the reading, at most 255. */
   readonly wordPositions: Uint8Array;
   /** Three entries for each further time that a reading has a word: reading, position, word. */
   readonly repeatedWords: Uint32Array;
@@ -43,7 +45,7 @@ export interface SearchIndex {
   readonly rankOfFurther: Uint32Array;
   /** The numbers of all readings, ordered by the numbers of their words. */
   readonly readingsByWords: Uint32Array;
-  /** The regions and types of the approved covers, and the genres strings, in lower case. */
+  /** The regions and types of the approved covers, and the genres strings, in lower case, with ranks. */
   readonly regions: Postings;
   readonly types: Postings;
   readonly genres: Postings;
@@ -60,6 +62,9 @@ export interface SearchIndex {
   readonly yearStart: Uint32Array;
 }
 
+/** How many characters (code points) an ending has at most. */
+export const LONGEST_ENDING = 100;
+
 /** The names of the lists of postings in the file. */
 export const POSTINGS = ['words', 'endings', 'regions', 'types', 'genres'] as const;
 
@@ -67,11 +72,11 @@ export const POSTINGS = ['words', 'endings', 'regions', 'types', 'genres'] as co
 export function searchColumns(index: SearchIndex): Record<string, Column> {
   const columns: Record<string, Column> = {};
   for (const name of POSTINGS) {
-    const { text, textStart, ranks, ranksStart } = index[name];
+    const { text, textStart, entries, entriesStart } = index[name];
     columns[`${name}.text`] = text;
     columns[`${name}.textStart`] = textStart;
-    columns[`${name}.ranks`] = ranks;
-    columns[`${name}.ranksStart`] = ranksStart;
+    columns[`${name}.ranks`] = entries;
+    columns[`${name}.ranksStart`] = entriesStart;
   }
   columns.wordPositions = index.wordPositions;
   columns.repeatedWords = index.repeatedWords;
@@ -95,8 +100,8 @@ export function openSearchIndex(file: Uint8Array): SearchIndex {
   const postings = (name: (typeof POSTINGS)[number]): Postings => ({
     text: of(`${name}.text`, Uint16Array),
     textStart: of(`${name}.textStart`, Uint32Array),
-    ranks: of(`${name}.ranks`, Uint32Array),
-    ranksStart: of(`${name}.ranksStart`, Uint32Array),
+    entries: of(`${name}.ranks`, Uint32Array),
+    entriesStart: of(`${name}.ranksStart`, Uint32Array),
   });
   const yearOfRank = of('yearOfRank', Uint16Array);
   const index: SearchIndex = {
@@ -120,11 +125,11 @@ export function openSearchIndex(file: Uint8Array): SearchIndex {
 }
 
 /**
- * A range of `ranks`, from `from` (inclusive) to `to` (exclusive), that holds one or more ascending
+ * A range of `entries`, from `from` (inclusive) to `to` (exclusive), that holds one or more ascending
  * lists. It is not a subarray: making one for each of thousands of lists takes longer than reading them.
  */
 export interface Run {
-  readonly ranks: Uint32Array;
+  readonly entries: Uint32Array;
   readonly from: number;
   readonly to: number;
 }
@@ -149,14 +154,14 @@ export function textAt({ text, textStart }: Postings, index: number): string {
   return Buffer.from(codes.buffer, codes.byteOffset, codes.byteLength).toString('utf16le');
 }
 
-/** The ascending ranks of the text at an index, as a view of the column. */
-export function ranksAt({ ranks, ranksStart }: Postings, index: number): Uint32Array {
-  return ranks.subarray(ranksStart[index], ranksStart[index + 1]);
+/** The ascending entries of the text at an index, as a view of the column. */
+export function entriesAt({ entries, entriesStart }: Postings, index: number): Uint32Array {
+  return entries.subarray(entriesStart[index], entriesStart[index + 1]);
 }
 
-/** The ranks of the texts at the indexes from `from` (inclusive) to `to` (exclusive). */
-export function runBetween({ ranks, ranksStart }: Postings, from: number, to: number): Run {
-  return { ranks, from: ranksStart[from], to: ranksStart[to] };
+/** The entries of the texts at the indexes from `from` (inclusive) to `to` (exclusive). */
+export function runBetween({ entries, entriesStart }: Postings, from: number, to: number): Run {
+  return { entries, from: entriesStart[from], to: entriesStart[to] };
 }
 
 /** The index of a text in a list, or -1. */
@@ -207,18 +212,18 @@ function hasPrefix({ text, textStart }: Postings, index: number, prefix: string)
 
 function checkLengths(index: SearchIndex): void {
   for (const name of POSTINGS) {
-    const { text, textStart, ranks, ranksStart } = index[name];
+    const { text, textStart, entries, entriesStart } = index[name];
     const isConsistent =
       textStart.length > 0 &&
-      textStart.length === ranksStart.length &&
+      textStart.length === entriesStart.length &&
       textStart.at(-1) === text.length &&
-      ranksStart.at(-1) === ranks.length;
+      entriesStart.at(-1) === entries.length;
     if (!isConsistent) {
       throw damaged(SEARCH_INDEX, `the columns of "${name}" have inconsistent lengths`);
     }
   }
   if (
-    index.wordPositions.length !== index.words.ranks.length ||
+    index.wordPositions.length !== index.words.entries.length ||
     index.repeatedWords.length % 3 !== 0 ||
     index.readingsByWords.length !== countReadings(index)
   ) {

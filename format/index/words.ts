@@ -29,8 +29,13 @@ const TRADEMARKS = /[™℠]+/g;
 // a space before them.
 const FRACTIONS = /[¼-¾⅐-⅞↉]/g;
 const WORD = /(?<![\p{L}\p{N}\p{M}])c(?:\+\+|#)(?![\p{L}\p{N}\p{M}])|[\p{L}\p{N}\p{M}]+/gu;
-const JOINED_SCRIPT =
-  /(?:(?=[\p{L}\p{N}\p{M}])[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}])+/gu;
+const WITHOUT_SPACES = String.raw`[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}]`;
+/** A run of letters, digits and marks in scripts without spaces. */
+const RUN_WITHOUT_SPACES = new RegExp(
+  String.raw`(?:(?=[\p{L}\p{N}\p{M}])${WITHOUT_SPACES})+`,
+  'gu',
+);
+const WORD_WITHOUT_SPACES = new RegExp(`^${WITHOUT_SPACES}+$`, 'u');
 const ASCII_WORD = /[a-z0-9]+/g;
 // In ASCII texts without these characters, no rule applies to more than one character.
 const ASCII_WITHOUT_RULES = /^[^&.+#\x80-\uffff]*$/;
@@ -81,7 +86,7 @@ function split(folded: string): string[] {
   const words: string[] = [];
   for (const word of folded.match(WORD) ?? []) {
     let end = 0;
-    for (const run of word.matchAll(JOINED_SCRIPT)) {
+    for (const run of word.matchAll(RUN_WITHOUT_SPACES)) {
       if (run.index > end) words.push(word.slice(end, run.index));
       words.push(run[0]);
       end = run.index + run[0].length;
@@ -91,12 +96,9 @@ function split(folded: string): string[] {
   return words;
 }
 
-const JOINED_WORD =
-  /^[\p{scx=Han}\p{scx=Hiragana}\p{scx=Katakana}\p{scx=Hangul}\p{scx=Bopomofo}]+$/u;
-
-/** Whether a word is Chinese, Japanese or Korean: a query can match parts of such a word. */
-export function isJoinedScript(word: string): boolean {
-  return word.charCodeAt(0) > 0x10ff && JOINED_WORD.test(word);
+/** Whether a word is in a script without spaces (Chinese, Japanese, Korean): a query can match a part of it. */
+export function isScriptWithoutSpaces(word: string): boolean {
+  return word.charCodeAt(0) > 0x10ff && WORD_WITHOUT_SPACES.test(word);
 }
 
 /**
@@ -140,7 +142,7 @@ function fold(text: string): string {
 
 /** The rules above as plain values. Texts have other words when one of them changes. */
 export const WORD_RULES = [
-  [APOSTROPHES, TRADEMARKS, FRACTIONS, ACCENTS, WORD, JOINED_SCRIPT].map(String),
+  [APOSTROPHES, TRADEMARKS, FRACTIONS, ACCENTS, WORD, RUN_WITHOUT_SPACES].map(String),
   [INITIALS, HIRAGANA].map(String),
   AND,
   LETTERS,

@@ -2,17 +2,11 @@
  * Columns in memory that both threads share. A column holds one number for each row of a table, so that
  * rows need no objects. Rows are in the order of their ids.
  */
-
-type NumberArray = Uint16Array | Uint32Array | Int16Array | Int32Array | Float64Array;
-type NumberArrayType<T extends NumberArray> = {
-  new (buffer: SharedArrayBuffer): T;
-  readonly BYTES_PER_ELEMENT: number;
-};
-
-/** An array of zeros that both threads share. */
-export function numbers<T extends NumberArray>(Type: NumberArrayType<T>, length: number): T {
-  return new Type(new SharedArrayBuffer(length * Type.BYTES_PER_ELEMENT));
-}
+import {
+  type NumberArray,
+  type NumberArrayType,
+  sharedZeros,
+} from '../../format/index/shared-zeros.ts';
 
 type ColumnTypes = Readonly<Record<string, NumberArrayType<NumberArray>>>;
 
@@ -30,7 +24,7 @@ const FIRST_ROWS = 1024 * 1024;
  */
 export function growingColumns<Types extends ColumnTypes>(types: Types) {
   const columns: Record<string, NumberArray> = {};
-  for (const [name, Type] of Object.entries(types)) columns[name] = numbers(Type, FIRST_ROWS);
+  for (const [name, Type] of Object.entries(types)) columns[name] = sharedZeros(Type, FIRST_ROWS);
   let rows = FIRST_ROWS;
   return {
     columns: columns as Columns<Types>,
@@ -39,7 +33,7 @@ export function growingColumns<Types extends ColumnTypes>(types: Types) {
       if (row < rows) return;
       rows *= 2;
       for (const [name, Type] of Object.entries(types)) {
-        const larger = numbers(Type, rows);
+        const larger = sharedZeros(Type, rows);
         larger.set(columns[name]);
         columns[name] = larger;
       }

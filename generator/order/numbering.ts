@@ -3,8 +3,9 @@
  * order of their games, then by region, type and id. A "row" is an index in the order of ids, a "number"
  * is an index in the order of publication, and a "rank" is an index in title order over all platforms.
  */
+
+import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import { type Covers, type Games, LEFT_OUT, type Platform } from '../columns/catalogue.ts';
-import { numbers } from '../columns/row-columns.ts';
 import { openTexts } from '../columns/texts.ts';
 import { makeCollator, orderTitles } from './title-order.ts';
 
@@ -41,7 +42,7 @@ export function orderGames(platforms: readonly Platform[], games: Games): Uint32
     Array.from(kept, titleAt),
     (a, b) => orderOfPlatform[a] - orderOfPlatform[b] || a - b,
   );
-  const rowOfRank = numbers(Uint32Array, order.length);
+  const rowOfRank = sharedZeros(Uint32Array, order.length);
   order.forEach((at, rank) => {
     rowOfRank[rank] = kept[at];
   });
@@ -61,9 +62,9 @@ export function numberRecords(
     platforms.length,
   );
   const nextGame = firstGame.slice();
-  const rowOfGame = numbers(Uint32Array, gameCount);
-  const numberOfGame = numbers(Uint32Array, games.rows);
-  const rankOfGame = numbers(Uint32Array, gameCount);
+  const rowOfGame = sharedZeros(Uint32Array, gameCount);
+  const numberOfGame = sharedZeros(Uint32Array, games.rows);
+  const rankOfGame = sharedZeros(Uint32Array, gameCount);
   rowOfRank.forEach((row, rank) => {
     const number = nextGame[games.platform[row]]++;
     rowOfGame[number] = row;
@@ -75,12 +76,12 @@ export function numberRecords(
   const gameOf = published.map((row) => numberOfGame[covers.game[row]]);
   const firstCover = startsOf(gameOf, gameCount);
   const nextCover = firstCover.slice();
-  const rowOfCover = numbers(Uint32Array, published.length);
+  const rowOfCover = sharedZeros(Uint32Array, published.length);
   published.forEach((row, i) => {
     rowOfCover[nextCover[gameOf[i]]++] = row;
   });
   orderCovers(covers, rowOfCover, firstCover);
-  const numberOfCover = numbers(Uint32Array, covers.rows).fill(LEFT_OUT);
+  const numberOfCover = sharedZeros(Uint32Array, covers.rows).fill(LEFT_OUT);
   rowOfCover.forEach((row, number) => {
     numberOfCover[row] = number;
   });
@@ -124,7 +125,7 @@ export function keptRows(column: Uint32Array): Uint32Array {
 
 /** For each group, the index of its first member if all are sorted by group; at the end their number. */
 export function startsOf(groupOf: Uint32Array, groups: number): Uint32Array {
-  const starts = numbers(Uint32Array, groups + 1);
+  const starts = sharedZeros(Uint32Array, groups + 1);
   for (const group of groupOf) starts[group + 1]++;
   for (let group = 1; group <= groups; group++) starts[group] += starts[group - 1];
   return starts;

@@ -2,9 +2,11 @@
  * Reads the alternative titles of games from `game_titles`, which a database may lack. Only the titles of
  * one game at a time are in memory as strings.
  */
+
+import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import { type AlternativeTitles, type Games, LEFT_OUT } from '../columns/catalogue.ts';
 import { findId, valueOfId } from '../columns/ids.ts';
-import { growingColumns, numbers } from '../columns/row-columns.ts';
+import { growingColumns } from '../columns/row-columns.ts';
 import { makeTexts, openTexts, type Texts } from '../columns/texts.ts';
 import type { Report } from '../report/report.ts';
 import { type Note, RowFault } from '../report/row-fault.ts';
@@ -55,7 +57,7 @@ function sortTitles(found: FoundTitles, games: Games, report: Report): Alternati
   const order = Uint32Array.from({ length: found.rows }, (_, row) => row).sort(
     (a, b) => found.game[a] - found.game[b],
   );
-  const game = numbers(Uint32Array, found.rows);
+  const game = sharedZeros(Uint32Array, found.rows);
   const titles = makeTexts();
   let count = 0;
   for (let at = 0; at < order.length; ) {

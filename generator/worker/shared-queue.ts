@@ -2,7 +2,7 @@
  * A queue of items that two threads share: one thread takes items from the front, the other from the
  * back, until they meet. So both finish at about the same time, however long each item takes.
  */
-import { numbers } from '../columns/row-columns.ts';
+import { sharedZeros } from '../../format/index/shared-zeros.ts';
 
 export interface SharedQueue {
   /** How many items there are; an item is a number from 0. */
@@ -14,7 +14,7 @@ export interface SharedQueue {
 export type QueueEnd = 'front' | 'back';
 
 export function makeSharedQueue(items: number): SharedQueue {
-  return { items, taken: numbers(Int32Array, 1) };
+  return { items, taken: sharedZeros(Int32Array, 1) };
 }
 
 /** Yields the items that this thread takes. An item is taken when the caller requests it. */

@@ -11,7 +11,7 @@ const PIECE_CHARACTERS = 64 * 1024;
  * The text of the index, in pieces.
  * Each game is a document, with the words of its first reading. The numbers of further readings, which
  * are larger than every rank, are left out.
- * @param frequencies how often each word is in each title, parallel to `postings.ranks`
+ * @param frequencies how often each word is in each title, parallel to `postings.entries`
  * @param wordCounts for each rank, how many different words the title has
  * @param pathOf returns the id of the document for a rank, `<platform slug>/<game slug>`
  */
@@ -32,19 +32,19 @@ export function* encodeMiniSearch(
   yield '},"fieldIds":{"title":0},"fieldLength":{';
   yield* joined(documents, (rank) => `"${rank}":[${wordCounts[rank]}]`);
   yield `},"averageFieldLength":${JSON.stringify(documents > 0 ? [average] : [])},"storedFields":{},"dirtCount":0,"index":[`;
-  const { ranks, ranksStart } = postings;
+  const { entries, entriesStart } = postings;
   const isInFirst = (word: number) =>
-    ranksStart[word] < ranksStart[word + 1] && ranks[ranksStart[word]] < documents;
+    entriesStart[word] < entriesStart[word + 1] && entries[entriesStart[word]] < documents;
   const words = Uint32Array.from({ length: textCount(postings) }, (_, word) => word).filter(
     isInFirst,
   );
   yield* joined(words.length, (at) => {
     const index = words[at];
-    const from = ranksStart[index];
-    const to = ranksStart[index + 1];
+    const from = entriesStart[index];
+    const to = entriesStart[index + 1];
     let entry = `\n[${JSON.stringify(textAt(postings, index))},{"0":{`;
-    for (let at = from; at < to && ranks[at] < documents; at++) {
-      entry += `${at > from ? ',' : ''}"${ranks[at]}":${frequencies[at]}`;
+    for (let at = from; at < to && entries[at] < documents; at++) {
+      entry += `${at > from ? ',' : ''}"${entries[at]}":${frequencies[at]}`;
     }
     return `${entry}}}]`;
   });

@@ -4,9 +4,9 @@
 import { hashBytes } from '../../format/content-hash.ts';
 import type { Columns } from '../../format/index/columns.ts';
 import type { CoverColumns, GameColumns, RecordColumns } from '../../format/index/record-index.ts';
+import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../../format/pack.ts';
-import { numbers } from '../columns/row-columns.ts';
 import { type FileWriter, writeFile, writeWhole } from './file-writer.ts';
 
 const LARGEST_32_BITS = 0xffff_ffff;
@@ -14,9 +14,9 @@ const LARGEST_32_BITS = 0xffff_ffff;
 /** Makes empty columns for the positions of records. The threads that write the packs fill them. */
 export function makeRecordColumns(count: number): RecordColumns {
   return {
-    byteOffset: numbers(Float64Array, count),
-    byteLength: numbers(Uint32Array, count),
-    hash: numbers(Uint32Array, count * 2),
+    byteOffset: sharedZeros(Float64Array, count),
+    byteLength: sharedZeros(Uint32Array, count),
+    hash: sharedZeros(Uint32Array, count * 2),
   };
 }
 

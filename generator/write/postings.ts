@@ -1,28 +1,29 @@
 /**
- * Builds postings: texts in ascending order, each with the ranks of the games that have it.
+ * Builds postings: texts in ascending order, each with the ranks of the games, or the readings, that have it.
  */
 import type { Postings } from '../../format/index/search-index.ts';
 import { makeStringTable } from '../columns/string-table.ts';
 import { startsOf } from '../order/numbering.ts';
 
 export interface PostingsBuilder {
-  /**
-   * Adds a rank to a text. The ranks of a text must be added in ascending order. A repeated rank is
-   * stored once, and `frequencies` counts how often it was added.
-   * @param position kept for a new rank, at most 255
-   * @returns whether the rank was new for this text
-   */
-  add(text: string, rank: number, position?: number): boolean;
   /** The number of a text before the texts are sorted. A new text is added. */
   numberOf(text: string): number;
+  /**
+   * Adds an entry to a text. The entries of a text must be added in ascending order. A repeated one is
+   * stored once, and `frequencies` counts how often it was added.
+   * @param number of the text
+   * @param position kept for a new entry, at most 255
+   * @returns whether the entry was new for this text
+   */
+  add(number: number, entry: number, position?: number): boolean;
   build(): BuiltPostings;
 }
 
 export interface BuiltPostings {
   readonly postings: Postings;
-  /** Parallel to `postings.ranks`, at most {@link MOST_FREQUENT}. */
+  /** Parallel to `postings.entries`, at most {@link MOST_FREQUENT}. */
   readonly frequencies: Uint8Array;
-  /** Parallel to `postings.ranks`. */
+  /** Parallel to `postings.entries`. */
   readonly positions: Uint8Array;
   /** For each {@link PostingsBuilder.numberOf}, the index of the text in `postings`. */
   readonly orderOf: Uint32Array;
@@ -30,34 +31,33 @@ export interface BuiltPostings {
 
 const MOST_FREQUENT = 255;
 
-/** Collects pairs of text and rank. The texts are sorted, then the pairs, in two linear passes. */
+/** Collects pairs of text and entry. The texts are sorted, then the pairs, in two linear passes. */
 export function makePostings(): PostingsBuilder {
   const table = makeStringTable();
   // For each text, the index of its last pair.
   const lastPair: number[] = [];
   let textOf = new Uint32Array(1024);
-  let rankOf = new Uint32Array(1024);
+  let entryOf = new Uint32Array(1024);
   let positionOf = new Uint8Array(1024);
   let pairs = 0;
   // For the index of each pair that was added more than once, how often.
   const repeats = new Map<number, number>();
   return {
     numberOf: table.numberOf,
-    add(text, rank, position = 0) {
-      const number = table.numberOf(text);
+    add(number, entry, position = 0) {
       const last = lastPair[number];
-      if (last !== undefined && rankOf[last] === rank) {
+      if (last !== undefined && entryOf[last] === entry) {
         repeats.set(last, Math.min((repeats.get(last) ?? 1) + 1, MOST_FREQUENT));
         return false;
       }
       if (pairs === textOf.length) {
         textOf = doubled(textOf);
-        rankOf = doubled(rankOf);
+        entryOf = doubled(entryOf);
         positionOf = doubled(positionOf);
       }
       positionOf[pairs] = position;
       textOf[pairs] = number;
-      rankOf[pairs] = rank;
+      entryOf[pairs] = entry;
       lastPair[number] = pairs++;
       return true;
     },
@@ -69,20 +69,20 @@ export function makePostings(): PostingsBuilder {
         orderOf[number] = order;
       });
       const orders = textOf.subarray(0, pairs).map((number) => orderOf[number]);
-      const ranksStart = startsOf(orders, texts.length);
-      const next = ranksStart.slice();
-      const ranks = new Uint32Array(pairs);
+      const entriesStart = startsOf(orders, texts.length);
+      const next = entriesStart.slice();
+      const entries = new Uint32Array(pairs);
       const frequencies = new Uint8Array(pairs).fill(1);
       const positions = new Uint8Array(pairs);
       for (let pair = 0; pair < pairs; pair++) {
         const at = next[orders[pair]]++;
-        ranks[at] = rankOf[pair];
+        entries[at] = entryOf[pair];
         positions[at] = positionOf[pair];
         const frequency = repeats.get(pair);
         if (frequency !== undefined) frequencies[at] = frequency;
       }
       const ordered = inOrder.map((number) => texts[number]);
-      const postings = { ...encodeTexts(ordered), ranks, ranksStart };
+      const postings = { ...encodeTexts(ordered), entries, entriesStart };
       return { postings, frequencies, positions, orderOf };
     },
   };

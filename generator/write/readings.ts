@@ -9,8 +9,8 @@ import {
   type ReadingWords,
 } from '../../format/index/reading-words.ts';
 import { equals, needsSlug, readingsOf } from '../../format/index/readings.ts';
-import type { SearchIndex } from '../../format/index/search-index.ts';
-import { isJoinedScript, LONGEST_QUERY, plainWordsOf } from '../../format/index/words.ts';
+import { LONGEST_ENDING, type SearchIndex } from '../../format/index/search-index.ts';
+import { isScriptWithoutSpaces, plainWordsOf } from '../../format/index/words.ts';
 import type { AlternativeTitles, Games } from '../columns/catalogue.ts';
 import { openTexts } from '../columns/texts.ts';
 import { startsOf } from '../order/numbering.ts';
@@ -23,7 +23,7 @@ type ReadingColumns = Pick<
 
 export interface IndexedReadings {
   readonly columns: ReadingColumns;
-  /** Parallel to `columns.words.ranks`: how often the word is in the reading. */
+  /** Parallel to `columns.words.entries`: how often the word is in the reading. */
   readonly frequencies: Uint8Array;
   /** For each rank, how many different words the first reading has. */
   readonly wordCounts: Uint16Array;
@@ -41,7 +41,7 @@ export function indexReadings(
   const endings = makePostings();
   const repeats: { reading: number; position: number; word: number }[] = [];
   // The words of all readings, by the numbers they have before they are sorted.
-  const spelled = makeNumberList();
+  const numbers = makeNumberList();
   const start = [0];
 
   /** @returns how many different words the reading has */
@@ -49,17 +49,17 @@ export function indexReadings(
     let different = 0;
     for (const [at, word] of list.entries()) {
       const position = Math.min(at, MOST_POSITIONS);
-      const isNew = words.add(word, reading, position);
       const number = words.numberOf(word);
+      const isNew = words.add(number, reading, position);
       if (position < MOST_POSITIONS) {
-        spelled.push(number);
+        numbers.push(number);
         if (!isNew) repeats.push({ reading, position, word: number });
       }
       if (!isNew) continue;
       different++;
-      if (isJoinedScript(word)) addEndings(word, reading, endings);
+      if (isScriptWithoutSpaces(word)) addEndings(word, reading, endings);
     }
-    start.push(spelled.length());
+    start.push(numbers.length());
     return different;
   }
 
@@ -73,7 +73,7 @@ export function indexReadings(
   for (const [at, reading] of further.entries()) add(rowOfRank.length + at, reading.words);
 
   const { postings, frequencies, positions, orderOf } = words.build();
-  const ordered = spelled.list().map((number) => orderOf[number]);
+  const ordered = numbers.list().map((number) => orderOf[number]);
   return {
     columns: {
       words: postings,
@@ -113,12 +113,12 @@ function openAlternatives(
     Array.from({ length: start[row + 1] - start[row] }, (_, i) => titleAt(start[row] + i));
 }
 
-/** Adds every suffix of a word that has at least two characters, cut to the length of a query. */
+/** Adds every suffix of a word that has at least two characters, cut to the longest ending. */
 function addEndings(word: string, reading: number, endings: PostingsBuilder): void {
   const characters = [...word];
   for (let from = 0; from + 1 < characters.length; from++) {
-    const ending = characters.slice(from, from + LONGEST_QUERY).join('');
-    endings.add(ending, reading);
+    const ending = characters.slice(from, from + LONGEST_ENDING).join('');
+    endings.add(endings.numberOf(ending), reading);
   }
 }
 

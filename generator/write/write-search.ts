@@ -60,7 +60,7 @@ function genrePostings(games: Games, rowOfRank: Uint32Array): Postings {
   const genreOf = foldedValues(games.genres);
   rowOfRank.forEach((row, rank) => {
     const genre = games.genresOf[row];
-    if (games.genres[genre] !== null) builder.add(genreOf(genre), rank);
+    if (games.genres[genre] !== null) builder.add(builder.numberOf(genreOf(genre)), rank);
   });
   return builder.build().postings;
 }
@@ -86,7 +86,7 @@ function coverPostings(
     const game = numberOfGame[rowOfRank[rank]];
     for (let cover = firstCover[game]; cover < firstCover[game + 1]; cover++) {
       const value = column[rowOfCover[cover]];
-      if (values[value] !== null) builder.add(textOf(value), rank);
+      if (values[value] !== null) builder.add(builder.numberOf(textOf(value)), rank);
     }
   }
   return builder.build().postings;

@@ -105,7 +105,7 @@ export const VARIABLES = {
   ),
   PUBLIC_URL: variable(
     'http://localhost:8080',
-    'address at which browsers reach the account pages and clients reach the API; if it is https, cookies are sent over TLS only',
+    'address at which browsers reach the account pages and clients reach the API; links in responses begin with it; if it is https, cookies are sent over TLS only',
     parseWebAddress,
   ),
   SITE_JWT_SECRET: variable(

@@ -12,9 +12,9 @@ import { makeSpellingIndex, type SpellingIndex } from './spelling/spelling-index
 export interface PreparedSearch {
   readonly readingWords: ReadingWords;
   readonly orders: RankOrders;
-  readonly spellings: SpellingIndex;
+  readonly spellingIndex: SpellingIndex;
   readonly vocabulary: VocabularyTables;
-  readonly pairs: FrequentPairs;
+  readonly frequentPairs: FrequentPairs;
 }
 
 /** @throws Error that names what is damaged in the index */
@@ -23,8 +23,8 @@ export function prepareSearch(index: SearchIndex, records: RecordIndex): Prepare
   return {
     readingWords,
     orders: makeRankOrders(readingWords, records),
-    spellings: makeSpellingIndex(index.words),
+    spellingIndex: makeSpellingIndex(index.words),
     vocabulary: makeVocabularyTables(index.words, readingWords),
-    pairs: makeFrequentPairs(index.words, readingWords),
+    frequentPairs: makeFrequentPairs(index.words, readingWords),
   };
 }

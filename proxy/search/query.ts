@@ -3,8 +3,8 @@
 export const SORTS = ['title_asc', 'title_desc', 'year_asc', 'year_desc', 'relevance'] as const;
 export type Sort = (typeof SORTS)[number];
 
-/** How the hits match the text of a query. The first of these that finds a game applies. */
-export type MatchKind = 'exact' | 'near' | 'platform' | 'partial';
+/** The steps that compare the text of a query with titles. The first that finds a game applies. */
+export type Step = 'exact' | 'near' | 'platform' | 'partial';
 
 export interface Query {
   /**

@@ -17,20 +17,20 @@ import {
 import { foldCase } from '../../format/index/words.ts';
 import type { Tiers } from './patterns/match-pattern.ts';
 import type { PreparedSearch } from './prepare-search.ts';
-import type { MatchKind, Query, Sort } from './query.ts';
+import type { Query, Sort, Step } from './query.ts';
 import { subtract, union, unite } from './sets/combine.ts';
 import { intersect } from './sets/intersect.ts';
+import { compact, EMPTY, type NumberSet, sizeOf, slice, wholeRun } from './sets/number-set.ts';
 import { makePostingSets } from './sets/posting-sets.ts';
 import { pageByWalking, pageInOrder } from './sets/rank-order.ts';
-import { compact, EMPTY, type RankSet, sizeOf, slice, wholeRun } from './sets/rank-set.ts';
 import { joinTexts, textsWith } from './sets/texts-with.ts';
 import { makeYearOrder } from './sets/year-order.ts';
 import { makeTitleMatcher } from './title-matches.ts';
 
 export interface Hits {
   readonly total: number;
-  /** How the hits match the text; undefined without a text, and if no title matches. */
-  readonly match: MatchKind | undefined;
+  /** The step that found the hits; undefined without a text, and if no title matches. */
+  readonly step: Step | undefined;
   /** The ranks of the page, in the order of the query. */
   readonly ranks: readonly number[];
 }
@@ -55,7 +55,7 @@ export function makeSearch(
   // Created by the first query with a genre.
   let genres: string | undefined;
 
-  function onPlatforms(numbers: readonly number[]): RankSet {
+  function onPlatforms(numbers: readonly number[]): NumberSet {
     // A platform's games are numbered in title order, so their ranks ascend.
     const lists = numbers.map((number) => {
       const { first_game, games: count } = records.platforms[number];
@@ -64,12 +64,12 @@ export function makeSearch(
     return lists.length === 1 ? { list: lists[0] } : union(lists.map(wholeRun), games);
   }
 
-  function withValue(postings: Postings, value: string): RankSet {
+  function withValue(postings: Postings, value: string): NumberSet {
     const found = findText(postings, foldCase(value));
     return found < 0 ? EMPTY : sets.ofText(postings, found);
   }
 
-  function withGenre(part: string): RankSet {
+  function withGenre(part: string): NumberSet {
     const folded = foldCase(part);
     return sets.ofRuns(`genre ${folded}`, () => {
       genres ??= joinTexts(index.genres);
@@ -79,8 +79,8 @@ export function makeSearch(
   }
 
   /** The games that pass the filters, as one set for each. */
-  function filtersOf({ platform, region, type, genre }: Query): RankSet[] {
-    const found: RankSet[] = [];
+  function filtersOf({ platform, region, type, genre }: Query): NumberSet[] {
+    const found: NumberSet[] = [];
     if (platform !== undefined) {
       found.push(onPlatforms(platformsBySlug.get(foldCase(platform)) ?? []));
     }
@@ -90,7 +90,7 @@ export function makeSearch(
     return found;
   }
 
-  function pageOf(found: RankSet, total: number, sort: Sort, start: number, count: number) {
+  function pageOf(found: NumberSet, total: number, sort: Sort, start: number, count: number) {
     if (sort === 'title_asc') return slice(found, start, count);
     if (sort === 'title_desc') return slice(found, total - start - count, count).reverse();
     if (sort === 'relevance') return pageByWalking(byCovers, found, start, count);
@@ -108,13 +108,13 @@ export function makeSearch(
   /** A page of the games in all tiers, one tier after another. */
   function pageOfTiers(
     tiers: Tiers,
-    filters: readonly RankSet[],
+    filters: readonly NumberSet[],
     start: number,
     count: number,
   ): number[] {
     const page: number[] = [];
     let before = 0;
-    let seen: RankSet = EMPTY;
+    let seen: NumberSet = EMPTY;
     for (const [number, tier] of tiers.entries()) {
       const found = subtract(compact(intersect([tier(), ...filters])), seen);
       const size = sizeOf(found);
@@ -132,16 +132,16 @@ export function makeSearch(
     find(query, start, count) {
       const filters = filtersOf(query);
       const { readings, sort } = query;
-      // Which kind of match applies depends on the titles alone. Filters only narrow the result.
+      // Which step applies depends on the titles alone. Filters only narrow the result.
       const match = readings && matchTitles(readings);
       if (readings !== undefined && match === undefined) {
-        return { total: 0, ranks: [], match: undefined };
+        return { total: 0, ranks: [], step: undefined };
       }
       const required = match === undefined ? filters : [match.ranks, ...filters];
       const found = required.length === 0 ? undefined : intersect(required);
       const total = found === undefined ? games : sizeOf(found);
       const most = Math.min(count, total - start);
-      const hits = { total, match: match?.kind };
+      const hits = { total, step: match?.step };
       if (most <= 0) return { ...hits, ranks: [] };
       const tiers = sort === 'relevance' ? match?.tiers() : undefined;
       if (tiers !== undefined) return { ...hits, ranks: pageOfTiers(tiers, filters, start, most) };

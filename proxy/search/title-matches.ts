@@ -1,6 +1,6 @@
 /**
- * Finds the games whose titles match the text of a query. Up to four kinds of match are tried, and the
- * first that finds a game applies: all words, near spellings, names of platforms, all words but one.
+ * Finds the games whose titles match the text of a query. Up to four steps are tried, and the first that
+ * finds a game applies: all words, near spellings, names of platforms, all words but one.
  */
 import type { RecordIndex } from '../../format/index/record-index.ts';
 import { countReadings, type SearchIndex, textAt } from '../../format/index/search-index.ts';
@@ -10,20 +10,21 @@ import { makePatternMatcher, type Tiers } from './patterns/match-pattern.ts';
 import { makeNeighbours } from './patterns/neighbours.ts';
 import type { Pattern } from './patterns/pattern.ts';
 import { openVocabulary } from './patterns/vocabulary.ts';
+import { makeWays } from './patterns/ways.ts';
 import { makePlatformWords } from './platform-words.ts';
 import type { PreparedSearch } from './prepare-search.ts';
-import type { MatchKind } from './query.ts';
+import type { Step } from './query.ts';
 import { lowestBit, setBit } from './sets/bits.ts';
 import { union, unite } from './sets/combine.ts';
 import { intersect, makeIntersect } from './sets/intersect.ts';
+import { isEmpty, type NumberSet, wholeRun } from './sets/number-set.ts';
 import { makePostingSets } from './sets/posting-sets.ts';
-import { isEmpty, type RankSet, wholeRun } from './sets/rank-set.ts';
 import { nearSpellings } from './spelling/near-spellings.ts';
 
 export interface TitleMatch {
-  readonly kind: MatchKind;
+  readonly step: Step;
   /** The ranks of the games. */
-  readonly ranks: RankSet;
+  readonly ranks: NumberSet;
   /**
    * The ranks of the games, best tier first. A game can be in several tiers; the first one counts.
    * Undefined if the query only names platforms.
@@ -36,50 +37,49 @@ type Readings = readonly (readonly string[])[];
 /** A pattern with the readings that match it, and the games to which it is limited. */
 interface Attempt {
   readonly pattern: Pattern;
-  readonly found: RankSet;
-  readonly within: RankSet | undefined;
+  readonly found: NumberSet;
+  readonly within: NumberSet | undefined;
 }
 
 /** @returns a function that finds the games; undefined if there are none */
 export function makeTitleMatcher(
   index: SearchIndex,
-  { readingWords, spellings, vocabulary, pairs }: PreparedSearch,
+  { readingWords, spellingIndex, vocabulary, frequentPairs }: PreparedSearch,
   records: RecordIndex,
-  onPlatforms: (numbers: readonly number[]) => RankSet,
+  onPlatforms: (numbers: readonly number[]) => NumberSet,
 ): (readings: Readings) => TitleMatch | undefined {
   const { games, rankOfFurther } = index;
-  const sets = makePostingSets(countReadings(index));
-  const words = openVocabulary(index.words, vocabulary);
-  const neighbours = makeNeighbours(index.words, readingWords, pairs);
-  const startPatterns = makePatternMaker(index, words, neighbours, sets, findNear);
+  const readingCount = countReadings(index);
+  const neighbours = makeNeighbours(index.words, readingWords, frequentPairs);
+  const ways = makeWays(
+    index,
+    openVocabulary(index.words, vocabulary),
+    neighbours,
+    makePostingSets(readingCount),
+  );
+  const startPatterns = makePatternMaker(ways, readingCount, findNear);
   const matcher = makePatternMatcher(readingWords, index.readingsByWords, neighbours);
   const platformWords = makePlatformWords(records);
 
-  function matchOf(kind: MatchKind, attempts: readonly Attempt[]): TitleMatch | undefined {
+  function matchOf(step: Step, attempts: readonly Attempt[]): TitleMatch | undefined {
     if (attempts.length === 0) return undefined;
-    const ranksIn = (set: RankSet, { within }: Attempt) =>
-      within === undefined ? ranksOf(set) : intersect([ranksOf(set), within]);
+    // The ranks of the games that have one of the readings. The sets are those of the attempts, in order.
+    const ranksOfAll = (readings: readonly NumberSet[]) => {
+      const ranks = readings.map((set, at) => ranksWithin(ranksOf(set), attempts[at].within));
+      return unite(ranks, games);
+    };
     return {
-      kind,
-      ranks: unite(
-        attempts.map((one) => ranksIn(one.found, one)),
-        games,
-      ),
+      step,
+      ranks: ranksOfAll(attempts.map(({ found }) => found)),
       tiers() {
-        const all = attempts.map((one) => ({ one, tiers: matcher.tiers(one.pattern, one.found) }));
-        return all[0].tiers.map(
-          (_, tier) => () =>
-            unite(
-              all.map(({ one, tiers }) => ranksIn(tiers[tier](), one)),
-              games,
-            ),
-        );
+        const all = attempts.map(({ pattern, found }) => matcher.tiers(pattern, found));
+        return all[0].map((_, tier) => () => ranksOfAll(all.map((tiers) => tiers[tier]())));
       },
     };
   }
 
   /** The ranks of the games that have these readings. */
-  function ranksOf(set: RankSet): RankSet {
+  function ranksOf(set: NumberSet): NumberSet {
     if (rankOfFurther.length === 0) return set;
     if (set.list !== undefined) {
       if ((set.list.at(-1) ?? 0) < games) return set;
@@ -105,12 +105,11 @@ export function makeTitleMatcher(
     const makePattern = startPatterns();
     const intersectSets = makeIntersect();
 
-    function attempt(words: readonly string[], isNear: boolean, within?: RankSet): Attempt[] {
+    function attempt(words: readonly string[], isNear: boolean, within?: NumberSet): Attempt[] {
       const pattern = makePattern(words, isNear);
       if (pattern === undefined) return [];
-      const found = matcher.match(pattern, intersectSets);
-      if (isEmpty(found)) return [];
-      if (within !== undefined && isEmpty(intersect([ranksOf(found), within]))) return [];
+      const found = matcher.find(pattern, intersectSets);
+      if (isEmpty(found) || isEmpty(ranksWithin(ranksOf(found), within))) return [];
       return [{ pattern, found, within }];
     }
 
@@ -118,7 +117,7 @@ export function makeTitleMatcher(
       for (const { platforms, rest } of readings.flatMap(platformWords.runsIn)) {
         const within = onPlatforms(platforms);
         if (rest.length === 0) {
-          if (!isEmpty(within)) return { kind: 'platform', ranks: within, tiers: () => undefined };
+          if (!isEmpty(within)) return { step: 'platform', ranks: within, tiers: () => undefined };
           continue;
         }
         const match = matchOf('platform', attempt(rest, isNear, within));
@@ -144,10 +143,14 @@ export function makeTitleMatcher(
     // "snes" is not a misspelt "nes": it names a platform.
     if (distance === 0 || platformWords.isName(word)) return [];
     const digits = digitsOf(word);
-    return nearSpellings(spellings, word, distance).filter(
+    return nearSpellings(spellingIndex, word, distance).filter(
       (number) => digitsOf(textAt(index.words, number)) === digits,
     );
   }
+}
+
+function ranksWithin(ranks: NumberSet, within: NumberSet | undefined): NumberSet {
+  return within === undefined ? ranks : intersect([ranks, within]);
 }
 
 function digitsOf(word: string): string {

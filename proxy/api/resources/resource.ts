@@ -13,7 +13,7 @@ import {
   type PreparedResponse,
   type SharedHead,
 } from '../../http/message/response.ts';
-import type { MatchKind } from '../../search/query.ts';
+import type { Step } from '../../search/query.ts';
 import type { Body } from '../../snapshot/generation.ts';
 
 const gzipAsync = promisify(gzip);
@@ -45,7 +45,7 @@ interface Identity {
   /** The Link header of a paginated list: ASCII without control characters. */
   readonly link: string | undefined;
   /** The X-Search-Match header of a search. */
-  readonly searchMatch: MatchKind | undefined;
+  readonly searchMatch: Step | undefined;
 }
 
 export interface Resource extends Identity {
@@ -61,7 +61,7 @@ export function makeResource(
   { bytes, hash }: Body,
   snapshot: string,
   link?: string,
-  searchMatch?: MatchKind,
+  searchMatch?: Step,
 ): Resource {
   const resource = { hash: hexOf(hash), snapshot, link, searchMatch };
   return {

@@ -22,7 +22,7 @@ export function searchRoute(pageLinks: PageLinks): Route {
       const include = includeOf(parameters);
       return (generation) => {
         const found = generation.search.find(query, (page - 1) * perPage, perPage);
-        const { total, ranks, match } = found;
+        const { total, ranks, step } = found;
         const { gameOfRank } = generation.index.games;
         const games = gatherGames(
           generation,
@@ -32,7 +32,7 @@ export function searchRoute(pageLinks: PageLinks): Route {
         const numbers = { page, perPage, total };
         const body = pageBody(games, numbers);
         const link = pageLinks('/search', parameters, numbers);
-        return makeResource(body, generation.id, link, match);
+        return makeResource(body, generation.id, link, step);
       };
     },
   };

@@ -7,7 +7,7 @@ import { firstIndex } from '../../../format/index/first-index.ts';
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import { union, unite } from '../sets/combine.ts';
 import { intersect } from '../sets/intersect.ts';
-import { compact, isEmpty, type RankSet } from '../sets/rank-set.ts';
+import { compact, isEmpty, type NumberSet } from '../sets/number-set.ts';
 import type { Neighbours } from './neighbours.ts';
 import { once } from './once.ts';
 import { isSingle, type Pattern, type WordChoice } from './pattern.ts';
@@ -21,16 +21,16 @@ import { isSingle, type Pattern, type WordChoice } from './pattern.ts';
  *
  * Each tier is a function, since the first tiers often fill a page and the others need not be found.
  */
-export type Tiers = readonly (() => RankSet)[];
+export type Tiers = readonly (() => NumberSet)[];
 
 export interface PatternMatcher {
   /**
    * The readings that match a pattern.
    * @param intersectSets `intersect`, or the result of `makeIntersect` for several patterns of a query
    */
-  match(pattern: Pattern, intersectSets: typeof intersect): RankSet;
-  /** @param found the result of `match` */
-  tiers(pattern: Pattern, found: RankSet): Tiers;
+  find(pattern: Pattern, intersectSets: typeof intersect): NumberSet;
+  /** @param found the result of `find` */
+  tiers(pattern: Pattern, found: NumberSet): Tiers;
 }
 
 /** A range of `readingsByWords`, `from` inclusive, `to` exclusive. */
@@ -49,27 +49,28 @@ export function makePatternMatcher(
    * few. They are collected for each position of the query, so the work grows with the number of ways.
    * @param within limits the result to these readings
    */
-  function match(
+  function findReadings(
     pattern: Pattern,
-    kind: 'found' | 'whole',
-    within: readonly RankSet[],
+    readingsOf: 'readings' | 'wholeReadings',
+    within: readonly NumberSet[],
     intersectSets = intersect,
-  ): RankSet {
+  ): NumberSet {
     // For each position, the readings that match the words before it, with at least one such way.
-    const reached: RankSet[][] = Array.from({ length: pattern.length + 1 }, () => []);
+    const reached: NumberSet[][] = Array.from({ length: pattern.length + 1 }, () => []);
     // The sets of the words before a position, each matched by itself; undefined if one has no such way.
-    let singles: RankSet[] | undefined = [...within];
+    let singles: NumberSet[] | undefined = [...within];
     for (const [at, ways] of pattern.entries()) {
       const before = unite(reached[at], readings);
       for (const way of ways) {
-        const found = [intersect([way[kind](), before])];
+        const ofWay = way[readingsOf]();
+        const found = [intersect([ofWay, before])];
         if (!isSingle(way) && singles !== undefined) {
-          found.push(intersectSets([way[kind](), ...singles]));
+          found.push(intersectSets([ofWay, ...singles]));
         }
-        reached[at + way.length].push(...found.filter((set) => !isEmpty(set)));
+        reached[at + way.queryWords].push(...found.filter((set) => !isEmpty(set)));
       }
       const single = ways.find(isSingle);
-      singles = single && singles && [...singles, single[kind]()];
+      singles = single && singles && [...singles, single[readingsOf]()];
     }
     const all = [...reached[pattern.length]];
     if (singles !== undefined) all.push(intersectSets(singles));
@@ -77,30 +78,32 @@ export function makePatternMatcher(
   }
 
   /** The first three tiers: the readings that equal the query, and those that begin with it. */
-  function matchBeginnings(pattern: Pattern): readonly [RankSet, RankSet, RankSet] {
+  function findBeginnings(pattern: Pattern): readonly [NumberSet, NumberSet, NumberSet] {
     const equal: Range[] = [];
     const beginning: Range[] = [];
     const withPrefix: Range[] = [];
-    const followed = new Set<string>();
+    const visited = new Set<string>();
 
     // The readings in `range` have the same first `depth` words, which match the query up to `at`.
-    function follow(range: Range, at: number, depth: number): void {
-      // Several ways can lead to the same place. Without this, their number would multiply at each word.
+    function matchRest(range: Range, at: number, depth: number): void {
+      // Several ways can lead to the same range. Without this, their number would multiply at each word.
       const key = `${range} ${at} ${depth}`;
-      if (followed.has(key)) return;
-      followed.add(key);
+      if (visited.has(key)) return;
+      visited.add(key);
       if (at === pattern.length) {
         beginning.push(range);
         // A reading comes before the longer readings that begin with it.
         equal.push([range[0], firstAbove(range, depth, -1)]);
         return;
       }
-      for (const { choices, length } of pattern[at]) {
-        followChoices(range, choices, depth, (rest, end) => follow(rest, at + length, end));
+      for (const { choices, queryWords } of pattern[at]) {
+        matchChoices(range, choices, depth, (narrower, end) =>
+          matchRest(narrower, at + queryWords, end),
+        );
       }
     }
 
-    function followChoices(
+    function matchChoices(
       range: Range,
       [choice, ...others]: readonly WordChoice[],
       depth: number,
@@ -111,14 +114,15 @@ export function makePatternMatcher(
         const narrower = withWords(range, depth, number, number + 1);
         if (narrower === undefined) continue;
         if (others.length === 0) use(narrower, depth + 1);
-        else followChoices(narrower, others, depth + 1, use);
+        else matchChoices(narrower, others, depth + 1, use);
       }
       if (prefix === undefined) return;
+      // Only a way with the last word of the query has a prefix, and only one choice: nothing follows.
       const narrower = withWords(range, depth, ...prefix);
       if (narrower !== undefined) withPrefix.push(narrower);
     }
 
-    follow([0, readings], 0, 0);
+    matchRest([0, readings], 0, 0);
     return [readingsIn(equal), readingsIn(beginning), readingsIn(withPrefix)];
   }
 
@@ -134,21 +138,21 @@ export function makePatternMatcher(
   function firstAbove([from, to]: Range, depth: number, number: number): number {
     return firstIndex(from, to, (at) => {
       const reading = readingsByWords[at];
-      const place = start[reading] + depth;
-      return place < start[reading + 1] && words[place] > number;
+      const position = start[reading] + depth;
+      return position < start[reading + 1] && words[position] > number;
     });
   }
 
-  function readingsIn(ranges: readonly Range[]): RankSet {
-    const runs = ranges.map(([from, to]) => ({ ranks: readingsByWords, from, to }));
+  function readingsIn(ranges: readonly Range[]): NumberSet {
+    const runs = ranges.map(([from, to]) => ({ entries: readingsByWords, from, to }));
     return union(runs, readings);
   }
 
   return {
-    match: (pattern, intersectSets) => match(pattern, 'found', [], intersectSets),
+    find: (pattern, intersectSets) => findReadings(pattern, 'readings', [], intersectSets),
     tiers(pattern, found) {
-      const beginnings = once(() => matchBeginnings(pattern));
-      const whole = once(() => match(pattern, 'whole', [found]));
+      const beginnings = once(() => findBeginnings(pattern));
+      const whole = once(() => findReadings(pattern, 'wholeReadings', [found]));
       return [
         () => beginnings()[0],
         () => beginnings()[1],

@@ -4,24 +4,27 @@ import { type Postings, type Run, runBetween } from '../../../format/index/searc
 import { lowestBit } from '../sets/bits.ts';
 import { filter, lengthOf, union, unite } from '../sets/combine.ts';
 import { intersect } from '../sets/intersect.ts';
-import { EMPTY, type RankSet, sizeOf } from '../sets/rank-set.ts';
+import { EMPTY, type NumberSet, sizeOf } from '../sets/number-set.ts';
 import { type FrequentPairs, readingsOfPair } from './frequent-pairs.ts';
 import { isSingle, MOST_JOINED, type Pattern, type WordChoice } from './pattern.ts';
 
 export interface Neighbours {
   /** The readings in which neighbouring words match the choices one after another. */
-  withChoices(choices: readonly WordChoice[]): RankSet;
+  withChoices(choices: readonly WordChoice[]): NumberSet;
   /**
    * The readings that have the words of the query next to each other, in order, without prefixes.
    * @param whole the readings that match the pattern without prefixes
    */
-  withPhrase(pattern: Pattern, whole: RankSet): RankSet;
+  withPhrase(pattern: Pattern, whole: NumberSet): NumberSet;
 }
 
-/** A way of a pattern: for each neighbouring word of a title, the numbers of the words that it may be. */
-interface Step {
-  readonly length: number;
-  readonly phrase: readonly (readonly number[])[];
+/** For each of several neighbouring words of a title, the numbers of the words that it may be. */
+type Phrase = readonly (readonly number[])[];
+
+/** A way of a pattern as a phrase. */
+interface PhraseWay {
+  readonly queryWords: number;
+  readonly phrase: Phrase;
 }
 
 /** At most this many readings are checked one by one without being narrowed first. */
@@ -54,11 +57,11 @@ export function makeNeighbours(
    * The readings to look at for a phrase. For each pair of neighbouring words of the query, a reading must
    * have both words as neighbours, or match one of the two together with other words.
    */
-  function narrow(pattern: Pattern, whole: RankSet): RankSet {
+  function narrow(pattern: Pattern, whole: NumberSet): NumberSet {
     const narrowed = [whole];
     for (let at = 0; at + 1 < pattern.length; at++) {
       const runs: Run[] = [];
-      const others: RankSet[] = [];
+      const others: NumberSet[] = [];
       for (const way of pattern[at].filter(isSingle)) {
         for (const after of pattern[at + 1].filter(isSingle)) {
           runs.push(...candidates(way.choices[0], after.choices[0]));
@@ -66,7 +69,9 @@ export function makeNeighbours(
       }
       for (let from = Math.max(0, at - MOST_JOINED + 1); from <= at + 1; from++) {
         for (const way of pattern[from]) {
-          if (!isSingle(way) && from + way.length > at) others.push(way.whole());
+          if (!isSingle(way) && from + way.queryWords > at) {
+            others.push(way.wholeReadings());
+          }
         }
       }
       narrowed.push(unite([union(runs, readings), ...others], readings));
@@ -74,27 +79,30 @@ export function makeNeighbours(
     return intersect(narrowed);
   }
 
-  /** @returns a test: does a reading have words that match all steps, one after another? */
-  function phraseTest(steps: readonly (readonly Step[])[]): (reading: number) => boolean {
-    const firsts = [...new Set(steps[0].flatMap(({ phrase }) => phrase[0]))];
+  /**
+   * @param pattern for each word of the query, the ways to match it and the words after it
+   * @returns a test: does a reading have neighbouring words that match the pattern?
+   */
+  function phraseTest(pattern: readonly (readonly PhraseWay[])[]): (reading: number) => boolean {
+    const firsts = [...new Set(pattern[0].flatMap(({ phrase }) => phrase[0]))];
     // For each word of the query: a bit for each number of title words that match the words before it.
     // Several ways can lead to the same number. As separate paths, they would multiply at each word. Eight
     // words of a query match at most 24 words of a title, so the bits fit.
-    const matched = new Uint32Array(steps.length + 1);
+    const matched = new Uint32Array(pattern.length + 1);
 
     function matchesFrom(from: number, end: number): boolean {
       matched.fill(0);
       matched[0] = 1;
-      for (let at = 0; at < steps.length; at++) {
+      for (let at = 0; at < pattern.length; at++) {
         for (let rest = matched[at]; rest !== 0; rest &= rest - 1) {
           const before = lowestBit(rest);
-          for (const { length, phrase } of steps[at]) {
+          for (const { queryWords, phrase } of pattern[at]) {
             if (from + before + phrase.length > end || !hasWords(phrase, from + before)) continue;
-            matched[at + length] |= 1 << (before + phrase.length);
+            matched[at + queryWords] |= 1 << (before + phrase.length);
           }
         }
       }
-      return matched[steps.length] !== 0;
+      return matched[pattern.length] !== 0;
     }
 
     return (reading) => {
@@ -106,7 +114,7 @@ export function makeNeighbours(
     };
   }
 
-  function hasWords(phrase: readonly (readonly number[])[], from: number): boolean {
+  function hasWords(phrase: Phrase, from: number): boolean {
     for (let i = 0; i < phrase.length; i++) if (!isOneOf(phrase[i], words[from + i])) return false;
     return true;
   }
@@ -119,19 +127,19 @@ export function makeNeighbours(
         if (fewest === undefined || lengthOf(runs) < lengthOf(fewest)) fewest = runs;
       }
       const phrase = choices.map(({ numbers }) => numbers);
-      return filter(union(fewest ?? [], readings), phraseTest([[{ length: 1, phrase }]]));
+      return filter(union(fewest ?? [], readings), phraseTest([[{ queryWords: 1, phrase }]]));
     },
     withPhrase(pattern, whole) {
-      if (pattern.length === 1 && pattern[0].every(({ isExact }) => isExact)) return whole;
+      if (pattern.length === 1 && pattern[0].every(({ allowsParts }) => !allowsParts)) return whole;
       const found = sizeOf(whole) <= FEW ? whole : narrow(pattern, whole);
       if (sizeOf(found) === 0) return EMPTY;
-      const steps = pattern.map((ways) =>
-        ways.map(({ length, choices }) => ({
-          length,
+      const phrases = pattern.map((ways) =>
+        ways.map(({ queryWords, choices }) => ({
+          queryWords,
           phrase: choices.map(({ numbers }) => numbers),
         })),
       );
-      return filter(found, phraseTest(steps));
+      return filter(found, phraseTest(phrases));
     },
   };
 }

@@ -3,7 +3,7 @@
  * the words after it. A way is either one word of a title, or two or three neighbouring words of a title
  * that the query writes as one word.
  */
-import type { RankSet } from '../sets/rank-set.ts';
+import type { NumberSet } from '../sets/number-set.ts';
 
 /** At most this many neighbouring words count as one. */
 export const MOST_JOINED = 3;
@@ -19,23 +19,23 @@ export interface WordChoice {
 /** One way to match neighbouring words of a query. */
 export interface Way {
   /** How many words of the query it matches. */
-  readonly length: number;
+  readonly queryWords: number;
   /** What the neighbouring words of a title may be: one choice for each. */
   readonly choices: readonly WordChoice[];
-  /** The readings that have such words. */
-  readonly found: () => RankSet;
+  /** Whether a part of a word in a script without spaces is enough, whatever the choices are. */
+  readonly allowsParts: boolean;
+  /** The readings that match. */
+  readonly readings: () => NumberSet;
   /** Those of them that are in a set. If it is small, this is faster than finding all. */
-  readonly foundIn: (set: RankSet) => RankSet;
-  /** Those of them that have such words without the help of a prefix. */
-  readonly whole: () => RankSet;
-  /** Whether the readings in `whole` have exactly such words, not only parts of words. */
-  readonly isExact: boolean;
+  readonly readingsIn: (set: NumberSet) => NumberSet;
+  /** Those of them that match without a prefix. */
+  readonly wholeReadings: () => NumberSet;
 }
 
 /** For each word of a query, by position, the ways to match it and the words after it. */
 export type Pattern = readonly (readonly Way[])[];
 
 /** Whether a way matches one word of the query with one word of a title. A word has at most one such way. */
-export function isSingle({ length, choices }: Way): boolean {
-  return length === 1 && choices.length === 1;
+export function isSingle({ queryWords, choices }: Way): boolean {
+  return queryWords === 1 && choices.length === 1;
 }

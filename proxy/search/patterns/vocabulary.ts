@@ -3,18 +3,19 @@
  * made while a generation is opened, in memory that threads share.
  *
  * A word of a query can be words of a title written together. So the search tries every place to split
- * it. With the tables, that takes no binary search, and postings are read only for words
- * that are neighbours somewhere.
+ * it. With the tables, that takes no binary search, and postings are read only for words that are
+ * neighbours somewhere.
  */
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import { compareText, type Postings, textCount } from '../../../format/index/search-index.ts';
+import { sharedZeros } from '../../../format/index/shared-zeros.ts';
 import { bitAt, setBit } from '../sets/bits.ts';
 
 export interface VocabularyTables {
   /** A hash table of the words: number + 1, or 0 for an empty slot. Its size is a power of two. */
   readonly slots: Uint32Array;
   /** A Bloom filter of the pairs of neighbouring words, as bits. Its size is a power of two. */
-  readonly pairs: Uint32Array;
+  readonly neighbourBits: Uint32Array;
 }
 
 export interface Vocabulary {
@@ -29,9 +30,12 @@ const BITS_PER_PAIR = 4;
 /** How many slots there are at least for each word. */
 const SLOTS_PER_WORD = 1.5;
 
-export function makeVocabularyTables(words: Postings, spelled: ReadingWords): VocabularyTables {
+export function makeVocabularyTables(
+  words: Postings,
+  readingWords: ReadingWords,
+): VocabularyTables {
   const count = textCount(words);
-  const slots = shared(count * SLOTS_PER_WORD);
+  const slots = makeTable(count * SLOTS_PER_WORD);
   const { text, textStart } = words;
   for (let number = 0; number < count; number++) {
     let hash = FIRST_HASH;
@@ -40,16 +44,20 @@ export function makeVocabularyTables(words: Postings, spelled: ReadingWords): Vo
     while (slots[slot] !== 0) slot = (slot + 1) & (slots.length - 1);
     slots[slot] = number + 1;
   }
-  const pairs = shared((spelled.words.length * BITS_PER_PAIR) / 32);
-  for (let reading = 0; reading + 1 < spelled.start.length; reading++) {
-    for (let at = spelled.start[reading] + 1; at < spelled.start[reading + 1]; at++) {
-      setBit(pairs, bitOf(pairs, spelled.words[at - 1], spelled.words[at]));
+  const neighbourBits = makeTable((readingWords.words.length * BITS_PER_PAIR) / 32);
+  const { words: numbers, start } = readingWords;
+  for (let reading = 0; reading + 1 < start.length; reading++) {
+    for (let at = start[reading] + 1; at < start[reading + 1]; at++) {
+      setBit(neighbourBits, bitOf(neighbourBits, numbers[at - 1], numbers[at]));
     }
   }
-  return { slots, pairs };
+  return { slots, neighbourBits };
 }
 
-export function openVocabulary(words: Postings, { slots, pairs }: VocabularyTables): Vocabulary {
+export function openVocabulary(
+  words: Postings,
+  { slots, neighbourBits }: VocabularyTables,
+): Vocabulary {
   return {
     numberOf(word) {
       let hash = FIRST_HASH;
@@ -61,7 +69,7 @@ export function openVocabulary(words: Postings, { slots, pairs }: VocabularyTabl
       }
     },
     mayBeNeighbours(first, second) {
-      return bitAt(pairs, bitOf(pairs, first, second)) === 1;
+      return bitAt(neighbourBits, bitOf(neighbourBits, first, second)) === 1;
     },
   };
 }
@@ -78,12 +86,12 @@ function finish(hash: number): number {
   return (mixed ^ (mixed >>> 13)) >>> 0;
 }
 
-function bitOf(pairs: Uint32Array, first: number, second: number): number {
-  return finish(Math.imul(first, 0x9e3779b1) ^ second) & (pairs.length * 32 - 1);
+/** The index of the bit of a pair. */
+function bitOf(bits: Uint32Array, first: number, second: number): number {
+  return finish(Math.imul(first, 0x9e3779b1) ^ second) & (bits.length * 32 - 1);
 }
 
 /** An array of zeros, at least as long as needed, whose length is a power of two. */
-function shared(length: number): Uint32Array {
-  const entries = 2 ** Math.ceil(Math.log2(Math.max(length, 2)));
-  return new Uint32Array(new SharedArrayBuffer(entries * 4));
+function makeTable(length: number): Uint32Array {
+  return sharedZeros(Uint32Array, 2 ** Math.ceil(Math.log2(Math.max(length, 2))));
 }

@@ -1,32 +1,38 @@
-/** Unions and differences of sets of ranks. No function changes the sets that it gets. */
+/** Unions and differences of sets of numbers. No function changes the sets that it gets. */
 import type { Run } from '../../../format/index/search-index.ts';
 import { bitAt, clearBit, lowestBit } from './bits.ts';
 import { firstAtLeast } from './intersect.ts';
-import { addToBits, atMost, EMPTY, LONGEST_SORTED, type RankSet, wholeRun } from './rank-set.ts';
+import {
+  addToBits,
+  atMost,
+  EMPTY,
+  LONGEST_SORTED,
+  type NumberSet,
+  wholeRun,
+} from './number-set.ts';
 
 /**
  * The union of runs.
  * @param runs in any order; they may overlap
- * @param games how many ranks there are in total
  */
-export function union(runs: readonly Run[], games: number): RankSet {
+export function union(runs: readonly Run[], below: number): NumberSet {
   const total = lengthOf(runs);
   if (total === 0) return EMPTY;
   if (total <= LONGEST_SORTED) {
     const all = new Uint32Array(total);
     let end = 0;
-    for (const { ranks, from, to } of runs) {
-      for (let i = from; i < to; i++) all[end++] = ranks[i];
+    for (const { entries, from, to } of runs) {
+      for (let i = from; i < to; i++) all[end++] = entries[i];
     }
     return { list: withoutRepeats(all.sort()) };
   }
-  const bits = new Uint32Array(Math.ceil(games / 32));
+  const bits = new Uint32Array(Math.ceil(below / 32));
   for (const run of runs) addToBits(run, bits);
-  return { bits, atMost: Math.min(total, games) };
+  return { bits, atMost: Math.min(total, below) };
 }
 
-/** The ranks that are in any of the sets. */
-export function unite(sets: readonly RankSet[], games: number): RankSet {
+/** The numbers that are in any of the sets. */
+export function unite(sets: readonly NumberSet[], below: number): NumberSet {
   const filled = sets.filter((set) => atMost(set) > 0);
   if (filled.length < 2) return filled[0] ?? EMPTY;
   const lists: Run[] = [];
@@ -36,45 +42,40 @@ export function unite(sets: readonly RankSet[], games: number): RankSet {
     else if (bits === undefined) bits = set.bits.slice();
     else for (let i = 0; i < bits.length; i++) bits[i] |= set.bits[i];
   }
-  if (bits === undefined) return union(lists, games);
+  if (bits === undefined) return union(lists, below);
   for (const list of lists) addToBits(list, bits);
-  return {
-    bits,
-    atMost: Math.min(
-      filled.reduce((sum, set) => sum + atMost(set), 0),
-      games,
-    ),
-  };
+  const total = filled.reduce((sum, set) => sum + atMost(set), 0);
+  return { bits, atMost: Math.min(total, below) };
 }
 
-/** The ranks of the first set that are not in the second. */
-export function subtract(set: RankSet, removed: RankSet): RankSet {
+/** The numbers of the first set that are not in the second. */
+export function subtract(set: NumberSet, removed: NumberSet): NumberSet {
   if (atMost(set) === 0 || atMost(removed) === 0) return set;
   if (set.list !== undefined) {
     const has = membershipOf(removed);
-    return { list: set.list.filter((rank) => !has(rank)) };
+    return { list: set.list.filter((number) => !has(number)) };
   }
   const bits = set.bits.slice();
   if (removed.bits !== undefined) {
     for (let i = 0; i < bits.length; i++) bits[i] &= ~removed.bits[i];
   } else {
-    for (const rank of removed.list) clearBit(bits, rank);
+    for (const number of removed.list) clearBit(bits, number);
   }
   return { bits, atMost: set.atMost };
 }
 
-/** @returns a function that says whether a rank is in the set; it must get ranks in ascending order */
-function membershipOf(set: RankSet): (rank: number) => boolean {
-  if (set.bits !== undefined) return (rank) => bitAt(set.bits, rank) === 1;
+/** @returns a function that says whether a number is in the set; it must get ascending numbers */
+function membershipOf(set: NumberSet): (number: number) => boolean {
+  if (set.bits !== undefined) return (number) => bitAt(set.bits, number) === 1;
   let at = 0;
-  return (rank) => {
-    at = firstAtLeast(set.list, rank, at);
-    return set.list[at] === rank;
+  return (number) => {
+    at = firstAtLeast(set.list, number, at);
+    return set.list[at] === number;
   };
 }
 
-/** The ranks of a set that pass a test, which gets them in ascending order. */
-export function filter(set: RankSet, passes: (rank: number) => boolean): RankSet {
+/** The numbers of a set that pass a test, which gets them in ascending order. */
+export function filter(set: NumberSet, passes: (number: number) => boolean): NumberSet {
   if (set.list !== undefined) return { list: set.list.filter(passes) };
   const bits = new Uint32Array(set.bits.length);
   for (let block = 0; block < bits.length; block++) {
@@ -88,7 +89,7 @@ export function filter(set: RankSet, passes: (rank: number) => boolean): RankSet
   return { bits, atMost: set.atMost };
 }
 
-/** How many ranks the runs have, repeated ones included. */
+/** How many numbers the runs have, repeated ones included. */
 export function lengthOf(runs: readonly Run[]): number {
   let length = 0;
   for (const { from, to } of runs) length += to - from;

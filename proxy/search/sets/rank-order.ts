@@ -4,9 +4,10 @@
  */
 import type { ReadingWords } from '../../../format/index/reading-words.ts';
 import type { RecordIndex } from '../../../format/index/record-index.ts';
+import { sharedZeros } from '../../../format/index/shared-zeros.ts';
 import { bitAt } from './bits.ts';
 import { union } from './combine.ts';
-import { isDense, type RankSet, slice, toBits, wholeRun } from './rank-set.ts';
+import { isDense, type NumberSet, slice, toBits, wholeRun } from './number-set.ts';
 
 export interface RankOrder {
   /** The ranks in this order. */
@@ -40,13 +41,13 @@ function sortByKey(ranks: Uint32Array, keyOf: (rank: number) => number, keys: nu
   const next = new Uint32Array(keys + 1);
   for (const rank of ranks) next[keyOf(rank) + 1]++;
   for (let key = 1; key <= keys; key++) next[key] += next[key - 1];
-  const sorted = new Uint32Array(new SharedArrayBuffer(ranks.byteLength));
+  const sorted = sharedZeros(Uint32Array, ranks.length);
   for (const rank of ranks) sorted[next[keyOf(rank)]++] = rank;
   return sorted;
 }
 
 function orderOf(ranks: Uint32Array): RankOrder {
-  const positions = new Uint32Array(new SharedArrayBuffer(ranks.byteLength));
+  const positions = sharedZeros(Uint32Array, ranks.length);
   for (let position = 0; position < ranks.length; position++) positions[ranks[position]] = position;
   return { ranks, positions };
 }
@@ -54,7 +55,7 @@ function orderOf(ranks: Uint32Array): RankOrder {
 /** A page of a set, which must contain at least `start + count` ranks. */
 export function pageInOrder(
   { ranks, positions }: RankOrder,
-  set: RankSet,
+  set: NumberSet,
   start: number,
   count: number,
 ): number[] {
@@ -70,7 +71,7 @@ export function pageInOrder(
 /** A page like that of {@link pageInOrder}. It walks through the order, so it takes longer for small sets. */
 export function pageByWalking(
   ranks: Uint32Array,
-  set: RankSet,
+  set: NumberSet,
   start: number,
   count: number,
 ): number[] {

@@ -4,11 +4,11 @@
  */
 import type { SearchIndex } from '../../../format/index/search-index.ts';
 import { bitAt } from './bits.ts';
-import { isDense, type RankSet, toBits } from './rank-set.ts';
+import { isDense, type NumberSet, toBits } from './number-set.ts';
 
 export interface YearOrder {
   /** A page of a set, which must contain at least `start + count` ranks. */
-  pageOf(found: RankSet, newestFirst: boolean, start: number, count: number): number[];
+  pageOf(found: NumberSet, newestFirst: boolean, start: number, count: number): number[];
   /** A page of all games, of which there must be at least `start + count`. */
   pageOfAll(newestFirst: boolean, start: number, count: number): number[];
 }

@@ -1,14 +1,15 @@
 /**
- * The Levenshtein table as an automaton. In a row of the table, only the five entries around the
- * diagonal matter, and each is 0 to 3. So there are few different rows; each is a state. The next row
- * depends only on which of five letters of the pattern equal the next letter of the word. All rows and
- * transitions are computed once. After that, each row of a table takes one look-up.
+ * The Levenshtein table of the wanted word (the columns) and a word of the index (the rows) as an
+ * automaton. In a row of the table, only the five entries around the diagonal matter, and each is 0 to 3.
+ * So there are few different rows; each is a state. The next row depends only on which of five letters of
+ * the wanted word equal the next letter of the word. All rows and transitions are computed once. After
+ * that, each row of a table takes one look-up.
  *
  * Two swapped letters count as one edit. So a state also has, for each entry, how many edits the next row
  * would have there if the last letter and the next one were swapped.
  *
- * An entry counts the edits between a beginning of the word and a beginning of the pattern. Up to the
- * middle of the pattern, one edit fewer is allowed than after it.
+ * An entry counts the edits between a beginning of the word and a beginning of the wanted word. Up to the
+ * middle of the wanted word, one edit fewer is allowed than after it.
  */
 
 /** How far from the diagonal an entry can matter: the largest edit distance. */
@@ -17,7 +18,7 @@ export const ENTRIES = 2 * REACH + 1;
 /** How many combinations of matching entries there are. */
 export const MATCHES = 1 << ENTRIES;
 /**
- * How many phases there are. The phase of a row says where the middle of the pattern is: before all
+ * How many phases there are. The phase of a row says where the middle of the wanted word is: before all
  * entries of the row, at one of them, or after all.
  */
 export const PHASES = ENTRIES + 2;
@@ -31,7 +32,7 @@ export interface EditAutomaton {
   /**
    * The state after the next letter, at `(state * PHASES + phase) * MATCHES + matches`. Both `phase` and
    * `matches` are those of the next row. Bit i of `matches` says whether the letter equals the last
-   * letter of the pattern's beginning that entry i stands for.
+   * letter of the beginning of the wanted word that entry i stands for.
    */
   readonly next: Uint16Array;
   /** At `state * ENTRIES + entry`: how many edits the entry has; above the distance if too many. */
@@ -47,7 +48,7 @@ interface Row {
 /**
  * The phase of a row.
  * @param row how many letters of the word were read
- * @param middle how many letters of the pattern come before its middle
+ * @param middle how many letters of the wanted word come before its middle
  */
 export function phaseOf(row: number, middle: number): number {
   return Math.max(0, Math.min(middle - row + REACH + 1, PHASES - 1));
@@ -90,7 +91,7 @@ export function makeEditAutomaton(distance: number): EditAutomaton {
       const changed = edits[entry] + (isMatch(entry) ? 0 : 1);
       const added = (after[entry - 1] ?? far) + 1;
       const removed = (edits[entry + 1] ?? far) + 1;
-      // The last letter of the word equals the letter of the pattern after this one, which is checked
+      // The last letter of the word equals the wanted letter after this one, which is checked
       // when `swapped` is made; here, the letter equals the one before.
       const swap = isMatch(entry - 1) ? swapped[entry] : far;
       let fewest = Math.min(changed, added, swap);
@@ -98,7 +99,7 @@ export function makeEditAutomaton(distance: number): EditAutomaton {
       // A letter that the word has exactly between the halves counts as an edit of the second half.
       if (removed <= allowed(entry + 1, phase)) fewest = Math.min(fewest, removed);
       after.push(fewest);
-      // Entry e of the next row ends one letter later in the pattern than entry e of this one.
+      // Entry e of the next row ends one letter later in the wanted word than entry e of this one.
       swappedAfter.push(isMatch(entry + 1) ? Math.min(edits[entry] + 1, far) : far);
     }
     return { edits: after, swapped: swappedAfter };

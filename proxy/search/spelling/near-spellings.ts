@@ -1,5 +1,5 @@
 /**
- * Finds near spellings: the words of the index within an edit distance of a given word. An edit is the
+ * Finds near spellings: the words of the index within an edit distance of a wanted word. An edit is the
  * insertion, deletion or substitution of one letter, or the swap of two neighbouring ones. A letter is a
  * code point.
  *
@@ -9,7 +9,7 @@
  * - If a beginning cannot lead to a match, all words that share it are skipped in one step. If no later
  *   letter can match in its place, the words with later letters are skipped too. So for a Latin word,
  *   all words in later scripts are skipped at once.
- * - If a word has two edits, one of its halves has at most one of them; if it has one edit, one half has
+ * - If the wanted word has two edits, one of its halves has at most one of them; if it has one edit, one half has
  *   none. So two searches find everything: one from the front, which allows one edit fewer in the first
  *   half, and one from the back, which does the same in the second half. A single search that allows
  *   all edits everywhere would have to visit nearly every beginning.
@@ -30,13 +30,13 @@ const AUTOMATA = { 1: makeEditAutomaton(1), 2: makeEditAutomaton(2) };
 /** Equals no letter. */
 const NO_LETTER = -1;
 
-/** @returns the numbers of the words within `distance` of `word`, ascending */
+/** @returns the numbers of the words within `distance` of the wanted word, ascending */
 export function nearSpellings(
   { alphabet, forward, backward, numberOfBackward }: SpellingIndex,
-  word: string,
+  wanted: string,
   distance: 1 | 2,
 ): number[] {
-  const letters = lettersOf(word, alphabet);
+  const letters = lettersOf(wanted, alphabet);
   const half = letters.length >>> 1;
   const found = new Set(search(forward, letters, distance, half));
   for (const number of search(backward, letters.toReversed(), distance, letters.length - half)) {
@@ -46,26 +46,26 @@ export function nearSpellings(
 }
 
 /**
- * @param half up to this position in `word`, one edit fewer than `distance` is allowed
+ * @param half up to this position in the wanted word, one edit fewer than `distance` is allowed
  * @returns the numbers of the words that were found, in the order of the list
  */
 function search(
   { text, textStart, shared, nextShorter }: SortedWords,
-  word: readonly number[],
+  wanted: readonly number[],
   distance: 1 | 2,
   half: number,
 ): number[] {
   const found: number[] = [];
   const { start, next, edits } = AUTOMATA[distance];
-  const longest = word.length + distance; // the greatest length of a word within the distance
-  // The letter of `word` for entry i of row r is at r + i. Before and after the word: NO_LETTER.
+  const longest = wanted.length + distance; // the greatest length of a word within the distance
+  // The wanted letter for entry i of row r is at r + i. Before and after the wanted word: NO_LETTER.
   const letters = new Int32Array(longest + ENTRIES).fill(NO_LETTER);
-  for (let i = 0; i < word.length; i++) letters[REACH + 1 + i] = word[i];
+  for (let i = 0; i < wanted.length; i++) letters[REACH + 1 + i] = wanted[i];
   const phases = Uint32Array.from({ length: longest + 1 }, (_, row) => phaseOf(row, half));
   const highestLetter = Int32Array.from(phases, (_, row) =>
     Math.max(...letters.subarray(row, row + ENTRIES)),
   );
-  // For each row, the state after that many letters of the present word of the list.
+  // For each row, the state after that many letters of the current word of the list.
   const states = new Uint16Array(longest + 1);
   states[0] = start[phases[0]];
   let valid = 0; // the states of rows 0 to `valid` are up to date
@@ -96,7 +96,7 @@ function search(
     }
     valid = row;
     if (row === length) {
-      const entry = word.length - row + REACH; // the entry of the whole pattern
+      const entry = wanted.length - row + REACH; // the entry of the whole wanted word
       const isNear = entry < ENTRIES && edits[state * ENTRIES + entry] <= distance;
       if (isNear) found.push(number);
     }

@@ -10,6 +10,7 @@
 import { compareSlices } from '../../../format/index/compare-slices.ts';
 import { firstIndex } from '../../../format/index/first-index.ts';
 import { type Postings, textAt, textCount } from '../../../format/index/search-index.ts';
+import { sharedZeros } from '../../../format/index/shared-zeros.ts';
 
 /** Words in sorted order, in memory that threads share. */
 export interface SortedWords {
@@ -62,7 +63,7 @@ export function makeSpellingIndex(words: Postings): SpellingIndex {
   const letters = spellOut(words);
   const reversed = reverseWords(letters);
   const order = sortWords(reversed);
-  const numberOfBackward = new Uint32Array(new SharedArrayBuffer(count * 4));
+  const numberOfBackward = sharedZeros(Uint32Array, count);
   numberOfBackward.set(order);
   return {
     alphabet: letters.alphabet,
@@ -86,11 +87,9 @@ function spellOut(words: Postings): Letters & Pick<SpellingIndex, 'alphabet'> {
   const alphabet = Uint32Array.from(known).sort();
   const indexOf = new Map(Array.from(alphabet, (letter, index) => [letter, index]));
   // No catalogue has so many letters, but a forged index can.
-  const text =
-    alphabet.length <= FIRST_BEYOND_16_BITS
-      ? new Uint16Array(new SharedArrayBuffer(words.text.length * 2))
-      : new Uint32Array(new SharedArrayBuffer(words.text.length * 4));
-  const textStart = new Uint32Array(new SharedArrayBuffer((count + 1) * 4));
+  const Text = alphabet.length <= FIRST_BEYOND_16_BITS ? Uint16Array : Uint32Array;
+  const text = sharedZeros<Uint16Array | Uint32Array>(Text, words.text.length);
+  const textStart = sharedZeros(Uint32Array, count + 1);
   let end = 0;
   for (let number = 0; number < count; number++) {
     textStart[number] = end;
@@ -119,9 +118,9 @@ function sortWords({ text, textStart }: Letters): Uint32Array {
 
 /** The words in the given order, in memory that threads share. */
 function inOrder({ text, textStart }: Letters, order: Uint32Array): SortedWords {
-  const Text = text.constructor as Uint32ArrayConstructor;
-  const sorted = new Text(new SharedArrayBuffer(text.byteLength));
-  const starts = new Uint32Array(new SharedArrayBuffer(textStart.byteLength));
+  const Text = text instanceof Uint16Array ? Uint16Array : Uint32Array;
+  const sorted = sharedZeros<Uint16Array | Uint32Array>(Text, text.length);
+  const starts = sharedZeros(Uint32Array, textStart.length);
   let end = 0;
   for (let at = 0; at < order.length; at++) {
     const number = order[at];
@@ -136,7 +135,7 @@ function inOrder({ text, textStart }: Letters, order: Uint32Array): SortedWords 
 /** Adds what the words, which must be sorted, share with their neighbours. */
 function findShared(text: SortedWords['text'], textStart: Uint32Array): SortedWords {
   const count = textStart.length - 1;
-  const shared = new Uint8Array(new SharedArrayBuffer(count));
+  const shared = sharedZeros(Uint8Array, count);
   for (let number = 1; number < count; number++) {
     const before = textStart[number - 1];
     const start = textStart[number];
@@ -145,7 +144,7 @@ function findShared(text: SortedWords['text'], textStart: Uint32Array): SortedWo
     while (length < most && text[before + length] === text[start + length]) length++;
     shared[number] = length;
   }
-  const nextShorter = new Uint32Array(new SharedArrayBuffer(count * 4));
+  const nextShorter = sharedZeros(Uint32Array, count);
   for (let number = count - 1; number >= 0; number--) {
     let next = number + 1;
     while (next < count && shared[next] >= shared[number]) {

@@ -16,9 +16,9 @@ import path from 'node:path';
 import { openDatabase } from '../../../database/open.ts';
 import { openRecordIndex, platformOf } from '../../../format/index/record-index.ts';
 import {
+  entriesAt,
   openSearchIndex,
   type Postings,
-  ranksAt,
   textAt,
 } from '../../../format/index/search-index.ts';
 import {
@@ -140,7 +140,7 @@ function valuesByRank(list: Postings, games: number): string[][] {
   const values: string[][] = new Array(games);
   for (let index = 0; index < list.textStart.length - 1; index++) {
     const text = textAt(list, index);
-    for (const rank of ranksAt(list, index)) {
+    for (const rank of entriesAt(list, index)) {
       const known = values[rank];
       if (known === undefined) values[rank] = [text];
       else known.push(text);

@@ -61,9 +61,9 @@ const WRONG_READINGS: [string, RegExp, SearchChange][] = [
     'a first word without a position',
     WRONG_POSITIONS,
     (of) => {
-      const reading = of['words.ranks'][secondWord(of)];
+      const reading = of['words.entries'][secondWord(of)];
       const first = of.wordPositions.findIndex(
-        (position, at) => position === 0 && of['words.ranks'][at] === reading,
+        (position, at) => position === 0 && of['words.entries'][at] === reading,
       );
       of.wordPositions[first] = 255;
     },
@@ -103,7 +103,7 @@ test.each<[string, RegExp, SearchChange]>([
   [
     'ranks that fall',
     /"types\.ranksStart" does not ascend/,
-    (of) => add(of['types.ranksStart'], 1, 9_999),
+    (of) => add(of['types.entriesStart'], 1, 9_999),
   ],
   [
     'a text twice',
@@ -122,22 +122,22 @@ test.each<[string, RegExp, SearchChange]>([
   [
     'a rank of no game',
     /"regions" do not ascend below 90/,
-    (of) => of['regions.ranks']?.fill(90, -1),
+    (of) => of['regions.entries']?.fill(90, -1),
   ],
   [
     'a rank twice',
     /"types" do not ascend below 90/,
-    (of) => of['types.ranks']?.copyWithin(1, 0, 1),
+    (of) => of['types.entries']?.copyWithin(1, 0, 1),
   ],
   [
     'a word of no reading',
     /"words" do not ascend below 99/,
-    (of) => of['words.ranks']?.fill(99, -1),
+    (of) => of['words.entries']?.fill(99, -1),
   ],
   [
     'an ending of no reading',
     /"endings" do not ascend below 99/,
-    (of) => of['endings.ranks']?.fill(99, -1),
+    (of) => of['endings.entries']?.fill(99, -1),
   ],
   ...WRONG_READINGS,
   ['years from 1 on', /"yearStart" does not ascend/, (of) => add(of.yearStart, 0, 1)],

@@ -22,16 +22,16 @@ export function makeReadingColumns(
 ): ReadingColumns {
   const readings = [...first, ...further.map(([, words]) => words)];
   const texts = [...new Set(readings.flat())].sort();
-  const ranks: number[] = [];
-  const ranksStart = [0];
+  const entries: number[] = [];
+  const entriesStart = [0];
   const positions: number[] = [];
   for (const text of texts) {
     for (const [reading, words] of readings.entries()) {
       if (!words.includes(text)) continue;
-      ranks.push(reading);
+      entries.push(reading);
       positions.push(Math.min(words.indexOf(text), POSITIONS));
     }
-    ranksStart.push(ranks.length);
+    entriesStart.push(entries.length);
   }
   const repeated = readings.flatMap((words, reading) =>
     words
@@ -43,8 +43,8 @@ export function makeReadingColumns(
     words: {
       text: Uint16Array.from(texts.join('').split(''), (unit) => unit.charCodeAt(0)),
       textStart: startsOf(texts.map((text) => text.length)),
-      ranks: Uint32Array.from(ranks),
-      ranksStart: Uint32Array.from(ranksStart),
+      entries: Uint32Array.from(entries),
+      entriesStart: Uint32Array.from(entriesStart),
     },
     wordPositions: Uint8Array.from(positions),
     repeatedWords: Uint32Array.from(repeated),

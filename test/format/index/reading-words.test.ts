@@ -3,8 +3,8 @@ import { describe, expect, test } from 'vitest';
 import {
   compareReadings,
   MOST_POSITIONS,
+  makeReadingWords,
   type ReadingWords,
-  spellReadings,
 } from '../../../format/index/reading-words.ts';
 import type { Postings, SearchIndex } from '../../../format/index/search-index.ts';
 import { makeRandom } from '../../catalogue/random.ts';
@@ -13,8 +13,8 @@ import { compareWords, makeReadingColumns, type Reading } from './reading-column
 const NOTHING: Postings = {
   text: new Uint16Array(0),
   textStart: Uint32Array.of(0),
-  ranks: new Uint32Array(0),
-  ranksStart: Uint32Array.of(0),
+  entries: new Uint32Array(0),
+  entriesStart: Uint32Array.of(0),
 };
 
 function indexOf(...readings: Parameters<typeof makeReadingColumns>): SearchIndex {
@@ -44,7 +44,7 @@ describe('the words of readings', () => {
   test('are in order, with repeated ones', () => {
     const index = indexOf([['go', 'a', 'go', 'go'], [], ['a']], [[2, ['b', 'a', 'b']]]);
     const [a, b, go] = [0, 1, 2];
-    const spelled = spellReadings(index);
+    const spelled = makeReadingWords(index);
     expect(listsOf(spelled)).toEqual([[go, a, go, go], [], [a], [b, a, b]]);
     // Threads share them.
     expect(spelled.words.buffer).toBeInstanceOf(SharedArrayBuffer);
@@ -61,7 +61,7 @@ describe('the words of readings', () => {
       );
       const readings = [...first, ...further.map(([, words]) => words)];
       const used = texts.filter((text) => readings.some((words) => words.includes(text)));
-      const spelled = spellReadings(indexOf(first, further));
+      const spelled = makeReadingWords(indexOf(first, further));
       expect(listsOf(spelled)).toEqual(
         readings.map((words) => words.map((word) => used.indexOf(word))),
       );
@@ -71,14 +71,14 @@ describe('the words of readings', () => {
   test(`are the first ${MOST_POSITIONS}`, () => {
     const long = Array.from({ length: 300 }, (_, at) => `w${String(at % 280).padStart(3, '0')}`);
     const repeated = new Array(400).fill('w000');
-    const [words, others] = listsOf(spellReadings(indexOf([long, repeated])));
+    const [words, others] = listsOf(makeReadingWords(indexOf([long, repeated])));
     expect(words).toEqual(Array.from({ length: 255 }, (_, at) => at));
     expect(others).toEqual(new Array(255).fill(0));
   });
 
   test('that do not fill the positions of a reading are refused', () => {
     const wrong = (changes: Partial<SearchIndex>) => () =>
-      spellReadings({ ...indexOf([['a', 'b', 'a']]), ...changes });
+      makeReadingWords({ ...indexOf([['a', 'b', 'a']]), ...changes });
     expect(wrong({})).not.toThrow();
     const positions = 'index/search.bin is damaged: the words of reading 0 have wrong positions.';
     const repeats =
@@ -95,7 +95,7 @@ describe('the words of readings', () => {
 
 describe('comparing readings', () => {
   test('puts a beginning of another one first', () => {
-    const spelled = spellReadings(indexOf([['a', 'b'], ['a'], [], ['b'], ['a', 'b']]));
+    const spelled = makeReadingWords(indexOf([['a', 'b'], ['a'], [], ['b'], ['a', 'b']]));
     const order = (one: number, other: number) => Math.sign(compareReadings(spelled, one, other));
     expect([order(0, 1), order(1, 0), order(2, 1), order(3, 0)]).toEqual([1, -1, -1, 1]);
     expect([order(0, 4), order(2, 2)]).toEqual([0, 0]);
@@ -103,7 +103,7 @@ describe('comparing readings', () => {
 
   test('compares them word by word', () => {
     const readings = Array.from({ length: 120 }, () => makeReading(5));
-    const spelled = spellReadings(indexOf(readings));
+    const spelled = makeReadingWords(indexOf(readings));
     for (const [one, words] of readings.entries()) {
       for (const [other, otherWords] of readings.entries()) {
         const found = Math.sign(compareReadings(spelled, one, other));

@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import {
   countReadings,
+  entriesAt,
   findPrefix,
   findText,
   openSearchIndex,
   type Postings,
-  ranksAt,
   runBetween,
   type SearchIndex,
   searchColumns,
@@ -21,18 +21,18 @@ const LETTERS = [...'abé\u00ffЖアン剣𠮷🎮\uffff'].flatMap((letter) => l
 const makeText = () =>
   Array.from({ length: 1 + random.below(5) }, () => random.pick(LETTERS)).join('');
 
-function makePostings(count: number): { texts: string[]; ranks: number[][]; postings: Postings } {
+function makePostings(count: number): { texts: string[]; entries: number[][]; postings: Postings } {
   // Sorted by code units, as JavaScript sorts strings.
   const texts = [...new Set(Array.from({ length: count }, makeText))].sort();
-  const ranks = texts.map(() => Array.from({ length: 1 + random.below(4) }, (_, i) => i * 2));
+  const entries = texts.map(() => Array.from({ length: 1 + random.below(4) }, (_, i) => i * 2));
   return {
     texts,
-    ranks,
+    entries,
     postings: {
       text: Uint16Array.from(texts.join('').split(''), (unit) => unit.charCodeAt(0)),
       textStart: startsOf(texts.map((text) => text.length)),
-      ranks: Uint32Array.from(ranks.flat()),
-      ranksStart: startsOf(ranks.map((list) => list.length)),
+      entries: Uint32Array.from(entries.flat()),
+      entriesStart: startsOf(entries.map((list) => list.length)),
     },
   };
 }
@@ -48,7 +48,7 @@ const index: SearchIndex = {
   games: 3,
   words: words.postings,
   endings: endings.postings,
-  wordPositions: Uint8Array.from(words.postings.ranks, (_, at) => at % 256),
+  wordPositions: Uint8Array.from(words.postings.entries, (_, at) => at % 256),
   repeatedWords: Uint32Array.of(0, 1, 2, 3, 4, 5),
   rankOfFurther: Uint32Array.of(1, 1),
   readingsByWords: Uint32Array.of(4, 2, 0, 3, 1),
@@ -70,12 +70,12 @@ test('is read as it was written', () => {
 describe('a list of texts', () => {
   const list = openSearchIndex(file).words;
 
-  test('has every text at its place with its ranks', () => {
+  test('has every text at its place with its entries', () => {
     expect(textCount(list)).toBe(words.texts.length);
     for (const [place, text] of words.texts.entries()) {
       expect(textAt(list, place)).toBe(text);
       expect(findText(list, text)).toBe(place);
-      expect([...ranksAt(list, place)]).toEqual(words.ranks[place]);
+      expect([...entriesAt(list, place)]).toEqual(words.entries[place]);
     }
   });
 
@@ -88,9 +88,9 @@ describe('a list of texts', () => {
       const places = [...words.texts.keys()].filter((at) => words.texts[at]?.startsWith(wanted));
       const [from, to] = findPrefix(list, wanted);
       expect(Array.from({ length: to - from }, (_, at) => from + at)).toEqual(places);
-      const ranks = places.flatMap((at) => words.ranks[at] as number[]);
+      const entries = places.flatMap((at) => words.entries[at] as number[]);
       const run = runBetween(list, from, to);
-      expect([...run.ranks.subarray(run.from, run.to)]).toEqual(ranks);
+      expect([...run.entries.subarray(run.from, run.to)]).toEqual(entries);
       if (place >= 0) found.texts++;
       if (places.length > 1) found.prefixes++;
     }

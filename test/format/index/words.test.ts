@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest';
 import {
   foldCase,
-  isJoinedScript,
+  isScriptWithoutSpaces,
   nearSpellingDistance,
   plainWordsOf,
   wordsOf,
@@ -153,10 +153,10 @@ describe('of random text', () => {
 
 test('only words of scripts without spaces are joined', () => {
   for (const word of ['ドラゴン', 'の', '三国', '우주', 'ㄅㄆ', '𠮷', 'ー']) {
-    expect(isJoinedScript(word), word).toBe(true);
+    expect(isScriptWithoutSpaces(word), word).toBe(true);
   }
   for (const word of ['dragon', 'ж', '2', 'ไทย', 'é', '𝐆'])
-    expect(isJoinedScript(word)).toBe(false);
+    expect(isScriptWithoutSpaces(word)).toBe(false);
 });
 
 test('near spellings count from four letters on, and never for numbers', () => {

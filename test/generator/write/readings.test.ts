@@ -6,18 +6,18 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { Row } from '../../../database/database.ts';
-import { spellReadings } from '../../../format/index/reading-words.ts';
+import { makeReadingWords } from '../../../format/index/reading-words.ts';
 import { equals, needsSlug, readingsOf } from '../../../format/index/readings.ts';
 import { gameSlug, openRecordIndex, platformOf } from '../../../format/index/record-index.ts';
 import {
+  entriesAt,
   openSearchIndex,
   type Postings,
-  ranksAt,
   type SearchIndex,
   textAt,
   textCount,
 } from '../../../format/index/search-index.ts';
-import { isJoinedScript, LONGEST_QUERY, plainWordsOf } from '../../../format/index/words.ts';
+import { isScriptWithoutSpaces, LONGEST_QUERY, plainWordsOf } from '../../../format/index/words.ts';
 import {
   COVER_INDEX,
   CURRENT,
@@ -57,7 +57,7 @@ async function indexed(catalogue: Catalogue): Promise<Indexed> {
 function endingsOf(readings: readonly Reading[]): Record<string, number[]> {
   const found = new Map<string, Set<number>>();
   for (const [reading, words] of readings.entries()) {
-    for (const word of words.filter(isJoinedScript)) {
+    for (const word of words.filter(isScriptWithoutSpaces)) {
       const characters = [...word];
       for (const from of characters.keys()) {
         const ending = characters.slice(from, from + LONGEST_QUERY);
@@ -71,7 +71,7 @@ function endingsOf(readings: readonly Reading[]): Record<string, number[]> {
 
 function textsOf(list: Postings): Record<string, number[]> {
   const texts = Array.from({ length: textCount(list) }, (_, at) => at);
-  return Object.fromEntries(texts.map((at) => [textAt(list, at), [...ranksAt(list, at)]]));
+  return Object.fromEntries(texts.map((at) => [textAt(list, at), [...entriesAt(list, at)]]));
 }
 
 /** @param readingsOfGame what the readings of a game should be; the first may be empty */
@@ -201,7 +201,7 @@ describe('the readings of titles', () => {
   });
 
   test('are read again as lists of words', () => {
-    const { words, start } = spellReadings(made.index);
+    const { words, start } = makeReadingWords(made.index);
     const rank = made.games.findIndex(({ slug }) => slug === 'long');
     const spelled = [...words.subarray(start[rank], start[rank + 1])];
     expect(spelled.map((word) => textAt(made.index.words, word))).toEqual(LONG.slice(0, 255));

@@ -5,7 +5,8 @@ import { makeSnapshots } from '../../catalogue/snapshots.ts';
 import { type RunningProxy, send, startProxy, testKey, writeKeys } from '../../support/product.ts';
 import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
 
-const TITLES = ['𠮷野家', '𠮷野屋敷', '𠮷野城下町', 'Chrono Trigger'];
+const LONG_TITLE = `ザ${'アパート'.repeat(40)}`;
+const TITLES = ['𠮷野家', '𠮷野屋敷', '𠮷野城下町', 'Chrono Trigger', LONG_TITLE];
 const catalogue: Catalogue = {
   platforms: [[1, 'snes', 'Super Nintendo']],
   games: TITLES.map((title, place) => [
@@ -48,6 +49,12 @@ test('near spellings count letters: 𠮷 is one, though UTF-16 has two units for
   // One letter for another, both units of which differ.
   expect(await titlesFor('𩸽野屋敷')).toEqual(['𠮷野屋敷']);
   expect(await titlesFor('𩸽野城上町')).toEqual([]);
+});
+
+test('a part of a word is found, however long folding makes it', async () => {
+  // Folding writes each ㌀ as アパート. Of the 120 characters, the index has the first 100.
+  expect(await titlesFor('㌀'.repeat(30))).toEqual([LONG_TITLE]);
+  expect(await titlesFor(`${'㌀'.repeat(20)}パ`)).toEqual([]);
 });
 
 test.each([

@@ -51,7 +51,7 @@ export function readQuery(
       size: 1,
       equal: new Set([...equalWords(word), ...nearSpellings(word)]),
       beginning: start + 1 === words.length ? word : undefined,
-      part: isScriptWithoutSpaces(word) && [...word].length >= 2 ? word : undefined,
+      part: partOf(word),
       together: word,
     };
     const longer = [2, 3]
@@ -68,6 +68,13 @@ export function readQuery(
       });
     return [single, ...longer];
   });
+}
+
+/** What a word of a title must contain, if the word is in a script without spaces and long enough. */
+function partOf(word: string): string | undefined {
+  const characters = [...word];
+  if (!isScriptWithoutSpaces(word) || characters.length < 2) return undefined;
+  return characters.slice(0, 100).join('');
 }
 
 /** The best tier that applies; undefined if the title does not match. */

@@ -16,7 +16,7 @@ function makeIndex(words: Iterable<string>) {
   });
   const text = Uint16Array.from(sorted.join('').split(''), (unit) => unit.charCodeAt(0));
   const none = new Uint32Array(0);
-  const postings: Postings = { text, textStart, ranks: none, ranksStart: none };
+  const postings: Postings = { text, textStart, entries: none, entriesStart: none };
   const spellings = makeSpellingIndex(postings);
   return {
     sorted,

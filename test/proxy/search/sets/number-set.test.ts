@@ -7,12 +7,12 @@ import {
   atMost,
   EMPTY,
   isDense,
-  type RankSet,
+  type NumberSet,
   sizeOf,
   slice,
   toBits,
   wholeRun,
-} from '../../../../proxy/search/sets/rank-set.ts';
+} from '../../../../proxy/search/sets/number-set.ts';
 import { makeRandom, type Random } from '../../../catalogue/random.ts';
 
 const ascending = (ranks: Iterable<number>) => [...new Set(ranks)].sort((a, b) => a - b);
@@ -26,10 +26,10 @@ function randomRanks(random: Random, games: number, count: number): Uint32Array 
   );
 }
 
-const ranksOf = (set: RankSet) => slice(set, 0, sizeOf(set));
+const ranksOf = (set: NumberSet) => slice(set, 0, sizeOf(set));
 
 /** Everything that can be read of a set. */
-function expectSet(set: RankSet, expected: readonly number[], random: Random): void {
+function expectSet(set: NumberSet, expected: readonly number[], random: Random): void {
   expect(ranksOf(set)).toEqual(expected);
   expect(sizeOf(set)).toBe(expected.length);
   expect(atMost(set)).toBeGreaterThanOrEqual(expected.length);
@@ -43,9 +43,9 @@ function expectSet(set: RankSet, expected: readonly number[], random: Random): v
 /** The list as a part of more. */
 function runOf(list: Uint32Array, random: Random): Run {
   const before = random.below(3);
-  const ranks = new Uint32Array(before + list.length + random.below(3));
-  ranks.set(list, before);
-  return { ranks, from: before, to: before + list.length };
+  const entries = new Uint32Array(before + list.length + random.below(3));
+  entries.set(list, before);
+  return { entries, from: before, to: before + list.length };
 }
 
 describe('a union', () => {
@@ -65,7 +65,7 @@ describe('a union', () => {
       const runs = lists.map((list) => runOf(list, random));
       const set = union(runs, games);
       forms[set.list === undefined ? 'bits' : 'list']++;
-      expect(runs.map(({ ranks, from, to }) => [...ranks.subarray(from, to)])).toEqual(copies);
+      expect(runs.map(({ entries, from, to }) => [...entries.subarray(from, to)])).toEqual(copies);
       expectSet(set, ascending(copies.flat()), random);
     }
     expect(Math.min(forms.list, forms.bits)).toBeGreaterThan(30);
@@ -95,7 +95,7 @@ describe('an intersection', () => {
       const lists = Array.from({ length: 1 + random.below(5) }, () =>
         randomRanks(random, games, random.pick([0, 1, 5, 60, 600, 4000])),
       );
-      const sets = lists.map((list): RankSet => {
+      const sets = lists.map((list): NumberSet => {
         return random.happens(0.5) ? { list } : toBits({ list }, games);
       });
       const before = sets.map(ranksOf);
@@ -114,7 +114,7 @@ describe('an intersection', () => {
 });
 
 /** A set of random ranks in either form, and the same ranks as a list. */
-function randomSet(random: Random, games: number): { set: RankSet; list: number[] } {
+function randomSet(random: Random, games: number): { set: NumberSet; list: number[] } {
   const list = randomRanks(random, games, random.below(random.pick([2, 60, games])));
   return { set: random.happens(0.5) ? { list } : toBits({ list }, games), list: [...list] };
 }
