@@ -164,7 +164,9 @@ async function writeAndPublish(
   }
   progress.step('verifying and publishing');
   const checkPacks = checkPacksWith(worker);
-  const { id } = await publish(snapshotsDir, dir, content, previous, checkPacks).catch((error) => {
+  const { warn } = progress;
+  const publishing = publish(snapshotsDir, dir, content, previous, checkPacks, warn);
+  const { id } = await publishing.catch((error) => {
     if (error instanceof HeldError) finish('held', error.message);
     throw error;
   });

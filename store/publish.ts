@@ -1,7 +1,8 @@
 /**
  * Publishes a folder that a run has written: writes the manifest, verifies all files, replaces
- * unchanged files by hard links to the previous generation, renames the folder, and only then points
- * `current` to it. If a step before the last fails, the old generation stays current.
+ * unchanged files by hard links to the previous generation, writes the difference to it, renames the
+ * folder, and only then points `current` to it. If a step before the last fails, the old generation
+ * stays current.
  */
 import {
   closeSync,
@@ -13,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { GENERATIONS, MANIFEST } from '../format/layout.ts';
+import { GENERATIONS, MANIFEST, sequenceOf } from '../format/layout.ts';
 import {
   contentHash,
   encodeManifest,
@@ -22,18 +23,13 @@ import {
   type ManifestContent,
   makeManifest,
 } from '../format/manifest.ts';
+import { prepareDifference } from './changes/write-difference.ts';
 import { isIntact } from './files/checked-files.ts';
 import { openForWriting } from './files/file-modes.ts';
 import { syncFolder } from './files/sync-folder.ts';
-import {
-  currentId,
-  generationDir,
-  idsOnDisk,
-  pointCurrentTo,
-  sequenceOf,
-} from './generations/generations.ts';
+import { currentId, generationDir, idsOnDisk, pointCurrentTo } from './generations/generations.ts';
 import { readManifest } from './generations/manifest-file.ts';
-import { type PackChecker, verifyGeneration } from './generations/verify.ts';
+import { type PackChecker, verifyAndOpen } from './generations/verify.ts';
 import { HeldError, whyHeld } from './hold.ts';
 import { KEPT_GENERATIONS, pruneLocked } from './prune.ts';
 
@@ -98,6 +94,7 @@ export function findMissingCovers({ manifest }: Previous, { counts }: ManifestCo
  * Publishes a folder in which every file but the manifest is written. The caller holds the lock.
  * @param dir a folder in `generations/` under another name than an id
  * @param checkPacks checks the written packs before the generation becomes current
+ * @param warn called if the difference to the previous generation cannot be written for its faults
  * @returns the manifest of the generation that is now current
  * @throws HeldError if publishing is held
  */
@@ -107,24 +104,30 @@ export async function publish(
   content: ManifestContent,
   previous: Previous,
   checkPacks: PackChecker,
+  warn: (text: string) => void,
 ): Promise<Manifest> {
   const last = idsOnDisk(snapshotsDir).at(-1);
   const manifest = makeManifest(content, last === undefined ? 1 : sequenceOf(last) + 1);
   const target = generationDir(snapshotsDir, manifest.id);
   if (existsSync(target)) throw new Error(`publish: ${target} already exists.`);
   writeManifest(dir, manifest);
-  try {
-    await verifyGeneration(dir, checkPacks);
-  } catch (cause) {
-    throw new Error(`verify the new generation: ${(cause as Error).message}`, { cause });
-  }
+  const { index } = await verifyAndOpen(dir, checkPacks).catch((cause: Error) => {
+    throw new Error(`verify the new generation: ${cause.message}`, { cause });
+  });
   linkUnchanged(snapshotsDir, dir, content, previous);
   for (const folder of ['games', 'covers', 'index', '.']) syncFolder(path.join(dir, folder));
+  const isSame = previous.manifest && contentHash(previous.manifest) === contentHash(content);
+  const publishDifference = prepareDifference(
+    snapshotsDir,
+    { id: manifest.id, dir, index, parent: previous.id, isSame: isSame === true },
+    warn,
+  );
   // As late as possible: an operator may have held publishing while this run was under way.
   const held = whyHeld(snapshotsDir);
   if (held !== undefined) throw new HeldError(held);
   renameSync(dir, target);
   syncFolder(path.join(snapshotsDir, GENERATIONS));
+  publishDifference();
   pointCurrentTo(snapshotsDir, manifest.id);
   // The previous generation may be an old one, after a rollback. It stays this time, so that an
   // operator can roll back to it again if the new generation is bad.

@@ -12,7 +12,7 @@ import type { ThreadGenerations } from '../snapshot/thread-generations.ts';
 import type { RequestCounts, RouteLabel } from './request-counts.ts';
 import type { CachedResource } from './resource-cache.ts';
 import type { Resource } from './resources/resource.ts';
-import type { Finder, RouteName } from './routes/route.ts';
+import type { Finder, LaterResource, RouteName } from './routes/route.ts';
 import { ERRORS, type Reply, sendError, sendResource } from './send.ts';
 
 export interface AnswerParts {
@@ -32,7 +32,7 @@ export function makeAnswers({ snapshots, counts, log }: AnswerParts) {
     }
   }
 
-  /** @returns the resource that was sent; undefined if the generation does not have it */
+  /** @returns the resource that was sent, to be cached; undefined if there is none to cache */
   function answerFrom(
     generation: Generation,
     reply: Reply,
@@ -41,9 +41,27 @@ export function makeAnswers({ snapshots, counts, log }: AnswerParts) {
     find: Finder,
   ): Resource | undefined {
     const resource = find(generation);
+    if (resource instanceof Promise) {
+      answerLater(resource, reply, head, route);
+      return undefined;
+    }
     if (resource === undefined) counts.count(route, sendError(reply, ERRORS.notFound));
     else sendFound(reply, head, { route, resource });
     return resource;
+  }
+
+  function answerLater(
+    later: Promise<LaterResource>,
+    reply: Reply,
+    head: RequestHead,
+    route: RouteName,
+  ): void {
+    later
+      .then((resource) => {
+        if (typeof resource !== 'string') sendFound(reply, head, { route, resource });
+        else counts.count(route, sendError(reply, ERRORS[resource]));
+      })
+      .catch((error) => fail(reply, route, error));
   }
 
   /** Answers from the generation that the request names, once it is open. */

@@ -2,6 +2,7 @@
  * Handles a request under the base with the checks of the contract, in its order: well-formed, method,
  * key, limit, route, parameters, resource, condition. The first check that fails answers the request.
  */
+import type { ReadChanges } from '../changes/change-store.ts';
 import type { RequestHead } from '../http/message/request-head.ts';
 import type { ApiHandler, ApiRequest } from '../http/message/responder.ts';
 import { splitTarget } from '../http/message/target.ts';
@@ -23,6 +24,7 @@ import {
 export interface ApiParts extends AdmissionParts, AnswerParts {
   /** The address at which clients reach the proxy, for the Link header. */
   readonly publicUrl: string;
+  readonly readChanges: ReadChanges;
 }
 
 /** @returns the handler of requests under the base */
@@ -31,7 +33,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
   const { admit, peek } = makeAdmissions(parts);
   const { sendFound, answerFrom, answerPinned, fail } = makeAnswers(parts);
   const cache = makeResourceCache();
-  const matchRoute = makeMatchRoute(parts.publicUrl);
+  const matchRoute = makeMatchRoute(parts.publicUrl, parts.readChanges);
 
   return function handleApi(request, response): void {
     const sendEarly = findEarlyAnswer(request);

@@ -38,6 +38,10 @@ export const ERRORS = {
   notFound: apiError(404, 'Not found'),
   method: apiError(405, 'Method not allowed', ['Allow', ALLOWED_METHODS]),
   gone: apiError(410, 'Snapshot gone'),
+  sinceGone: apiError(
+    410,
+    'Snapshot gone: read the whole catalogue again, and send its X-Snapshot as since from then on',
+  ),
   busy: apiError(503, 'Snapshot busy', RETRY_SOON),
   noSnapshot: apiError(503, 'No snapshot yet', RETRY_SOON),
   noKeys: apiError(503, 'No API keys yet', RETRY_SOON),

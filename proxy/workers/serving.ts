@@ -8,6 +8,7 @@ import { closeServer } from '../../program/close-server.ts';
 import type { Environment } from '../../program/environment/environment.ts';
 import { makeApi } from '../api/handler.ts';
 import type { RequestCounts } from '../api/request-counts.ts';
+import type { ReadChanges } from '../changes/change-store.ts';
 import { makeServer } from '../http/server.ts';
 import type { Keys } from '../keys/key-table.ts';
 import type { AddressLimits } from '../limits/address-limits.ts';
@@ -30,6 +31,7 @@ export const SERVING_VARIABLES = [
 
 export interface ServingParts {
   readonly snapshots: ThreadGenerations;
+  readonly readChanges: ReadChanges;
   readonly keys: Keys;
   readonly addresses: AddressLimits;
   readonly environment: Environment<(typeof SERVING_VARIABLES)[number]>;

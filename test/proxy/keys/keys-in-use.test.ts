@@ -47,6 +47,7 @@ beforeEach(() => {
     addresses: makeAddressLimits(GUESSES),
     trustedProxies: new BlockList(),
     publicUrl: 'https://api.covers.example',
+    readChanges: (_, answer) => answer('gone'),
     counts: makeRequestCounts(newRequestCounts()),
     log: pino({ enabled: false }),
     now: () => now,
