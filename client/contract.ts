@@ -282,7 +282,12 @@ export interface paths {
          * What changed since a snapshot
          * @description The records that are different, new or gone in the current snapshot (`to`), compared with an
          *     earlier one (`from`): platforms, then games, then covers, each by id. The list is exact between
-         *     any two snapshots of the last 30 days, even if the earlier one is no longer kept.
+         *     any two snapshots that were current in the last 30 days, even if the earlier one is no longer
+         *     kept.
+         *
+         *     To read several pages, send the `to` of the first one as `X-Snapshot` with the others: a new
+         *     snapshot may come in between. Apply removals first, because another record may have the path of
+         *     a removed one. A game that has moved to another path is a removal and an addition.
          *
          *     A platform counts as changed if its own record did, for example the number of its games.
          */
@@ -744,11 +749,26 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /**
-         * @description The snapshot in `X-Snapshot` is no longer kept, or never existed. For `/changes`, also: the
-         *     snapshot in `since` is older than 30 days.
-         */
+        /** @description The snapshot in `X-Snapshot` is no longer kept, or never existed. */
         SnapshotGone: {
+            headers: {
+                "Cache-Control": components["headers"]["NotStored"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /**
+         * @description The changes since the snapshot in `since` are not known: it was replaced more than 30 days ago,
+         *     or never existed. Or the snapshot in `X-Snapshot` is no longer kept.
+         */
+        SinceGone: {
             headers: {
                 "Cache-Control": components["headers"]["NotStored"];
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
@@ -1818,7 +1838,7 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             405: components["responses"]["MethodNotAllowed"];
-            410: components["responses"]["SnapshotGone"];
+            410: components["responses"]["SinceGone"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["NoSnapshot"];
