@@ -18,6 +18,8 @@ export const STATUS_FILE = 'status.json';
 export const RUN_REPORT = 'report.json';
 export const HOLD_FILE = 'hold.json';
 export const LOCK_FILE = 'lock';
+/** What a mirror has fetched of a generation that it has not published yet. */
+export const PULL_FOLDER = 'pull';
 /** Prefix of what is being written, replaced or removed; readers ignore it. */
 export const UNFINISHED_PREFIX = '.unfinished-';
 

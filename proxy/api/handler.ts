@@ -12,6 +12,7 @@ import { ParameterError } from './parameters/read-parameters.ts';
 import { makeResourceCache } from './resource-cache.ts';
 import { makeMatchRoute } from './routes/match-route.ts';
 import type { Finder } from './routes/route.ts';
+import { type DownloadFinder, matchDownload } from './routes/snapshot.ts';
 import {
   ERRORS,
   type Reply,
@@ -25,6 +26,8 @@ export interface ApiParts extends AdmissionParts, AnswerParts {
   /** The address at which clients reach the proxy, for the Link header. */
   readonly publicUrl: string;
   readonly readChanges: ReadChanges;
+  /** Whether clients may download whole generations. */
+  readonly hasDownloads: boolean;
 }
 
 /** @returns the handler of requests under the base */
@@ -81,12 +84,12 @@ export function makeApi(parts: ApiParts): ApiHandler {
       return;
     }
     const [path, queryString] = splitTarget(target);
-    const route = matchRoute(path);
+    const route = matchRoute(path) ?? (parts.hasDownloads ? matchDownload(path) : undefined);
     if (route === undefined) {
       counts.count('none', sendError(reply, ERRORS.notFound));
       return;
     }
-    let find: Finder;
+    let find: Finder | DownloadFinder;
     try {
       find = route.prepare(queryString);
     } catch (error) {

@@ -26,6 +26,7 @@ export const SERVING_VARIABLES = [
   'ACCOUNT_URL',
   'PUBLIC_URL',
   'HTTP_FAST_PATH',
+  'SNAPSHOT_DOWNLOADS',
   'LOG_LEVEL',
 ] as const;
 
@@ -56,8 +57,9 @@ export function makeServing(parts: ServingParts): Serving {
     ACCOUNT_URL: accountUrl,
     PUBLIC_URL: publicUrl,
     HTTP_FAST_PATH: hasFastPath,
+    SNAPSHOT_DOWNLOADS: hasDownloads,
   } = parts.environment;
-  const api = makeApi({ ...parts, publicUrl, trustedProxies, now });
+  const api = makeApi({ ...parts, publicUrl, hasDownloads, trustedProxies, now });
   const site = withForwarding(makeSiteHandler(publicUrl), {
     accountUrl,
     trustedProxies,

@@ -50,6 +50,26 @@ export function isIntact(dir: string, file: ManifestFile): boolean {
 }
 
 /**
+ * The SHA-256 of a file, in hex.
+ * @param size how many bytes the file has
+ */
+export function hashOfFile(file: string, size: number): string {
+  const sha256 = createHash('sha256');
+  const descriptor = openRegularFile(file);
+  try {
+    for (let end = 0; end < size; ) {
+      const read = readSync(descriptor, window, 0, Math.min(window.length, size - end), end);
+      if (read === 0) throw new Error(`${file} ends at byte ${end} of ${size}.`);
+      sha256.update(window.subarray(0, read));
+      end += read;
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+  return sha256.digest('hex');
+}
+
+/**
  * Reads and checks a file.
  * @returns the bytes at the end of the file that `take` has not used
  */

@@ -33,7 +33,7 @@ export type PackChecker = (
   checkOthers: () => void,
 ) => Promise<void>;
 
-const checkOneByOne: PackChecker = async (dir, packs, checkOthers) => {
+export const checkOneByOne: PackChecker = async (dir, packs, checkOthers) => {
   checkOthers();
   for (const pack of packs) checkPack(dir, pack, true);
 };

@@ -17,6 +17,8 @@ export const ROUTES = [
   'search',
   'stats',
   'changes',
+  'snapshot',
+  'snapshot_file',
 ] as const;
 export type RouteName = (typeof ROUTES)[number];
 

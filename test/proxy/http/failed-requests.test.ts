@@ -196,6 +196,7 @@ async function serve(broken: Partial<ApiParts>) {
     trustedProxies: new BlockList(),
     publicUrl: 'https://api.covers.example',
     readChanges: (_, answer) => answer('gone'),
+    hasDownloads: true,
     counts: { count() {}, countCached() {} },
     log,
     now: clock,

@@ -48,6 +48,7 @@ beforeEach(() => {
     trustedProxies: new BlockList(),
     publicUrl: 'https://api.covers.example',
     readChanges: (_, answer) => answer('gone'),
+    hasDownloads: true,
     counts: makeRequestCounts(newRequestCounts()),
     log: pino({ enabled: false }),
     now: () => now,
