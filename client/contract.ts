@@ -667,7 +667,6 @@ export interface components {
         /** @description The file with one of the tags in `If-None-Match` is the same. There is no body. */
         FileNotModified: {
             headers: {
-                "Accept-Ranges": components["headers"]["Accept-Ranges"];
                 ETag: components["headers"]["ETag"];
                 "X-Snapshot": components["headers"]["X-Snapshot"];
                 "Cache-Control": components["headers"]["Stored"];
