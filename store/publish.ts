@@ -23,7 +23,6 @@ import {
   type ManifestContent,
   makeManifest,
 } from '../format/manifest.ts';
-import { renewDifferences } from './changes/keep-differences.ts';
 import { prepareDifference } from './changes/write-difference.ts';
 import { isIntact } from './files/checked-files.ts';
 import { openForWriting } from './files/file-modes.ts';
@@ -141,16 +140,11 @@ export async function publishAs(
   linkUnchanged(snapshotsDir, dir, manifest, previous);
   for (const folder of ['games', 'covers', 'index', '.']) syncFolder(path.join(dir, folder));
   const isSame = previous.manifest && contentHash(previous.manifest) === contentHash(manifest);
-  const isLater = previous.id === undefined || sequenceOf(manifest.id) > sequenceOf(previous.id);
-  // A parent has a lower sequence number. A mirror that goes back uses the differences it has, as a
-  // rollback does.
-  const publishDifference = isLater
-    ? prepareDifference(
-        snapshotsDir,
-        { id: manifest.id, dir, index, parent: previous.id, isSame: isSame === true },
-        warn,
-      )
-    : () => renewDifferences(snapshotsDir, manifest.id);
+  const publishDifference = prepareDifference(
+    snapshotsDir,
+    { id: manifest.id, dir, index, parent: previous.id, isSame: isSame === true },
+    warn,
+  );
   // As late as possible: an operator may have held publishing while this run was under way.
   const held = whyHeld(snapshotsDir);
   if (held !== undefined) throw new HeldError(held);
@@ -158,7 +152,7 @@ export async function publishAs(
   if (existsSync(target)) renameSync(target, `${dir}-replaced`);
   renameSync(dir, target);
   syncFolder(path.join(snapshotsDir, GENERATIONS));
-  publishDifference?.();
+  publishDifference();
   pointCurrentTo(snapshotsDir, manifest.id);
   // The previous generation may be an old one, after a rollback. It stays this time, so that an
   // operator can roll back to it again if the new generation is bad.
