@@ -20,6 +20,7 @@ const MEASURED = [
   'test/guarantees/slow-clients.test.ts',
   'test/guarantees/search-abuse.test.ts',
   'test/keys/account/account-browser.test.ts',
+  'test/proxy/downloads/large-downloads.test.ts',
 ];
 
 /** A file that imports one of these, directly or not, needs a Debian package. */
@@ -31,6 +32,8 @@ const DEBIAN_SERVERS = [
 
 /** Too slow for `npm run test:quick`: more than about five seconds each. */
 const SLOW = [
+  'test/client/client.test.ts',
+  'test/client/generators.test.ts',
   'test/format/fixtures.test.ts',
   'test/generator/collation-versions.test.ts',
   'test/generator/letter-case.test.ts',
@@ -41,6 +44,9 @@ const SLOW = [
   'test/program/stop.test.ts',
   'test/project/demo.test.ts',
   'test/project/executable.test.ts',
+  'test/proxy/changes/changes-http.test.ts',
+  'test/proxy/changes/serving-pause.test.ts',
+  'test/proxy/downloads/downloads.test.ts',
   'test/proxy/http/connections.test.ts',
   'test/proxy/http/failed-requests.test.ts',
   'test/proxy/http/fast-path.test.ts',
@@ -53,11 +59,13 @@ const SLOW = [
   'test/proxy/snapshot/data-age.test.ts',
   'test/proxy/snapshot/generation-store.test.ts',
   'test/proxy/workers/threads.test.ts',
+  'test/store/changes/write-difference.test.ts',
   'test/store/file-permissions.test.ts',
   'test/store/hold-damaged.test.ts',
   'test/store/hold-rollback.test.ts',
   'test/store/hold.test.ts',
   'test/store/odd-snapshots-folder.test.ts',
+  'test/store/pull/pull.test.ts',
   'test/store/snapshot-cli.test.ts',
   'test/store/two-users.test.ts',
 ];

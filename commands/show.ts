@@ -3,26 +3,33 @@
  * own code to check the generation, to match the path and its parameters, and to find the record.
  */
 import { makeMatchRoute } from '../proxy/api/routes/match-route.ts';
+import { makeChangeStore } from '../proxy/changes/change-store.ts';
 import { splitTarget } from '../proxy/http/message/target.ts';
 import { makeGeneration } from '../proxy/snapshot/generation.ts';
 import { openFiles, planOpening } from '../proxy/snapshot/open-files.ts';
+import { generationDir } from '../store/generations/generations.ts';
 
 /**
- * @param dir the generation's folder
- * @param id the generation's id
+ * @param id of a generation
  * @param target a path below the base path of the API, with its query, such as `/search?q=chrono`
  * @throws Error if there is no such resource, a parameter is wrong, or the generation is damaged
  */
-export function showBody(dir: string, id: string, target: string): Buffer {
+export async function showBody(snapshotsDir: string, id: string, target: string): Promise<Buffer> {
   const [pathname, queryString] = splitTarget(target);
-  const find = makeMatchRoute('')(pathname)?.prepare(queryString);
+  const changes = makeChangeStore(snapshotsDir, { joined() {}, failed() {} }, () =>
+    performance.now(),
+  );
+  const find = makeMatchRoute('', changes.read)(pathname)?.prepare(queryString);
+  const dir = generationDir(snapshotsDir, id);
   const order = { dir, id, mostMemory: undefined, known: undefined };
   const generation = makeGeneration(openFiles(planOpening(order)));
   try {
-    const resource = find?.(generation);
+    const resource = await find?.(generation);
     if (resource === undefined) throw new Error(`There is no ${target} in ${id}.`);
+    if (typeof resource === 'string') throw new Error(`The changes up to ${id} are not known.`);
     return resource.identity.body;
   } finally {
     generation.close();
+    changes.close();
   }
 }

@@ -14,7 +14,8 @@ import {
 import { reportFailure } from '../program/failure.ts';
 import { checkReadableFolder, checkWritableFolder } from '../program/folders.ts';
 import { readVerb, type VerbArguments, type VerbSyntax } from '../program/verbs.ts';
-import { findDifferences } from '../store/generations/differences.ts';
+import { groupChanges } from '../store/changes/group-changes.ts';
+import { verifyDifferences } from '../store/changes/verify-differences.ts';
 import { currentId, generationDir, requireGeneration } from '../store/generations/generations.ts';
 import { verifyGeneration } from '../store/generations/verify.ts';
 import { readHold, removeHold, whyHeld } from '../store/hold.ts';
@@ -52,12 +53,12 @@ const VERBS: Readonly<Record<string, Verb>> = {
     optional: ['ID'],
     run: async (dir, [target = '', id]) => {
       const picked = pickId(dir, id);
-      process.stdout.write(showBody(generationDir(dir, picked), picked, target));
+      process.stdout.write(await showBody(dir, picked, target));
     },
   },
   verify: {
     usage: 'verify [ID]',
-    help: 'reads a generation back and checks it against its manifest and index',
+    help: 'reads a generation back and checks it against its manifest and index; also checks all differences',
     options: {},
     positionals: [],
     optional: ['ID'],
@@ -68,6 +69,9 @@ const VERBS: Readonly<Record<string, Verb>> = {
       const otherCollation = findOtherCollation(manifest);
       if (otherCollation !== undefined) process.stderr.write(`Warning: ${otherCollation}\n`);
       print(`${picked} is complete and undamaged: ${counts.games} games, ${counts.covers} covers.`);
+      const differences = verifyDifferences(dir);
+      if (differences > 0)
+        print(`The differences between generations are undamaged: ${differences}.`);
     },
   },
   diff: {
@@ -205,7 +209,7 @@ function list(snapshotsDir: string, { json }: Options): void {
 }
 
 function diff(snapshotsDir: string, from: string, to: string, { json }: Options): void {
-  const differences = findDifferences(
+  const differences = groupChanges(
     generationDir(snapshotsDir, from),
     generationDir(snapshotsDir, to),
   );

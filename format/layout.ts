@@ -18,8 +18,24 @@ export const STATUS_FILE = 'status.json';
 export const RUN_REPORT = 'report.json';
 export const HOLD_FILE = 'hold.json';
 export const LOCK_FILE = 'lock';
+/** What a mirror has fetched of a generation that it has not published yet. */
+export const PULL_FOLDER = 'pull';
 /** Prefix of what is being written, replaced or removed; readers ignore it. */
 export const UNFINISHED_PREFIX = '.unfinished-';
+
+/** Inside `SNAPSHOTS_DIR`: the folder of the differences between generations. */
+export const CHANGES = 'changes';
+
+/** Inside {@link CHANGES}: the difference between a generation and its parent. */
+export function differenceFile(id: string): string {
+  return `${id}.jsonl`;
+}
+
+/** The id in a name that {@link differenceFile} can have made; undefined for any other name. */
+export function idOfDifference(name: string): string | undefined {
+  const id = name.slice(0, -'.jsonl'.length);
+  return isGenerationId(id) && name === differenceFile(id) ? id : undefined;
+}
 
 /** Inside `SNAPSHOTS_DIR`: the only folder that proxies write to. */
 export const PROXY_FOLDER = 'proxy';
@@ -104,6 +120,11 @@ const GENERATION_ID = /^\d{6,15}-[0-9a-f]{12}$/;
 /** A generation's id: its sequence number, then the first 12 hex digits of its content hash. */
 export function generationId(sequence: number, contentHash: string): string {
   return `${String(sequence).padStart(6, '0')}-${contentHash.slice(0, 12)}`;
+}
+
+/** The sequence number of a generation, which its id begins with. */
+export function sequenceOf(id: string): number {
+  return Number(id.split('-', 1)[0]);
 }
 
 /** Whether a name has the form of a {@link generationId}; no other name is looked up on disk. */

@@ -2,20 +2,16 @@
  * One run of the generator: reads the catalogue from one consistent snapshot of the database, writes a
  * generation and publishes it, or reports why not. A lock allows one run at a time per snapshots folder.
  */
-import { rmSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../database/database.ts';
 import { checkCatalogue } from '../database/schema.ts';
-import { GENERATIONS, RUN_REPORT, UNFINISHED_PREFIX } from '../format/layout.ts';
+import { RUN_REPORT } from '../format/layout.ts';
 import type { Counts, Settings } from '../format/manifest.ts';
+import type { Progress } from '../program/progress.ts';
 import { utcNow } from '../program/utc-now.ts';
-import { correctPermissions } from '../store/correct-permissions.ts';
-import { makeFolder } from '../store/files/file-modes.ts';
-import { removeDeadWrites, replaceFile } from '../store/files/replace-file.ts';
-import { makeFolders } from '../store/generations/generations.ts';
+import { replaceFile } from '../store/files/replace-file.ts';
 import { HeldError, whyHeld } from '../store/hold.ts';
 import { withLock } from '../store/lock.ts';
-import { removeDebris } from '../store/prune.ts';
 import {
   findMissingCovers,
   findShrinkage,
@@ -23,7 +19,7 @@ import {
   publish,
   readPrevious,
 } from '../store/publish.ts';
-import type { Progress } from './report/progress.ts';
+import { beginGeneration } from '../store/unfinished-generation.ts';
 import {
   encodeReport,
   makeReport,
@@ -82,25 +78,12 @@ export async function generate(
   else if (held !== undefined) throw new HeldError(held);
   const run = { ...options, ...(await checkCatalogue(database)) };
   return withLock(snapshotsDir, async () => {
-    makeFolders(snapshotsDir);
-    removeDebris(snapshotsDir);
-    removeDeadWrites(snapshotsDir);
-    const foreign = correctPermissions(snapshotsDir);
-    if (foreign !== undefined) progress.warn(foreign);
-    const work = path.join(snapshotsDir, GENERATIONS, `${UNFINISHED_PREFIX}${process.pid}`);
-    const dir = path.join(work, 'generation');
-    for (const folder of [work, dir]) makeFolder(folder);
-    for (const folder of ['games', 'covers', 'index']) makeFolder(path.join(dir, folder));
-    // Removes the unfinished generation, however the run ends. Removing is retried, since the worker may
-    // still be writing while the process exits.
-    const clear = () => rmSync(work, { recursive: true, force: true, maxRetries: 20 });
-    process.once('exit', clear);
+    const { work, dir, clear } = beginGeneration(snapshotsDir, progress.warn);
     const worker = startRunWorker();
     try {
       return await writeAndPublish(database, run, progress, worker, work, dir);
     } finally {
       await worker.end();
-      process.removeListener('exit', clear);
       clear();
     }
   });
@@ -164,7 +147,9 @@ async function writeAndPublish(
   }
   progress.step('verifying and publishing');
   const checkPacks = checkPacksWith(worker);
-  const { id } = await publish(snapshotsDir, dir, content, previous, checkPacks).catch((error) => {
+  const { warn } = progress;
+  const publishing = publish(snapshotsDir, dir, content, previous, checkPacks, warn);
+  const { id } = await publishing.catch((error) => {
     if (error instanceof HeldError) finish('held', error.message);
     throw error;
   });

@@ -67,9 +67,12 @@ export type NoteUse = () => void;
 /** A socket of Node's HTTP server. Node stores the response under way in `_httpMessage`. */
 export type HttpSocket = Socket & { _httpMessage?: ServerResponse | null };
 
-/** Whether a connection has a response that the server has not finished writing. */
+/**
+ * Whether a connection has a response that the server has not finished writing, and that does not wait
+ * for its client to read.
+ */
 export function isResponding(socket: HttpSocket): boolean {
-  return socket._httpMessage?.writableEnded === false;
+  return socket._httpMessage?.writableEnded === false && socket.writableLength === 0;
 }
 
 export interface Connections {

@@ -4,7 +4,7 @@
  */
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
-import { MINISEARCH_OPTIONS_HASH } from '../format/index/words.ts';
+import { MINISEARCH_OPTIONS_HASH } from '../format/index/minisearch-hash.ts';
 import { keyUsageFile } from '../format/layout.ts';
 import { findOtherCollation } from '../format/manifest.ts';
 import { newConnectionCells } from '../program/connections.ts';
@@ -14,6 +14,7 @@ import { makeAdminServer } from './admin/admin.ts';
 import { makeProxyLimit, type ProxyLimit } from './admin/connection-limit.ts';
 import { type Metrics, makeMetrics } from './admin/metrics.ts';
 import { makeRequestCounts, newRequestCounts } from './api/request-counts.ts';
+import { type ChangeEvents, type ChangeStore, makeChangeStore } from './changes/change-store.ts';
 import { type KeyStore, makeKeyStore } from './keys/key-store.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
 import { openSnapshots, type SnapshotEvents, type Snapshots } from './snapshot/snapshots.ts';
@@ -41,6 +42,7 @@ export const VARIABLES = [
 export interface ProxyParts {
   readonly serving: Serving;
   readonly workers: WorkerPool;
+  readonly changes: ChangeStore;
   readonly admin: Server;
   readonly polling: Polling;
   readonly connectionLimit: ProxyLimit;
@@ -76,13 +78,21 @@ export async function assemble(
   if (saved !== undefined) addresses.restore(saved.addresses);
   const events = makeEvents(metrics, connectionLimit, log);
   const snapshots = openSnapshots(snapshotsDir, environment.SNAPSHOT_MEMORY_MB, events, now);
-  const workers = startWorkers(cells.slice(1), addresses.memory, snapshots.store, (error) => {
+  const changes = makeChangeStore(snapshotsDir, makeChangeEvents(metrics, log), now);
+  const onFailure = (error: Error) => {
     log.fatal({ err: error }, 'a worker thread failed');
     process.exit(1);
-  });
+  };
+  const workers = startWorkers(
+    cells.slice(1),
+    addresses.memory,
+    snapshots.store,
+    changes.read,
+    onFailure,
+  );
   const keys = makeKeyStore(snapshotsDir, workers.announceKeys, saved?.keys);
   const serving = makeServing({
-    ...{ snapshots, keys, addresses, environment, log },
+    ...{ snapshots, readChanges: changes.read, keys, addresses, environment, log },
     counts: makeRequestCounts(firstCells.counts),
     connections: firstCells.connections,
   });
@@ -94,7 +104,7 @@ export async function assemble(
     faults: polling.faults,
   });
   return {
-    ...{ serving, workers, admin, polling, connectionLimit, handover, state },
+    ...{ serving, workers, changes, admin, polling, connectionLimit, handover, state },
     saveLimits: () =>
       handover.write({ keys: keys.windows(now()), addresses: addresses.save(now()) }),
   };
@@ -161,6 +171,27 @@ function makeEvents(metrics: Metrics, limit: ProxyLimit, log: Logger): SnapshotE
     },
     refused(id, error) {
       log.error({ snapshot: id, err: error }, 'refused a generation');
+    },
+  };
+}
+
+function makeChangeEvents(metrics: Metrics, log: Logger): ChangeEvents {
+  // A difference stays damaged, and clients may ask for it again and again.
+  const logged = new Set<string>();
+  return {
+    joined(reply, milliseconds) {
+      metrics.countJoin(reply.outcome, milliseconds);
+      if (reply.outcome === 'joined') {
+        const { differences, part } = reply;
+        log.debug({ differences, changes: part.total, milliseconds }, 'joined differences');
+      }
+      if (reply.outcome !== 'refused' || logged.has(reply.message)) return;
+      logged.add(reply.message);
+      log.error(`${reply.message} Clients that need it get 410 and read the catalogue again.`);
+    },
+    failed(error) {
+      metrics.countJoin('failed', 0);
+      log.error({ err: error }, 'cannot join differences');
     },
   };
 }

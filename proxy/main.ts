@@ -94,7 +94,7 @@ async function listen(
 
 /** Lets the requests under way finish, then saves the limit windows for the next run. */
 async function stop(proxy: ProxyParts, signal: string, log: Logger): Promise<void> {
-  const { admin, serving, workers, polling, state } = proxy;
+  const { admin, serving, workers, changes, polling, state } = proxy;
   state.isStopping = true;
   log.info({ signal }, 'stopping');
   serving.announceEnd();
@@ -102,6 +102,7 @@ async function stop(proxy: ProxyParts, signal: string, log: Logger): Promise<voi
   await new Promise((resolve) => setTimeout(resolve, NOTICE_MS));
   polling.stop();
   await Promise.all([serving.close(), workers.close()]);
+  changes.close();
   await polling.finish();
   await proxy.saveLimits();
   admin.close();

@@ -1,7 +1,10 @@
-/** Removes old generations, and unfinished files and folders that killed runs have left. */
+/**
+ * Removes old generations and differences, and unfinished files and folders that killed runs have left.
+ */
 import { renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { CURRENT, GENERATIONS, UNFINISHED_PREFIX } from '../format/layout.ts';
+import { pruneDifferences } from './changes/keep-differences.ts';
 import { currentId, generationDir, idsOnDisk, namesIn } from './generations/generations.ts';
 import { withLock } from './lock.ts';
 
@@ -40,6 +43,8 @@ export function pruneLocked(
     renameSync(generationDir(snapshotsDir, id), doomed);
     rmSync(doomed, { recursive: true, force: true });
   }
+  // Last: it keeps the differences between the generations that are left.
+  pruneDifferences(snapshotsDir);
   return removed;
 }
 

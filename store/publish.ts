@@ -1,7 +1,8 @@
 /**
  * Publishes a folder that a run has written: writes the manifest, verifies all files, replaces
- * unchanged files by hard links to the previous generation, renames the folder, and only then points
- * `current` to it. If a step before the last fails, the old generation stays current.
+ * unchanged files by hard links to the previous generation, writes the difference to it, renames the
+ * folder, and only then points `current` to it. If a step before the last fails, the old generation
+ * stays current.
  */
 import {
   closeSync,
@@ -13,7 +14,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import path from 'node:path';
-import { GENERATIONS, MANIFEST } from '../format/layout.ts';
+import { GENERATIONS, MANIFEST, sequenceOf } from '../format/layout.ts';
 import {
   contentHash,
   encodeManifest,
@@ -22,18 +23,14 @@ import {
   type ManifestContent,
   makeManifest,
 } from '../format/manifest.ts';
+import { renewDifferences } from './changes/keep-differences.ts';
+import { prepareDifference } from './changes/write-difference.ts';
 import { isIntact } from './files/checked-files.ts';
 import { openForWriting } from './files/file-modes.ts';
 import { syncFolder } from './files/sync-folder.ts';
-import {
-  currentId,
-  generationDir,
-  idsOnDisk,
-  pointCurrentTo,
-  sequenceOf,
-} from './generations/generations.ts';
+import { currentId, generationDir, idsOnDisk, pointCurrentTo } from './generations/generations.ts';
 import { readManifest } from './generations/manifest-file.ts';
-import { type PackChecker, verifyGeneration } from './generations/verify.ts';
+import { checkOneByOne, type PackChecker, verifyAndOpen } from './generations/verify.ts';
 import { HeldError, whyHeld } from './hold.ts';
 import { KEPT_GENERATIONS, pruneLocked } from './prune.ts';
 
@@ -98,6 +95,7 @@ export function findMissingCovers({ manifest }: Previous, { counts }: ManifestCo
  * Publishes a folder in which every file but the manifest is written. The caller holds the lock.
  * @param dir a folder in `generations/` under another name than an id
  * @param checkPacks checks the written packs before the generation becomes current
+ * @param warn called if there is no difference to the previous generation, because that is damaged
  * @returns the manifest of the generation that is now current
  * @throws HeldError if publishing is held
  */
@@ -107,24 +105,60 @@ export async function publish(
   content: ManifestContent,
   previous: Previous,
   checkPacks: PackChecker,
+  warn: (text: string) => void,
 ): Promise<Manifest> {
   const last = idsOnDisk(snapshotsDir).at(-1);
   const manifest = makeManifest(content, last === undefined ? 1 : sequenceOf(last) + 1);
   const target = generationDir(snapshotsDir, manifest.id);
   if (existsSync(target)) throw new Error(`publish: ${target} already exists.`);
-  writeManifest(dir, manifest);
-  try {
-    await verifyGeneration(dir, checkPacks);
-  } catch (cause) {
-    throw new Error(`verify the new generation: ${(cause as Error).message}`, { cause });
-  }
-  linkUnchanged(snapshotsDir, dir, content, previous);
+  const encoded = encodeManifest(manifest);
+  return publishAs(snapshotsDir, dir, { manifest, encoded }, previous, warn, checkPacks);
+}
+
+/** A manifest and the bytes of its file. */
+export interface EncodedManifest {
+  readonly manifest: Manifest;
+  readonly encoded: string | Buffer;
+}
+
+/**
+ * As {@link publish}, for a generation that another installation has made: it keeps its id, and its
+ * manifest is the same, byte by byte. A damaged generation with this id is replaced.
+ */
+export async function publishAs(
+  snapshotsDir: string,
+  dir: string,
+  { manifest, encoded }: EncodedManifest,
+  previous: Previous,
+  warn: (text: string) => void,
+  checkPacks: PackChecker = checkOneByOne,
+): Promise<Manifest> {
+  const target = generationDir(snapshotsDir, manifest.id);
+  writeManifest(dir, encoded);
+  const { index } = await verifyAndOpen(dir, checkPacks).catch((cause: Error) => {
+    throw new Error(`verify the new generation: ${cause.message}`, { cause });
+  });
+  linkUnchanged(snapshotsDir, dir, manifest, previous);
   for (const folder of ['games', 'covers', 'index', '.']) syncFolder(path.join(dir, folder));
+  const isSame = previous.manifest && contentHash(previous.manifest) === contentHash(manifest);
+  const isLater = previous.id === undefined || sequenceOf(manifest.id) > sequenceOf(previous.id);
+  // A parent has a lower sequence number. A mirror that goes back uses the differences it has, as a
+  // rollback does.
+  const publishDifference = isLater
+    ? prepareDifference(
+        snapshotsDir,
+        { id: manifest.id, dir, index, parent: previous.id, isSame: isSame === true },
+        warn,
+      )
+    : () => renewDifferences(snapshotsDir, manifest.id);
   // As late as possible: an operator may have held publishing while this run was under way.
   const held = whyHeld(snapshotsDir);
   if (held !== undefined) throw new HeldError(held);
+  // Removed with the other unfinished folders, below.
+  if (existsSync(target)) renameSync(target, `${dir}-replaced`);
   renameSync(dir, target);
   syncFolder(path.join(snapshotsDir, GENERATIONS));
+  publishDifference?.();
   pointCurrentTo(snapshotsDir, manifest.id);
   // The previous generation may be an old one, after a rollback. It stays this time, so that an
   // operator can roll back to it again if the new generation is bad.
@@ -147,8 +181,12 @@ function linkUnchanged(
   const before = new Map(manifest.files.map((file) => [file.path, file]));
   for (const { path: name, sha256 } of content.files) {
     const old = before.get(name);
-    if (old?.sha256 !== sha256 || !isIntact(previousDir, old)) continue;
+    if (old?.sha256 !== sha256) continue;
     const written = path.join(dir, name);
+    // A mirror has linked some files already. A rename of one link over another link of the same file
+    // would do nothing, and leave both.
+    if (isSameFile(path.join(previousDir, name), written)) continue;
+    if (!isIntact(previousDir, old)) continue;
     const link = `${written}.link`;
     // A hard link has the permissions of the old file, which may be wrong for this generation.
     if (!haveSamePermissions(path.join(previousDir, name), written)) continue;
@@ -162,17 +200,22 @@ function linkUnchanged(
   }
 }
 
+function isSameFile(file: string, other: string): boolean {
+  const [a, b] = [file, other].map((name) => statSync(name, { throwIfNoEntry: false }));
+  return a !== undefined && a.ino === b?.ino && a.dev === b.dev;
+}
+
 function haveSamePermissions(file: string, other: string): boolean {
   const [a, b] = [statSync(file), statSync(other)];
   return a.mode === b.mode && a.gid === b.gid;
 }
 
-function writeManifest(dir: string, manifest: Manifest): void {
+function writeManifest(dir: string, encoded: string | Buffer): void {
   const file = path.join(dir, MANIFEST);
   try {
     const descriptor = openForWriting(file, 'wx');
     try {
-      writeFileSync(descriptor, encodeManifest(manifest));
+      writeFileSync(descriptor, encoded);
       fsyncSync(descriptor);
     } finally {
       closeSync(descriptor);

@@ -1,5 +1,6 @@
 /** Makes another generation current, for an operator. */
 import type { Manifest } from '../format/manifest.ts';
+import { renewDifferences } from './changes/keep-differences.ts';
 import { generationDir, pointCurrentTo, requireGeneration } from './generations/generations.ts';
 import { checkId } from './generations/manifest-file.ts';
 import { verifyGeneration } from './generations/verify.ts';
@@ -20,6 +21,7 @@ export async function rollbackTo(
     const manifest = await verifyGeneration(generationDir(snapshotsDir, id));
     checkId(manifest, id);
     prepare();
+    renewDifferences(snapshotsDir, id);
     pointCurrentTo(snapshotsDir, id);
     return manifest;
   });

@@ -10,13 +10,13 @@ import { readArguments } from '../../program/arguments.ts';
 import { loadEnvironmentFile, readEnvironment } from '../../program/environment/environment.ts';
 import { reportFailure } from '../../program/failure.ts';
 import { checkWritableFolder } from '../../program/folders.ts';
+import { makeProgress, type Progress } from '../../program/progress.ts';
 import { HeldError } from '../../store/hold.ts';
 import { LockedError } from '../../store/lock.ts';
 import { saveStatus } from '../../store/run-status.ts';
 import { generate, RefusedError, type RunResult } from '../generate.ts';
 import { exportKeys, hasKeys } from '../keys/export-keys.ts';
 import { findLocalAddresses } from '../read/warnings.ts';
-import { makeProgress, type Progress } from '../report/progress.ts';
 import { warningText } from '../report/report.ts';
 import { printableJson } from '../report/shown-value.ts';
 

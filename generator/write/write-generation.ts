@@ -8,7 +8,7 @@
  */
 import path from 'node:path';
 import type { Database, Reader } from '../../database/database.ts';
-import { MINISEARCH_OPTIONS_HASH } from '../../format/index/words.ts';
+import { MINISEARCH_OPTIONS_HASH } from '../../format/index/minisearch-hash.ts';
 import { REPORT, STATS } from '../../format/layout.ts';
 import {
   COLLATION_VERSIONS,
@@ -16,6 +16,7 @@ import {
   type ManifestFile,
   type Settings,
 } from '../../format/manifest.ts';
+import type { Progress } from '../../program/progress.ts';
 import { makeSpillFile, type SpillFile } from '../columns/spill-file.ts';
 import { numberRecords } from '../order/numbering.ts';
 import {
@@ -28,7 +29,6 @@ import {
 import { noGameTitles, readGameTitles } from '../read/read-game-titles.ts';
 import { makeReadTable } from '../read/read-table.ts';
 import { findFutureApprovals, findGenreWarnings } from '../read/warnings.ts';
-import type { Progress } from '../report/progress.ts';
 import { encodeReport, type Report } from '../report/report.ts';
 import { makeSharedQueue } from '../worker/shared-queue.ts';
 import { both } from '../worker/worker.ts';

@@ -65,6 +65,16 @@ export const VARIABLES = {
   ),
   ADMIN_HOST: variable('127.0.0.1', 'address of health checks and metrics', parseHost),
   ADMIN_PORT: variable('9090', 'port of `/healthz`, `/readyz` and `/metrics`', parsePort),
+  SNAPSHOT_DOWNLOADS: variable(
+    'on',
+    '`on`: a client with a key can fetch whole generations from `/snapshot`, as mirrors do; `off`: these paths are not found',
+    parseSwitch,
+  ),
+  MIRROR_KEY: variable(
+    '',
+    'API key with which `cover-catalogue mirror` fetches, unless it gets `--key` or `--key-file`',
+    (text) => text,
+  ),
   SITE_URL: variable(
     'http://localhost:8080',
     'web site of the catalogue, which the records link to',
@@ -78,7 +88,7 @@ export const VARIABLES = {
   ),
   GENERATE_CRON: variable(
     '*/15 * * * *',
-    'cron expression, in UTC, for when `cover-catalogue schedule` starts a run',
+    'cron expression, in UTC, for when `cover-catalogue schedule` starts a run; `off`: it only exports the keys',
     (text) => text,
   ),
   DEFAULT_RATE_LIMIT: variable(

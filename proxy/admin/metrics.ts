@@ -5,6 +5,7 @@
  */
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { makeRequestTotals } from '../api/request-counts.ts';
+import type { JoinReply } from '../changes/join-worker.ts';
 import type { Held } from './publishing-state.ts';
 
 /** The values that are read at each scrape. A value that is not known (yet) is undefined. */
@@ -27,6 +28,8 @@ export interface Metrics {
   /** Other modules add their own metrics to it. */
   readonly registry: Registry;
   countSwap(milliseconds: number): void;
+  /** @param outcome 'failed' if the thread that joins differences failed */
+  countJoin(outcome: JoinReply['outcome'] | 'failed', milliseconds: number): void;
   /** @returns all metrics in the exposition format, and its content type */
   expose(read: () => Promise<Readings>): Promise<{ body: string; contentType: string }>;
 }
@@ -48,6 +51,17 @@ export function makeMetrics(threads: readonly Float64Array[]): Metrics {
     help: 'How long the last generation took to open and check',
     registers: [registry],
   });
+  const joins = new Counter({
+    name: 'changes_joins_total',
+    help: 'Lists of changes that were joined from differences, or not: gone, refused because a difference is damaged, failed',
+    labelNames: ['outcome'] as const,
+    registers: [registry],
+  });
+  const joining = new Gauge({
+    name: 'changes_join_seconds',
+    help: 'How long the last join of differences took',
+    registers: [registry],
+  });
   addReadings(registry, () => readings);
 
   return {
@@ -55,6 +69,10 @@ export function makeMetrics(threads: readonly Float64Array[]): Metrics {
     countSwap(milliseconds) {
       swaps.inc();
       opening.set(milliseconds / 1000);
+    },
+    countJoin(outcome, milliseconds) {
+      joins.inc({ outcome });
+      joining.set(milliseconds / 1000);
     },
     async expose(read) {
       readings = await read();

@@ -12,8 +12,10 @@ import type { ThreadGenerations } from '../snapshot/thread-generations.ts';
 import type { RequestCounts, RouteLabel } from './request-counts.ts';
 import type { CachedResource } from './resource-cache.ts';
 import type { Resource } from './resources/resource.ts';
-import type { Finder, RouteName } from './routes/route.ts';
+import type { Finder, LaterResource, RouteName } from './routes/route.ts';
+import type { Download, DownloadFinder } from './routes/snapshot.ts';
 import { ERRORS, type Reply, sendError, sendResource } from './send.ts';
+import { makeSendDownload } from './send-download.ts';
 
 export interface AnswerParts {
   readonly snapshots: ThreadGenerations;
@@ -22,6 +24,8 @@ export interface AnswerParts {
 }
 
 export function makeAnswers({ snapshots, counts, log }: AnswerParts) {
+  const sendDownload = makeSendDownload(log);
+
   /** Sends a resource, or 304 if the client already has it. */
   function sendFound(reply: Reply, head: RequestHead, { route, resource }: CachedResource): void {
     const coding = chooseCoding(head.acceptEncoding);
@@ -32,18 +36,52 @@ export function makeAnswers({ snapshots, counts, log }: AnswerParts) {
     }
   }
 
-  /** @returns the resource that was sent; undefined if the generation does not have it */
+  /** Sends a file, or 304 if the client already has it. */
+  function sendFile(
+    reply: Reply,
+    head: RequestHead,
+    { route, download }: { readonly route: RouteName; readonly download: Download },
+  ): void {
+    sendDownload(reply, download, head)
+      .then((status) => counts.count(route, status))
+      .catch((error) => {
+        if (!(error instanceof PackGoneError)) fail(reply, route, error);
+        else if (reply.response.isSent()) reply.response.destroy();
+        else counts.count(route, sendError(reply, ERRORS.gone));
+      });
+  }
+
+  /** @returns the resource that was sent, to be cached; undefined if there is none to cache */
   function answerFrom(
     generation: Generation,
     reply: Reply,
     head: RequestHead,
     route: RouteName,
-    find: Finder,
+    find: Finder | DownloadFinder,
   ): Resource | undefined {
-    const resource = find(generation);
-    if (resource === undefined) counts.count(route, sendError(reply, ERRORS.notFound));
-    else sendFound(reply, head, { route, resource });
-    return resource;
+    const found = find(generation);
+    if (found instanceof Promise) answerLater(found, reply, head, route);
+    else if (found === undefined) counts.count(route, sendError(reply, ERRORS.notFound));
+    else if ('stored' in found) sendFile(reply, head, { route, download: found });
+    else {
+      sendFound(reply, head, { route, resource: found });
+      return found;
+    }
+    return undefined;
+  }
+
+  function answerLater(
+    later: Promise<LaterResource>,
+    reply: Reply,
+    head: RequestHead,
+    route: RouteName,
+  ): void {
+    later
+      .then((resource) => {
+        if (typeof resource !== 'string') sendFound(reply, head, { route, resource });
+        else counts.count(route, sendError(reply, ERRORS[resource]));
+      })
+      .catch((error) => fail(reply, route, error));
   }
 
   /** Answers from the generation that the request names, once it is open. */
@@ -52,7 +90,7 @@ export function makeAnswers({ snapshots, counts, log }: AnswerParts) {
     reply: Reply,
     head: RequestHead,
     route: RouteName,
-    find: Finder,
+    find: Finder | DownloadFinder,
   ): void {
     snapshots.pinned(id, (generation) => {
       try {

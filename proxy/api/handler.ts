@@ -2,6 +2,7 @@
  * Handles a request under the base with the checks of the contract, in its order: well-formed, method,
  * key, limit, route, parameters, resource, condition. The first check that fails answers the request.
  */
+import type { ReadChanges } from '../changes/change-store.ts';
 import type { RequestHead } from '../http/message/request-head.ts';
 import type { ApiHandler, ApiRequest } from '../http/message/responder.ts';
 import { splitTarget } from '../http/message/target.ts';
@@ -11,6 +12,7 @@ import { ParameterError } from './parameters/read-parameters.ts';
 import { makeResourceCache } from './resource-cache.ts';
 import { makeMatchRoute } from './routes/match-route.ts';
 import type { Finder } from './routes/route.ts';
+import { type DownloadFinder, matchDownload } from './routes/snapshot.ts';
 import {
   ERRORS,
   type Reply,
@@ -23,6 +25,9 @@ import {
 export interface ApiParts extends AdmissionParts, AnswerParts {
   /** The address at which clients reach the proxy, for the Link header. */
   readonly publicUrl: string;
+  /** Whether clients may download whole generations. */
+  readonly hasDownloads: boolean;
+  readonly readChanges: ReadChanges;
 }
 
 /** @returns the handler of requests under the base */
@@ -31,7 +36,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
   const { admit, peek } = makeAdmissions(parts);
   const { sendFound, answerFrom, answerPinned, fail } = makeAnswers(parts);
   const cache = makeResourceCache();
-  const matchRoute = makeMatchRoute(parts.publicUrl);
+  const matchRoute = makeMatchRoute(parts.publicUrl, parts.readChanges);
 
   return function handleApi(request, response): void {
     const sendEarly = findEarlyAnswer(request);
@@ -79,12 +84,12 @@ export function makeApi(parts: ApiParts): ApiHandler {
       return;
     }
     const [path, queryString] = splitTarget(target);
-    const route = matchRoute(path);
+    const route = matchRoute(path) ?? (parts.hasDownloads ? matchDownload(path) : undefined);
     if (route === undefined) {
       counts.count('none', sendError(reply, ERRORS.notFound));
       return;
     }
-    let find: Finder;
+    let find: Finder | DownloadFinder;
     try {
       find = route.prepare(queryString);
     } catch (error) {

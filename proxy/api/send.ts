@@ -38,7 +38,12 @@ export const ERRORS = {
   notFound: apiError(404, 'Not found'),
   method: apiError(405, 'Method not allowed', ['Allow', ALLOWED_METHODS]),
   gone: apiError(410, 'Snapshot gone'),
+  sinceGone: apiError(
+    410,
+    'Snapshot gone: read the whole catalogue again, and send its X-Snapshot as since from then on',
+  ),
   busy: apiError(503, 'Snapshot busy', RETRY_SOON),
+  manyDownloads: apiError(503, 'Too many downloads', RETRY_SOON),
   noSnapshot: apiError(503, 'No snapshot yet', RETRY_SOON),
   noKeys: apiError(503, 'No API keys yet', RETRY_SOON),
   internal: apiError(500, 'Internal error'),
@@ -115,7 +120,7 @@ function unauthorized(text: string): PreparedResponse {
   return apiError(401, text, ['WWW-Authenticate', 'Bearer']);
 }
 
-function quotaHeaders({ limit, remaining, resetSeconds }: Quota): HeaderList {
+export function quotaHeaders({ limit, remaining, resetSeconds }: Quota): HeaderList {
   return [
     'X-RateLimit-Limit',
     String(limit),

@@ -5,6 +5,8 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Responder } from './message/responder.ts';
+import { NO_BODY } from './message/response.ts';
+import { writePieces } from './message/write-pieces.ts';
 
 /** If a client has not read its response after this time, its connection is closed. */
 export const LONGEST_DRAIN_MS = 30_000;
@@ -12,11 +14,22 @@ export const LONGEST_DRAIN_MS = 30_000;
 /** Wraps a response of Node's HTTP server as a {@link Responder}. */
 export function toResponder(response: ServerResponse): Responder {
   return {
+    isHead: response.req.method === 'HEAD',
     isSent: () => response.headersSent,
     send({ head, headers: own, body }, headers = [], isLast = false) {
       const connectionHeaders = isLast ? ['Connection', 'close'] : [];
       response.writeHead(head.status, [...head.headers, ...own, ...headers, ...connectionHeaders]);
       end(response, body);
+    },
+    async sendPieces({ head, headers: own, pieces }, headers = [], isLast = false) {
+      const connectionHeaders = isLast ? ['Connection', 'close'] : [];
+      response.writeHead(head.status, [...head.headers, ...own, ...headers, ...connectionHeaders]);
+      const socket = await socketOf(response);
+      if (socket === undefined) return false;
+      const write = (piece: Buffer, onTaken: () => void) => response.write(piece, onTaken);
+      const isComplete = await writePieces(pieces, { socket, write, longestMs: LONGEST_DRAIN_MS });
+      if (isComplete) end(response, NO_BODY);
+      return isComplete;
     },
     destroy: () => response.destroy(),
   };
@@ -33,6 +46,16 @@ export function end(response: ServerResponse, body: Buffer): void {
     response.once('socket', (assigned: Socket) => limitDrain(response, assigned));
   // The kernel takes most responses at once. Only the others need a timer.
   else if (socket.writableLength > 0) limitDrain(response, socket);
+}
+
+/** The socket of a response, once the responses before it are sent; undefined if it was closed. */
+function socketOf(response: ServerResponse): Promise<Socket | undefined> {
+  return new Promise((resolve) => {
+    if (response.socket !== null || response.destroyed)
+      return resolve(response.socket ?? undefined);
+    response.once('socket', resolve);
+    response.once('close', () => resolve(undefined));
+  });
 }
 
 function limitDrain(response: ServerResponse, socket: Socket): void {

@@ -23,6 +23,7 @@ import { makeSearch, type Search } from '../search/search.ts';
 import { contentOf, type OpenedFiles } from './open-files.ts';
 import { makePackFiles } from './pack-files.ts';
 import { makeRecords, type Pack, type Records } from './records.ts';
+import type { StoredFile } from './stored-file.ts';
 
 /** A body and its content hash. */
 export interface Body {
@@ -43,6 +44,8 @@ export interface Generation {
   platform(number: number): Body;
   /** The index of a region in the regions of the search index, in any case; undefined if unknown. */
   regionOf(text: string): number | undefined;
+  /** A file of the generation by its path in the manifest, or the manifest; undefined if there is none. */
+  file(path: string): StoredFile | undefined;
   /** Closes the packs that this object has opened itself. */
   close(): void;
 }
@@ -74,11 +77,13 @@ export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Ge
   const packOf = makePackFinder(files, packFiles.open);
   const gamePacks = platforms.map(({ slug }) => packOf(gamesPack(slug)));
   const coverPacks = platforms.map(({ slug }) => packOf(coversPack(slug)));
-  const fileHashes = new Map(manifest.files.map(({ path: name, sha256 }) => [name, sha256]));
+  const filesByPath = new Map(
+    [...manifest.files, files.manifestFile].map((file) => [file.path, file]),
+  );
   // A copy: a socket that is still writing a response must not keep the shared memory in use.
   const wholeFile = (name: string): Body => ({
     bytes: Buffer.from(contentOf(contents, name)),
-    hash: hashOfHex(fileHashes.get(name) as string),
+    hash: hashOfHex(filesByPath.get(name)?.sha256 ?? ''),
   });
   const platformsBody = wholeFile(PLATFORMS);
 
@@ -99,6 +104,12 @@ export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Ge
     regionOf(text) {
       const found = findText(index.search.regions, foldCase(text));
       return found < 0 ? undefined : found;
+    },
+    file(name) {
+      const file = filesByPath.get(name);
+      const identity = files.identities.get(name);
+      if (file === undefined || identity === undefined) return undefined;
+      return { dir: files.dir, file, identity };
     },
     close: packFiles.close,
   };

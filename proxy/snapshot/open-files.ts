@@ -19,7 +19,7 @@ import {
 } from '../../format/layout.ts';
 import type { Manifest, ManifestFile } from '../../format/manifest.ts';
 import { checkOpenFile, openSized } from '../../store/files/checked-files.ts';
-import { checkId, readManifest } from '../../store/generations/manifest-file.ts';
+import { checkId, readManifestFile } from '../../store/generations/manifest-file.ts';
 import { openIndex } from '../../store/generations/open-index.ts';
 import { type PreparedSearch, prepareSearch } from '../search/prepare-search.ts';
 import { identityOf } from './pack-files.ts';
@@ -43,6 +43,8 @@ export interface OpenOrder {
 export interface Plan {
   readonly order: OpenOrder;
   readonly manifest: Manifest;
+  /** The manifest as a file. */
+  readonly manifestFile: ManifestFile;
   /** The files to keep in memory. */
   readonly kept: readonly ManifestFile[];
   /** How much memory the kept files take. */
@@ -53,6 +55,8 @@ export interface Plan {
 export interface OpenedFiles {
   readonly dir: string;
   readonly manifest: Manifest;
+  /** The manifest as a file. */
+  readonly manifestFile: ManifestFile;
   /** Whether the generation was opened to become current: each pack is in memory or open. */
   readonly isWhole: boolean;
   /** How much memory the files in memory take. */
@@ -61,7 +65,7 @@ export interface OpenedFiles {
   readonly contents: ReadonlyMap<string, Uint8Array>;
   /** The descriptors of the open packs, by path. */
   readonly descriptors: ReadonlyMap<string, number>;
-  /** For each file that is not in memory, by path: its identity at the time of the check. */
+  /** For each file, by path: its identity at the time of the check. */
   readonly identities: ReadonlyMap<string, string>;
   readonly prepared: PreparedSearch;
   /** One entry: when a request last named this generation, by the clock that threads share. */
@@ -81,25 +85,33 @@ const KEPT: readonly string[] = [
 
 /** @throws Error that names the file which is missing or damaged */
 export function planOpening(order: OpenOrder): Plan {
-  const manifest = readManifest(order.dir);
+  const { manifest, file: manifestFile } = readManifestFile(order.dir);
   checkId(manifest, order.id);
   // Check the sizes of the files before memory is allocated: a manifest can claim any size.
   for (const file of manifest.files) withFile(order.dir, file, () => false);
   const kept = chooseKept(manifest.files, order.mostMemory ?? 0);
-  return { order, manifest, kept, bytes: kept.reduce((sum, file) => sum + roomOf(file), 0) };
+  return {
+    order,
+    manifest,
+    manifestFile,
+    kept,
+    bytes: kept.reduce((sum, file) => sum + roomOf(file), 0),
+  };
 }
 
 /** @throws Error that names the file which is missing or damaged */
-export function openFiles({ order, manifest, kept, bytes }: Plan): OpenedFiles {
+export function openFiles({ order, manifest, manifestFile, kept, bytes }: Plan): OpenedFiles {
   const { dir, mostMemory, known } = order;
   const isWhole = mostMemory !== undefined;
   const contents = makeRoom(kept, bytes);
   const descriptors = new Map<string, number>();
   const identities = new Map<string, string>();
   try {
-    for (const file of manifest.files) {
+    for (const file of [...manifest.files, manifestFile]) {
       const content = contents.get(file.path);
       withFile(dir, file, (descriptor) => {
+        const identity = identityOf(file, descriptor);
+        identities.set(file.path, identity);
         if (content !== undefined) {
           checkOpenFile(descriptor, file, (read, from) => {
             content.set(read, from);
@@ -107,17 +119,24 @@ export function openFiles({ order, manifest, kept, bytes }: Plan): OpenedFiles {
           });
           return false;
         }
-        const identity = identityOf(file, descriptor);
         // A file that has not changed since it was last hashed need not be hashed again.
         if (known?.get(file.path) !== identity) checkOpenFile(descriptor, file);
-        identities.set(file.path, identity);
         if (isWhole && isPack(file.path)) descriptors.set(file.path, descriptor);
         return descriptors.has(file.path);
       });
     }
     const prepared = checkIndex(manifest, contents);
     const lastUsed = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
-    const opened = { dir, manifest, isWhole, bytes, contents, descriptors, identities };
+    const opened = {
+      dir,
+      manifest,
+      manifestFile,
+      isWhole,
+      bytes,
+      contents,
+      descriptors,
+      identities,
+    };
     return { ...opened, prepared, lastUsed };
   } catch (error) {
     for (const descriptor of descriptors.values()) closeSync(descriptor);

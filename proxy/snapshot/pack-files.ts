@@ -3,7 +3,7 @@
  * a few are open at a time, so that the number of descriptors does not grow with the number of platforms
  * and generations. A file is used only if it is the same file that was checked.
  */
-import { closeSync, fstatSync } from 'node:fs';
+import { type BigIntStats, closeSync, fstatSync } from 'node:fs';
 import path from 'node:path';
 import { LRUCache } from 'lru-cache';
 import type { ManifestFile } from '../../format/manifest.ts';
@@ -42,7 +42,11 @@ export function makePackFiles(dir: string, identities: ReadonlyMap<string, strin
   };
 }
 
-function openChecked(dir: string, file: ManifestFile, identity: string | undefined): number {
+/**
+ * Opens a file if it is still the one that was checked.
+ * @throws PackGoneError
+ */
+export function openChecked(dir: string, file: ManifestFile, identity: string | undefined): number {
   let descriptor: number;
   try {
     descriptor = openRegularFile(path.join(dir, file.path));
@@ -58,6 +62,10 @@ function openChecked(dir: string, file: ManifestFile, identity: string | undefin
 
 /** The identity of a checked file. Files with equal identities have equal contents. */
 export function identityOf({ sha256 }: ManifestFile, descriptor: number): string {
-  const { dev, ino, size, mtimeNs } = fstatSync(descriptor, { bigint: true });
+  return identityIn(fstatSync(descriptor, { bigint: true }), sha256);
+}
+
+/** As {@link identityOf}, from the attributes of an open file. */
+export function identityIn({ dev, ino, size, mtimeNs }: BigIntStats, sha256: string): string {
   return `${sha256} ${dev} ${ino} ${size} ${mtimeNs}`;
 }

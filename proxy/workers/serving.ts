@@ -8,6 +8,7 @@ import { closeServer } from '../../program/close-server.ts';
 import type { Environment } from '../../program/environment/environment.ts';
 import { makeApi } from '../api/handler.ts';
 import type { RequestCounts } from '../api/request-counts.ts';
+import type { ReadChanges } from '../changes/change-store.ts';
 import { makeServer } from '../http/server.ts';
 import type { Keys } from '../keys/key-table.ts';
 import type { AddressLimits } from '../limits/address-limits.ts';
@@ -25,11 +26,13 @@ export const SERVING_VARIABLES = [
   'ACCOUNT_URL',
   'PUBLIC_URL',
   'HTTP_FAST_PATH',
+  'SNAPSHOT_DOWNLOADS',
   'LOG_LEVEL',
 ] as const;
 
 export interface ServingParts {
   readonly snapshots: ThreadGenerations;
+  readonly readChanges: ReadChanges;
   readonly keys: Keys;
   readonly addresses: AddressLimits;
   readonly environment: Environment<(typeof SERVING_VARIABLES)[number]>;
@@ -54,8 +57,9 @@ export function makeServing(parts: ServingParts): Serving {
     ACCOUNT_URL: accountUrl,
     PUBLIC_URL: publicUrl,
     HTTP_FAST_PATH: hasFastPath,
+    SNAPSHOT_DOWNLOADS: hasDownloads,
   } = parts.environment;
-  const api = makeApi({ ...parts, publicUrl, trustedProxies, now });
+  const api = makeApi({ ...parts, publicUrl, hasDownloads, trustedProxies, now });
   const site = withForwarding(makeSiteHandler(publicUrl), {
     accountUrl,
     trustedProxies,

@@ -1,5 +1,6 @@
 /** The messages between the first thread of a proxy and its workers. They arrive in order. */
 import type { MessagePort } from 'node:worker_threads';
+import type { PageOrder, PageReply } from '../changes/change-store.ts';
 import type { OpenedFiles } from '../snapshot/open-files.ts';
 
 /** The data that a worker is started with. */
@@ -21,11 +22,14 @@ export type ToWorker =
   | { readonly type: 'announce end' | 'close' }
   | { readonly type: 'serve'; readonly files: OpenedFiles }
   | { readonly type: 'opened'; readonly id: string; readonly files: OpenedFiles | 'gone' }
-  | { readonly type: 'forget'; readonly id: string };
+  | { readonly type: 'forget'; readonly id: string }
+  /** The reply to 'read changes' with the same number. */
+  | { readonly type: 'changes'; readonly number: number; readonly reply: PageReply };
 
 export type FromWorker =
   | { readonly type: 'listening' | 'closed' }
   /** Tells the store to open a generation for the worker. */
   | { readonly type: 'open'; readonly id: string }
   /** The worker no longer uses the generation's memory. */
-  | { readonly type: 'forgotten'; readonly id: string };
+  | { readonly type: 'forgotten'; readonly id: string }
+  | { readonly type: 'read changes'; readonly number: number; readonly order: PageOrder };

@@ -6,6 +6,7 @@
 
 import { once } from 'node:events';
 import { MessageChannel, Worker } from 'node:worker_threads';
+import type { ReadChanges } from '../changes/change-store.ts';
 import type { SharedKey } from '../keys/key-table.ts';
 import { collectGarbage } from '../snapshot/collect-garbage.ts';
 import type { GenerationStore } from '../snapshot/generation-store.ts';
@@ -30,6 +31,7 @@ export function startWorkers(
   threads: readonly Pick<WorkerStart, 'counts' | 'connections'>[],
   addresses: SharedArrayBuffer,
   store: GenerationStore,
+  readChanges: ReadChanges,
   onFailure: (error: Error) => void,
 ): WorkerPool {
   const workers = threads.map((cells, index) => {
@@ -41,6 +43,7 @@ export function startWorkers(
     });
     worker.on('error', (error) => onFailure(error as Error));
     joinStore(worker, store);
+    answerOrders(worker, readChanges);
     port1.unref();
     return { worker, keys: port1 };
   });
@@ -95,5 +98,16 @@ function joinStore(worker: Worker, store: GenerationStore): void {
       collectGarbage();
       forgetting.shift()?.();
     }
+  });
+}
+
+/** Reads changes for a worker. */
+function answerOrders(worker: Worker, readChanges: ReadChanges): void {
+  worker.on('message', (message: FromWorker) => {
+    if (message.type !== 'read changes') return;
+    readChanges(message.order, (reply) => {
+      const answer: ToWorker = { type: 'changes', number: message.number, reply };
+      worker.postMessage(answer);
+    });
   });
 }

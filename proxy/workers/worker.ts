@@ -6,6 +6,7 @@ import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_thread
 import { readEnvironment } from '../../program/environment/environment.ts';
 import { makeLog } from '../../program/log.ts';
 import { makeRequestCounts } from '../api/request-counts.ts';
+import { makeThreadChanges } from '../changes/thread-changes.ts';
 import { makeKeyTable, type SharedKey } from '../keys/key-table.ts';
 import { makeAddressLimits } from '../limits/address-limits.ts';
 import { makeThreadGenerations } from '../snapshot/thread-generations.ts';
@@ -33,8 +34,11 @@ keysPort.on('message', (list: SharedKey[]) => keys.replace(list));
 
 const snapshots = makeThreadGenerations((id) => send({ type: 'open', id }), now);
 
+const changes = makeThreadChanges((number, order) => send({ type: 'read changes', number, order }));
+
 const serving = makeServing({
   snapshots,
+  readChanges: changes.read,
   keys,
   addresses: makeAddressLimits(environment.ADDRESS_RATE_LIMIT, addresses),
   environment,
@@ -59,6 +63,9 @@ main.on('message', async (message: ToWorker) => {
     case 'forget':
       await snapshots.forget(message.id);
       send({ type: 'forgotten', id: message.id });
+      break;
+    case 'changes':
+      changes.answered(message.number, message.reply);
       break;
     case 'announce end':
       serving.announceEnd();

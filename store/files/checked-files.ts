@@ -21,12 +21,17 @@ export type TakeBytes = (bytes: Buffer, from: number) => number;
 const takeAll: TakeBytes = (bytes, from) => from + bytes.length;
 
 /**
+ * @param Memory `SharedArrayBuffer` if other threads read the content too. V8 does not count it, so it
+ * may stay in memory long after its last use.
  * @returns the whole content of a file
  * @throws Error if the file is damaged
  */
-export function readChecked(dir: string, file: ManifestFile): Buffer {
-  // Shared memory, so that other threads can read the content too.
-  const content = Buffer.from(new SharedArrayBuffer(file.size));
+export function readChecked(
+  dir: string,
+  file: ManifestFile,
+  Memory: new (bytes: number) => ArrayBufferLike = ArrayBuffer,
+): Buffer {
+  const content = Buffer.from(new Memory(file.size));
   checkFile(dir, file, (bytes, from) => {
     content.set(bytes, from);
     return from + bytes.length;
@@ -42,6 +47,26 @@ export function isIntact(dir: string, file: ManifestFile): boolean {
   } catch {
     return false;
   }
+}
+
+/**
+ * The SHA-256 of a file, in hex.
+ * @param size how many bytes the file has
+ */
+export function hashOfFile(file: string, size: number): string {
+  const sha256 = createHash('sha256');
+  const descriptor = openRegularFile(file);
+  try {
+    for (let end = 0; end < size; ) {
+      const read = readSync(descriptor, window, 0, Math.min(window.length, size - end), end);
+      if (read === 0) throw new Error(`${file} ends at byte ${end} of ${size}.`);
+      sha256.update(window.subarray(0, read));
+      end += read;
+    }
+  } finally {
+    closeSync(descriptor);
+  }
+  return sha256.digest('hex');
 }
 
 /**

@@ -12,7 +12,13 @@ import {
   symlinkSync,
 } from 'node:fs';
 import path from 'node:path';
-import { CURRENT, GENERATIONS, isGenerationId, UNFINISHED_PREFIX } from '../../format/layout.ts';
+import {
+  CURRENT,
+  GENERATIONS,
+  isGenerationId,
+  sequenceOf,
+  UNFINISHED_PREFIX,
+} from '../../format/layout.ts';
 import type { Manifest } from '../../format/manifest.ts';
 import { makeFolder, makeSnapshotsFolder } from '../files/file-modes.ts';
 import { syncFolder } from '../files/sync-folder.ts';
@@ -87,11 +93,6 @@ export function namesIn(dir: string): string[] {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
     throw new Error(`read ${dir}: ${(error as Error).message}`, { cause: error });
   }
-}
-
-/** The sequence number of a generation, which its id begins with. */
-export function sequenceOf(id: string): number {
-  return Number(id.split('-', 1)[0]);
 }
 
 /** Makes a verified generation current, by one rename that is synced to the disk. */

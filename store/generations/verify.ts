@@ -5,9 +5,9 @@
 import fastGlob from 'fast-glob';
 import { hashBytes } from '../../format/content-hash.ts';
 import { checkSearchIndex } from '../../format/index/check-search-index.ts';
+import { MINISEARCH_OPTIONS_HASH } from '../../format/index/minisearch-hash.ts';
 import { findGame, gameSlug, type RecordIndex } from '../../format/index/record-index.ts';
 import { openSearchIndex } from '../../format/index/search-index.ts';
-import { MINISEARCH_OPTIONS_HASH } from '../../format/index/words.ts';
 import {
   coversPack,
   gamesPack,
@@ -33,7 +33,7 @@ export type PackChecker = (
   checkOthers: () => void,
 ) => Promise<void>;
 
-const checkOneByOne: PackChecker = async (dir, packs, checkOthers) => {
+export const checkOneByOne: PackChecker = async (dir, packs, checkOthers) => {
   checkOthers();
   for (const pack of packs) checkPack(dir, pack, true);
 };
@@ -48,6 +48,14 @@ export async function verifyGeneration(
   dir: string,
   checkPacks: PackChecker = checkOneByOne,
 ): Promise<Manifest> {
+  return (await verifyAndOpen(dir, checkPacks)).manifest;
+}
+
+/** As {@link verifyGeneration}, and also returns the index, which the checks need in memory. */
+export async function verifyAndOpen(
+  dir: string,
+  checkPacks: PackChecker,
+): Promise<{ manifest: Manifest; index: RecordIndex }> {
   const manifest = readManifest(dir);
   await checkFileList(dir, manifest);
   const files = new Map(manifest.files.map((file) => [file.path, file]));
@@ -56,7 +64,8 @@ export async function verifyGeneration(
     if (file === undefined) throw new Error(`${MANIFEST} does not name ${name}.`);
     return file;
   };
-  const read = (name: string) => readChecked(dir, fileOf(name));
+  // Shared with the threads that check packs.
+  const read = (name: string) => readChecked(dir, fileOf(name), SharedArrayBuffer);
   const index = openIndex(manifest, read);
   const packs = index.platforms.flatMap(
     ({ slug, first_game, games, first_cover, covers }): Pack[] => [
@@ -76,7 +85,7 @@ export async function verifyGeneration(
     }
     checkLookups(dir, index);
   });
-  return manifest;
+  return { manifest, index };
 }
 
 async function checkFileList(dir: string, manifest: Manifest): Promise<void> {

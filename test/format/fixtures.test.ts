@@ -15,13 +15,13 @@ import {
   GAME_INDEX,
   KEYS_FILE,
   SEARCH_INDEX,
+  sequenceOf,
 } from '../../format/layout.ts';
 import {
   currentId,
   generationDir,
   idsOnDisk,
   pointCurrentTo,
-  sequenceOf,
 } from '../../store/generations/generations.ts';
 import { verifyGeneration } from '../../store/generations/verify.ts';
 import {

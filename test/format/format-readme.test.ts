@@ -7,12 +7,14 @@ import { hash } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { LARGEST_DIFFERENCE, LONGEST_LINE } from '../../format/difference-file.ts';
 import { LARGEST_HOLD_FILE, LONGEST_REASON } from '../../format/hold-file.ts';
 import { type Column, openColumns } from '../../format/index/columns.ts';
 import { slugHash } from '../../format/index/record-index.ts';
 import { LONGEST_QUERY } from '../../format/index/words.ts';
 import { LARGEST_KEYS_FILE } from '../../format/keys-file.ts';
 import {
+  CHANGES,
   COVER_INDEX,
   CURRENT,
   FIXED_FILES,
@@ -35,8 +37,9 @@ import {
   pageTail,
   RECORD_SEPARATOR,
 } from '../../format/pack.ts';
+import { KEPT_DAYS } from '../../store/changes/keep-differences.ts';
 import { KEPT_GENERATIONS } from '../../store/prune.ts';
-import { fixtureCatalogue, makeFixture } from '../catalogue/fixture.ts';
+import { FIXTURE_SETTINGS, fixtureCatalogue, makeFixture } from '../catalogue/fixture.ts';
 import { makeSampleSnapshots, makeSqlite } from '../catalogue/snapshots.ts';
 import { generate, makeFolder, ROOT, runProgram } from '../support/product.ts';
 import { codesOf, namesOf, readme, tablesOf } from './readme-tables.ts';
@@ -81,12 +84,14 @@ describe('its tables contain', () => {
     expect(folder).toEqual([
       'current',
       'generations/<id>/',
+      'changes/<id>.jsonl',
       'keys.json',
       'status.json',
       'report.json',
       'hold.json',
       'lock',
       'lock.holder',
+      'pull/',
       'proxy/key-usage-<PORT>.json',
       'proxy/limit-windows-<PORT>.bin',
     ]);
@@ -150,6 +155,29 @@ describe('its tables contain', () => {
       'report.json': ofRun,
       'keys.json': membersOf(json('keys.json')),
       'status.json': membersOf(json('status.json')),
+    });
+  });
+
+  test('every member of a difference, in order', async () => {
+    const url = await makeSqlite(fixtureCatalogue());
+    const snapshotsDir = path.join(makeFolder(), 'snapshots');
+    for (const files of ['https://a.example', 'https://b.example']) {
+      const environment = { ...FIXTURE_SETTINGS, FILES_URL: files };
+      const options = { ...environment, DATABASE_URL: url, SNAPSHOTS_DIR: snapshotsDir };
+      await runProgram('generator/cli/main.ts', ['--force'], options);
+    }
+    const [name = ''] = readdirSync(path.join(snapshotsDir, CHANGES));
+    const text = readFileSync(path.join(snapshotsDir, CHANGES, name), 'utf8');
+    const lines = text.trimEnd().split('\n');
+    const [rows = []] = tablesOf('## `changes/<id>.jsonl`: differences');
+    const members = [lines[0], lines[1], lines.at(-1)].flatMap((line = '') =>
+      Object.keys(JSON.parse(line)),
+    );
+    expect(rows.map(([, member]) => codesOf(member)[0])).toEqual(members);
+    const before = text.slice(0, text.lastIndexOf('\n{') + 1);
+    expect(JSON.parse(lines.at(-1) ?? '')).toEqual({
+      changes: lines.length - 2,
+      sha256: hash('sha256', before),
     });
   });
 
@@ -264,6 +292,9 @@ describe('its text agrees with the code on', () => {
     expect(LARGEST_MANIFEST).toBe(LARGEST_KEYS_FILE);
     expect(readme).toContain(`\`keys.json\`: at most ${LARGEST_MANIFEST / 2 ** 20} MiB each`);
     expect(readme).toContain(`larger than ${LARGEST_HOLD_FILE / 2 ** 10} KiB`);
+    expect(readme).toContain(`a difference: at most ${LARGEST_DIFFERENCE / 2 ** 30} GiB`);
+    expect(readme).toContain(`lines of at most ${LONGEST_LINE.toLocaleString('en')} bytes`);
+    expect(readme).toContain(`removed ${KEPT_DAYS} days after`);
     expect(readme).toContain(`at most ${LONGEST_REASON} characters`);
     expect(readme).toContain(
       `remove all generations except the last ${KEPT_GENERATIONS}, the current`,

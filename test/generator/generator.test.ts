@@ -7,13 +7,8 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Row } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
-import { FORMAT_VERSION } from '../../format/layout.ts';
-import {
-  currentId,
-  generationDir,
-  listGenerations,
-  sequenceOf,
-} from '../../store/generations/generations.ts';
+import { FORMAT_VERSION, sequenceOf } from '../../format/layout.ts';
+import { currentId, generationDir, listGenerations } from '../../store/generations/generations.ts';
 import { verifyGeneration } from '../../store/generations/verify.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { loadCatalogue } from '../catalogue/load.ts';

@@ -39,7 +39,7 @@ const MOST_SECONDS = 1;
 /** How many games per platform are also requested by the slugs in the forged index. */
 const FORGED_SLUGS = 20;
 
-const matchRoute = makeMatchRoute('');
+const matchRoute = makeMatchRoute('', (_, answer) => answer('gone'));
 const { dir, base, targets, seeds, at } = workerData as ForgedOrder;
 const faults: string[] = [];
 let refused = 0;
@@ -66,7 +66,8 @@ function tryToOpen(id: string, mostMemory: number | undefined): Generation | Err
 function request(generation: Generation, target: string): void {
   const [route, query] = splitTarget(target);
   const answer = matchRoute(route)?.prepare(query)(generation);
-  if (answer === undefined) return;
+  // A list of changes does not come from the files of a generation.
+  if (answer === undefined || answer instanceof Promise) return;
   if (!/^[0-9a-f]{16}$/.test(answer.hash)) throw new Error(`${target} has no hash`);
   if (/[^\x20-\x7e]/.test(answer.link ?? ''))
     throw new Error(`${target} has the link ${answer.link}`);

@@ -489,7 +489,7 @@ test('the logs have the address, path and status of each request, never a key or
   expectNoSecret(nginx.logs());
   const entries = accessLog(nginx);
   expect(entries.at(-1)).toMatchObject({
-    ...{ path: '/api//v1/%73tats', status: 404, address: '127.0.0.30' },
+    ...{ path: '/api//v1/%73earch', status: 404, address: '127.0.0.30' },
   });
   expect(entries.at(-2)?.path).toBe('(left out: it may hold a key)');
   for (const status of [200, 304, 400, 401, 404, 405, 414, 429, 431]) {
@@ -499,6 +499,6 @@ test('the logs have the address, path and status of each request, never a key or
     ).toBe(true);
   }
   // An error has the path of the request, not that of the error page.
-  expect(entries.find((entry) => entry.status === 431)?.path).toBe('/api/v1/stats');
+  expect(entries.find((entry) => entry.status === 431)?.path).toBe('/api/v1/search');
   expect(nginx.logs()['error.log']).not.toMatch(/\[(?:error|crit|alert|emerg)\]/);
 });

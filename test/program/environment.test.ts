@@ -68,6 +68,8 @@ const EXPECTED: Record<Exclude<VariableName, TestedElsewhere>, Values> = {
     bad: '-1 1000001 1.5 1GB',
   },
   ADMIN_PORT: { default: 9090, ...port },
+  SNAPSHOT_DOWNLOADS: { default: true, good: { on: true, off: false }, bad: 'yes true 1 ON 0' },
+  MIRROR_KEY: { default: '', ...any },
   SITE_URL: { default: 'http://localhost:8080', ...address },
   SITE_LANGUAGE: {
     default: 'en',

@@ -56,5 +56,15 @@ test.each(['the first', 'the next'])(
     const named = lastOf('fsync generations');
     expect([published < named, named < swapped]).toEqual([true, true]);
     expect(steps[swapped + 1]).toBe('fsync ');
+    if (which === 'the first') return;
+    const difference = `changes/${id}.jsonl`;
+    const order = [
+      `fsync ${unfinished}.difference`,
+      `rename ${unfinished}.difference ${difference}`,
+      'fsync changes',
+    ].map(lastOf);
+    expect(order).toEqual(order.toSorted((a, b) => a - b));
+    expect([named < order[1], order[2] < swapped]).toEqual([true, true]);
+    expect(steps.slice(named, order[1])).toContain('fsync ');
   },
 );

@@ -182,7 +182,14 @@ export async function startProxy(
   environment: Readonly<Record<string, string>> = {},
   wrapper: readonly string[] = [],
 ): Promise<RunningProxy> {
-  const own = { SNAPSHOTS_DIR: snapshotsDir, PORT: '0', ADMIN_PORT: '0', ...environment };
+  const own = {
+    SNAPSHOTS_DIR: snapshotsDir,
+    PORT: '0',
+    ADMIN_PORT: '0',
+    // As by default, but without the warning that it is not set.
+    PUBLIC_URL: 'http://localhost:8080',
+    ...environment,
+  };
   const server = await startServing('proxy/main.ts', own, wrapper);
   const { api = '', admin } = server.listening;
   const [url, adminUrl] = [`http://${api}`, `http://${admin}`];

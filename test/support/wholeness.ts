@@ -7,7 +7,14 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
-import { currentId, generationDir, idsOnDisk } from '../../store/generations/generations.ts';
+import { CHANGES, idOfDifference } from '../../format/layout.ts';
+import { verifyDifferences } from '../../store/changes/verify-differences.ts';
+import {
+  currentId,
+  generationDir,
+  idsOnDisk,
+  namesIn,
+} from '../../store/generations/generations.ts';
 import { verifyGeneration } from '../../store/generations/verify.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
@@ -62,12 +69,15 @@ export function statusOf(snapshotsDir: string) {
 /** Fails if the folder holds an incomplete generation or other files that a run left behind. */
 export function expectNoDebris(snapshotsDir: string): void {
   const expected = [
-    ...['current', 'generations', 'keys.json', 'lock', 'lock.holder'],
+    ...['changes', 'current', 'generations', 'keys.json', 'lock', 'lock.holder'],
     ...['report.json', 'status.json'],
   ];
   expect(readdirSync(snapshotsDir).filter((name) => !expected.includes(name))).toEqual([]);
   const generations = readdirSync(path.join(snapshotsDir, 'generations'));
   expect(generations.toSorted()).toEqual(idsOnDisk(snapshotsDir).toSorted());
+  const differences = namesIn(path.join(snapshotsDir, CHANGES));
+  expect(differences.filter((name) => idOfDifference(name) === undefined)).toEqual([]);
+  verifyDifferences(snapshotsDir);
 }
 
 /** @returns the id of the current generation, which verifies */

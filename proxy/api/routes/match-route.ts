@@ -2,7 +2,9 @@
  * The endpoints under the base: finds the route that a path names. The raw path is split into parts,
  * and the index is searched for each part. No part of the path is ever used as a file name.
  */
+import type { ReadChanges } from '../../changes/change-store.ts';
 import type { Body, Generation } from '../../snapshot/generation.ts';
+import { changesRoute } from './changes.ts';
 import { coverBatchRoute, coverRoute, platformCoversRoute } from './covers.ts';
 import { gameBatchRoute, gameCoversRoute, gameRoute, platformGamesRoute } from './games.ts';
 import { makePageLinks } from './page-links.ts';
@@ -19,7 +21,7 @@ const MOST_PARTS = 4;
 export type MatchRoute = (path: string) => Route | undefined;
 
 /** @param publicUrl the address at which clients reach the API; '' for links without a host */
-export function makeMatchRoute(publicUrl: string): MatchRoute {
+export function makeMatchRoute(publicUrl: string, readChanges: ReadChanges): MatchRoute {
   const pageLinks = makePageLinks(publicUrl);
   const search = searchRoute(pageLinks);
   const roots = new Map<string | undefined, Route>([
@@ -28,6 +30,7 @@ export function makeMatchRoute(publicUrl: string): MatchRoute {
     ['games', gameBatchRoute],
     ['covers', coverBatchRoute],
     ['search', search],
+    ['changes', changesRoute(readChanges, pageLinks)],
   ]);
   const recentCovers = plainRoute('recent_covers', (generation) => generation.recentCovers);
 

@@ -16,6 +16,9 @@ export const ROUTES = [
   'recent_covers',
   'search',
   'stats',
+  'snapshot',
+  'snapshot_file',
+  'changes',
 ] as const;
 export type RouteName = (typeof ROUTES)[number];
 
@@ -30,8 +33,14 @@ export interface Route {
   readonly prepare: (queryString: string) => Finder;
 }
 
-/** @returns undefined if the generation does not have the resource */
-export type Finder = (generation: Generation) => Resource | undefined;
+/**
+ * @returns undefined if the generation does not have the resource; a promise if it takes time to find
+ * out. The promise must not refer to the generation, which may be closed before it is settled.
+ */
+export type Finder = (generation: Generation) => Resource | undefined | Promise<LaterResource>;
+
+/** A resource, or the name of the error to send. */
+export type LaterResource = Resource | 'sinceGone' | 'busy';
 
 /** A route without parameters. */
 export function plainRoute(

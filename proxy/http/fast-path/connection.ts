@@ -9,7 +9,7 @@ import type { Socket } from 'node:net';
 import type { ApiHandler, Responder } from '../message/responder.ts';
 import { makeDrainLimit } from './drain-limit.ts';
 import { encodeRequestLine, type FastRequest, makeRequestReader } from './request-reader.ts';
-import { writeResponse } from './write-response.ts';
+import { writePiecesTo, writeResponse } from './write-response.ts';
 
 /** In bytes. While the client has at least this much left to read, its next request waits. */
 const MOST_UNSENT = 64 * 1024;
@@ -52,6 +52,8 @@ export function openConnection(socket: Socket, options: ConnectionOptions): Fast
   const keepAlive = `Connection: keep-alive\r\nKeep-Alive: timeout=${Math.floor(keepAliveMs / 1000)}\r\n`;
   let unread: Buffer | undefined;
   let isBusy = false;
+  // A response is being sent in pieces.
+  let isSendingPieces = false;
   let isAdvancing = false;
   // No further request on this connection is answered.
   let isOver = false;
@@ -102,6 +104,7 @@ export function openConnection(socket: Socket, options: ConnectionOptions): Fast
   function makeResponder(): Responder {
     let isSent = false;
     return {
+      isHead: false,
       isSent: () => isSent,
       send(response, headers = [], isLast = false) {
         if (isSent) return;
@@ -110,6 +113,23 @@ export function openConnection(socket: Socket, options: ConnectionOptions): Fast
         const connectionHeaders = isClosing ? 'Connection: close\r\n' : keepAlive;
         writeResponse(socket, response, headers, connectionHeaders);
         finish(isClosing);
+      },
+      async sendPieces(response, headers = [], isLast = false) {
+        if (isSent) return false;
+        isSent = true;
+        const isClosing = isLast || isEnding() || isOver;
+        const connectionHeaders = isClosing ? 'Connection: close\r\n' : keepAlive;
+        isSendingPieces = true;
+        const isComplete = await writePiecesTo(
+          { socket, longestMs: options.longestDrainMs },
+          response,
+          headers,
+          connectionHeaders,
+        );
+        isSendingPieces = false;
+        // The client may have ended its side in the meantime.
+        if (isComplete) finish(isClosing || isOver);
+        return isComplete;
       },
       destroy() {
         // Requests that the client sent after this one can no longer be answered. They must not count.
@@ -170,7 +190,8 @@ export function openConnection(socket: Socket, options: ConnectionOptions): Fast
   }
 
   return {
-    isAnswering: () => isBusy,
+    // While a client reads a piece, its connection counts as one whose response is written.
+    isAnswering: () => isBusy && !(isSendingPieces && socket.writableLength > 0),
     isIdle: () => !isBusy && unread === undefined && socket.writableLength === 0,
   };
 }

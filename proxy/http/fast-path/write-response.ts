@@ -8,9 +8,11 @@ import type { Socket } from 'node:net';
 import {
   type HeaderList,
   type PreparedResponse,
+  type ResponseInPieces,
   type SharedHead,
   serializeHeaders,
 } from '../message/response.ts';
+import { type PieceWriter, writePieces } from '../message/write-pieces.ts';
 
 /** In bytes; a body up to this is written as text, a larger one as bytes. */
 const LARGEST_TEXT = 2 * 1024;
@@ -55,6 +57,37 @@ export function writeResponse(
   socket.write(scratch.subarray(0, length));
   // If the kernel did not take all bytes at once, the socket still needs this memory for the rest.
   if (socket.writableLength > 0) scratch = Buffer.allocUnsafeSlow(LARGEST_TOGETHER);
+}
+
+/**
+ * As {@link writeResponse}, for a body in pieces; without Content-Length, the body is sent in chunks
+ * (RFC 9112, section 7.1).
+ * @returns whether everything was written; if not, the connection is closed
+ */
+export async function writePiecesTo(
+  { socket, longestMs }: Omit<PieceWriter, 'write'>,
+  { head: shared, headers: own, pieces }: ResponseInPieces,
+  headers: HeaderList,
+  connectionHeaders: string,
+): Promise<boolean> {
+  const isChunked = !own.includes('Content-Length');
+  const framing = isChunked ? 'Transfer-Encoding: chunked\r\n' : '';
+  const head = serializeHead(shared) + serializeHeaders([...own, ...headers]) + dateLine();
+  socket.write(`${head}${framing}${connectionHeaders}\r\n`, 'latin1');
+  const writeChunk: PieceWriter['write'] = (piece, onTaken) => {
+    socket.cork();
+    socket.write(`${piece.length.toString(16)}\r\n`, 'latin1');
+    socket.write(piece);
+    socket.write('\r\n', 'latin1', onTaken);
+    socket.uncork();
+  };
+  const write: PieceWriter['write'] = (piece, onTaken) => socket.write(piece, onTaken);
+  const isComplete = await writePieces(pieces, {
+    ...{ socket, longestMs },
+    write: isChunked ? writeChunk : write,
+  });
+  if (isComplete && isChunked) socket.write('0\r\n\r\n', 'latin1');
+  return isComplete;
 }
 
 function serializeHead({ status, headers }: SharedHead): string {

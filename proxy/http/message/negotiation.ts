@@ -22,13 +22,26 @@ export function chooseCoding(acceptEncoding: string | undefined): Coding {
   return coding;
 }
 
-function negotiate(acceptEncoding: string): Coding {
+/** Whether the client names a coding. If it gives identity a higher weight, the coding does not count. */
+export function accepts(acceptEncoding: string | undefined, coding: 'gzip' | 'dcz'): boolean {
+  if (acceptEncoding === undefined || acceptEncoding.length > LONGEST_ACCEPT_ENCODING) return false;
+  const weights = readWeights(acceptEncoding);
+  const weight = weights.get(coding) ?? 0;
+  return weight > 0 && weight >= (weights.get('identity') ?? 0);
+}
+
+function readWeights(acceptEncoding: string): Map<string, number> {
   const weights = new Map<string, number>();
   for (const part of acceptEncoding.toLowerCase().split(',')) {
     const [name = '', ...parameters] = part.split(';').map((text) => text.trim());
     const weight = parameters.find((text) => text.startsWith('q='))?.slice(2);
     weights.set(name === 'x-gzip' ? 'gzip' : name, weight === undefined ? 1 : Number(weight));
   }
+  return weights;
+}
+
+function negotiate(acceptEncoding: string): Coding {
+  const weights = readWeights(acceptEncoding);
   const weightOf = (coding: Coding) => weights.get(coding) ?? weights.get('*') ?? 0;
   // If the client gives identity a higher weight than a compression, that compression is not used.
   const identity = weights.get('identity') ?? 0;

@@ -15,6 +15,10 @@ export interface RequestHead {
   readonly hasMisplacedKey: boolean;
   readonly ifNoneMatch: string | undefined;
   readonly acceptEncoding: string | undefined;
+  readonly range: string | undefined;
+  readonly ifRange: string | undefined;
+  /** The dictionary that the client has for a compressed response (RFC 9842). */
+  readonly availableDictionary: string | undefined;
   /** The id of the generation that the client requests. */
   readonly snapshot: string | undefined;
   readonly forwardedFor: string | undefined;
@@ -41,6 +45,9 @@ export function readHead({
   let hasBody = false;
   let ifNoneMatch: string | undefined;
   let acceptEncoding: string | undefined;
+  let range: string | undefined;
+  let ifRange: string | undefined;
+  let availableDictionary: string | undefined;
   let snapshots = 0;
   let snapshot: string | undefined;
   let forwardedFor: string | undefined;
@@ -51,6 +58,12 @@ export function readHead({
     switch (name.length) {
       case 4:
         if (name.toLowerCase() === 'host') hosts++;
+        break;
+      case 5:
+        if (name.toLowerCase() === 'range') range = join(range, value);
+        break;
+      case 8:
+        if (name.toLowerCase() === 'if-range') ifRange = join(ifRange, value);
         break;
       case 9:
         if (name.toLowerCase() === 'x-api-key') {
@@ -87,6 +100,11 @@ export function readHead({
       case 17:
         if (name.toLowerCase() === 'transfer-encoding') hasBody = true;
         break;
+      case 20:
+        if (name.toLowerCase() === 'available-dictionary') {
+          availableDictionary = join(availableDictionary, value);
+        }
+        break;
     }
   }
   let fault: string | undefined;
@@ -104,6 +122,9 @@ export function readHead({
     hasMisplacedKey: hasMisplacedKey && key?.startsWith(KEY_PREFIX) !== true,
     ifNoneMatch,
     acceptEncoding,
+    range,
+    ifRange,
+    availableDictionary,
     snapshot: snapshot || undefined,
     forwardedFor,
     fault,

@@ -21,6 +21,15 @@ export interface PreparedResponse {
   serialized?: { readonly headers: string; readonly body: string | undefined };
 }
 
+/** A response whose body is too large to be in memory. */
+export interface ResponseInPieces {
+  readonly head: SharedHead;
+  /** With Content-Length, unless the size of the body is not known. */
+  readonly headers: HeaderList;
+  /** Each piece is valid until the next one is requested. */
+  readonly pieces: AsyncIterable<Buffer>;
+}
+
 export const NO_BODY = Buffer.alloc(0);
 
 export const JSON_TYPE = 'application/json; charset=utf-8';

@@ -195,6 +195,8 @@ async function serve(broken: Partial<ApiParts>) {
     addresses: makeAddressLimits(60),
     trustedProxies: new BlockList(),
     publicUrl: 'https://api.covers.example',
+    hasDownloads: true,
+    readChanges: (_, answer) => answer('gone'),
     counts: { count() {}, countCached() {} },
     log,
     now: clock,

@@ -94,6 +94,9 @@ test('the case and order of the fields and unknown fields between them do not ma
     hasMisplacedKey: false,
     ifNoneMatch: '"a", W/"b"',
     acceptEncoding: 'gzip;q=0.5, br',
+    range: 'bytes=0-1',
+    ifRange: '"a"',
+    availableDictionary: ':abc=:',
     snapshot: '000001-abcdef012345',
     forwardedFor: '1.2.3.4, 10.0.0.1, 10.0.0.2',
     fault: undefined,
@@ -103,10 +106,12 @@ test('the case and order of the fields and unknown fields between them do not ma
     // Fields of one name keep their order.
     ['If-None-Match: "a"', 'If-None-Match: W/"b"'],
     ['Accept-Encoding: gzip;q=0.5', 'Accept-Encoding: br'],
+    ...['Range: bytes=0-1', 'If-Range: "a"', 'Available-Dictionary: :abc=:'],
     ['X-Forwarded-For: 1.2.3.4, 10.0.0.1', 'X-Forwarded-For: 10.0.0.2'],
     // Unknown names of the same length as known ones.
     ...['Hosu: x', 'X-Api-Kex: x', 'X-Snapshop: x', 'Authorizatiom: Bearer x', 'If-None-Matcg: x'],
     ...['Content-Lengti: 9', 'Accept-Encodinh: x', 'Transfer-Encodinh: x'],
+    ...['Rangf: x', 'If-Rangf: x', 'Available-Dictionarz: x'],
   ].map((group) => [group].flat());
   const recase = (letter: string) =>
     random.happens(0.5) ? letter.toUpperCase() : letter.toLowerCase();

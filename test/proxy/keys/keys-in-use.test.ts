@@ -47,6 +47,8 @@ beforeEach(() => {
     addresses: makeAddressLimits(GUESSES),
     trustedProxies: new BlockList(),
     publicUrl: 'https://api.covers.example',
+    hasDownloads: true,
+    readChanges: (_, answer) => answer('gone'),
     counts: makeRequestCounts(newRequestCounts()),
     log: pino({ enabled: false }),
     now: () => now,

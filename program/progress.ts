@@ -6,9 +6,10 @@ import { SingleBar } from 'cli-progress';
 export interface Progress {
   /**
    * Shows the progress of a step.
+   * @param done how much is done: a number of rows, or a text such as "12.5 of 210.0 MB"
    * @param share about which share of the step is done: 0 to 1, and 1 only at the end
    */
-  advance(step: string, rows: number, share: number): void;
+  advance(step: string, done: number | string, share: number): void;
   /** Shows that a step begins whose progress is not known. */
   step(step: string): void;
   warn(text: string): void;
@@ -23,8 +24,8 @@ export function makeProgress(stream: NodeJS.WriteStream): Progress {
 function makeLines(stream: NodeJS.WriteStream): Progress {
   const print = (text: string) => stream.write(`${text}\n`);
   return {
-    advance(step, rows, share) {
-      if (share === 1) print(`${step}: ${rows}`);
+    advance(step, done, share) {
+      if (share === 1) print(`${step}: ${done}`);
     },
     step: print,
     warn: print,
@@ -35,7 +36,7 @@ function makeLines(stream: NodeJS.WriteStream): Progress {
 function makeBar(stream: NodeJS.WriteStream): Progress {
   const bar = new SingleBar({
     stream,
-    format: '{step} |{bar}| {rows}',
+    format: '{step} |{bar}| {done}',
     clearOnComplete: true,
     hideCursor: true,
   });
@@ -45,13 +46,13 @@ function makeBar(stream: NodeJS.WriteStream): Progress {
     current = '';
   };
   return {
-    advance(step, rows, share) {
+    advance(step, done, share) {
       if (step !== current) {
         stop();
         current = step;
-        bar.start(1, 0, { step, rows });
+        bar.start(1, 0, { step, done });
       }
-      bar.update(share, { rows });
+      bar.update(share, { done });
     },
     step(step) {
       stop();

@@ -1,0 +1,191 @@
+/**
+ * `cover-catalogue mirror`: makes a snapshots folder a mirror of another installation, through its API.
+ * Progress goes to stderr, the result to stdout.
+ */
+import '../program/environment/node-version.ts';
+import '../program/standard-output.ts';
+import { isWellFormedKey } from '../format/api-key.ts';
+import { readArguments } from '../program/arguments.ts';
+import {
+  ConfigurationError,
+  loadEnvironmentFile,
+  readEnvironment,
+} from '../program/environment/environment.ts';
+import { parseWebAddress } from '../program/environment/values.ts';
+import { reportFailure } from '../program/failure.ts';
+import { readBoundedFileSync } from '../program/files/bounded-file.ts';
+import { checkWritableFolder } from '../program/folders.ts';
+import { makeProgress, type Progress } from '../program/progress.ts';
+import { HeldError } from '../store/hold.ts';
+import { LockedError } from '../store/lock.ts';
+import { addStateToErrors } from '../store/pause-publishing.ts';
+import { openApiSource } from '../store/pull/api-source.ts';
+import { megabytes, type PullResult, pull } from '../store/pull/pull.ts';
+import { PullRefusedError } from '../store/pull/source.ts';
+import { saveStatus } from '../store/run-status.ts';
+
+const USAGE = `cover-catalogue mirror --from URL [--key-file FILE | --key KEY] [--to FOLDER]
+                       [--force] [--parallel N] [--timeout SECONDS]
+
+Fetches the newest generation from the API at URL, such as
+https://api.example.org/api/v1, and publishes it in FOLDER under the same id.
+Files that are there already are not fetched again. A run that was interrupted
+continues where it ended.
+
+  --from URL         the address of the API, with its base
+  --key-file FILE    a file with the API key
+  --key KEY          the API key; other users can see it in the list of processes
+                     (without either, the variable MIRROR_KEY holds the key)
+  --to FOLDER        the snapshots folder (default: the variable SNAPSHOTS_DIR)
+  --force            replace the current generation by one that is not newer
+  --parallel N       how many files to fetch at the same time (default 4, at most 16)
+  --timeout SECONDS  give up a transfer without progress after this time (default 30)
+
+Exit codes: 0 published or nothing new, 1 failed, 2 wrong usage or
+configuration, 3 refused to publish or held, 4 another run is under way.
+`;
+
+const DEFAULT_PARALLEL = 4;
+const MOST_PARALLEL = 16;
+const DEFAULT_TIMEOUT_SECONDS = 30;
+const LONGEST_TIMEOUT_SECONDS = 3_600;
+/** In bytes. */
+const LARGEST_KEY_FILE = 4096;
+
+async function main(progress: Progress): Promise<void> {
+  const values = readArguments(USAGE, {
+    from: { type: 'string' },
+    key: { type: 'string' },
+    'key-file': { type: 'string' },
+    to: { type: 'string' },
+    force: { type: 'boolean' },
+    parallel: { type: 'string' },
+    timeout: { type: 'string' },
+  });
+  loadEnvironmentFile();
+  const { SNAPSHOTS_DIR: snapshotsDir, MIRROR_KEY } = readEnvironment(
+    ['SNAPSHOTS_DIR', 'MIRROR_KEY'],
+    values.to === undefined ? process.env : { ...process.env, SNAPSHOTS_DIR: values.to },
+    { SNAPSHOTS_DIR: checkWritableFolder },
+  );
+  const url = readAddress(values.from);
+  const key = readKey(values.key, values['key-file'], MIRROR_KEY);
+  const parallel = readNumber('--parallel', values.parallel, DEFAULT_PARALLEL, MOST_PARALLEL);
+  const stallSeconds = readNumber(
+    '--timeout',
+    values.timeout,
+    DEFAULT_TIMEOUT_SECONDS,
+    LONGEST_TIMEOUT_SECONDS,
+  );
+  const source = openApiSource({ url, key, stallSeconds });
+  const started = performance.now();
+  try {
+    const result = await addStateToErrors(snapshotsDir, () =>
+      pull(source, {
+        snapshotsDir,
+        parallel,
+        isForced: values.force ?? false,
+        report: {
+          advance: (staged, size) =>
+            progress.advance(
+              'fetching',
+              `${megabytes(staged)} of ${megabytes(size)} MB`,
+              size === 0 ? 1 : staged / size,
+            ),
+          step: progress.step,
+          warn: progress.warn,
+        },
+      }),
+    );
+    saveStatus(snapshotsDir, { outcome: result.outcome, id: result.manifest.id });
+    progress.end();
+    process.stdout.write(asText(result, source.received(), (performance.now() - started) / 1000));
+  } catch (error) {
+    saveFailure(snapshotsDir, error as Error);
+    throw error;
+  }
+}
+
+function readAddress(text: string | undefined): string {
+  if (text === undefined) throw new ConfigurationError(`--from is missing.\n\n${USAGE}`);
+  try {
+    return parseWebAddress(text);
+  } catch (cause) {
+    throw new ConfigurationError(`--from ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** No message contains the key. */
+function readKey(key: string | undefined, file: string | undefined, variable: string): string {
+  if (key !== undefined && file !== undefined) {
+    throw new ConfigurationError('--key and --key-file are both given. Keep one of them.');
+  }
+  const text = (file === undefined ? (key ?? variable) : readKeyFile(file)).trim();
+  const origin = file !== undefined ? '--key-file' : key !== undefined ? '--key' : 'MIRROR_KEY';
+  if (text === '') {
+    throw new ConfigurationError(
+      'The API key is missing. Give it with --key-file, or in the variable MIRROR_KEY.',
+    );
+  }
+  if (isWellFormedKey(text)) return text;
+  throw new ConfigurationError(
+    `${origin} does not hold an API key: "cck_" and 38 letters and digits, which contain a checksum. Copy the key again.`,
+  );
+}
+
+function readKeyFile(file: string): string {
+  try {
+    return readBoundedFileSync(file, LARGEST_KEY_FILE).toString('utf8');
+  } catch (cause) {
+    throw new ConfigurationError(`--key-file cannot be read: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
+}
+
+function readNumber(
+  name: string,
+  text: string | undefined,
+  fallback: number,
+  most: number,
+): number {
+  const number = text === undefined ? fallback : Number(text);
+  if (Number.isSafeInteger(number) && number >= 1 && number <= most) return number;
+  throw new ConfigurationError(
+    `${name} must be a whole number from 1 to ${most}, not ${JSON.stringify(text)}.`,
+  );
+}
+
+function saveFailure(snapshotsDir: string, error: Error): void {
+  // The run that holds the lock saves its own status.
+  if (error instanceof LockedError) return;
+  const isRefused = error instanceof PullRefusedError;
+  const outcome = error instanceof HeldError ? 'held' : isRefused ? 'refused' : 'failed';
+  saveStatus(snapshotsDir, { outcome, error: error.message });
+}
+
+function asText({ outcome, manifest, ...files }: PullResult, received: number, seconds: number) {
+  const { id, counts } = manifest;
+  const what =
+    outcome === 'published'
+      ? `Published ${id}`
+      : `Nothing is newer than ${id}, which stays current`;
+  const { fetched, linked } = files;
+  return `${what}: ${counts.games} games, ${counts.covers} covers; ${fetched} files fetched with ${megabytes(received)} MB, ${linked} were here; ${seconds.toFixed(1)} s.\n`;
+}
+
+const progress = makeProgress(process.stderr);
+// process.exit() calls the listener that removes the unfinished generation; staged files stay.
+for (const [signal, code] of [
+  ['SIGINT', 130],
+  ['SIGTERM', 143],
+] as const) {
+  process.on(signal, () => process.exit(code));
+}
+main(progress).catch((error: Error) => {
+  progress.end();
+  const code = reportFailure(error);
+  if (error instanceof PullRefusedError || error instanceof HeldError) process.exitCode = 3;
+  else if (error instanceof LockedError) process.exitCode = 4;
+  else process.exitCode = code;
+});

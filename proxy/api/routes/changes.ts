@@ -1,0 +1,63 @@
+/**
+ * The route of changes since an earlier snapshot. The list may have to be joined from differences first,
+ * so its resource comes later.
+ */
+import { hashBytes } from '../../../format/content-hash.ts';
+import { isGenerationId } from '../../../format/layout.ts';
+import { listHead, pageTail } from '../../../format/pack.ts';
+import type { ChangePage, PageOrder, PageReply, ReadChanges } from '../../changes/change-store.ts';
+import type { Body } from '../../snapshot/generation.ts';
+import { PAGING_NAMES, pagingOf } from '../parameters/paging.ts';
+import { ParameterError, type Parameters, readParameters } from '../parameters/read-parameters.ts';
+import type { Page } from '../resources/lists.ts';
+import { makeResource } from '../resources/resource.ts';
+import type { PageLinks } from './page-links.ts';
+import type { Route } from './route.ts';
+
+export function changesRoute(readChanges: ReadChanges, pageLinks: PageLinks): Route {
+  const read = (order: PageOrder) =>
+    new Promise<PageReply>((resolve) => readChanges(order, resolve));
+  return {
+    name: 'changes',
+    prepare(queryString) {
+      const parameters = readParameters(queryString, ['since', ...PAGING_NAMES]);
+      const from = sinceOf(parameters);
+      const { page, perPage } = pagingOf(parameters);
+      // Only the id: the generation may be closed before the list is there.
+      return async ({ id: to }) => {
+        const found = await read({ from, to, first: (page - 1) * perPage, count: perPage });
+        if (found === 'gone') return 'sinceGone';
+        if (found === 'busy') return 'busy';
+        const numbers = { page, perPage, total: found.total };
+        const link = pageLinks('/changes', parameters, numbers);
+        return makeResource(changesBody(from, to, found, numbers), to, link);
+      };
+    },
+  };
+}
+
+/** @throws ParameterError */
+function sinceOf(parameters: Parameters): string {
+  const since = parameters.get('since');
+  if (since === undefined) {
+    throw new ParameterError(
+      'since is missing. To begin, read the whole catalogue from one snapshot. Then send its id, from the X-Snapshot header of the responses, as since',
+    );
+  }
+  if (isGenerationId(since)) return since;
+  throw new ParameterError(
+    'since must be the id of a snapshot, from the X-Snapshot header of an earlier response, such as 000041-8b1a9953c461',
+  );
+}
+
+function changesBody(
+  from: string,
+  to: string,
+  { count, text }: ChangePage,
+  { page, perPage, total }: Page,
+): Body {
+  const head = `${JSON.stringify({ from, to }).slice(0, -1)},${listHead(count).slice(1)}`;
+  const tail = pageTail(count, page, perPage, total);
+  const bytes = Buffer.concat([Buffer.from(head), text, Buffer.from(tail)]);
+  return { bytes, hash: hashBytes(bytes) };
+}

@@ -1,0 +1,55 @@
+/**
+ * The routes of a whole generation: its manifest, and each of its files. A path is looked up in the
+ * manifest; no part of it is ever used as a file name.
+ */
+import { MANIFEST } from '../../../format/layout.ts';
+import type { Generation } from '../../snapshot/generation.ts';
+import type { StoredFile } from '../../snapshot/stored-file.ts';
+import { readParameters } from '../parameters/read-parameters.ts';
+import type { RouteName } from './route.ts';
+
+/** A file of the generation with this id. */
+export interface Download {
+  readonly snapshot: string;
+  readonly stored: StoredFile;
+  /** Whether clients may request parts of the file. */
+  readonly hasRanges: boolean;
+}
+
+/** @returns undefined if the generation does not have the file */
+export type DownloadFinder = (generation: Generation) => Download | undefined;
+
+/** Like a `Route`, for a file instead of a resource. */
+export interface DownloadRoute {
+  readonly name: RouteName;
+  /** @throws ParameterError */
+  readonly prepare: (queryString: string) => DownloadFinder;
+}
+
+const ROOT = '/snapshot';
+const FILES = `${ROOT}/files/`;
+
+/**
+ * The download that a path names; undefined if there is none.
+ * @param path the raw path after the base, without the query; begins with "/"
+ */
+export function matchDownload(path: string): DownloadRoute | undefined {
+  if (path === ROOT) return downloadRoute('snapshot', MANIFEST);
+  if (!path.startsWith(FILES)) return undefined;
+  const name = path.slice(FILES.length);
+  // The manifest has a path of its own, and does not contain itself.
+  return name === MANIFEST ? undefined : downloadRoute('snapshot_file', name);
+}
+
+function downloadRoute(name: RouteName, path: string): DownloadRoute {
+  return {
+    name,
+    prepare(queryString) {
+      readParameters(queryString, []);
+      return (generation) => {
+        const stored = generation.file(path);
+        return stored && { snapshot: generation.id, stored, hasRanges: name === 'snapshot_file' };
+      };
+    },
+  };
+}

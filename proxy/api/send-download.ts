@@ -1,0 +1,47 @@
+/**
+ * Sends files of a generation. Downloads share the thread with all other requests, so there is a limit
+ * on how many of them are sent at the same time.
+ */
+import type { Logger } from 'pino';
+import { makeDifferences } from '../downloads/differences.ts';
+import { makeDownload } from '../downloads/download.ts';
+import type { RequestHead } from '../http/message/request-head.ts';
+import { CORS } from './resources/resource.ts';
+import type { Download } from './routes/snapshot.ts';
+import { ERRORS, quotaHeaders, type Reply, sendError } from './send.ts';
+
+/** Per thread. Each takes a piece of memory and, if its client is slow, a connection for a long time. */
+const MOST_DOWNLOADS = 100;
+
+/**
+ * Sends a file, or 304 if the client already has it.
+ * @returns the status, once the response has been sent or its client has left
+ * @throws PackGoneError before the response begins, or the error that cut it off
+ */
+export type SendDownload = (reply: Reply, download: Download, head: RequestHead) => Promise<number>;
+
+export function makeSendDownload(log: Logger): SendDownload {
+  const findDifference = makeDifferences((error) =>
+    log.warn({ err: error }, 'cannot make the difference between two versions of a file'),
+  );
+  let running = 0;
+
+  async function send(reply: Reply, download: Download, head: RequestHead): Promise<number> {
+    const { response, quota } = reply;
+    const request = { ...download, head, isHead: response.isHead };
+    const made = await makeDownload(request, { findDifference, common: CORS });
+    if ('body' in made) response.send(made, quotaHeaders(quota));
+    else await response.sendPieces(made, quotaHeaders(quota));
+    return made.head.status;
+  }
+
+  return async (reply, download, head) => {
+    if (running >= MOST_DOWNLOADS) return sendError(reply, ERRORS.manyDownloads);
+    running++;
+    try {
+      return await send(reply, download, head);
+    } finally {
+      running--;
+    }
+  };
+}

@@ -1,0 +1,92 @@
+/**
+ * Differences between versions of a file, for clients that have one of them: the new version compressed
+ * with the old one as the dictionary (RFC 9842, "dcz"). Mirrors fetch them after each publication, so
+ * those that were made lately are cached.
+ *
+ * A difference is made in a process of its own, because its memory is then free at once: when it was
+ * made on a thread, the proxy kept 130 MB more. Invariant: one process at a time. Clients do not wait for
+ * long: if others are waiting already, there is no difference, and the client gets the whole file.
+ */
+import { spawn } from 'node:child_process';
+import path from 'node:path';
+import { LRUCache } from 'lru-cache';
+import type { StoredFile } from '../snapshot/stored-file.ts';
+import type { DifferenceOrder } from './make-difference.ts';
+
+const PROGRAM = path.join(import.meta.dirname, 'make-difference.ts');
+const LONGEST_MS = 60_000;
+const LONGEST_ERROR = 2000;
+/** In bytes. A smaller file is sent whole: starting a process costs more than it saves. */
+const SMALLEST_FILE = 64 * 1024;
+const MOST_WAITING = 8;
+/** In bytes, for all cached differences of one thread. */
+const CACHE_BYTES = 12 * 1024 * 1024;
+/** A cached result that there is no difference takes about this much, as does the entry of any other. */
+const ENTRY_BYTES = 300;
+
+/** @returns undefined if there is no difference for this file and dictionary */
+export type FindDifference = (
+  stored: StoredFile,
+  dictionary: string,
+) => Promise<Buffer | undefined>;
+
+export function makeDifferences(onError: (error: Error) => void): FindDifference {
+  const cache = new LRUCache<string, { readonly bytes: Buffer | undefined }>({
+    maxSize: CACHE_BYTES,
+    sizeCalculation: ({ bytes }) => ENTRY_BYTES + (bytes?.length ?? 0),
+  });
+  const pending = new Map<string, Promise<Buffer | undefined>>();
+  let last: Promise<unknown> = Promise.resolve();
+
+  async function make(name: string, order: DifferenceOrder): Promise<Buffer | undefined> {
+    try {
+      const bytes = await run(order);
+      cache.set(name, { bytes });
+      return bytes;
+    } catch (error) {
+      onError(error as Error);
+      return undefined;
+    } finally {
+      pending.delete(name);
+    }
+  }
+
+  return async ({ dir, file }, dictionary) => {
+    if (file.size < SMALLEST_FILE) return undefined;
+    const name = `${dictionary} ${file.sha256} ${file.path}`;
+    const known = cache.get(name);
+    if (known !== undefined) return known.bytes;
+    let making = pending.get(name);
+    if (making === undefined) {
+      if (pending.size >= MOST_WAITING) return undefined;
+      const snapshotsDir = path.dirname(path.dirname(dir));
+      making = last.then(() => make(name, { snapshotsDir, dir, file, dictionary }));
+      pending.set(name, making);
+      last = making;
+    }
+    return making;
+  };
+}
+
+function run(order: DifferenceOrder): Promise<Buffer | undefined> {
+  const child = spawn(process.execPath, [PROGRAM, JSON.stringify(order)], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    // It needs nothing from the environment of the proxy.
+    env: {},
+    timeout: LONGEST_MS,
+  });
+  const output: Buffer[] = [];
+  let errors = '';
+  child.stdout.on('data', (piece: Buffer) => output.push(piece));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors = (errors + text).slice(-LONGEST_ERROR);
+  });
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code, signal) => {
+      const bytes = Buffer.concat(output);
+      if (code === 0) resolve(bytes.length === 0 ? undefined : bytes);
+      else reject(new Error(`make-difference.ts ended with ${code ?? signal}: ${errors}`));
+    });
+  });
+}

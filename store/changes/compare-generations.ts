@@ -1,0 +1,108 @@
+/**
+ * Compares two generations. Only their record indexes are needed, which have the id and the content hash
+ * of every record. Memory does not grow with the number of changes.
+ */
+import { type ContentHash, hexOf } from '../../format/content-hash.ts';
+import type { Change } from '../../format/difference-file.ts';
+import { compareIds, type Id, type IdColumns, idAt } from '../../format/index/ids.ts';
+import {
+  gameSlug,
+  platformOf,
+  type RecordColumns,
+  type RecordIndex,
+} from '../../format/index/record-index.ts';
+
+/** @returns the changes, in the order of a difference file */
+export function* compareGenerations(before: RecordIndex, after: RecordIndex): Generator<Change> {
+  yield* comparePlatforms(before, after);
+  yield* compareGames(before, after);
+  yield* compareCovers(before, after);
+}
+
+function* comparePlatforms(before: RecordIndex, after: RecordIndex): Generator<Change> {
+  const slugs = new Set([...before.platformBySlug.keys(), ...after.platformBySlug.keys()]);
+  const hashIn = ({ platforms, platformBySlug }: RecordIndex, slug: string) =>
+    textOfHash(platforms[platformBySlug.get(slug) ?? -1]?.hash);
+  for (const slug of [...slugs].sort()) {
+    const hashes = { before: hashIn(before, slug), after: hashIn(after, slug) };
+    if (hashes.before === hashes.after) continue;
+    yield { kind: 'platform', id: slug, path: `/platforms/${slug}`, ...hashes };
+  }
+}
+
+function* compareGames(before: RecordIndex, after: RecordIndex): Generator<Change> {
+  for (const { id, old, fresh } of pairById(before.games, after.games)) {
+    const [oldPath, freshPath] = [gamePath(before, old), gamePath(after, fresh)];
+    const oldHash = hashAt(before.games, old);
+    const freshHash = hashAt(after.games, fresh);
+    const paths = [oldPath, freshPath].filter((path) => path !== undefined);
+    // Two, if the path has changed.
+    for (const path of [...new Set(paths)].sort()) {
+      yield {
+        ...{ kind: 'game', id, path },
+        before: path === oldPath ? oldHash : null,
+        after: path === freshPath ? freshHash : null,
+      };
+    }
+  }
+}
+
+function gamePath(index: RecordIndex, game: number | undefined): string | undefined {
+  if (game === undefined) return undefined;
+  const { slug } = index.platforms[platformOf(index.platforms, 'first_game', game)];
+  return `/games/${slug}/${gameSlug(index, game)}`;
+}
+
+function* compareCovers(
+  { covers: before }: RecordIndex,
+  { covers: after }: RecordIndex,
+): Generator<Change> {
+  for (const { id, old, fresh } of pairById(before, after)) {
+    const hashes = { before: hashAt(before, old), after: hashAt(after, fresh) };
+    yield { kind: 'cover', id, path: `/covers/${id}`, ...hashes };
+  }
+}
+
+/** A record whose content differs: its number in each generation, undefined where it is not. */
+interface Pair {
+  readonly id: string;
+  readonly old: number | undefined;
+  readonly fresh: number | undefined;
+}
+
+/** The records that differ, in ascending order of their ids. */
+function* pairById(
+  before: RecordColumns & IdColumns,
+  after: RecordColumns & IdColumns,
+): Generator<Pair> {
+  const [endBefore, endAfter] = [before.numberOfId.length, after.numberOfId.length];
+  for (let i = 0, j = 0; i < endBefore || j < endAfter; ) {
+    const order =
+      i === endBefore ? 1 : j === endAfter ? -1 : compareIds(idAt(before, i), idAt(after, j));
+    const id = order <= 0 ? idAt(before, i) : idAt(after, j);
+    const old = order <= 0 ? before.numberOfId[i++] : undefined;
+    const fresh = order >= 0 ? after.numberOfId[j++] : undefined;
+    if (old !== undefined && fresh !== undefined && haveSameHash(before, old, after, fresh)) {
+      continue;
+    }
+    yield { id: textOfId(id), old, fresh };
+  }
+}
+
+function haveSameHash(a: RecordColumns, ofA: number, b: RecordColumns, ofB: number): boolean {
+  return a.hash[ofA * 2] === b.hash[ofB * 2] && a.hash[ofA * 2 + 1] === b.hash[ofB * 2 + 1];
+}
+
+function hashAt({ hash }: RecordColumns, number: number | undefined): string | null {
+  return number === undefined ? null : hexOf([hash[number * 2], hash[number * 2 + 1]]);
+}
+
+function textOfHash(hash: ContentHash | undefined): string | null {
+  return hash === undefined ? null : hexOf(hash);
+}
+
+/** An id in decimal digits. */
+function textOfId([high, low]: Id): string {
+  if (high < 2 ** 21) return String(high * 2 ** 32 + low);
+  return String((BigInt(high) << 32n) | BigInt(low));
+}

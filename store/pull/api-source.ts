@@ -1,0 +1,224 @@
+/**
+ * Pulls from the API of another installation: `GET /snapshot` and `GET /snapshot/files/{path}`, with an
+ * API key. Requests wait while the key is over its limit. Differences to a similar file are compressed
+ * with that file as the dictionary (RFC 9842, "dcz").
+ */
+import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { setTimeout as pause } from 'node:timers/promises';
+import { createGunzip, createZstdDecompress, constants as zlib } from 'node:zlib';
+import { LARGEST_MANIFEST, type ManifestFile } from '../../format/manifest.ts';
+import { messageOf } from '../../program/failure.ts';
+import { type HttpReply, makeHttpClient } from './http-transfer.ts';
+import {
+  type Delivery,
+  GoneError,
+  PullRefusedError,
+  type SimilarFile,
+  type Source,
+  TransferError,
+  type Wanted,
+} from './source.ts';
+
+/** RFC 9842, section 5: the magic bytes before the SHA-256 of the dictionary. */
+const DCZ_MAGIC = Buffer.from('5e2a4d1820000000', 'hex');
+const DCZ_HEAD = DCZ_MAGIC.length + 32;
+/** As a power of two: the largest window that a difference may use (RFC 9842: at least 8 MiB). */
+const LARGEST_WINDOW_LOG = 27;
+const LONGEST_ERROR_BODY = 4096;
+const LONGEST_WAIT_SECONDS = 90;
+
+export interface ApiSourceOptions {
+  /** The address of the API with its base, such as https://api.example.org/api/v1. */
+  readonly url: string;
+  readonly key: string;
+  /** A transfer fails after this time without progress. */
+  readonly stallSeconds: number;
+}
+
+export function openApiSource({ url, key, stallSeconds }: ApiSourceOptions): Source {
+  const client = makeHttpClient(url.startsWith('https:'), stallSeconds);
+  let waitsUntil = 0;
+  let isClosed = false;
+
+  /** Sends a request, once the key is within its limit. */
+  async function get(target: string, headers: Record<string, string>): Promise<HttpReply> {
+    await waitForLimit();
+    if (isClosed) throw new Error('The pull has ended.');
+    const reply = await client.get(url + target, { authorization: `Bearer ${key}`, ...headers });
+    if ([200, 206, 304, 416].includes(reply.status)) return reply;
+    throw await errorOf(reply, target);
+  }
+
+  async function waitForLimit(): Promise<void> {
+    for (let rest = waitsUntil - Date.now(); rest > 0; rest = waitsUntil - Date.now()) {
+      await pause(rest);
+    }
+  }
+
+  async function errorOf(reply: HttpReply, target: string): Promise<Error> {
+    const { status, headers } = reply;
+    const text = await readErrorText(reply);
+    const answer = `${url}${target} answers ${status}${text === '' ? '' : ` (${text})`}`;
+    if (status === 429 || status >= 500) {
+      const seconds = Number(headers['retry-after'] ?? Number.NaN);
+      const waitMs = Math.min(LONGEST_WAIT_SECONDS, seconds) * 1000;
+      if (Number.isNaN(waitMs)) return new TransferError(answer);
+      // All transfers have the same key, so the others would also be refused.
+      if (status === 429) waitsUntil = Math.max(waitsUntil, Date.now() + waitMs);
+      return new TransferError(answer, { waitMs });
+    }
+    if (status === 401) return new Error(`${answer}. Check the API key.`);
+    if (status === 410) {
+      return new GoneError(
+        `${url} no longer has this generation (410): it has published several newer ones since.`,
+      );
+    }
+    if (status === 404 && target === '/snapshot') {
+      return new Error(
+        `${answer}. Check the address, which ends with /api/v1; or the server does not offer mirrors.`,
+      );
+    }
+    if (status >= 300 && status < 400) {
+      return new Error(
+        `${answer}: it redirects to ${headers.location ?? 'nowhere'}. Redirects are not followed; use that address if it is right.`,
+      );
+    }
+    return new Error(answer);
+  }
+
+  async function file(id: string, wanted: ManifestFile, part: Wanted): Promise<Delivery> {
+    const { offset, similar } = part;
+    const which =
+      offset > 0
+        ? { range: `bytes=${offset}-`, 'if-range': `"${wanted.sha256}"` }
+        : acceptOf(similar);
+    const reply = await get(`/snapshot/files/${wanted.path}`, { 'x-snapshot': id, ...which });
+    if (reply.status !== 416 || offset === 0) return deliver(reply, offset, similar);
+    // The file at the source ends before the part does. The whole file shows what is wrong.
+    reply.drop();
+    return file(id, wanted, { offset: 0, similar: undefined });
+  }
+
+  return {
+    name: url,
+    async manifest(known) {
+      const reply = await get('/snapshot', {
+        'accept-encoding': 'gzip',
+        ...(known === undefined ? {} : { 'if-none-match': `"${known}", "${known}-gzip"` }),
+      });
+      if (reply.status === 304) {
+        reply.drop();
+        return undefined;
+      }
+      return readWhole(deliver(reply, 0, undefined).bytes, url);
+    },
+    file,
+    received: client.received,
+    close() {
+      isClosed = true;
+      client.close();
+    },
+  };
+}
+
+function acceptOf(similar: SimilarFile | undefined): Record<string, string> {
+  if (similar === undefined) return { 'accept-encoding': 'gzip' };
+  const digest = Buffer.from(similar.sha256, 'hex').toString('base64');
+  return { 'accept-encoding': 'gzip, dcz', 'available-dictionary': `:${digest}:` };
+}
+
+/** @throws TransferError if the reply does not fit the request */
+function deliver(reply: HttpReply, offset: number, similar: SimilarFile | undefined): Delivery {
+  const { status, headers, body } = reply;
+  const coding = headers['content-encoding'];
+  if (status === 206) {
+    const [, first] = /^bytes (\d+)-\d+\/\d+$/.exec(headers['content-range'] ?? '') ?? [];
+    if (Number(first) === offset && offset > 0 && coding === undefined) {
+      return { offset, isDifference: false, bytes: body };
+    }
+  } else if (status === 200) {
+    const isDifference = coding === 'dcz' && similar !== undefined;
+    if (isDifference) return { offset: 0, isDifference, bytes: applyDifference(body, similar) };
+    if (coding === 'gzip') return { offset: 0, isDifference, bytes: decode(body, createGunzip()) };
+    if (coding === undefined) return { offset: 0, isDifference, bytes: body };
+  }
+  reply.drop();
+  throw new TransferError(
+    `unexpected reply: status ${status}, Content-Encoding ${coding ?? 'none'}, Content-Range ${headers['content-range'] ?? 'none'}`,
+  );
+}
+
+async function* applyDifference(
+  body: AsyncIterable<Buffer>,
+  { sha256, content }: SimilarFile,
+): AsyncGenerator<Buffer> {
+  const decoder = createZstdDecompress({
+    dictionary: content,
+    params: { [zlib.ZSTD_d_windowLogMax]: LARGEST_WINDOW_LOG },
+  });
+  yield* decode(withoutHead(body, sha256), decoder);
+}
+
+/** Checks and drops the head of a dcz body. */
+async function* withoutHead(body: AsyncIterable<Buffer>, sha256: string): AsyncGenerator<Buffer> {
+  let head: Buffer | undefined = Buffer.alloc(0);
+  for await (const piece of body) {
+    if (head === undefined) {
+      yield piece;
+      continue;
+    }
+    head = Buffer.concat([head, piece]);
+    if (head.length < DCZ_HEAD) continue;
+    const expected = Buffer.concat([DCZ_MAGIC, Buffer.from(sha256, 'hex')]);
+    if (!head.subarray(0, DCZ_HEAD).equals(expected)) {
+      throw new TransferError('the differences are to another file than the one that was named');
+    }
+    yield head.subarray(DCZ_HEAD);
+    head = undefined;
+  }
+}
+
+/** Decodes a body. Nothing is decoded ahead of the reader beyond the buffers of the decoder. */
+async function* decode(body: AsyncIterable<Buffer>, decoder: Duplex): AsyncGenerator<Buffer> {
+  // If the transfer fails, the decoder fails with the same error, which the loop then throws.
+  const feeding = pipeline(body, decoder).catch(() => {});
+  try {
+    for await (const piece of decoder) yield piece;
+  } catch (cause) {
+    if (cause instanceof TransferError) throw cause;
+    throw new TransferError(`the body cannot be decoded: ${messageOf(cause)}`, { cause });
+  } finally {
+    decoder.destroy();
+    await feeding;
+  }
+}
+
+async function readErrorText({ body }: HttpReply): Promise<string> {
+  try {
+    const bytes = await readUpTo(body, LONGEST_ERROR_BODY);
+    const { error } = JSON.parse(bytes?.toString('utf8') ?? '') as { error?: unknown };
+    // Only printable text: it goes to the terminal of the operator.
+    return typeof error === 'string' ? error.replace(/[^ -~]/g, '?').slice(0, 200) : '';
+  } catch {
+    return '';
+  }
+}
+
+async function readWhole(body: AsyncIterable<Buffer>, name: string): Promise<Buffer> {
+  const bytes = await readUpTo(body, LARGEST_MANIFEST);
+  if (bytes !== undefined) return bytes;
+  throw new PullRefusedError(`The manifest of ${name} is larger than ${LARGEST_MANIFEST} bytes.`);
+}
+
+/** @returns undefined if there are more bytes */
+async function readUpTo(body: AsyncIterable<Buffer>, most: number): Promise<Buffer | undefined> {
+  const pieces: Buffer[] = [];
+  let size = 0;
+  for await (const piece of body) {
+    size += piece.length;
+    if (size > most) return undefined;
+    pieces.push(piece);
+  }
+  return Buffer.concat(pieces);
+}

@@ -1,0 +1,124 @@
+/**
+ * Fetches one file of a generation into the staging folder. A transfer that is cut off continues where
+ * it ended. Invariant: no more bytes are accepted than the manifest announces, and a file with another
+ * SHA-256 than in the manifest never becomes a staged file.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { ManifestFile } from '../../format/manifest.ts';
+import { PullRefusedError, type SimilarFile, type Source, TransferError } from './source.ts';
+import type { Staging } from './staging.ts';
+
+/** How many transfers of one file may fail in a row without a single new byte. */
+const MOST_FAILURES = 5;
+/** The same, for transfers that the source asks to repeat later. */
+const MOST_WAITS = 20;
+const FIRST_PAUSE_MS = 250;
+/** No wait is longer, even if the source asks for it. */
+const LONGEST_PAUSE_MS = 90_000;
+
+export interface FetchOptions {
+  readonly source: Source;
+  /** The id of the generation. */
+  readonly id: string;
+  readonly staging: Staging;
+  /** Finds a file that may be similar; undefined if there is none. */
+  readonly findSimilar: (file: ManifestFile) => SimilarFile | undefined;
+  /** Called when the number of bytes that are staged of the file has changed. */
+  readonly onPosition: (position: number) => void;
+}
+
+/**
+ * @throws PullRefusedError if the source has another file than the manifest says, GoneError if it no
+ * longer has the generation, or another Error that names the file
+ */
+export async function fetchFile(file: ManifestFile, options: FetchOptions): Promise<void> {
+  const partSize = () => options.staging.partSize(file);
+  // A part of an earlier run can be damaged, and differences can belong to another file. Then the file
+  // is fetched once more, from scratch.
+  let isFromScratch = false;
+  for (;;) {
+    const isComplete = await tryAgain(
+      file.path,
+      () => transfer(file, options, isFromScratch),
+      partSize,
+    );
+    if (isComplete) return;
+    isFromScratch = true;
+  }
+}
+
+/**
+ * Repeats work that fails with a TransferError, after a pause.
+ * @param name what error messages begin with
+ * @param progress a number that grows when the work has made progress
+ */
+export async function tryAgain<T>(
+  name: string,
+  work: () => Promise<T>,
+  progress: () => number = () => 0,
+): Promise<T> {
+  for (let failures = 1; ; failures++) {
+    const before = progress();
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof TransferError)) throw error;
+      if (progress() > before) failures = 1;
+      if (failures >= (error.waitMs === undefined ? MOST_FAILURES : MOST_WAITS)) {
+        throw new Error(`${name}: ${error.message} (tried ${failures} times)`);
+      }
+      await pause(Math.min(LONGEST_PAUSE_MS, error.waitMs ?? FIRST_PAUSE_MS * 2 ** failures));
+    }
+  }
+}
+
+/**
+ * @param isFromScratch whether to ignore what could make the file wrong: parts and similar files
+ * @returns whether the file is complete; false if it must be fetched from scratch
+ */
+async function transfer(
+  file: ManifestFile,
+  { source, id, staging, findSimilar, onPosition }: FetchOptions,
+  isFromScratch: boolean,
+): Promise<boolean> {
+  if (staging.partSize(file) > file.size) staging.dropPart(file);
+  const wanted = staging.partSize(file);
+  const similar = isFromScratch || wanted > 0 ? undefined : findSimilar(file);
+  const { offset, isDifference, bytes } =
+    wanted === file.size && wanted > 0
+      ? { offset: wanted, isDifference: false, bytes: nothing() }
+      : await source.file(id, file, { offset: wanted, similar });
+  const staged = staging.open(file, offset, isDifference);
+  let position = offset;
+  onPosition(position);
+  try {
+    for await (const piece of bytes) {
+      if (position + piece.length > file.size) {
+        throw refusal(
+          file,
+          `${source.name} sends more than the ${file.size} bytes in the manifest`,
+        );
+      }
+      staged.write(piece);
+      position += piece.length;
+      onPosition(position);
+    }
+  } catch (error) {
+    staged.leave();
+    throw error;
+  }
+  const sha256 = await staged.finish();
+  if (sha256 === file.sha256) return true;
+  if (isDifference || wanted > 0) return false;
+  const size = position === file.size ? '' : ` (${position} bytes instead of ${file.size})`;
+  throw refusal(
+    file,
+    `its SHA-256 at ${source.name} is ${sha256}${size}, but the manifest says ${file.sha256}`,
+  );
+}
+
+async function* nothing(): AsyncGenerator<Buffer> {}
+
+function refusal({ path: name }: ManifestFile, fault: string): PullRefusedError {
+  return new PullRefusedError(`${name}: ${fault}. Nothing is published.`);
+}

@@ -1,0 +1,69 @@
+/**
+ * The files of the generations that a snapshots folder keeps: a pull links those that are equal to a
+ * file of the new generation, and fetches only differences to those that are similar.
+ */
+import { copyFileSync, linkSync, statSync } from 'node:fs';
+import path from 'node:path';
+import type { ManifestFile } from '../../format/manifest.ts';
+import { isIntact, readChecked } from '../files/checked-files.ts';
+import { correctMode, hasModes, modesIn } from '../files/file-modes.ts';
+import { generationDir, listGenerations } from '../generations/generations.ts';
+import type { SimilarFile } from './source.ts';
+
+/** In bytes. A larger file is not used as a similar file, because its whole content is held in memory. */
+const LARGEST_SIMILAR = 32 * 1024 * 1024;
+
+export interface LocalFiles {
+  /** The path of an intact file with the same content; undefined if there is none. */
+  findEqual(file: ManifestFile): string | undefined;
+  /** The newest intact file with the same path; undefined if there is none that is small enough. */
+  findSimilar(file: ManifestFile): SimilarFile | undefined;
+}
+
+export function findLocalFiles(snapshotsDir: string): LocalFiles {
+  const bySha256 = new Map<string, { readonly dir: string; readonly file: ManifestFile }>();
+  const byPath = new Map<string, { readonly dir: string; readonly file: ManifestFile }>();
+  // The newest generation comes last, so its files replace those of older ones.
+  for (const { id, manifest } of listGenerations(snapshotsDir)) {
+    const dir = generationDir(snapshotsDir, id);
+    for (const file of manifest?.files ?? []) {
+      bySha256.set(file.sha256, { dir, file });
+      byPath.set(file.path, { dir, file });
+    }
+  }
+  return {
+    findEqual({ sha256, size }) {
+      const known = bySha256.get(sha256);
+      if (known === undefined || known.file.size !== size) return undefined;
+      return isIntact(known.dir, known.file) ? path.join(known.dir, known.file.path) : undefined;
+    },
+    findSimilar({ path: name, size }) {
+      const known = byPath.get(name);
+      if (known === undefined || known.file.size === 0) return undefined;
+      if (Math.max(known.file.size, size) > LARGEST_SIMILAR) return undefined;
+      try {
+        return { sha256: known.file.sha256, content: readChecked(known.dir, known.file) };
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+/**
+ * Puts a file into a generation that is being built: as a hard link, or as a copy where links are not
+ * supported or the file has other permissions than new files get.
+ */
+export function place(file: string, target: string): void {
+  const modes = modesIn(path.dirname(target));
+  if (hasModes(statSync(file), modes.file, modes)) {
+    try {
+      linkSync(file, target);
+      return;
+    } catch {
+      // A file system without hard links, or a file with as many links as it can have.
+    }
+  }
+  copyFileSync(file, target);
+  correctMode(target);
+}

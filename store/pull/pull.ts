@@ -1,0 +1,224 @@
+/**
+ * Makes a snapshots folder a mirror: fetches the newest generation of a source, except for the files
+ * that are there already, and publishes it under the same id. Everything is checked against the
+ * manifest, so the source need not be trusted to be undamaged.
+ *
+ * Invariant: until a generation is complete and verified, the old one stays current. What was fetched
+ * stays in the staging folder for the next run.
+ */
+import { hash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { MANIFEST, sequenceOf } from '../../format/layout.ts';
+import {
+  findOtherCollation,
+  type Manifest,
+  type ManifestFile,
+  parseManifest,
+} from '../../format/manifest.ts';
+import { renewDifferences } from '../changes/keep-differences.ts';
+import { isIntact } from '../files/checked-files.ts';
+import { generationDir, pointCurrentTo } from '../generations/generations.ts';
+import { verifyGeneration } from '../generations/verify.ts';
+import { HeldError, whyHeld } from '../hold.ts';
+import { withLock } from '../lock.ts';
+import { type Previous, publishAs, readPrevious } from '../publish.ts';
+import { beginGeneration } from '../unfinished-generation.ts';
+import { fetchFile, tryAgain } from './fetch-file.ts';
+import { findLocalFiles, place } from './local-files.ts';
+import { PullRefusedError, type Source } from './source.ts';
+import { openStaging, type Staging } from './staging.ts';
+
+export interface PullOptions {
+  readonly snapshotsDir: string;
+  /** How many files are fetched at the same time. */
+  readonly parallel: number;
+  /** Whether a generation may replace one with a higher sequence number. */
+  readonly isForced: boolean;
+  readonly report: PullReport;
+}
+
+/** Is told how a pull advances. */
+export interface PullReport {
+  /** @param size of all files that are to be fetched, in bytes, of which `staged` are there already */
+  advance(staged: number, size: number): void;
+  step(text: string): void;
+  warn(text: string): void;
+}
+
+export interface PullResult {
+  readonly outcome: 'published' | 'unchanged';
+  readonly manifest: Manifest;
+  /** How many files were fetched, and how many were there already. */
+  readonly fetched: number;
+  readonly linked: number;
+}
+
+/**
+ * @throws LockedError, HeldError, GoneError, PullRefusedError; any other Error names the step that failed
+ */
+export async function pull(source: Source, options: PullOptions): Promise<PullResult> {
+  const { snapshotsDir, report } = options;
+  const held = whyHeld(snapshotsDir);
+  if (held !== undefined) throw new HeldError(held);
+  return withLock(snapshotsDir, async () => {
+    const { dir, clear } = beginGeneration(snapshotsDir, report.warn);
+    try {
+      const previous = readPrevious(snapshotsDir);
+      const { manifest, encoded } = await readNewest(source, snapshotsDir, previous);
+      const collation = findOtherCollation(manifest);
+      if (collation !== undefined) report.warn(`Warning: ${collation}`);
+      if (encoded === undefined) {
+        return { outcome: 'unchanged', manifest, fetched: 0, linked: manifest.files.length };
+      }
+      if (!options.isForced) refuseOlder(manifest, previous, source);
+      if (await makeKeptCurrent(snapshotsDir, manifest, encoded)) {
+        return { outcome: 'published', manifest, fetched: 0, linked: manifest.files.length };
+      }
+      const staging = openStaging(snapshotsDir);
+      const counts = await fetchAll(source, manifest, dir, staging, options);
+      report.step('verifying and publishing');
+      await publishAs(snapshotsDir, dir, { manifest, encoded }, previous, report.warn);
+      staging.remove();
+      return { outcome: 'published', manifest, ...counts };
+    } finally {
+      source.close();
+      clear();
+    }
+  });
+}
+
+/** @returns without `encoded`, if the newest generation is the current one, and it is intact */
+async function readNewest(
+  source: Source,
+  snapshotsDir: string,
+  previous: Previous,
+): Promise<{ manifest: Manifest; encoded: Buffer | undefined }> {
+  const known = readIntact(snapshotsDir, previous);
+  const encoded = await tryAgain('read the manifest', () =>
+    source.manifest(known && hash('sha256', known.encoded)),
+  );
+  if (known !== undefined && (encoded === undefined || encoded.equals(known.encoded))) {
+    return { manifest: known.manifest, encoded: undefined };
+  }
+  if (encoded === undefined) throw new Error(`${source.name} sent no manifest.`);
+  try {
+    return { manifest: parseManifest(encoded.toString('utf8')), encoded };
+  } catch (cause) {
+    throw new PullRefusedError(
+      `The manifest of ${source.name} is refused: ${(cause as Error).message}`,
+      { cause },
+    );
+  }
+}
+
+/** The current generation and the bytes of its manifest; undefined if a file of it is damaged. */
+function readIntact(
+  snapshotsDir: string,
+  { id, manifest }: Previous,
+): { manifest: Manifest; encoded: Buffer } | undefined {
+  if (id === undefined || manifest === undefined || manifest.id !== id) return undefined;
+  const dir = generationDir(snapshotsDir, id);
+  if (!manifest.files.every((file) => isIntact(dir, file))) return undefined;
+  return { manifest, encoded: readFileSync(path.join(dir, MANIFEST)) };
+}
+
+function refuseOlder({ id }: Manifest, previous: Previous, source: Source): void {
+  if (previous.id === undefined || previous.id === id) return;
+  if (sequenceOf(id) > sequenceOf(previous.id)) return;
+  throw new PullRefusedError(
+    `${source.name} offers ${id}, which does not come after the current generation ${previous.id}. Nothing is published. If the source was rolled back or set up anew, run with --force.`,
+  );
+}
+
+/** Makes a generation current that is kept in the folder. @returns whether it was there and intact */
+async function makeKeptCurrent(
+  snapshotsDir: string,
+  { id }: Manifest,
+  encoded: Buffer,
+): Promise<boolean> {
+  const dir = generationDir(snapshotsDir, id);
+  if (!existsSync(dir)) return false;
+  try {
+    await verifyGeneration(dir);
+    if (!readFileSync(path.join(dir, MANIFEST)).equals(encoded)) return false;
+  } catch {
+    return false;
+  }
+  renewDifferences(snapshotsDir, id);
+  pointCurrentTo(snapshotsDir, id);
+  return true;
+}
+
+/** Puts every file of the manifest into the folder of the new generation. */
+async function fetchAll(
+  source: Source,
+  manifest: Manifest,
+  dir: string,
+  staging: Staging,
+  { snapshotsDir, parallel, report }: PullOptions,
+): Promise<{ fetched: number; linked: number }> {
+  staging.keepOnly(manifest.files);
+  const local = findLocalFiles(snapshotsDir);
+  const missing: ManifestFile[] = [];
+  for (const file of manifest.files) {
+    const equal = local.findEqual(file);
+    if (equal === undefined) missing.push(file);
+    else place(equal, path.join(dir, file.path));
+  }
+  const size = missing.reduce((sum, file) => sum + file.size, 0);
+  report.step(
+    `${manifest.id}: ${missing.length} of ${manifest.files.length} files are not here yet (${megabytes(size)} MB)`,
+  );
+  const positions = new Map<string, number>();
+  let staged = 0;
+  const note = ({ path: name }: ManifestFile, position: number) => {
+    staged += position - (positions.get(name) ?? 0);
+    positions.set(name, position);
+    report.advance(staged, size);
+  };
+  const fetchMissing = async (file: ManifestFile) => {
+    if (staging.has(file)) note(file, file.size);
+    else {
+      await fetchFile(file, {
+        ...{ source, id: manifest.id, staging },
+        findSimilar: local.findSimilar,
+        onPosition: (position) => note(file, position),
+      });
+    }
+    place(staging.pathOf(file), path.join(dir, file.path));
+  };
+  await inParallel(missing, parallel, fetchMissing, source.close);
+  return { fetched: missing.length, linked: manifest.files.length - missing.length };
+}
+
+/** Bytes as megabytes with one decimal. */
+export function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(1);
+}
+
+/**
+ * Runs work for each item, a few at a time. After the first error, no further work is started.
+ * @param onError called after the first error; must end the work that is under way
+ */
+async function inParallel<T>(
+  items: readonly T[],
+  most: number,
+  work: (item: T) => Promise<void>,
+  onError: () => void,
+): Promise<void> {
+  const queue = items.values();
+  const errors: unknown[] = [];
+  async function runNext(): Promise<void> {
+    for (const item of queue) {
+      if (errors.length > 0) return;
+      try {
+        await work(item);
+      } catch (error) {
+        if (errors.push(error) === 1) onError();
+      }
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(most, items.length) }, runNext));
+  if (errors.length > 0) throw errors[0];
+}

@@ -1,0 +1,289 @@
+/** `GET /snapshot` and `GET /snapshot/files/{path}`, by both parsers: a generation as it is on disk. */
+import { createHash } from 'node:crypto';
+import { gunzipSync, zstdDecompressSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { currentId } from '../../../store/generations/generations.ts';
+import { seededCatalogue } from '../../catalogue/seeded.ts';
+import { filesOf } from '../../support/mirrors.ts';
+import { makeContractChecker } from '../../support/openapi.ts';
+import {
+  generate,
+  type Reply,
+  type RunningProxy,
+  send,
+  startProxy,
+  testKey,
+  until,
+  writeKeys,
+} from '../../support/product.ts';
+import { openSocket, readToEnd } from '../../support/servers/sockets.ts';
+import { makeChanging, newSnapshots } from '../../support/wholeness.ts';
+
+const contract = makeContractChecker();
+const key = testKey(1);
+const FAST_PATHS = ['on', 'off'] as const;
+const snapshotsDir = newSnapshots();
+let before: string;
+let id: string;
+let files: Map<string, Buffer>;
+const proxies = new Map<string, RunningProxy>();
+
+beforeAll(async () => {
+  // Large enough for differences and for several pieces.
+  const database = await makeChanging(seededCatalogue({ games: 3000, seed: 5, platforms: 4 }));
+  await generate(database.url, snapshotsDir);
+  before = currentId(snapshotsDir) as string;
+  await database.change();
+  await generate(database.url, snapshotsDir);
+  id = currentId(snapshotsDir) as string;
+  files = filesOf(snapshotsDir, id);
+  writeKeys(snapshotsDir, [key]);
+  for (const HTTP_FAST_PATH of FAST_PATHS) {
+    proxies.set(HTTP_FAST_PATH, await startProxy(snapshotsDir, { HTTP_FAST_PATH }));
+  }
+});
+
+afterAll(async () => {
+  await Promise.all([...proxies.values()].map((proxy) => proxy.stop()));
+});
+
+const request = (target: string, more = '') =>
+  `GET /api/v1${target} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${key.key}\r\n${more}\r\n`;
+const sha256 = (bytes: Buffer) => createHash('sha256').update(bytes).digest();
+const contentOf = (name: string) => files.get(name) as Buffer;
+
+describe.each(FAST_PATHS)('with the fast path %s', (fastPath) => {
+  const proxy = () => proxies.get(fastPath) as RunningProxy;
+  /** Sends a GET, and checks the response against openapi.yaml. */
+  const get = async (target: string, headers: Record<string, string> = {}) => {
+    const reply = await proxy().get(target, key.key, headers);
+    const isText = reply.headers['content-encoding'] === undefined;
+    contract.check(
+      'GET',
+      `/api/v1${target}`,
+      reply.status,
+      reply.headers,
+      isText ? reply.text : '{}',
+    );
+    return reply;
+  };
+  const getFile = (name: string, headers: Record<string, string> = {}) =>
+    get(`/snapshot/files/${name}`, headers);
+  const head = (target: string, headers: Record<string, string> = {}): Promise<Reply> =>
+    send(`${proxy().url}/api/v1${target}`, {
+      method: 'HEAD',
+      headers: { 'x-api-key': key.key, ...headers },
+    });
+
+  test('every file that the manifest names is sent as it is', async () => {
+    const manifest = await get('/snapshot');
+    expect(manifest.bytes).toEqual(contentOf('manifest.json'));
+    expect(manifest.json.files.length).toBe(files.size - 1);
+    for (const { path, size, sha256: expected } of manifest.json.files) {
+      const reply = await getFile(path);
+      expect([reply.status, reply.bytes.length], path).toEqual([200, size]);
+      expect(sha256(reply.bytes).toString('hex')).toBe(expected);
+      expect(reply.headers).toMatchObject({
+        etag: `"${expected}"`,
+        'x-snapshot': id,
+        'accept-ranges': 'bytes',
+        'cache-control': 'private, no-cache',
+        'content-length': String(size),
+        'access-control-allow-origin': '*',
+        'content-type': path.endsWith('.json')
+          ? 'application/json; charset=utf-8'
+          : 'application/octet-stream',
+      });
+    }
+  });
+
+  test('a whole file is compressed with gzip if the client accepts it', async () => {
+    const reply = await getFile('search.json', { 'accept-encoding': 'br, gzip;q=0.5' });
+    expect(reply.headers['content-encoding']).toBe('gzip');
+    expect(reply.headers.vary).toContain('Accept-Encoding');
+    expect(gunzipSync(reply.bytes)).toEqual(contentOf('search.json'));
+    expect(reply.headers.etag).toBe(`"${sha256(contentOf('search.json')).toString('hex')}-gzip"`);
+    for (const none of ['gzip;q=0', 'br', 'identity, gzip;q=0.5', '*']) {
+      const plain = await getFile('search.json', { 'accept-encoding': none });
+      expect(plain.headers['content-encoding'], none).toBeUndefined();
+    }
+  });
+
+  test.each(['', '-gzip'])('a client that has the file with the ETag …%s gets 304', async (end) => {
+    const etag = `"${sha256(contentOf('search.json')).toString('hex')}${end}"`;
+    const headers = { 'if-none-match': `"x", W/${etag}`, 'accept-encoding': 'gzip' };
+    const reply = await getFile('search.json', headers);
+    expect([reply.status, reply.bytes.length]).toEqual([304, 0]);
+    expect(reply.headers).toMatchObject({ etag, 'x-snapshot': id });
+  });
+
+  test('a range is sent alone, and never compressed', async () => {
+    const file = contentOf('index/games.bin');
+    for (const [range, from, to] of [
+      ['bytes=0-99', 0, 100],
+      ['bytes=65530-65550', 65530, 65551],
+      ['bytes=100-', 100, file.length],
+      ['bytes=-1', file.length - 1, file.length],
+    ] as const) {
+      const reply = await getFile('index/games.bin', { range, 'accept-encoding': 'gzip' });
+      expect(reply.status).toBe(206);
+      expect(reply.bytes.equals(file.subarray(from, to))).toBe(true);
+      expect(reply.headers).toMatchObject({
+        'content-range': `bytes ${from}-${to - 1}/${file.length}`,
+        'content-length': String(to - from),
+        etag: `"${sha256(file).toString('hex')}"`,
+      });
+    }
+  });
+
+  test('If-Range with another ETag gets the whole file', async () => {
+    const file = contentOf('index/games.bin');
+    const etag = `"${sha256(file).toString('hex')}"`;
+    const range = 'bytes=5-';
+    expect((await getFile('index/games.bin', { range, 'if-range': etag })).status).toBe(206);
+    const other = await getFile('index/games.bin', { range, 'if-range': '"other"' });
+    expect(other.status).toBe(200);
+    expect(other.bytes.equals(file)).toBe(true);
+  });
+
+  test('a range behind the end gets 416 with the size', async () => {
+    const { length } = contentOf('stats.json');
+    const reply = await getFile('stats.json', { range: `bytes=${length}-` });
+    expect(reply.status).toBe(416);
+    expect(reply.headers['content-range']).toBe(`bytes */${length}`);
+    expect(reply.json).toEqual({ error: 'Range not satisfiable' });
+  });
+
+  test('HEAD has the header fields of GET, and ignores Range', async () => {
+    const reply = await head('/snapshot/files/index/games.bin', { range: 'bytes=0-9' });
+    expect([reply.status, reply.bytes.length]).toEqual([200, 0]);
+    expect(reply.headers).toMatchObject({
+      'content-length': String(contentOf('index/games.bin').length),
+      'accept-ranges': 'bytes',
+      'x-snapshot': id,
+    });
+    const compressed = await head('/snapshot', { 'accept-encoding': 'gzip' });
+    expect(compressed.headers['content-encoding']).toBe('gzip');
+    expect(compressed.headers['content-length']).toBeUndefined();
+  });
+
+  test('a request that names a kept generation gets its files, to be cached for ever', async () => {
+    const old = filesOf(snapshotsDir, before);
+    for (const name of ['manifest.json', 'index/games.bin']) {
+      const target = name === 'manifest.json' ? '/snapshot' : `/snapshot/files/${name}`;
+      const reply = await get(target, { 'x-snapshot': before });
+      expect(reply.bytes.equals(old.get(name) as Buffer)).toBe(true);
+      expect(reply.headers).toMatchObject({
+        'x-snapshot': before,
+        'cache-control': 'private, max-age=31536000, immutable',
+      });
+      expect(reply.headers.vary).toContain('X-Snapshot');
+    }
+    const gone = await getFile('stats.json', { 'x-snapshot': '000009-123456789abc' });
+    expect([gone.status, gone.json]).toEqual([410, { error: 'Snapshot gone' }]);
+  });
+
+  test.each([
+    ...['manifest.json', '', 'none.json', '../keys.json', '..%2f..%2fkeys.json', 'games', 'games/'],
+    ...['games/../stats.json', './stats.json', '/stats.json', '%73tats.json', 'stats.json/'],
+    '../../../../../../../../etc/passwd',
+  ])('the path %j is not found', async (name) => {
+    // Not with an HTTP client, which would resolve "..".
+    const socket = await openSocket(proxy().port);
+    socket.write(request(`/snapshot/files/${name}`, 'Connection: close\r\n'));
+    const received = await readToEnd(socket);
+    expect(received).toMatch(/^HTTP\/1\.1 404 /);
+    expect(received.endsWith('{"error":"Not found"}')).toBe(true);
+  });
+
+  test('a parameter is refused', async () => {
+    const reply = await getFile('stats.json?page=1');
+    expect([reply.status, reply.json]).toEqual([
+      400,
+      { error: 'Unknown parameter: page. Allowed: none' },
+    ]);
+  });
+
+  test('a key is needed, and each request counts once', async () => {
+    for (const target of ['/snapshot', '/snapshot/files/stats.json']) {
+      expect((await send(`${proxy().url}/api/v1${target}`)).status).toBe(401);
+      const remaining = async () => Number((await get(target)).headers['x-ratelimit-remaining']);
+      expect((await remaining()) - (await remaining())).toBe(1);
+    }
+  });
+
+  test('the difference to a version that the client has is sent, if it names that version', async () => {
+    const old = filesOf(snapshotsDir, before).get('index/games.bin') as Buffer;
+    const file = contentOf('index/games.bin');
+    const digest = sha256(old);
+    const headers = {
+      'accept-encoding': 'gzip, dcz',
+      'available-dictionary': `:${digest.toString('base64')}:`,
+    };
+    const reply = await getFile('index/games.bin', headers);
+    expect(reply.headers['content-encoding']).toBe('dcz');
+    expect(reply.headers.vary).toContain('Available-Dictionary');
+    expect(reply.bytes.length).toBeLessThan(file.length / 10);
+    // RFC 9842, section 5: a head of magic bytes and the SHA-256 of the dictionary.
+    expect(reply.bytes.subarray(0, 40).toString('hex')).toBe(
+      `5e2a4d1820000000${digest.toString('hex')}`,
+    );
+    const decoded = zstdDecompressSync(reply.bytes.subarray(40), { dictionary: old });
+    expect(decoded.equals(file)).toBe(true);
+    expect(reply.headers.etag).not.toBe((await getFile('index/games.bin')).headers.etag);
+    // Sent again, from the cache.
+    expect((await getFile('index/games.bin', headers)).bytes.equals(reply.bytes)).toBe(true);
+  });
+
+  test.each([
+    [
+      'of an unknown version',
+      { 'available-dictionary': `:${Buffer.alloc(32).toString('base64')}:` },
+    ],
+    ['of a malformed name', { 'available-dictionary': 'abc' }],
+    ['for a client without dcz', { 'accept-encoding': 'gzip' }],
+  ])('there is no difference %s, but the whole file', async (_, headers) => {
+    const old = filesOf(snapshotsDir, before).get('index/games.bin') as Buffer;
+    const reply = await getFile('index/games.bin', {
+      'accept-encoding': 'gzip, dcz',
+      'available-dictionary': `:${sha256(old).toString('base64')}:`,
+      ...headers,
+    });
+    expect(reply.headers['content-encoding']).toBe('gzip');
+    expect(gunzipSync(reply.bytes).equals(contentOf('index/games.bin'))).toBe(true);
+  });
+
+  test('a connection can be used again after a download', async () => {
+    const socket = await openSocket(proxy().port);
+    socket.write(
+      request('/snapshot/files/index/games.bin') +
+        request('/stats') +
+        request('/snapshot/files/search.json', 'Accept-Encoding: gzip\r\n') +
+        request('/stats', 'Connection: close\r\n'),
+    );
+    const received = Buffer.from(await readToEnd(socket), 'latin1');
+    expect(received.toString('latin1').match(/HTTP\/1\.1 200 OK\r\n/g)).toHaveLength(4);
+    expect(received.includes(contentOf('index/games.bin'))).toBe(true);
+    expect(received.subarray(-contentOf('stats.json').length)).toEqual(contentOf('stats.json'));
+  });
+});
+
+test('SNAPSHOT_DOWNLOADS=off turns both off', async () => {
+  const proxy = await startProxy(snapshotsDir, { SNAPSHOT_DOWNLOADS: 'off' });
+  for (const target of ['/snapshot', '/snapshot/files/stats.json']) {
+    const reply = await proxy.get(target, key.key);
+    expect([reply.status, reply.json]).toEqual([404, { error: 'Not found' }]);
+  }
+  expect((await proxy.get('/stats', key.key)).status).toBe(200);
+  await proxy.stop();
+});
+
+test('files are sent by every thread', async () => {
+  const proxy = await startProxy(snapshotsDir, { PROXY_THREADS: '3' });
+  const all = await Promise.all(
+    Array.from({ length: 12 }, () => proxy.get('/snapshot/files/search.json', key.key)),
+  );
+  expect(all.every(({ bytes }) => bytes.equals(contentOf('search.json')))).toBe(true);
+  await until(async () => (await proxy.metrics()).includes('route="snapshot_file"'));
+  await proxy.stop();
+});

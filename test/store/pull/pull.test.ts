@@ -1,0 +1,450 @@
+/** `cover-catalogue mirror` with a real proxy: what it fetches, what it refuses, and how it continues. */
+import {
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { makeKey } from '../../../format/api-key.ts';
+import { currentId, generationDir, idsOnDisk } from '../../../store/generations/generations.ts';
+import { seededCatalogue } from '../../catalogue/seeded.ts';
+import {
+  filesOf,
+  type Origin,
+  runMirror,
+  startMirror,
+  startOrigin,
+} from '../../support/mirrors.ts';
+import { makeFolder, runProgram } from '../../support/product.ts';
+import type { Change, OriginReply } from '../../support/servers/faulty-origin.ts';
+import { freeKilobytes, mountSmallDisk } from '../../support/small-disk.ts';
+import {
+  expectCurrentVerifies,
+  finishInTime,
+  newSnapshots,
+  statusOf,
+} from '../../support/wholeness.ts';
+
+const REFUSED = 3;
+const LOCKED = 4;
+
+let origin: Origin;
+
+beforeAll(async () => {
+  origin = await startOrigin(seededCatalogue({ games: 400, seed: 3, platforms: 5 }));
+});
+
+afterEach(() => {
+  origin.faulty.change = (reply) => reply;
+  origin.faulty.isPlain = false;
+  origin.faulty.requests.length = 0;
+});
+
+afterAll(() => origin.close());
+
+const filePaths = () =>
+  origin.faulty.requests
+    .map(({ path: name }) => name.split('/snapshot/files/')[1])
+    .filter((name) => name !== undefined);
+
+/** Changes the replies for one file. */
+function changeFile(
+  name: string,
+  change: (reply: OriginReply, times: number) => OriginReply,
+): void {
+  let times = 0;
+  origin.faulty.isPlain = true;
+  origin.faulty.change = (reply, { path: asked }) =>
+    asked.endsWith(`/snapshot/files/${name}`) ? change(reply, ++times) : reply;
+}
+
+/** Changes the manifest. */
+function changeManifest(change: (manifest: string) => string): void {
+  origin.faulty.isPlain = true;
+  origin.faulty.change = (reply, { path: asked }) =>
+    asked.endsWith('/snapshot')
+      ? { ...reply, body: Buffer.from(change(reply.body.toString('utf8'))) }
+      : reply;
+}
+
+async function madeMirror(): Promise<string> {
+  const to = newSnapshots();
+  expect(await runMirror(origin, to)).toMatchObject({ code: 0 });
+  origin.faulty.requests.length = 0;
+  return to;
+}
+
+describe('a mirror', () => {
+  test('has the same files under the same id, and nothing else', async () => {
+    const to = newSnapshots();
+    const { code, stdout, stderr } = await runMirror(origin, to);
+    const id = currentId(origin.snapshotsDir) as string;
+    expect([code, stdout], stderr).toEqual([0, expect.stringContaining(`Published ${id}: `)]);
+    expect(await expectCurrentVerifies(to)).toBe(id);
+    expect(filesOf(to, id)).toEqual(filesOf(origin.snapshotsDir, id));
+    expect(readdirSync(to).toSorted()).toEqual(
+      ['current', 'generations', 'lock', 'lock.holder', 'status.json'].toSorted(),
+    );
+    expect(statusOf(to)).toMatchObject({ outcome: 'published', error: null, agreed: [{ id }] });
+  });
+
+  test('fetches nothing but the manifest if nothing is new', async () => {
+    const to = await madeMirror();
+    const before = origin.faulty.sent();
+    const { code, stdout } = await runMirror(origin, to);
+    expect([code, stdout]).toEqual([0, expect.stringContaining('Nothing is newer than')]);
+    expect(origin.faulty.requests.map(({ path: name }) => name)).toEqual(['/api/v1/snapshot']);
+    expect(origin.faulty.sent()).toBe(before);
+    expect(statusOf(to)).toMatchObject({ outcome: 'unchanged' });
+  });
+
+  test('fetches only the files that changed, and links the others', async () => {
+    const to = await madeMirror();
+    const before = currentId(to) as string;
+    const after = await origin.publishChange();
+    expect(await runMirror(origin, to)).toMatchObject({ code: 0 });
+    const [old, now] = [filesOf(to, before), filesOf(to, after)];
+    const changed = [...now.keys()].filter(
+      (name) => !old.get(name)?.equals(now.get(name) as Buffer),
+    );
+    expect(filePaths().toSorted()).toEqual(changed.filter((name) => name !== 'manifest.json'));
+    const inode = (id: string, name: string) =>
+      statSync(path.join(generationDir(to, id), name)).ino;
+    for (const name of now.keys()) {
+      expect(inode(before, name) === inode(after, name), name).toBe(!changed.includes(name));
+    }
+  });
+
+  test('keeps the last five generations', async () => {
+    const to = await madeMirror();
+    for (let i = 0; i < 6; i++) {
+      await origin.publishChange();
+      expect(await runMirror(origin, to)).toMatchObject({ code: 0 });
+    }
+    expect(idsOnDisk(to)).toEqual(idsOnDisk(origin.snapshotsDir));
+    expect(idsOnDisk(to)).toHaveLength(5);
+  });
+
+  test('that is damaged fetches only what is damaged', async () => {
+    const to = await madeMirror();
+    const id = currentId(to) as string;
+    truncateSync(path.join(generationDir(to, id), 'stats.json'), 5);
+    writeFileSync(path.join(generationDir(to, id), 'search.json'), 'x');
+    expect(await runMirror(origin, to)).toMatchObject({ code: 0 });
+    expect(filePaths().toSorted()).toEqual(['search.json', 'stats.json']);
+    expect(await expectCurrentVerifies(to)).toBe(id);
+    expect(readdirSync(path.join(to, 'generations'))).toEqual([id]);
+  });
+
+  test('can be made while another one is running, but not in the same folder', async () => {
+    const to = newSnapshots();
+    const all = await Promise.all([runMirror(origin, to), runMirror(origin, to)]);
+    expect(all.map(({ code }) => code).toSorted()).toEqual([0, LOCKED]);
+    await expectCurrentVerifies(to);
+  });
+});
+
+describe('a transfer', () => {
+  test.each(['cut', 'stalled'])('that is %s continues where it ended', async (kind) => {
+    const to = newSnapshots();
+    const limit = { [kind === 'cut' ? 'cutAfter' : 'stallAfter']: 1000 };
+    changeFile('search.json', (reply, times) => (times === 1 ? { ...reply, ...limit } : reply));
+    const { code, stderr } = await runMirror(origin, to, ['--timeout', '1']);
+    expect(code, stderr).toBe(0);
+    const [first, second, ...others] = origin.faulty.requests.filter(({ path: name }) =>
+      name.endsWith('/search.json'),
+    );
+    expect(others).toEqual([]);
+    expect(first?.headers.range).toBeUndefined();
+    expect(second?.headers.range).toBe('bytes=1000-');
+    expect(second?.headers['if-range']).toMatch(/^"[0-9a-f]{64}"$/);
+    await expectCurrentVerifies(to);
+  });
+
+  test('that always stalls ends the run, and the next run continues', async () => {
+    const to = newSnapshots();
+    changeFile('search.json', (reply, times) => ({ ...reply, stallAfter: times === 1 ? 5000 : 0 }));
+    const { code, stderr } = await runMirror(origin, to, ['--timeout', '1']);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/search\.json: .*0 bytes in 1 s.* \(tried 5 times\)/);
+    expect(currentId(to)).toBeUndefined();
+    origin.faulty.change = (reply) => reply;
+    origin.faulty.requests.length = 0;
+    expect(await runMirror(origin, to)).toMatchObject({ code: 0 });
+    const again = origin.faulty.requests.find(({ path: name }) => name.endsWith('/search.json'));
+    expect(again?.headers.range).toBe('bytes=5000-');
+    await expectCurrentVerifies(to);
+  });
+
+  test('waits as long as a reply with 429 or 503 asks', async () => {
+    const to = newSnapshots();
+    const errors = [429, 503];
+    changeFile('search.json', (reply) => {
+      const status = errors.shift();
+      if (status === undefined) return reply;
+      return { status, headers: { 'retry-after': '1' }, body: Buffer.from('{"error":"Wait"}') };
+    });
+    const started = performance.now();
+    expect(await runMirror(origin, to)).toMatchObject({ code: 0 });
+    expect(performance.now() - started).toBeGreaterThan(2000);
+    await expectCurrentVerifies(to);
+  });
+
+  test('of a key with a low limit waits for the limit', async () => {
+    const slow = await startOrigin(seededCatalogue({ games: 10, seed: 1, platforms: 2 }), 12);
+    try {
+      const to = newSnapshots();
+      const run = startMirror(slow, to);
+      const ended = finishInTime(run);
+      await new Promise((resolve) => setTimeout(resolve, 4000));
+      // 13 files and a manifest need two minutes of this limit. Waiting for them takes too long here.
+      expect(run.exitCode).toBeNull();
+      const refused = slow.faulty.requests.length;
+      expect(refused).toBeLessThanOrEqual(12 + 4);
+      run.kill('SIGTERM');
+      expect(await ended).toMatchObject({ code: 143 });
+      expect(readdirSync(path.join(to, 'pull')).length).toBeGreaterThanOrEqual(8);
+    } finally {
+      await slow.close();
+    }
+  });
+});
+
+describe('nothing is published if the source', () => {
+  async function expectRefusal(code: number, ...texts: (string | RegExp)[]): Promise<string> {
+    const to = newSnapshots();
+    const run = await runMirror(origin, to, ['--timeout', '1']);
+    expect([run.code, run.stdout], run.stderr).toEqual([code, '']);
+    expect(run.stderr).not.toMatch(/^\s+at /m);
+    for (const text of texts) expect(run.stderr).toMatch(text);
+    expect(currentId(to)).toBeUndefined();
+    expect(idsOnDisk(to)).toEqual([]);
+    expect(statusOf(to)).toMatchObject({ outcome: code === REFUSED ? 'refused' : 'failed' });
+    return to;
+  }
+
+  const replaced = (change: (body: Buffer) => Buffer) => (reply: OriginReply) => ({
+    ...reply,
+    body: change(reply.body),
+  });
+
+  test('has another file than the manifest says', async () => {
+    changeFile(
+      'stats.json',
+      replaced((body) => Buffer.from(body).fill('x', 10, 11)),
+    );
+    const to = await expectRefusal(
+      REFUSED,
+      /stats\.json: its SHA-256 at http\S+ is [0-9a-f]{64}, but the manifest says [0-9a-f]{64}\. Nothing is published/,
+    );
+    origin.faulty.change = (reply) => reply;
+    origin.faulty.requests.length = 0;
+    expect(await runMirror(origin, to)).toMatchObject({ code: 0 });
+    expect(filePaths()).toContain('stats.json');
+    await expectCurrentVerifies(to);
+  });
+
+  test('has a shorter file than the manifest says', async () => {
+    changeFile(
+      'stats.json',
+      replaced((body) => body.subarray(0, 20)),
+    );
+    await expectRefusal(REFUSED, /stats\.json: its SHA-256 .* \(20 bytes instead of \d+\)/);
+  });
+
+  test('sends more than the manifest says', async () => {
+    changeFile(
+      'stats.json',
+      replaced((body) => Buffer.concat([body, Buffer.from('x')])),
+    );
+    await expectRefusal(REFUSED, /stats\.json: http\S+ sends more than the \d+ bytes/);
+  });
+
+  test('sends without end', async () => {
+    changeFile('stats.json', ({ headers: { 'content-length': _, ...headers }, ...reply }) => ({
+      ...reply,
+      headers,
+      body: Buffer.alloc(5_000_000),
+    }));
+    await expectRefusal(REFUSED, /stats\.json: http\S+ sends more than the \d+ bytes/);
+  });
+
+  test('has another format version', async () => {
+    changeManifest((text) => text.replace(/"format_version": \d+/, '"format_version": 99'));
+    await expectRefusal(REFUSED, /format version 99; this program reads version \d+/);
+  });
+
+  test.each(['../evil', 'games/../../evil', '/etc/passwd', 'index/.hidden', 'a/b/c'])(
+    'has a manifest with the path %s',
+    async (name) => {
+      changeManifest((text) => text.replace('"stats.json"', JSON.stringify(name)));
+      await expectRefusal(REFUSED, 'manifest.json is damaged', name);
+    },
+  );
+
+  test('has a manifest whose id does not fit', async () => {
+    changeManifest((text) => text.replace(/"games": (\d+)/, '"games": 7'));
+    await expectRefusal(REFUSED, '"id" does not fit the content');
+  });
+
+  test('has no manifest, but something else', async () => {
+    changeManifest(() => '<html>');
+    await expectRefusal(REFUSED, 'it is not JSON');
+  });
+
+  test('redirects', async () => {
+    origin.faulty.change = () => ({
+      status: 302,
+      headers: { location: 'https://elsewhere.example/' },
+      body: Buffer.alloc(0),
+    });
+    await expectRefusal(1, /redirects to https:\/\/elsewhere\.example\//);
+  });
+
+  test('does not answer at all', async () => {
+    origin.faulty.change = (reply) => ({ ...reply, cutAfter: 0, headers: {} });
+    await expectRefusal(1, /read the manifest: /);
+  });
+
+  test('no longer has the generation, and the next run takes the newer one', async () => {
+    let files = 0;
+    const gone: OriginReply = { status: 410, headers: {}, body: Buffer.from('{"error":"Gone"}') };
+    origin.faulty.change = (reply, { path: asked }) =>
+      asked.includes('/files/') && ++files > 8 ? gone : reply;
+    const to = await expectRefusal(1, 'no longer has this generation (410)');
+    const staged = readdirSync(path.join(to, 'pull')).filter((name) => !name.includes('.'));
+    expect(staged.length).toBeGreaterThanOrEqual(5);
+    origin.faulty.change = (reply) => reply;
+    origin.faulty.requests.length = 0;
+    const newer = await origin.publishChange();
+    expect(await runMirror(origin, to)).toMatchObject({ code: 0 });
+    expect(await expectCurrentVerifies(to)).toBe(newer);
+    expect(filePaths().length).toBeLessThan(filesOf(to, newer).size - 1);
+    expect(existsSync(path.join(to, 'pull'))).toBe(false);
+  });
+
+  test('refuses the key', async () => {
+    const to = newSnapshots();
+    const wrong = path.join(makeFolder(), 'key');
+    writeFileSync(wrong, makeKey());
+    const run = await runMirror(origin, to, ['--key-file', wrong]);
+    expect([run.code, run.stdout]).toEqual([1, '']);
+    expect(run.stderr).toMatch(/401 \(Invalid API key\)\. Check the API key/);
+  });
+});
+
+describe('an older generation', () => {
+  test('is refused, and published with --force', async () => {
+    const to = newSnapshots();
+    const old: Change = await recordOrigin();
+    await origin.publishChange();
+    expect(await runMirror(origin, to)).toMatchObject({ code: 0 });
+    const current = currentId(to);
+    origin.faulty.change = old;
+    const refused = await runMirror(origin, to);
+    expect(refused.code).toBe(REFUSED);
+    expect(refused.stderr).toMatch(/does not come after the current generation \d+-\w+.*--force/);
+    expect(currentId(to)).toBe(current);
+    expect(await runMirror(origin, to, ['--force'])).toMatchObject({ code: 0 });
+    expect(await expectCurrentVerifies(to)).not.toBe(current);
+    // And forward again, to a generation that is still there.
+    origin.faulty.change = (reply) => reply;
+    origin.faulty.requests.length = 0;
+    expect(await runMirror(origin, to)).toMatchObject({ code: 0 });
+    expect(currentId(to)).toBe(current);
+    expect(filePaths()).toEqual([]);
+  });
+
+  /** Replies as the origin does now, also after it has published again. */
+  async function recordOrigin(): Promise<Change> {
+    const id = await origin.settle();
+    return async (reply, { path: asked }) => {
+      const target = asked.replace('/api/v1', '');
+      const answer = await origin.proxy.get(target, origin.key, { 'x-snapshot': id });
+      return { ...reply, headers: {}, status: answer.status, body: answer.bytes };
+    };
+  }
+});
+
+test('a mirror that is held publishes nothing', async () => {
+  const to = await madeMirror();
+  const environment = { SNAPSHOTS_DIR: to };
+  expect(await runProgram('commands/snapshot.ts', ['hold'], environment)).toMatchObject({
+    code: 0,
+  });
+  const before = currentId(to);
+  await origin.publishChange();
+  const run = await runMirror(origin, to);
+  expect(run.code).toBe(REFUSED);
+  expect(run.stderr).toContain('Publishing is held');
+  expect(currentId(to)).toBe(before);
+});
+
+test('a full disk publishes nothing, and the next run with more room continues', async (context) => {
+  const size = [...filesOf(origin.snapshotsDir, await origin.settle()).values()].reduce(
+    (sum, file) => sum + file.length,
+    0,
+  );
+  const disk = await mountSmallDisk(Math.ceil(size / 1024) + 2000);
+  if (disk === undefined) return context.skip('mounting is not allowed');
+  try {
+    const to = path.join(disk.root, 'snapshots');
+    const ballast = path.join(disk.root, 'ballast');
+    const args = ['--from', origin.faulty.url, '--key', origin.key];
+    writeFileSync(ballast, Buffer.alloc((freeKilobytes(disk.root) - 600) * 1024));
+    const run = await disk.run('commands/mirror.ts', args);
+    expect(run.code).toBe(1);
+    expect(run.stderr).toMatch(/ENOSPC.*Free space on the disk/);
+    expect(idsOnDisk(to)).toEqual([]);
+    rmSync(ballast);
+    expect(await disk.run('commands/mirror.ts', args)).toMatchObject({ code: 0 });
+    expect(idsOnDisk(to)).toHaveLength(1);
+  } finally {
+    await disk.unmount();
+  }
+});
+
+describe('the arguments', () => {
+  test.each([
+    [['--to', 'x'], /--from is missing/],
+    [['--from', 'ftp://x'], /--from must be an http or https address/],
+    [['--from', 'http://x/api/v1'], /The API key is missing/],
+    [['--from', 'http://x', '--key', 'a', '--key-file', 'b'], /--key and --key-file are both/],
+    [['--from', 'http://x', '--key-file', '/no/such'], /--key-file cannot be read/],
+    [['--from', 'http://x', '--parallel', '99'], /--parallel must be a whole number from 1 to 16/],
+  ])('%j are refused with exit code 2', async (args, text) => {
+    const run = await runProgram('commands/mirror.ts', args, args.includes('99') ? withKey() : {});
+    expect([run.code, run.stdout]).toEqual([2, '']);
+    expect(run.stderr).toMatch(text);
+  });
+
+  const withKey = () => ({ MIRROR_KEY: makeKey() });
+
+  test('a key with a typing error is refused, and no message contains it', async () => {
+    const mistyped = makeKey().replace(/.$/, (last) => (last === 'a' ? 'b' : 'a'));
+    const run = await runProgram('commands/mirror.ts', ['--from', 'http://x'], {
+      MIRROR_KEY: mistyped,
+    });
+    expect(run.code).toBe(2);
+    expect(run.stderr).toContain('MIRROR_KEY does not hold an API key');
+    expect(run.stderr).not.toContain(mistyped);
+  });
+
+  test('a key can come from MIRROR_KEY, and is in no file of the mirror', async () => {
+    const to = newSnapshots();
+    const run = await runProgram('commands/mirror.ts', ['--from', origin.faulty.url], {
+      MIRROR_KEY: origin.key,
+      SNAPSHOTS_DIR: to,
+    });
+    expect(run.code, run.stderr).toBe(0);
+    expect(run.stdout + run.stderr).not.toContain(origin.key);
+    const id = currentId(to) as string;
+    const texts = [...filesOf(to, id).values(), readFileSync(path.join(to, 'status.json'))];
+    expect(texts.some((text) => text.includes(origin.key))).toBe(false);
+  });
+});
