@@ -20,6 +20,7 @@ const MEASURED = [
   'test/guarantees/slow-clients.test.ts',
   'test/guarantees/search-abuse.test.ts',
   'test/keys/account/account-browser.test.ts',
+  'test/proxy/downloads/large-downloads.test.ts',
 ];
 
 /** A file that imports one of these, directly or not, needs a Debian package. */
@@ -45,6 +46,7 @@ const SLOW = [
   'test/project/executable.test.ts',
   'test/proxy/changes/changes-http.test.ts',
   'test/proxy/changes/serving-pause.test.ts',
+  'test/proxy/downloads/downloads.test.ts',
   'test/proxy/http/connections.test.ts',
   'test/proxy/http/failed-requests.test.ts',
   'test/proxy/http/fast-path.test.ts',
@@ -63,6 +65,7 @@ const SLOW = [
   'test/store/hold-rollback.test.ts',
   'test/store/hold.test.ts',
   'test/store/odd-snapshots-folder.test.ts',
+  'test/store/pull/pull.test.ts',
   'test/store/snapshot-cli.test.ts',
   'test/store/two-users.test.ts',
 ];

@@ -23,6 +23,7 @@ import {
   type ManifestContent,
   makeManifest,
 } from '../format/manifest.ts';
+import { renewDifferences } from './changes/keep-differences.ts';
 import { prepareDifference } from './changes/write-difference.ts';
 import { isIntact } from './files/checked-files.ts';
 import { openForWriting } from './files/file-modes.ts';
@@ -111,19 +112,23 @@ export async function publish(
   const target = generationDir(snapshotsDir, manifest.id);
   if (existsSync(target)) throw new Error(`publish: ${target} already exists.`);
   const encoded = encodeManifest(manifest);
-  return publishAs(snapshotsDir, dir, manifest, encoded, previous, warn, checkPacks);
+  return publishAs(snapshotsDir, dir, { manifest, encoded }, previous, warn, checkPacks);
+}
+
+/** A manifest and the bytes of its file. */
+export interface EncodedManifest {
+  readonly manifest: Manifest;
+  readonly encoded: string | Buffer;
 }
 
 /**
  * As {@link publish}, for a generation that another installation has made: it keeps its id, and its
  * manifest is the same, byte by byte. A damaged generation with this id is replaced.
- * @param encoded the bytes of the manifest
  */
 export async function publishAs(
   snapshotsDir: string,
   dir: string,
-  manifest: Manifest,
-  encoded: string | Buffer,
+  { manifest, encoded }: EncodedManifest,
   previous: Previous,
   warn: (text: string) => void,
   checkPacks: PackChecker = checkOneByOne,
@@ -136,16 +141,16 @@ export async function publishAs(
   linkUnchanged(snapshotsDir, dir, manifest, previous);
   for (const folder of ['games', 'covers', 'index', '.']) syncFolder(path.join(dir, folder));
   const isSame = previous.manifest && contentHash(previous.manifest) === contentHash(manifest);
-  const { id } = manifest;
-  // Only a mirror can publish an older generation, or one again. No difference leads to those.
-  const isLater = previous.id === undefined || sequenceOf(id) > sequenceOf(previous.id);
+  const isLater = previous.id === undefined || sequenceOf(manifest.id) > sequenceOf(previous.id);
+  // A parent has a lower sequence number. A mirror that goes back uses the differences it has, as a
+  // rollback does.
   const publishDifference = isLater
     ? prepareDifference(
         snapshotsDir,
-        { id, dir, index, parent: previous.id, isSame: isSame === true },
+        { id: manifest.id, dir, index, parent: previous.id, isSame: isSame === true },
         warn,
       )
-    : undefined;
+    : () => renewDifferences(snapshotsDir, manifest.id);
   // As late as possible: an operator may have held publishing while this run was under way.
   const held = whyHeld(snapshotsDir);
   if (held !== undefined) throw new HeldError(held);

@@ -4,10 +4,8 @@
  *
  * Words that differ only in case, accents, apostrophes or character width count as the same word, and
  * hiragana count as katakana. Apostrophes, ™ and ℠ are removed. Everything else that is not a letter, a
- * digit or a mark separates words. A run of Chinese, Japanese or Korean characters is a word of its own,
- * even next to Latin letters or digits.
- *
- * "c++" and "c#" are words.
+ * digit or a mark separates words; only "c++" and "c#" are words. A run of Chinese, Japanese or Korean
+ * characters is a word of its own, even next to Latin letters or digits.
  *
  * Two more rules apply to words, but not to plain words: "&" is the word "and", and letters separated by
  * dots are one word ("S.T.A.L.K.E.R.").
@@ -67,10 +65,10 @@ const LETTERS_PATTERN = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'g');
  */
 export function wordsOf(text: string): string[] {
   if (ASCII_WITHOUT_RULES.test(text)) return asciiWordsOf(text);
-  const joined = fold(text)
+  const folded = fold(text)
     .replaceAll('&', ` ${AND} `)
     .replace(INITIALS, (initials) => initials.replaceAll('.', ''));
-  return split(joined);
+  return split(folded);
 }
 
 /** The words of a text by the rules for plain words. */

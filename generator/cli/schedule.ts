@@ -33,7 +33,8 @@ import { makeKeyUsageImport } from '../keys/import-key-usage.ts';
 const USAGE = `cover-catalogue schedule
 
 Publishes a generation whenever GENERATE_CRON says so, and exports the API keys
-every two seconds, until SIGTERM or SIGINT.
+every two seconds, until SIGTERM or SIGINT. If GENERATE_CRON is "off", it only
+exports the keys, as for a mirror.
 
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
@@ -61,23 +62,24 @@ async function main(): Promise<void> {
     { SNAPSHOTS_DIR: checkWritableFolder },
   );
   const { GENERATE_CRON: cron, SNAPSHOTS_DIR: snapshotsDir } = environment;
-  if (!validate(cron)) {
+  const isOff = cron === 'off';
+  if (!isOff && !validate(cron)) {
     throw new ConfigurationError(
-      `GENERATE_CRON must be a cron expression such as */15 * * * *, not ${JSON.stringify(cron)}.`,
+      `GENERATE_CRON must be a cron expression such as */15 * * * *, or off, not ${JSON.stringify(cron)}.`,
     );
   }
   const log = makeLog(environment.LOG_LEVEL);
   const isHeld = makeHoldWatch(snapshotsDir, log);
   const runs = makeRuns(isHeld, log);
-  const task = schedule(cron, runs.start, { noOverlap: true, timezone: 'UTC' });
+  const task = isOff ? undefined : schedule(cron, runs.start, { noOverlap: true, timezone: 'UTC' });
   const keys = pollKeys(environment.DATABASE_URL, snapshotsDir, log);
   stopWith(async (signal) => {
     log.info({ signal }, 'stopping');
-    await task.stop();
+    await task?.stop();
     await Promise.all([runs.stop(), keys.stop()]);
   });
   log.info({ cron, snapshotsDir }, 'scheduled');
-  if (currentId(snapshotsDir) === undefined) void runs.start();
+  if (!isOff && currentId(snapshotsDir) === undefined) void runs.start();
   else isHeld();
 }
 

@@ -88,7 +88,7 @@ export const VARIABLES = {
   ),
   GENERATE_CRON: variable(
     '*/15 * * * *',
-    'cron expression, in UTC, for when `cover-catalogue schedule` starts a run',
+    'cron expression, in UTC, for when `cover-catalogue schedule` starts a run; `off`: it only exports the keys',
     (text) => text,
   ),
   DEFAULT_RATE_LIMIT: variable(

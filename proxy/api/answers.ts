@@ -60,8 +60,8 @@ export function makeAnswers({ snapshots, counts, log }: AnswerParts) {
     find: Finder | DownloadFinder,
   ): Resource | undefined {
     const found = find(generation);
-    if (found === undefined) counts.count(route, sendError(reply, ERRORS.notFound));
-    else if (found instanceof Promise) answerLater(found, reply, head, route);
+    if (found instanceof Promise) answerLater(found, reply, head, route);
+    else if (found === undefined) counts.count(route, sendError(reply, ERRORS.notFound));
     else if ('stored' in found) sendFile(reply, head, { route, download: found });
     else {
       sendFound(reply, head, { route, resource: found });

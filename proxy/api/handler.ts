@@ -25,9 +25,9 @@ import {
 export interface ApiParts extends AdmissionParts, AnswerParts {
   /** The address at which clients reach the proxy, for the Link header. */
   readonly publicUrl: string;
-  readonly readChanges: ReadChanges;
   /** Whether clients may download whole generations. */
   readonly hasDownloads: boolean;
+  readonly readChanges: ReadChanges;
 }
 
 /** @returns the handler of requests under the base */

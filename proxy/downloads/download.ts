@@ -27,6 +27,8 @@ const FOR_ANY_SNAPSHOT = 'private, no-cache';
 
 export interface DownloadRequest {
   readonly stored: StoredFile;
+  /** Whether clients may request parts of the file. */
+  readonly hasRanges: boolean;
   /** The id of the generation. */
   readonly snapshot: string;
   readonly head: RequestHead;
@@ -45,7 +47,7 @@ export async function makeDownload(
   request: DownloadRequest,
   parts: DownloadParts,
 ): Promise<PreparedResponse | ResponseInPieces> {
-  const { stored, head, isHead } = request;
+  const { stored, hasRanges, head, isHead } = request;
   const { size, sha256 } = stored.file;
   const etag = `"${sha256}"`;
   const etags = { identity: etag, gzip: `"${sha256}-gzip"` };
@@ -57,12 +59,14 @@ export async function makeDownload(
     if (known !== undefined) return bodyless(304, [...fields, 'ETag', known]);
   }
   checkStored(stored);
-  const range: WantedRange = isHead ? 'whole' : readRange(head.range, head.ifRange, etag, size);
+  const range: WantedRange =
+    isHead || !hasRanges ? 'whole' : readRange(head.range, head.ifRange, etag, size);
   if (range === 'unsatisfiable') {
     const headers = [...parts.common, 'Content-Range', `bytes */${size}`];
-    return prepareError(416, `Range not satisfiable: the file has ${size} bytes`, headers);
+    return prepareError(416, 'Range not satisfiable', headers);
   }
   const typed = [...fields, 'Content-Type', typeOf(stored.file.path)];
+  if (hasRanges) typed.push('Accept-Ranges', 'bytes');
   if (range !== 'whole') {
     const { from, to } = range;
     const contentRange = `bytes ${from}-${to - 1}/${size}`;
@@ -92,7 +96,7 @@ const OK: SharedHead = { status: 200, headers: [] };
 
 function fieldsOf({ head, snapshot }: DownloadRequest, common: HeaderList): string[] {
   return [
-    ...['Accept-Ranges', 'bytes', 'X-Snapshot', snapshot],
+    ...['X-Snapshot', snapshot],
     ...['Cache-Control', head.snapshot === undefined ? FOR_ANY_SNAPSHOT : FOR_NAMED_SNAPSHOT],
     ...['Vary', 'Accept-Encoding, Available-Dictionary, X-Snapshot', ...common],
   ];

@@ -78,7 +78,7 @@ export async function pull(source: Source, options: PullOptions): Promise<PullRe
       const staging = openStaging(snapshotsDir);
       const counts = await fetchAll(source, manifest, dir, staging, options);
       report.step('verifying and publishing');
-      await publishAs(snapshotsDir, dir, manifest, encoded, previous, report.warn);
+      await publishAs(snapshotsDir, dir, { manifest, encoded }, previous, report.warn);
       staging.remove();
       return { outcome: 'published', manifest, ...counts };
     } finally {

@@ -91,6 +91,7 @@ describe('its tables contain', () => {
       'hold.json',
       'lock',
       'lock.holder',
+      'pull/',
       'proxy/key-usage-<PORT>.json',
       'proxy/limit-windows-<PORT>.bin',
     ]);

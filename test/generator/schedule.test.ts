@@ -2,7 +2,7 @@
  * The schedule as a process: it generates on time and exports keys every two seconds. Neither a lost
  * database nor a signal leaves anything half done.
  */
-import { mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -55,6 +55,18 @@ async function issueKey(url: string, state: string): Promise<string> {
 const keysFile = (dir: string) => path.join(dir, 'keys.json');
 const readKeys = (dir: string) => parseKeys(readFileSync(keysFile(dir), 'utf8'));
 const modifiedAt = (dir: string) => statSync(keysFile(dir)).mtimeMs;
+
+test('with GENERATE_CRON=off, the schedule exports the keys and never generates', async () => {
+  const url = await makeSqlite(sampleCatalogue());
+  const dir = newSnapshots();
+  const schedule = startSchedule(url, dir, 'off');
+  const key = await issueKey(url, 'approved');
+  await until(() => existsSync(keysFile(dir)) && readKeys(dir).length === 1);
+  expect(readKeys(dir)).toMatchObject([{ hash: hashKey(key), state: 'approved' }]);
+  await pause(500);
+  expect(idsOnDisk(dir)).toEqual([]);
+  expect(await schedule.stop()).toBe(0);
+});
 
 test('a wrong GENERATE_CRON ends the schedule with 2 and an error that names it', async () => {
   const { code, stderr } = await runProgram('generator/cli/schedule.ts', [], {

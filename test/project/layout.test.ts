@@ -196,7 +196,7 @@ describe('the sources', () => {
 
   test('are found in every folder, with all their imports', () => {
     expect(importsOf(textOf('generator/generate.ts'))).toEqual(
-      expect.arrayContaining(['node:fs', '../database/schema.ts', './write/write-generation.ts']),
+      expect.arrayContaining(['node:path', '../database/schema.ts', './write/write-generation.ts']),
     );
     const counts = Object.keys(MAY_IMPORT).map(
       (folder) => sources.filter((file) => topFolderOf(file) === folder).length,

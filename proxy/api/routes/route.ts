@@ -16,9 +16,9 @@ export const ROUTES = [
   'recent_covers',
   'search',
   'stats',
-  'changes',
   'snapshot',
   'snapshot_file',
+  'changes',
 ] as const;
 export type RouteName = (typeof ROUTES)[number];
 

@@ -12,6 +12,8 @@ import type { RouteName } from './route.ts';
 export interface Download {
   readonly snapshot: string;
   readonly stored: StoredFile;
+  /** Whether clients may request parts of the file. */
+  readonly hasRanges: boolean;
 }
 
 /** @returns undefined if the generation does not have the file */
@@ -46,7 +48,7 @@ function downloadRoute(name: RouteName, path: string): DownloadRoute {
       readParameters(queryString, []);
       return (generation) => {
         const stored = generation.file(path);
-        return stored && { snapshot: generation.id, stored };
+        return stored && { snapshot: generation.id, stored, hasRanges: name === 'snapshot_file' };
       };
     },
   };

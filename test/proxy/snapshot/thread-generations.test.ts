@@ -46,8 +46,8 @@ test('a request that cannot wait for its generation gets 503 with Retry-After', 
     },
     ...{ keys, addresses: makeAddressLimits(60), trustedProxies: new BlockList() },
     publicUrl: 'https://api.covers.example',
-    readChanges: (_, answer) => answer('gone'),
     hasDownloads: true,
+    readChanges: (_, answer) => answer('gone'),
     ...{ counts: makeRequestCounts(newRequestCounts()), log, now: () => performance.now() },
   });
   const { server } = makeServer(api, () => {}, log);
