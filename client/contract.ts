@@ -311,7 +311,7 @@ export interface paths {
          * The manifest of a snapshot
          * @description The manifest of the snapshot: its id, its counts, and the path, size and SHA-256 of every file.
          *     Download the files with [/snapshot/files](#/Snapshots/getSnapshotFile). API keys are never part
-         *     of a snapshot. An API that does not offer downloads answers 404.
+         *     of a snapshot. A server that does not offer its snapshots answers 404.
          */
         get: operations["getSnapshot"];
         put?: never;
@@ -332,8 +332,11 @@ export interface paths {
         /**
          * A file of a snapshot
          * @description The bytes of one file that the manifest names. Send the id of the manifest in `X-Snapshot`, so
-         *     that all files come from the same snapshot; such a response never changes. With `Range`, an
-         *     interrupted download goes on where it ended.
+         *     that all files come from the same snapshot; such a response never changes.
+         *
+         *     A client that has an earlier version of the file can fetch the difference: it names that version
+         *     with `Available-Dictionary` and accepts `dcz`
+         *     ([RFC 9842](https://www.rfc-editor.org/rfc/rfc9842)). The server may send the whole file instead.
          */
         get: operations["getSnapshotFile"];
         put?: never;
@@ -643,34 +646,13 @@ export interface components {
             };
             content?: never;
         };
-        /** @description The requested range of the file, without compression. */
-        PartOfFile: {
-            headers: {
-                "Content-Range": components["headers"]["Content-Range"];
-                "Accept-Ranges": components["headers"]["Accept-Ranges"];
-                ETag: components["headers"]["ETag"];
-                "X-Snapshot": components["headers"]["X-Snapshot"];
-                "Cache-Control": components["headers"]["Stored"];
-                Vary: components["headers"]["VaryOfFile"];
-                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
-                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
-                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
-                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
-                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
-                [name: string]: unknown;
-            };
-            content: {
-                "application/octet-stream": string;
-                "application/json": unknown;
-            };
-        };
         /** @description The file with one of the tags in `If-None-Match` is the same. There is no body. */
         FileNotModified: {
             headers: {
                 ETag: components["headers"]["ETag"];
                 "X-Snapshot": components["headers"]["X-Snapshot"];
                 "Cache-Control": components["headers"]["Stored"];
-                Vary: components["headers"]["VaryOfFile"];
+                Vary: components["headers"]["FileVary"];
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                 "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                 "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
@@ -963,15 +945,12 @@ export interface components {
          */
         Vary: "Accept-Encoding";
         /**
-         * @description The bytes, and the `ETag`, depend on these headers of the request.
+         * @description The bytes, and the `ETag`, depend on the content coding and the snapshot.
          * @example Accept-Encoding, Available-Dictionary, X-Snapshot
          */
-        VaryOfFile: "Accept-Encoding, Available-Dictionary, X-Snapshot";
-        /**
-         * @description Present if the body is compressed. With `dcz` (RFC 9842) it is only what differs from the file
-         *     whose SHA-256 the request names in `Available-Dictionary`.
-         */
-        "Content-Encoding-Of-File": "gzip" | "dcz";
+        FileVary: "Accept-Encoding, Available-Dictionary, X-Snapshot";
+        /** @description Present if the body is compressed. A range never is. */
+        FileEncoding: "gzip" | "dcz";
         /** @description Present if the body is compressed. Bodies of 1 KiB or more are, if the client accepts it. */
         "Content-Encoding": "gzip" | "br";
         /**
@@ -1847,10 +1826,6 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description One range of bytes of the file, such as `bytes=1024-`, to continue a download. */
-                Range?: components["parameters"]["Range"];
-                /** @description The `ETag` of the part that you have. If the file is another one, the response is the whole file. */
-                "If-Range"?: components["parameters"]["IfRange"];
                 /**
                  * @description The id of the snapshot to answer from, as an earlier response named it. Without it, the
                  *     current snapshot is used. If the value is not the id of a snapshot that is still kept, the
@@ -1868,12 +1843,11 @@ export interface operations {
             /** @description The manifest. */
             200: {
                 headers: {
-                    "Accept-Ranges": components["headers"]["Accept-Ranges"];
                     ETag: components["headers"]["ETag"];
                     "X-Snapshot": components["headers"]["X-Snapshot"];
                     "Cache-Control": components["headers"]["Stored"];
-                    Vary: components["headers"]["VaryOfFile"];
-                    "Content-Encoding": components["headers"]["Content-Encoding-Of-File"];
+                    Vary: components["headers"]["FileVary"];
+                    "Content-Encoding": components["headers"]["FileEncoding"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
@@ -1885,14 +1859,12 @@ export interface operations {
                     "application/json": components["schemas"]["Manifest"];
                 };
             };
-            206: components["responses"]["PartOfFile"];
             304: components["responses"]["FileNotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
-            416: components["responses"]["RangeNotSatisfiable"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
             503: components["responses"]["NoSnapshot"];
@@ -1926,15 +1898,15 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The whole file. Files whose names end with `.json` are JSON. */
+            /** @description The whole file. */
             200: {
                 headers: {
                     "Accept-Ranges": components["headers"]["Accept-Ranges"];
                     ETag: components["headers"]["ETag"];
                     "X-Snapshot": components["headers"]["X-Snapshot"];
                     "Cache-Control": components["headers"]["Stored"];
-                    Vary: components["headers"]["VaryOfFile"];
-                    "Content-Encoding": components["headers"]["Content-Encoding-Of-File"];
+                    Vary: components["headers"]["FileVary"];
+                    "Content-Encoding": components["headers"]["FileEncoding"];
                     "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                     "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                     "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
@@ -1947,7 +1919,27 @@ export interface operations {
                     "application/json": unknown;
                 };
             };
-            206: components["responses"]["PartOfFile"];
+            /** @description The requested range of the file. */
+            206: {
+                headers: {
+                    "Content-Range": components["headers"]["Content-Range"];
+                    "Accept-Ranges": components["headers"]["Accept-Ranges"];
+                    ETag: components["headers"]["ETag"];
+                    "X-Snapshot": components["headers"]["X-Snapshot"];
+                    "Cache-Control": components["headers"]["Stored"];
+                    Vary: components["headers"]["FileVary"];
+                    "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                    "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                    "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                    "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                    "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/octet-stream": string;
+                    "application/json": unknown;
+                };
+            };
             304: components["responses"]["FileNotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
