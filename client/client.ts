@@ -93,12 +93,14 @@ export function createClient(options: ClientOptions): Client {
 
   /** The pages of a list. The first one names the snapshot of all others. */
   async function* pages(at: string, options: AnyOptions, snapshot?: string) {
-    const query = { per_page: LARGEST_PAGE, page: 1, ...options.query };
-    for (let pinned = snapshot; ; query.page++) {
+    const { per_page = LARGEST_PAGE, page: first = 1 } = options.query ?? {};
+    let pinned = snapshot;
+    for (let page = Number(first); ; page++) {
+      const query = { ...options.query, per_page, page };
       const { data, response } = await request(at, { ...options, query }, pinned);
       pinned ??= snapshotOf(response);
       yield data;
-      if (query.page >= data.total_pages) return;
+      if (page >= data.total_pages) return;
     }
   }
 
@@ -134,7 +136,11 @@ export function createClient(options: ClientOptions): Client {
         );
       },
       async pin(id) {
-        return clientOf(id ?? snapshotOf((await request('/stats', {})).response));
+        const found = id ?? snapshotOf((await request('/stats', {})).response);
+        if (found !== undefined) return clientOf(found);
+        throw new Error(
+          `The responses of ${url} have no X-Snapshot header. Check what forwards the requests.`,
+        );
       },
     };
   }

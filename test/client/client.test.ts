@@ -136,6 +136,8 @@ describe('a list with pages', () => {
     expect(await sizes({})).toEqual(['1: 100', '2: 100', '3: 30']);
     expect(await sizes({ per_page: 99, page: 2 })).toEqual(['2: 99', '3: 32']);
     expect(await sizes({ page: 9 })).toEqual(['9: 0']);
+    const unset = { page: undefined, per_page: undefined } as unknown as { page?: number };
+    expect(await sizes(unset)).toEqual(['1: 100', '2: 100', '3: 30']);
   });
 
   test('names the snapshot of the first page in all further requests', async () => {
