@@ -19,6 +19,11 @@ const LONGEST_ERROR = 2000;
 /** In bytes. A smaller file is sent whole: starting a process costs more than it saves. */
 const SMALLEST_FILE = 64 * 1024;
 const MOST_WAITING = 8;
+/**
+ * How long a client waits before it gets the whole file; the next one may then get the difference. It is
+ * less than nginx waits for a proxy (10 s).
+ */
+const LONGEST_WAIT_MS = 5_000;
 /** In bytes, for all cached differences of one thread. */
 const CACHE_BYTES = 12 * 1024 * 1024;
 /** A cached result that there is no difference takes about this much, as does the entry of any other. */
@@ -64,8 +69,17 @@ export function makeDifferences(onError: (error: Error) => void): FindDifference
       pending.set(name, making);
       last = making;
     }
-    return making;
+    return within(LONGEST_WAIT_MS, making);
   };
+}
+
+/** @returns undefined if the promise takes longer */
+async function within<T>(milliseconds: number, promise: Promise<T>): Promise<T | undefined> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), milliseconds);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
 }
 
 function run(order: DifferenceOrder): Promise<Buffer | undefined> {

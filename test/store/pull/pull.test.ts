@@ -1,6 +1,8 @@
 /** `cover-catalogue mirror` with a real proxy: what it fetches, what it refuses, and how it continues. */
 import {
+  chmodSync,
   existsSync,
+  mkdirSync,
   readdirSync,
   readFileSync,
   rmSync,
@@ -91,6 +93,24 @@ describe('a mirror', () => {
       ['current', 'generations', 'lock', 'lock.holder', 'status.json'].toSorted(),
     );
     expect(statusOf(to)).toMatchObject({ outcome: 'published', error: null, agreed: [{ id }] });
+  });
+
+  test('is readable only for its owner, or for the group of a shared folder', async () => {
+    for (const [mode, file, folder] of [
+      [0o700, 0o600, 0o700],
+      [0o2750, 0o640, 0o2750],
+    ] as const) {
+      const to = path.join(makeFolder(), 'snapshots');
+      mkdirSync(to);
+      chmodSync(to, mode);
+      expect(await runMirror(origin, to)).toMatchObject({ code: 0 });
+      const dir = generationDir(to, currentId(to) as string);
+      const modeOf = (name: string) => statSync(path.join(dir, name)).mode & 0o7777;
+      expect(['', 'games', 'index'].map(modeOf)).toEqual([folder, folder, folder]);
+      const files = readdirSync(dir, { recursive: true, encoding: 'utf8' });
+      const modes = files.filter((name) => name.includes('.')).map(modeOf);
+      expect([...new Set(modes)]).toEqual([file]);
+    }
   });
 
   test('fetches nothing but the manifest if nothing is new', async () => {
