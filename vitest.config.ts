@@ -32,6 +32,8 @@ const DEBIAN_SERVERS = [
 
 /** Too slow for `npm run test:quick`: more than about five seconds each. */
 const SLOW = [
+  'test/client/client.test.ts',
+  'test/client/generators.test.ts',
   'test/format/fixtures.test.ts',
   'test/generator/collation-versions.test.ts',
   'test/generator/letter-case.test.ts',

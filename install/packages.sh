@@ -34,6 +34,21 @@ install_npm_packages() {
   }
 }
 
+# install_npm_packages_in FOLDER: makes FOLDER/node_modules agree with the lock file of that folder.
+# The lock file is copied last, so an interrupted installation is repeated.
+install_npm_packages_in() {
+  cmp -s "$1/package-lock.json" "$1/node_modules/installed.json" && return 0
+  echo "Installing npm packages for $1 …" >&2
+  (
+    cd "$1"
+    npm install --no-save --ignore-scripts --no-audit --no-fund --loglevel=error >&2 &&
+      cp package-lock.json node_modules/installed.json
+  ) || {
+    echo "npm could not install the packages of $1/package-lock.json; see its message above." >&2
+    return 1
+  }
+}
+
 # install_debian_packages COMMAND:PACKAGE…: installs the packages of missing commands.
 install_debian_packages() {
   missing=

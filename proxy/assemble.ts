@@ -4,7 +4,7 @@
  */
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
-import { MINISEARCH_OPTIONS_HASH } from '../format/index/words.ts';
+import { MINISEARCH_OPTIONS_HASH } from '../format/index/minisearch-hash.ts';
 import { keyUsageFile } from '../format/layout.ts';
 import { findOtherCollation } from '../format/manifest.ts';
 import { newConnectionCells } from '../program/connections.ts';

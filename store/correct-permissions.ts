@@ -1,7 +1,7 @@
 /**
- * Gives existing generations and differences the permissions that new ones get: an operator may have shared the
- * snapshots folder since they were written, or an older version may have let everybody read them. The
- * content of a generation does not change.
+ * Gives existing generations and differences the permissions that new ones get: an operator may have
+ * shared the snapshots folder since they were written, or an older version may have let everybody read
+ * them. The content of a generation does not change.
  */
 import { chmodSync, chownSync, existsSync, lstatSync, readdirSync } from 'node:fs';
 import path from 'node:path';
@@ -12,12 +12,13 @@ import { hasModes, type Modes, modesIn } from './files/file-modes.ts';
 export function correctPermissions(snapshotsDir: string): string | undefined {
   const modes = modesIn(snapshotsDir);
   const unchanged: string[] = [];
-  correct(path.join(snapshotsDir, GENERATIONS), modes, unchanged);
-  const changes = path.join(snapshotsDir, CHANGES);
-  if (existsSync(changes)) correct(changes, modes, unchanged);
+  const folders = [GENERATIONS, CHANGES]
+    .map((name) => path.join(snapshotsDir, name))
+    .filter(existsSync);
+  for (const folder of folders) correct(folder, modes, unchanged);
   if (unchanged.length === 0) return undefined;
   const group = modes.group === undefined ? '' : ` and must be a member of group ${modes.group}`;
-  return `${unchanged.length} files and folders, such as ${unchanged[0]}, keep the permissions of an earlier run. Run as root: chown -R USER ${path.join(snapshotsDir, GENERATIONS)}, where USER runs the generator${group}.`;
+  return `${unchanged.length} files and folders, such as ${unchanged[0]}, keep the permissions of an earlier run. Run as root: chown -R USER ${folders.join(' ')}, where USER runs the generator${group}.`;
 }
 
 function correct(file: string, modes: Modes, unchanged: string[]): void {

@@ -23,7 +23,6 @@ import {
   type ManifestContent,
   makeManifest,
 } from '../format/manifest.ts';
-import { renewDifferences } from './changes/keep-differences.ts';
 import { prepareDifference } from './changes/write-difference.ts';
 import { isIntact } from './files/checked-files.ts';
 import { openForWriting } from './files/file-modes.ts';
@@ -95,7 +94,7 @@ export function findMissingCovers({ manifest }: Previous, { counts }: ManifestCo
  * Publishes a folder in which every file but the manifest is written. The caller holds the lock.
  * @param dir a folder in `generations/` under another name than an id
  * @param checkPacks checks the written packs before the generation becomes current
- * @param warn called if the difference to the previous generation cannot be written for its faults
+ * @param warn called if there is no difference to the previous generation, because that is damaged
  * @returns the manifest of the generation that is now current
  * @throws HeldError if publishing is held
  */
@@ -141,16 +140,11 @@ export async function publishAs(
   linkUnchanged(snapshotsDir, dir, manifest, previous);
   for (const folder of ['games', 'covers', 'index', '.']) syncFolder(path.join(dir, folder));
   const isSame = previous.manifest && contentHash(previous.manifest) === contentHash(manifest);
-  const isLater = previous.id === undefined || sequenceOf(manifest.id) > sequenceOf(previous.id);
-  // A parent has a lower sequence number. A mirror that goes back uses the differences it has, as a
-  // rollback does.
-  const publishDifference = isLater
-    ? prepareDifference(
-        snapshotsDir,
-        { id: manifest.id, dir, index, parent: previous.id, isSame: isSame === true },
-        warn,
-      )
-    : () => renewDifferences(snapshotsDir, manifest.id);
+  const publishDifference = prepareDifference(
+    snapshotsDir,
+    { id: manifest.id, dir, index, parent: previous.id, isSame: isSame === true },
+    warn,
+  );
   // As late as possible: an operator may have held publishing while this run was under way.
   const held = whyHeld(snapshotsDir);
   if (held !== undefined) throw new HeldError(held);

@@ -30,7 +30,7 @@ export function checkRecordIndex(
     checkPack(index.games, GAME_INDEX, gamesPack(slug), first_game, games, sizeOf);
     checkPack(index.covers, COVER_INDEX, coversPack(slug), first_cover, covers, sizeOf);
   }
-  checkStarts(index.games.slugStart, index.games.slugText.length, `${GAME_INDEX}: "slugStart"`);
+  checkStarts(index.games.slugStart, index.games.slugText.length, GAME_INDEX, 'slugStart');
   checkRanks(index);
   checkFirstCovers(index);
   checkSlots(index.games.slots, index.games.byteLength.length);
@@ -96,7 +96,7 @@ function checkRanks({ platforms, games: { rank, gameOfRank } }: RecordIndex): vo
 }
 
 function checkFirstCovers({ platforms, games, covers }: RecordIndex): void {
-  checkStarts(games.firstCover, covers.byteLength.length, `${GAME_INDEX}: "firstCover"`);
+  checkStarts(games.firstCover, covers.byteLength.length, GAME_INDEX, 'firstCover');
   for (const { slug, first_game, first_cover } of platforms) {
     if (games.firstCover[first_game] !== first_cover) {
       throw damaged(GAME_INDEX, `the covers of ${slug} do not begin with cover ${first_cover}`);

@@ -1,7 +1,7 @@
 /**
- * Checks all values of the search index that a search relies on: texts and ranks ascend, every rank
- * belongs to a game, the words of the readings are complete and in order, and the columns of years
- * agree. The time grows linearly with the index.
+ * Checks all values of the search index that a search relies on: texts and their entries ascend, every
+ * entry is a rank or a reading that exists, the words of the readings are complete and in order, and the
+ * columns of years agree. The time grows linearly with the index.
  */
 import { SEARCH_INDEX } from '../layout.ts';
 import { checkStarts, damaged } from './damaged.ts';
@@ -29,35 +29,39 @@ export function checkSearchIndex(index: SearchIndex, games: number): ReadingWord
     checkPostings(index[name], isOfReadings ? readings : games, name);
   }
   checkYears(index);
+  checkFurther(index);
+  const readingWords = makeReadingWords(index);
+  checkOrder(index, readingWords);
+  return readingWords;
+}
+
+function checkFurther({ games, rankOfFurther }: SearchIndex): void {
   let previous = 0;
-  for (const rank of index.rankOfFurther) {
+  for (const rank of rankOfFurther) {
     if (rank < previous || rank >= games) {
       throw damaged(SEARCH_INDEX, `the ranks of "rankOfFurther" do not ascend below ${games}`);
     }
     previous = rank;
   }
-  const words = makeReadingWords(index);
-  checkOrder(index, words);
-  return words;
 }
 
 /** Checks that `readingsByWords` holds each reading once, in the order of its words. */
-function checkOrder({ readingsByWords }: SearchIndex, words: ReadingWords): void {
+function checkOrder({ readingsByWords }: SearchIndex, readingWords: ReadingWords): void {
   const seen = new Uint8Array(readingsByWords.length);
   for (let at = 0; at < readingsByWords.length; at++) {
     const reading = readingsByWords[at];
     const isNew = reading < seen.length && seen[reading] === 0;
-    if (!isNew || (at > 0 && compareReadings(words, readingsByWords[at - 1], reading) > 0)) {
+    if (!isNew || (at > 0 && compareReadings(readingWords, readingsByWords[at - 1], reading) > 0)) {
       throw damaged(SEARCH_INDEX, '"readingsByWords" does not hold every reading once, in order');
     }
     seen[reading] = 1;
   }
 }
 
-function checkPostings(list: Postings, most: number, name: string): void {
+function checkPostings(list: Postings, below: number, name: string): void {
   const { text, textStart, entries, entriesStart } = list;
-  checkStarts(textStart, text.length, `${SEARCH_INDEX}: "${name}.textStart"`);
-  checkStarts(entriesStart, entries.length, `${SEARCH_INDEX}: "${name}.ranksStart"`);
+  checkStarts(textStart, text.length, SEARCH_INDEX, `${name}.textStart`);
+  checkStarts(entriesStart, entries.length, SEARCH_INDEX, `${name}.ranksStart`);
   for (let index = 0; index < textStart.length - 1; index++) {
     if (index > 0 && compareTexts(list, index - 1, index) >= 0) {
       throw damaged(SEARCH_INDEX, `the texts of "${name}" do not ascend`);
@@ -65,10 +69,10 @@ function checkPostings(list: Postings, most: number, name: string): void {
     let previous = -1;
     for (let at = entriesStart[index]; at < entriesStart[index + 1]; at++) {
       const entry = entries[at];
-      if (entry <= previous || entry >= most) {
+      if (entry <= previous || entry >= below) {
         throw damaged(
           SEARCH_INDEX,
-          `the entries of a text of "${name}" do not ascend below ${most}`,
+          `the entries of a text of "${name}" do not ascend below ${below}`,
         );
       }
       previous = entry;
@@ -78,7 +82,7 @@ function checkPostings(list: Postings, most: number, name: string): void {
 
 /** Checks that `ranksByYear` holds each rank once, in the range of the year that `yearOfRank` gives. */
 function checkYears({ games, years, yearOfRank, ranksByYear, yearStart }: SearchIndex): void {
-  checkStarts(yearStart, games, `${SEARCH_INDEX}: "yearStart"`);
+  checkStarts(yearStart, games, SEARCH_INDEX, 'yearStart');
   for (let i = 1; i < years.length; i++) {
     if (years[i] <= years[i - 1]) {
       throw damaged(SEARCH_INDEX, 'its years do not ascend');

@@ -9,6 +9,7 @@
  *   data      each column at the next multiple of 8; "start" counts from the start of the file
  */
 import { FORMAT_VERSION } from '../layout.ts';
+import { damaged } from './damaged.ts';
 
 const MAGIC = 'CCCOLUMN';
 const HEAD_BYTES = 16;
@@ -89,7 +90,7 @@ export function openColumns(file: Uint8Array, name: string): Columns {
   }
   const directoryBytes = bytes.readUInt32LE(12);
   if (directoryBytes > LONGEST_DIRECTORY || HEAD_BYTES + directoryBytes > bytes.length) {
-    throw new Error(`${name} is damaged: its directory of ${directoryBytes} bytes does not fit.`);
+    throw damaged(name, `its directory of ${directoryBytes} bytes does not fit`);
   }
   const dataStart = HEAD_BYTES + directoryBytes;
   const directory = parseDirectory(bytes.toString('utf8', HEAD_BYTES, dataStart), name);
@@ -106,7 +107,7 @@ export function openColumns(file: Uint8Array, name: string): Columns {
       length >= 0 &&
       start >= dataStart &&
       start + length * View.BYTES_PER_ELEMENT <= bytes.length;
-    if (!fits) throw new Error(`${name} is damaged: its column "${column}" does not fit the file.`);
+    if (!fits) throw damaged(name, `its column "${column}" does not fit the file`);
     columns[column] = new View(file.buffer as ArrayBuffer, file.byteOffset + start, length);
   }
   return columns;
@@ -125,7 +126,7 @@ export function column<T extends Column>(
 ): T {
   const found = Object.hasOwn(columns, name) ? columns[name] : undefined;
   if (!(found instanceof Type)) {
-    throw new Error(`${file} is damaged: it has no ${Type.name} column "${name}".`);
+    throw damaged(file, `it has no ${Type.name} column "${name}"`);
   }
   return found;
 }
@@ -134,7 +135,7 @@ function parseDirectory(text: string, name: string): [string, DirectoryEntry][] 
   try {
     return Object.entries(JSON.parse(text) as Record<string, DirectoryEntry>);
   } catch (cause) {
-    throw new Error(`${name} is damaged: its directory is not JSON.`, { cause });
+    throw damaged(name, 'its directory is not JSON', cause);
   }
 }
 

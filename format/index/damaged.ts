@@ -1,10 +1,18 @@
-/** The error for a damaged index file, and the check that all columns of starts have in common. */
+/** The error for a damaged index file, and a check that several columns need. */
 
 /**
- * Checks that `starts` begins with 0, never decreases, and ends with `end`.
- * @param name the file and the column, for the error
+ * The error for an index file that is not as a generator writes it.
+ * @param fault what is wrong, without a full stop
  */
-export function checkStarts(starts: Uint32Array, end: number, name: string): void {
+export function damaged(file: string, fault: string, cause?: unknown): Error {
+  return new Error(`${file} is damaged: ${fault}.`, cause === undefined ? {} : { cause });
+}
+
+/**
+ * Checks that a column begins with 0, never decreases, and ends with `end`.
+ * @param file the file of the column, for the error
+ */
+export function checkStarts(starts: Uint32Array, end: number, file: string, column: string): void {
   let previous = 0;
   let isRight = starts[0] === 0 && starts[starts.length - 1] === end;
   for (let i = 0; i < starts.length && isRight; i++) {
@@ -12,14 +20,5 @@ export function checkStarts(starts: Uint32Array, end: number, name: string): voi
     isRight = start >= previous;
     previous = start;
   }
-  if (!isRight) throw damaged(name, `does not ascend from 0 to ${end}`);
-}
-
-/**
- * The error for a file with wrong values.
- * @param name the file; if the fault is in a part of it, then ": " and the part
- */
-export function damaged(name: string, fault: string): Error {
-  const [file, ...part] = name.split(': ');
-  return new Error(`${file} is damaged: ${[...part, fault].join(' ')}.`);
+  if (!isRight) throw damaged(file, `"${column}" does not ascend from 0 to ${end}`);
 }

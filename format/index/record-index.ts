@@ -9,6 +9,7 @@
 import type { ContentHash } from '../content-hash.ts';
 import { COVER_INDEX, GAME_INDEX, PLATFORM_INDEX } from '../layout.ts';
 import { type Column, type Columns, column, openColumns } from './columns.ts';
+import { damaged } from './damaged.ts';
 import { firstIndex } from './first-index.ts';
 import type { IdColumns } from './ids.ts';
 
@@ -224,10 +225,10 @@ function parsePlatforms(file: Uint8Array): PlatformEntry[] {
   try {
     found = JSON.parse(Buffer.from(file.buffer, file.byteOffset, file.byteLength).toString('utf8'));
   } catch (cause) {
-    throw new Error(`${PLATFORM_INDEX} is damaged: it is not JSON.`, { cause });
+    throw damaged(PLATFORM_INDEX, 'it is not JSON', cause);
   }
   if (!Array.isArray(found) || !found.every(isPlatform)) {
-    throw new Error(`${PLATFORM_INDEX} is damaged: it is not a list of platforms.`);
+    throw damaged(PLATFORM_INDEX, 'it is not a list of platforms');
   }
   return found;
 }
@@ -279,8 +280,7 @@ function checkLengths({ platforms, games, covers }: RecordIndex): void {
       (last?.first_cover ?? 0) + (last?.covers ?? 0) === coverCount,
   };
   for (const [file, isFit] of Object.entries(fits)) {
-    if (!isFit)
-      throw new Error(`${file} is damaged: its lengths do not fit the rest of the index.`);
+    if (!isFit) throw damaged(file, 'its lengths do not fit the rest of the index');
   }
 }
 

@@ -4,16 +4,14 @@
  *
  * Words that differ only in case, accents, apostrophes or character width count as the same word, and
  * hiragana count as katakana. Apostrophes, ™ and ℠ are removed. Everything else that is not a letter, a
- * digit or a mark separates words. A run of Chinese, Japanese or Korean characters is a word of its own,
- * even next to Latin letters or digits.
- *
- * "c++" and "c#" are words.
+ * digit or a mark separates words; only "c++" and "c#" are words. A run of Chinese, Japanese or Korean
+ * characters is a word of its own, even next to Latin letters or digits.
  *
  * Two more rules apply to words, but not to plain words: "&" is the word "and", and letters separated by
  * dots are one word ("S.T.A.L.K.E.R.").
+ *
+ * This file also runs in browsers, as a part of the client (`client/`).
  */
-import { hash } from 'node:crypto';
-
 /** The longest search query `q` after trimming, in characters. */
 export const LONGEST_QUERY = 100;
 /** How many words of a query are used; further words are ignored. */
@@ -67,10 +65,10 @@ const LETTERS_PATTERN = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'g');
  */
 export function wordsOf(text: string): string[] {
   if (ASCII_WITHOUT_RULES.test(text)) return asciiWordsOf(text);
-  const joined = fold(text)
+  const folded = fold(text)
     .replaceAll('&', ` ${AND} `)
     .replace(INITIALS, (initials) => initials.replaceAll('.', ''));
-  return split(joined);
+  return split(folded);
 }
 
 /** The words of a text by the rules for plain words. */
@@ -140,29 +138,10 @@ function fold(text: string): string {
   );
 }
 
-/**
- * The options for loading `search.json`. MiniSearch does not notice that an index was made with other
- * options: compare {@link MINISEARCH_OPTIONS_HASH} with `minisearch_options` in the manifest first.
- */
-export const MINISEARCH_OPTIONS = {
-  idField: 'path',
-  fields: ['title'],
-  storeFields: [],
-  tokenize: wordsOf,
-  processTerm: (term: string) => term,
-};
-
-/** The SHA-256, in hex, of the MiniSearch options and the rules for words. */
-export const MINISEARCH_OPTIONS_HASH: string = hash(
-  'sha256',
-  JSON.stringify([
-    MINISEARCH_OPTIONS.idField,
-    MINISEARCH_OPTIONS.fields,
-    [APOSTROPHES, TRADEMARKS, FRACTIONS, ACCENTS, WORD, RUN_WITHOUT_SPACES].map(String),
-    [INITIALS, HIRAGANA].map(String),
-    AND,
-    LETTERS,
-    // The same patterns can match other characters in another version of Unicode.
-    process.versions.unicode,
-  ]),
-);
+/** The rules above as plain values. Texts have other words when one of them changes. */
+export const WORD_RULES = [
+  [APOSTROPHES, TRADEMARKS, FRACTIONS, ACCENTS, WORD, RUN_WITHOUT_SPACES].map(String),
+  [INITIALS, HIRAGANA].map(String),
+  AND,
+  LETTERS,
+] as const;

@@ -8,7 +8,7 @@
  */
 import path from 'node:path';
 import type { Database, Reader } from '../../database/database.ts';
-import { MINISEARCH_OPTIONS_HASH } from '../../format/index/words.ts';
+import { MINISEARCH_OPTIONS_HASH } from '../../format/index/minisearch-hash.ts';
 import { REPORT, STATS } from '../../format/layout.ts';
 import {
   COLLATION_VERSIONS,

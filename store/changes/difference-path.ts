@@ -33,7 +33,8 @@ export function findPath(
     const isUp = sequenceOf(a) >= sequenceOf(b);
     const id = isUp ? a : b;
     const parent = parentOf(id);
-    if (parent === undefined) return undefined;
+    // A damaged parent that does not come before its child could lead in circles.
+    if (parent === undefined || sequenceOf(parent) >= sequenceOf(id)) return undefined;
     (isUp ? up : down).push({ id, parent, isReversed: isUp });
     if (isUp) a = parent;
     else b = parent;

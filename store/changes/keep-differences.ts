@@ -28,7 +28,11 @@ export function idsOfDifferences(snapshotsDir: string): string[] {
  */
 export function pruneDifferences(snapshotsDir: string, now = Date.now()): number {
   const fileOf = (id: string) => path.join(snapshotsDir, CHANGES, differenceFile(id));
-  const isOld = (id: string) => now - statSync(fileOf(id)).mtimeMs > KEPT_DAYS * DAY_MS;
+  const isOld = (id: string) => {
+    // An operator may remove files at any time.
+    const stats = statSync(fileOf(id), { throwIfNoEntry: false });
+    return stats !== undefined && now - stats.mtimeMs > KEPT_DAYS * DAY_MS;
+  };
   const old = idsOfDifferences(snapshotsDir).filter(isOld);
   if (old.length === 0) return 0;
   const needed = new Set<string>();
@@ -36,7 +40,7 @@ export function pruneDifferences(snapshotsDir: string, now = Date.now()): number
     for (const step of pathFromCurrent(snapshotsDir, id)) needed.add(step.id);
   }
   const removed = old.filter((id) => !needed.has(id));
-  for (const id of removed) rmSync(fileOf(id), { force: true });
+  for (const id of removed) rmSync(fileOf(id), { recursive: true, force: true });
   return removed.length;
 }
 
@@ -46,14 +50,22 @@ export function pruneDifferences(snapshotsDir: string, now = Date.now()): number
  */
 export function renewDifferences(snapshotsDir: string, to: string, now = Date.now()): void {
   for (const { id } of pathFromCurrent(snapshotsDir, to)) {
-    const file = path.join(snapshotsDir, CHANGES, differenceFile(id));
-    const descriptor = openSync(file, 'r+');
     try {
-      futimesSync(descriptor, now / 1000, now / 1000);
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
+      setTime(path.join(snapshotsDir, CHANGES, differenceFile(id)), now);
+    } catch {
+      // The file may belong to another user. Then some clients get 410 too early, but an operator's
+      // rollback must not fail for that.
     }
+  }
+}
+
+function setTime(file: string, milliseconds: number): void {
+  const descriptor = openSync(file, 'r+');
+  try {
+    futimesSync(descriptor, milliseconds / 1000, milliseconds / 1000);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
   }
 }
 

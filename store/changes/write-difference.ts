@@ -15,13 +15,14 @@ import {
   LARGEST_DIFFERENCE,
 } from '../../format/difference-file.ts';
 import type { RecordIndex } from '../../format/index/record-index.ts';
-import { CHANGES, differenceFile } from '../../format/layout.ts';
+import { CHANGES, differenceFile, sequenceOf } from '../../format/layout.ts';
 import { utcNow } from '../../program/utc-now.ts';
 import { makeFolder, openForWriting } from '../files/file-modes.ts';
 import { syncFolder } from '../files/sync-folder.ts';
 import { generationDir } from '../generations/generations.ts';
 import { openIndexOf } from '../generations/open-index.ts';
 import { compareGenerations } from './compare-generations.ts';
+import { renewDifferences } from './keep-differences.ts';
 
 const PIECE_CHARACTERS = 64 * 1024;
 
@@ -47,14 +48,15 @@ export function prepareDifference(
   warn: (text: string) => void,
 ): () => void {
   const file = path.join(snapshotsDir, CHANGES, differenceFile(id));
-  // A file of this name can only belong to a generation that somebody has removed by hand.
-  const removeStale = () => rmSync(file, { force: true });
-  if (parent === undefined) return removeStale;
+  if (parent === undefined) return () => {};
+  // A mirror goes back to an earlier generation, as in a rollback. A difference that is still there for
+  // it is right, because the ids in it name the content of generations.
+  if (sequenceOf(parent) >= sequenceOf(id)) return () => renewDifferences(snapshotsDir, id);
   const withoutDifference = (why: string) => {
     warn(
       `The changes since ${parent} are not known to clients, which have to read the catalogue again: ${why}`,
     );
-    return removeStale;
+    return () => {};
   };
   let changes: Iterable<Change> = [];
   try {
@@ -71,10 +73,16 @@ export function prepareDifference(
     return withoutDifference(`they take more than ${LARGEST_DIFFERENCE} bytes.`);
   }
   return () => {
-    makeFolder(path.dirname(file));
-    syncFolder(snapshotsDir);
-    renameSync(written, file);
-    syncFolder(path.dirname(file));
+    try {
+      makeFolder(path.dirname(file));
+      syncFolder(snapshotsDir);
+      renameSync(written, file);
+      syncFolder(path.dirname(file));
+    } catch (cause) {
+      throw new Error(`write ${CHANGES}/${differenceFile(id)}: ${(cause as Error).message}`, {
+        cause,
+      });
+    }
   };
 }
 

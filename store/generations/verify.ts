@@ -5,9 +5,9 @@
 import fastGlob from 'fast-glob';
 import { hashBytes } from '../../format/content-hash.ts';
 import { checkSearchIndex } from '../../format/index/check-search-index.ts';
+import { MINISEARCH_OPTIONS_HASH } from '../../format/index/minisearch-hash.ts';
 import { findGame, gameSlug, type RecordIndex } from '../../format/index/record-index.ts';
 import { openSearchIndex } from '../../format/index/search-index.ts';
-import { MINISEARCH_OPTIONS_HASH } from '../../format/index/words.ts';
 import {
   coversPack,
   gamesPack,

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
+import { equalWords } from '../../format/index/equal-words.ts';
 import { MOST_POSITIONS } from '../../format/index/reading-words.ts';
 import { LONGEST_QUERY, MOST_WORDS, plainWordsOf, wordsOf } from '../../format/index/words.ts';
 import { SEARCH_INDEX } from '../../format/layout.ts';
-import { equalWords } from '../../proxy/search/patterns/equal-words.ts';
 import { SORTS } from '../../proxy/search/query.ts';
 import { ROOT } from '../support/product.ts';
 import { codesOf, namesOf, readme, tablesOf } from './readme-tables.ts';
@@ -39,7 +39,7 @@ test('its groups of equal words are those of the search', () => {
   }
   const words = said.flat();
   expect(new Set(words).size).toBe(words.length);
-  const source = readFileSync(path.join(ROOT, 'proxy/search/patterns/equal-words.ts'), 'utf8');
+  const source = readFileSync(path.join(ROOT, 'format/index/equal-words.ts'), 'utf8');
   const inCode = [...source.matchAll(/'([a-z0-9 ]+)'/g)].flatMap(([, text = '']) =>
     text.split(' '),
   );

@@ -94,8 +94,9 @@ async function measure(makeQuery: () => Record<string, string | number>) {
   await readMetrics();
   const before = await readMetrics();
   for (let i = 0; i < QUERIES; i++) {
-    // The additional parameter makes each query new, so it is not served from the cache.
-    const query = new URLSearchParams({ ...toStrings(makeQuery()), n: `${random.next()}` });
+    // Spaces after the text make each query new, so it is not served from the cache.
+    const made = toStrings(makeQuery());
+    const query = new URLSearchParams({ ...made, q: `${made.q ?? ''}${' '.repeat(i)}` });
     const { statusCode, body } = await pool.request({
       method: 'GET',
       path: `/api/v1/search?${query}`,

@@ -18,7 +18,7 @@ function readLock(file: string): [path: string, entry: LockedPackage][] {
   return Object.entries(JSON.parse(readFileSync(path.join(ROOT, file), 'utf8')).packages);
 }
 
-test.each(['package-lock.json', 'test/bench/package-lock.json'])(
+test.each(['package-lock.json', 'client/package-lock.json', 'test/bench/package-lock.json'])(
   'no package of %s has an install script',
   (file) => {
     const packages = readLock(file);

@@ -57,8 +57,12 @@ test('.env.example sets every variable once', () => {
 test('README.md names every dependency with its reason', () => {
   const readme = read('README.md');
   const section = readme.slice(readme.indexOf('## Dependencies'));
-  for (const group of ['dependencies', 'devDependencies', 'optionalDependencies']) {
-    for (const name of Object.keys(packageJson[group])) expect(section).toContain(`\`${name}\``);
+  for (const folder of ['.', 'client', 'test/client/generators']) {
+    const groups = JSON.parse(read(`${folder}/package.json`));
+    for (const group of ['dependencies', 'devDependencies', 'optionalDependencies']) {
+      const names = Object.keys(groups[group] ?? {});
+      for (const name of names) expect(section).toContain(`\`${name}\``);
+    }
   }
 });
 
@@ -106,7 +110,7 @@ describe.each(DOCUMENTS)('%s', (document) => {
 
   test('names files and folders of the project that exist', () => {
     const folders =
-      '(?:bin|commands|database|demo|format|generator|install|keys|operations|program|proxy|store|test)';
+      '(?:bin|client|commands|database|demo|format|generator|install|keys|operations|program|proxy|store|test)';
     const names = [...text.matchAll(new RegExp(`\`(${folders}/[\\w./-]*)`, 'g'))].map(
       ([, name]) => name as string,
     );
@@ -117,7 +121,12 @@ describe.each(DOCUMENTS)('%s', (document) => {
 test('ARCHITECTURE.md names every folder of sources in the product', () => {
   const folders = new Set(
     fastGlob
-      .sync('{commands,database,format,generator,keys,program,proxy,store}/**/*.ts', { cwd: ROOT })
+      .sync(
+        ['{commands,database,format,generator,keys,program,proxy,store}/**/*.ts', 'client/*.ts'],
+        {
+          cwd: ROOT,
+        },
+      )
       .map((file) => `${path.posix.dirname(file)}/`),
   );
   const text = read('ARCHITECTURE.md');

@@ -23,6 +23,8 @@ const LOCK = {
   'node_modules/part-of-foreign': { version: '3.0.0', optional: true },
 };
 type Name = keyof typeof LOCK;
+/** The folders with packages of their own that the tests need. */
+const FOLDERS = ['client', 'test/client/generators'];
 
 beforeEach(() => {
   root = join(makeFolder(), 'repository');
@@ -32,6 +34,10 @@ beforeEach(() => {
   }
   write('package.json', '{"type":"module"}');
   write('package-lock.json', JSON.stringify({ packages: LOCK }));
+  for (const folder of FOLDERS) {
+    write(join(folder, 'package-lock.json'), folder);
+    write(join(folder, 'node_modules/installed.json'), folder);
+  }
   mkdirSync(bin);
   fake('npm', 'echo "npm $*"');
   fake('apt-get', 'echo "apt-get $*"');
@@ -91,6 +97,28 @@ describe('test/install.sh', () => {
   it('installs everything when the folder of a package is missing', () => {
     install('node_modules/production', 'node_modules/native', 'node_modules/development');
     rmSync(join(root, 'node_modules/development'), { recursive: true });
+    expect(run('test/install.sh').stderr).toMatch(/^npm install /m);
+  });
+
+  it.each(FOLDERS)('installs the packages of %s once, without install scripts', (folder) => {
+    install('node_modules/production', 'node_modules/native', 'node_modules/development');
+    rmSync(join(root, folder, 'node_modules/installed.json'));
+    fake('npm', 'echo "in $PWD: npm $*"');
+    const { stderr } = run('test/install.sh');
+    expect(stderr).toMatch(/^in .*: npm install .*--ignore-scripts/m);
+    expect(stderr).toContain(`in ${join(root, folder)}: npm`);
+    expect(run('test/install.sh').stderr).toBe('');
+  });
+
+  it('tries again when an installation in a folder failed', () => {
+    install('node_modules/production', 'node_modules/native', 'node_modules/development');
+    write('client/package-lock.json', 'another');
+    fake('npm', 'exit 1');
+    expect(run('test/install.sh')).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('npm could not install the packages of client/package-lock'),
+    });
+    fake('npm', 'echo "npm $*"');
     expect(run('test/install.sh').stderr).toMatch(/^npm install /m);
   });
 });

@@ -9,7 +9,7 @@ import fastGlob from 'fast-glob';
 import { describe, expect, test } from 'vitest';
 import { ROOT } from '../support/product.ts';
 
-/** Each top-level folder of the product, and the others that it may import. */
+/** Each top-level folder of the product, and the others that it may import. The client is a package of its own. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   format: [],
   program: [],
@@ -19,12 +19,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   keys: ['format', 'database', 'program'],
   proxy: ['format', 'store', 'program'],
   commands: ['format', 'store', 'proxy', 'program'],
+  client: ['format'],
   install: [],
 };
 /** Folders outside the product, which may import all of it. */
 const FREE = ['demo', 'test'];
 /** The only source in the top folder. */
 const TEST_CONFIGURATION = 'vitest.config.ts';
+/** Made from openapi.yaml. */
+const GENERATED = 'client/contract.ts';
 const MOST_FILES = 16;
 const MOST_LINES = 300;
 const VAGUE = /^(?:utils?|common|libs?|helpers?|types?)$/i;
@@ -36,13 +39,23 @@ const SPECIFIERS = [
   /\bnew URL\(\s*['"](\.[^'"]+\.(?:ts|js|mjs|cjs))['"]/g,
 ];
 
-const { dependencies } = JSON.parse(readFileSync(path.join(ROOT, 'package.json'), 'utf8'));
+const dependenciesIn = (folder: string): string[] =>
+  Object.keys(
+    JSON.parse(readFileSync(path.join(ROOT, folder, 'package.json'), 'utf8')).dependencies,
+  );
+const dependencies = dependenciesIn('.');
+const clientDependencies = dependenciesIn('client');
 const files = fastGlob.sync('**', {
   cwd: ROOT,
   dot: true,
-  ignore: ['**/node_modules/**', '.git/**', 'snapshots/**', '.demo/**', 'test/output/**'],
+  ignore: [
+    ...['**/node_modules/**', '.git/**', 'snapshots/**', '.demo/**', 'test/output/**'],
+    'client/dist/**',
+  ],
 });
-const sources = files.filter((file) => /\.(?:ts|js|mjs|cjs)$/.test(file) && !runsInBrowsers(file));
+const sources = files.filter(
+  (file) => /\.(?:ts|js|mjs|cjs)$/.test(file) && !runsInBrowsers(file) && file !== GENERATED,
+);
 const texts = new Map(sources.map((file) => [file, readFileSync(path.join(ROOT, file), 'utf8')]));
 const productSources = sources.filter((file) => isProduct(file));
 
@@ -81,11 +94,12 @@ function faultOf(file: string, specifier: string): string | undefined {
   const from = topFolderOf(file);
   if (from === 'test' || file === TEST_CONFIGURATION) return undefined;
   if (!specifier.startsWith('.')) {
+    // The client also runs in browsers, which have no modules of Node.
+    const [known, hasBuiltins] =
+      from === 'client' ? [clientDependencies, false] : [dependencies, true];
     const isKnown =
-      isBuiltin(specifier) ||
-      Object.keys(dependencies).some(
-        (name) => specifier === name || specifier.startsWith(`${name}/`),
-      );
+      (hasBuiltins && isBuiltin(specifier)) ||
+      known.some((name) => specifier === name || specifier.startsWith(`${name}/`));
     return isKnown ? undefined : `${file} imports ${specifier}, which is not a dependency`;
   }
   const to = topFolderOf(path.posix.join(folderOf(file), specifier));
@@ -232,6 +246,8 @@ describe('the rules find', () => {
     ['proxy/main.ts', "import { request } from 'undici';"],
     ['demo/main.ts', "import { test } from 'vitest';"],
     ['generator/cli/main.ts', "const { x } = await import('yaml-other');"],
+    ['client/send.ts', "import { setTimeout } from 'node:timers/promises';"],
+    ['client/send.ts', "import { parse } from 'yaml';"],
   ])('%s with %s', (file, text) => {
     expect(faultsOf(file, text)).toHaveLength(1);
   });
@@ -241,6 +257,7 @@ describe('the rules find', () => {
     ['proxy/api/routes.ts', "import { x } from '../snapshot/snapshots.ts';"],
     ['commands/show.ts', "import { x } from '../proxy/http/routes.ts';"],
     ['generator/cli/main.ts', "import fs from 'node:fs';\nimport mysql from 'mysql2/promise';"],
+    ['client/client.ts', "import createClient from 'openapi-fetch';"],
     ['demo/main.ts', "import { sampleCatalogue } from '../test/catalogue/sample.ts';"],
   ])('nothing in %s with %s', (file, text) => {
     expect(faultsOf(file, text)).toEqual([]);

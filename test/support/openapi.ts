@@ -152,13 +152,10 @@ function readRules(
     };
   });
   const content = response.content as JsonObject | undefined;
+  const isFile = content?.['application/octet-stream'] !== undefined;
   const media = content?.['application/json'] as JsonObject | undefined;
-  const schema = media?.schema as JsonObject | undefined;
-  return {
-    headers,
-    body: schema && { schema, validate: compile(schema) },
-    isFile: content !== undefined && schema === undefined,
-  };
+  const schema = isFile ? undefined : (media?.schema as JsonObject | undefined);
+  return { headers, body: schema && { schema, validate: compile(schema) }, isFile };
 }
 
 /**

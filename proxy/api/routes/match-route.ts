@@ -75,7 +75,7 @@ function partsOf(path: string): (string | undefined)[] {
 }
 
 /** @returns undefined if the part is not percent-encoded UTF-8, since nothing has such a name */
-function decodePart(part: string): string | undefined {
+export function decodePart(part: string): string | undefined {
   if (!part.includes('%')) return part;
   try {
     return decodeURIComponent(part);

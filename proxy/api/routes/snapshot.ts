@@ -6,6 +6,7 @@ import { MANIFEST } from '../../../format/layout.ts';
 import type { Generation } from '../../snapshot/generation.ts';
 import type { StoredFile } from '../../snapshot/stored-file.ts';
 import { readParameters } from '../parameters/read-parameters.ts';
+import { decodePart } from './match-route.ts';
 import type { RouteName } from './route.ts';
 
 /** A file of the generation with this id. */
@@ -36,9 +37,11 @@ const FILES = `${ROOT}/files/`;
 export function matchDownload(path: string): DownloadRoute | undefined {
   if (path === ROOT) return downloadRoute('snapshot', MANIFEST);
   if (!path.startsWith(FILES)) return undefined;
-  const name = path.slice(FILES.length);
+  // Generated clients write the slash in "games/snes.json" as %2F.
+  const name = decodePart(path.slice(FILES.length));
   // The manifest has a path of its own, and does not contain itself.
-  return name === MANIFEST ? undefined : downloadRoute('snapshot_file', name);
+  if (name === undefined || name === MANIFEST) return undefined;
+  return downloadRoute('snapshot_file', name);
 }
 
 function downloadRoute(name: RouteName, path: string): DownloadRoute {

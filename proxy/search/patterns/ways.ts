@@ -4,6 +4,7 @@
  * apart where titles do not.
  */
 import { LRUCache } from 'lru-cache';
+import { equalWords } from '../../../format/index/equal-words.ts';
 import {
   countReadings,
   findPrefix,
@@ -16,7 +17,6 @@ import { unite } from '../sets/combine.ts';
 import { intersect } from '../sets/intersect.ts';
 import { EMPTY, isEmpty, type NumberSet } from '../sets/number-set.ts';
 import type { PostingSets } from '../sets/posting-sets.ts';
-import { equalWords } from './equal-words.ts';
 import type { Neighbours } from './neighbours.ts';
 import { once } from './once.ts';
 import { MOST_JOINED, type Way, type WordChoice } from './pattern.ts';

@@ -49,6 +49,7 @@ function intersectTwo(a: NumberSet, b: NumberSet): NumberSet {
     : intersectLists(b.list, a.list);
 }
 
+/** The result is a list if it is small: then the next intersection is faster, and needs less memory. */
 function intersectBits(a: NumberBits, b: NumberBits): NumberSet {
   const { length } = a.bits;
   let size = 0;

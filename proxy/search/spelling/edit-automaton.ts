@@ -61,9 +61,8 @@ export function makeEditAutomaton(distance: number): EditAutomaton {
   const known = new Map<string, number>();
   const stateOf = (row: Row): number => {
     const key = `${row.edits} ${row.swapped}`;
-    let state = known.get(key);
-    if (state === undefined) {
-      state = rows.length;
+    const state = known.get(key) ?? rows.length;
+    if (state === rows.length) {
       known.set(key, state);
       rows.push(row);
     }
@@ -73,45 +72,16 @@ export function makeEditAutomaton(distance: number): EditAutomaton {
   const start = Array.from({ length: PHASES }, (_, phase) => {
     const edits = none.map((_, entry) => {
       const removed = entry - REACH;
-      return removed < 0 || removed > allowed(entry, phase) ? far : removed;
+      return removed < 0 || removed > allowed(entry, phase, distance) ? far : removed;
     });
     return stateOf({ edits, swapped: none });
   });
-
-  /** How many edits an entry may have. Entries up to the middle belong to the half that allows fewer. */
-  function allowed(entry: number, phase: number): number {
-    return entry < phase ? distance - 1 : distance;
-  }
-
-  function following({ edits, swapped }: Row, phase: number, matches: number): Row {
-    const isMatch = (entry: number) => ((matches >> entry) & 1) === 1;
-    const after: number[] = [];
-    const swappedAfter: number[] = [];
-    for (let entry = 0; entry < ENTRIES; entry++) {
-      const changed = edits[entry] + (isMatch(entry) ? 0 : 1);
-      const added = (after[entry - 1] ?? far) + 1;
-      const removed = (edits[entry + 1] ?? far) + 1;
-      // The last letter of the word equals the wanted letter after this one, which is checked
-      // when `swapped` is made; here, the letter equals the one before.
-      const swap = isMatch(entry - 1) ? swapped[entry] : far;
-      let fewest = Math.min(changed, added, swap);
-      if (fewest > allowed(entry, phase)) fewest = far;
-      // A letter that the word has exactly between the halves counts as an edit of the second half.
-      if (removed <= allowed(entry + 1, phase)) fewest = Math.min(fewest, removed);
-      after.push(fewest);
-      // Entry e of the next row ends one letter later in the wanted word than entry e of this one.
-      swappedAfter.push(isMatch(entry + 1) ? Math.min(edits[entry] + 1, far) : far);
-    }
-    return { edits: after, swapped: swappedAfter };
-  }
-
   const next: number[] = [];
   // The list of rows grows during this loop: `stateOf` adds each new row.
   for (let state = 0; state < rows.length; state++) {
-    const row = rows[state] as Row;
     for (let phase = 0; phase < PHASES; phase++) {
       for (let matches = 0; matches < MATCHES; matches++) {
-        next.push(stateOf(following(row, phase, matches)));
+        next.push(stateOf(rowAfter(rows[state], phase, matches, distance)));
       }
     }
   }
@@ -120,4 +90,33 @@ export function makeEditAutomaton(distance: number): EditAutomaton {
     next: Uint16Array.from(next),
     edits: Uint8Array.from(rows.flatMap(({ edits }) => edits)),
   };
+}
+
+/** How many edits an entry may have. Entries up to the middle belong to the half that allows fewer. */
+function allowed(entry: number, phase: number, distance: number): number {
+  return entry < phase ? distance - 1 : distance;
+}
+
+/** The row after the next letter. `phase` and `matches` are those of that row. */
+function rowAfter({ edits, swapped }: Row, phase: number, matches: number, distance: number): Row {
+  const far = distance + 1;
+  const isMatch = (entry: number) => ((matches >> entry) & 1) === 1;
+  const after: number[] = [];
+  const swappedAfter: number[] = [];
+  for (let entry = 0; entry < ENTRIES; entry++) {
+    const changed = edits[entry] + (isMatch(entry) ? 0 : 1);
+    const added = (after[entry - 1] ?? far) + 1;
+    const removed = (edits[entry + 1] ?? far) + 1;
+    // That the last letter of the word equals the wanted letter after this one was checked when
+    // `swapped` was made; here, the letter equals the one before.
+    const swap = isMatch(entry - 1) ? swapped[entry] : far;
+    let fewest = Math.min(changed, added, swap);
+    if (fewest > allowed(entry, phase, distance)) fewest = far;
+    // A letter that the word has exactly between the halves counts as an edit of the second half.
+    if (removed <= allowed(entry + 1, phase, distance)) fewest = Math.min(fewest, removed);
+    after.push(fewest);
+    // Entry e of the next row ends one letter later in the wanted word than entry e of this one.
+    swappedAfter.push(isMatch(entry + 1) ? Math.min(edits[entry] + 1, far) : far);
+  }
+  return { edits: after, swapped: swappedAfter };
 }

@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import MiniSearch, { type Query, type SearchOptions } from 'minisearch';
-import { MINISEARCH_OPTIONS, nearSpellingDistance } from '../../../format/index/words.ts';
+import { MINISEARCH_OPTIONS } from '../../../format/index/minisearch-options.ts';
+import { nearSpellingDistance } from '../../../format/index/words.ts';
 import { pagingOf } from '../../../proxy/api/parameters/paging.ts';
 import { readParameters } from '../../../proxy/api/parameters/read-parameters.ts';
 import { searchOf } from '../../../proxy/api/parameters/search.ts';

@@ -185,7 +185,14 @@ describe.each(FAST_PATHS)('with the fast path %s', (fastPath) => {
 
   test.each([
     ...['manifest.json', '', 'none.json', '../keys.json', '..%2f..%2fkeys.json', 'games', 'games/'],
-    ...['games/../stats.json', './stats.json', '/stats.json', '%73tats.json', 'stats.json/'],
+    ...[
+      'games/../stats.json',
+      './stats.json',
+      '/stats.json',
+      'stats.json/',
+      '%E0%A4%A',
+      '%6danifest.json',
+    ],
     '../../../../../../../../etc/passwd',
   ])('the path %j is not found', async (name) => {
     // Not with an HTTP client, which would resolve "..".
@@ -194,6 +201,16 @@ describe.each(FAST_PATHS)('with the fast path %s', (fastPath) => {
     const received = await readToEnd(socket);
     expect(received).toMatch(/^HTTP\/1\.1 404 /);
     expect(received.endsWith('{"error":"Not found"}')).toBe(true);
+  });
+
+  test('a percent-encoded path is equivalent, also if its slash is encoded, as generated clients do', async () => {
+    const [pack = ''] = [...files.keys()].filter((path) => path.startsWith('games/'));
+    const plain = await getFile(pack);
+    expect(plain.status).toBe(200);
+    for (const path of [encodeURIComponent(pack), pack.replace('/', '%2f').replace('.', '%2e')]) {
+      const encoded = await getFile(path);
+      expect([encoded.status, encoded.headers.etag], path).toEqual([200, plain.headers.etag]);
+    }
   });
 
   test('a parameter is refused', async () => {

@@ -16,11 +16,13 @@ import { expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
 import { CHANGES, differenceFile } from '../../../format/layout.ts';
 import { readDifference, readHead } from '../../../store/changes/read-difference.ts';
+import { prepareDifference } from '../../../store/changes/write-difference.ts';
 import {
   currentId,
   generationDir,
   pointCurrentTo,
 } from '../../../store/generations/generations.ts';
+import { openIndexOf } from '../../../store/generations/open-index.ts';
 import { rollbackTo } from '../../../store/rollback.ts';
 import { fixtureCatalogue } from '../../catalogue/fixture.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
@@ -157,6 +159,22 @@ test('a rollback keeps the difference that it goes back over for the full time a
   utimesSync(file, 1_000, 1_000);
   await rollbackTo(dir, first);
   expect(Date.now() - statSync(file).mtimeMs).toBeLessThan(60_000);
+});
+
+test('if an earlier generation is published again under its id, its difference stays and is renewed', async () => {
+  const { dir, publish } = await makeHistory();
+  const { id } = await publish("UPDATE games SET description = 'Fast' WHERE id = 12");
+  await publish("UPDATE games SET description = 'Slow' WHERE id = 12");
+  const [file = '', next = ''] = namesIn(dir).map((name) => path.join(dir, CHANGES, name));
+  const before = readFileSync(file);
+  for (const each of [file, next]) utimesSync(each, 1_000, 1_000);
+  const warnings: string[] = [];
+  const again = { id, dir: generationDir(dir, id), parent: currentId(dir), isSame: false };
+  const index = openIndexOf(again.dir);
+  prepareDifference(dir, { ...again, index }, (text) => warnings.push(text))();
+  expect(warnings).toEqual([]);
+  expect(readFileSync(file)).toEqual(before);
+  expect(Date.now() - statSync(next).mtimeMs).toBeLessThan(60_000);
 });
 
 test('snapshot verify names a damaged difference, and what to do', async () => {

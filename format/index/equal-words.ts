@@ -1,4 +1,8 @@
-/** Words that count as the same word: numerals, and short forms of the words that titles shorten. */
+/**
+ * Words that count as the same word: numerals, and short forms of the words that titles shorten.
+ *
+ * This file also runs in browsers, as a part of the client (`client/`).
+ */
 
 const ROMAN = 'ii iii iv v vi vii viii ix x xi xii xiii xiv xv xvi xvii xviii xix xx'.split(' ');
 /** The number that the first of {@link ROMAN} stands for. */

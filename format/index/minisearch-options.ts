@@ -1,0 +1,24 @@
+/**
+ * How `search.json` is made, and must be loaded. MiniSearch does not notice that an index was made with
+ * other options: compare their hash with `minisearch_options` in the manifest first.
+ *
+ * This file also runs in browsers, as a part of the client (`client/`).
+ */
+import { WORD_RULES, wordsOf } from './words.ts';
+
+export const MINISEARCH_OPTIONS = {
+  idField: 'path',
+  fields: ['title'],
+  storeFields: [],
+  tokenize: wordsOf,
+  processTerm: (term: string) => term,
+};
+
+/**
+ * The options and the rules for words, as one text. Its SHA-256 is `minisearch_options`.
+ * @param unicodeVersion since the same patterns can match other characters in another version of Unicode
+ */
+export function minisearchRules(unicodeVersion: string | undefined): string {
+  const { idField, fields } = MINISEARCH_OPTIONS;
+  return JSON.stringify([idField, fields, ...WORD_RULES, unicodeVersion]);
+}
