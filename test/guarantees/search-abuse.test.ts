@@ -12,7 +12,7 @@ import { type RunningProxy, startProxy, testKey } from '../support/product.ts';
 import { printFigure, rounds } from '../support/rounds.ts';
 
 const PROMISE = 'Search cannot be abused';
-const GAMES = rounds(20_000, 150_000);
+const GAMES = rounds(50_000, 150_000);
 const ROUNDS = rounds(5, 9);
 /** Queries of each kind in each round. */
 const QUERIES = rounds(15, 40);
