@@ -3,6 +3,8 @@
  * not quietly return something else.
  */
 
+import { KEY_PREFIX } from '../../../format/api-key.ts';
+
 /** A parameter is unknown, or its value is not allowed. The message is the text of the 400 response. */
 export class ParameterError extends Error {
   override readonly name = 'ParameterError';
@@ -51,9 +53,15 @@ function decode(text: string): string | undefined {
 }
 
 function unknownParameter(name: string, allowed: readonly string[]): ParameterError {
-  const shown = name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name;
+  // A client may have put its key there by mistake. No response contains a key.
+  const isKey = name.includes(KEY_PREFIX);
+  const shown = isKey ? 'an API key' : cut(name);
   const choice = allowed.length === 0 ? 'none' : allowed.join(', ');
   return new ParameterError(`Unknown parameter: ${shown}. Allowed: ${choice}`);
+}
+
+function cut(name: string): string {
+  return name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name;
 }
 
 function malformedValue(name: string, rawValue: string): ParameterError {

@@ -95,6 +95,8 @@ describe('a query', () => {
     ['=1', ''],
     ['caf%C3%A9=1', 'café'],
     ['100%=1', '100%'],
+    ['cck_0123456789=1', 'an API key'],
+    ['xcck%5F012', 'an API key'],
     [`${'n'.repeat(50)}=1`, `${'n'.repeat(40)}…`],
   ])('is refused if it has an unknown parameter, as %s has', (query, name) => {
     expect(faultOf(() => readSearch(query))).toBe(
