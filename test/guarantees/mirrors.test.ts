@@ -16,7 +16,7 @@ import { finish, startProxy, writeKeys } from '../support/product.ts';
 import { printFigure, rounds } from '../support/rounds.ts';
 import { expectCurrentVerifies, newSnapshots } from '../support/wholeness.ts';
 
-const KILLS = rounds(8, 50);
+const KILLS = rounds(4, 50);
 const GAMES = rounds(6_000, 60_000);
 
 const origins: Origin[] = [];
