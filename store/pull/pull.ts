@@ -27,7 +27,7 @@ import { beginGeneration } from '../unfinished-generation.ts';
 import { fetchFile, tryAgain } from './fetch-file.ts';
 import { findLocalFiles, place } from './local-files.ts';
 import { PullRefusedError, type Source } from './source.ts';
-import { openStaging, type Staging } from './staging.ts';
+import { openStaging, removeStaging, type Staging } from './staging.ts';
 
 export interface PullOptions {
   readonly snapshotsDir: string;
@@ -69,17 +69,19 @@ export async function pull(source: Source, options: PullOptions): Promise<PullRe
       const collation = findOtherCollation(manifest);
       if (collation !== undefined) report.warn(`Warning: ${collation}`);
       if (encoded === undefined) {
+        removeStaging(snapshotsDir);
         return { outcome: 'unchanged', manifest, fetched: 0, linked: manifest.files.length };
       }
       if (!options.isForced) refuseOlder(manifest, previous, source);
       if (await makeKeptCurrent(snapshotsDir, manifest, encoded)) {
+        removeStaging(snapshotsDir);
         return { outcome: 'published', manifest, fetched: 0, linked: manifest.files.length };
       }
       const staging = openStaging(snapshotsDir);
       const counts = await fetchAll(source, manifest, dir, staging, options);
       report.step('verifying and publishing');
       await publishAs(snapshotsDir, dir, { manifest, encoded }, previous, report.warn);
-      staging.remove();
+      removeStaging(snapshotsDir);
       return { outcome: 'published', manifest, ...counts };
     } finally {
       source.close();

@@ -34,8 +34,6 @@ export interface Staging {
   open(file: ManifestFile, offset: number, isDifference: boolean): StagedFile;
   /** Removes everything that does not belong to these files. */
   keepOnly(files: readonly ManifestFile[]): void;
-  /** Removes the folder. */
-  remove(): void;
 }
 
 export interface StagedFile {
@@ -47,6 +45,11 @@ export interface StagedFile {
   finish(): Promise<string>;
   /** Closes the file after an error, and keeps what was written for the next transfer. */
   leave(): void;
+}
+
+/** Removes the folder, which a run may also have left that was killed just after it published. */
+export function removeStaging(snapshotsDir: string): void {
+  rmSync(path.join(snapshotsDir, PULL_FOLDER), { recursive: true, force: true });
 }
 
 export function openStaging(snapshotsDir: string): Staging {
@@ -95,6 +98,5 @@ export function openStaging(snapshotsDir: string): Staging {
         if (!isWanted) rmSync(path.join(folder, name), { recursive: true, force: true });
       }
     },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

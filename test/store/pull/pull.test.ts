@@ -115,11 +115,14 @@ describe('a mirror', () => {
 
   test('fetches nothing but the manifest if nothing is new', async () => {
     const to = await madeMirror();
+    // As after a kill between publishing and removing it.
+    mkdirSync(path.join(to, 'pull'));
     const before = origin.faulty.sent();
     const { code, stdout } = await runMirror(origin, to);
     expect([code, stdout]).toEqual([0, expect.stringContaining('Nothing is newer than')]);
     expect(origin.faulty.requests.map(({ path: name }) => name)).toEqual(['/api/v1/snapshot']);
     expect(origin.faulty.sent()).toBe(before);
+    expect(existsSync(path.join(to, 'pull'))).toBe(false);
     expect(statusOf(to)).toMatchObject({ outcome: 'unchanged' });
   });
 
