@@ -12,6 +12,7 @@ import {
   readEnvironment,
 } from '../program/environment/environment.ts';
 import { parseWebAddress } from '../program/environment/values.ts';
+import { exitOnSignals } from '../program/exit-on-signals.ts';
 import { reportFailure } from '../program/failure.ts';
 import { readBoundedFileSync } from '../program/files/bounded-file.ts';
 import { checkWritableFolder } from '../program/folders.ts';
@@ -175,17 +176,9 @@ function asText({ outcome, manifest, ...files }: PullResult, received: number, s
 }
 
 const progress = makeProgress(process.stderr);
-// process.exit() calls the listener that removes the unfinished generation; staged files stay.
-for (const [signal, code] of [
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-] as const) {
-  process.on(signal, () => process.exit(code));
-}
+// The unfinished generation is removed; staged files stay.
+exitOnSignals();
 main(progress).catch((error: Error) => {
   progress.end();
-  const code = reportFailure(error);
-  if (error instanceof PullRefusedError || error instanceof HeldError) process.exitCode = 3;
-  else if (error instanceof LockedError) process.exitCode = 4;
-  else process.exitCode = code;
+  process.exitCode = reportFailure(error);
 });

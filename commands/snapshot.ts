@@ -20,7 +20,6 @@ import { currentId, generationDir, requireGeneration } from '../store/generation
 import { verifyGeneration } from '../store/generations/verify.ts';
 import { readHold, removeHold, whyHeld } from '../store/hold.ts';
 import { asLines, readList } from '../store/list-generations.ts';
-import { LockedError } from '../store/lock.ts';
 import { addStateToErrors, holdCurrent, rollbackAndHold } from '../store/pause-publishing.ts';
 import { KEPT_GENERATIONS, prune } from '../store/prune.ts';
 import { rollbackTo } from '../store/rollback.ts';
@@ -233,6 +232,5 @@ function print(text: string): void {
 }
 
 main(process.argv.slice(2)).catch((error: Error) => {
-  const code = reportFailure(error);
-  process.exitCode = error instanceof LockedError ? 4 : code;
+  process.exitCode = reportFailure(error);
 });

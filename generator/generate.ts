@@ -7,6 +7,7 @@ import type { Database } from '../database/database.ts';
 import { checkCatalogue } from '../database/schema.ts';
 import { RUN_REPORT } from '../format/layout.ts';
 import type { Counts, Settings } from '../format/manifest.ts';
+import type { ErrorWithExitCode } from '../program/failure.ts';
 import type { Progress } from '../program/progress.ts';
 import { utcNow } from '../program/utc-now.ts';
 import { replaceFile } from '../store/files/replace-file.ts';
@@ -32,8 +33,9 @@ import { type RunWorker, startRunWorker } from './write/jobs.ts';
 import { writeGeneration } from './write/write-generation.ts';
 
 /** The catalogue has too many faults to be published without `--force`. */
-export class RefusedError extends Error {
+export class RefusedError extends Error implements ErrorWithExitCode {
   override readonly name = 'RefusedError';
+  readonly exitCode = 3;
   readonly result: RunResult;
 
   constructor(message: string, result: RunResult) {

@@ -1,15 +1,21 @@
 /** Prints on stderr why a program failed, and chooses its exit code. */
 import { ConfigurationError } from './environment/environment.ts';
 
+/** An error that ends a program with an exit code of its own: 3 for refused or held, 4 for locked. */
+export interface ErrorWithExitCode extends Error {
+  readonly exitCode: 3 | 4;
+}
+
 /**
  * Prints the message of an error.
  * @param what a prefix for the message, which errors of configuration do not get
- * @returns the exit code: 2 for wrong usage or configuration, 1 for anything else
+ * @returns the exit code: 2 for wrong usage or configuration, that of the error if it has one, otherwise 1
  */
-export function reportFailure(error: Error, what = ''): 1 | 2 {
+export function reportFailure(error: Error | ErrorWithExitCode, what = ''): 1 | 2 | 3 | 4 {
   const isConfiguration = error instanceof ConfigurationError;
   process.stderr.write(`${isConfiguration ? '' : what}${error.message.trimEnd()}\n`);
-  return isConfiguration ? 2 : 1;
+  if (isConfiguration) return 2;
+  return 'exitCode' in error ? error.exitCode : 1;
 }
 
 /** The text of an error. Some connection errors have a code instead of a message. */

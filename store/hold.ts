@@ -2,10 +2,12 @@
  * Reads, writes and removes `hold.json` for the generator's programs. If the file cannot be read,
  * publishing is held: a damaged file must not end a hold.
  */
+
 import { rmSync } from 'node:fs';
 import path from 'node:path';
 import { encodeHold, type Hold } from '../format/hold-file.ts';
 import { HOLD_FILE } from '../format/layout.ts';
+import type { ErrorWithExitCode } from '../program/failure.ts';
 import { replaceFile } from './files/replace-file.ts';
 import { syncFolder } from './files/sync-folder.ts';
 import { readHoldFile } from './read-hold.ts';
@@ -13,8 +15,9 @@ import { readHoldFile } from './read-hold.ts';
 const RELEASE = 'cover-catalogue snapshot release';
 
 /** Nothing was published because an operator has paused publishing. */
-export class HeldError extends Error {
+export class HeldError extends Error implements ErrorWithExitCode {
   override readonly name = 'HeldError';
+  readonly exitCode = 3;
 
   /** @param why from {@link whyHeld} */
   constructor(why: string) {

@@ -4,11 +4,13 @@
  * The lock is the kernel's lock on a file, which SQLite takes, because Node cannot. The kernel releases
  * the lock when the process ends for any reason, so a killed process leaves no lock behind.
  */
+
 import { closeSync, existsSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as pause } from 'node:timers/promises';
 import { LOCK_FILE } from '../format/layout.ts';
+import type { ErrorWithExitCode } from '../program/failure.ts';
 import { readBoundedFileSync } from '../program/files/bounded-file.ts';
 import { correctMode, makeSnapshotsFolder, openForWriting } from './files/file-modes.ts';
 
@@ -18,8 +20,9 @@ const HOLDER_ATTEMPTS = 20;
 const HOLDER_PAUSE_MS = 25;
 
 /** Another process is writing into the snapshots folder. */
-export class LockedError extends Error {
+export class LockedError extends Error implements ErrorWithExitCode {
   override readonly name = 'LockedError';
+  readonly exitCode = 4;
 }
 
 /**

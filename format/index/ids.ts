@@ -40,6 +40,12 @@ export function findById(
   return isFound ? numberOfId[position] : undefined;
 }
 
+/** An id in decimal digits, the reverse of {@link splitId}. */
+export function textOfId([high, low]: Id): string {
+  if (high < 2 ** 21) return String(high * 2 ** 32 + low);
+  return String((BigInt(high) << 32n) | BigInt(low));
+}
+
 const ID = /^(?:0|[1-9]\d{0,19})$/;
 
 /**

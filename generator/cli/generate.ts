@@ -8,6 +8,7 @@ import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { readArguments } from '../../program/arguments.ts';
 import { loadEnvironmentFile, readEnvironment } from '../../program/environment/environment.ts';
+import { exitOnSignals } from '../../program/exit-on-signals.ts';
 import { reportFailure } from '../../program/failure.ts';
 import { checkWritableFolder } from '../../program/folders.ts';
 import { makeProgress, type Progress } from '../../program/progress.ts';
@@ -177,22 +178,14 @@ function asText({ outcome, id, counts, previousCounts }: RunResult, seconds: num
 }
 
 const progress = makeProgress(process.stderr);
-// process.exit() calls the exit listener of generate(), which removes the unfinished generation.
-for (const [signal, code] of [
-  ['SIGINT', 130],
-  ['SIGTERM', 143],
-] as const) {
-  process.on(signal, () => process.exit(code));
-}
+// The unfinished generation is removed.
+exitOnSignals();
 main(progress).then(
   (code) => {
     process.exitCode = code;
   },
   (error: Error) => {
     progress.end();
-    const code = reportFailure(error);
-    if (error instanceof RefusedError || error instanceof HeldError) process.exitCode = 3;
-    else if (error instanceof LockedError) process.exitCode = 4;
-    else process.exitCode = code;
+    process.exitCode = reportFailure(error);
   },
 );

@@ -2,7 +2,7 @@
  * Ids as pairs of 32-bit halves: exact over all 64 bits, and compact in columns.
  */
 import { firstIndex } from '../../format/index/first-index.ts';
-import { type Id, splitId } from '../../format/index/ids.ts';
+import { type Id, splitId, textOfId } from '../../format/index/ids.ts';
 import { putAscii, putInteger } from './json-bytes.ts';
 
 /** A column of unsigned 64-bit ids, as their upper and lower halves. */
@@ -38,11 +38,11 @@ export function putId(target: Uint8Array, at: number, { high, low }: Ids, row: n
   const upper = high[row];
   const lower = low[row];
   if (upper === 0) return putInteger(target, at, lower);
-  return putAscii(target, at, String(valueOfId([upper, lower])));
+  return putAscii(target, at, textOfId([upper, lower]));
 }
 
 /** An id as a database returns it: a number, or its decimal digits if it is beyond 2^53. */
-export function valueOfId([high, low]: Id): number | string {
-  const id = (BigInt(high) << 32n) | BigInt(low);
-  return id > BigInt(Number.MAX_SAFE_INTEGER) ? String(id) : Number(id);
+export function valueOfId(id: Id): number | string {
+  const text = textOfId(id);
+  return Number.isSafeInteger(Number(text)) ? Number(text) : text;
 }

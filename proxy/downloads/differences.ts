@@ -1,7 +1,7 @@
 /**
  * Differences between versions of a file, for clients that have one of them: the new version compressed
  * with the old one as the dictionary (RFC 9842, "dcz"). Mirrors fetch them after each publication, so
- * those that were made lately are cached.
+ * the recent ones are cached.
  *
  * A difference is made in a process of its own, because its memory is then free at once: when it was
  * made on a thread, the proxy kept 130 MB more. Invariant: one process at a time. Clients do not wait for

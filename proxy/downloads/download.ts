@@ -3,7 +3,7 @@
  * difference to a version that the client has. Checks that the file is still the one that was checked
  * when its generation was opened.
  */
-import { accepts, matchesEtag } from '../http/message/negotiation.ts';
+import { accepts, matchesEtag, SMALLEST_COMPRESSED } from '../http/message/negotiation.ts';
 import { readRange, type WantedRange } from '../http/message/ranges.ts';
 import type { RequestHead } from '../http/message/request-head.ts';
 import {
@@ -19,8 +19,6 @@ import { checkStored, readPieces, type StoredFile } from '../snapshot/stored-fil
 import type { FindDifference } from './differences.ts';
 import { gzipPieces, mayCompress } from './gzip-pieces.ts';
 
-/** In bytes; a smaller file gains nothing from compression. */
-const SMALLEST_COMPRESSED = 1024;
 const BINARY_TYPE = 'application/octet-stream';
 const FOR_NAMED_SNAPSHOT = 'private, max-age=31536000, immutable';
 const FOR_ANY_SNAPSHOT = 'private, no-cache';

@@ -6,6 +6,7 @@
 import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { constants, zstdCompressSync } from 'node:zlib';
+import { dczHead, LARGEST_DCZ_FILE } from '../../format/dcz.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { readChecked } from '../../store/files/checked-files.ts';
 import { generationDir, idsOnDisk } from '../../store/generations/generations.ts';
@@ -24,8 +25,6 @@ export interface DifferenceOrder {
 const PRIORITY = 10;
 const STDOUT = 1;
 
-/** In bytes. Making a difference takes a few times as much memory. */
-const LARGEST_FILE = 32 * 1024 * 1024;
 /**
  * With the tables of its own level, zstd finds too little of what is equal in an index of 11 MB: after
  * one added game, the differences of the real catalogue had 3.6 MB instead of 1.1 MB.
@@ -38,24 +37,21 @@ const PARAMETERS = {
   [constants.ZSTD_c_windowLog]: 26,
 };
 
-/** RFC 9842, section 5: the bytes before the SHA-256 of the dictionary. */
-const MAGIC = Buffer.from('5e2a4d1820000000', 'hex');
-
 /** @returns undefined if no kept generation has the other version, or it does not save much */
 function makeDifference({ snapshotsDir, dir, file, dictionary }: DifferenceOrder) {
-  if (file.size > LARGEST_FILE) return undefined;
+  if (file.size > LARGEST_DCZ_FILE) return undefined;
   for (const id of idsOnDisk(snapshotsDir)) {
     const otherDir = generationDir(snapshotsDir, id);
     const other = filesOf(otherDir).find(
       ({ path, sha256 }) => path === file.path && sha256 === dictionary,
     );
-    if (other === undefined || other.size > LARGEST_FILE) continue;
+    if (other === undefined || other.size > LARGEST_DCZ_FILE) continue;
     const compressed = zstdCompressSync(readChecked(dir, file), {
       dictionary: readChecked(otherDir, other),
       params: PARAMETERS,
     });
     if (compressed.length > file.size / 4) return undefined;
-    return Buffer.concat([MAGIC, Buffer.from(dictionary, 'hex'), compressed]);
+    return Buffer.concat([dczHead(dictionary), compressed]);
   }
   return undefined;
 }

@@ -5,7 +5,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Responder } from './message/responder.ts';
-import { NO_BODY } from './message/response.ts';
+import { type HeaderList, NO_BODY, type ResponseInPieces } from './message/response.ts';
 import { writePieces } from './message/write-pieces.ts';
 
 /** If a client has not read its response after this time, its connection is closed. */
@@ -16,14 +16,12 @@ export function toResponder(response: ServerResponse): Responder {
   return {
     isHead: response.req.method === 'HEAD',
     isSent: () => response.headersSent,
-    send({ head, headers: own, body }, headers = [], isLast = false) {
-      const connectionHeaders = isLast ? ['Connection', 'close'] : [];
-      response.writeHead(head.status, [...head.headers, ...own, ...headers, ...connectionHeaders]);
-      end(response, body);
+    send(prepared, headers, isLast) {
+      writeHead(response, prepared, headers, isLast);
+      end(response, prepared.body);
     },
-    async sendPieces({ head, headers: own, pieces }, headers = [], isLast = false) {
-      const connectionHeaders = isLast ? ['Connection', 'close'] : [];
-      response.writeHead(head.status, [...head.headers, ...own, ...headers, ...connectionHeaders]);
+    async sendPieces({ pieces, ...prepared }, headers, isLast) {
+      writeHead(response, prepared, headers, isLast);
       const socket = await socketOf(response);
       if (socket === undefined) return false;
       const write = (piece: Buffer, onTaken: () => void) => response.write(piece, onTaken);
@@ -33,6 +31,16 @@ export function toResponder(response: ServerResponse): Responder {
     },
     destroy: () => response.destroy(),
   };
+}
+
+function writeHead(
+  response: ServerResponse,
+  { head, headers: own }: Omit<ResponseInPieces, 'pieces'>,
+  headers: HeaderList = [],
+  isLast = false,
+): void {
+  const connectionHeaders = isLast ? ['Connection', 'close'] : [];
+  response.writeHead(head.status, [...head.headers, ...own, ...headers, ...connectionHeaders]);
 }
 
 /** Ends a response; closes the connection if the client does not read it in time. */

@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { parse } from 'yaml';
 import { hashBytes, hexOf } from '../../format/content-hash.ts';
-import type { Coding } from '../http/message/negotiation.ts';
+import { type Coding, SMALLEST_COMPRESSED } from '../http/message/negotiation.ts';
 import {
   type HeaderList,
   JSON_TYPE,
@@ -42,8 +42,6 @@ const START_POLICY = `${CLOSED}; script-src 'self'; style-src 'self'; img-src 's
 // "Try it out" may send requests to this host only. Swagger UI's stylesheet contains its icons as data.
 const DOCS_POLICY = `${START_POLICY} data:; connect-src 'self'`;
 
-/** In bytes; smaller bodies gain nothing from compression. */
-const SMALLEST_COMPRESSED = 1024;
 // At most 4 % larger than with the best level; compressing all pages takes a tenth of a second.
 const BROTLI_QUALITY = 5;
 

@@ -17,7 +17,7 @@ import {
   SEARCH_INDEX,
   STATS,
 } from '../../format/layout.ts';
-import type { Manifest, ManifestFile } from '../../format/manifest.ts';
+import type { Manifest } from '../../format/manifest.ts';
 import type { PreparedSearch } from '../search/prepare-search.ts';
 import { makeSearch, type Search } from '../search/search.ts';
 import { contentOf, type OpenedFiles } from './open-files.ts';
@@ -70,16 +70,22 @@ export function viewIndex({ contents, prepared }: OpenedFiles): GenerationIndex 
 
 /** @param files already checked by `openFiles`, which refuses a generation that cannot be served */
 export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Generation {
-  const { manifest, contents } = files;
+  const { manifest, contents, descriptors } = files;
   const { records } = index;
   const { platforms, games, covers } = records;
   const packFiles = makePackFiles(files.dir, files.identities);
-  const packOf = makePackFinder(files, packFiles.open);
-  const gamePacks = platforms.map(({ slug }) => packOf(gamesPack(slug)));
-  const coverPacks = platforms.map(({ slug }) => packOf(coversPack(slug)));
   const filesByPath = new Map(
     [...manifest.files, files.manifestFile].map((file) => [file.path, file]),
   );
+  const packOf = (name: string): Pack => {
+    const bytes = contents.get(name);
+    if (bytes !== undefined) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    const file = filesByPath.get(name);
+    if (file === undefined) throw new Error(`The generation has no pack ${name}.`);
+    return descriptors.get(name) ?? (() => packFiles.open(file));
+  };
+  const gamePacks = platforms.map(({ slug }) => packOf(gamesPack(slug)));
+  const coverPacks = platforms.map(({ slug }) => packOf(coversPack(slug)));
   // A copy: a socket that is still writing a response must not keep the shared memory in use.
   const wholeFile = (name: string): Body => ({
     bytes: Buffer.from(contentOf(contents, name)),
@@ -112,20 +118,6 @@ export function makeGeneration(files: OpenedFiles, index = viewIndex(files)): Ge
       return { dir: files.dir, file, identity };
     },
     close: packFiles.close,
-  };
-}
-
-function makePackFinder(
-  { manifest, contents, descriptors }: OpenedFiles,
-  openPack: (file: ManifestFile) => number,
-): (name: string) => Pack {
-  const files = new Map(manifest.files.map((file) => [file.path, file]));
-  return (name) => {
-    const bytes = contents.get(name);
-    if (bytes !== undefined) return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    const file = files.get(name);
-    if (file === undefined) throw new Error(`The generation has no pack ${name}.`);
-    return descriptors.get(name) ?? (() => openPack(file));
   };
 }
 

@@ -4,7 +4,7 @@
  */
 import { type ContentHash, hexOf } from '../../format/content-hash.ts';
 import type { Change } from '../../format/difference-file.ts';
-import { compareIds, type Id, type IdColumns, idAt } from '../../format/index/ids.ts';
+import { compareIds, type IdColumns, idAt, textOfId } from '../../format/index/ids.ts';
 import {
   gameSlug,
   platformOf,
@@ -99,10 +99,4 @@ function hashAt({ hash }: RecordColumns, number: number | undefined): string | n
 
 function textOfHash(hash: ContentHash | undefined): string | null {
   return hash === undefined ? null : hexOf(hash);
-}
-
-/** An id in decimal digits. */
-function textOfId([high, low]: Id): string {
-  if (high < 2 ** 21) return String(high * 2 ** 32 + low);
-  return String((BigInt(high) << 32n) | BigInt(low));
 }

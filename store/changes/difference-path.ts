@@ -28,13 +28,12 @@ export function findPath(
   const down: Step[] = [];
   let [a, b] = [from, to];
   while (a !== b) {
-    // A parent has a smaller sequence number, so the generation with the larger one is not an ancestor
-    // of the other.
+    // A parent has a smaller sequence number, or `parseHead` refuses the difference. So the generation
+    // with the larger one is not an ancestor of the other.
     const isUp = sequenceOf(a) >= sequenceOf(b);
     const id = isUp ? a : b;
     const parent = parentOf(id);
-    // A damaged parent that does not come before its child could lead in circles.
-    if (parent === undefined || sequenceOf(parent) >= sequenceOf(id)) return undefined;
+    if (parent === undefined) return undefined;
     (isUp ? up : down).push({ id, parent, isReversed: isUp });
     if (isUp) a = parent;
     else b = parent;

@@ -1,6 +1,6 @@
 /**
  * Reads differences piece by piece, so that memory is bounded however large they are. Every line, the
- * order of the lines and the checksum are checked, and each fault names the file. A file is opened anew
+ * order of the lines and the checksum are checked, and each fault names the file. A file is opened again
  * for each piece: a list of changes may need thousands of files at once, more than a process may open.
  */
 import { createHash } from 'node:crypto';

@@ -7,6 +7,7 @@ import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
 import { createGunzip, createZstdDecompress, constants as zlib } from 'node:zlib';
+import { dczHead } from '../../format/dcz.ts';
 import { LARGEST_MANIFEST, type ManifestFile } from '../../format/manifest.ts';
 import { messageOf } from '../../program/failure.ts';
 import { type HttpReply, makeHttpClient } from './http-transfer.ts';
@@ -20,13 +21,9 @@ import {
   type Wanted,
 } from './source.ts';
 
-/** RFC 9842, section 5: the magic bytes before the SHA-256 of the dictionary. */
-const DCZ_MAGIC = Buffer.from('5e2a4d1820000000', 'hex');
-const DCZ_HEAD = DCZ_MAGIC.length + 32;
 /** As a power of two: the largest window that a difference may use (RFC 9842: at least 8 MiB). */
 const LARGEST_WINDOW_LOG = 27;
 const LONGEST_ERROR_BODY = 4096;
-const LONGEST_WAIT_SECONDS = 90;
 
 export interface ApiSourceOptions {
   /** The address of the API with its base, such as https://api.example.org/api/v1. */
@@ -62,11 +59,11 @@ export function openApiSource({ url, key, stallSeconds }: ApiSourceOptions): Sou
     const answer = `${url}${target} answers ${status}${text === '' ? '' : ` (${text})`}`;
     if (status === 429 || status >= 500) {
       const seconds = Number(headers['retry-after'] ?? Number.NaN);
-      const waitMs = Math.min(LONGEST_WAIT_SECONDS, seconds) * 1000;
-      if (Number.isNaN(waitMs)) return new TransferError(answer);
+      if (Number.isNaN(seconds)) return new TransferError(answer);
+      const error = new TransferError(answer, { waitMs: seconds * 1000 });
       // All transfers have the same key, so the others would also be refused.
-      if (status === 429) waitsUntil = Math.max(waitsUntil, Date.now() + waitMs);
-      return new TransferError(answer, { waitMs });
+      if (status === 429) waitsUntil = Math.max(waitsUntil, Date.now() + (error.waitMs ?? 0));
+      return error;
     }
     if (status === 401) return new Error(`${answer}. Check the API key.`);
     if (status === 410) {
@@ -162,6 +159,7 @@ async function* applyDifference(
 
 /** Checks and drops the head of a dcz body. */
 async function* withoutHead(body: AsyncIterable<Buffer>, sha256: string): AsyncGenerator<Buffer> {
+  const expected = dczHead(sha256);
   let head: Buffer | undefined = Buffer.alloc(0);
   for await (const piece of body) {
     if (head === undefined) {
@@ -169,12 +167,11 @@ async function* withoutHead(body: AsyncIterable<Buffer>, sha256: string): AsyncG
       continue;
     }
     head = Buffer.concat([head, piece]);
-    if (head.length < DCZ_HEAD) continue;
-    const expected = Buffer.concat([DCZ_MAGIC, Buffer.from(sha256, 'hex')]);
-    if (!head.subarray(0, DCZ_HEAD).equals(expected)) {
+    if (head.length < expected.length) continue;
+    if (!head.subarray(0, expected.length).equals(expected)) {
       throw new TransferError('the differences are to another file than the one that was named');
     }
-    yield head.subarray(DCZ_HEAD);
+    yield head.subarray(expected.length);
     head = undefined;
   }
 }

@@ -13,8 +13,6 @@ const MOST_FAILURES = 5;
 /** The same, for transfers that the source asks to repeat later. */
 const MOST_WAITS = 20;
 const FIRST_PAUSE_MS = 250;
-/** No wait is longer, even if the source asks for it. */
-const LONGEST_PAUSE_MS = 90_000;
 
 export interface FetchOptions {
   readonly source: Source;
@@ -67,7 +65,7 @@ export async function tryAgain<T>(
       if (failures >= (error.waitMs === undefined ? MOST_FAILURES : MOST_WAITS)) {
         throw new Error(`${name}: ${error.message} (tried ${failures} times)`);
       }
-      await pause(Math.min(LONGEST_PAUSE_MS, error.waitMs ?? FIRST_PAUSE_MS * 2 ** failures));
+      await pause(error.waitMs ?? FIRST_PAUSE_MS * 2 ** failures);
     }
   }
 }

@@ -4,14 +4,12 @@
  */
 import { copyFileSync, linkSync, statSync } from 'node:fs';
 import path from 'node:path';
+import { LARGEST_DCZ_FILE } from '../../format/dcz.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { isIntact, readChecked } from '../files/checked-files.ts';
 import { correctMode, hasModes, modesIn } from '../files/file-modes.ts';
 import { generationDir, listGenerations } from '../generations/generations.ts';
 import type { SimilarFile } from './source.ts';
-
-/** In bytes. A larger file is not used as a similar file, because its whole content is held in memory. */
-const LARGEST_SIMILAR = 32 * 1024 * 1024;
 
 export interface LocalFiles {
   /** The path of an intact file with the same content; undefined if there is none. */
@@ -40,7 +38,7 @@ export function findLocalFiles(snapshotsDir: string): LocalFiles {
     findSimilar({ path: name, size }) {
       const known = byPath.get(name);
       if (known === undefined || known.file.size === 0) return undefined;
-      if (Math.max(known.file.size, size) > LARGEST_SIMILAR) return undefined;
+      if (Math.max(known.file.size, size) > LARGEST_DCZ_FILE) return undefined;
       try {
         return { sha256: known.file.sha256, content: readChecked(known.dir, known.file) };
       } catch {

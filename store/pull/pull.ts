@@ -129,7 +129,7 @@ function refuseOlder({ id }: Manifest, previous: Previous, source: Source): void
   if (previous.id === undefined || previous.id === id) return;
   if (sequenceOf(id) > sequenceOf(previous.id)) return;
   throw new PullRefusedError(
-    `${source.name} offers ${id}, which does not come after the current generation ${previous.id}. Nothing is published. If the source was rolled back or set up anew, run with --force.`,
+    `${source.name} offers ${id}, which does not come after the current generation ${previous.id}. Nothing is published. If the source was rolled back or installed again, run with --force.`,
   );
 }
 

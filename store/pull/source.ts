@@ -3,6 +3,7 @@
  * nothing: the caller checks every byte against the manifest, and the manifest against its own id.
  */
 import type { ManifestFile } from '../../format/manifest.ts';
+import type { ErrorWithExitCode } from '../../program/failure.ts';
 
 export interface Source {
   /** What messages call the source. It never contains a key. */
@@ -50,15 +51,21 @@ export interface Delivery {
   readonly bytes: AsyncIterable<Buffer>;
 }
 
+/** No wait is longer, even if the source asks for it. */
+const LONGEST_WAIT_MS = 90_000;
+
 /** A transfer failed, and may succeed if it is tried again. */
 export class TransferError extends Error {
   override readonly name = 'TransferError';
-  /** How long the source asks to wait, in milliseconds; undefined if it does not ask. */
+  /**
+   * How long the source asks to wait, in milliseconds, but at most {@link LONGEST_WAIT_MS}; undefined if
+   * it does not ask.
+   */
   readonly waitMs: number | undefined;
 
   constructor(message: string, options: { cause?: unknown; waitMs?: number } = {}) {
     super(message, 'cause' in options ? { cause: options.cause } : {});
-    this.waitMs = options.waitMs;
+    this.waitMs = options.waitMs && Math.min(options.waitMs, LONGEST_WAIT_MS);
   }
 }
 
@@ -68,6 +75,7 @@ export class GoneError extends Error {
 }
 
 /** The source offers something that must not be published. */
-export class PullRefusedError extends Error {
+export class PullRefusedError extends Error implements ErrorWithExitCode {
   override readonly name = 'PullRefusedError';
+  readonly exitCode = 3;
 }

@@ -18,7 +18,7 @@ const fsyncAsync = promisify(fsync);
 
 /** A file that continues at its end in the next run. */
 const PART = '.part';
-/** A file that is made from a similar one. It is small to fetch, so the next run begins anew. */
+/** A file that is made from a similar one. It is small to fetch, so the next run starts it again. */
 const DIFFERENCE = '.difference';
 
 export interface Staging {

@@ -5,7 +5,7 @@
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { hexOf } from '../../../format/content-hash.ts';
-import type { Coding } from '../../http/message/negotiation.ts';
+import { type Coding, SMALLEST_COMPRESSED } from '../../http/message/negotiation.ts';
 import {
   type HeaderList,
   JSON_TYPE,
@@ -19,8 +19,6 @@ import type { Body } from '../../snapshot/generation.ts';
 const gzipAsync = promisify(gzip);
 const brotliAsync = promisify(brotliCompress);
 
-/** In bytes; smaller bodies gain nothing from compression. */
-const SMALLEST_COMPRESSED = 1024;
 // Output is about as small as with gzip's best level, in a fraction of the time of brotli's default.
 const BROTLI_QUALITY = 5;
 

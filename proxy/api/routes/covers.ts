@@ -7,7 +7,7 @@ import { recordBody } from '../resources/body.ts';
 import { consecutiveCovers, gatherCovers } from '../resources/covers.ts';
 import { batchBody, pageBody } from '../resources/lists.ts';
 import { makeResource } from '../resources/resource.ts';
-import { findBatch, rangeOfPage } from './find-records.ts';
+import { findBatch, findPlatform, rangeOfPage } from './find-records.ts';
 import type { PageLinks } from './page-links.ts';
 import { plainRoute, type Route } from './route.ts';
 
@@ -26,8 +26,7 @@ export function platformCoversRoute(slug: string, pageLinks: PageLinks): Route {
       const parameters = readParameters(queryString, PAGING_NAMES);
       const paging = pagingOf(parameters);
       return (generation) => {
-        const { index } = generation;
-        const platform = index.platforms[index.platformBySlug.get(slug) ?? -1];
+        const platform = findPlatform(generation, slug);
         if (platform === undefined) return undefined;
         const page = { ...paging, total: platform.covers };
         const [from, to] = rangeOfPage(platform.first_cover, platform.covers, paging);

@@ -1,9 +1,14 @@
 /** Finds the records that a path or a batch names. */
 import { findById, type IdColumns } from '../../../format/index/ids.ts';
-import { findGame } from '../../../format/index/record-index.ts';
+import { findGame, type PlatformEntry } from '../../../format/index/record-index.ts';
 import type { Generation } from '../../snapshot/generation.ts';
 import type { Batch } from '../parameters/batch.ts';
 import type { Paging } from '../parameters/paging.ts';
+
+/** @returns undefined if there is no platform with the slug */
+export function findPlatform({ index }: Generation, slug: string): PlatformEntry | undefined {
+  return index.platforms[index.platformBySlug.get(slug) ?? -1];
+}
 
 /** @returns the number of a game, or undefined */
 export function findByPath(

@@ -8,7 +8,7 @@ import { gameCovers } from '../resources/covers.ts';
 import { consecutiveGames, gameBody, gatherGames } from '../resources/games.ts';
 import { batchBody, pageBody } from '../resources/lists.ts';
 import { makeResource } from '../resources/resource.ts';
-import { findBatch, findByPath, rangeOfPage } from './find-records.ts';
+import { findBatch, findByPath, findPlatform, rangeOfPage } from './find-records.ts';
 import type { PageLinks } from './page-links.ts';
 import { plainRoute, type Route } from './route.ts';
 
@@ -41,8 +41,7 @@ export function platformGamesRoute(slug: string, pageLinks: PageLinks): Route {
       const paging = pagingOf(parameters);
       const include = includeOf(parameters);
       return (generation) => {
-        const { platforms, platformBySlug } = generation.index;
-        const platform = platforms[platformBySlug.get(slug) ?? -1];
+        const platform = findPlatform(generation, slug);
         if (platform === undefined) return undefined;
         const page = { ...paging, total: platform.games };
         const [from, to] = rangeOfPage(platform.first_game, platform.games, paging);

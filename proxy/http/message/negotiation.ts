@@ -3,6 +3,9 @@
  */
 import { LRUCache } from 'lru-cache';
 
+/** In bytes; smaller bodies gain nothing from compression. */
+export const SMALLEST_COMPRESSED = 1024;
+
 export type Coding = 'identity' | 'gzip' | 'br';
 
 /** No honest client sends a longer field. The response to a longer one is not compressed. */

@@ -88,7 +88,7 @@ describe('a list of texts', () => {
       const places = [...words.texts.keys()].filter((at) => words.texts[at]?.startsWith(wanted));
       const [from, to] = findPrefix(list, wanted);
       expect(Array.from({ length: to - from }, (_, at) => from + at)).toEqual(places);
-      const entries = places.flatMap((at) => words.entries[at] as number[]);
+      const entries = places.flatMap((at) => words.entries[at]);
       const run = runBetween(list, from, to);
       expect([...run.entries.subarray(run.from, run.to)]).toEqual(entries);
       if (place >= 0) found.texts++;

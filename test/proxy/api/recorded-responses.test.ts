@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { makeRandom } from '../../catalogue/random.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import { type RunningProxy, send, startProxy, testKey, writeKeys } from '../../support/product.ts';
+import { type RunningProxy, send, startProxy, testKey } from '../../support/product.ts';
 
 const SORTS = ['title_asc', 'title_desc', 'year_asc', 'year_desc'];
 const TARGETS = 2_000;
@@ -15,9 +15,7 @@ const key = testKey(1);
 let proxy: RunningProxy;
 
 beforeAll(async () => {
-  const snapshotsDir = await makeSampleSnapshots();
-  writeKeys(snapshotsDir, [key]);
-  proxy = await startProxy(snapshotsDir);
+  proxy = await startProxy(await makeSampleSnapshots([key]));
 });
 
 afterAll(() => proxy.stop());

@@ -150,7 +150,7 @@ test('a proxy with several threads gives the same pages, and a restart changes n
 });
 
 test('a damaged difference is named in the log once, counted, and gets 410; others still work', async () => {
-  const id = ids[1] as string;
+  const id = ids[1];
   const file = path.join(dir, CHANGES, differenceFile(id));
   const good = readFileSync(file);
   writeFileSync(file, good.subarray(0, good.length - 3));
@@ -174,7 +174,7 @@ test('a damaged difference is named in the log once, counted, and gets 410; othe
 test('a list that was read before its differences were removed stays readable until the next snapshot', async () => {
   const query = `/changes?since=${ids[2]}&per_page=2`;
   const before = await proxy.get(query, key.key);
-  const file = path.join(dir, CHANGES, differenceFile(ids[3] as string));
+  const file = path.join(dir, CHANGES, differenceFile(ids[3]));
   const kept = readFileSync(file);
   rmSync(file);
   expect((await proxy.get(`${query}&page=2`, key.key)).json.total).toBe(before.json.total);

@@ -88,7 +88,7 @@ test(`after each of ${DAMAGES} random damages, a list is exact or refused`, {
   timeout: 3_600_000,
 }, () => {
   const { ids } = history;
-  const [first, last] = [ids[0] as string, ids.at(-1) as string];
+  const [first, last] = [ids[0], ids.at(-1) as string];
   expect(joinAndCheck(first, last, 'undamaged').outcome).toBe('joined');
   expect(joinAndCheck(last, first, 'undamaged, backwards').outcome).toBe('joined');
   const random = makeRandom(17);
@@ -117,7 +117,7 @@ test(`after each of ${DAMAGES} random damages, a list is exact or refused`, {
       'a line twice': () => {
         const lines = good.toString().split('\n');
         const line = random.below(lines.length - 1);
-        lines.splice(line, 0, lines[line] as string);
+        lines.splice(line, 0, lines[line]);
         return Buffer.from(lines.join('\n'));
       },
     };
@@ -156,17 +156,17 @@ describe('there is no list if a difference on the way is', () => {
 
   test.each(cases)('%s', (_, damage, expected) => {
     const { ids } = history;
-    const id = ids[3] as string;
+    const id = ids[3];
     damaging(id, () => {
-      const next = readFileSync(fileOf(ids[4] as string));
+      const next = readFileSync(fileOf(ids[4]));
       damage(id, ids);
-      const reply = joinAndCheck(ids[0] as string, ids[5] as string, expected);
-      writeFileSync(fileOf(ids[4] as string), next);
+      const reply = joinAndCheck(ids[0], ids[5], expected);
+      writeFileSync(fileOf(ids[4]), next);
       if (expected === 'gone') expect(reply).toEqual({ outcome: 'gone' });
       else
         expect(reply).toEqual({ outcome: 'refused', message: expect.stringContaining(expected) });
       // The way between later generations does not need it.
-      expect(joinAndCheck(ids[4] as string, ids[5] as string, 'later').outcome).toBe('joined');
+      expect(joinAndCheck(ids[4], ids[5], 'later').outcome).toBe('joined');
     });
   });
 
@@ -182,11 +182,11 @@ describe('there is no list if a difference on the way is', () => {
   }
 
   function swapWithNext(id: string, ids: readonly string[]): void {
-    renameSync(fileOf(ids[4] as string), fileOf(id));
+    renameSync(fileOf(ids[4]), fileOf(id));
   }
 
   function takeForeign(id: string): void {
-    copyFileSync(fileOf(other.ids[3] as string, other), fileOf(id));
+    copyFileSync(fileOf(other.ids[3], other), fileOf(id));
   }
 
   function edit(id: string, part: string, replacement: string): void {

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { SORTS } from '../../../proxy/search/query.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { type JsonObject, makeContractChecker, readContract } from '../../support/openapi.ts';
-import { type RunningProxy, send, startProxy, testKey, writeKeys } from '../../support/product.ts';
+import { type RunningProxy, send, startProxy, testKey } from '../../support/product.ts';
 
 const contract = readContract();
 const paths = contract.paths as Record<string, { readonly get: JsonObject }>;
@@ -13,9 +13,7 @@ const key = testKey(1);
 let proxy: RunningProxy;
 
 beforeAll(async () => {
-  const snapshotsDir = await makeSampleSnapshots();
-  writeKeys(snapshotsDir, [key]);
-  proxy = await startProxy(snapshotsDir);
+  proxy = await startProxy(await makeSampleSnapshots([key]));
 });
 
 afterAll(() => proxy.stop());

@@ -55,7 +55,7 @@ describe('a union', () => {
     for (let i = 0; i < 600; i++) {
       const games = random.pick([1, 31, 32, 33, 64, 1000, 5000]);
       const lists = Array.from({ length: random.below(6) }, () => {
-        // A run may be several ascending ones behind one another.
+        // A run may consist of several ascending ones.
         const parts = Array.from({ length: 1 + random.below(3) }, () => [
           ...randomRanks(random, games, random.below(random.pick([1, 10, 3000]))),
         ]);
