@@ -119,6 +119,8 @@ const everyTest = [
       ...shared,
       name: 'behaviour',
       include: files.filter((file) => !MEASURED.includes(file)),
+      // Vitest leaves one of two cores idle by default, and most tests wait for another process.
+      maxWorkers: 2,
       sequence: { groupOrder: 0 },
     },
   },
