@@ -10,14 +10,14 @@ import { createGunzip, createZstdDecompress, constants as zlib } from 'node:zlib
 import { dczHead } from '../../format/dcz.ts';
 import { LARGEST_MANIFEST, type ManifestFile } from '../../format/manifest.ts';
 import { messageOf } from '../../program/failure.ts';
-import { type HttpReply, makeHttpClient } from './http-transfer.ts';
+import { type HttpReply, makeHttpClient } from '../transfer/http-client.ts';
+import { TransferError } from '../transfer/try-again.ts';
 import {
   type Delivery,
   GoneError,
   PullRefusedError,
   type SimilarFile,
   type Source,
-  TransferError,
   type Wanted,
 } from './source.ts';
 

@@ -3,16 +3,10 @@
  * it ended. Invariant: no more bytes are accepted than the manifest announces, and a file with another
  * SHA-256 than in the manifest never becomes a staged file.
  */
-import { setTimeout as pause } from 'node:timers/promises';
 import type { ManifestFile } from '../../format/manifest.ts';
-import { PullRefusedError, type SimilarFile, type Source, TransferError } from './source.ts';
+import { tryAgain } from '../transfer/try-again.ts';
+import { PullRefusedError, type SimilarFile, type Source } from './source.ts';
 import type { Staging } from './staging.ts';
-
-/** How many transfers of one file may fail in a row without a single new byte. */
-const MOST_FAILURES = 5;
-/** The same, for transfers that the source asks to repeat later. */
-const MOST_WAITS = 20;
-const FIRST_PAUSE_MS = 250;
 
 export interface FetchOptions {
   readonly source: Source;
@@ -42,31 +36,6 @@ export async function fetchFile(file: ManifestFile, options: FetchOptions): Prom
     );
     if (isComplete) return;
     isFromScratch = true;
-  }
-}
-
-/**
- * Repeats work that fails with a TransferError, after a pause.
- * @param name what error messages begin with
- * @param progress a number that grows when the work has made progress
- */
-export async function tryAgain<T>(
-  name: string,
-  work: () => Promise<T>,
-  progress: () => number = () => 0,
-): Promise<T> {
-  for (let failures = 1; ; failures++) {
-    const before = progress();
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof TransferError)) throw error;
-      if (progress() > before) failures = 1;
-      if (failures >= (error.waitMs === undefined ? MOST_FAILURES : MOST_WAITS)) {
-        throw new Error(`${name}: ${error.message} (tried ${failures} times)`);
-      }
-      await pause(error.waitMs ?? FIRST_PAUSE_MS * 2 ** failures);
-    }
   }
 }
 

@@ -51,24 +51,6 @@ export interface Delivery {
   readonly bytes: AsyncIterable<Buffer>;
 }
 
-/** No wait is longer, even if the source asks for it. */
-const LONGEST_WAIT_MS = 90_000;
-
-/** A transfer failed, and may succeed if it is tried again. */
-export class TransferError extends Error {
-  override readonly name = 'TransferError';
-  /**
-   * How long the source asks to wait, in milliseconds, but at most {@link LONGEST_WAIT_MS}; undefined if
-   * it does not ask.
-   */
-  readonly waitMs: number | undefined;
-
-  constructor(message: string, options: { cause?: unknown; waitMs?: number } = {}) {
-    super(message, 'cause' in options ? { cause: options.cause } : {});
-    this.waitMs = options.waitMs && Math.min(options.waitMs, LONGEST_WAIT_MS);
-  }
-}
-
 /** The source no longer has the generation. */
 export class GoneError extends Error {
   override readonly name = 'GoneError';

@@ -1,11 +1,11 @@
 /**
- * Single HTTP requests of a pull. A server that sends nothing, or next to nothing, does not hold a run:
+ * Single HTTP requests. A server that sends nothing, or next to nothing, does not hold a run:
  * the transfer fails. Counts the bytes of all bodies as they were sent.
  */
 import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { messageOf } from '../../program/failure.ts';
-import { TransferError } from './source.ts';
+import { TransferError } from './try-again.ts';
 
 /** In bytes. A transfer that is slower than this on average fails, whatever it sends. */
 const LEAST_PER_SECOND = 512;
