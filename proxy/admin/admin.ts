@@ -9,11 +9,12 @@ import {
   makeConnections,
   newConnectionCells,
 } from '../../program/connections.ts';
+import { readReplicaState } from '../../store/replica/state-file.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
 import { ADMIN_CONNECTIONS } from './connection-limit.ts';
 import type { Metrics, Readings } from './metrics.ts';
-import { readDataTime, readHeld } from './publishing-state.ts';
+import { healthOf, readDataTime, readHeld, secondsSince } from './publishing-state.ts';
 
 export interface AdminParts {
   readonly snapshotsDir: string;
@@ -30,7 +31,8 @@ export function makeAdminServer(parts: AdminParts): Server {
 
   async function read(): Promise<Readings> {
     const current = snapshots.current();
-    const dataTime = current && (await readDataTime(parts.snapshotsDir, current.id));
+    const replica = readReplicaState(parts.snapshotsDir);
+    const dataTime = current && (await readDataTime(parts.snapshotsDir, current.id, replica));
     const confirmedAt = keys.confirmedAt();
     return {
       snapshot:
@@ -46,12 +48,13 @@ export function makeAdminServer(parts: AdminParts): Server {
       dataAge: dataTime === undefined ? undefined : secondsSince(dataTime),
       keys: keys.size(),
       keysAge: confirmedAt === undefined ? undefined : secondsSince(confirmedAt),
+      replica: healthOf(replica),
     };
   }
 
   /** Ready means: a generation and the keys are in memory, and the proxy is not stopping. */
   async function readiness() {
-    const { snapshot, held, keys: known, dataAge, keysAge } = await read();
+    const { snapshot, held, keys: known, dataAge, keysAge, replica } = await read();
     const refusal = snapshots.refusal();
     const isReady = snapshot !== undefined && known !== undefined && !parts.isStopping();
     return {
@@ -64,6 +67,7 @@ export function makeAdminServer(parts: AdminParts): Server {
       keys: known ?? null,
       keys_error: keys.fault() ?? null,
       keys_age_seconds: keysAge ?? null,
+      replica,
       faults: parts.faults(),
     };
   }
@@ -111,8 +115,4 @@ export function makeAdminServer(parts: AdminParts): Server {
   // At the limit, connections that are idle or never finish a request are closed for new ones.
   server.on('connection', (socket) => connections.take(socket));
   return server;
-}
-
-function secondsSince(time: number): number {
-  return Math.max(0, Math.round((Date.now() - time) / 1000));
 }
