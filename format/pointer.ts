@@ -78,12 +78,14 @@ export function parsePointer(text: string): Pointer {
   return { format_version, sequence, id, manifest_sha256, published_at, signatures };
 }
 
-function isTime(text: string): boolean {
+/** Whether a text is a time as in `published_at`. */
+export function isTime(text: string): boolean {
   const time = Date.parse(text);
   return !Number.isNaN(time) && new Date(time).toISOString() === text;
 }
 
-function isSignature(value: unknown): value is PointerSignature {
+/** Whether a value has the form of a signature. */
+export function isSignature(value: unknown): value is PointerSignature {
   return (
     isObject(value) &&
     typeof value.key === 'string' &&

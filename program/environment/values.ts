@@ -85,6 +85,16 @@ export function parseWebAddress(text: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
+/** Keys must not be within reach of a web server, which could be public by accident. */
+export function parseKeysStore(text: string): string {
+  if (/^https?:/i.test(text)) {
+    throw new Error(
+      `must be a folder or s3://bucket/prefix, not ${JSON.stringify(text)}: keys never come from a web server, because it could be public.`,
+    );
+  }
+  return text;
+}
+
 export function parseOptionalWebAddress(text: string): string {
   return text === '' ? '' : parseWebAddress(text);
 }

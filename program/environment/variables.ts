@@ -8,6 +8,7 @@ import {
   parseAddresses,
   parseDatabaseUrl,
   parseHost,
+  parseKeysStore,
   parseLanguage,
   parseLevel,
   parseMegabytes,
@@ -90,6 +91,21 @@ export const VARIABLES = {
     '*/15 * * * *',
     'cron expression, in UTC, for when `cover-catalogue schedule` starts a run; `off`: it only exports the keys',
     (text) => text,
+  ),
+  REPLICA_FROM: variable(
+    '',
+    'where `cover-catalogue replica` pulls snapshots from, unless it gets `--from`: a folder, `s3://bucket/prefix`, or the http or https address of a web server',
+    (text) => text,
+  ),
+  REPLICA_NAME: variable(
+    '',
+    'name under which a replica sends key usage; if empty, the host name and a hash of the path of `SNAPSHOTS_DIR`',
+    (text) => text,
+  ),
+  KEYS_STORE: variable(
+    '',
+    'private store through which replicas get the API keys and send key usage: a folder or `s3://bucket/prefix`; if empty, none',
+    parseKeysStore,
   ),
   DEFAULT_RATE_LIMIT: variable(
     '120',

@@ -39,6 +39,15 @@ export const checkOneByOne: PackChecker = async (dir, packs, checkOthers) => {
 };
 
 /**
+ * Checks only that packs have the bytes that the manifest names, not their records. For a generation
+ * whose publisher has checked the records: it takes half the time with 150,000 games.
+ */
+export const checkBytesOnly: PackChecker = async (dir, packs, checkOthers) => {
+  checkOthers();
+  for (const { file } of packs) checkFile(dir, file);
+};
+
+/**
  * @param dir the generation's folder
  * @param checkPacks by default checks one pack after another, with the content hash of every record
  * @returns the manifest of the generation

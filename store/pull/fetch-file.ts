@@ -4,8 +4,9 @@
  * SHA-256 than in the manifest never becomes a staged file.
  */
 import type { ManifestFile } from '../../format/manifest.ts';
+import type { Clock } from '../../program/clock.ts';
 import { tryAgain } from '../transfer/try-again.ts';
-import { PullRefusedError, type SimilarFile, type Source } from './source.ts';
+import { PullRefusedError, type SimilarFile, type Source, UndecodableError } from './source.ts';
 import type { Staging } from './staging.ts';
 
 export interface FetchOptions {
@@ -17,6 +18,7 @@ export interface FetchOptions {
   readonly findSimilar: (file: ManifestFile) => SimilarFile | undefined;
   /** Called when the number of bytes that are staged of the file has changed. */
   readonly onPosition: (position: number) => void;
+  readonly clock: Clock;
 }
 
 /**
@@ -33,6 +35,7 @@ export async function fetchFile(file: ManifestFile, options: FetchOptions): Prom
       file.path,
       () => transfer(file, options, isFromScratch),
       partSize,
+      options.clock,
     );
     if (isComplete) return;
     isFromScratch = true;
@@ -61,10 +64,8 @@ async function transfer(
   try {
     for await (const piece of bytes) {
       if (position + piece.length > file.size) {
-        throw refusal(
-          file,
-          `${source.name} sends more than the ${file.size} bytes in the manifest`,
-        );
+        const fault = `${source.name} sends more than the ${file.size} bytes in the manifest`;
+        throw isDifference ? new UndecodableError(fault) : refusal(file, fault);
       }
       staged.write(piece);
       position += piece.length;
@@ -72,6 +73,7 @@ async function transfer(
     }
   } catch (error) {
     staged.leave();
+    if (isDifference && error instanceof UndecodableError) return false;
     throw error;
   }
   const sha256 = await staged.finish();

@@ -16,10 +16,11 @@ import {
   type ManifestFile,
   parseManifest,
 } from '../../format/manifest.ts';
+import { type Clock, systemClock } from '../../program/clock.ts';
 import { renewDifferences } from '../changes/keep-differences.ts';
 import { isIntact } from '../files/checked-files.ts';
 import { generationDir, pointCurrentTo } from '../generations/generations.ts';
-import { verifyGeneration } from '../generations/verify.ts';
+import { type PackChecker, verifyGeneration } from '../generations/verify.ts';
 import { HeldError, whyHeld } from '../hold.ts';
 import { withLock } from '../lock.ts';
 import { type Previous, publishAs, readPrevious } from '../publish.ts';
@@ -36,6 +37,9 @@ export interface PullOptions {
   readonly parallel: number;
   /** Whether a generation may replace one with a higher sequence number. */
   readonly isForced: boolean;
+  /** How the packs of the new generation are checked; by default every record of them. */
+  readonly checkPacks?: PackChecker;
+  readonly clock?: Clock;
   readonly report: PullReport;
 }
 
@@ -66,7 +70,7 @@ export async function pull(source: Source, options: PullOptions): Promise<PullRe
     const { dir, clear } = beginGeneration(snapshotsDir, report.warn);
     try {
       const previous = readPrevious(snapshotsDir);
-      const { manifest, encoded } = await readNewest(source, snapshotsDir, previous);
+      const { manifest, encoded } = await readNewest(source, options, previous);
       const collation = findOtherCollation(manifest);
       if (collation !== undefined) report.warn(`Warning: ${collation}`);
       if (encoded === undefined) {
@@ -81,7 +85,10 @@ export async function pull(source: Source, options: PullOptions): Promise<PullRe
       const staging = openStaging(snapshotsDir);
       const counts = await fetchAll(source, manifest, dir, staging, options);
       report.step('verifying and publishing');
-      await publishAs(snapshotsDir, dir, { manifest, encoded }, previous, report.warn);
+      await publishAs(
+        ...([snapshotsDir, dir, { manifest, encoded }, previous, report.warn] as const),
+        options.checkPacks,
+      );
       removeStaging(snapshotsDir);
       return { outcome: 'published', manifest, ...counts };
     } finally {
@@ -94,15 +101,20 @@ export async function pull(source: Source, options: PullOptions): Promise<PullRe
 /** @returns without `encoded`, if the newest generation is the current one, and it is intact */
 async function readNewest(
   source: Source,
-  snapshotsDir: string,
+  { snapshotsDir, clock }: PullOptions,
   previous: Previous,
 ): Promise<{ manifest: Manifest; encoded: Buffer | undefined }> {
-  const known = readIntact(snapshotsDir, previous);
-  const encoded = await tryAgain('read the manifest', () =>
-    source.manifest(known && hash('sha256', known.encoded)),
+  const known = readKnown(snapshotsDir, previous);
+  const encoded = await tryAgain(
+    'read the manifest',
+    () => source.manifest(known && hash('sha256', known.encoded)),
+    () => 0,
+    clock,
   );
   if (known !== undefined && (encoded === undefined || encoded.equals(known.encoded))) {
-    return { manifest: known.manifest, encoded: undefined };
+    const dir = generationDir(snapshotsDir, known.manifest.id);
+    const isWhole = known.manifest.files.every((file) => isIntact(dir, file));
+    return { manifest: known.manifest, encoded: isWhole ? undefined : known.encoded };
   }
   if (encoded === undefined) throw new Error(`${source.name} sent no manifest.`);
   try {
@@ -115,15 +127,16 @@ async function readNewest(
   }
 }
 
-/** The current generation and the bytes of its manifest; undefined if a file of it is damaged. */
-function readIntact(
+/** The manifest of the current generation, and its bytes; undefined if it is damaged. */
+function readKnown(
   snapshotsDir: string,
   { id, manifest }: Previous,
 ): { manifest: Manifest; encoded: Buffer } | undefined {
   if (id === undefined || manifest === undefined || manifest.id !== id) return undefined;
-  const dir = generationDir(snapshotsDir, id);
-  if (!manifest.files.every((file) => isIntact(dir, file))) return undefined;
-  return { manifest, encoded: readFileSync(path.join(dir, MANIFEST)) };
+  return {
+    manifest,
+    encoded: readFileSync(path.join(generationDir(snapshotsDir, id), MANIFEST)),
+  };
 }
 
 function refuseOlder({ id }: Manifest, previous: Previous, source: Source): void {
@@ -159,7 +172,7 @@ async function fetchAll(
   manifest: Manifest,
   dir: string,
   staging: Staging,
-  { snapshotsDir, parallel, report }: PullOptions,
+  { snapshotsDir, parallel, report, clock = systemClock }: PullOptions,
 ): Promise<{ fetched: number; linked: number }> {
   staging.keepOnly(manifest.files);
   const local = findLocalFiles(snapshotsDir);
@@ -187,6 +200,7 @@ async function fetchAll(
         ...{ source, id: manifest.id, staging },
         findSimilar: local.findSimilar,
         onPosition: (position) => note(file, position),
+        clock,
       });
     }
     place(staging.pathOf(file), path.join(dir, file.path));

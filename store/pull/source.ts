@@ -4,6 +4,7 @@
  */
 import type { ManifestFile } from '../../format/manifest.ts';
 import type { ErrorWithExitCode } from '../../program/failure.ts';
+import { TransferError } from '../transfer/try-again.ts';
 
 export interface Source {
   /** What messages call the source. It never contains a key. */
@@ -46,10 +47,14 @@ export interface Delivery {
   readonly isDifference: boolean;
   /**
    * The bytes of the file from there on. Ends early, without an error, only if the source has no more.
-   * @throws TransferError if another try may help
+   * @throws TransferError if another try may help; UndecodableError if it may not, and the file should
+   * be fetched without the similar one
    */
   readonly bytes: AsyncIterable<Buffer>;
 }
+
+/** A body cannot be decoded, or is the difference to another file. */
+export class UndecodableError extends TransferError {}
 
 /** The source no longer has the generation. */
 export class GoneError extends Error {

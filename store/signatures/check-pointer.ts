@@ -55,7 +55,14 @@ export function checkPointer(
   last: AcceptedPointer | undefined,
 ): Refusal | undefined {
   return (
-    (keys.length > 0 ? checkSignatures(pointer, keys) : undefined) ?? checkOrder(pointer, last)
+    (keys.length > 0
+      ? checkSignatures(
+          `The pointer to ${pointer.id}`,
+          signedText(pointer),
+          pointer.signatures,
+          keys,
+        )
+      : undefined) ?? checkOrder(pointer, last)
   );
 }
 
@@ -69,28 +76,33 @@ export function checkManifestBytes(pointer: Pointer, manifest: Buffer): Refusal 
   };
 }
 
-function checkSignatures(
-  { signatures, ...signed }: Pointer,
+/**
+ * Whether a text is signed by one of the keys.
+ * @param what what the text is, for messages, such as "The pointer to 000041-8b1a9953c461"
+ */
+export function checkSignatures(
+  what: string,
+  text: string,
+  signatures: readonly PointerSignature[],
   keys: readonly VerifyingKey[],
 ): Refusal | undefined {
   if (signatures.length === 0) {
     return {
       kind: 'unsigned',
-      message: `The pointer to ${signed.id} is not signed, and SNAPSHOT_PUBLIC_KEYS asks for a signature. Set SNAPSHOT_SIGNING_KEY where snapshots are pushed.`,
+      message: `${what} is not signed, and SNAPSHOT_PUBLIC_KEYS asks for a signature. Set SNAPSHOT_SIGNING_KEY where it is written.`,
     };
   }
   const keyOf = ({ key }: PointerSignature) => keys.find(({ id }) => id === key);
-  const text = signedText(signed);
   if (signatures.some((entry) => keyOf(entry)?.verifies(text, entry.signature))) return undefined;
   const names = signatures.map(({ key }) => key).join(', ');
   return signatures.some((entry) => keyOf(entry) !== undefined)
     ? {
         kind: 'wrong-signature',
-        message: `The signature of the pointer to ${signed.id} by the key ${names} is wrong: somebody has changed the pointer.`,
+        message: `${what} has a wrong signature by the key ${names}: somebody has changed it.`,
       }
     : {
         kind: 'wrong-key',
-        message: `The pointer to ${signed.id} is signed with the key ${names}, which SNAPSHOT_PUBLIC_KEYS does not list (${keys.map(({ id }) => id).join(', ')}). Add that public key if it is yours.`,
+        message: `${what} is signed with the key ${names}, which SNAPSHOT_PUBLIC_KEYS does not list (${keys.map(({ id }) => id).join(', ')}). Add that public key if it is yours.`,
       };
 }
 

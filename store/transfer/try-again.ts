@@ -1,5 +1,5 @@
 /** Transfers that fail, and may succeed if they are tried again. */
-import { setTimeout as pause } from 'node:timers/promises';
+import { type Clock, systemClock } from '../../program/clock.ts';
 
 /** How many tries may fail in a row without any progress. */
 const MOST_FAILURES = 5;
@@ -34,6 +34,7 @@ export async function tryAgain<T>(
   name: string,
   work: () => Promise<T>,
   progress: () => number = () => 0,
+  clock: Clock = systemClock,
 ): Promise<T> {
   for (let failures = 1; ; failures++) {
     const before = progress();
@@ -45,7 +46,7 @@ export async function tryAgain<T>(
       if (failures >= (error.waitMs === undefined ? MOST_FAILURES : MOST_WAITS)) {
         throw new Error(`${name}: ${error.message} (tried ${failures} times)`);
       }
-      await pause(error.waitMs ?? FIRST_PAUSE_MS * 2 ** failures);
+      await clock.pause(error.waitMs ?? FIRST_PAUSE_MS * 2 ** failures);
     }
   }
 }

@@ -70,6 +70,13 @@ const EXPECTED: Record<Exclude<VariableName, TestedElsewhere>, Values> = {
   ADMIN_PORT: { default: 9090, ...port },
   SNAPSHOT_DOWNLOADS: { default: true, good: { on: true, off: false }, bad: 'yes true 1 ON 0' },
   MIRROR_KEY: { default: '', ...any },
+  REPLICA_FROM: { default: '', ...any },
+  REPLICA_NAME: { default: '', ...any },
+  KEYS_STORE: {
+    default: '',
+    good: same('/srv/keys', 's3://bucket/prefix'),
+    bad: 'http://127.0.0.1/keys https://keys.example.org HTTPS://keys.example.org',
+  },
   SITE_URL: { default: 'http://localhost:8080', ...address },
   SITE_LANGUAGE: {
     default: 'en',
