@@ -70,6 +70,18 @@ const EXPECTED: Record<Exclude<VariableName, TestedElsewhere>, Values> = {
   ADMIN_PORT: { default: 9090, ...port },
   SNAPSHOT_DOWNLOADS: { default: true, good: { on: true, off: false }, bad: 'yes true 1 ON 0' },
   MIRROR_KEY: { default: '', ...any },
+  SNAPSHOT_PUSH: { default: '', ...any },
+  SNAPSHOT_SIGNING_KEY: { default: '', ...any },
+  SNAPSHOT_PUBLIC_KEYS: { default: '', ...any },
+  AWS_ACCESS_KEY_ID: { default: '', ...any },
+  AWS_SECRET_ACCESS_KEY: { default: '', ...any },
+  AWS_SESSION_TOKEN: { default: '', ...any },
+  AWS_REGION: {
+    default: 'us-east-1',
+    good: same('eu-central-1', 'auto'),
+    bad: 'eu_central eu/1 https://a.org',
+  },
+  AWS_ENDPOINT_URL_S3: { default: '', ...address },
   SITE_URL: { default: 'http://localhost:8080', ...address },
   SITE_LANGUAGE: {
     default: 'en',
