@@ -106,6 +106,13 @@ export function parseLanguage(text: string): string {
   return text;
 }
 
+export function parseRegion(text: string): string {
+  if (!/^[A-Za-z0-9-]{1,63}$/.test(text)) {
+    throw new Error(`must be a region such as eu-central-1, not ${JSON.stringify(text)}.`);
+  }
+  return text;
+}
+
 export function parseLevel(text: string): string {
   const levels = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'];
   if (!levels.includes(text)) {

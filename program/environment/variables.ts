@@ -15,6 +15,7 @@ import {
   parseOptionalWebAddress,
   parsePort,
   parseRate,
+  parseRegion,
   parseSwitch,
   parseThreads,
   parseWebAddress,
@@ -75,6 +76,30 @@ export const VARIABLES = {
     '',
     'API key with which `cover-catalogue mirror` fetches, unless it gets `--key` or `--key-file`',
     (text) => text,
+  ),
+  SNAPSHOT_PUSH: variable(
+    '',
+    'store that each published generation is pushed to: a folder or `s3://bucket/prefix`; if empty, none',
+    (text) => text,
+  ),
+  SNAPSHOT_SIGNING_KEY: variable(
+    '',
+    'private key that signs pushed snapshots: a file, or the line that `cover-catalogue snapshot keygen` wrote into it',
+    (text) => text,
+  ),
+  SNAPSHOT_PUBLIC_KEYS: variable(
+    '',
+    'public keys of which one must have signed a snapshot of a store: lines of `cover-catalogue snapshot keygen` or files with them, separated by commas',
+    (text) => text,
+  ),
+  AWS_ACCESS_KEY_ID: variable('', 'name of the access key of S3 stores', (text) => text),
+  AWS_SECRET_ACCESS_KEY: variable('', 'secret of that access key', (text) => text),
+  AWS_SESSION_TOKEN: variable('', 'session token, if the access key is temporary', (text) => text),
+  AWS_REGION: variable('us-east-1', 'region of S3 stores', parseRegion),
+  AWS_ENDPOINT_URL_S3: variable(
+    '',
+    "address of the S3 server; if empty, Amazon's",
+    parseOptionalWebAddress,
   ),
   SITE_URL: variable(
     'http://localhost:8080',

@@ -38,7 +38,7 @@ export function openApiSource({ url, key, stallSeconds }: ApiSourceOptions): Sou
   async function get(target: string, headers: Record<string, string>): Promise<HttpReply> {
     await waitForLimit();
     if (isClosed) throw new Error('The pull has ended.');
-    const reply = await client.get(url + target, { authorization: `Bearer ${key}`, ...headers });
+    const reply = await client.send(url + target, { authorization: `Bearer ${key}`, ...headers });
     if ([200, 206, 304, 416].includes(reply.status)) return reply;
     throw await errorOf(reply, target);
   }

@@ -1,8 +1,13 @@
 /**
  * Single HTTP requests. A server that sends nothing, or next to nothing, does not hold a run:
- * the transfer fails. Counts the bytes of all bodies as they were sent.
+ * the transfer fails. Counts the bytes of all bodies as they were transferred.
  */
-import { Agent as HttpAgent, type IncomingMessage, request as requestHttp } from 'node:http';
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  type IncomingMessage,
+  request as requestHttp,
+} from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { messageOf } from '../../program/failure.ts';
 import { TransferError } from './try-again.ts';
@@ -19,11 +24,29 @@ export interface HttpReply {
   drop(): void;
 }
 
+/** What is sent besides the address and the header fields. */
+export interface SendOptions {
+  /** `GET` by default. */
+  readonly method?: 'GET' | 'PUT' | 'DELETE';
+  /** Must have as many bytes as the field `content-length` says. */
+  readonly body?: AsyncIterable<Buffer>;
+  /** Ends the request and the reading of its reply. The error is then the reason of the signal. */
+  readonly signal?: AbortSignal | undefined;
+}
+
 export interface HttpClient {
-  /** Sends a GET. @throws TransferError if there is no reply */
-  get(url: string, headers: Readonly<Record<string, string>>): Promise<HttpReply>;
+  /** Sends a request. @throws TransferError if there is no reply, or an error of `body` */
+  send(
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    options?: SendOptions,
+  ): Promise<HttpReply>;
+  /** How many requests were sent. */
+  requests(): number;
   /** How many bytes of bodies were received. */
   received(): number;
+  /** How many bytes of bodies were sent. */
+  sent(): number;
   close(): void;
 }
 
@@ -32,16 +55,23 @@ export function makeHttpClient(isTls: boolean, stallSeconds: number): HttpClient
   const settings = { keepAlive: true, maxFreeSockets: 16 };
   const agent = isTls ? new HttpsAgent(settings) : new HttpAgent(settings);
   const request = isTls ? requestHttps : requestHttp;
-  let received = 0;
+  const counts = { requests: 0, received: 0, sent: 0 };
 
-  async function* read(response: IncomingMessage, watch: StallWatch): AsyncGenerator<Buffer> {
+  async function* read(
+    response: IncomingMessage,
+    watch: StallWatch,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<Buffer> {
     try {
       for await (const piece of response as AsyncIterable<Buffer>) {
-        received += piece.length;
+        counts.received += piece.length;
         watch.note(piece.length);
+        // The bytes of a short reply may be here before the request is ended.
+        signal?.throwIfAborted();
         yield piece;
       }
     } catch (cause) {
+      signal?.throwIfAborted();
       const reason = watch.stalled() ?? `the connection was cut (${messageOf(cause)})`;
       throw new TransferError(reason, { cause });
     } finally {
@@ -51,33 +81,73 @@ export function makeHttpClient(isTls: boolean, stallSeconds: number): HttpClient
     }
   }
 
+  /** Sends a body, no faster than the connection takes it. */
+  async function write(
+    outgoing: ClientRequest,
+    body: AsyncIterable<Buffer>,
+    watch: StallWatch,
+  ): Promise<void> {
+    for await (const piece of body) {
+      if (outgoing.destroyed) return;
+      const isTaken = outgoing.write(piece);
+      counts.sent += piece.length;
+      watch.note(piece.length);
+      if (!isTaken) await waitForDrain(outgoing);
+    }
+    outgoing.end();
+  }
+
   return {
-    get(url, headers) {
+    async send(url, headers, { method = 'GET', body, signal } = {}) {
+      signal?.throwIfAborted();
+      counts.requests++;
       return new Promise((resolve, reject) => {
-        const outgoing = request(url, { agent, headers });
+        const outgoing = request(url, { agent, headers, method, ...(signal ? { signal } : {}) });
         const watch = watchForStalls(stallSeconds, () => outgoing.destroy());
         outgoing.once('response', (response) => {
           resolve({
             status: response.statusCode ?? 0,
             headers: response.headers,
-            body: read(response, watch),
+            body: read(response, watch, signal),
             drop() {
               watch.stop();
               response.destroy();
             },
           });
         });
-        outgoing.once('error', (cause) => {
+        // Not `once`: after the reply to a body that was refused, the connection may break as well.
+        outgoing.on('error', (cause) => {
           watch.stop();
           const reason = watch.stalled() ?? messageOf(cause);
-          reject(new TransferError(`no reply: ${reason}`, { cause }));
+          reject(
+            signal?.aborted ? signal.reason : new TransferError(`no reply: ${reason}`, { cause }),
+          );
         });
-        outgoing.end();
+        if (body === undefined) outgoing.end();
+        else {
+          write(outgoing, body, watch).catch((error) => {
+            reject(error);
+            outgoing.destroy();
+          });
+        }
       });
     },
-    received: () => received,
+    requests: () => counts.requests,
+    received: () => counts.received,
+    sent: () => counts.sent,
     close: () => agent.destroy(),
   };
+}
+
+/** Resolves when more can be written, or when nothing more will be. */
+function waitForDrain(outgoing: ClientRequest): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      outgoing.off('drain', done).off('close', done);
+      resolve();
+    };
+    outgoing.on('drain', done).on('close', done);
+  });
 }
 
 interface StallWatch {
@@ -92,7 +162,7 @@ function watchForStalls(seconds: number, onStall: () => void): StallWatch {
   let stalled: string | undefined;
   const timer = setInterval(() => {
     if (sinceTick < LEAST_PER_SECOND * seconds) {
-      stalled = `the server sent ${sinceTick} bytes in ${seconds} s`;
+      stalled = `only ${sinceTick} bytes in ${seconds} s were transferred`;
       onStall();
     }
     sinceTick = 0;

@@ -77,6 +77,18 @@ const EXPECTED: Record<Exclude<VariableName, TestedElsewhere>, Values> = {
     good: same('/srv/keys', 's3://bucket/prefix'),
     bad: 'http://127.0.0.1/keys https://keys.example.org HTTPS://keys.example.org',
   },
+  SNAPSHOT_PUSH: { default: '', ...any },
+  SNAPSHOT_SIGNING_KEY: { default: '', ...any },
+  SNAPSHOT_PUBLIC_KEYS: { default: '', ...any },
+  AWS_ACCESS_KEY_ID: { default: '', ...any },
+  AWS_SECRET_ACCESS_KEY: { default: '', ...any },
+  AWS_SESSION_TOKEN: { default: '', ...any },
+  AWS_REGION: {
+    default: 'us-east-1',
+    good: same('eu-central-1', 'auto'),
+    bad: 'eu_central eu/1 https://a.org',
+  },
+  AWS_ENDPOINT_URL_S3: { default: '', ...address },
   SITE_URL: { default: 'http://localhost:8080', ...address },
   SITE_LANGUAGE: {
     default: 'en',
