@@ -28,6 +28,7 @@ import { makeRateLimit, unlimited } from '../store/pull/rate-limit.ts';
 import { openLater } from '../store/remote/open-later.ts';
 import type { Followed } from '../store/replica/follow-snapshot.ts';
 import { makeReplica, type Replica } from '../store/replica/replica.ts';
+import { readVerifyingKeys } from '../store/signatures/configured-keys.ts';
 import { readNumber } from './read-number.ts';
 
 const USAGE = `cover-catalogue replica [--from ADDRESS] [--to FOLDER] [--once]
@@ -69,6 +70,7 @@ const VARIABLES = [
   'REPLICA_FROM',
   'REPLICA_NAME',
   'KEYS_STORE',
+  'SNAPSHOT_PUBLIC_KEYS',
   'LOG_LEVEL',
 ] as const;
 
@@ -83,7 +85,11 @@ async function main(progress: Progress): Promise<void> {
   const environment = readEnvironment(
     VARIABLES,
     values.to === undefined ? process.env : { ...process.env, SNAPSHOTS_DIR: values.to },
-    { SNAPSHOTS_DIR: checkWritableFolder, REPLICA_NAME: checkName },
+    {
+      SNAPSHOTS_DIR: checkWritableFolder,
+      REPLICA_NAME: checkName,
+      SNAPSHOT_PUBLIC_KEYS: checkKeys,
+    },
   );
   const { SNAPSHOTS_DIR: snapshotsDir, KEYS_STORE: keysStore } = environment;
   const from = values.from ?? environment.REPLICA_FROM;
@@ -104,7 +110,7 @@ async function main(progress: Progress): Promise<void> {
             name: environment.REPLICA_NAME || defaultName(snapshotsDir),
           },
     snapshotsDir,
-    publicKeys: [],
+    publicKeys: readVerifyingKeys(environment.SNAPSHOT_PUBLIC_KEYS),
     parallel: readNumber('--parallel', values.parallel, 4, MOST_PARALLEL),
     limit: rate === undefined ? unlimited : makeRateLimit(rate * 1e6, systemClock),
     report: {
@@ -195,6 +201,10 @@ function checkName(text: string): void {
   throw new Error(
     `must have 1 to 100 letters, digits and characters of "._-", and not begin with a dot, not ${JSON.stringify(text)}.`,
   );
+}
+
+function checkKeys(text: string): void {
+  readVerifyingKeys(text);
 }
 
 /** Several replicas on one machine have different folders. */

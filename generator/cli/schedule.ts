@@ -24,6 +24,7 @@ import { stopWith } from '../../program/stop.ts';
 import { currentId } from '../../store/generations/generations.ts';
 import { whyHeld } from '../../store/hold.ts';
 import { openLater } from '../../store/remote/open-later.ts';
+import { readSigningKeys } from '../../store/signatures/configured-keys.ts';
 import { pollKeys } from '../keys/poll-keys.ts';
 
 const USAGE = `cover-catalogue schedule
@@ -53,10 +54,11 @@ async function main(): Promise<void> {
       'PUBLIC_URL',
       'GENERATE_CRON',
       'KEYS_STORE',
+      'SNAPSHOT_SIGNING_KEY',
       'LOG_LEVEL',
     ],
     process.env,
-    { SNAPSHOTS_DIR: checkWritableFolder },
+    { SNAPSHOTS_DIR: checkWritableFolder, SNAPSHOT_SIGNING_KEY: checkKeys },
   );
   const { GENERATE_CRON: cron, SNAPSHOTS_DIR: snapshotsDir } = environment;
   const isOff = cron === 'off';
@@ -70,7 +72,8 @@ async function main(): Promise<void> {
   const runs = makeRuns(isHeld, log);
   const task = isOff ? undefined : schedule(cron, runs.start, { noOverlap: true, timezone: 'UTC' });
   const keys = pollKeys({
-    ...{ databaseUrl: environment.DATABASE_URL, snapshotsDir, signingKeys: [], log },
+    ...{ databaseUrl: environment.DATABASE_URL, snapshotsDir, log },
+    signingKeys: readSigningKeys(environment.SNAPSHOT_SIGNING_KEY),
     store:
       environment.KEYS_STORE === ''
         ? undefined
@@ -84,6 +87,10 @@ async function main(): Promise<void> {
   log.info({ cron, snapshotsDir }, 'scheduled');
   if (!isOff && currentId(snapshotsDir) === undefined) void runs.start();
   else isHeld();
+}
+
+function checkKeys(text: string): void {
+  readSigningKeys(text);
 }
 
 /** @returns a function that tells whether publishing is held, and logs a change since its last call */

@@ -8,6 +8,7 @@ import {
   encodeKeysPointer,
   KEYS_POINTER,
   KEYS_PREFIXES,
+  type KeysPointer,
   LARGEST_KEYS_POINTER,
   parseKeysPointer,
   remoteKeys,
@@ -16,6 +17,7 @@ import {
 import type { Clock } from '../../program/clock.ts';
 import { contentOf, readUpTo } from '../remote/content.ts';
 import type { RemoteStore } from '../remote/remote.ts';
+import { checkSignatures } from '../signatures/check-pointer.ts';
 import type { SigningKey } from '../signatures/keys.ts';
 
 /** How often keys that have not changed are confirmed. */
@@ -42,16 +44,25 @@ export function makeKeysSender(
   let sequence: number | undefined;
   let sent: { readonly sha256: string; readonly at: number } | undefined;
 
-  /** The sequence of the pointer in the store; 0 if there is none, or it is damaged. */
+  /** The sequence of the pointer in the store; 0 if there is none, or it is not to be believed. */
   async function readSequence(): Promise<number> {
     const reply = await remote.get(KEYS_POINTER);
     if (reply.status !== 'found') return 0;
     const bytes = await readUpTo(reply.bytes, LARGEST_KEYS_POINTER);
     try {
-      return parseKeysPointer(bytes?.toString('utf8') ?? '').sequence;
+      const pointer = parseKeysPointer(bytes?.toString('utf8') ?? '');
+      return isBelieved(pointer) ? pointer.sequence : 0;
     } catch {
       return 0;
     }
+  }
+
+  /** Somebody who can write to the store, but not sign, must not affect the sequence. */
+  function isBelieved(pointer: KeysPointer): boolean {
+    if (signingKeys.length === 0) return true;
+    const keys = signingKeys.map(({ verifyingKey }) => verifyingKey);
+    const text = signedKeysText(pointer);
+    return checkSignatures(KEYS_POINTER, text, pointer.signatures, keys) === undefined;
   }
 
   async function sendPointer(sha256: string, readAt: number): Promise<void> {

@@ -174,6 +174,17 @@ test('a sender whose clock was set back, or that was restarted, still sends newe
   expect(replica.text()).toBe(encodeKeys([revoked]));
 });
 
+test('a forged pointer in the store does not affect the sequence', async () => {
+  mkdirSync(path.join(folder, 'keys'));
+  const forged = { format_version: 1, sequence: Number.MAX_SAFE_INTEGER, sha256: '0'.repeat(64) };
+  const confirmed_at = '2026-01-01T00:00:00.000Z';
+  writeFileSync(pointerFile(), JSON.stringify({ ...forged, confirmed_at, signatures: [] }));
+  const replica = start();
+  await expect(replica.checkKeys()).rejects.toThrow('is not signed');
+  await sender().send(encodeKeys([approved]), Date.now());
+  expect(await replica.checkKeys()).toBe(true);
+});
+
 test('key usage of replicas reaches the database, and damaged reports stop nothing', async () => {
   const url = await makeSqlite(sampleCatalogue());
   const database = await openDatabase(url);
