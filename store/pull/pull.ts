@@ -24,6 +24,7 @@ import { type PackChecker, verifyGeneration } from '../generations/verify.ts';
 import { HeldError, whyHeld } from '../hold.ts';
 import { withLock } from '../lock.ts';
 import { type Previous, publishAs, readPrevious } from '../publish.ts';
+import { inParallel } from '../transfer/in-parallel.ts';
 import { tryAgain } from '../transfer/try-again.ts';
 import { beginGeneration } from '../unfinished-generation.ts';
 import { fetchFile } from './fetch-file.ts';
@@ -212,30 +213,4 @@ async function fetchAll(
 /** Bytes as megabytes with one decimal. */
 export function megabytes(bytes: number): string {
   return (bytes / 1e6).toFixed(1);
-}
-
-/**
- * Runs work for each item, a few at a time. After the first error, no further work is started.
- * @param onError called after the first error; must end the work that is under way
- */
-async function inParallel<T>(
-  items: readonly T[],
-  most: number,
-  work: (item: T) => Promise<void>,
-  onError: () => void,
-): Promise<void> {
-  const queue = items.values();
-  const errors: unknown[] = [];
-  async function runNext(): Promise<void> {
-    for (const item of queue) {
-      if (errors.length > 0) return;
-      try {
-        await work(item);
-      } catch (error) {
-        if (errors.push(error) === 1) onError();
-      }
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(most, items.length) }, runNext));
-  if (errors.length > 0) throw errors[0];
 }

@@ -38,6 +38,11 @@ export interface SigningKey {
   sign(text: string): string;
 }
 
+/** Whether a text looks like a key, private or public, and not like the name of a file. */
+export function isKeyText(text: string): boolean {
+  return text.startsWith(PRIVATE) || text.startsWith(PUBLIC);
+}
+
 /** Makes a new key. @returns both as text */
 export function makeKeyPair(): { privateKey: string; publicKey: string; id: string } {
   const { privateKey } = generateKeyPairSync('ed25519');
