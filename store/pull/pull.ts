@@ -19,8 +19,9 @@ import {
 import { type Clock, systemClock } from '../../program/clock.ts';
 import { renewDifferences } from '../changes/keep-differences.ts';
 import { isIntact } from '../files/checked-files.ts';
+import type { KnownFiles } from '../files/known-files.ts';
 import { generationDir, pointCurrentTo } from '../generations/generations.ts';
-import { type PackChecker, verifyGeneration } from '../generations/verify.ts';
+import { makeBytesChecker, verifyGeneration } from '../generations/verify.ts';
 import { HeldError, whyHeld } from '../hold.ts';
 import { withLock } from '../lock.ts';
 import { type Previous, publishAs, readPrevious } from '../publish.ts';
@@ -38,8 +39,11 @@ export interface PullOptions {
   readonly parallel: number;
   /** Whether a generation may replace one with a higher sequence number. */
   readonly isForced: boolean;
-  /** How the packs of the new generation are checked; by default every record of them. */
-  readonly checkPacks?: PackChecker;
+  /**
+   * If the publisher of the generation has checked its records: the files that this process knows. Then
+   * only the bytes of files are checked, and not again if they are known.
+   */
+  readonly known?: KnownFiles;
   readonly clock?: Clock;
   readonly report: PullReport;
 }
@@ -88,7 +92,7 @@ export async function pull(source: Source, options: PullOptions): Promise<PullRe
       report.step('verifying and publishing');
       await publishAs(
         ...([snapshotsDir, dir, { manifest, encoded }, previous, report.warn] as const),
-        options.checkPacks,
+        options.known && makeBytesChecker(options.known),
       );
       removeStaging(snapshotsDir);
       return { outcome: 'published', manifest, ...counts };
@@ -102,7 +106,7 @@ export async function pull(source: Source, options: PullOptions): Promise<PullRe
 /** @returns without `encoded`, if the newest generation is the current one, and it is intact */
 async function readNewest(
   source: Source,
-  { snapshotsDir, clock }: PullOptions,
+  { snapshotsDir, known: files, clock }: PullOptions,
   previous: Previous,
 ): Promise<{ manifest: Manifest; encoded: Buffer | undefined }> {
   const known = readKnown(snapshotsDir, previous);
@@ -114,7 +118,8 @@ async function readNewest(
   );
   if (known !== undefined && (encoded === undefined || encoded.equals(known.encoded))) {
     const dir = generationDir(snapshotsDir, known.manifest.id);
-    const isWhole = known.manifest.files.every((file) => isIntact(dir, file));
+    const isFileWhole = files?.isIntact ?? isIntact;
+    const isWhole = known.manifest.files.every((file) => isFileWhole(dir, file));
     return { manifest: known.manifest, encoded: isWhole ? undefined : known.encoded };
   }
   if (encoded === undefined) throw new Error(`${source.name} sent no manifest.`);
@@ -173,10 +178,10 @@ async function fetchAll(
   manifest: Manifest,
   dir: string,
   staging: Staging,
-  { snapshotsDir, parallel, report, clock = systemClock }: PullOptions,
+  { snapshotsDir, parallel, report, known, clock = systemClock }: PullOptions,
 ): Promise<{ fetched: number; linked: number }> {
   staging.keepOnly(manifest.files);
-  const local = findLocalFiles(snapshotsDir);
+  const local = findLocalFiles(snapshotsDir, known?.isIntact);
   const missing: ManifestFile[] = [];
   for (const file of manifest.files) {
     const equal = local.findEqual(file);

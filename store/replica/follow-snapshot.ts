@@ -15,9 +15,9 @@ import {
 import { POINTER } from '../../format/remote-layout.ts';
 import type { Clock } from '../../program/clock.ts';
 import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
+import { makeKnownFiles } from '../files/known-files.ts';
 import { replaceFile } from '../files/replace-file.ts';
 import { currentId } from '../generations/generations.ts';
-import { checkBytesOnly } from '../generations/verify.ts';
 import { HeldError } from '../hold.ts';
 import { LockedError } from '../lock.ts';
 import { addStateToErrors } from '../pause-publishing.ts';
@@ -72,6 +72,7 @@ const LONGEST_WAIT_MS = 60_000;
 export function makeSnapshotFollower(options: FollowOptions): SnapshotFollower {
   const { remote, snapshotsDir, publicKeys, clock } = options;
   const readText = makePointerReader(remote, POINTER, LARGEST_POINTER);
+  const files = makeKnownFiles(clock.now);
   let known: { readonly text: string; readonly pointer: Pointer } | undefined;
   /** The id of the generation that was found intact, or was pulled, by this process. */
   let settledId: string | undefined;
@@ -112,7 +113,7 @@ export function makeSnapshotFollower(options: FollowOptions): SnapshotFollower {
           ...options,
           // The order of pointers decides, not that of generations: the origin may have rolled back.
           isForced: true,
-          checkPacks: checkBytesOnly,
+          known: files,
         }),
       );
       savePointer(snapshotsDir, pointer);
