@@ -1,7 +1,7 @@
 /**
  * `cover-catalogue schedule`: runs the generator at the times of GENERATE_CRON, one run at a time and
  * none while publishing is held. It exports the API keys every two seconds, even while publishing is
- * held. Each run is a process of its own: its memory is freed when it ends, and if it crashes, the
+ * held, and pushes what becomes current to SNAPSHOT_PUSH. Each run is a process of its own: its memory is freed when it ends, and if it crashes, the
  * schedule continues.
  */
 import '../../program/environment/node-version.ts';
@@ -21,20 +21,22 @@ import {
   readEnvironment,
 } from '../../program/environment/environment.ts';
 import { reportFailure } from '../../program/failure.ts';
-import { checkWritableFolder } from '../../program/folders.ts';
 import { makeLog } from '../../program/log.ts';
 import { poll } from '../../program/poll.ts';
 import { stopWith } from '../../program/stop.ts';
 import { currentId } from '../../store/generations/generations.ts';
 import { whyHeld } from '../../store/hold.ts';
+import { checkPushAddress, PUSH_CHECKS, PUSH_VARIABLES } from '../../store/push/configured-push.ts';
+import { pushChanges } from '../../store/push/push-changes.ts';
 import { hasKeys, readKeys, writeKeys } from '../keys/export-keys.ts';
 import { makeKeyUsageImport } from '../keys/import-key-usage.ts';
 
 const USAGE = `cover-catalogue schedule
 
 Publishes a generation whenever GENERATE_CRON says so, and exports the API keys
-every two seconds, until SIGTERM or SIGINT. If GENERATE_CRON is "off", it only
-exports the keys, as for a mirror.
+every two seconds, until SIGTERM or SIGINT. If SNAPSHOT_PUSH is set, pushes each
+generation that becomes current to that store. If GENERATE_CRON is "off", it only
+exports the keys and pushes, as for a mirror.
 
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
@@ -57,11 +59,13 @@ async function main(): Promise<void> {
       'PUBLIC_URL',
       'GENERATE_CRON',
       'LOG_LEVEL',
+      ...PUSH_VARIABLES,
     ],
     process.env,
-    { SNAPSHOTS_DIR: checkWritableFolder },
+    PUSH_CHECKS,
   );
-  const { GENERATE_CRON: cron, SNAPSHOTS_DIR: snapshotsDir } = environment;
+  const { GENERATE_CRON: cron, SNAPSHOTS_DIR: snapshotsDir, SNAPSHOT_PUSH } = environment;
+  checkPushAddress(SNAPSHOT_PUSH);
   const isOff = cron === 'off';
   if (!isOff && !validate(cron)) {
     throw new ConfigurationError(
@@ -73,10 +77,11 @@ async function main(): Promise<void> {
   const runs = makeRuns(isHeld, log);
   const task = isOff ? undefined : schedule(cron, runs.start, { noOverlap: true, timezone: 'UTC' });
   const keys = pollKeys(environment.DATABASE_URL, snapshotsDir, log);
+  const pushes = SNAPSHOT_PUSH === '' ? undefined : pushChanges(snapshotsDir, process.env, log);
   stopWith(async (signal) => {
     log.info({ signal }, 'stopping');
     await task?.stop();
-    await Promise.all([runs.stop(), keys.stop()]);
+    await Promise.all([runs.stop(), keys.stop(), pushes?.stop()]);
   });
   log.info({ cron, snapshotsDir }, 'scheduled');
   if (!isOff && currentId(snapshotsDir) === undefined) void runs.start();
@@ -108,6 +113,8 @@ function makeRuns(isHeld: () => boolean, log: Logger) {
     if (running !== undefined || isHeld()) return;
     const child = spawn(process.execPath, [...GENERATOR_FLAGS, GENERATOR, '--json'], {
       stdio: ['ignore', 'pipe', 'pipe'],
+      // This program pushes what a run publishes, and tries again if that fails.
+      env: { ...process.env, SNAPSHOT_PUSH: '' },
     });
     running = child;
     let lastLine = '';

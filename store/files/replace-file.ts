@@ -12,6 +12,7 @@ import {
 import { open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import { HOLD_FILE, KEYS_FILE, RUN_REPORT, STATUS_FILE } from '../../format/layout.ts';
+import { POINTER } from '../../format/remote-layout.ts';
 import { correctOpenMode, openForWriting } from './file-modes.ts';
 import { syncFolder } from './sync-folder.ts';
 
@@ -90,7 +91,7 @@ function removeFolder(file: string): void {
  */
 export function removeDeadWrites(snapshotsDir: string): void {
   for (const name of readdirSync(snapshotsDir)) {
-    const file = [KEYS_FILE, STATUS_FILE, RUN_REPORT, HOLD_FILE].find((known) =>
+    const file = [KEYS_FILE, STATUS_FILE, RUN_REPORT, HOLD_FILE, POINTER].find((known) =>
       name.startsWith(`${known}.`),
     );
     const writer = file === undefined ? '' : name.slice(file.length + 1);
