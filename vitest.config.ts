@@ -66,6 +66,8 @@ const SLOW = [
   'test/store/hold.test.ts',
   'test/store/odd-snapshots-folder.test.ts',
   'test/store/pull/pull.test.ts',
+  'test/store/push/push-cli.test.ts',
+  'test/store/push/push.test.ts',
   'test/store/snapshot-cli.test.ts',
   'test/store/two-users.test.ts',
 ];

@@ -18,13 +18,16 @@ import {
   readEnvironment,
 } from '../program/environment/environment.ts';
 import { reportFailure } from '../program/failure.ts';
-import { checkWritableFolder } from '../program/folders.ts';
 import { makeLog } from '../program/log.ts';
 import { poll } from '../program/poll.ts';
 import { makeProgress, type Progress } from '../program/progress.ts';
 import { stopWith } from '../program/stop.ts';
-import { megabytes } from '../store/pull/pull.ts';
+import { openKeysStore } from '../store/keys/open-keys-store.ts';
+import { megabytes, type PullReport } from '../store/pull/pull.ts';
 import { makeRateLimit, unlimited } from '../store/pull/rate-limit.ts';
+import { checkPushAddress, PUSH_CHECKS, PUSH_VARIABLES } from '../store/push/configured-push.ts';
+import { pushChanges } from '../store/push/push-changes.ts';
+import { startPush } from '../store/push/start-push.ts';
 import { openLater } from '../store/remote/open-later.ts';
 import type { Followed } from '../store/replica/follow-snapshot.ts';
 import { makeReplica, type Replica } from '../store/replica/replica.ts';
@@ -66,11 +69,10 @@ const OPTIONS = {
   timeout: { type: 'string' },
 } as const;
 const VARIABLES = [
-  'SNAPSHOTS_DIR',
   'REPLICA_FROM',
   'REPLICA_NAME',
   'KEYS_STORE',
-  'SNAPSHOT_PUBLIC_KEYS',
+  ...PUSH_VARIABLES,
   'LOG_LEVEL',
 ] as const;
 
@@ -82,51 +84,67 @@ const USAGE_INTERVAL_MS = 5_000;
 async function main(progress: Progress): Promise<void> {
   const values = readArguments(USAGE, OPTIONS);
   loadEnvironmentFile();
-  const environment = readEnvironment(
-    VARIABLES,
-    values.to === undefined ? process.env : { ...process.env, SNAPSHOTS_DIR: values.to },
-    {
-      SNAPSHOTS_DIR: checkWritableFolder,
-      REPLICA_NAME: checkName,
-      SNAPSHOT_PUBLIC_KEYS: checkKeys,
-    },
-  );
-  const { SNAPSHOTS_DIR: snapshotsDir, KEYS_STORE: keysStore } = environment;
+  const variables =
+    values.to === undefined ? process.env : { ...process.env, SNAPSHOTS_DIR: values.to };
+  const environment = readEnvironment(VARIABLES, variables, {
+    ...PUSH_CHECKS,
+    REPLICA_NAME: checkName,
+  });
+  const { SNAPSHOTS_DIR: snapshotsDir, SNAPSHOT_PUSH } = environment;
   const from = values.from ?? environment.REPLICA_FROM;
   if (from === '') {
     throw new ConfigurationError(`Neither --from nor REPLICA_FROM is set.\n\n${USAGE}`);
   }
+  checkPushAddress(SNAPSHOT_PUSH);
   const interval = readNumber('--interval', values.interval, 1, LONGEST_SECONDS);
   const rate = readNumber('--limit-rate', values['limit-rate'], undefined, FASTEST_MEGABYTES);
   const stallSeconds = readNumber('--timeout', values.timeout, 30, LONGEST_SECONDS);
+  const parallel = readNumber('--parallel', values.parallel, 4, MOST_PARALLEL);
+  const keysStore = openKeysStore(
+    environment.KEYS_STORE,
+    { SNAPSHOT_PUSH, [values.from === undefined ? 'REPLICA_FROM' : '--from']: from },
+    { stallSeconds },
+  );
+  const name = environment.REPLICA_NAME || defaultName(snapshotsDir);
   const log = makeLog(environment.LOG_LEVEL);
   const replica = makeReplica({
+    ...{ snapshotsDir, parallel, clock: systemClock },
     remote: openLater(from, { stallSeconds }),
-    keys:
-      keysStore === ''
-        ? undefined
-        : {
-            store: openLater(keysStore, { stallSeconds }),
-            name: environment.REPLICA_NAME || defaultName(snapshotsDir),
-          },
-    snapshotsDir,
+    keys: keysStore && { store: keysStore, name },
     publicKeys: readVerifyingKeys(environment.SNAPSHOT_PUBLIC_KEYS),
-    parallel: readNumber('--parallel', values.parallel, 4, MOST_PARALLEL),
     limit: rate === undefined ? unlimited : makeRateLimit(rate * 1e6, systemClock),
-    report: {
-      advance: (staged, size) =>
-        progress.advance(
-          'fetching',
-          `${megabytes(staged)} of ${megabytes(size)} MB`,
-          size === 0 ? 1 : staged / size,
-        ),
-      step: values.once ? progress.step : (text) => log.debug(text),
-      warn: values.once ? progress.warn : (text) => log.warn(text),
-    },
-    clock: systemClock,
+    report: values.once ? reportOnce(progress) : reportToLog(progress, log),
   });
-  if (values.once) await runOnce(replica, progress);
-  else run(replica, interval * 1000, progress, log, { from, snapshotsDir });
+  if (values.once) {
+    await runOnce(replica, progress);
+    if (SNAPSHOT_PUSH !== '') await pushOnce(variables);
+    return;
+  }
+  if (SNAPSHOT_PUSH !== '') pushChanges(snapshotsDir, { ...variables }, log);
+  run(replica, interval * 1000, progress, log);
+  log.info({ from, snapshotsDir, keys: keysStore?.name, push: SNAPSHOT_PUSH }, 'replicating');
+}
+
+function reportOnce(progress: Progress): PullReport {
+  return {
+    advance: (staged, size) =>
+      progress.advance(
+        'fetching',
+        `${megabytes(staged)} of ${megabytes(size)} MB`,
+        size === 0 ? 1 : staged / size,
+      ),
+    step: progress.step,
+    warn: progress.warn,
+  };
+}
+
+/** On a terminal, the progress is shown between the lines of the log. */
+function reportToLog(progress: Progress, log: Logger): PullReport {
+  return {
+    advance: process.stderr.isTTY ? reportOnce(progress).advance : () => {},
+    step: (text) => log.debug(text),
+    warn: (text) => log.warn(text),
+  };
 }
 
 /** Keys come first: they take a moment, and a revoked key must stop working. */
@@ -146,18 +164,17 @@ async function runOnce(replica: Replica, progress: Progress): Promise<void> {
   for (const each of [followed, keys, usage]) if (each.status === 'rejected') throw each.reason;
 }
 
+async function pushOnce(variables: NodeJS.ProcessEnv): Promise<void> {
+  const { result, messages } = await startPush({ ...variables }).ended;
+  if (result === undefined) throw new Error(`Nothing was pushed: ${messages}`);
+}
+
 async function settle<T>(work: Promise<T>): Promise<PromiseSettledResult<T>> {
   const [result] = await Promise.allSettled([work]);
   return result;
 }
 
-function run(
-  replica: Replica,
-  intervalMs: number,
-  progress: Progress,
-  log: Logger,
-  what: object,
-): void {
+function run(replica: Replica, intervalMs: number, progress: Progress, log: Logger): void {
   const checkSnapshot = async () => {
     const { pointer, pulled, received } = await replica.checkSnapshot();
     progress.end();
@@ -179,7 +196,6 @@ function run(
     for (const each of polls) void each.stop();
     log.info({ signal }, 'stopping');
   });
-  log.info(what, 'replicating');
   for (const each of polls) void each.start();
 }
 
@@ -201,10 +217,6 @@ function checkName(text: string): void {
   throw new Error(
     `must have 1 to 100 letters, digits and characters of "._-", and not begin with a dot, not ${JSON.stringify(text)}.`,
   );
-}
-
-function checkKeys(text: string): void {
-  readVerifyingKeys(text);
 }
 
 /** Several replicas on one machine have different folders. */

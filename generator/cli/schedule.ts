@@ -1,7 +1,7 @@
 /**
  * `cover-catalogue schedule`: runs the generator at the times of GENERATE_CRON, one run at a time and
  * none while publishing is held. It exports the API keys every two seconds, even while publishing is
- * held. Each run is a process of its own: its memory is freed when it ends, and if it crashes, the
+ * held, and pushes what becomes current to SNAPSHOT_PUSH. Each run is a process of its own: its memory is freed when it ends, and if it crashes, the
  * schedule continues.
  */
 import '../../program/environment/node-version.ts';
@@ -18,20 +18,22 @@ import {
   readEnvironment,
 } from '../../program/environment/environment.ts';
 import { reportFailure } from '../../program/failure.ts';
-import { checkWritableFolder } from '../../program/folders.ts';
 import { makeLog } from '../../program/log.ts';
 import { stopWith } from '../../program/stop.ts';
 import { currentId } from '../../store/generations/generations.ts';
 import { whyHeld } from '../../store/hold.ts';
-import { openLater } from '../../store/remote/open-later.ts';
+import { openKeysStore } from '../../store/keys/open-keys-store.ts';
+import { checkPushAddress, PUSH_CHECKS, PUSH_VARIABLES } from '../../store/push/configured-push.ts';
+import { pushChanges } from '../../store/push/push-changes.ts';
 import { readSigningKeys } from '../../store/signatures/configured-keys.ts';
 import { pollKeys } from '../keys/poll-keys.ts';
 
 const USAGE = `cover-catalogue schedule
 
 Publishes a generation whenever GENERATE_CRON says so, and exports the API keys
-every two seconds, until SIGTERM or SIGINT. If GENERATE_CRON is "off", it only
-exports the keys, as for a mirror.
+every two seconds, until SIGTERM or SIGINT. If SNAPSHOT_PUSH is set, pushes each
+generation that becomes current to that store. If GENERATE_CRON is "off", it only
+exports the keys and pushes, as for a mirror.
 
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
@@ -54,13 +56,14 @@ async function main(): Promise<void> {
       'PUBLIC_URL',
       'GENERATE_CRON',
       'KEYS_STORE',
-      'SNAPSHOT_SIGNING_KEY',
       'LOG_LEVEL',
+      ...PUSH_VARIABLES,
     ],
     process.env,
-    { SNAPSHOTS_DIR: checkWritableFolder, SNAPSHOT_SIGNING_KEY: checkKeys },
+    PUSH_CHECKS,
   );
-  const { GENERATE_CRON: cron, SNAPSHOTS_DIR: snapshotsDir } = environment;
+  const { GENERATE_CRON: cron, SNAPSHOTS_DIR: snapshotsDir, SNAPSHOT_PUSH } = environment;
+  checkPushAddress(SNAPSHOT_PUSH);
   const isOff = cron === 'off';
   if (!isOff && !validate(cron)) {
     throw new ConfigurationError(
@@ -74,23 +77,21 @@ async function main(): Promise<void> {
   const keys = pollKeys({
     ...{ databaseUrl: environment.DATABASE_URL, snapshotsDir, log },
     signingKeys: readSigningKeys(environment.SNAPSHOT_SIGNING_KEY),
-    store:
-      environment.KEYS_STORE === ''
-        ? undefined
-        : openLater(environment.KEYS_STORE, { stallSeconds: STORE_STALL_SECONDS }),
+    store: openKeysStore(
+      environment.KEYS_STORE,
+      { SNAPSHOT_PUSH },
+      { stallSeconds: STORE_STALL_SECONDS },
+    ),
   });
+  const pushes = SNAPSHOT_PUSH === '' ? undefined : pushChanges(snapshotsDir, process.env, log);
   stopWith(async (signal) => {
     log.info({ signal }, 'stopping');
     await task?.stop();
-    await Promise.all([runs.stop(), keys.stop()]);
+    await Promise.all([runs.stop(), keys.stop(), pushes?.stop()]);
   });
   log.info({ cron, snapshotsDir }, 'scheduled');
   if (!isOff && currentId(snapshotsDir) === undefined) void runs.start();
   else isHeld();
-}
-
-function checkKeys(text: string): void {
-  readSigningKeys(text);
 }
 
 /** @returns a function that tells whether publishing is held, and logs a change since its last call */
@@ -118,6 +119,8 @@ function makeRuns(isHeld: () => boolean, log: Logger) {
     if (running !== undefined || isHeld()) return;
     const child = spawn(process.execPath, [...GENERATOR_FLAGS, GENERATOR, '--json'], {
       stdio: ['ignore', 'pipe', 'pipe'],
+      // This program pushes what a run publishes, and tries again if that fails.
+      env: { ...process.env, SNAPSHOT_PUSH: '' },
     });
     running = child;
     let lastLine = '';

@@ -44,6 +44,8 @@ export interface PullOptions {
    * only the bytes of files are checked, and not again if they are known.
    */
   readonly known?: KnownFiles;
+  /** Called just before a generation becomes current. If it throws, nothing becomes current. */
+  readonly beforeCurrent?: () => void;
   readonly clock?: Clock;
   readonly report: PullReport;
 }
@@ -83,17 +85,18 @@ export async function pull(source: Source, options: PullOptions): Promise<PullRe
         return { outcome: 'unchanged', manifest, fetched: 0, linked: manifest.files.length };
       }
       if (!options.isForced) refuseOlder(manifest, previous, source);
-      if (await makeKeptCurrent(snapshotsDir, manifest, encoded)) {
+      if (await makeKeptCurrent(options, manifest, encoded)) {
         removeStaging(snapshotsDir);
         return { outcome: 'published', manifest, fetched: 0, linked: manifest.files.length };
       }
       const staging = openStaging(snapshotsDir);
       const counts = await fetchAll(source, manifest, dir, staging, options);
       report.step('verifying and publishing');
-      await publishAs(
-        ...([snapshotsDir, dir, { manifest, encoded }, previous, report.warn] as const),
-        options.known && makeBytesChecker(options.known),
-      );
+      await publishAs(snapshotsDir, dir, { manifest, encoded }, previous, {
+        warn: report.warn,
+        checkPacks: options.known && makeBytesChecker(options.known),
+        beforeCurrent: options.beforeCurrent,
+      });
       removeStaging(snapshotsDir);
       return { outcome: 'published', manifest, ...counts };
     } finally {
@@ -155,7 +158,7 @@ function refuseOlder({ id }: Manifest, previous: Previous, source: Source): void
 
 /** Makes a generation current that is kept in the folder. @returns whether it was there and intact */
 async function makeKeptCurrent(
-  snapshotsDir: string,
+  { snapshotsDir, beforeCurrent }: PullOptions,
   { id }: Manifest,
   encoded: Buffer,
 ): Promise<boolean> {
@@ -168,6 +171,7 @@ async function makeKeptCurrent(
     return false;
   }
   renewDifferences(snapshotsDir, id);
+  beforeCurrent?.();
   pointCurrentTo(snapshotsDir, id);
   return true;
 }

@@ -68,6 +68,25 @@ export async function pushAsConfigured(
   }
 }
 
+/**
+ * Checks SNAPSHOT_PUSH and the variables of its store, for programs that push later. A folder that is
+ * missing now may be mounted by then.
+ * @throws ConfigurationError
+ */
+export function checkPushAddress(address: string): void {
+  if (address === '') return;
+  if (/^https?:/.test(address)) {
+    throw new ConfigurationError(
+      'SNAPSHOT_PUSH is the address of a web server, which can only be read. Name the folder that it serves, or s3://bucket/prefix.',
+    );
+  }
+  try {
+    openRemote(address, { stallSeconds: DEFAULT_TIMEOUT_SECONDS }).close();
+  } catch (error) {
+    if (error instanceof ConfigurationError) throw error;
+  }
+}
+
 function openStore(
   { to, stallSeconds = DEFAULT_TIMEOUT_SECONDS }: ConfiguredPush,
   fallback: string,

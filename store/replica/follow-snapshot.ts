@@ -114,8 +114,10 @@ export function makeSnapshotFollower(options: FollowOptions): SnapshotFollower {
           // The order of pointers decides, not that of generations: the origin may have rolled back.
           isForced: true,
           known: files,
+          beforeCurrent: () => savePointer(snapshotsDir, pointer),
         }),
       );
+      // The generation may have been current already, and a newer pointer names it again.
       savePointer(snapshotsDir, pointer);
       failed = undefined;
       return { pulled, received: source.received() };
@@ -147,7 +149,10 @@ export function makeSnapshotFollower(options: FollowOptions): SnapshotFollower {
   };
 }
 
-/** Writes the pointer for those that pull from this folder, once its generation is current. */
+/**
+ * Writes the pointer for those that pull from this folder, and for pushing it on. Its generation is in
+ * the folder, and becomes current next.
+ */
 function savePointer(snapshotsDir: string, pointer: Pointer): void {
   const file = path.join(snapshotsDir, POINTER);
   const text = encodePointer(pointer);

@@ -82,7 +82,7 @@ export function readVerifyingKey(text: string): VerifyingKey {
   throw new Error(
     isPrivate
       ? 'holds a private key, which must stay on the machine that signs. Set the public key that "cover-catalogue snapshot keygen" printed, and make a new pair if others have seen this one.'
-      : `must list public keys, each beginning with "${PUBLIC}", not ${JSON.stringify(text)}.`,
+      : `must list public keys, each beginning with "${PUBLIC}", as "cover-catalogue snapshot keygen" prints them.`,
   );
 }
 
