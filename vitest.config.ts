@@ -68,6 +68,7 @@ const SLOW = [
   'test/store/pull/pull.test.ts',
   'test/store/push/push-cli.test.ts',
   'test/store/push/push.test.ts',
+  'test/store/replica/replica.test.ts',
   'test/store/snapshot-cli.test.ts',
   'test/store/two-users.test.ts',
 ];

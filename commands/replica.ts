@@ -11,7 +11,6 @@ import path from 'node:path';
 import type { Logger } from 'pino';
 import { isReplicaName } from '../format/keys-pointer.ts';
 import { readArguments } from '../program/arguments.ts';
-import { systemClock } from '../program/clock.ts';
 import {
   ConfigurationError,
   loadEnvironmentFile,
@@ -32,6 +31,7 @@ import { openLater } from '../store/remote/open-later.ts';
 import type { Followed } from '../store/replica/follow-snapshot.ts';
 import { makeReplica, type Replica } from '../store/replica/replica.ts';
 import { readVerifyingKeys } from '../store/signatures/configured-keys.ts';
+import { systemClock } from '../store/transfer/clock.ts';
 import { readNumber } from './read-number.ts';
 
 const USAGE = `cover-catalogue replica [--from ADDRESS] [--to FOLDER] [--once]
@@ -102,7 +102,7 @@ async function main(progress: Progress): Promise<void> {
   const parallel = readNumber('--parallel', values.parallel, 4, MOST_PARALLEL);
   const keysStore = openKeysStore(
     environment.KEYS_STORE,
-    { SNAPSHOT_PUSH, [values.from === undefined ? 'REPLICA_FROM' : '--from']: from },
+    { SNAPSHOT_PUSH, 'the store of snapshots': from },
     { stallSeconds },
   );
   const name = environment.REPLICA_NAME || defaultName(snapshotsDir);

@@ -8,16 +8,20 @@ const VERSION = 1;
 /** The largest file that is read, in bytes. */
 export const LARGEST_REPLICA_FILE = 64 * 1024;
 
-/** Something that a replica keeps equal to a store: the snapshot, or the keys. */
-export interface FollowedPart {
-  /** The address of the store, without credentials. */
-  readonly from: string;
+/** How the last checks of a store ended. */
+export interface FollowState {
   /** When this was last found equal to what the store offers, or null. */
   readonly current_as_of: string | null;
   /** Why the last check failed, or null. */
   readonly error: string | null;
   /** What was refused last, and why; stays until the store offers something acceptable. Or null. */
   readonly refused: { readonly at: string; readonly error: string } | null;
+}
+
+/** Something that a replica keeps equal to a store: the snapshot, or the keys. */
+export interface FollowedPart extends FollowState {
+  /** The address of the store, without credentials. */
+  readonly from: string;
 }
 
 export interface ReplicaState {

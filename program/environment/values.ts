@@ -89,7 +89,7 @@ export function parseWebAddress(text: string): string {
 export function parseKeysStore(text: string): string {
   if (/^https?:/i.test(text)) {
     throw new Error(
-      `must be a folder or s3://bucket/prefix, not ${JSON.stringify(text)}: keys never come from a web server, because it could be public.`,
+      `must be a folder or s3://bucket/prefix, never a web server, which could be public, not ${JSON.stringify(text)}.`,
     );
   }
   return text;

@@ -14,11 +14,11 @@ import {
   remoteKeys,
   signedKeysText,
 } from '../../format/keys-pointer.ts';
-import type { Clock } from '../../program/clock.ts';
 import { contentOf, readUpTo } from '../remote/content.ts';
 import type { RemoteStore } from '../remote/remote.ts';
 import { checkSignatures } from '../signatures/check-pointer.ts';
 import type { SigningKey } from '../signatures/keys.ts';
+import type { Clock } from '../transfer/clock.ts';
 
 /** How often keys that have not changed are confirmed. */
 const CONFIRM_MS = 10_000;

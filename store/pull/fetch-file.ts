@@ -4,7 +4,7 @@
  * SHA-256 than in the manifest never becomes a staged file.
  */
 import type { ManifestFile } from '../../format/manifest.ts';
-import type { Clock } from '../../program/clock.ts';
+import type { Clock } from '../transfer/clock.ts';
 import { tryAgain } from '../transfer/try-again.ts';
 import { PullRefusedError, type SimilarFile, type Source, UndecodableError } from './source.ts';
 import type { Staging } from './staging.ts';

@@ -16,7 +16,6 @@ import {
   type ManifestFile,
   parseManifest,
 } from '../../format/manifest.ts';
-import { type Clock, systemClock } from '../../program/clock.ts';
 import { renewDifferences } from '../changes/keep-differences.ts';
 import { isIntact } from '../files/checked-files.ts';
 import type { KnownFiles } from '../files/known-files.ts';
@@ -25,6 +24,7 @@ import { makeBytesChecker, verifyGeneration } from '../generations/verify.ts';
 import { HeldError, whyHeld } from '../hold.ts';
 import { withLock } from '../lock.ts';
 import { type Previous, publishAs, readPrevious } from '../publish.ts';
+import { type Clock, systemClock } from '../transfer/clock.ts';
 import { inParallel } from '../transfer/in-parallel.ts';
 import { tryAgain } from '../transfer/try-again.ts';
 import { beginGeneration } from '../unfinished-generation.ts';

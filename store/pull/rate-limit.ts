@@ -2,7 +2,7 @@
  * Limits how many bytes a pull takes per second, over all its transfers together. A slow reader makes
  * the sender wait, so the limit also holds on the network, apart from what buffers hold.
  */
-import type { Clock } from '../../program/clock.ts';
+import type { Clock } from '../transfer/clock.ts';
 
 /** Passes bytes on, at the allowed rate. */
 export type RateLimit = (bytes: AsyncIterable<Buffer>) => AsyncIterable<Buffer>;

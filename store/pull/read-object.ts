@@ -2,8 +2,9 @@
  * Reads an object of a remote store whose content never changes. If the transfer is cut off, it
  * continues where it ended, so that a decoder behind it does not have to start over.
  */
-import type { Clock } from '../../program/clock.ts';
+
 import type { FoundObject, RemoteStore } from '../remote/remote.ts';
+import type { Clock } from '../transfer/clock.ts';
 import { tryAgain } from '../transfer/try-again.ts';
 import { GoneError } from './source.ts';
 

@@ -13,7 +13,6 @@ import {
   parsePointer,
 } from '../../format/pointer.ts';
 import { POINTER } from '../../format/remote-layout.ts';
-import type { Clock } from '../../program/clock.ts';
 import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
 import { makeKnownFiles } from '../files/known-files.ts';
 import { replaceFile } from '../files/replace-file.ts';
@@ -28,6 +27,7 @@ import { openStoreSource } from '../pull/store-source.ts';
 import type { RemoteStore } from '../remote/remote.ts';
 import { checkPointer } from '../signatures/check-pointer.ts';
 import type { VerifyingKey } from '../signatures/keys.ts';
+import type { Clock } from '../transfer/clock.ts';
 import { readAccepted, saveAccepted } from './accepted.ts';
 import { makePointerReader } from './read-pointer.ts';
 

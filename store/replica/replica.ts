@@ -3,7 +3,7 @@
  * keys, and reports in `replica.json` how both are doing. Whatever fails, the proxy keeps serving what
  * is there.
  */
-import type { FollowedPart, ReplicaState } from '../../format/replica-file.ts';
+import type { FollowedPart, FollowState, ReplicaState } from '../../format/replica-file.ts';
 import { HeldError } from '../hold.ts';
 import { makeUsageSender } from '../keys/send-usage.ts';
 import { LockedError } from '../lock.ts';
@@ -112,7 +112,7 @@ function partFrom<Part extends FollowedPart>(
   return { from: name, current_as_of: null, error: null, refused: null };
 }
 
-function agreed(at: string): Omit<FollowedPart, 'from'> {
+function agreed(at: string): FollowState {
   return { current_as_of: at, error: null, refused: null };
 }
 

@@ -1,5 +1,5 @@
 /** Transfers that fail, and may succeed if they are tried again. */
-import { type Clock, systemClock } from '../../program/clock.ts';
+import { type Clock, systemClock } from './clock.ts';
 
 /** How many tries may fail in a row without any progress. */
 const MOST_FAILURES = 5;

@@ -9,9 +9,9 @@ import { hashKey, makeKey } from '../../format/api-key.ts';
 import { createKeysTables } from '../../keys/tables/schema.ts';
 import { makeKeyPair, readSigningKey } from '../../store/signatures/keys.ts';
 import { end, type RunningProxy, startProgram, startProxy, until } from '../support/product.ts';
-import { makeOrigin, newStoreFolder, type ReplicaOrigin } from '../support/replicas.ts';
 import { printFigure, rounds } from '../support/rounds.ts';
 import { newSnapshots, SETTINGS } from '../support/wholeness.ts';
+import { makeOrigin, newStoreFolder, type ReplicaOrigin } from './make-replicas.ts';
 
 const REVOCATIONS = rounds(2, 50);
 /** These tests ask again and again with keys that are not valid yet. */

@@ -13,12 +13,6 @@ import { makeRandom } from '../catalogue/random.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { filesOf } from '../support/mirrors.ts';
 import { finish, runProgram, startProgram } from '../support/product.ts';
-import {
-  makeOrigin,
-  newSigningKey,
-  newStoreFolder,
-  type ReplicaOrigin,
-} from '../support/replicas.ts';
 import { printFigure, rounds } from '../support/rounds.ts';
 import { type FaultyFiles, serveFaulty } from '../support/servers/faulty-files.ts';
 import { freeKilobytes, mountSmallDisk } from '../support/small-disk.ts';
@@ -28,6 +22,7 @@ import {
   finishInTime,
   newSnapshots,
 } from '../support/wholeness.ts';
+import { makeOrigin, newSigningKey, newStoreFolder, type ReplicaOrigin } from './make-replicas.ts';
 
 const KILLS = rounds(12, 1_000);
 const CUTS = rounds(30, 200);

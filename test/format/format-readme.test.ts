@@ -91,6 +91,8 @@ describe('its tables contain', () => {
       'hold.json',
       'lock',
       'lock.holder',
+      'replica.json',
+      'accepted.json',
       'pull/',
       'proxy/key-usage-<PORT>.json',
       'proxy/limit-windows-<PORT>.bin',

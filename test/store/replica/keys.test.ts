@@ -8,13 +8,13 @@ import { encodeKeyUsage } from '../../../format/key-usage.ts';
 import { encodeKeys, type KeyEntry } from '../../../format/keys-file.ts';
 import { makeRemoteUsageImport } from '../../../generator/keys/import-remote-usage.ts';
 import { createKeysTables } from '../../../keys/tables/schema.ts';
-import { systemClock } from '../../../program/clock.ts';
 import { makeKeysSender } from '../../../store/keys/send-keys.ts';
 import { openRemote } from '../../../store/remote/open-remote.ts';
 import { readReplicaState } from '../../../store/replica/state-file.ts';
+import { systemClock } from '../../../store/transfer/clock.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
-import { newSigningKey, newStoreFolder, startReplica } from '../../support/replicas.ts';
+import { newSigningKey, newStoreFolder, startReplica } from '../../fleet/make-replicas.ts';
 import { newSnapshots } from '../../support/wholeness.ts';
 
 const signingKey = newSigningKey();

@@ -3,21 +3,21 @@ import { existsSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { encodePointer } from '../../../format/pointer.ts';
-import { systemClock } from '../../../program/clock.ts';
 import { currentId, generationDir, idsOnDisk } from '../../../store/generations/generations.ts';
 import { HeldError, removeHold } from '../../../store/hold.ts';
 import { holdCurrent } from '../../../store/pause-publishing.ts';
 import { PullRefusedError } from '../../../store/pull/source.ts';
 import { readReplicaState } from '../../../store/replica/state-file.ts';
+import { systemClock } from '../../../store/transfer/clock.ts';
 import { TransferError } from '../../../store/transfer/try-again.ts';
-import { filesOf } from '../../support/mirrors.ts';
 import {
   makeOrigin,
   newSigningKey,
   pointerTo,
   type ReplicaOrigin,
   startReplica,
-} from '../../support/replicas.ts';
+} from '../../fleet/make-replicas.ts';
+import { filesOf } from '../../support/mirrors.ts';
 import { expectCurrentVerifies, expectNoDebris, statusOf } from '../../support/wholeness.ts';
 
 const key = newSigningKey();
