@@ -10,7 +10,7 @@ import { isGenerationId } from './layout.ts';
 
 export interface Pointer {
   readonly format_version: 1;
-  /** Grows with every pointer. Usually the time at which it was made, in milliseconds since 1970. */
+  /** Grows with every pointer. Usually the time at which it was made, in microseconds since 1970. */
   readonly sequence: number;
   /** The id of the current generation. */
   readonly id: string;

@@ -14,6 +14,8 @@ const FIRST_PAUSE_MS = 2_000;
 const LONGEST_PAUSE_MS = 60_000;
 /** A push that finds nothing new checks whether the store still has everything. */
 const CHECK_MS = 3_600_000;
+/** The first check: another machine may have pushed at the same moment, which the lock does not prevent. */
+const FIRST_CHECK_MS = 10_000;
 
 export interface PushedChanges {
   /** Ends a push that is under way. */
@@ -43,7 +45,7 @@ export function pushChanges(
     if (result === undefined) return noteFailure(messages);
     if (lastFault !== '' || result.outcome !== 'unchanged') log.info(result, 'pushed');
     lastId = result.id;
-    nextAt = Date.now() + CHECK_MS;
+    nextAt = Date.now() + (result.outcome === 'unchanged' ? CHECK_MS : FIRST_CHECK_MS);
     pauseMs = FIRST_PAUSE_MS;
     lastFault = '';
   }

@@ -8,7 +8,7 @@
  */
 import { hash } from 'node:crypto';
 import path from 'node:path';
-import { type Manifest, parseManifest } from '../../format/manifest.ts';
+import { LARGEST_MANIFEST, type Manifest, parseManifest } from '../../format/manifest.ts';
 import { encodePointer, type Pointer } from '../../format/pointer.ts';
 import {
   encodeObjectList,
@@ -27,13 +27,14 @@ import { tryAgain } from '../transfer/try-again.ts';
 import {
   choosePointer,
   isBelieved,
+  isSame,
   newerError,
   type PointerOptions,
   PushRefusedError,
   readStoredPointer,
 } from './pushed-pointer.ts';
 import { type PutCounts, putObjects } from './put-objects.ts';
-import { readObjectList } from './stored-generations.ts';
+import { readObjectList, readSmall } from './stored-generations.ts';
 import { tidy } from './tidy.ts';
 
 /** Inside `SNAPSHOTS_DIR`: the lock of pushes. */
@@ -91,7 +92,8 @@ async function pushLocked(remote: RemoteStore, options: PushOptions): Promise<Pu
   report.step(`pushing ${id} to ${remote.name}`);
   const isPointed = before !== undefined && encodePointer(before) === encodePointer(pointer);
   // First of all: from now on, no other push removes an object that this generation needs.
-  if (!isPointed) await putSmall(remote, remoteManifest(id), encoded);
+  const isManifestThere = isPointed && (await hasManifest(remote, id, encoded));
+  if (!isManifestThere) await putSmall(remote, remoteManifest(id), encoded);
   let counts = await putMissing(remote, manifest, before?.id, options);
   if (!isPointed) {
     await putPointer(remote, pointer, options);
@@ -103,7 +105,7 @@ async function pushLocked(remote: RemoteStore, options: PushOptions): Promise<Pu
     report.warn(`${remote.name} was not cleaned up: ${messageOf(error)}`);
     return 0;
   });
-  const isUnchanged = isPointed && counts.sent + counts.differences === 0;
+  const isUnchanged = isManifestThere && counts.sent + counts.differences === 0;
   return { outcome: isUnchanged ? 'unchanged' : 'pushed', pointer, removed, ...counts };
 }
 
@@ -113,6 +115,12 @@ function readCurrent(snapshotsDir: string): { manifest: Manifest; encoded: Buffe
   const manifest = parseManifest(encoded.toString('utf8'));
   checkId(manifest, id);
   return { manifest, encoded };
+}
+
+/** Whether a store still has a manifest, byte by byte. */
+async function hasManifest(remote: RemoteStore, id: string, encoded: Buffer): Promise<boolean> {
+  const stored = await readSmall(remote, remoteManifest(id), LARGEST_MANIFEST);
+  return stored?.equals(encoded) ?? false;
 }
 
 function readPointer(remote: RemoteStore): Promise<Pointer | undefined> {
@@ -151,7 +159,8 @@ async function putPointer(
   const refuseNewer = async () => {
     const now = await readStoredPointer(remote);
     if (now === undefined || options.isForced || !isBelieved(now, options)) return;
-    if (now.sequence > pointer.sequence) throw newerError(now, pointer);
+    const isOther = now.sequence === pointer.sequence && !isSame(now, pointer);
+    if (now.sequence > pointer.sequence || isOther) throw newerError(now, pointer);
   };
   // Before each try, because a failed one may have taken long.
   await tryAgain(`write ${POINTER}`, async () => {

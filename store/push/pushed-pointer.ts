@@ -5,6 +5,7 @@
  *
  * Invariant: a pointer in a store is never replaced by one with a lower sequence.
  */
+import { randomInt } from 'node:crypto';
 import path from 'node:path';
 import {
   encodePointer,
@@ -140,8 +141,9 @@ function makePointer(
 ): Pointer {
   const now = new Date();
   // The time, so that a store that was emptied, or a new snapshots folder, does not begin at 1 again:
-  // replicas would refuse that.
-  const sequence = Math.max(now.getTime(), ...known.map((pointer) => (pointer?.sequence ?? 0) + 1));
+  // replicas would refuse that. Random digits, because two machines may push in one millisecond.
+  const time = now.getTime() * 1000 + randomInt(1000);
+  const sequence = Math.max(time, ...known.map((pointer) => (pointer?.sequence ?? 0) + 1));
   if (!Number.isSafeInteger(sequence)) {
     throw new PushRefusedError(
       `The pointer in the store has the highest sequence there is, which no push makes. Remove ${POINTER} from the store; replicas need a new --to folder.`,

@@ -82,7 +82,8 @@ function readLocalManifest(snapshotsDir: string, id: string): Buffer | undefined
   }
 }
 
-async function readSmall(
+/** Reads an object. @returns undefined if there is none; throws if it is larger than `most` bytes */
+export async function readSmall(
   remote: RemoteStore,
   name: string,
   most: number,

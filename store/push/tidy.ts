@@ -14,8 +14,8 @@ import { listStored, objectsOf, type StoredGeneration } from './stored-generatio
 
 /** How many objects are removed before the generations are listed again. */
 const BATCH = 100;
-/** A killed write is not removed before this time, in case its process lives and is only slow. */
-const UNFINISHED_MS = 86_400_000;
+/** A write is unfinished for good if nothing was written for this time. */
+const UNFINISHED_MS = 600_000;
 
 export interface TidyOptions {
   readonly snapshotsDir: string;
@@ -28,7 +28,7 @@ export interface TidyOptions {
 /** @returns how many objects were removed */
 export async function tidy(remote: RemoteStore, options: TidyOptions): Promise<number> {
   const { snapshotsDir, graceMs, parallel } = options;
-  await remote.removeUnfinished(new Date(Date.now() - UNFINISHED_MS));
+  await remote.removeUnfinished(new Date(Date.now() - Math.min(UNFINISHED_MS, graceMs)));
   const stored = await listStored(remote);
   // By the clock of the store, which may differ from that of this machine.
   const now = Math.max(Date.now(), ...stored.map(({ writtenAt }) => writtenAt.getTime()));

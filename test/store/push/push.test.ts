@@ -115,6 +115,12 @@ describe('a push', () => {
     await remote.remove(remoteFile(manifest.files[0]?.sha256 ?? ''));
     expect(await pushNow()).toMatchObject({ outcome: 'pushed', sent: 1 });
     await readGeneration(remote);
+    for (const change of ['missing', 'changed']) {
+      const name = remoteManifest(manifest.id);
+      await (change === 'missing' ? remote.remove(name) : remote.put(name, contentOf('{}')));
+      expect(await pushNow()).toMatchObject({ outcome: 'pushed', sent: 0 });
+      await readGeneration(remote);
+    }
   });
 
   test('never sends a damaged file, and leaves the pointer as it was', async () => {
