@@ -36,10 +36,11 @@ export function makeKnownFiles(now: () => number): KnownFiles {
   };
 }
 
-/** @returns undefined if the file does not exist */
-function identityOf(name: string, { sha256 }: ManifestFile): string | undefined {
+/** @returns undefined if the file does not exist, or has another size */
+function identityOf(name: string, { sha256, size: expected }: ManifestFile): string | undefined {
   const stats = statSync(name, { bigint: true, throwIfNoEntry: false });
   if (stats === undefined) return undefined;
   const { dev, ino, size, mtimeNs } = stats;
+  if (size !== BigInt(expected)) return undefined;
   return `${sha256} ${dev} ${ino} ${size} ${mtimeNs}`;
 }
