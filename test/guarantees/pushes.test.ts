@@ -21,9 +21,9 @@ import { startTcpProxy } from '../support/servers/tcp-proxy.ts';
 import { mountSmallDisk } from '../support/small-disk.ts';
 import { makeChanging, newSnapshots } from '../support/wholeness.ts';
 
-const KILLS = rounds(6, 500);
-const CUTS = rounds(6, 100);
-const CONTESTS = rounds(6, 100);
+const KILLS = rounds(3, 500);
+const CUTS = rounds(5, 100);
+const CONTESTS = rounds(3, 100);
 const LONG = { timeout: 7_200_000 };
 const STALL = { stallSeconds: 5 };
 const GAMES = { games: 1_500, seed: 9, platforms: 12 };
