@@ -10,3 +10,8 @@ install_npm_packages_in client
 install_npm_packages_in test/client/generators
 install_debian_packages mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core \
   mariadb:mariadb-client mariadb-dump:mariadb-client nginx:nginx openssl:openssl chromium:chromium
+# OpenStack Swift with the API of S3, for the soak only.
+[ "${SOAK-}" = 1 ] || exit 0
+install_debian_packages memcached:memcached swift-proxy-server:swift-proxy \
+  swift-account-server:swift-account swift-container-server:swift-container \
+  swift-object-server:swift-object

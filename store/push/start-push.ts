@@ -40,9 +40,18 @@ export function startPush(environment: NodeJS.ProcessEnv): RunningPush {
     child.once('error', ({ message }) => resolve({ result: undefined, messages: message }));
     child.once('close', (code, signal) => {
       process.removeListener('exit', stop);
-      const result = code === 0 ? JSON.parse(output) : undefined;
+      const result = code === 0 ? parseResult(output) : undefined;
       resolve({ result, messages: messages.trim() || `it ended with ${code ?? signal}` });
     });
   });
   return { ended, stop };
+}
+
+/** @returns undefined if the process was ended while it printed */
+function parseResult(output: string): PushEnding['result'] {
+  try {
+    return JSON.parse(output);
+  } catch {
+    return undefined;
+  }
 }

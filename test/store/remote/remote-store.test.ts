@@ -8,24 +8,29 @@ import { openRemote } from '../../../store/remote/open-remote.ts';
 import type { GetOptions, RemoteStore } from '../../../store/remote/remote.ts';
 import { TransferError } from '../../../store/transfer/try-again.ts';
 import { makeFolder } from '../../support/product.ts';
+import { IS_SOAK } from '../../support/rounds.ts';
 import { BUCKET, type RunningS3, startS3 } from '../../support/servers/s3.ts';
 import { serveFolder } from '../../support/servers/static-files.ts';
+import { startSwift } from '../../support/servers/swift.ts';
 
 const STALL = { stallSeconds: 5 };
 let store: RemoteStore;
 let server: RunningS3 | undefined;
+let swift: RunningS3 | undefined;
 let opened = 0;
 
 afterEach(() => store.close());
 
+/** Swift is a server of another kind that speaks the protocol of S3. */
+const KINDS = ['folder', 's3', ...(IS_SOAK ? (['swift'] as const) : [])] as const;
+
 /** Opens a new store. Those in S3 share a bucket and have different prefixes. */
-async function openEmpty(kind: 'folder' | 's3'): Promise<RemoteStore> {
+async function openEmpty(kind: (typeof KINDS)[number]): Promise<RemoteStore> {
   if (kind === 'folder') return openRemote(makeFolder(), STALL);
-  server ??= await startS3();
-  return openRemote(`s3://${BUCKET}/prefix/${++opened}`, {
-    ...STALL,
-    environment: server.environment,
-  });
+  if (kind === 'swift') swift ??= await startSwift();
+  else server ??= await startS3();
+  const { environment = {} } = (kind === 'swift' ? swift : server) ?? {};
+  return openRemote(`s3://${BUCKET}/prefix/${++opened}`, { ...STALL, environment });
 }
 
 async function read(name: string, options: GetOptions = {}): Promise<string> {
@@ -41,7 +46,7 @@ async function etagOf(name: string): Promise<string | undefined> {
   return reply.etag;
 }
 
-describe.each(['folder', 's3'] as const)('a remote store of the kind %s', (kind) => {
+describe.each(KINDS)('a remote store of the kind %s', (kind) => {
   beforeEach(async () => {
     store = await openEmpty(kind);
   });
