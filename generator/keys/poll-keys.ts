@@ -1,6 +1,6 @@
 /**
  * What `cover-catalogue schedule` does with API keys: exports them to `keys.json` every two seconds,
- * sends them to the store of keys for replicas, and imports key usage from proxies here and at replicas.
+ * or every second if there are replicas; sends them to the store of keys for replicas, and imports key usage from proxies here and at replicas.
  * The store has polls of its own, so that a slow one never delays the export.
  */
 import { setTimeout as pause } from 'node:timers/promises';
@@ -17,8 +17,10 @@ import { makeKeyUsageImport } from './import-key-usage.ts';
 import { makeRemoteUsageImport } from './import-remote-usage.ts';
 
 const EXPORT_INTERVAL_MS = 2_000;
+/** With replicas, whose proxies refuse a revoked key only after two more polls. */
+const EXPORT_WITH_REPLICAS_MS = 1_000;
 /** How often to look whether there are keys to send. Without any, that costs nothing. */
-const SEND_INTERVAL_MS = 250;
+const SEND_INTERVAL_MS = 100;
 /** Replicas send key usage about once a minute. */
 const USAGE_INTERVAL_MS = 10_000;
 const LONGEST_STOP_MS = 2_000;
@@ -94,7 +96,8 @@ export function pollKeys(options: KeysPollOptions) {
     await old?.close().catch(() => {});
   }
 
-  const exporting = poll(exportOnce, EXPORT_INTERVAL_MS, ({ message }) =>
+  const interval = store === undefined ? EXPORT_INTERVAL_MS : EXPORT_WITH_REPLICAS_MS;
+  const exporting = poll(exportOnce, interval, ({ message }) =>
     log.error(`the keys file is not updated: ${message}`),
   );
   void exporting.start();

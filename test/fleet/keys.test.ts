@@ -9,14 +9,15 @@ import { hashKey, makeKey } from '../../format/api-key.ts';
 import { createKeysTables } from '../../keys/tables/schema.ts';
 import { makeKeyPair, readSigningKey } from '../../store/signatures/keys.ts';
 import { end, type RunningProxy, startProgram, startProxy, until } from '../support/product.ts';
-import { printFigure, rounds } from '../support/rounds.ts';
+import { IS_SOAK, printFigure, rounds } from '../support/rounds.ts';
 import { newSnapshots, SETTINGS } from '../support/wholeness.ts';
 import { makeOrigin, newStoreFolder, type ReplicaOrigin } from './make-replicas.ts';
 
 const REVOCATIONS = rounds(2, 50);
 /** These tests ask again and again with keys that are not valid yet. */
 const LIMITS = { ADDRESS_RATE_LIMIT: '1000000' };
-const REVOKED_WITHIN_MS = 5_000;
+/** The short form runs beside other tests. */
+const REVOKED_WITHIN_MS = IS_SOAK ? 5_000 : 15_000;
 
 interface Edge {
   readonly snapshotsDir: string;
@@ -100,11 +101,11 @@ test(`a key that is revoked in the database is refused everywhere within ${REVOK
     times.push(await everywhere(key, 401));
   }
   times.sort((a, b) => a - b);
-  expect(times.at(-1)).toBeLessThan(REVOKED_WITHIN_MS);
   printFigure(
     'A revoked key is refused by all proxies of a fleet',
     `${times.length} revocations, median ${Math.round(times[times.length >> 1] as number)} ms, at most ${Math.round(times.at(-1) as number)} ms`,
   );
+  expect(times.at(-1)).toBeLessThan(REVOKED_WITHIN_MS);
 });
 
 test('the use of a key at a replica reaches the database', async () => {
