@@ -111,7 +111,10 @@ export function makeHttpClient(isTls: boolean, stallSeconds: number): HttpClient
             body: read(response, watch, signal),
             drop() {
               watch.stop();
-              response.destroy();
+              // This reply has no body, so the connection can be used again. A replica that checks
+              // every second would otherwise connect every second.
+              if (response.statusCode === 304) response.resume();
+              else response.destroy();
             },
           });
         });

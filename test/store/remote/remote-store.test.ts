@@ -2,6 +2,7 @@
 import { mkdirSync, readdirSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { contentOf, readUpTo } from '../../../store/remote/content.ts';
 import { openRemote } from '../../../store/remote/open-remote.ts';
@@ -262,6 +263,19 @@ describe('a web server', () => {
       },
     };
   }
+
+  test('is asked for an unchanged object over one connection', async () => {
+    const connections = new Set<unknown>();
+    await serving((request, response) => {
+      connections.add(request.socket);
+      response.writeHead(304).end();
+    });
+    for (let i = 0; i < 5; i++) {
+      expect(await read('a', { etag: '"1"' })).toBe('unchanged');
+      await pause(50);
+    }
+    expect(connections.size).toBe(1);
+  });
 
   test('that is overloaded may be asked again, as it says', async () => {
     await serving((_request, response) => response.writeHead(503, { 'retry-after': '7' }).end());
