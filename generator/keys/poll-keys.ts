@@ -1,7 +1,7 @@
 /**
- * What `cover-catalogue schedule` does with API keys: exports them to `keys.json` every two seconds,
- * or every second if there are replicas; sends them to the store of keys for replicas, and imports key usage from proxies here and at replicas.
- * The store has polls of its own, so that a slow one never delays the export.
+ * What `cover-catalogue schedule` does with API keys: exports them to `keys.json` every two seconds, or
+ * every second if there are replicas; sends them to the store of keys; and imports key usage from proxies
+ * here and at replicas. The store has polls of its own, so that a slow one never delays the export.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';

@@ -4,6 +4,7 @@
  */
 import { readUpTo } from '../remote/content.ts';
 import type { RemoteStore } from '../remote/remote.ts';
+import { TransferError } from '../transfer/try-again.ts';
 
 /** A pointer has about a kilobyte. */
 const LONGEST_READ_MS = 10_000;
@@ -19,8 +20,8 @@ export function makePointerReader(
   largest: number,
 ): () => Promise<string> {
   let last: { readonly etag: string | undefined; readonly text: string } | undefined;
-  return async () => {
-    const signal = AbortSignal.timeout(LONGEST_READ_MS);
+
+  async function read(signal: AbortSignal): Promise<string> {
     const condition = last?.etag === undefined ? {} : { etag: last.etag };
     const reply = await remote.get(path, { ...condition, signal });
     if (reply.status === 'unchanged' && last !== undefined) return last.text;
@@ -33,5 +34,16 @@ export function makePointerReader(
     }
     last = { etag: reply.etag, text: bytes.toString('utf8') };
     return last.text;
+  }
+
+  return async () => {
+    const signal = AbortSignal.timeout(LONGEST_READ_MS);
+    try {
+      return await read(signal);
+    } catch (cause) {
+      if (!signal.aborted) throw cause;
+      const seconds = LONGEST_READ_MS / 1000;
+      throw new TransferError(`${remote.name} did not send ${path} within ${seconds} s`, { cause });
+    }
   };
 }

@@ -337,3 +337,12 @@ describe('a replica refuses', () => {
     expect(encodePointer(JSON.parse(good))).toBe(good);
   });
 });
+
+test('a store that hangs does not stop the checks', async () => {
+  const replica = startReplica(origin, { publicKeys });
+  replica.faulty.fault = (_path, { signal }) =>
+    new Promise((_resolve, reject) => {
+      signal?.addEventListener('abort', () => reject(signal.reason));
+    });
+  await expect(replica.checkSnapshot()).rejects.toThrow('did not send current.json within 10 s');
+});
