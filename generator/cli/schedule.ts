@@ -49,7 +49,6 @@ async function main(): Promise<void> {
   const environment = readEnvironment(
     [
       'DATABASE_URL',
-      'SNAPSHOTS_DIR',
       'SITE_URL',
       'SITE_LANGUAGE',
       'FILES_URL',

@@ -17,13 +17,16 @@ import {
 } from '../../format/remote-layout.ts';
 import { readUpTo } from '../../store/remote/content.ts';
 import type { RemoteStore } from '../../store/remote/remote.ts';
+import { tryAgain } from '../../store/transfer/try-again.ts';
 
 const LARGEST = 1e9;
 
 /** @returns the bytes of an object; undefined if there is none */
 export async function readObject(remote: RemoteStore, name: string): Promise<Buffer | undefined> {
-  const reply = await remote.get(name);
-  return reply.status === 'found' ? readUpTo(reply.bytes, LARGEST) : undefined;
+  return tryAgain(`read ${name}`, async () => {
+    const reply = await remote.get(name);
+    return reply.status === 'found' ? readUpTo(reply.bytes, LARGEST) : undefined;
+  });
 }
 
 async function need(remote: RemoteStore, name: string): Promise<Buffer> {

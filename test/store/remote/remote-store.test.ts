@@ -190,8 +190,9 @@ describe('a store in S3', () => {
     server ??= await startS3();
     const wrong = { ...server.environment, AWS_SECRET_ACCESS_KEY: 'a-wrong-secret' };
     store = openRemote(`s3://${BUCKET}/x`, { ...STALL, environment: wrong });
-    for (const call of [store.get('a'), store.list(''), store.put('a', contentOf('a'))]) {
-      const error = await call.catch((reason) => reason);
+    const calls = [() => store.get('a'), () => store.list(''), () => store.remove('a')];
+    for (const call of [...calls, () => store.put('a', contentOf('a'))]) {
+      const error = await call().catch((reason) => reason);
       expect(error.message).toMatch(/answers 403 \(SignatureDoesNotMatch.*Check the credentials/);
       expect(error.message).not.toContain('a-wrong-secret');
       expect(error).not.toBeInstanceOf(TransferError);
