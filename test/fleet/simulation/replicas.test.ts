@@ -3,10 +3,9 @@
  * offered again, crashes, full disks and clocks that jump. `SIMULATION_SEED=7 npx vitest run
  * test/fleet/simulation/replicas.test.ts` repeats one history.
  */
-import { existsSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { currentId, idsOnDisk } from '../../../store/generations/generations.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { makeFolder } from '../../support/product.ts';
@@ -42,11 +41,13 @@ beforeAll(async () => {
   ids = idsOnDisk(origin);
 }, 120_000);
 
+afterAll(() => rmSync(worldFolder(), { recursive: true, force: true }));
+
 /** Memory, if the system has such a disk: syncing would only cost time. */
 const worldFolder = () =>
   existsSync('/dev/shm')
     ? path.join('/dev/shm', `cover-catalogue-${process.pid}`)
-    : path.join(makeFolder() || tmpdir(), 'world');
+    : path.join(makeFolder(), 'world');
 
 /** One history: a storm with publications, rollbacks and revocations, then calm. */
 async function simulate(seed: number) {
