@@ -1,7 +1,7 @@
 /**
  * Turns the text of a variable into its value. Each function throws an error that says what is
  * allowed and continues a sentence that begins with the name of the variable: "must be a port …".
- * `site-keys.ts` and `smtp-url.ts` read the variables that are not here.
+ * `site-keys.ts`, `smtp-url.ts` and `limits-url.ts` read the variables that are not here.
  */
 import { BlockList, isIP } from 'node:net';
 
@@ -22,6 +22,13 @@ export function parseSwitch(text: string): boolean {
     throw new Error(`must be on or off, not ${JSON.stringify(text)}.`);
   }
   return text === 'on';
+}
+
+export function parseFailure(text: string): 'local' | 'refuse' {
+  if (text !== 'local' && text !== 'refuse') {
+    throw new Error(`must be local or refuse, not ${JSON.stringify(text)}.`);
+  }
+  return text;
 }
 
 export function parsePort(text: string): number {

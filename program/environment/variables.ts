@@ -2,11 +2,13 @@
  * The table of all environment variables of the project. For each: its default, its meaning, and the
  * function that turns its text into a value. OPERATIONS.md repeats the table, and a test compares both.
  */
+import { parseLimitsUrl } from './limits-url.ts';
 import { parseJwtSecret, parseSiteKeySource } from './site-keys.ts';
 import { parseSmtpUrl } from './smtp-url.ts';
 import {
   parseAddresses,
   parseDatabaseUrl,
+  parseFailure,
   parseHost,
   parseLanguage,
   parseLevel,
@@ -100,6 +102,16 @@ export const VARIABLES = {
     '60',
     'requests per minute that one address may send without a valid key',
     parseRate,
+  ),
+  LIMITS_URL: variable(
+    '',
+    'Redis or Valkey server that holds the limits of all proxies, such as `redis://:password@host:6379`; if empty, each proxy has limits of its own',
+    parseLimitsUrl,
+  ),
+  LIMITS_FAILURE: variable(
+    'local',
+    'what a proxy does while it cannot ask that server: `local`: it admits its share of each limit; `refuse`: it answers 503',
+    parseFailure,
   ),
   TRUSTED_PROXIES: variable(
     '',

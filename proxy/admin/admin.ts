@@ -12,6 +12,7 @@ import {
 import type { KeyStore } from '../keys/key-store.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
 import { ADMIN_CONNECTIONS } from './connection-limit.ts';
+import type { LimitState } from './limit-state.ts';
 import type { Metrics, Readings } from './metrics.ts';
 import { readDataTime, readHeld } from './publishing-state.ts';
 
@@ -20,6 +21,8 @@ export interface AdminParts {
   readonly snapshots: Snapshots;
   readonly keys: KeyStore;
   readonly metrics: Metrics;
+  /** The state of the shared limits; undefined if the limits are those of this process. */
+  readonly limitState: () => LimitState | undefined;
   readonly isStopping: () => boolean;
   /** For each file that the proxy cannot read or write at the moment, a message that says why. */
   readonly faults: () => readonly string[];
@@ -49,11 +52,16 @@ export function makeAdminServer(parts: AdminParts): Server {
     };
   }
 
-  /** Ready means: a generation and the keys are in memory, and the proxy is not stopping. */
+  /**
+   * Ready means: a generation and the keys are in memory, the proxy is not stopping, and it does not
+   * refuse all requests because the store of the limits cannot be asked.
+   */
   async function readiness() {
     const { snapshot, held, keys: known, dataAge, keysAge } = await read();
     const refusal = snapshots.refusal();
-    const isReady = snapshot !== undefined && known !== undefined && !parts.isStopping();
+    const limits = parts.limitState();
+    const hasData = snapshot !== undefined && known !== undefined;
+    const isReady = hasData && limits?.mode !== 'refuse' && !parts.isStopping();
     return {
       ready: isReady,
       stopping: parts.isStopping(),
@@ -64,6 +72,10 @@ export function makeAdminServer(parts: AdminParts): Server {
       keys: known ?? null,
       keys_error: keys.fault() ?? null,
       keys_age_seconds: keysAge ?? null,
+      limits:
+        limits === undefined
+          ? null
+          : { mode: limits.mode, proxies: limits.proxies, error: limits.fault ?? null },
       faults: parts.faults(),
     };
   }

@@ -19,6 +19,8 @@ const VERSION = 1;
 export interface Windows {
   readonly keys: readonly KeyWindow[];
   readonly addresses: SavedAddresses;
+  /** The epoch of the shared limits in which all of these requests are known; undefined if in none. */
+  readonly epoch?: string | undefined;
 }
 
 export interface KeyWindow {
@@ -42,7 +44,10 @@ export interface Moment {
 /** How many hex digits of a key's hash are stored. */
 export const HASH_DIGITS = 16;
 
-export function encodeWindows({ keys, addresses }: Windows, { now, wall, boot }: Moment): Buffer {
+export function encodeWindows(
+  { keys, addresses, epoch }: Windows,
+  { now, wall, boot }: Moment,
+): Buffer {
   const keyColumns = encodeTimes(keys, now);
   const addressColumns = encodeTimes(addresses.windows, now);
   const columns: Columns = {
@@ -58,6 +63,7 @@ export function encodeWindows({ keys, addresses }: Windows, { now, wall, boot }:
     addressTag: Float64Array.from(addresses.windows, ({ tag }) => tag),
     addressStart: addressColumns.starts,
     addressAge: addressColumns.ages,
+    epoch: Buffer.from(epoch ?? ''),
   };
   return Buffer.concat([...encodeColumns(columns)]);
 }
@@ -119,7 +125,9 @@ export function decodeWindows(
   const addressTimes = decodeTimes('address', tags.length);
   const isInTable = addressSets.length === tags.length && addressSets.every((set) => set < sets);
   if (!isInTable) throw damaged('its addresses are outside the table');
+  const epoch = columns.epoch === undefined ? '' : text('epoch');
   return {
+    ...(epoch === '' ? {} : { epoch }),
     keys: keyTimes.map((times, index) => ({
       id: ids[index],
       hash: hashes.slice(index * HASH_DIGITS, (index + 1) * HASH_DIGITS),

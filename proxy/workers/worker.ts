@@ -16,7 +16,8 @@ import type { FromWorker, ToWorker, WorkerStart } from './worker-messages.ts';
 if (parentPort === null) throw new Error('worker.ts runs only as a worker thread of the proxy.');
 const main = parentPort;
 const send = (message: FromWorker) => main.postMessage(message);
-const { number, addresses, counts, connections, keys: keysPort }: WorkerStart = workerData;
+const start: WorkerStart = workerData;
+const { number, addresses, counts, connections, keys: keysPort } = start;
 const environment = readEnvironment(SERVING_VARIABLES);
 const log = makeLog(environment.LOG_LEVEL, { thread: number });
 
@@ -37,6 +38,7 @@ const snapshots = makeThreadGenerations((id) => send({ type: 'open', id }), now)
 const changes = makeThreadChanges((number, order) => send({ type: 'read changes', number, order }));
 
 const serving = makeServing({
+  ...start,
   snapshots,
   readChanges: changes.read,
   keys,
@@ -51,6 +53,9 @@ main.on('message', async (message: ToWorker) => {
   switch (message.type) {
     case 'listen': {
       const { port, host } = message;
+      // The shared limits report the windows of all keys.
+      receiveKeys();
+      await serving.limits?.start();
       serving.server.listen({ port, host, reusePort: true }, () => send({ type: 'listening' }));
       break;
     }
