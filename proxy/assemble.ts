@@ -87,7 +87,11 @@ export async function assemble(
     log.fatal({ err: error }, 'a worker thread failed');
     process.exit(1);
   };
-  const place = { proxy: randomBytes(8).toString('hex'), reportedEpoch: saved?.epoch };
+  const place = {
+    // The run before this one is the same member of the fleet, if it has left nothing to report.
+    proxy: saved?.fleet?.proxy ?? randomBytes(8).toString('hex'),
+    reportedEpoch: saved?.fleet?.epoch,
+  };
   const workers = startWorkers(
     cells.slice(1).map((each) => ({ ...each, ...place })),
     addresses.memory,
@@ -121,7 +125,7 @@ export async function assemble(
       handover.write({
         keys: keys.windows(now()),
         addresses: addresses.save(now()),
-        epoch: limitState()?.totals.isReported ? serving.limits?.reportedEpoch() : undefined,
+        fleet: limitState()?.totals.isReported ? serving.limits?.member() : undefined,
       }),
   };
 }

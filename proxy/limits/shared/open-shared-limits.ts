@@ -4,6 +4,7 @@
  */
 import type { Logger } from 'pino';
 import type { LimitsAddress } from '../../../program/environment/limits-url.ts';
+import type { FleetMember } from '../handover.ts';
 import { type LimitCells, makeLimitCells } from './counts.ts';
 import { makeFleet, type OwnWindows } from './fleet.ts';
 import { connectToRedis } from './redis-connection.ts';
@@ -19,8 +20,8 @@ export interface OpenSharedLimits {
   stop(): Promise<void>;
   /** Why the store cannot be asked, or which of its settings is unsafe; undefined if all is well. */
   fault(): string | undefined;
-  /** The epoch in which the store knows all requests of this process; undefined if it does not. */
-  reportedEpoch(): string | undefined;
+  /** Undefined if the store does not know all requests of this thread. */
+  member(): FleetMember | undefined;
 }
 
 export interface SharedLimitsParts {
@@ -67,7 +68,10 @@ export function openSharedLimits(parts: SharedLimitsParts): OpenSharedLimits {
     start: fleet.start,
     stop: fleet.stop,
     fault: () => fleet.fault() ?? connection.fault(),
-    reportedEpoch: fleet.reportedEpoch,
+    member() {
+      const epoch = fleet.reportedEpoch();
+      return epoch === undefined ? undefined : { proxy, epoch };
+    },
   };
 }
 
