@@ -9,4 +9,5 @@ install_npm_packages_in client
 [ "${1-}" = quick ] && exit
 install_npm_packages_in test/client/generators
 install_debian_packages mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core \
-  mariadb:mariadb-client mariadb-dump:mariadb-client nginx:nginx openssl:openssl chromium:chromium
+  mariadb:mariadb-client mariadb-dump:mariadb-client nginx:nginx openssl:openssl chromium:chromium \
+  redis-server:redis-server
