@@ -10,7 +10,7 @@ import { makeApi } from '../api/handler.ts';
 import type { RequestCounts } from '../api/request-counts.ts';
 import type { ReadChanges } from '../changes/change-store.ts';
 import { makeServer } from '../http/server.ts';
-import type { KeyTable, Keys } from '../keys/key-table.ts';
+import type { Keys, KeyTable } from '../keys/key-table.ts';
 import type { AddressLimits } from '../limits/address-limits.ts';
 import { type OpenSharedLimits, openSharedLimits } from '../limits/shared/open-shared-limits.ts';
 import { makeOwnWindows } from '../limits/shared/own-windows.ts';
@@ -76,7 +76,14 @@ export function makeServing(parts: ServingParts): Serving {
     HTTP_FAST_PATH: hasFastPath,
     SNAPSHOT_DOWNLOADS: hasDownloads,
   } = parts.environment;
-  const api = makeApi({ ...parts, publicUrl, hasDownloads, trustedProxies, now, askLimits: limits?.ask });
+  const api = makeApi({
+    ...parts,
+    publicUrl,
+    hasDownloads,
+    trustedProxies,
+    now,
+    askLimits: limits?.ask,
+  });
   const site = withForwarding(makeSiteHandler(publicUrl), {
     accountUrl,
     trustedProxies,

@@ -6,7 +6,7 @@
  * Invariant: while the store may be asked, it knows every request that this proxy admitted in the last
  * 60 seconds.
  */
-import { type StoreConnection, StoreTimeout, type Surroundings } from './connection.ts';
+import type { StoreConnection, Surroundings } from './connection.ts';
 import {
   ClockFault,
   type Joined,
@@ -77,6 +77,8 @@ export function makeFleet(options: FleetOptions): Fleet {
   let jumpedIn = '';
   let members: readonly string[] = [proxy];
   let ready: string | undefined;
+  /** The server on which this proxy has joined. Another one may have an older state of the same epoch. */
+  let readyOn: string | undefined;
   let fault: string | undefined = 'it was not reached yet';
   let isNearlyReady = false;
   let losses = 0;
@@ -92,7 +94,8 @@ export function makeFleet(options: FleetOptions): Fleet {
   }
 
   function setLost(error: Error): void {
-    if (error instanceof StoreTimeout) connection.reset();
+    // A server that refuses commands may have been replaced: a new connection finds the new one.
+    if (!(error instanceof StoreFault)) connection.reset();
     if (error instanceof ClockFault) jumpedIn = ready ?? reported ?? '';
     setReady(undefined, error.message);
   }
@@ -157,13 +160,17 @@ export function makeFleet(options: FleetOptions): Fleet {
 
   async function beat(): Promise<void> {
     const before = losses;
+    const server = connection.server();
     try {
       const { epoch, isOpen, isKnown } = await joinAndReport();
       await reportRest(epoch, isOpen && isKnown);
       if (before !== losses) return;
       if (!isOpen) setReady(undefined, 'it waits until every proxy has reported its requests');
       else if (!isKnown) setReady(undefined, 'it waits until every proxy knows this one');
-      else setReady(epoch);
+      else {
+        readyOn = server;
+        setReady(epoch);
+      }
     } catch (error) {
       setLost(error as Error);
     }
@@ -183,18 +190,25 @@ export function makeFleet(options: FleetOptions): Fleet {
     cancelBeat = after(milliseconds, () => void beatNow());
   }
 
+  function lose(error: Error): void {
+    losses++;
+    setLost(error);
+    schedule(0);
+  }
+
   return {
-    epoch: () => ready,
+    epoch() {
+      if (ready !== undefined && connection.server() !== readyOn) {
+        lose(new StoreFault(connection.fault() ?? 'the connection leads to another server'));
+      }
+      return ready;
+    },
     isNearlyReady: () => isNearlyReady,
     reportedEpoch: () => (unreported.isEmpty() ? reported : undefined),
     proxies: () => members.length,
     fault: () => fault,
     note: unreported.note,
-    lose(error) {
-      losses++;
-      setLost(error);
-      schedule(0);
-    },
+    lose,
     async admit(keys, args) {
       const [, ...reply] = await store.run('admit', keys, args, TIMEOUT_MS);
       if (reply.length === 0) throw new StoreFault('it has started again');

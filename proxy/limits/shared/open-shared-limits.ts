@@ -59,7 +59,8 @@ export function openSharedLimits(parts: SharedLimitsParts): OpenSharedLimits {
     cells.setState(isReachable, fleet.proxies(), fleet.reportedEpoch() !== undefined);
     logState(isReachable ? undefined : fleet.fault(), fleet.proxies());
     const found = isReachable ? connection.fault() : danger;
-    if (found !== undefined && found !== danger) parts.log.warn(`The store of the limits: ${found}`);
+    if (found !== undefined && found !== danger)
+      parts.log.warn(`The store of the limits: ${found}`);
     danger = found;
   }
 

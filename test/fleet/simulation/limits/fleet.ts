@@ -6,10 +6,7 @@ import { makeRollingWindow, type RollingWindow } from '../../../../proxy/limits/
 import type { Surroundings } from '../../../../proxy/limits/shared/connection.ts';
 import { makeLimitCells, newLimitCells } from '../../../../proxy/limits/shared/counts.ts';
 import { type Fleet, makeFleet } from '../../../../proxy/limits/shared/fleet.ts';
-import {
-  type Failure,
-  makeSharedLimits,
-} from '../../../../proxy/limits/shared/shared-limits.ts';
+import { type Failure, makeSharedLimits } from '../../../../proxy/limits/shared/shared-limits.ts';
 import type { FleetWindow } from '../../../../proxy/limits/shared/waiting-rows.ts';
 import type { Random } from '../../../catalogue/random.ts';
 import type { Scheduler } from '../scheduler.ts';
@@ -54,7 +51,8 @@ export function startProxy(parts: FleetParts, name: string): SimulatedProxy {
   const { scheduler, network, random, failure, limits, decide } = parts;
   const [offset, drift] = [random.next() * 1e6, (random.next() - 0.5) * 2e-4];
   const now = () => scheduler.now() * (1 + drift) + offset;
-  const link: Link = { state: 'up', latency: 0.2 + random.next() * 2 };
+  const usualLatency = 0.2 + random.next() * 2;
+  const link: Link = { state: 'up', latency: usualLatency, usualLatency };
   let runs = 0;
   let connection: ReturnType<Network['connect']>;
   let rings: RollingWindow[] = limits.map((limit) => makeRollingWindow(limit));

@@ -45,7 +45,7 @@ test.each([2, 4, 8])(
 test.each(['local', 'refuse'] as const)(
   'with faults, the fleet keeps what LIMITS_FAILURE=%s promises',
   async (failure) => {
-    const count = rounds(25, 5_000);
+    const count = Number(process.env.COUNT ?? rounds(25, 5_000));
     const sums = await runAll(count, (seed) => ({
       ...{ failure, minutes: 4, proxies: 1 + (seed % 8), keys: 2, limit: 4 + (seed % 17) },
       hasFaults: true,

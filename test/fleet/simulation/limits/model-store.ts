@@ -75,8 +75,7 @@ function admit(
     while (times.length > 0 && times[0] <= horizon) times.shift();
     const count = times.length;
     before.push(count);
-    const isRefused =
-      guard > 0 && before[guard - 1] + ahead >= Number(args[(guard - 1) * 4 + 1]);
+    const isRefused = guard > 0 && before[guard - 1] + ahead >= Number(args[(guard - 1) * 4 + 1]);
     const admitted = Math.max(0, Math.min(isRefused ? 0 : wanted, limit - count));
     for (let i = 0; i < admitted; i++) times.push(now);
     windows.set(keys[row + 1], times);

@@ -28,6 +28,7 @@ export interface Link {
   state: 'up' | 'silent' | 'cut';
   /** The longest time of a message on its way, in milliseconds. */
   latency: number;
+  readonly usualLatency: number;
 }
 
 export interface Network {

@@ -39,9 +39,7 @@ export async function runSchedule(options: ScheduleOptions): Promise<ScheduleRes
   const scheduler = makeScheduler();
   const network = makeNetwork(scheduler, random);
   const decisions: Decision[] = [];
-  const limits = Array.from({ length: options.keys }, (_, key) =>
-    Math.max(1, options.limit - key),
-  );
+  const limits = Array.from({ length: options.keys }, (_, key) => Math.max(1, options.limit - key));
   const { failure } = options;
   const parts: FleetParts = {
     ...{ scheduler, network, random, failure, limits },
@@ -56,10 +54,9 @@ export async function runSchedule(options: ScheduleOptions): Promise<ScheduleRes
   const violations = proxies
     .filter(({ isAlive, fleet }) => isAlive && fleet.epoch() === undefined)
     .map(({ id, fleet }) => `${id} has not recovered: ${fleet.fault()}`);
-  const times = faults.map(({ time }) => time);
   for (const [key, limit] of limits.entries()) {
     const own = decisions.filter((decision) => decision.key === key);
-    violations.push(...check(own, limit, times, failure).map((text) => `key ${key}: ${text}`));
+    violations.push(...check(own, limit, faults, failure).map((text) => `key ${key}: ${text}`));
   }
   const countOf = (kind: Decision['kind']) =>
     decisions.filter((decision) => decision.kind === kind).length;
@@ -68,7 +65,7 @@ export async function runSchedule(options: ScheduleOptions): Promise<ScheduleRes
     byStore: countOf('admitted by store'),
     locally: countOf('admitted locally'),
     refused: countOf('refused by store'),
-    faults: faults.map(({ time, name }) => `${(time / 1000).toFixed(1)} s: ${name}`),
+    faults: faults.map(({ from, name }) => `${(from / 1000).toFixed(1)} s: ${name}`),
   };
 }
 
@@ -95,11 +92,11 @@ function addLoad(
 }
 
 interface Fault {
-  time: number;
   readonly name: string;
+  readonly from: number;
+  readonly until: number;
 }
 
-/** @returns the faults, each with the time at which it ended */
 function addFaults(parts: FleetParts, proxies: readonly SimulatedProxy[], end: number): Fault[] {
   const { scheduler, network, random } = parts;
   const faults: Fault[] = [];
@@ -108,8 +105,7 @@ function addFaults(parts: FleetParts, proxies: readonly SimulatedProxy[], end: n
     const time = 3_000 + random.next() * (end - 3_000);
     const fault = random.pick(FAULTS);
     const lasts = Math.min(end - time, 50 + random.next() ** 3 * 90_000);
-    const noted: Fault = { time: time + lasts, name: fault.name };
-    faults.push(noted);
+    faults.push({ name: fault.name, from: time, until: time + lasts });
     scheduler.after(time, () => {
       const undo = fault({ random, network, proxies, scheduler });
       scheduler.after(lasts, () => undo?.());
@@ -118,7 +114,10 @@ function addFaults(parts: FleetParts, proxies: readonly SimulatedProxy[], end: n
   // Everything is whole again in the calm end.
   scheduler.after(end, () => {
     network.restart();
-    for (const { link } of proxies) link.state = 'up';
+    for (const { link } of proxies) {
+      link.state = 'up';
+      link.latency = link.usualLatency;
+    }
   });
   return faults;
 }
@@ -149,10 +148,9 @@ const FAULTS: readonly ((parts: FaultParts) => Undo)[] = [
   },
   function slowLink(parts) {
     const { link } = alive(parts);
-    const before = link.latency;
     link.latency = 20 + parts.random.below(200);
     return () => {
-      link.latency = before;
+      link.latency = link.usualLatency;
     };
   },
   function pausedProxy(parts) {
@@ -211,7 +209,7 @@ const FAULTS: readonly ((parts: FaultParts) => Undo)[] = [
 function check(
   decisions: readonly Decision[],
   limit: number,
-  faults: readonly number[],
+  faults: readonly Fault[],
   failure: 'local' | 'refuse',
 ): string[] {
   const admitted = decisions
@@ -231,7 +229,7 @@ function check(
   }
   for (const { kind, time, proxy } of decisions) {
     if (kind !== 'refused by store') continue;
-    if (faults.some((fault) => time >= 0 && time - fault < SETTLED_MS && fault < end(time))) continue;
+    if (faults.some(({ from, until }) => time >= from && time < until + SETTLED_MS)) continue;
     const counted = admitted.filter(
       (each) => each.time <= time && time - each.time < WINDOW_MS + 50,
     ).length;
@@ -242,11 +240,6 @@ function check(
     }
   }
   return violations;
-}
-
-/** A fault that ends later than this has not begun before. */
-function end(time: number): number {
-  return time + 90_050;
 }
 
 /** How many of these may be admitted: the limit, and the share of each proxy that decided alone. */

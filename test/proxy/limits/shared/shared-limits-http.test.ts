@@ -64,8 +64,7 @@ async function sendMany(
   return replies.map(({ status }) => status);
 }
 
-const stopAll = (fleet: readonly RunningProxy[]) =>
-  Promise.all(fleet.map((proxy) => proxy.stop()));
+const stopAll = (fleet: readonly RunningProxy[]) => Promise.all(fleet.map((proxy) => proxy.stop()));
 
 describe.each([
   [2, 1],
@@ -118,9 +117,7 @@ test('a changed limit and a revoked key reach every proxy', async () => {
   writeKeys(snapshotsDir, [{ ...key, limit: 90 }]);
   await until(async () => (await limits()).every((limit) => limit === '90'));
   writeKeys(snapshotsDir, [{ ...key, state: 'revoked' }]);
-  await until(async () =>
-    (await sendMany(fleet, key.key, 2)).every((status) => status === 401),
-  );
+  await until(async () => (await sendMany(fleet, key.key, 2)).every((status) => status === 401));
   await stopAll(fleet);
 });
 
