@@ -7,7 +7,7 @@ import { TOLERANCE_MS } from '../../../../proxy/limits/shared/store-clock.ts';
 import { makeRandom, type Random } from '../../../catalogue/random.ts';
 import { makeScheduler, type Scheduler } from '../scheduler.ts';
 import { type Decision, type FleetParts, type SimulatedProxy, startProxy } from './fleet.ts';
-import { makeNetwork, type Network } from './network.ts';
+import { makeNetwork } from './network.ts';
 
 /** Clocks may differ by the tolerance, and by their drift within a minute. */
 const CERTAIN_MS = WINDOW_MS - TOLERANCE_MS - 50;
@@ -97,7 +97,7 @@ interface Fault {
   readonly until: number;
 }
 
-function addFaults(parts: FleetParts, proxies: readonly SimulatedProxy[], end: number): Fault[] {
+function addFaults(parts: FleetParts, proxies: SimulatedProxy[], end: number): Fault[] {
   const { scheduler, network, random } = parts;
   const faults: Fault[] = [];
   const count = 1 + random.below(6);
@@ -107,7 +107,7 @@ function addFaults(parts: FleetParts, proxies: readonly SimulatedProxy[], end: n
     const lasts = Math.min(end - time, 50 + random.next() ** 3 * 90_000);
     faults.push({ name: fault.name, from: time, until: time + lasts });
     scheduler.after(time, () => {
-      const undo = fault({ random, network, proxies, scheduler });
+      const undo = fault({ ...parts, proxies });
       scheduler.after(lasts, () => undo?.());
     });
   }
@@ -122,11 +122,8 @@ function addFaults(parts: FleetParts, proxies: readonly SimulatedProxy[], end: n
   return faults;
 }
 
-interface FaultParts {
-  readonly random: Random;
-  readonly network: Network;
-  readonly proxies: readonly SimulatedProxy[];
-  readonly scheduler: Scheduler;
+interface FaultParts extends FleetParts {
+  readonly proxies: SimulatedProxy[];
 }
 type Undo = (() => void) | undefined;
 
@@ -162,6 +159,20 @@ const FAULTS: readonly ((parts: FaultParts) => Undo)[] = [
     const proxy = alive(parts);
     const living = parts.proxies.filter(({ isAlive }) => isAlive);
     if (living.length > 1 && proxy.isAlive) proxy.crash();
+    return undefined;
+  },
+  function newProxy(parts) {
+    const { proxies, scheduler, random, network, limits } = parts;
+    const proxy = startProxy(parts, `p${proxies.length}`);
+    proxies.push(proxy);
+    // Perhaps it is busy at once, and the store forgets it before all others have heard of it.
+    for (let i = 0; i < limits[0]; i++) scheduler.after(random.next() * 1_500, () => proxy.request(0));
+    if (random.happens(0.5)) {
+      scheduler.after(random.next() * 2_000, () => {
+        network.crash();
+        scheduler.after(50, network.restart);
+      });
+    }
     return undefined;
   },
   function restartedProxy(parts) {
@@ -227,6 +238,17 @@ function check(
       );
     }
   }
+  for (const [last, { kind, time }] of admitted.entries()) {
+    if (kind !== 'admitted by store') continue;
+    const counted = admitted.slice(0, last + 1).filter((each) => {
+      return time - each.time < CERTAIN_MS && isKnownToStore(each, time, admitted);
+    });
+    if (counted.length > limit) {
+      violations.push(
+        `the store admitted at ${(time / 1000).toFixed(3)} s although ${counted.length} count`,
+      );
+    }
+  }
   for (const { kind, time, proxy } of decisions) {
     if (kind !== 'refused by store') continue;
     if (faults.some(({ from, until }) => time >= from && time < until + SETTLED_MS)) continue;
@@ -240,6 +262,22 @@ function check(
     }
   }
   return violations;
+}
+
+/** Whether the proxy has asked the store since: before that, it must have reported the request. */
+function isKnownToStore(
+  { kind, proxy, time: admittedAt }: Decision,
+  time: number,
+  all: readonly Decision[],
+): boolean {
+  if (kind === 'admitted by store') return true;
+  return all.some(
+    (later) =>
+      later.proxy === proxy &&
+      later.kind === 'admitted by store' &&
+      later.time > admittedAt &&
+      later.time <= time,
+  );
 }
 
 /** How many of these may be admitted: the limit, and the share of each proxy that decided alone. */
