@@ -22,8 +22,8 @@ import { makeUnreported, type WindowTimes } from './unreported.ts';
 export const BEAT_MS = 1_000;
 /** How soon it is tried again while it may not be asked. */
 const RETRY_MS = 100;
-/** How long a proxy that starts waits for the store: long enough for every other proxy to notice it. */
-const START_MS = 2_000;
+/** How long a proxy that starts waits for the store: long enough to be the first one. */
+const START_MS = 4_000;
 
 /** The windows of this process, which contain what it admitted itself. */
 export interface OwnWindows {
@@ -61,7 +61,7 @@ export interface Fleet {
   lose(error: Error): void;
   /** Asks for requests. @returns the reply of the script, without the time */
   admit(keys: readonly string[], args: readonly (string | number)[]): Promise<readonly unknown[]>;
-  /** Resolves when the store may be asked, or after two seconds. */
+  /** Resolves when the store may be asked, or after four seconds. */
   start(): Promise<void>;
   /** Reports what the store does not know yet, if it can be reached, and ends. */
   stop(): Promise<void>;
@@ -76,6 +76,8 @@ export function makeFleet(options: FleetOptions): Fleet {
   let reported = options.reportedEpoch;
   let jumpedIn = '';
   let members: readonly string[] = [proxy];
+  /** Whether the members are those of a fleet in which this proxy has already shared limits. */
+  let isExperienced = false;
   let ready: string | undefined;
   /** The server on which this proxy has joined. Another one may have an older state of the same epoch. */
   let readyOn: string | undefined;
@@ -101,7 +103,7 @@ export function makeFleet(options: FleetOptions): Fleet {
   }
 
   async function join(): Promise<Joined> {
-    const joined = await store.join(members, jumpedIn);
+    const joined = await store.join(isExperienced ? members : [proxy], jumpedIn);
     if (joined.epoch !== jumpedIn) jumpedIn = '';
     windows.useSeed(joined.seed);
     members = joined.members;
@@ -169,6 +171,7 @@ export function makeFleet(options: FleetOptions): Fleet {
       else if (!isKnown) setReady(undefined, 'it waits until every proxy knows this one');
       else {
         readyOn = server;
+        isExperienced = true;
         setReady(epoch);
       }
     } catch (error) {

@@ -14,7 +14,7 @@ import type { Question } from './waiting-rows.ts';
 
 export interface OpenSharedLimits {
   ask(question: Question): void;
-  /** Resolves when the store may be asked, or after two seconds. */
+  /** Resolves when the store may be asked, or after four seconds. */
   start(): Promise<void>;
   /** Reports what the store does not know yet, and closes the connection. */
   stop(): Promise<void>;

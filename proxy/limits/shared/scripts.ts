@@ -21,7 +21,7 @@ export interface Script {
 /** All keys have one hash tag, so they are in one slot of a cluster. */
 const PREFIX = '{cover-catalogue}:limits';
 export const STORE_KEYS = {
-  /** Hash: the epoch, the id of the server process, when the epoch started, the seed of addresses. */
+  /** Hash: the epoch and when it started, the id of the server process, the seed of addresses. */
   state: `${PREFIX}:state`,
   /** The epoch, once it is open. */
   open: `${PREFIX}:open`,
@@ -44,6 +44,11 @@ export function windowKey(epoch: string, name: string): string {
 export const WINDOW_US = 60_000_000;
 /** A proxy that was silent for longer may have missed that another one joined. */
 export const LIVE_US = 5_000_000;
+/**
+ * If whoever starts an epoch knows no other proxy, the epoch stays closed for this long: others may be
+ * about to connect again.
+ */
+export const SETTLE_US = 3_000_000;
 /** Windows are kept a little longer than their times count. */
 const KEPT_MS = 61_000;
 
@@ -56,7 +61,9 @@ local now = clock[1] * 1000000 + clock[2]
 const OPEN = `
 local function openEpoch(epoch)
   if redis.call('GET', open) == epoch then return 1 end
-  if now - tonumber(redis.call('HGET', state, 'started')) < ${WINDOW_US} then
+  local age = now - tonumber(redis.call('HGET', state, 'started'))
+  if age < ${SETTLE_US} and redis.call('HGET', state, 'alone') == '1' then return 0 end
+  if age < ${WINDOW_US} then
     for _, id in ipairs(redis.call('SMEMBERS', expected)) do
       if redis.call('HEXISTS', seeded, id) == 0 then return 0 end
     end
@@ -117,7 +124,7 @@ return reply
 /**
  * A heartbeat. KEYS: those of STORE_KEYS, in their order. ARGV: the proxy, the server process that it
  * is connected to, the epoch in which it saw the clock jump (or empty), a name for a new epoch, a seed,
- * then the proxies that it knows.
+ * then this proxy and all others with which it has shared limits.
  *
  * Returns the time, the epoch, whether it is open, when this proxy has reported (0: not yet), whether
  * every other live proxy knows this one, the seed, then all proxies.
@@ -133,12 +140,14 @@ if not epoch or redis.call('HGET', state, 'server') ~= server or epoch == jumped
   redis.call('DEL', open, members, joined, expected, seeded)
   for _, other in ipairs(known) do redis.call('SADD', expected, other) end
   epoch = ARGV[4]
-  redis.call('HSET', state, 'epoch', epoch, 'server', server, 'started', now)
+  local alone = #known == 0 and '1' or '0'
+  redis.call('HSET', state, 'epoch', epoch, 'server', server, 'started', now, 'alone', alone)
 end
 redis.call('HSETNX', state, 'seed', ARGV[5])
 if redis.call('GET', open) ~= epoch then
   redis.call('SADD', expected, id)
   for i = 6, #ARGV do redis.call('SADD', expected, ARGV[i]) end
+  if #ARGV > 6 then redis.call('HSET', state, 'alone', '0') end
 end
 for _, silent in ipairs(redis.call('ZRANGEBYSCORE', members, '-inf', now - ${WINDOW_US})) do
   redis.call('ZREM', members, silent)

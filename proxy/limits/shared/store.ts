@@ -46,7 +46,7 @@ export interface Store {
     timeoutMs: number,
   ): Promise<readonly unknown[]>;
   /**
-   * @param known the proxies that this one knows, including itself
+   * @param known this proxy, and all others with which it has shared limits
    * @param jumpedIn the epoch that must end because a clock was changed in it; empty if none
    */
   join(known: readonly string[], jumpedIn: string): Promise<Joined>;

@@ -4,6 +4,7 @@
  */
 import {
   LIVE_US,
+  SETTLE_US,
   type ScriptName,
   STORE_KEYS,
   WINDOW_US,
@@ -11,7 +12,7 @@ import {
 
 /** Everything that a server has in memory. */
 export interface StoreMemory {
-  state: { epoch: string; server: string; started: number } | undefined;
+  state: { epoch: string; server: string; started: number; isAlone: boolean } | undefined;
   seed: string | undefined;
   open: string | undefined;
   members: Map<string, number>;
@@ -98,11 +99,14 @@ function join(memory: StoreMemory, args: readonly string[], now: number): (strin
     memory.open = undefined;
     for (const each of [members, joined, expected, seeded]) each.clear();
     for (const other of before) expected.add(other);
-    memory.state = { epoch: fresh, server, started: now };
+    memory.state = { epoch: fresh, server, started: now, isAlone: before.length === 0 };
   }
   memory.seed ??= seed;
   const { epoch, started } = memory.state;
-  if (memory.open !== epoch) for (const other of [id, ...known]) expected.add(other);
+  if (memory.open !== epoch) {
+    for (const other of [id, ...known]) expected.add(other);
+    if (known.length > 1) memory.state.isAlone = false;
+  }
   for (const [other, time] of members) {
     if (time > now - WINDOW_US) continue;
     members.delete(other);
@@ -151,8 +155,10 @@ function openEpoch(memory: StoreMemory, now: number): number {
   const { state, expected, seeded } = memory;
   if (state === undefined) return 0;
   if (memory.open === state.epoch) return 1;
+  const age = now - state.started;
+  if (state.isAlone && age < SETTLE_US) return 0;
   const isMissing = [...expected].some((id) => !seeded.has(id));
-  if (isMissing && now - state.started < WINDOW_US) return 0;
+  if (isMissing && age < WINDOW_US) return 0;
   memory.open = state.epoch;
   return 1;
 }
