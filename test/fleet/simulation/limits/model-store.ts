@@ -4,8 +4,8 @@
  */
 import {
   LIVE_US,
-  SETTLE_US,
   type ScriptName,
+  SETTLE_US,
   STORE_KEYS,
   WINDOW_US,
 } from '../../../../proxy/limits/shared/scripts.ts';

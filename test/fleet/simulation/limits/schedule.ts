@@ -165,15 +165,19 @@ const FAULTS: readonly ((parts: FaultParts) => Undo)[] = [
     const { proxies, scheduler, random, network, limits } = parts;
     const proxy = startProxy(parts, `p${proxies.length}`);
     proxies.push(proxy);
-    // Perhaps it is busy at once, and the store forgets it before all others have heard of it.
-    for (let i = 0; i < limits[0]; i++) scheduler.after(random.next() * 1_500, () => proxy.request(0));
+    // It is busy at once. Perhaps the store forgets it before all others have heard of it.
+    for (let i = 0; i < limits[0]; i++)
+      scheduler.after(random.next() * 1_500, () => proxy.request(0));
     if (random.happens(0.5)) {
       scheduler.after(random.next() * 2_000, () => {
         network.crash();
+        proxy.link.state = 'cut';
         scheduler.after(50, network.restart);
       });
     }
-    return undefined;
+    return () => {
+      proxy.link.state = 'up';
+    };
   },
   function restartedProxy(parts) {
     const proxy = alive(parts);

@@ -1,9 +1,12 @@
 /** Limits that several proxies share, as clients see them: real proxies, a real Redis, over HTTP. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { cpSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeKey } from '../../../../format/api-key.ts';
 import { makeSampleSnapshots } from '../../../catalogue/snapshots.ts';
 import {
   end,
+  makeFolder,
   type RunningProxy,
   send,
   startProxy,
@@ -14,27 +17,33 @@ import {
 import { freePort } from '../../../support/servers/ports.ts';
 import { type RedisServer, startRedis } from '../../../support/servers/redis.ts';
 
-let snapshotsDir: string;
-let redis: RedisServer;
+let sample: string;
+const servers: RedisServer[] = [];
 
 beforeAll(async () => {
-  snapshotsDir = await makeSampleSnapshots();
-  redis = await startRedis();
+  sample = await makeSampleSnapshots();
 });
-afterAll(() => redis.stop());
-beforeEach(() => redis.client.flushall());
+afterAll(() => Promise.all(servers.map((server) => server.stop())));
+
+/** A snapshots folder and a Redis for one test, so that the tests can run at the same time. */
+async function makePlace(): Promise<{ dir: string; redis: RedisServer }> {
+  const dir = path.join(makeFolder(), 'snapshots');
+  cpSync(sample, dir, { recursive: true, verbatimSymlinks: true });
+  const redis = await startRedis();
+  servers.push(redis);
+  return { dir, redis };
+}
 
 const countOf = (statuses: readonly number[], status: number) =>
   statuses.filter((found) => found === status).length;
 
 async function startFleet(
+  { dir, redis }: { dir: string; redis: RedisServer },
   proxies: number,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<RunningProxy[]> {
   const own = { LIMITS_URL: redis.url, ...environment };
-  const fleet = await Promise.all(
-    Array.from({ length: proxies }, () => startProxy(snapshotsDir, own)),
-  );
+  const fleet = await Promise.all(Array.from({ length: proxies }, () => startProxy(dir, own)));
   await untilMode(fleet, 'shared', proxies);
   return fleet;
 }
@@ -72,10 +81,11 @@ describe.each([
 ])('%i proxies with %i serving threads', (proxies, threads) => {
   const PROXY_THREADS = String(threads);
 
-  test('admit exactly 120 of 200 simultaneous requests, and 10 without a key', async () => {
+  test.concurrent('admit exactly 120 of 200 simultaneous requests, and 10 without a key', async () => {
+    const place = await makePlace();
     const key = testKey(1, { limit: 120 });
-    writeKeys(snapshotsDir, [key]);
-    const fleet = await startFleet(proxies, { PROXY_THREADS, ADDRESS_RATE_LIMIT: '10' });
+    writeKeys(place.dir, [key]);
+    const fleet = await startFleet(place, proxies, { PROXY_THREADS, ADDRESS_RATE_LIMIT: '10' });
     const statuses = await sendMany(fleet, key.key, 200);
     expect([countOf(statuses, 200), countOf(statuses, 429)]).toEqual([120, 80]);
     const refused = await fleet[0].get('/stats', key.key);
@@ -92,10 +102,11 @@ describe.each([
   });
 });
 
-test('a key that is not in use cannot be guessed once its address is over the limit anywhere', async () => {
+test.concurrent('a key that is not in use cannot be guessed once its address is over the limit anywhere', async () => {
+  const place = await makePlace();
   const [inUse, unused] = [testKey(1), testKey(2)];
-  writeKeys(snapshotsDir, [inUse, unused]);
-  const fleet = await startFleet(2, { ADDRESS_RATE_LIMIT: '5' });
+  writeKeys(place.dir, [inUse, unused]);
+  const fleet = await startFleet(place, 2, { ADDRESS_RATE_LIMIT: '5' });
   const [first, second] = fleet;
   expect((await second.get('/stats', inUse.key)).status).toBe(200);
   const guesses = await sendMany([first], makeKey(), 8);
@@ -105,62 +116,66 @@ test('a key that is not in use cannot be guessed once its address is over the li
   await stopAll(fleet);
 });
 
-test('a changed limit and a revoked key reach every proxy', async () => {
+test.concurrent('a changed limit and a revoked key reach every proxy', async () => {
+  const place = await makePlace();
   const key = testKey(1, { limit: 50 });
-  writeKeys(snapshotsDir, [key]);
-  const fleet = await startFleet(2);
+  writeKeys(place.dir, [key]);
+  const fleet = await startFleet(place, 2);
   const limits = async () => {
     const replies = await Promise.all(fleet.map((proxy) => proxy.get('/stats', key.key)));
     return replies.map(({ headers }) => headers['x-ratelimit-limit']);
   };
   expect(await limits()).toEqual(['50', '50']);
-  writeKeys(snapshotsDir, [{ ...key, limit: 90 }]);
+  writeKeys(place.dir, [{ ...key, limit: 90 }]);
   await until(async () => (await limits()).every((limit) => limit === '90'));
-  writeKeys(snapshotsDir, [{ ...key, state: 'revoked' }]);
+  writeKeys(place.dir, [{ ...key, state: 'revoked' }]);
   await until(async () => (await sendMany(fleet, key.key, 2)).every((status) => status === 401));
   await stopAll(fleet);
 });
 
 describe('when the store is gone', () => {
-  test('each proxy admits its share, and reports it before it asks the store again', async () => {
+  test.concurrent('each proxy admits its share, and reports it before it asks the store again', async () => {
+    const place = await makePlace();
     const key = testKey(1, { limit: 20 });
-    writeKeys(snapshotsDir, [key]);
-    const fleet = await startFleet(2);
-    await redis.kill();
+    writeKeys(place.dir, [key]);
+    const fleet = await startFleet(place, 2);
+    await place.redis.kill();
     await untilMode(fleet, 'local');
     const statuses = await sendMany(fleet, key.key, 60);
     expect([countOf(statuses, 200), countOf(statuses, 429)]).toEqual([20, 40]);
     expect((await fleet[0].readyz()).json).toMatchObject({ ready: true });
-    await redis.restart();
+    await place.redis.restart();
     await untilMode(fleet, 'shared');
     // The new server has learnt from the proxies that the limit is used up.
     expect(countOf(await sendMany(fleet, key.key, 20), 200)).toBe(0);
     await stopAll(fleet);
   });
 
-  test('with refuse, requests get 503 and count for nobody', async () => {
+  test.concurrent('with refuse, requests get 503 and count for nobody', async () => {
+    const place = await makePlace();
     const key = testKey(1, { limit: 20 });
-    writeKeys(snapshotsDir, [key]);
-    const fleet = await startFleet(2, { LIMITS_FAILURE: 'refuse' });
+    writeKeys(place.dir, [key]);
+    const fleet = await startFleet(place, 2, { LIMITS_FAILURE: 'refuse' });
     expect(countOf(await sendMany(fleet, key.key, 10), 200)).toBe(10);
-    await redis.kill();
+    await place.redis.kill();
     await untilMode(fleet, 'refuse');
     const refused = await fleet[0].get('/stats', key.key);
     expect(refused.status).toBe(503);
     expect(refused.json).toEqual({ error: 'Rate limits cannot be checked at the moment' });
     expect(refused.headers['retry-after']).toBe('5');
     expect((await fleet[0].readyz()).status).toBe(503);
-    await redis.restart();
+    await place.redis.restart();
     await untilMode(fleet, 'shared');
     expect(countOf(await sendMany(fleet, key.key, 30), 200)).toBe(10);
     await stopAll(fleet);
   });
 
-  test('a server that does not answer delays requests by at most a moment', async () => {
+  test.concurrent('a server that does not answer delays requests by at most a moment', async () => {
+    const place = await makePlace();
     const key = testKey(1, { limit: 1000 });
-    writeKeys(snapshotsDir, [key]);
-    const [proxy] = await startFleet(1);
-    redis.freeze();
+    writeKeys(place.dir, [key]);
+    const [proxy] = await startFleet(place, 1);
+    place.redis.freeze();
     try {
       const started = performance.now();
       expect((await proxy.get('/stats', key.key)).status).toBe(200);
@@ -170,29 +185,31 @@ describe('when the store is gone', () => {
       expect((await proxy.get('/stats', key.key)).status).toBe(200);
       expect(performance.now() - again).toBeLessThan(100);
     } finally {
-      redis.thaw();
+      place.redis.thaw();
     }
     await untilMode([proxy], 'shared');
     await stopAll([proxy]);
   });
 
-  test('a proxy can start, serve and stop', async () => {
+  test.concurrent('a proxy can start, serve and stop', async () => {
+    const place = await makePlace();
     const key = testKey(1, { limit: 20 });
-    writeKeys(snapshotsDir, [key]);
+    writeKeys(place.dir, [key]);
     const LIMITS_URL = `redis://127.0.0.1:${await freePort()}`;
-    const proxy = await startProxy(snapshotsDir, { LIMITS_URL });
+    const proxy = await startProxy(place.dir, { LIMITS_URL });
     expect(countOf(await sendMany([proxy], key.key, 30), 200)).toBe(20);
     expect(proxy.log()).toContain('cannot ask the store of the limits');
     expect(await proxy.stop()).toBe(0);
   });
 });
 
-test('a store that was emptied is filled again by the proxies', async () => {
+test.concurrent('a store that was emptied is filled again by the proxies', async () => {
+  const place = await makePlace();
   const key = testKey(1, { limit: 30 });
-  writeKeys(snapshotsDir, [key]);
-  const fleet = await startFleet(3);
+  writeKeys(place.dir, [key]);
+  const fleet = await startFleet(place, 3);
   expect(countOf(await sendMany(fleet, key.key, 24), 200)).toBe(24);
-  await redis.client.flushall();
+  await place.redis.client.flushall();
   // The first request afterwards notices that the windows are gone.
   await sendMany(fleet, makeKey(), 3);
   await untilMode(fleet, 'shared');
@@ -200,32 +217,34 @@ test('a store that was emptied is filled again by the proxies', async () => {
   await stopAll(fleet);
 });
 
-test('a restarted proxy counts nothing twice and forgets nothing', async () => {
+test.concurrent('a restarted proxy counts nothing twice and forgets nothing', async () => {
+  const place = await makePlace();
   const key = testKey(1, { limit: 30 });
-  writeKeys(snapshotsDir, [key]);
+  writeKeys(place.dir, [key]);
   const PORT = String(await freePort());
-  const [first] = await startFleet(1, { PORT });
+  const [first] = await startFleet(place, 1, { PORT });
   expect(countOf(await sendMany([first], key.key, 10), 200)).toBe(10);
   await first.stop();
-  const [second] = await startFleet(1, { PORT });
+  const [second] = await startFleet(place, 1, { PORT });
   const reply = await second.get('/stats', key.key);
   expect(reply.headers['x-ratelimit-remaining']).toBe('19');
-  await redis.kill();
+  await place.redis.kill();
   await untilMode([second], 'local');
-  await redis.restart();
+  await place.redis.restart();
   await untilMode([second], 'shared');
   const later = await second.get('/stats', key.key);
   expect(later.headers['x-ratelimit-remaining']).toBe('18');
   await end(second.child, 'SIGKILL');
-  const [third] = await startFleet(1, { PORT });
+  const [third] = await startFleet(place, 1, { PORT });
   expect((await third.get('/stats', key.key)).headers['x-ratelimit-remaining']).toBe('17');
   await stopAll([third]);
 });
 
-test('the metrics count calls, waiting and who decided', async () => {
+test.concurrent('the metrics count calls, waiting and who decided', async () => {
+  const place = await makePlace();
   const key = testKey(1);
-  writeKeys(snapshotsDir, [key]);
-  const [proxy] = await startFleet(1);
+  writeKeys(place.dir, [key]);
+  const [proxy] = await startFleet(place, 1);
   await sendMany([proxy], key.key, 10);
   const metrics = await proxy.metrics();
   const value = (name: string) =>
