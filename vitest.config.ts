@@ -27,6 +27,7 @@ const MEASURED = [
 const DEBIAN_SERVERS = [
   'test/support/servers/mariadb.ts',
   'test/support/servers/nginx.ts',
+  'test/support/servers/redis.ts',
   'test/support/browser.ts',
 ];
 

@@ -47,8 +47,8 @@ const address = {
 const any = { good: { 'any text': 'any text' }, bad: '' };
 const same = (...texts: string[]) => Object.fromEntries(texts.map((text) => [text, text]));
 
-/** Tested further below, and in site-keys.test.ts. */
-type TestedElsewhere = 'TRUSTED_PROXIES' | 'SITE_JWT_SECRET' | 'SITE_JWKS';
+/** Tested further below, and in site-keys.test.ts and limits-url.test.ts. */
+type TestedElsewhere = 'LIMITS_URL' | 'TRUSTED_PROXIES' | 'SITE_JWT_SECRET' | 'SITE_JWKS';
 
 const EXPECTED: Record<Exclude<VariableName, TestedElsewhere>, Values> = {
   DATABASE_URL: {
@@ -81,6 +81,7 @@ const EXPECTED: Record<Exclude<VariableName, TestedElsewhere>, Values> = {
   GENERATE_CRON: { default: '*/15 * * * *', ...any },
   DEFAULT_RATE_LIMIT: { default: 120, ...rate },
   ADDRESS_RATE_LIMIT: { default: 60, ...rate },
+  LIMITS_FAILURE: { default: 'local', good: same('local', 'refuse'), bad: 'Local open 1' },
   ACCOUNT_HOST: { default: '127.0.0.1', ...host },
   ACCOUNT_PORT: { default: 8081, ...port },
   ACCOUNT_URL: { default: '', ...address },
