@@ -12,6 +12,8 @@ import { ERRORS, quotaHeaders, type Reply, sendError } from './send.ts';
 
 /** Per thread. Each takes a piece of memory and, if its client is slow, a connection for a long time. */
 const MOST_DOWNLOADS = 100;
+/** Per thread, so that a client with one key cannot keep all others from downloading. */
+const MOST_PER_KEY = 20;
 
 /**
  * Sends a file, or 304 if the client already has it.
@@ -25,6 +27,8 @@ export function makeSendDownload(log: Logger): SendDownload {
     log.warn({ err: error }, 'cannot make the difference between two versions of a file'),
   );
   let running = 0;
+  /** How many downloads each raw key has under way. */
+  const runningByKey = new Map<string, number>();
 
   async function send(reply: Reply, download: Download, head: RequestHead): Promise<number> {
     const { response, quota } = reply;
@@ -36,12 +40,20 @@ export function makeSendDownload(log: Logger): SendDownload {
   }
 
   return async (reply, download, head) => {
-    if (running >= MOST_DOWNLOADS) return sendError(reply, ERRORS.manyDownloads);
+    const { key = '' } = head;
+    const others = runningByKey.get(key) ?? 0;
+    if (running >= MOST_DOWNLOADS || others >= MOST_PER_KEY) {
+      return sendError(reply, ERRORS.manyDownloads);
+    }
     running++;
+    runningByKey.set(key, others + 1);
     try {
       return await send(reply, download, head);
     } finally {
       running--;
+      const left = (runningByKey.get(key) ?? 0) - 1;
+      if (left === 0) runningByKey.delete(key);
+      else runningByKey.set(key, left);
     }
   };
 }

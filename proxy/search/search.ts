@@ -22,6 +22,7 @@ import { subtract, union, unite } from './sets/combine.ts';
 import { intersect } from './sets/intersect.ts';
 import { compact, EMPTY, type NumberSet, sizeOf, slice, wholeRun } from './sets/number-set.ts';
 import { makePostingSets } from './sets/posting-sets.ts';
+import { startQuery } from './sets/query-bits.ts';
 import { pageByWalking, pageInOrder } from './sets/rank-order.ts';
 import { joinTexts, textsWith } from './sets/texts-with.ts';
 import { makeYearOrder } from './sets/year-order.ts';
@@ -130,6 +131,7 @@ export function makeSearch(
 
   return {
     find(query, start, count) {
+      startQuery();
       const filters = filtersOf(query);
       const { readings, sort } = query;
       // Which step applies depends on the titles alone. Filters only narrow the result.

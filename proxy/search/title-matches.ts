@@ -19,6 +19,7 @@ import { union, unite } from './sets/combine.ts';
 import { intersect, makeIntersect } from './sets/intersect.ts';
 import { isEmpty, type NumberSet, wholeRun } from './sets/number-set.ts';
 import { makePostingSets } from './sets/posting-sets.ts';
+import { copyBits } from './sets/query-bits.ts';
 import { nearSpellings } from './spelling/near-spellings.ts';
 
 export interface TitleMatch {
@@ -88,7 +89,7 @@ export function makeTitleMatcher(
       );
       return union([wholeRun(ranks)], games);
     }
-    const bits = set.bits.slice(0, Math.ceil(games / 32));
+    const bits = copyBits(set.bits.subarray(0, Math.ceil(games / 32)));
     // The last 32 bits can include those of further readings.
     if (games % 32 !== 0) bits[bits.length - 1] &= (1 << (games % 32)) - 1;
     for (let block = Math.floor(games / 32); block < set.bits.length; block++) {

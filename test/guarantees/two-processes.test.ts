@@ -75,7 +75,10 @@ test(`of two programs at the same time one waits or refuses, and nothing is lost
     wholeRun = performance.now() - began;
   }
 
-  for (let round = 0; round < ROUNDS; round++) {
+  // On a busy machine, pairs may happen to run one after the other. Then more pairs follow.
+  const isEnough = (round: number) =>
+    round >= ROUNDS && (figures.refused > 0 || round >= 5 * ROUNDS);
+  for (let round = 0; !isEnough(round); round++) {
     const actions = PAIRS[round % PAIRS.length] as readonly [Action, Action];
     const before = idsOnDisk(dir);
     const target = before.at(-2) as string;
@@ -129,6 +132,6 @@ test(`of two programs at the same time one waits or refuses, and nothing is lost
   expect(figures.refused).toBeGreaterThan(0);
   printFigure(
     'Two processes',
-    `${ROUNDS} pairs: ${figures.refused} times one was refused with exit code ${LOCKED}, or ${HELD} because of a hold, ${figures.both} times one waited for the other; nothing lost, 0 files left behind`,
+    `${figures.refused + figures.both} pairs: ${figures.refused} times one was refused with exit code ${LOCKED}, or ${HELD} because of a hold, ${figures.both} times one waited for the other; nothing lost, 0 files left behind`,
   );
 });

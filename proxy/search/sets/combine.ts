@@ -10,6 +10,7 @@ import {
   type NumberSet,
   wholeRun,
 } from './number-set.ts';
+import { copyBits, newBits } from './query-bits.ts';
 
 /**
  * The union of runs.
@@ -26,7 +27,7 @@ export function union(runs: readonly Run[], below: number): NumberSet {
     }
     return { list: withoutRepeats(all.sort()) };
   }
-  const bits = new Uint32Array(Math.ceil(below / 32));
+  const bits = newBits(Math.ceil(below / 32));
   for (const run of runs) addToBits(run, bits);
   return { bits, atMost: Math.min(total, below) };
 }
@@ -39,7 +40,7 @@ export function unite(sets: readonly NumberSet[], below: number): NumberSet {
   let bits: Uint32Array | undefined;
   for (const set of filled) {
     if (set.list !== undefined) lists.push(wholeRun(set.list));
-    else if (bits === undefined) bits = set.bits.slice();
+    else if (bits === undefined) bits = copyBits(set.bits);
     else for (let i = 0; i < bits.length; i++) bits[i] |= set.bits[i];
   }
   if (bits === undefined) return union(lists, below);
@@ -55,7 +56,7 @@ export function subtract(set: NumberSet, removed: NumberSet): NumberSet {
     const has = membershipOf(removed);
     return { list: set.list.filter((number) => !has(number)) };
   }
-  const bits = set.bits.slice();
+  const bits = copyBits(set.bits);
   if (removed.bits !== undefined) {
     for (let i = 0; i < bits.length; i++) bits[i] &= ~removed.bits[i];
   } else {
@@ -77,7 +78,7 @@ function membershipOf(set: NumberSet): (number: number) => boolean {
 /** The numbers of a set that pass a test, which gets them in ascending order. */
 export function filter(set: NumberSet, passes: (number: number) => boolean): NumberSet {
   if (set.list !== undefined) return { list: set.list.filter(passes) };
-  const bits = new Uint32Array(set.bits.length);
+  const bits = newBits(set.bits.length);
   for (let block = 0; block < bits.length; block++) {
     let kept = 0;
     for (let rest = set.bits[block]; rest !== 0; rest &= rest - 1) {

@@ -1,6 +1,7 @@
 /** Intersections of sets of numbers. No function changes the sets that it gets. */
 import { bitAt, lowestBit, onesIn } from './bits.ts';
 import { atMost, EMPTY, LONGEST_SORTED, type NumberBits, type NumberSet } from './number-set.ts';
+import { newBits } from './query-bits.ts';
 
 /**
  * If one list is more than this many times as long as the other, it is searched with doubling strides.
@@ -56,7 +57,7 @@ function intersectBits(a: NumberBits, b: NumberBits): NumberSet {
   let at = 0;
   for (; at < length && size <= LONGEST_SORTED; at++) size += onesIn(a.bits[at] & b.bits[at]);
   if (size > LONGEST_SORTED) {
-    const bits = new Uint32Array(length);
+    const bits = newBits(length);
     for (let i = 0; i < length; i++) bits[i] = a.bits[i] & b.bits[i];
     return { bits, atMost: Math.min(a.atMost, b.atMost) };
   }

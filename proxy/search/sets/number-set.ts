@@ -8,6 +8,7 @@
  */
 import type { Run } from '../../../format/index/search-index.ts';
 import { countBits, lowestBit, onesIn, setBit } from './bits.ts';
+import { newBits } from './query-bits.ts';
 
 export type NumberSet = NumberList | NumberBits;
 
@@ -51,7 +52,7 @@ export function isDense(list: Uint32Array, below: number): boolean {
 /** The same set as bits. */
 export function toBits(set: NumberSet, below: number): NumberBits {
   if (set.bits !== undefined) return set;
-  const bits = new Uint32Array(Math.ceil(below / 32));
+  const bits = newBits(Math.ceil(below / 32));
   addToBits(wholeRun(set.list), bits);
   return { bits, atMost: set.list.length };
 }

@@ -2,7 +2,7 @@
 import { LRUCache } from 'lru-cache';
 import { entriesAt, type Postings, type Run } from '../../../format/index/search-index.ts';
 import { union } from './combine.ts';
-import { isDense, type NumberSet, toBits } from './number-set.ts';
+import { isDense, type NumberBits, type NumberSet, toBits } from './number-set.ts';
 
 /** With a million below, this many bitsets take 8 MB. */
 const MOST_DENSE_UNIONS = 64;
@@ -26,7 +26,7 @@ export function makePostingSets(below: number): PostingSets {
       if (!isDense(list, below)) return { list };
       const known = denseTexts.get(postings) ?? new Map<number, NumberSet>();
       denseTexts.set(postings, known);
-      const set = known.get(index) ?? toBits({ list }, below);
+      const set = known.get(index) ?? keep(toBits({ list }, below));
       known.set(index, set);
       return set;
     },
@@ -34,8 +34,15 @@ export function makePostingSets(below: number): PostingSets {
       const known = denseUnions.get(key);
       if (known !== undefined) return known;
       const set = union(runs(), below);
-      if (set.bits !== undefined) denseUnions.set(key, set);
-      return set;
+      if (set.bits === undefined) return set;
+      const kept = keep(set);
+      denseUnions.set(key, kept);
+      return kept;
     },
   };
+}
+
+/** A copy for later queries. */
+function keep({ bits, atMost }: NumberBits): NumberBits {
+  return { bits: bits.slice(), atMost };
 }

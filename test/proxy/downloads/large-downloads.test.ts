@@ -38,12 +38,15 @@ import { openSocket } from '../../support/servers/sockets.ts';
 
 const MEGABYTE = 1024 * 1024;
 const SIZE = rounds(48, 256) * MEGABYTE;
-const key = testKey(1);
+const keys = [1, 2, 3, 4, 5, 6].map((id) => testKey(id));
+const [key] = keys;
+/** How many downloads one key may have at the same time. */
+const MOST_PER_KEY = 20;
 const LARGE = `/snapshot/files/${REPORT}`;
 
 /** A snapshots folder with one generation, whose report is a large file that nothing reads. */
 async function makeLargeSnapshots(): Promise<string> {
-  const snapshotsDir = await makeSampleSnapshots([key]);
+  const snapshotsDir = await makeSampleSnapshots(keys);
   const dir = generationDir(snapshotsDir, currentId(snapshotsDir) as string);
   const file = path.join(dir, REPORT);
   const descriptor = openSync(file, 'w');
@@ -96,10 +99,10 @@ async function start(snapshotsDir: string, fastPath: string): Promise<RunningPro
 }
 
 /** Opens a connection and requests the large file. */
-async function requestLarge(proxy: RunningProxy, more = '') {
+async function requestLarge(proxy: RunningProxy, more = '', { key: sent } = key) {
   const socket = await openSocket(proxy.port);
   socket.on('error', () => {});
-  socket.write(`GET /api/v1${LARGE} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${key.key}\r\n${more}\r\n`);
+  socket.write(`GET /api/v1${LARGE} HTTP/1.1\r\nHost: x\r\nX-Api-Key: ${sent}\r\n${more}\r\n`);
   agents.push(socket);
   return socket;
 }
@@ -141,8 +144,8 @@ describe.each(['on', 'off'])('with the fast path %s', { timeout: 300_000 }, (fas
   test('clients that stop reading hold no descriptors and little memory', async () => {
     const before = rssOf(proxy);
     const sockets = await Promise.all(
-      Array.from({ length: 40 }, async () => {
-        const socket = await requestLarge(proxy);
+      Array.from({ length: 2 * MOST_PER_KEY }, async (_, i) => {
+        const socket = await requestLarge(proxy, '', keys[i % 2]);
         await new Promise((resolve) => socket.once('data', resolve));
         return socket.pause();
       }),
@@ -153,22 +156,35 @@ describe.each(['on', 'off'])('with the fast path %s', { timeout: 300_000 }, (fas
     expect((await proxy.get('/stats', key.key)).status).toBe(200);
   });
 
-  test('other requests are answered while a hundred downloads are stopped, and no further one begins', async () => {
-    const sockets = await Promise.all(Array.from({ length: 100 }, () => requestLarge(proxy)));
-    await Promise.all(
-      sockets.map((socket) => new Promise<void>((resolve) => socket.once('data', () => resolve()))),
-    );
-    for (const socket of sockets) socket.pause();
-    const refused = await proxy.get(LARGE, key.key, { range: 'bytes=0-0' });
-    expect([refused.status, refused.json, refused.headers['retry-after']]).toEqual([
-      503,
-      { error: 'Too many downloads' },
-      '5',
-    ]);
+  test('other requests are answered while a hundred downloads are stopped, and no further one begins, nor a key’s 21st', async () => {
+    const sockets: Socket[] = [];
+    const begin = (one: (typeof keys)[number]) => proxy.get(LARGE, one.key, { range: 'bytes=0-0' });
+    const expectRefused = async (one: (typeof keys)[number]) => {
+      const { status, json, headers } = await begin(one);
+      expect([status, json, headers['retry-after']]).toEqual([
+        503,
+        { error: 'Too many downloads' },
+        '5',
+      ]);
+    };
+    const last = keys[5];
+    for (const one of keys.slice(0, 5)) {
+      expect((await begin(one)).status).toBe(206);
+      const own = await Promise.all(
+        Array.from({ length: MOST_PER_KEY }, () => requestLarge(proxy, '', one)),
+      );
+      await Promise.all(
+        own.map((socket) => new Promise((resolve) => socket.once('data', resolve))),
+      );
+      for (const socket of own) sockets.push(socket.pause());
+      await expectRefused(one);
+      if (sockets.length < 100) expect((await begin(last)).status).toBe(206);
+    }
+    await expectRefused(last);
     expect((await proxy.get('/stats', key.key)).status).toBe(200);
     for (const socket of sockets) socket.destroy();
     await pause(200);
-    expect((await proxy.get(LARGE, key.key, { range: 'bytes=0-0' })).status).toBe(206);
+    for (const one of keys) expect((await begin(one)).status).toBe(206);
   });
 
   test.each([

@@ -55,14 +55,20 @@ const logged = (proxy: RunningProxy, text: string) =>
     .split('\n')
     .filter((line) => line.includes(text)).length;
 
-/** Opens connections and sends the same bytes on each. */
+/**
+ * Opens connections and sends the same bytes on each. A whole request is answered before the next
+ * connection is opened: answered later, it would count as used later.
+ */
 async function openMany(proxy: RunningProxy, count: number, first: string): Promise<Socket[]> {
   const sockets: Socket[] = [];
   for (let i = 0; i < count; i++) {
     const socket = await openSocket(proxy.port);
     socket.on('error', () => {}).resume();
-    if (first !== '') socket.write(first);
     sockets.push(socket);
+    if (first === '') continue;
+    const answered = new Promise((resolve) => socket.once('data', resolve).once('close', resolve));
+    socket.write(first);
+    if (first.endsWith('\r\n\r\n')) await answered;
   }
   return sockets;
 }

@@ -91,7 +91,7 @@ async function assemble(list: string, memberOf: (game: GameRecord) => Promise<st
   for (const game of games) {
     const record = await textOf(pathOf(game));
     expect(expected).toContain(record);
-    expected = expected.replace(record, () => record.slice(0, -1) + '§');
+    expected = expected.replace(record, () => `${record.slice(0, -1)}§`);
   }
   for (const game of games) {
     const member = await memberOf(game);

@@ -150,7 +150,7 @@ function replaceIn(
   return changed;
 }
 
-/** Writes a self-signed certificate of a host name, and its key, to two files. */
+/** Writes a self-signed certificate of a host name and of localhost, and its key, to two files. */
 export async function makeCertificate(
   name: string,
   certificate: string,
@@ -158,7 +158,14 @@ export async function makeCertificate(
 ): Promise<void> {
   await run('openssl', [
     ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
-    ...['-days', '2', '-subj', `/CN=${name}`, '-addext', `subjectAltName=DNS:${name}`],
+    ...[
+      '-days',
+      '2',
+      '-subj',
+      `/CN=${name}`,
+      '-addext',
+      `subjectAltName=DNS:${name},DNS:localhost`,
+    ],
     ...['-keyout', key, '-out', certificate],
   ]);
 }

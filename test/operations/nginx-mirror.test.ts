@@ -1,0 +1,52 @@
+/** A mirror whose origin is behind the real nginx: downloads over TLS and through nginx's buffers. */
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { currentId } from '../../store/generations/generations.ts';
+import { seededCatalogue } from '../catalogue/seeded.ts';
+import { filesOf, type Origin, startOrigin } from '../support/mirrors.ts';
+import { makeFolder, startProgram } from '../support/product.ts';
+import { type RunningNginx, startNginx } from '../support/servers/nginx.ts';
+import { expectCurrentVerifies, finishInTime, newSnapshots } from '../support/wholeness.ts';
+
+let origin: Origin;
+let nginx: RunningNginx;
+let authority: string;
+
+beforeAll(async () => {
+  origin = await startOrigin(seededCatalogue({ games: 6_000, seed: 6 }));
+  nginx = await startNginx(origin.proxy.port);
+  authority = path.join(makeFolder(), 'authority.pem');
+  writeFileSync(authority, nginx.ca);
+});
+
+afterAll(async () => {
+  await nginx?.stop();
+  await origin?.close();
+});
+
+function runMirror(to: string, environment: Record<string, string>) {
+  const from = `https://localhost:${nginx.httpsPort}/api/v1`;
+  const args = ['--from', from, '--key-file', origin.keyFile, '--to', to];
+  return finishInTime(startProgram('commands/mirror.ts', args, environment));
+}
+
+test('a mirror over TLS has the same files, and later gets differences', async () => {
+  const to = newSnapshots();
+  const trusting = { NODE_EXTRA_CA_CERTS: authority };
+  for (const publish of [origin.settle, origin.publishChange]) {
+    const id = await publish();
+    const { code, stderr } = await runMirror(to, trusting);
+    expect(code, stderr).toBe(0);
+    expect(await expectCurrentVerifies(to)).toBe(id);
+    expect(filesOf(to, id)).toEqual(filesOf(origin.snapshotsDir, id));
+  }
+});
+
+test('a certificate that is not trusted is refused with a message that says so', async () => {
+  const to = newSnapshots();
+  const { code, stderr } = await runMirror(to, {});
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/certificate/);
+  expect(currentId(to)).toBeUndefined();
+});
