@@ -58,7 +58,9 @@ async function loadAndWait(ask: Ask, end: number): Promise<number[]> {
     const { status, retryAfter } = await ask();
     if (status === 429 && hasWaited) refusedAfterWaiting.push(performance.now());
     hasWaited = status === 429;
-    if (status === 429) await sleep(Math.min(retryAfter * 1000, end - performance.now()));
+    if (status !== 429) continue;
+    if (performance.now() + retryAfter * 1000 > end) break;
+    await sleep(retryAfter * 1000);
   }
   return refusedAfterWaiting;
 }
