@@ -103,7 +103,8 @@ export function makeFleet(options: FleetOptions): Fleet {
   }
 
   async function join(): Promise<Joined> {
-    const joined = await store.join(isExperienced ? members : [proxy], jumpedIn);
+    const others = isExperienced ? members.filter((member) => member !== proxy) : [];
+    const joined = await store.join(others, jumpedIn);
     if (joined.epoch !== jumpedIn) jumpedIn = '';
     windows.useSeed(joined.seed);
     members = joined.members;

@@ -31,6 +31,7 @@ export interface Joined {
   readonly isKnown: boolean;
   /** The seed of the names of addresses. */
   readonly seed: string;
+  /** The proxies of the fleet, including this one. */
   readonly members: readonly string[];
 }
 
@@ -46,10 +47,10 @@ export interface Store {
     timeoutMs: number,
   ): Promise<readonly unknown[]>;
   /**
-   * @param known this proxy, and all others with which it has shared limits
+   * @param others the other proxies with which this one has shared limits
    * @param jumpedIn the epoch that must end because a clock was changed in it; empty if none
    */
-  join(known: readonly string[], jumpedIn: string): Promise<Joined>;
+  join(others: readonly string[], jumpedIn: string): Promise<Joined>;
   /** @returns false if this proxy has already reported all of its requests */
   report(
     epoch: string,
@@ -67,6 +68,8 @@ export function makeStore(
 ): Store {
   const storeClock = makeStoreClock();
   let server: string | undefined;
+  let members: readonly string[] = [proxy];
+  let listVersion = '';
 
   function withTimeout<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -100,10 +103,20 @@ export function makeStore(
 
   return {
     run,
-    async join(known, jumpedIn) {
-      const args = [proxy, connection.server() ?? '', jumpedIn, randomText(), randomText()];
-      const reply = await run('join', Object.values(STORE_KEYS), [...args, ...known], TIMEOUT_MS);
-      const [time, epoch, isOpen, reportedAt, isKnown, seed, ...members] = reply;
+    async join(others, jumpedIn) {
+      const keys = Object.values(STORE_KEYS);
+      const names = [proxy, connection.server() ?? '', jumpedIn, randomText(), randomText()];
+      const args = [...names, listVersion, others.length];
+      let reply = await run('join', keys, args, TIMEOUT_MS);
+      // The list of others is long in a large fleet, and only a new epoch needs it.
+      if (reply.length === 1 || (reply[2] === 0 && others.length > 0)) {
+        reply = await run('join', keys, [...args, ...others], TIMEOUT_MS);
+      }
+      const [time, epoch, isOpen, reportedAt, isKnown, seed, version, ...list] = reply;
+      if (version !== listVersion) {
+        listVersion = String(version);
+        members = list.map(String);
+      }
       const agoMs = (Number(time) - Number(reportedAt)) / 1000;
       return {
         epoch: String(epoch),
@@ -111,7 +124,7 @@ export function makeStore(
         reportedAt: reportedAt === 0 ? undefined : now() - agoMs,
         isKnown: isKnown === 1,
         seed: String(seed),
-        members: members.map(String),
+        members,
       };
     },
     async report(epoch, kind, part, timeoutMs) {

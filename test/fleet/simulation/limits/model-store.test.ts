@@ -26,15 +26,19 @@ interface Command {
 }
 
 /** A random command, often of the epoch that the store is in. */
-function makeCommand(random: Random, epoch: string): Command {
+function makeCommand(random: Random, epoch: string, lastVersion: string): Command {
   const kind = random.below(10);
   const ownEpoch = random.happens(0.95) ? epoch : 'another';
   if (kind < 2) {
     const jumped = random.happens(0.1) ? epoch : '';
     const server = random.happens(0.95) ? 's1' : 's2';
-    const known = PROXIES.filter(() => random.happens(0.3));
+    const others = PROXIES.filter(() => random.happens(0.3));
+    const sent = random.happens(0.7) ? others : [];
+    const version = random.happens(0.5) ? lastVersion : '';
     const fresh = `e${random.below(1e6)}`;
-    const args = [random.pick(PROXIES), server, jumped, fresh, `seed${random.below(9)}`, ...known];
+    const seed = `seed${random.below(9)}`;
+    const names = [random.pick(PROXIES), server, jumped, fresh, seed, version];
+    const args = [...names, others.length, ...sent];
     return { script: 'join', keys: Object.values(STORE_KEYS), args };
   }
   if (kind < 5) {
@@ -62,9 +66,10 @@ test('2,000 random commands get the same replies as in Redis', async () => {
   const random = makeRandom(2);
   const memory = emptyMemory();
   let epoch = 'none';
+  let version = '';
   const outcomes = new Set<string>();
   for (let i = 0; i < 2_000; i++) {
-    const { script, keys, args } = makeCommand(random, epoch);
+    const { script, keys, args } = makeCommand(random, epoch, version);
     const reply = (await redis.client.eval(
       ...[SCRIPTS[script].lua, keys.length],
       ...[...keys, ...args],
@@ -73,12 +78,12 @@ test('2,000 random commands get the same replies as in Redis', async () => {
     const expected = runModel(memory, script, keys, args, Number(reply[0]));
     if (script === 'join') {
       // The order of members is not fixed.
-      expect([...reply.slice(0, 6), ...reply.slice(6).toSorted()]).toEqual([
-        ...expected.slice(0, 6),
-        ...expected.slice(6).toSorted(),
+      expect([...reply.slice(0, 7), ...reply.slice(7).toSorted()]).toEqual([
+        ...expected.slice(0, 7),
+        ...expected.slice(7).toSorted(),
       ]);
-      epoch = String(reply[1]);
-      outcomes.add(`join ${reply[2]} ${reply[4]}`);
+      outcomes.add(`join ${reply[2]} ${reply[4]} ${reply.length > 7}`);
+      if (reply.length > 1) [epoch, version] = [String(reply[1]), String(reply[6])];
     } else {
       expect({ i, script, reply }).toEqual({ i, script, reply: expected });
       outcomes.add(`${script} ${script === 'report' ? reply[1] : reply.length > 1}`);
@@ -87,7 +92,17 @@ test('2,000 random commands get the same replies as in Redis', async () => {
   // Each outcome has occurred.
   expect([...outcomes].toSorted()).toEqual(
     expect.arrayContaining([
-      ...['admit false', 'admit true', 'join 0 1', 'join 1 1', 'report 0', 'report 1', 'report 2'],
+      ...[
+        'admit false',
+        'admit true',
+        'join 0 1 true',
+        'join 1 1 true',
+        'join 1 1 false',
+        'join undefined undefined false',
+        'report 0',
+        'report 1',
+        'report 2',
+      ],
     ]),
   );
   const ttls = await Promise.all(

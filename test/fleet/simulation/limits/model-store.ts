@@ -13,6 +13,8 @@ import {
 /** Everything that a server has in memory. */
 export interface StoreMemory {
   state: { epoch: string; server: string; started: number; isAlone: boolean } | undefined;
+  /** How often the list of proxies has changed. */
+  changes: number;
   seed: string | undefined;
   open: string | undefined;
   members: Map<string, number>;
@@ -26,7 +28,7 @@ type Argument = string | number;
 
 export function emptyMemory(): StoreMemory {
   return {
-    ...{ state: undefined, seed: undefined, open: undefined },
+    ...{ state: undefined, changes: 0, seed: undefined, open: undefined },
     ...{ members: new Map(), joined: new Map(), expected: new Set(), seeded: new Map() },
     windows: new Map(),
   };
@@ -88,13 +90,14 @@ function admit(
 }
 
 function join(memory: StoreMemory, args: readonly string[], now: number): (string | number)[] {
-  const [id, server, jumped, fresh, seed, ...known] = args;
+  const [id, server, jumped, fresh, seed, known, others, ...list] = args;
   const { members, joined, expected, seeded } = memory;
   if (
     memory.state === undefined ||
     memory.state.server !== server ||
     memory.state.epoch === jumped
   ) {
+    if (list.length === 0 && others !== '0') return [now];
     const before = [...members.keys()];
     memory.open = undefined;
     for (const each of [members, joined, expected, seeded]) each.clear();
@@ -104,14 +107,18 @@ function join(memory: StoreMemory, args: readonly string[], now: number): (strin
   memory.seed ??= seed;
   const { epoch, started } = memory.state;
   if (memory.open !== epoch) {
-    for (const other of [id, ...known]) expected.add(other);
-    if (known.length > 1) memory.state.isAlone = false;
+    const size = expected.size;
+    for (const other of [id, ...list]) expected.add(other);
+    memory.changes += expected.size - size;
+    if (list.length > 0) memory.state.isAlone = false;
   }
   for (const [other, time] of members) {
     if (time > now - WINDOW_US) continue;
     members.delete(other);
     joined.delete(other);
+    memory.changes++;
   }
+  if (!members.has(id)) memory.changes++;
   members.set(id, now);
   if (!joined.has(id)) joined.set(id, now);
   const since = joined.get(id) ?? now;
@@ -119,9 +126,10 @@ function join(memory: StoreMemory, args: readonly string[], now: number): (strin
   const isKnown = expected.has(id) || !isUnknown;
   const isOpen = openEpoch(memory, now);
   const isYoung = now - started < WINDOW_US;
-  const listed = new Set([...members.keys(), ...(isYoung ? expected : [])]);
-  const reply = [now, epoch, isOpen, seeded.get(id) ?? 0, Number(isKnown), memory.seed];
-  return [...reply, ...listed];
+  const version = `${epoch} ${memory.changes}${isYoung ? ' young' : ''}`;
+  const reply = [now, epoch, isOpen, seeded.get(id) ?? 0, Number(isKnown), memory.seed, version];
+  if (version === known) return reply;
+  return [...reply, ...new Set([...members.keys(), ...(isYoung ? expected : [])])];
 }
 
 function report(

@@ -198,6 +198,7 @@ const FAULTS: readonly ((parts: FaultParts) => Undo)[] = [
     memory.state = undefined;
     memory.open = undefined;
     memory.seed = undefined;
+    memory.changes = 0;
     for (const each of [memory.members, memory.joined, memory.expected, memory.seeded]) {
       each.clear();
     }
