@@ -20,7 +20,7 @@ import { makeUnreported, type WindowTimes } from './unreported.ts';
 
 /** How often the store is told that this proxy is alive. */
 export const BEAT_MS = 1_000;
-/** How soon it is tried again while it may not be asked. */
+/** How soon it is tried again while it may not be asked; each time twice as long, up to a beat. */
 const RETRY_MS = 100;
 /** How long a proxy that starts waits for the store: long enough to be the first one. */
 const START_MS = 4_000;
@@ -85,6 +85,7 @@ export function makeFleet(options: FleetOptions): Fleet {
   let isNearlyReady = false;
   let losses = 0;
   let isStopped = false;
+  let retryMs = RETRY_MS;
   let cancelBeat = () => {};
   let underWay: Promise<void> | undefined;
 
@@ -183,7 +184,8 @@ export function makeFleet(options: FleetOptions): Fleet {
   function beatNow(): Promise<void> {
     underWay ??= beat().finally(() => {
       underWay = undefined;
-      schedule(ready === undefined ? RETRY_MS : BEAT_MS);
+      schedule(ready === undefined ? retryMs : BEAT_MS);
+      retryMs = ready === undefined ? Math.min(BEAT_MS, retryMs * 2) : RETRY_MS;
     });
     return underWay;
   }

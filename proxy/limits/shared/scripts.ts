@@ -131,7 +131,7 @@ return reply
  * every other live proxy knows this one, the seed, and the version of the list. Then, if the version is
  * another one, all proxies. Returns only the time if the others are needed for a new epoch.
  *
- * With 1,000 proxies, a heartbeat with both lists takes 1.2 ms, one without them 0.07 ms.
+ * With 1,000 proxies, a heartbeat with both lists takes 0.58 ms, one without them 0.02 ms.
  */
 const JOIN = `${NOW}
 local state, open, members, joined, expected, seeded = unpack(KEYS)
