@@ -134,15 +134,23 @@ export function makeFleet(options: FleetOptions): Fleet {
     // Nothing is admitted between these lines, so each request is in one of the two.
     const all = [...windows.all(now())];
     const taken = unreported.take();
-    const parts = splitReport(all);
+    let wasFirst = false;
+    try {
+      wasFirst = await reportParts(epoch, splitReport(all));
+      reported = epoch;
+    } finally {
+      // Another thread that was first may not have known what was admitted since.
+      if (!wasFirst) unreported.putBack(taken);
+    }
+  }
+
+  /** @returns false if another thread of this process has already reported everything */
+  async function reportParts(epoch: string, parts: readonly WindowTimes[][]): Promise<boolean> {
     for (const [index, part] of parts.entries()) {
       const kind = index === parts.length - 1 ? 'last' : 'seed';
-      if (await store.report(epoch, kind, part, REPORT_TIMEOUT_MS)) continue;
-      // Another thread was first. It may not have known what was admitted since.
-      unreported.putBack(taken);
-      break;
+      if (!(await store.report(epoch, kind, part, REPORT_TIMEOUT_MS))) return false;
     }
-    reported = epoch;
+    return true;
   }
 
   /** Reports what was admitted without the store. Once that is little, new requests wait. */
@@ -168,8 +176,8 @@ export function makeFleet(options: FleetOptions): Fleet {
     try {
       const { epoch, isOpen, isKnown } = await joinAndReport();
       await reportRest(epoch, isOpen && isKnown);
-      if (before !== losses) return;
-      if (!isOpen) setReady(undefined, 'it waits until every proxy has reported its requests');
+      if (before !== losses) setReady(undefined, fault);
+      else if (!isOpen) setReady(undefined, 'it waits until every proxy has reported its requests');
       else if (!isKnown) setReady(undefined, 'it waits until every proxy knows this one');
       else {
         readyOn = server;
