@@ -11,6 +11,8 @@ import type { WindowTimes } from './unreported.ts';
 export const TIMEOUT_MS = 200;
 /** Reports can be large. */
 export const REPORT_TIMEOUT_MS = 1_000;
+/** An older reply is not used, even if it came in time. */
+const OLDEST_REPLY_MS = 1_000;
 /** How many times of requests a report may contain. */
 const MOST_TIMES = 20_000;
 
@@ -63,7 +65,7 @@ export interface Store {
 
 export function makeStore(
   connection: StoreConnection,
-  { now, after, randomText }: Surroundings,
+  { now, after, defer, randomText }: Surroundings,
   proxy: string,
 ): Store {
   const storeClock = makeStoreClock();
@@ -73,7 +75,8 @@ export function makeStore(
 
   function withTimeout<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
     return new Promise((resolve, reject) => {
-      const cancel = after(timeoutMs, () => reject(late(timeoutMs)));
+      // If this thread was blocked, the reply may have arrived in time but is still unread.
+      const cancel = after(timeoutMs, () => defer(() => reject(late(timeoutMs))));
       promise.then(resolve, reject).finally(cancel);
     });
   }
@@ -89,8 +92,8 @@ export function makeStore(
     const sent = now();
     const reply = await withTimeout(connection.run(script, keys, args), timeoutMs);
     const received = now();
-    // This thread was blocked: meanwhile, another server may have taken over.
-    if (received - sent > timeoutMs) throw late(timeoutMs);
+    // This thread was blocked for long: meanwhile, another server may have taken over.
+    if (received - sent > OLDEST_REPLY_MS) throw late(OLDEST_REPLY_MS);
     if (sentTo !== server) {
       server = sentTo;
       storeClock.reset();
