@@ -2,13 +2,13 @@
  * Notices when the clock of the store is changed: it is the wall clock of that machine, so somebody
  * can set it. It is compared with the monotonic clock of this proxy. Each reply bounds the difference
  * between the two, because the store read its clock after the command was sent and before the reply
- * came. If the bounds of two replies within two minutes are further apart than the tolerance, one of
+ * came. If the bounds of two replies within a minute are further apart than the tolerance, one of
  * the clocks has jumped.
  */
 
 /** Clocks that are kept by NTP differ by less than this in a minute. */
 export const TOLERANCE_MS = 50;
-const PERIOD_MS = 60_000;
+const PERIOD_MS = 30_000;
 
 export interface StoreClock {
   /**
