@@ -36,8 +36,9 @@ export function makeSharedAdmissions(
     const window: FleetWindow = {
       name: keyWindowName(record.id),
       admit: (limit, time) => keys.admit(record, time, limit),
-      // Only addresses are peeked at.
-      peek: (limit, time) => keys.admit(record, time, limit),
+      peek() {
+        throw new Error('Only what an address has left is asked for without counting.');
+      },
       record: (time) => keys.record(record, time),
     };
     windows.set(record, window);
