@@ -20,6 +20,7 @@ import { type ChangeEvents, type ChangeStore, makeChangeStore } from './changes/
 import { type KeyStore, makeKeyStore } from './keys/key-store.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
 import { newLimitCells } from './limits/shared/counts.ts';
+import { loadStoreClient } from './limits/shared/open-shared-limits.ts';
 import { openSnapshots, type SnapshotEvents, type Snapshots } from './snapshot/snapshots.ts';
 import { type InstanceFiles, makeInstanceFiles } from './state/instance-files.ts';
 import { makeKeyUsage } from './state/key-usage.ts';
@@ -103,6 +104,7 @@ export async function assemble(
   const serving = makeServing({
     ...{ snapshots, readChanges: changes.read, keys, addresses, environment, log },
     ...{ ...firstCells, ...place },
+    connectToStore: await loadStoreClient(environment.LIMITS_URL),
     counts: makeRequestCounts(firstCells.counts),
   });
   const limitState = (): LimitState | undefined =>

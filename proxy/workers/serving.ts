@@ -12,7 +12,11 @@ import type { ReadChanges } from '../changes/change-store.ts';
 import { makeServer } from '../http/server.ts';
 import type { Keys, KeyTable } from '../keys/key-table.ts';
 import type { AddressLimits } from '../limits/address-limits.ts';
-import { type OpenSharedLimits, openSharedLimits } from '../limits/shared/open-shared-limits.ts';
+import {
+  type ConnectToStore,
+  type OpenSharedLimits,
+  openSharedLimits,
+} from '../limits/shared/open-shared-limits.ts';
 import { makeOwnWindows } from '../limits/shared/own-windows.ts';
 import { withForwarding } from '../site/forward.ts';
 import { makeSiteHandler } from '../site/site-handler.ts';
@@ -45,6 +49,8 @@ export interface FleetPlace {
 }
 
 export interface ServingParts extends FleetPlace {
+  /** From `loadStoreClient`. */
+  readonly connectToStore: ConnectToStore | undefined;
   readonly snapshots: ThreadGenerations;
   readonly readChanges: ReadChanges;
   readonly keys: Keys & Pick<KeyTable, 'all'>;
@@ -106,11 +112,11 @@ export function makeServing(parts: ServingParts): Serving {
 }
 
 function openLimits(parts: ServingParts): OpenSharedLimits | undefined {
-  const { LIMITS_URL: address, LIMITS_FAILURE: failure } = parts.environment;
-  if (address === undefined) return undefined;
-  const { proxy, reportedEpoch, limitCells: cells, log } = parts;
+  const { connectToStore: connect, proxy, reportedEpoch, limitCells: cells, log } = parts;
+  if (connect === undefined) return undefined;
+  const { LIMITS_FAILURE: failure } = parts.environment;
   const windows = makeOwnWindows(parts.keys.all, parts.addresses);
-  return openSharedLimits({ address, failure, proxy, reportedEpoch, windows, cells, now, log });
+  return openSharedLimits({ connect, failure, proxy, reportedEpoch, windows, cells, now, log });
 }
 
 /** `performance.now()` counts from the start of its thread. Adding this makes all threads agree. */

@@ -9,6 +9,7 @@ import { makeRequestCounts } from '../api/request-counts.ts';
 import { makeThreadChanges } from '../changes/thread-changes.ts';
 import { makeKeyTable, type SharedKey } from '../keys/key-table.ts';
 import { makeAddressLimits } from '../limits/address-limits.ts';
+import { loadStoreClient } from '../limits/shared/open-shared-limits.ts';
 import { makeThreadGenerations } from '../snapshot/thread-generations.ts';
 import { makeServing, now, SERVING_VARIABLES } from './serving.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './worker-messages.ts';
@@ -39,6 +40,7 @@ const changes = makeThreadChanges((number, order) => send({ type: 'read changes'
 
 const serving = makeServing({
   ...start,
+  connectToStore: await loadStoreClient(environment.LIMITS_URL),
   snapshots,
   readChanges: changes.read,
   keys,

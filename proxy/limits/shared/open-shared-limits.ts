@@ -5,9 +5,9 @@
 import type { Logger } from 'pino';
 import type { LimitsAddress } from '../../../program/environment/limits-url.ts';
 import type { FleetMember } from '../handover.ts';
+import type { StoreConnection } from './connection.ts';
 import { type LimitCells, makeLimitCells } from './counts.ts';
 import { makeFleet, type OwnWindows } from './fleet.ts';
-import { connectToRedis } from './redis-connection.ts';
 import { type Failure, makeSharedLimits } from './shared-limits.ts';
 import { realSurroundings } from './surroundings.ts';
 import type { Question } from './waiting-rows.ts';
@@ -24,8 +24,24 @@ export interface OpenSharedLimits {
   member(): FleetMember | undefined;
 }
 
+/** Connects one thread to the store. */
+export type ConnectToStore = () => StoreConnection;
+
+/**
+ * Loads the client of the store, unless there is no store: the client takes 25 MB of memory and 50 ms
+ * of processor time in each thread.
+ * @param address LIMITS_URL
+ */
+export async function loadStoreClient(
+  address: LimitsAddress | undefined,
+): Promise<ConnectToStore | undefined> {
+  if (address === undefined) return undefined;
+  const { connectToRedis } = await import('./redis-connection.ts');
+  return () => connectToRedis(address);
+}
+
 export interface SharedLimitsParts {
-  readonly address: LimitsAddress;
+  readonly connect: ConnectToStore;
   readonly failure: Failure;
   /** The name of this process in the fleet. */
   readonly proxy: string;
@@ -41,7 +57,7 @@ export interface SharedLimitsParts {
 export function openSharedLimits(parts: SharedLimitsParts): OpenSharedLimits {
   const { failure, windows, proxy, reportedEpoch } = parts;
   const surroundings = realSurroundings(parts.now);
-  const connection = connectToRedis(parts.address);
+  const connection = parts.connect();
   const counts = makeLimitCells(parts.cells);
   const logState = makeStateLog(failure, parts.log);
   let danger: string | undefined;
