@@ -27,7 +27,7 @@ export const STORE_KEYS = {
   open: `${PREFIX}:open`,
   /** Sorted set: each proxy of the last 60 seconds, by the time when it was last heard of. */
   members: `${PREFIX}:members`,
-  /** Hash: when each proxy was first heard of in this epoch. */
+  /** Hash: when each proxy joined in this epoch; 0 if others had named it before. */
   joined: `${PREFIX}:joined`,
   /** Set: the proxies that must report before the epoch opens. */
   expected: `${PREFIX}:expected`,
@@ -151,7 +151,10 @@ if not epoch or redis.call('HGET', state, 'server') ~= server or epoch == jumped
 end
 redis.call('HSETNX', state, 'seed', ARGV[5])
 local changes = 0
+local isNamed = false
 if redis.call('GET', open) ~= epoch then
+  -- Another proxy has named this one. As long as the epoch is closed, all others will learn of it.
+  isNamed = redis.call('SISMEMBER', expected, id) == 1
   changes = redis.call('SADD', expected, id)
   if hasOthers then
     changes = changes + redis.call('SADD', expected, unpack(ARGV, 8))
@@ -164,10 +167,9 @@ for _, silent in ipairs(redis.call('ZRANGEBYSCORE', members, '-inf', now - ${WIN
   changes = changes + 1
 end
 changes = changes + redis.call('ZADD', members, now, id)
-redis.call('HSETNX', joined, id, now)
+redis.call('HSETNX', joined, id, isNamed and 0 or now)
 local since = tonumber(redis.call('HGET', joined, id))
-local isKnown = redis.call('SISMEMBER', expected, id) == 1
-  or redis.call('ZCOUNT', members, now - ${LIVE_US}, '(' .. string.format('%.0f', since)) == 0
+local isKnown = redis.call('ZCOUNT', members, now - ${LIVE_US}, '(' .. string.format('%.0f', since)) == 0
 if changes > 0 then redis.call('HINCRBY', state, 'changes', changes) end
 local isYoung = now - tonumber(redis.call('HGET', state, 'started')) < ${WINDOW_US}
 local version = epoch .. ' ' .. (redis.call('HGET', state, 'changes') or '0') .. (isYoung and ' young' or '')

@@ -106,6 +106,7 @@ function join(memory: StoreMemory, args: readonly string[], now: number): (strin
   }
   memory.seed ??= seed;
   const { epoch, started } = memory.state;
+  const isNamed = memory.open !== epoch && expected.has(id);
   if (memory.open !== epoch) {
     const size = expected.size;
     for (const other of [id, ...list]) expected.add(other);
@@ -120,10 +121,10 @@ function join(memory: StoreMemory, args: readonly string[], now: number): (strin
   }
   if (!members.has(id)) memory.changes++;
   members.set(id, now);
-  if (!joined.has(id)) joined.set(id, now);
+  if (!joined.has(id)) joined.set(id, isNamed ? 0 : now);
   const since = joined.get(id) ?? now;
   const isUnknown = [...members.values()].some((time) => time >= now - LIVE_US && time < since);
-  const isKnown = expected.has(id) || !isUnknown;
+  const isKnown = !isUnknown;
   const isOpen = openEpoch(memory, now);
   const isYoung = now - started < WINDOW_US;
   const version = `${epoch} ${memory.changes}${isYoung ? ' young' : ''}`;
