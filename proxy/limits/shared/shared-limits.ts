@@ -14,6 +14,9 @@
  * - When the store is back, it is asked only after it knows what every proxy admitted in the last 60
  *   seconds, whether it kept its memory or not.
  *
+ * One exception: when the store has lost its memory, proxies that have never shared limits with each
+ * other wait for each other only for a moment (`SETTLE_US`).
+ *
  * A proxy counts as long as the store has heard of it within 60 seconds. One that was never in touch
  * with the store knows only itself.
  */

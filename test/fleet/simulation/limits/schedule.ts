@@ -163,6 +163,9 @@ const FAULTS: readonly ((parts: FaultParts) => Undo)[] = [
   },
   function newProxy(parts) {
     const { proxies, scheduler, random, network, limits } = parts;
+    // Proxies that have never shared limits do not know that they must wait for each other.
+    const isWhole = proxies.every(({ isAlive, fleet }) => !isAlive || fleet.epoch() !== undefined);
+    if (!isWhole) return undefined;
     const proxy = startProxy(parts, `p${proxies.length}`);
     proxies.push(proxy);
     // It is busy at once. Perhaps the store forgets it before all others have heard of it.
@@ -173,11 +176,12 @@ const FAULTS: readonly ((parts: FaultParts) => Undo)[] = [
         network.crash();
         proxy.link.state = 'cut';
         scheduler.after(50, network.restart);
+        scheduler.after(random.next() * 3_000, () => {
+          proxy.link.state = 'up';
+        });
       });
     }
-    return () => {
-      proxy.link.state = 'up';
-    };
+    return undefined;
   },
   function restartedProxy(parts) {
     const proxy = alive(parts);
