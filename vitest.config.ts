@@ -27,6 +27,7 @@ const MEASURED = [
 const DEBIAN_SERVERS = [
   'test/support/servers/mariadb.ts',
   'test/support/servers/nginx.ts',
+  'test/support/servers/redis.ts',
   'test/support/browser.ts',
 ];
 
@@ -66,6 +67,9 @@ const SLOW = [
   'test/store/hold.test.ts',
   'test/store/odd-snapshots-folder.test.ts',
   'test/store/pull/pull.test.ts',
+  'test/store/push/push-cli.test.ts',
+  'test/store/push/push.test.ts',
+  'test/store/replica/replica.test.ts',
   'test/store/snapshot-cli.test.ts',
   'test/store/two-users.test.ts',
 ];

@@ -24,6 +24,7 @@ import { openApiSource } from '../store/pull/api-source.ts';
 import { megabytes, type PullResult, pull } from '../store/pull/pull.ts';
 import { PullRefusedError } from '../store/pull/source.ts';
 import { saveStatus } from '../store/run-status.ts';
+import { readNumber } from './read-number.ts';
 
 const USAGE = `cover-catalogue mirror --from URL [--key-file FILE | --key KEY] [--to FOLDER]
                        [--force] [--parallel N] [--timeout SECONDS]
@@ -142,19 +143,6 @@ function readKeyFile(file: string): string {
       cause,
     });
   }
-}
-
-function readNumber(
-  name: string,
-  text: string | undefined,
-  fallback: number,
-  most: number,
-): number {
-  const number = text === undefined ? fallback : Number(text);
-  if (Number.isSafeInteger(number) && number >= 1 && number <= most) return number;
-  throw new ConfigurationError(
-    `${name} must be a whole number from 1 to ${most}, not ${JSON.stringify(text)}.`,
-  );
 }
 
 function saveFailure(snapshotsDir: string, error: Error): void {

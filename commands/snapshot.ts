@@ -1,6 +1,6 @@
 /**
  * `cover-catalogue snapshot VERB …`: operators list, show, verify and compare generations, roll back
- * to one, hold and release publishing, and prune. Data goes to stdout, everything else to stderr.
+ * to one, hold and release publishing, push to a store, and prune. Data goes to stdout, everything else to stderr.
  */
 import '../program/environment/node-version.ts';
 import '../program/standard-output.ts';
@@ -23,6 +23,7 @@ import { asLines, readList } from '../store/list-generations.ts';
 import { addStateToErrors, holdCurrent, rollbackAndHold } from '../store/pause-publishing.ts';
 import { KEPT_GENERATIONS, prune } from '../store/prune.ts';
 import { rollbackTo } from '../store/rollback.ts';
+import { KEYGEN_SYNTAX, PUSH_SYNTAX, runKeygen, runPush } from './push.ts';
 import { showBody } from './show.ts';
 
 interface Verb extends VerbSyntax {
@@ -113,6 +114,15 @@ const VERBS: Readonly<Record<string, Verb>> = {
           : 'Publishing was not held.\n',
       );
     },
+  },
+  push: {
+    ...PUSH_SYNTAX,
+    writes: true,
+    run: async (dir, _args, options) => runPush(dir, options),
+  },
+  keygen: {
+    ...KEYGEN_SYNTAX,
+    run: async (_dir, [file = '']) => runKeygen(file),
   },
   prune: {
     usage: `prune [--keep N]`,

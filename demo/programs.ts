@@ -37,9 +37,8 @@ export function startCommand(
   name: string,
   command: string,
   environment: NodeJS.ProcessEnv,
-  args: readonly string[] = [],
 ): ChildProcess {
-  return startProgram(name, EXECUTABLE, [command, ...args], environment);
+  return startProgram(name, EXECUTABLE, [command], environment);
 }
 
 /** Starts a program that must run as long as the demo. */
@@ -49,7 +48,9 @@ export function startProgram(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
 ): ChildProcess {
-  const child = spawn(file, args, { env: environment, stdio: ['ignore', 'ignore', 'inherit'] });
+  const child = spawn(file, args, { env: environment, stdio: ['ignore', 'ignore', 'pipe'] });
+  // Not the terminal itself, on which programs would draw their progress.
+  child.stderr.pipe(process.stderr);
   children.set(child, name);
   child.once('error', (error) => {
     children.delete(child);

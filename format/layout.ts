@@ -17,6 +17,10 @@ export const STATUS_FILE = 'status.json';
  */
 export const RUN_REPORT = 'report.json';
 export const HOLD_FILE = 'hold.json';
+/** How a replica is doing. */
+export const REPLICA_FILE = 'replica.json';
+/** What a replica has accepted last: it never accepts anything older. */
+export const ACCEPTED_FILE = 'accepted.json';
 export const LOCK_FILE = 'lock';
 /** What a mirror has fetched of a generation that it has not published yet. */
 export const PULL_FOLDER = 'pull';

@@ -61,11 +61,11 @@ install_debian_packages() {
   done
   [ -z "$missing" ] && return 0
   if ! command -v apt-get >/dev/null; then
-    echo "The tests need programs that are missing (in Debian:$missing). Install them and try again." >&2
+    echo "Programs are missing (in Debian:$missing). Install them and try again." >&2
     return 1
   fi
   if [ "$(id -u)" -ne 0 ]; then
-    echo "The tests need Debian packages that are missing. As root, run:" >&2
+    echo "Debian packages are missing. As root, run:" >&2
     echo "  apt-get update && apt-get install --no-install-recommends$missing" >&2
     return 1
   fi

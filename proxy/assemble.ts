@@ -2,6 +2,7 @@
  * Creates the parts of a proxy from its environment and connects them: the first serving thread, the
  * workers, the admin server, and the polling of files in `SNAPSHOTS_DIR`. Nothing listens yet.
  */
+import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
 import { MINISEARCH_OPTIONS_HASH } from '../format/index/minisearch-hash.ts';
@@ -12,11 +13,14 @@ import type { Environment } from '../program/environment/environment.ts';
 import { poll } from '../program/poll.ts';
 import { makeAdminServer } from './admin/admin.ts';
 import { makeProxyLimit, type ProxyLimit } from './admin/connection-limit.ts';
+import { addLimitMetrics, type LimitState, readLimitState } from './admin/limit-state.ts';
 import { type Metrics, makeMetrics } from './admin/metrics.ts';
 import { makeRequestCounts, newRequestCounts } from './api/request-counts.ts';
 import { type ChangeEvents, type ChangeStore, makeChangeStore } from './changes/change-store.ts';
 import { type KeyStore, makeKeyStore } from './keys/key-store.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
+import { newLimitCells } from './limits/shared/counts.ts';
+import { loadStoreClient } from './limits/shared/open-shared-limits.ts';
 import { openSnapshots, type SnapshotEvents, type Snapshots } from './snapshot/snapshots.ts';
 import { type InstanceFiles, makeInstanceFiles } from './state/instance-files.ts';
 import { makeKeyUsage } from './state/key-usage.ts';
@@ -60,6 +64,7 @@ export async function assemble(
   const cells = Array.from({ length: threads }, () => ({
     counts: newRequestCounts(),
     connections: newConnectionCells(),
+    limitCells: newLimitCells(),
   }));
   const [firstCells] = cells;
   const metrics = makeMetrics(cells.map(({ counts }) => counts));
@@ -83,8 +88,13 @@ export async function assemble(
     log.fatal({ err: error }, 'a worker thread failed');
     process.exit(1);
   };
+  const place = {
+    // The run before this one is the same member of the fleet, if it has left nothing to report.
+    proxy: saved?.fleet?.proxy ?? randomBytes(8).toString('hex'),
+    reportedEpoch: saved?.fleet?.epoch,
+  };
   const workers = startWorkers(
-    cells.slice(1),
+    cells.slice(1).map((each) => ({ ...each, ...place })),
     addresses.memory,
     snapshots.store,
     changes.read,
@@ -93,20 +103,32 @@ export async function assemble(
   const keys = makeKeyStore(snapshotsDir, workers.announceKeys, saved?.keys);
   const serving = makeServing({
     ...{ snapshots, readChanges: changes.read, keys, addresses, environment, log },
+    ...{ ...firstCells, ...place },
+    connectToStore: await loadStoreClient(environment.LIMITS_URL),
     counts: makeRequestCounts(firstCells.counts),
-    connections: firstCells.connections,
   });
+  const limitState = (): LimitState | undefined =>
+    readLimitState(
+      environment.LIMITS_FAILURE,
+      serving.limits,
+      cells.map(({ limitCells }) => limitCells),
+    );
+  if (serving.limits !== undefined) addLimitMetrics(metrics.registry, limitState);
   const polling = makePolling(snapshots, keys, files, port, log);
   const state = { isStopping: false };
   const admin = makeAdminServer({
-    ...{ snapshotsDir, snapshots, keys, metrics },
+    ...{ snapshotsDir, snapshots, keys, metrics, limitState },
     isStopping: () => state.isStopping,
     faults: polling.faults,
   });
   return {
     ...{ serving, workers, changes, admin, polling, connectionLimit, handover, state },
     saveLimits: () =>
-      handover.write({ keys: keys.windows(now()), addresses: addresses.save(now()) }),
+      handover.write({
+        keys: keys.windows(now()),
+        addresses: addresses.save(now()),
+        fleet: limitState()?.totals.isReported ? serving.limits?.member() : undefined,
+      }),
   };
 }
 

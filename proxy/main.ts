@@ -51,6 +51,8 @@ async function main(): Promise<void> {
   }
   const proxy = await assemble(environment, log);
   await proxy.polling.start();
+  // After the keys, whose windows may have to be reported.
+  await proxy.serving.limits?.start();
   // Before listening: clients may connect at once, and a signal must not cut off their requests.
   stopWith((signal) => stop(proxy, signal, log));
   await listen(proxy, environment);

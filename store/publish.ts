@@ -111,13 +111,21 @@ export async function publish(
   const target = generationDir(snapshotsDir, manifest.id);
   if (existsSync(target)) throw new Error(`publish: ${target} already exists.`);
   const encoded = encodeManifest(manifest);
-  return publishAs(snapshotsDir, dir, { manifest, encoded }, previous, warn, checkPacks);
+  return publishAs(snapshotsDir, dir, { manifest, encoded }, previous, { warn, checkPacks });
 }
 
 /** A manifest and the bytes of its file. */
 export interface EncodedManifest {
   readonly manifest: Manifest;
   readonly encoded: string | Buffer;
+}
+
+export interface PublishSteps {
+  readonly warn: (text: string) => void;
+  /** By default checks one pack after another, with every record. */
+  readonly checkPacks?: PackChecker | undefined;
+  /** Called just before the generation becomes current. If it throws, nothing becomes current. */
+  readonly beforeCurrent?: (() => void) | undefined;
 }
 
 /**
@@ -129,8 +137,7 @@ export async function publishAs(
   dir: string,
   { manifest, encoded }: EncodedManifest,
   previous: Previous,
-  warn: (text: string) => void,
-  checkPacks: PackChecker = checkOneByOne,
+  { warn, checkPacks = checkOneByOne, beforeCurrent }: PublishSteps,
 ): Promise<Manifest> {
   const target = generationDir(snapshotsDir, manifest.id);
   writeManifest(dir, encoded);
@@ -153,6 +160,7 @@ export async function publishAs(
   renameSync(dir, target);
   syncFolder(path.join(snapshotsDir, GENERATIONS));
   publishDifference();
+  beforeCurrent?.();
   pointCurrentTo(snapshotsDir, manifest.id);
   // The previous generation may be an old one, after a rollback. It stays this time, so that an
   // operator can roll back to it again if the new generation is bad.

@@ -9,4 +9,10 @@ install_npm_packages_in client
 [ "${1-}" = quick ] && exit
 install_npm_packages_in test/client/generators
 install_debian_packages mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core \
-  mariadb:mariadb-client mariadb-dump:mariadb-client nginx:nginx openssl:openssl chromium:chromium
+  mariadb:mariadb-client mariadb-dump:mariadb-client nginx:nginx openssl:openssl chromium:chromium \
+  redis-server:redis-server
+# OpenStack Swift with the API of S3, for the soak only.
+[ "${SOAK-}" = 1 ] || exit 0
+install_debian_packages memcached:memcached swift-proxy-server:swift-proxy \
+  swift-account-server:swift-account swift-container-server:swift-container \
+  swift-object-server:swift-object

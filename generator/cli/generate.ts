@@ -10,10 +10,12 @@ import { readArguments } from '../../program/arguments.ts';
 import { loadEnvironmentFile, readEnvironment } from '../../program/environment/environment.ts';
 import { exitOnSignals } from '../../program/exit-on-signals.ts';
 import { reportFailure } from '../../program/failure.ts';
-import { checkWritableFolder } from '../../program/folders.ts';
 import { makeProgress, type Progress } from '../../program/progress.ts';
+import { currentId } from '../../store/generations/generations.ts';
 import { HeldError } from '../../store/hold.ts';
 import { LockedError } from '../../store/lock.ts';
+import { checkPushAddress, PUSH_CHECKS, PUSH_VARIABLES } from '../../store/push/configured-push.ts';
+import { startPush } from '../../store/push/start-push.ts';
 import { saveStatus } from '../../store/run-status.ts';
 import { generate, RefusedError, type RunResult } from '../generate.ts';
 import { exportKeys, hasKeys } from '../keys/export-keys.ts';
@@ -32,6 +34,9 @@ publishes it. The same data publishes nothing new.
              has games and no covers
   --json     print the result as one JSON object, also when the run is refused
 
+If SNAPSHOT_PUSH is set, the current generation is then pushed to that store. If
+that fails, the run warns, and the next run tries again.
+
 What was left out, and why, is in report.json in SNAPSHOTS_DIR.
 
 While publishing is held, only a dry run reads the catalogue. Any other run
@@ -49,10 +54,14 @@ async function main(progress: Progress): Promise<number> {
   });
   loadEnvironmentFile();
   const environment = readEnvironment(
-    ['DATABASE_URL', 'SNAPSHOTS_DIR', 'SITE_URL', 'SITE_LANGUAGE', 'FILES_URL', 'PUBLIC_URL'],
+    [
+      ...(['DATABASE_URL', 'SITE_URL', 'SITE_LANGUAGE', 'FILES_URL', 'PUBLIC_URL'] as const),
+      ...PUSH_VARIABLES,
+    ],
     process.env,
-    { SNAPSHOTS_DIR: checkWritableFolder },
+    PUSH_CHECKS,
   );
+  checkPushAddress(environment.SNAPSHOT_PUSH);
   const { SNAPSHOTS_DIR: snapshotsDir, SITE_URL, FILES_URL, PUBLIC_URL } = environment;
   const started = performance.now();
   let result: RunResult;
@@ -92,6 +101,8 @@ async function main(progress: Progress): Promise<number> {
     }
   } catch (error) {
     await endWithError(error as Error, database, snapshotsDir, progress);
+    // After a rollback, publishing is held, and the store must follow.
+    if (error instanceof HeldError) await pushCurrent(environment, progress);
     if (error instanceof RefusedError && values.json) {
       process.stdout.write(asJson(error.result, secondsSince(started), error.message));
     }
@@ -102,7 +113,22 @@ async function main(progress: Progress): Promise<number> {
   progress.end();
   const seconds = secondsSince(started);
   process.stdout.write(values.json ? asJson(result, seconds, null) : asText(result, seconds));
+  if (!values['dry-run']) await pushCurrent(environment, progress);
   return 0;
+}
+
+/** Pushes the current generation, if there is a store. A failure is a warning: the run has published. */
+async function pushCurrent(
+  { SNAPSHOT_PUSH, SNAPSHOTS_DIR }: { SNAPSHOT_PUSH: string; SNAPSHOTS_DIR: string },
+  progress: Progress,
+): Promise<void> {
+  if (SNAPSHOT_PUSH === '' || currentId(SNAPSHOTS_DIR) === undefined) return;
+  progress.step(`pushing to ${SNAPSHOT_PUSH}`);
+  const { result, messages } = await startPush(process.env).ended;
+  if (result !== undefined) return;
+  progress.warn(
+    `Warning: nothing was pushed: ${messages} The next run tries again, and so does "cover-catalogue snapshot push".`,
+  );
 }
 
 function secondsSince(started: number): number {

@@ -1,7 +1,7 @@
 /**
  * `cover-catalogue schedule`: runs the generator at the times of GENERATE_CRON, one run at a time and
  * none while publishing is held. It exports the API keys every two seconds, even while publishing is
- * held. Each run is a process of its own: its memory is freed when it ends, and if it crashes, the
+ * held, and pushes what becomes current to SNAPSHOT_PUSH. Each run is a process of its own: its memory is freed when it ends, and if it crashes, the
  * schedule continues.
  */
 import '../../program/environment/node-version.ts';
@@ -9,11 +9,8 @@ import '../../program/stop.ts';
 import { type ChildProcess, spawn } from 'node:child_process';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { setTimeout as pause } from 'node:timers/promises';
 import { schedule, validate } from 'node-cron';
 import type { Logger } from 'pino';
-import type { Database } from '../../database/database.ts';
-import { openDatabase } from '../../database/open.ts';
 import { readArguments } from '../../program/arguments.ts';
 import {
   ConfigurationError,
@@ -21,28 +18,30 @@ import {
   readEnvironment,
 } from '../../program/environment/environment.ts';
 import { reportFailure } from '../../program/failure.ts';
-import { checkWritableFolder } from '../../program/folders.ts';
 import { makeLog } from '../../program/log.ts';
-import { poll } from '../../program/poll.ts';
 import { stopWith } from '../../program/stop.ts';
 import { currentId } from '../../store/generations/generations.ts';
 import { whyHeld } from '../../store/hold.ts';
-import { hasKeys, readKeys, writeKeys } from '../keys/export-keys.ts';
-import { makeKeyUsageImport } from '../keys/import-key-usage.ts';
+import { openKeysStore } from '../../store/keys/open-keys-store.ts';
+import { checkPushAddress, PUSH_CHECKS, PUSH_VARIABLES } from '../../store/push/configured-push.ts';
+import { pushChanges } from '../../store/push/push-changes.ts';
+import { readSigningKeys } from '../../store/signatures/configured-keys.ts';
+import { pollKeys } from '../keys/poll-keys.ts';
 
 const USAGE = `cover-catalogue schedule
 
 Publishes a generation whenever GENERATE_CRON says so, and exports the API keys
-every two seconds, until SIGTERM or SIGINT. If GENERATE_CRON is "off", it only
-exports the keys, as for a mirror.
+every two seconds, until SIGTERM or SIGINT. If SNAPSHOT_PUSH is set, pushes each
+generation that becomes current to that store. If GENERATE_CRON is "off", it only
+exports the keys and pushes, as for a mirror.
 
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
 const GENERATOR = path.join(import.meta.dirname, 'main.ts');
+/** The objects in the store of keys are small. */
+const STORE_STALL_SECONDS = 10;
 /** A larger young generation would only cost memory: the objects of rows live for a short time. */
 const GENERATOR_FLAGS = ['--max-semi-space-size=8'];
-const KEYS_INTERVAL_MS = 2_000;
-const LONGEST_STOP_MS = 2_000;
 
 async function main(): Promise<void> {
   readArguments(USAGE, {});
@@ -50,18 +49,20 @@ async function main(): Promise<void> {
   const environment = readEnvironment(
     [
       'DATABASE_URL',
-      'SNAPSHOTS_DIR',
       'SITE_URL',
       'SITE_LANGUAGE',
       'FILES_URL',
       'PUBLIC_URL',
       'GENERATE_CRON',
+      'KEYS_STORE',
       'LOG_LEVEL',
+      ...PUSH_VARIABLES,
     ],
     process.env,
-    { SNAPSHOTS_DIR: checkWritableFolder },
+    PUSH_CHECKS,
   );
-  const { GENERATE_CRON: cron, SNAPSHOTS_DIR: snapshotsDir } = environment;
+  const { GENERATE_CRON: cron, SNAPSHOTS_DIR: snapshotsDir, SNAPSHOT_PUSH } = environment;
+  checkPushAddress(SNAPSHOT_PUSH);
   const isOff = cron === 'off';
   if (!isOff && !validate(cron)) {
     throw new ConfigurationError(
@@ -72,11 +73,20 @@ async function main(): Promise<void> {
   const isHeld = makeHoldWatch(snapshotsDir, log);
   const runs = makeRuns(isHeld, log);
   const task = isOff ? undefined : schedule(cron, runs.start, { noOverlap: true, timezone: 'UTC' });
-  const keys = pollKeys(environment.DATABASE_URL, snapshotsDir, log);
+  const keys = pollKeys({
+    ...{ databaseUrl: environment.DATABASE_URL, snapshotsDir, log },
+    signingKeys: readSigningKeys(environment.SNAPSHOT_SIGNING_KEY),
+    store: openKeysStore(
+      environment.KEYS_STORE,
+      { SNAPSHOT_PUSH },
+      { stallSeconds: STORE_STALL_SECONDS },
+    ),
+  });
+  const pushes = SNAPSHOT_PUSH === '' ? undefined : pushChanges(snapshotsDir, process.env, log);
   stopWith(async (signal) => {
     log.info({ signal }, 'stopping');
     await task?.stop();
-    await Promise.all([runs.stop(), keys.stop()]);
+    await Promise.all([runs.stop(), keys.stop(), pushes?.stop()]);
   });
   log.info({ cron, snapshotsDir }, 'scheduled');
   if (!isOff && currentId(snapshotsDir) === undefined) void runs.start();
@@ -108,6 +118,8 @@ function makeRuns(isHeld: () => boolean, log: Logger) {
     if (running !== undefined || isHeld()) return;
     const child = spawn(process.execPath, [...GENERATOR_FLAGS, GENERATOR, '--json'], {
       stdio: ['ignore', 'pipe', 'pipe'],
+      // This program pushes what a run publishes, and tries again if that fails.
+      env: { ...process.env, SNAPSHOT_PUSH: '' },
     });
     running = child;
     let lastLine = '';
@@ -155,76 +167,6 @@ function logResult(
   for (const line of leftOut) log.warn(`Left out: ${line}.`);
   for (const line of warnings) log.warn(`${line}.`);
   log.info(result, 'generated');
-}
-
-/** Exports the keys every two seconds. While the database cannot be read, `keys.json` is not changed. */
-function pollKeys(databaseUrl: string, snapshotsDir: string, log: Logger) {
-  const importKeyUsage = makeKeyUsageImport(snapshotsDir);
-  let database: Database | undefined;
-  let isDatabaseGone = false;
-  let hasWriteFailed = false;
-  let lastUsageFault = '';
-
-  async function exportOnce(): Promise<void> {
-    const { open, keys } = await read();
-    if (keys === undefined) return;
-    write(keys);
-    await importOnce(open);
-  }
-
-  async function read(): Promise<{ open: Database; keys: string | undefined }> {
-    try {
-      database ??= await openDatabase(databaseUrl);
-      const keys = (await hasKeys(database)) ? await readKeys(database) : undefined;
-      if (isDatabaseGone) log.info('the database is back');
-      isDatabaseGone = false;
-      return { open: database, keys };
-    } catch (error) {
-      isDatabaseGone = true;
-      await closeDatabase();
-      throw error;
-    }
-  }
-
-  function write(keys: string): void {
-    try {
-      if (writeKeys(keys, snapshotsDir)) log.info('exported the keys');
-      if (hasWriteFailed) log.info('the keys can be written again');
-      hasWriteFailed = false;
-    } catch (error) {
-      hasWriteFailed = true;
-      throw error;
-    }
-  }
-
-  // Logs an error instead of throwing it, since the export of the keys has worked.
-  async function importOnce(open: Database): Promise<void> {
-    try {
-      await importKeyUsage(open, new Date());
-      lastUsageFault = '';
-    } catch (error) {
-      const { message } = error as Error;
-      if (message !== lastUsageFault) log.warn(`key usage cannot be imported: ${message}`);
-      lastUsageFault = message;
-    }
-  }
-
-  async function closeDatabase(): Promise<void> {
-    const old = database;
-    database = undefined;
-    await old?.close().catch(() => {});
-  }
-
-  const exporting = poll(exportOnce, KEYS_INTERVAL_MS, ({ message }) =>
-    log.error(`the keys file is not updated: ${message}`),
-  );
-  void exporting.start();
-  return {
-    async stop() {
-      // Does not wait longer for a database that does not answer.
-      await Promise.race([exporting.stop().then(closeDatabase), pause(LONGEST_STOP_MS)]);
-    },
-  };
 }
 
 main().catch((error: Error) => process.exit(reportFailure(error)));

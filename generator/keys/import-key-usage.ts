@@ -1,8 +1,6 @@
 /**
- * Updates `api_keys.last_used_on` from the files in which the proxies report the day on which each key
- * was last used. The file of an earlier version, in `SNAPSHOTS_DIR` itself, is imported once and deleted.
- *
- * Invariant: `last_used_on` never moves back, in whichever order the proxies report.
+ * Imports the files in which the proxies of this snapshots folder report the day on which each key was
+ * last used. The file of an earlier version, in `SNAPSHOTS_DIR` itself, is imported once and deleted.
  */
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -10,9 +8,7 @@ import type { Database } from '../../database/database.ts';
 import { LARGEST_KEY_USAGE, parseKeyUsage } from '../../format/key-usage.ts';
 import { isKeyUsageFile, OLD_KEY_USAGE_FILE, PROXY_FOLDER } from '../../format/layout.ts';
 import { NO_LINK, readBoundedFileSync } from '../../program/files/bounded-file.ts';
-
-const KEYS_PER_STATEMENT = 500;
-const DAY_MS = 24 * 3600 * 1000;
+import { makeDaysImport } from './import-days.ts';
 
 /**
  * @returns a function that imports the files. Later calls skip files that have not changed. A file that
@@ -24,29 +20,14 @@ export function makeKeyUsageImport(
   const folder = path.join(snapshotsDir, PROXY_FOLDER);
   /** For each imported file, its modification time. */
   const importedMtimes = new Map<string, number>();
-  /** For the id of each key, the latest day that was imported. */
-  const latestDays = new Map<number, string>();
+  const importDays = makeDaysImport();
 
   /** @returns false if the file has not changed, or the table does not have the column yet */
   async function importFile(database: Database, now: Date, file: string): Promise<boolean> {
     const found = readChanged(file, importedMtimes.get(file));
     if (found === undefined) return false;
     const days = parseKeyUsage(found.text, path.basename(file));
-    // A table made by an older version does not have the column.
-    if (!(await database.columns()).get('api_keys')?.has('last_used_on')) return false;
-    // A proxy whose clock is ahead must not set a future day, which would then stay.
-    const tomorrow = new Date(now.getTime() + DAY_MS).toISOString().slice(0, 10);
-    const idsByDay = new Map<string, number[]>();
-    for (const [id, day] of days) {
-      if (day <= (latestDays.get(id) ?? '') || day > tomorrow) continue;
-      const ids = idsByDay.get(day);
-      if (ids === undefined) idsByDay.set(day, [id]);
-      else ids.push(id);
-    }
-    for (const [day, ids] of idsByDay) {
-      await moveForward(database, day, ids);
-      for (const id of ids) latestDays.set(id, day);
-    }
+    if (!(await importDays(database, now, days))) return false;
     importedMtimes.set(file, found.mtimeMs);
     return true;
   }
@@ -88,16 +69,4 @@ function readChanged(
   // Links are refused: the proxy may run as a user with fewer rights, and could link to any file.
   const text = readBoundedFileSync(file, LARGEST_KEY_USAGE, NO_LINK).toString('utf8');
   return { text, mtimeMs };
-}
-
-async function moveForward(database: Database, day: string, ids: readonly number[]): Promise<void> {
-  for (let start = 0; start < ids.length; start += KEYS_PER_STATEMENT) {
-    const batch = ids.slice(start, start + KEYS_PER_STATEMENT);
-    await database.run(
-      `UPDATE api_keys SET last_used_on = ?
-       WHERE id IN (${batch.map(() => '?').join(', ')})
-         AND (last_used_on IS NULL OR last_used_on < ?)`,
-      [day, ...batch, day],
-    );
-  }
 }

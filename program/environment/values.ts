@@ -1,7 +1,7 @@
 /**
  * Turns the text of a variable into its value. Each function throws an error that says what is
  * allowed and continues a sentence that begins with the name of the variable: "must be a port …".
- * `site-keys.ts` and `smtp-url.ts` read the variables that are not here.
+ * `site-keys.ts`, `smtp-url.ts` and `limits-url.ts` read the variables that are not here.
  */
 import { BlockList, isIP } from 'node:net';
 
@@ -22,6 +22,13 @@ export function parseSwitch(text: string): boolean {
     throw new Error(`must be on or off, not ${JSON.stringify(text)}.`);
   }
   return text === 'on';
+}
+
+export function parseFailure(text: string): 'local' | 'refuse' {
+  if (text !== 'local' && text !== 'refuse') {
+    throw new Error(`must be local or refuse, not ${JSON.stringify(text)}.`);
+  }
+  return text;
 }
 
 export function parsePort(text: string): number {
@@ -85,6 +92,16 @@ export function parseWebAddress(text: string): string {
   return url.href.replace(/\/+$/, '');
 }
 
+/** Keys must not be within reach of a web server, which could be public by accident. */
+export function parseKeysStore(text: string): string {
+  if (/^https?:/i.test(text)) {
+    throw new Error(
+      `must be a folder or s3://bucket/prefix, never a web server, which could be public, not ${JSON.stringify(text)}.`,
+    );
+  }
+  return text;
+}
+
 export function parseOptionalWebAddress(text: string): string {
   return text === '' ? '' : parseWebAddress(text);
 }
@@ -92,6 +109,13 @@ export function parseOptionalWebAddress(text: string): string {
 export function parseLanguage(text: string): string {
   if (!/^[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8})*$/.test(text)) {
     throw new Error(`must be a language tag such as en, not ${JSON.stringify(text)}.`);
+  }
+  return text;
+}
+
+export function parseRegion(text: string): string {
+  if (!/^[A-Za-z0-9-]{1,63}$/.test(text)) {
+    throw new Error(`must be a region such as eu-central-1, not ${JSON.stringify(text)}.`);
   }
   return text;
 }

@@ -2,18 +2,22 @@
  * The table of all environment variables of the project. For each: its default, its meaning, and the
  * function that turns its text into a value. OPERATIONS.md repeats the table, and a test compares both.
  */
+import { parseLimitsUrl } from './limits-url.ts';
 import { parseJwtSecret, parseSiteKeySource } from './site-keys.ts';
 import { parseSmtpUrl } from './smtp-url.ts';
 import {
   parseAddresses,
   parseDatabaseUrl,
+  parseFailure,
   parseHost,
+  parseKeysStore,
   parseLanguage,
   parseLevel,
   parseMegabytes,
   parseOptionalWebAddress,
   parsePort,
   parseRate,
+  parseRegion,
   parseSwitch,
   parseThreads,
   parseWebAddress,
@@ -75,6 +79,30 @@ export const VARIABLES = {
     'API key with which `cover-catalogue mirror` fetches, unless it gets `--key` or `--key-file`',
     (text) => text,
   ),
+  SNAPSHOT_PUSH: variable(
+    '',
+    'store that each published generation is pushed to: a folder or `s3://bucket/prefix`; if empty, none',
+    (text) => text,
+  ),
+  SNAPSHOT_SIGNING_KEY: variable(
+    '',
+    'private key that signs pushed snapshots: a file, or the line that `cover-catalogue snapshot keygen` wrote into it',
+    (text) => text,
+  ),
+  SNAPSHOT_PUBLIC_KEYS: variable(
+    '',
+    'public keys of which one must have signed a snapshot of a store: lines of `cover-catalogue snapshot keygen` or files with them, separated by commas',
+    (text) => text,
+  ),
+  AWS_ACCESS_KEY_ID: variable('', 'name of the access key of S3 stores', (text) => text),
+  AWS_SECRET_ACCESS_KEY: variable('', 'secret of that access key', (text) => text),
+  AWS_SESSION_TOKEN: variable('', 'session token, if the access key is temporary', (text) => text),
+  AWS_REGION: variable('us-east-1', 'region of S3 stores', parseRegion),
+  AWS_ENDPOINT_URL_S3: variable(
+    '',
+    "address of the S3 server; if empty, Amazon's",
+    parseOptionalWebAddress,
+  ),
   SITE_URL: variable(
     'http://localhost:8080',
     'web site of the catalogue, which the records link to',
@@ -91,6 +119,21 @@ export const VARIABLES = {
     'cron expression, in UTC, for when `cover-catalogue schedule` starts a run; `off`: it only exports the keys',
     (text) => text,
   ),
+  REPLICA_FROM: variable(
+    '',
+    'where `cover-catalogue replica` pulls snapshots from, unless it gets `--from`: a folder, `s3://bucket/prefix`, or the http or https address of a web server',
+    (text) => text,
+  ),
+  REPLICA_NAME: variable(
+    '',
+    'name under which a replica sends key usage; if empty, the host name and a hash of the path of `SNAPSHOTS_DIR`',
+    (text) => text,
+  ),
+  KEYS_STORE: variable(
+    '',
+    'private store through which replicas get the API keys and send key usage: a folder or `s3://bucket/prefix`; if empty, none',
+    parseKeysStore,
+  ),
   DEFAULT_RATE_LIMIT: variable(
     '120',
     'requests per minute of a key that is issued without a limit of its own',
@@ -100,6 +143,16 @@ export const VARIABLES = {
     '60',
     'requests per minute that one address may send without a valid key',
     parseRate,
+  ),
+  LIMITS_URL: variable(
+    '',
+    'Redis or Valkey server that holds the limits of all proxies, such as `redis://:password@host:6379`; if empty, each proxy has limits of its own',
+    parseLimitsUrl,
+  ),
+  LIMITS_FAILURE: variable(
+    'local',
+    'what a proxy does while it cannot ask that server: `local`: it admits its share of each limit; `refuse`: it answers 503',
+    parseFailure,
   ),
   TRUSTED_PROXIES: variable(
     '',

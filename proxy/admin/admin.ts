@@ -9,17 +9,21 @@ import {
   makeConnections,
   newConnectionCells,
 } from '../../program/connections.ts';
+import { readReplicaState } from '../../store/replica/state-file.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
 import { ADMIN_CONNECTIONS } from './connection-limit.ts';
+import type { LimitState } from './limit-state.ts';
 import type { Metrics, Readings } from './metrics.ts';
-import { readDataTime, readHeld } from './publishing-state.ts';
+import { healthOf, readDataTime, readHeld, secondsSince } from './publishing-state.ts';
 
 export interface AdminParts {
   readonly snapshotsDir: string;
   readonly snapshots: Snapshots;
   readonly keys: KeyStore;
   readonly metrics: Metrics;
+  /** The state of the shared limits; undefined if the limits are those of this process. */
+  readonly limitState: () => LimitState | undefined;
   readonly isStopping: () => boolean;
   /** For each file that the proxy cannot read or write at the moment, a message that says why. */
   readonly faults: () => readonly string[];
@@ -30,7 +34,8 @@ export function makeAdminServer(parts: AdminParts): Server {
 
   async function read(): Promise<Readings> {
     const current = snapshots.current();
-    const dataTime = current && (await readDataTime(parts.snapshotsDir, current.id));
+    const replica = readReplicaState(parts.snapshotsDir);
+    const dataTime = current && (await readDataTime(parts.snapshotsDir, current.id, replica));
     const confirmedAt = keys.confirmedAt();
     return {
       snapshot:
@@ -46,14 +51,20 @@ export function makeAdminServer(parts: AdminParts): Server {
       dataAge: dataTime === undefined ? undefined : secondsSince(dataTime),
       keys: keys.size(),
       keysAge: confirmedAt === undefined ? undefined : secondsSince(confirmedAt),
+      replica: healthOf(replica),
     };
   }
 
-  /** Ready means: a generation and the keys are in memory, and the proxy is not stopping. */
+  /**
+   * Ready means: a generation and the keys are in memory, the proxy is not stopping, and it does not
+   * refuse all requests because the store of the limits cannot be asked.
+   */
   async function readiness() {
-    const { snapshot, held, keys: known, dataAge, keysAge } = await read();
+    const { snapshot, held, keys: known, dataAge, keysAge, replica } = await read();
     const refusal = snapshots.refusal();
-    const isReady = snapshot !== undefined && known !== undefined && !parts.isStopping();
+    const limits = parts.limitState();
+    const hasData = snapshot !== undefined && known !== undefined;
+    const isReady = hasData && limits?.mode !== 'refuse' && !parts.isStopping();
     return {
       ready: isReady,
       stopping: parts.isStopping(),
@@ -64,6 +75,11 @@ export function makeAdminServer(parts: AdminParts): Server {
       keys: known ?? null,
       keys_error: keys.fault() ?? null,
       keys_age_seconds: keysAge ?? null,
+      replica,
+      limits:
+        limits === undefined
+          ? null
+          : { mode: limits.mode, proxies: limits.proxies, error: limits.fault ?? null },
       faults: parts.faults(),
     };
   }
@@ -111,8 +127,4 @@ export function makeAdminServer(parts: AdminParts): Server {
   // At the limit, connections that are idle or never finish a request are closed for new ones.
   server.on('connection', (socket) => connections.take(socket));
   return server;
-}
-
-function secondsSince(time: number): number {
-  return Math.max(0, Math.round((Date.now() - time) / 1000));
 }

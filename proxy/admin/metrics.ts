@@ -6,7 +6,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { makeRequestTotals } from '../api/request-counts.ts';
 import type { JoinReply } from '../changes/join-worker.ts';
-import type { Held } from './publishing-state.ts';
+import type { Held, ReplicaHealth } from './publishing-state.ts';
 
 /** The values that are read at each scrape. A value that is not known (yet) is undefined. */
 export interface Readings {
@@ -22,6 +22,8 @@ export interface Readings {
   readonly keys: number | undefined;
   /** Seconds since the keys last agreed with the database. */
   readonly keysAge: number | undefined;
+  /** Null if there is no replica in this snapshots folder. */
+  readonly replica: ReplicaHealth | null;
 }
 
 export interface Metrics {
@@ -63,6 +65,7 @@ export function makeMetrics(threads: readonly Float64Array[]): Metrics {
     registers: [registry],
   });
   addReadings(registry, () => readings);
+  addReplica(registry, () => readings?.replica);
 
   return {
     registry,
@@ -153,4 +156,41 @@ function addReadings(registry: Registry, readings: () => Readings | undefined): 
       if (snapshot !== undefined) this.set({ id: snapshot.id }, 1);
     },
   });
+}
+
+/** Adds the gauges of a replica, with a label for what it keeps equal to a store. */
+function addReplica(registry: Registry, health: () => ReplicaHealth | null | undefined): void {
+  const gauge = (
+    name: string,
+    help: string,
+    valueIn: (part: Omit<ReplicaHealth, 'keys' | 'published_at'>) => number | null,
+  ) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: ['part'] as const,
+      registers: [registry],
+      collect() {
+        this.reset();
+        const snapshot = health();
+        for (const [part, found] of [
+          ['snapshot', snapshot] as const,
+          ['keys', snapshot?.keys] as const,
+        ]) {
+          const value = found ? valueIn(found) : null;
+          if (value !== null) this.set({ part }, value);
+        }
+      },
+    });
+  gauge(
+    'replica_age_seconds',
+    "Seconds since this replica was last found equal to its store's",
+    ({ age_seconds }) => age_seconds,
+  );
+  gauge('replica_failing', '1 while a replica cannot reach or read its store', ({ error }) =>
+    Number(error !== null),
+  );
+  gauge('replica_refused', '1 while a replica refuses what its store offers', ({ refused }) =>
+    Number(refused !== null),
+  );
 }

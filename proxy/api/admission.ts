@@ -5,7 +5,7 @@
 import type { BlockList } from 'node:net';
 import type { ApiRequest } from '../http/message/responder.ts';
 import type { PreparedResponse } from '../http/message/response.ts';
-import type { Keys } from '../keys/key-table.ts';
+import type { KeyRecord, Keys } from '../keys/key-table.ts';
 import type { AddressLimits } from '../limits/address-limits.ts';
 import { clientAddress } from '../limits/client-address.ts';
 import type { Quota } from '../limits/rolling-window.ts';
@@ -38,6 +38,11 @@ export interface Admissions {
   peek(request: ApiRequest): Quota;
 }
 
+/** Whether a key keeps working when its address is over its limit. */
+export function isInUse({ state, window }: KeyRecord, time: number): boolean {
+  return state === 'approved' && time - window.lastAdmitted() < IN_USE_MS;
+}
+
 export function makeAdmissions(parts: AdmissionParts): Admissions {
   const { keys, addresses, trustedProxies, now } = parts;
   const addressOf = ({ socket, head }: ApiRequest) =>
@@ -49,8 +54,7 @@ export function makeAdmissions(parts: AdmissionParts): Admissions {
 
   function admitKey(request: ApiRequest, key: string, time: number): Admission {
     let record = keys.recent(key);
-    const isInUse = record?.state === 'approved' && time - record.window.lastAdmitted() < IN_USE_MS;
-    if (!isInUse) {
+    if (record === undefined || !isInUse(record, time)) {
       // Guesses must be cheap to refuse: once the address is over its limit, no key is looked up.
       const quota = addresses.peek(addressOf(request), time);
       if (!quota.admitted) return { quota, refusal: ERRORS.invalidKey };

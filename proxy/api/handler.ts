@@ -4,9 +4,10 @@
  */
 import type { ReadChanges } from '../changes/change-store.ts';
 import type { RequestHead } from '../http/message/request-head.ts';
-import type { ApiHandler, ApiRequest } from '../http/message/responder.ts';
+import type { ApiHandler, ApiRequest, Responder } from '../http/message/responder.ts';
 import { splitTarget } from '../http/message/target.ts';
-import { type AdmissionParts, makeAdmissions } from './admission.ts';
+import type { Question } from '../limits/shared/waiting-rows.ts';
+import { type Admission, type AdmissionParts, makeAdmissions } from './admission.ts';
 import { type AnswerParts, makeAnswers } from './answers.ts';
 import { ParameterError } from './parameters/read-parameters.ts';
 import { makeResourceCache } from './resource-cache.ts';
@@ -21,6 +22,7 @@ import {
   sendOverLimit,
   sendPreflight,
 } from './send.ts';
+import { makeSharedAdmissions } from './shared-admission.ts';
 
 export interface ApiParts extends AdmissionParts, AnswerParts {
   /** The address at which clients reach the proxy, for the Link header. */
@@ -28,23 +30,54 @@ export interface ApiParts extends AdmissionParts, AnswerParts {
   /** Whether clients may download whole generations. */
   readonly hasDownloads: boolean;
   readonly readChanges: ReadChanges;
+  /** Asks the store of the limits; undefined if the limits are those of this process. */
+  readonly askLimits?: ((question: Question) => void) | undefined;
 }
 
 /** @returns the handler of requests under the base */
 export function makeApi(parts: ApiParts): ApiHandler {
   const { snapshots, keys, counts } = parts;
-  const { admit, peek } = makeAdmissions(parts);
   const { sendFound, answerFrom, answerPinned, fail } = makeAnswers(parts);
   const cache = makeResourceCache();
   const matchRoute = makeMatchRoute(parts.publicUrl, parts.readChanges);
 
-  return function handleApi(request, response): void {
-    const sendEarly = findEarlyAnswer(request);
-    if (sendEarly !== undefined) {
-      counts.count('none', sendEarly({ response, quota: peek(request) }));
-      return;
-    }
-    const { quota, refusal } = admit(request);
+  return parts.askLimits === undefined ? handleAtOnce() : handleLater(parts.askLimits);
+
+  function handleAtOnce(): ApiHandler {
+    const { admit, peek } = makeAdmissions(parts);
+    return (request, response) => {
+      const sendEarly = findEarlyAnswer(request);
+      if (sendEarly === undefined) answerAdmitted(request, response, admit(request));
+      else counts.count('none', sendEarly({ response, quota: peek(request) }));
+    };
+  }
+
+  function handleLater(askLimits: (question: Question) => void): ApiHandler {
+    const { admit, peek } = makeSharedAdmissions(parts, askLimits);
+    return (request, response) => {
+      const sendEarly = findEarlyAnswer(request);
+      if (sendEarly === undefined) {
+        admit(request, (admission) => {
+          try {
+            answerAdmitted(request, response, admission);
+          } catch (error) {
+            fail({ response, quota: admission.quota }, 'none', error);
+          }
+        });
+      } else {
+        peek(request, (quota) => {
+          try {
+            counts.count('none', sendEarly({ response, quota }));
+          } catch (error) {
+            fail({ response, quota }, 'none', error);
+          }
+        });
+      }
+    };
+  }
+
+  function answerAdmitted(request: ApiRequest, response: Responder, admission: Admission): void {
+    const { quota, refusal } = admission;
     const reply: Reply = { response, quota };
     if (!quota.admitted) counts.count('none', sendOverLimit(reply));
     else if (refusal !== undefined) counts.count('none', sendError(reply, refusal));
@@ -55,7 +88,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
         fail(reply, 'none', error);
       }
     }
-  };
+  }
 
   /**
    * Some requests are answered without counting towards a limit.

@@ -30,7 +30,8 @@ const PREFLIGHT: PreparedResponse = {
   headers: [],
   body: NO_BODY,
 };
-const RETRY_SOON = ['Retry-After', '5'];
+export const RETRY_SOON_SECONDS = 5;
+const RETRY_SOON = ['Retry-After', String(RETRY_SOON_SECONDS)];
 const OVER_LIMIT = apiError(429, 'Rate limit exceeded');
 
 /** Errors of the API whose text is always the same. */
@@ -46,6 +47,7 @@ export const ERRORS = {
   manyDownloads: apiError(503, 'Too many downloads', RETRY_SOON),
   noSnapshot: apiError(503, 'No snapshot yet', RETRY_SOON),
   noKeys: apiError(503, 'No API keys yet', RETRY_SOON),
+  noLimits: apiError(503, 'Rate limits cannot be checked at the moment', RETRY_SOON),
   internal: apiError(500, 'Internal error'),
   severalKeys: unauthorized('Send the API key in exactly one header'),
   missingKey: unauthorized('Missing API key'),

@@ -5,8 +5,8 @@
  */
 import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
-import { constants, zstdCompressSync } from 'node:zlib';
-import { dczHead, LARGEST_DCZ_FILE } from '../../format/dcz.ts';
+import { zstdCompressSync } from 'node:zlib';
+import { DIFFERENCE_PARAMETERS, dczHead, LARGEST_DCZ_FILE } from '../../format/dcz.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { readChecked } from '../../store/files/checked-files.ts';
 import { generationDir, idsOnDisk } from '../../store/generations/generations.ts';
@@ -25,18 +25,6 @@ export interface DifferenceOrder {
 const PRIORITY = 10;
 const STDOUT = 1;
 
-/**
- * With the tables of its own level, zstd finds too little of what is equal in an index of 11 MB: after
- * one added game, the differences of the real catalogue had 3.6 MB instead of 1.1 MB.
- */
-const PARAMETERS = {
-  [constants.ZSTD_c_compressionLevel]: 9,
-  [constants.ZSTD_c_hashLog]: 22,
-  [constants.ZSTD_c_chainLog]: 22,
-  // How far back equal bytes may be: both versions together must fit.
-  [constants.ZSTD_c_windowLog]: 26,
-};
-
 /** @returns undefined if no kept generation has the other version, or it does not save much */
 function makeDifference({ snapshotsDir, dir, file, dictionary }: DifferenceOrder) {
   if (file.size > LARGEST_DCZ_FILE) return undefined;
@@ -48,7 +36,7 @@ function makeDifference({ snapshotsDir, dir, file, dictionary }: DifferenceOrder
     if (other === undefined || other.size > LARGEST_DCZ_FILE) continue;
     const compressed = zstdCompressSync(readChecked(dir, file), {
       dictionary: readChecked(otherDir, other),
-      params: PARAMETERS,
+      params: DIFFERENCE_PARAMETERS,
     });
     if (compressed.length > file.size / 4) return undefined;
     return Buffer.concat([dczHead(dictionary), compressed]);

@@ -28,8 +28,10 @@ export interface Keys {
   recent(rawKey: string): KeyRecord | undefined;
   /** The record of a raw key, in any state; undefined if it is malformed or unknown. */
   find(rawKey: string): KeyRecord | undefined;
-  /** Counts a request with a key if the key's limit allows it. */
-  admit(record: KeyRecord, now: number): Quota;
+  /** Counts a request with a key if the key's limit allows it. @param most a lower limit */
+  admit(record: KeyRecord, now: number, most?: number): Quota;
+  /** Counts a request with a key that was admitted elsewhere. */
+  record(record: KeyRecord, now: number): void;
   /** How many keys are known; undefined until {@link KeyTable.replace} is first called. */
   size(): number | undefined;
 }
@@ -61,14 +63,17 @@ export function makeKeyTable(receive: () => void = () => {}): KeyTable {
       if (record !== undefined) rawKeys.set(Buffer.from(rawKey).toString(), record);
       return record;
     },
-    admit(record, now) {
+    admit(record, now, most = record.limit) {
       for (;;) {
         // Never more than the window can hold.
-        const limit = Math.min(record.limit, record.window.capacity);
+        const limit = Math.min(most, record.window.capacity);
         const quota = record.window.admit(limit, now);
         if (quota !== undefined) return quota;
         receive();
       }
+    },
+    record(record, now) {
+      while (!record.window.record(now)) receive();
     },
     size: () => records?.size,
     byHash: (hash) => records?.get(hash),

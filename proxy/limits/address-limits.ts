@@ -12,6 +12,7 @@ import {
   peekIn,
   type Quota,
   RING_HEAD,
+  recordIn,
   timesIn,
   WINDOW_MS,
 } from './rolling-window.ts';
@@ -20,10 +21,18 @@ import { lock, unlock } from './shared-lock.ts';
 export interface AddressLimits {
   /** Pass this to {@link makeAddressLimits} in another thread to share the same limits. */
   readonly memory: SharedArrayBuffer;
-  /** Counts a request without a valid key. */
-  admit(address: string, now: number): Quota;
-  /** Returns what an address has left, without counting anything. */
-  peek(address: string, now: number): Quota;
+  /** How many requests one address may make in any 60 seconds. */
+  readonly limit: number;
+  /** Counts a request without a valid key. @param most a lower limit */
+  admit(address: string, now: number, most?: number): Quota;
+  /** Returns what an address has left, without counting anything. @param most a lower limit */
+  peek(address: string, now: number, most?: number): Quota;
+  /** Counts a request that was admitted elsewhere. */
+  record(address: string, now: number): void;
+  /** The hash of an address. It is the same for everybody who has the same seed. */
+  tagOf(address: string): number;
+  /** Replaces the seed of the hashes. All windows start from zero, unless the seed is the same. */
+  useSeed(seed: readonly [number, number]): void;
   /** Returns the windows with requests that still count, for {@link AddressLimits.restore}. */
   save(now: number): SavedAddresses;
   /**
@@ -94,31 +103,55 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
     }
   }
 
+  /** The window of an address, under the caller's lock. */
+  function windowFor(set: number, tag: number, now: number): number {
+    const found = find(set, tag);
+    const at = found < 0 ? replace(set, tag) : found;
+    cells[at + LAST_USED] = now;
+    return at + WINDOW_HEAD;
+  }
+
   return {
     memory,
+    limit,
     save,
     restore,
-    admit(address, now) {
+    tagOf: (address) => hashOf(address, seed, sets).tag,
+    useSeed([first, second]) {
+      if (seed[0] === first && seed[1] === second) return;
+      seed.set([first, second]);
+      for (let at = 0; at < sets * WINDOWS_PER_SET * cellsPerWindow; at += cellsPerWindow) {
+        // Writing to the others would take physical memory for them.
+        if (cells[at + TAG] !== 0) cells.fill(0, at, at + WINDOW_HEAD + RING_HEAD);
+      }
+    },
+    admit(address, now, most = limit) {
       const { set, tag } = hashOf(address, seed, sets);
       lock(locks, set);
       try {
-        const found = find(set, tag);
-        const at = found < 0 ? replace(set, tag) : found;
-        cells[at + LAST_USED] = now;
-        return admitIn(cells, at + WINDOW_HEAD, limit, limit, now);
+        return admitIn(cells, windowFor(set, tag, now), limit, most, now);
       } finally {
         unlock(locks, set);
       }
     },
-    peek(address, now) {
+    record(address, now) {
+      const { set, tag } = hashOf(address, seed, sets);
+      lock(locks, set);
+      try {
+        recordIn(cells, windowFor(set, tag, now), limit, now);
+      } finally {
+        unlock(locks, set);
+      }
+    },
+    peek(address, now, most = limit) {
       const { set, tag } = hashOf(address, seed, sets);
       lock(locks, set);
       try {
         const at = find(set, tag);
         if (at < 0) {
-          return { admitted: true, limit, remaining: limit, resetSeconds: 0 };
+          return { admitted: true, limit: most, remaining: most, resetSeconds: 0 };
         }
-        return peekIn(cells, at + WINDOW_HEAD, limit, limit, now);
+        return peekIn(cells, at + WINDOW_HEAD, limit, most, now);
       } finally {
         unlock(locks, set);
       }

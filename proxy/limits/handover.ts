@@ -19,6 +19,16 @@ const VERSION = 1;
 export interface Windows {
   readonly keys: readonly KeyWindow[];
   readonly addresses: SavedAddresses;
+  /** Set if the store of the shared limits knows all of these requests. */
+  readonly fleet?: FleetMember | undefined;
+}
+
+/** The process as a member of the fleet that shares its limits. */
+export interface FleetMember {
+  /** Its name. */
+  readonly proxy: string;
+  /** The epoch of the store in which it has reported all of its requests. */
+  readonly epoch: string;
 }
 
 export interface KeyWindow {
@@ -42,7 +52,10 @@ export interface Moment {
 /** How many hex digits of a key's hash are stored. */
 export const HASH_DIGITS = 16;
 
-export function encodeWindows({ keys, addresses }: Windows, { now, wall, boot }: Moment): Buffer {
+export function encodeWindows(
+  { keys, addresses, fleet }: Windows,
+  { now, wall, boot }: Moment,
+): Buffer {
   const keyColumns = encodeTimes(keys, now);
   const addressColumns = encodeTimes(addresses.windows, now);
   const columns: Columns = {
@@ -58,6 +71,7 @@ export function encodeWindows({ keys, addresses }: Windows, { now, wall, boot }:
     addressTag: Float64Array.from(addresses.windows, ({ tag }) => tag),
     addressStart: addressColumns.starts,
     addressAge: addressColumns.ages,
+    fleet: Buffer.from(fleet === undefined ? '' : `${fleet.proxy} ${fleet.epoch}`),
   };
   return Buffer.concat([...encodeColumns(columns)]);
 }
@@ -119,7 +133,10 @@ export function decodeWindows(
   const addressTimes = decodeTimes('address', tags.length);
   const isInTable = addressSets.length === tags.length && addressSets.every((set) => set < sets);
   if (!isInTable) throw damaged('its addresses are outside the table');
+  // Files of older versions do not have it.
+  const [proxy = '', epoch = ''] = columns.fleet === undefined ? [] : text('fleet').split(' ');
   return {
+    ...(epoch === '' ? {} : { fleet: { proxy, epoch } }),
     keys: keyTimes.map((times, index) => ({
       id: ids[index],
       hash: hashes.slice(index * HASH_DIGITS, (index + 1) * HASH_DIGITS),

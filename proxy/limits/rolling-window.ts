@@ -32,6 +32,11 @@ export interface RollingWindow {
    * @returns undefined if the window was replaced by a larger one
    */
   admit(limit: number, now: number): Quota | undefined;
+  /**
+   * Counts a request that was admitted elsewhere, whatever the limit.
+   * @returns false if the window was replaced by a larger one
+   */
+  record(now: number): boolean;
   /** Returns what is left, without counting anything; undefined as for {@link RollingWindow.admit}. */
   peek(limit: number, now: number): Quota | undefined;
   /** When a request was last admitted; -Infinity if none ever was. */
@@ -92,6 +97,16 @@ export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
         unlock(state, LOCK);
       }
     },
+    record(now) {
+      lock(state, LOCK);
+      try {
+        if (state[MOVED] === 1) return false;
+        recordIn(cells, 0, capacity, now);
+        return true;
+      } finally {
+        unlock(state, LOCK);
+      }
+    },
     peek(limit, now) {
       lock(state, LOCK);
       try {
@@ -147,11 +162,29 @@ export function admitIn(
   expire(cells, base, capacity, time);
   const count = cells[base + COUNT];
   if (count >= limit) return quotaOf(cells, base, capacity, false, limit, time);
-  const position = (cells[base + HEAD] + count) % capacity;
+  append(cells, base, capacity, time);
+  return quotaOf(cells, base, capacity, true, limit, time);
+}
+
+/**
+ * Counts a request in a ring that was admitted elsewhere. In a full ring it replaces the oldest time,
+ * which then no longer counts where the request was admitted.
+ */
+export function recordIn(cells: Float64Array, base: number, capacity: number, now: number): void {
+  const time = inOrder(cells, base, now);
+  expire(cells, base, capacity, time);
+  if (cells[base + COUNT] === capacity) {
+    cells[base + HEAD] = (cells[base + HEAD] + 1) % capacity;
+    cells[base + COUNT]--;
+  }
+  append(cells, base, capacity, time);
+}
+
+function append(cells: Float64Array, base: number, capacity: number, time: number): void {
+  const position = (cells[base + HEAD] + cells[base + COUNT]) % capacity;
   cells[base + RING_HEAD + position] = time;
   cells[base + NEWEST] = time;
-  cells[base + COUNT] = count + 1;
-  return quotaOf(cells, base, capacity, true, limit, time);
+  cells[base + COUNT]++;
 }
 
 /** Returns what is left in a ring, without counting a request. `admitted` says whether one would be. */

@@ -28,3 +28,11 @@ export function prepareSearch(index: SearchIndex, records: RecordIndex): Prepare
     frequentPairs: makeFrequentPairs(index.words, readingWords),
   };
 }
+
+/**
+ * As {@link prepareSearch}, for other records with the same search index.
+ * @param before what was prepared for that index
+ */
+export function prepareAgain(before: PreparedSearch, records: RecordIndex): PreparedSearch {
+  return { ...before, orders: makeRankOrders(before.readingWords, records) };
+}

@@ -21,7 +21,7 @@ import type { Manifest, ManifestFile } from '../../format/manifest.ts';
 import { checkOpenFile, openSized } from '../../store/files/checked-files.ts';
 import { checkId, readManifestFile } from '../../store/generations/manifest-file.ts';
 import { openIndex } from '../../store/generations/open-index.ts';
-import { type PreparedSearch, prepareSearch } from '../search/prepare-search.ts';
+import { type PreparedSearch, prepareAgain, prepareSearch } from '../search/prepare-search.ts';
 import { identityOf } from './pack-files.ts';
 
 export interface OpenOrder {
@@ -37,7 +37,16 @@ export interface OpenOrder {
   readonly mostMemory: number | undefined;
   /** The {@link OpenedFiles.identities} from the last time that this generation was opened, if any. */
   readonly known: ReadonlyMap<string, string> | undefined;
+  /**
+   * The generation that the opened one will replace, if any. Files that are the same files in both are
+   * not read again, and the search is prepared again only as far as needed: after a small change this
+   * saves half of the processor time of a switch.
+   */
+  readonly current?: Replaced | undefined;
 }
+
+/** What can be used again of a generation that is open with packs in memory. */
+export type Replaced = Pick<OpenedFiles, 'manifest' | 'contents' | 'identities' | 'prepared'>;
 
 /** How an order is carried out: with the manifest that was found, and which files to keep in memory. */
 export interface Plan {
@@ -101,7 +110,7 @@ export function planOpening(order: OpenOrder): Plan {
 
 /** @throws Error that names the file which is missing or damaged */
 export function openFiles({ order, manifest, manifestFile, kept, bytes }: Plan): OpenedFiles {
-  const { dir, mostMemory, known } = order;
+  const { dir, mostMemory, known, current } = order;
   const isWhole = mostMemory !== undefined;
   const contents = makeRoom(kept, bytes);
   const descriptors = new Map<string, number>();
@@ -112,6 +121,12 @@ export function openFiles({ order, manifest, manifestFile, kept, bytes }: Plan):
       withFile(dir, file, (descriptor) => {
         const identity = identityOf(file, descriptor);
         identities.set(file.path, identity);
+        const isSame = current?.identities.get(file.path) === identity;
+        const before = isSame ? current?.contents.get(file.path) : undefined;
+        if (content !== undefined && before !== undefined) {
+          content.set(before);
+          return false;
+        }
         if (content !== undefined) {
           checkOpenFile(descriptor, file, (read, from) => {
             content.set(read, from);
@@ -120,12 +135,12 @@ export function openFiles({ order, manifest, manifestFile, kept, bytes }: Plan):
           return false;
         }
         // A file that has not changed since it was last hashed need not be hashed again.
-        if (known?.get(file.path) !== identity) checkOpenFile(descriptor, file);
+        if (!isSame && known?.get(file.path) !== identity) checkOpenFile(descriptor, file);
         if (isWhole && isPack(file.path)) descriptors.set(file.path, descriptor);
         return descriptors.has(file.path);
       });
     }
-    const prepared = checkIndex(manifest, contents);
+    const prepared = checkIndex(manifest, contents, current);
     const lastUsed = new Float64Array(new SharedArrayBuffer(Float64Array.BYTES_PER_ELEMENT));
     const opened = {
       dir,
@@ -152,10 +167,23 @@ export function contentOf(contents: ReadonlyMap<string, Uint8Array>, name: strin
 }
 
 /** Checks the values of the indexes. @returns what a search needs besides */
-function checkIndex(manifest: Manifest, contents: ReadonlyMap<string, Uint8Array>): PreparedSearch {
+function checkIndex(
+  manifest: Manifest,
+  contents: ReadonlyMap<string, Uint8Array>,
+  current: Replaced | undefined,
+): PreparedSearch {
   const records = openIndex(manifest, (name) => contentOf(contents, name));
+  if (current !== undefined && haveSameSearch(manifest, current.manifest)) {
+    return prepareAgain(current.prepared, records);
+  }
   const search = openSearchIndex(contentOf(contents, SEARCH_INDEX));
   return prepareSearch(search, records);
+}
+
+/** Whether two generations have the same search index of the same number of games. */
+function haveSameSearch(manifest: Manifest, other: Manifest): boolean {
+  const hashIn = ({ files }: Manifest) => files.find(({ path }) => path === SEARCH_INDEX)?.sha256;
+  return manifest.counts.games === other.counts.games && hashIn(manifest) === hashIn(other);
 }
 
 /** Chooses the files to keep in memory. Packs of games come first, since most requests read games. */

@@ -10,7 +10,7 @@ import { closeSync } from 'node:fs';
 import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { generationDir } from '../../store/generations/generations.ts';
-import type { OpenedFiles, OpenOrder } from './open-files.ts';
+import type { OpenedFiles, OpenOrder, Replaced } from './open-files.ts';
 import type { FromOpenWorker } from './open-worker.ts';
 
 /** How long a generation that is not current stays open after the last request for it. */
@@ -85,7 +85,8 @@ export function makeOpenGenerations(
     onMadeRoom: () => void = () => {},
   ): Promise<OpenedFiles> {
     const dir = generationDir(snapshotsDir, id);
-    const order = { dir, id, mostMemory: memory, known: identities.get(id) };
+    const current = memory === undefined ? undefined : opened.currentWhole();
+    const order = { dir, id, mostMemory: memory, known: identities.get(id), current };
     const files = await runWorker(order, (bytes) => makeRoom(bytes, onMadeRoom));
     identities.set(id, files.identities);
     opened.add(id, files);
@@ -157,6 +158,13 @@ function makeOpenedList(now: () => number) {
     /** The ids of all generations but the current one, the least recently used first. */
     others: () =>
       [...opened.keys()].filter((id) => id !== currentId).sort((a, b) => lastUsed(a) - lastUsed(b)),
+    /** The current generation, which has packs in memory. */
+    currentWhole(): Replaced | undefined {
+      const files = opened.get(currentId ?? '');
+      if (files === undefined) return undefined;
+      const { manifest, contents, identities, prepared } = files;
+      return { manifest, contents, identities, prepared };
+    },
     /** The generation, if it was opened to become current. */
     wholeOf(id: string): OpenedFiles | undefined {
       const files = opened.get(id);

@@ -10,8 +10,14 @@ import { makeApi } from '../api/handler.ts';
 import type { RequestCounts } from '../api/request-counts.ts';
 import type { ReadChanges } from '../changes/change-store.ts';
 import { makeServer } from '../http/server.ts';
-import type { Keys } from '../keys/key-table.ts';
+import type { Keys, KeyTable } from '../keys/key-table.ts';
 import type { AddressLimits } from '../limits/address-limits.ts';
+import {
+  type ConnectToStore,
+  type OpenSharedLimits,
+  openSharedLimits,
+} from '../limits/shared/open-shared-limits.ts';
+import { makeOwnWindows } from '../limits/shared/own-windows.ts';
 import { withForwarding } from '../site/forward.ts';
 import { makeSiteHandler } from '../site/site-handler.ts';
 import type { ThreadGenerations } from '../snapshot/thread-generations.ts';
@@ -22,6 +28,8 @@ const STOP_DEADLINE_MS = 10_000;
 /** The variables that every serving thread reads from the environment. */
 export const SERVING_VARIABLES = [
   'ADDRESS_RATE_LIMIT',
+  'LIMITS_URL',
+  'LIMITS_FAILURE',
   'TRUSTED_PROXIES',
   'ACCOUNT_URL',
   'PUBLIC_URL',
@@ -30,10 +38,22 @@ export const SERVING_VARIABLES = [
   'LOG_LEVEL',
 ] as const;
 
-export interface ServingParts {
+/** How this proxy appears in the fleet. All threads have the same, except for the counts. */
+export interface FleetPlace {
+  /** The name of this process in the fleet. */
+  readonly proxy: string;
+  /** The epoch in which the run before this one had reported all of its requests. */
+  readonly reportedEpoch: string | undefined;
+  /** The thread's counts, from `newLimitCells`. */
+  readonly limitCells: Float64Array;
+}
+
+export interface ServingParts extends FleetPlace {
+  /** From `loadStoreClient`. */
+  readonly connectToStore: ConnectToStore | undefined;
   readonly snapshots: ThreadGenerations;
   readonly readChanges: ReadChanges;
-  readonly keys: Keys;
+  readonly keys: Keys & Pick<KeyTable, 'all'>;
   readonly addresses: AddressLimits;
   readonly environment: Environment<(typeof SERVING_VARIABLES)[number]>;
   readonly counts: RequestCounts;
@@ -44,14 +64,17 @@ export interface ServingParts {
 
 export interface Serving {
   readonly server: Server;
+  /** Undefined if the limits are those of this process. */
+  readonly limits: OpenSharedLimits | undefined;
   /** From now on, each response tells its client that the connection will be closed after it. */
   announceEnd(): void;
-  /** Stops listening; resolves when the requests under way have ended. */
+  /** Stops listening; resolves when the requests under way have ended and their limits are reported. */
   close(): Promise<void>;
 }
 
 export function makeServing(parts: ServingParts): Serving {
   const { log, connections } = parts;
+  const limits = openLimits(parts);
   const {
     TRUSTED_PROXIES: trustedProxies,
     ACCOUNT_URL: accountUrl,
@@ -59,7 +82,14 @@ export function makeServing(parts: ServingParts): Serving {
     HTTP_FAST_PATH: hasFastPath,
     SNAPSHOT_DOWNLOADS: hasDownloads,
   } = parts.environment;
-  const api = makeApi({ ...parts, publicUrl, hasDownloads, trustedProxies, now });
+  const api = makeApi({
+    ...parts,
+    publicUrl,
+    hasDownloads,
+    trustedProxies,
+    now,
+    askLimits: limits?.ask,
+  });
   const site = withForwarding(makeSiteHandler(publicUrl), {
     accountUrl,
     trustedProxies,
@@ -70,13 +100,23 @@ export function makeServing(parts: ServingParts): Serving {
   const { server } = http;
   return {
     server,
+    limits,
     announceEnd: http.announceEnd,
     async close() {
       const close = (onClosed: () => void) => server.close(onClosed);
       await closeServer({ ...http, close }, STOP_DEADLINE_MS);
+      await limits?.stop();
       // Generations stay open: the other threads may still read from them.
     },
   };
+}
+
+function openLimits(parts: ServingParts): OpenSharedLimits | undefined {
+  const { connectToStore: connect, proxy, reportedEpoch, limitCells: cells, log } = parts;
+  if (connect === undefined) return undefined;
+  const { LIMITS_FAILURE: failure } = parts.environment;
+  const windows = makeOwnWindows(parts.keys.all, parts.addresses);
+  return openSharedLimits({ connect, failure, proxy, reportedEpoch, windows, cells, now, log });
 }
 
 /** `performance.now()` counts from the start of its thread. Adding this makes all threads agree. */

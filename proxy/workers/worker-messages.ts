@@ -2,9 +2,10 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { PageOrder, PageReply } from '../changes/change-store.ts';
 import type { OpenedFiles } from '../snapshot/open-files.ts';
+import type { FleetPlace } from './serving.ts';
 
 /** The data that a worker is started with. */
-export interface WorkerStart {
+export interface WorkerStart extends FleetPlace {
   /** The number of the thread in the log; the first thread is 1. */
   readonly number: number;
   /** The memory of the address limits, which all threads share. */

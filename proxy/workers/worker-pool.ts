@@ -23,12 +23,12 @@ export interface WorkerPool {
 }
 
 /**
- * @param threads for each worker, the shared memory for its counts
+ * @param threads for each worker, its place in the fleet and the shared memory for its counts
  * @param onFailure called when a worker fails; it must end the process, since the proxy must not
  * continue with fewer threads
  */
 export function startWorkers(
-  threads: readonly Pick<WorkerStart, 'counts' | 'connections'>[],
+  threads: readonly Omit<WorkerStart, 'number' | 'addresses' | 'keys'>[],
   addresses: SharedArrayBuffer,
   store: GenerationStore,
   readChanges: ReadChanges,

@@ -9,6 +9,7 @@ import { makeRequestCounts } from '../api/request-counts.ts';
 import { makeThreadChanges } from '../changes/thread-changes.ts';
 import { makeKeyTable, type SharedKey } from '../keys/key-table.ts';
 import { makeAddressLimits } from '../limits/address-limits.ts';
+import { loadStoreClient } from '../limits/shared/open-shared-limits.ts';
 import { makeThreadGenerations } from '../snapshot/thread-generations.ts';
 import { makeServing, now, SERVING_VARIABLES } from './serving.ts';
 import type { FromWorker, ToWorker, WorkerStart } from './worker-messages.ts';
@@ -16,7 +17,8 @@ import type { FromWorker, ToWorker, WorkerStart } from './worker-messages.ts';
 if (parentPort === null) throw new Error('worker.ts runs only as a worker thread of the proxy.');
 const main = parentPort;
 const send = (message: FromWorker) => main.postMessage(message);
-const { number, addresses, counts, connections, keys: keysPort }: WorkerStart = workerData;
+const start: WorkerStart = workerData;
+const { number, addresses, counts, connections, keys: keysPort } = start;
 const environment = readEnvironment(SERVING_VARIABLES);
 const log = makeLog(environment.LOG_LEVEL, { thread: number });
 
@@ -37,6 +39,8 @@ const snapshots = makeThreadGenerations((id) => send({ type: 'open', id }), now)
 const changes = makeThreadChanges((number, order) => send({ type: 'read changes', number, order }));
 
 const serving = makeServing({
+  ...start,
+  connectToStore: await loadStoreClient(environment.LIMITS_URL),
   snapshots,
   readChanges: changes.read,
   keys,
@@ -51,6 +55,9 @@ main.on('message', async (message: ToWorker) => {
   switch (message.type) {
     case 'listen': {
       const { port, host } = message;
+      // The shared limits report the windows of all keys.
+      receiveKeys();
+      await serving.limits?.start();
       serving.server.listen({ port, host, reusePort: true }, () => send({ type: 'listening' }));
       break;
     }

@@ -11,9 +11,23 @@ import {
 } from 'node:fs';
 import { open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
-import { HOLD_FILE, KEYS_FILE, RUN_REPORT, STATUS_FILE } from '../../format/layout.ts';
+import {
+  ACCEPTED_FILE,
+  HOLD_FILE,
+  KEYS_FILE,
+  REPLICA_FILE,
+  RUN_REPORT,
+  STATUS_FILE,
+} from '../../format/layout.ts';
+import { POINTER } from '../../format/remote-layout.ts';
 import { correctOpenMode, openForWriting } from './file-modes.ts';
 import { syncFolder } from './sync-folder.ts';
+
+/** The files of a snapshots folder that are replaced in one step. */
+const REPLACED = [
+  ...[KEYS_FILE, STATUS_FILE, RUN_REPORT, HOLD_FILE],
+  ...[REPLICA_FILE, ACCEPTED_FILE, POINTER],
+];
 
 /**
  * Replaces a small file. Once this returns, the new content survives a crash or a power cut. An empty
@@ -90,9 +104,7 @@ function removeFolder(file: string): void {
  */
 export function removeDeadWrites(snapshotsDir: string): void {
   for (const name of readdirSync(snapshotsDir)) {
-    const file = [KEYS_FILE, STATUS_FILE, RUN_REPORT, HOLD_FILE].find((known) =>
-      name.startsWith(`${known}.`),
-    );
+    const file = REPLACED.find((known) => name.startsWith(`${known}.`));
     const writer = file === undefined ? '' : name.slice(file.length + 1);
     if (/^\d+$/.test(writer) && !isAlive(Number(writer))) {
       rmSync(path.join(snapshotsDir, name), { force: true });

@@ -16,8 +16,9 @@ import {
   PLATFORMS,
   SEARCH_INDEX,
 } from '../../format/layout.ts';
-import type { Manifest } from '../../format/manifest.ts';
+import type { Manifest, ManifestFile } from '../../format/manifest.ts';
 import { checkFile, readChecked } from '../files/checked-files.ts';
+import type { KnownFiles } from '../files/known-files.ts';
 import { checkPack, type Pack } from './check-packs.ts';
 import { readManifest } from './manifest-file.ts';
 import { openIndex } from './open-index.ts';
@@ -25,18 +26,37 @@ import { openIndex } from './open-index.ts';
 /**
  * Checks all packs. The checker decides when to call `checkOthers`, for example while workers check
  * packs.
- * @param checkOthers checks everything else; must be called once
+ * @param checkOthers checks everything else; must be called once, with the check for files that need
+ * only be hashed, if it is not the usual one
  */
 export type PackChecker = (
   dir: string,
   packs: readonly Pack[],
-  checkOthers: () => void,
+  checkOthers: (check?: FileCheck) => void,
 ) => Promise<void>;
+
+/** @throws Error if the file is not the one in the manifest */
+type FileCheck = (dir: string, file: ManifestFile) => void;
 
 export const checkOneByOne: PackChecker = async (dir, packs, checkOthers) => {
   checkOthers();
   for (const pack of packs) checkPack(dir, pack, true);
 };
+
+/**
+ * Checks only that files have the bytes that the manifest names, not the records in packs: for a
+ * generation whose publisher has checked them. Files that this process knows are not read at all. With
+ * 150,000 games and few changes, this takes 0.15 s instead of 1.5 s.
+ */
+export function makeBytesChecker(known: KnownFiles): PackChecker {
+  return async (dir, packs, checkOthers) => {
+    const check: FileCheck = (folder, file) => {
+      if (!known.isIntact(folder, file)) checkFile(folder, file);
+    };
+    checkOthers(check);
+    for (const { file } of packs) check(dir, file);
+  };
+}
 
 /**
  * @param dir the generation's folder
@@ -75,13 +95,13 @@ export async function verifyAndOpen(
   );
   checkCounts(manifest, index);
   const ofPlatforms = new Set(packs.map(({ file }) => file.path));
-  await checkPacks(dir, packs, () => {
+  await checkPacks(dir, packs, (check = checkFile) => {
     checkPlatforms(read(PLATFORMS), index);
     checkSearch(read(SEARCH_INDEX), manifest);
     for (const file of manifest.files) {
       if (ofPlatforms.has(file.path)) continue;
       if (isPack(file.path)) throw new Error(`${file.path} does not belong to a platform.`);
-      checkFile(dir, file);
+      check(dir, file);
     }
     checkLookups(dir, index);
   });

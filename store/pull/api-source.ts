@@ -3,26 +3,22 @@
  * API key. Requests wait while the key is over its limit. Differences to a similar file are compressed
  * with that file as the dictionary (RFC 9842, "dcz").
  */
-import type { Duplex } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
 import { setTimeout as pause } from 'node:timers/promises';
-import { createGunzip, createZstdDecompress, constants as zlib } from 'node:zlib';
-import { dczHead } from '../../format/dcz.ts';
+import { createGunzip } from 'node:zlib';
 import { LARGEST_MANIFEST, type ManifestFile } from '../../format/manifest.ts';
-import { messageOf } from '../../program/failure.ts';
-import { type HttpReply, makeHttpClient } from './http-transfer.ts';
+import { readUpTo } from '../remote/content.ts';
+import { type HttpReply, makeHttpClient } from '../transfer/http-client.ts';
+import { TransferError } from '../transfer/try-again.ts';
+import { applyDifference, decode } from './decode.ts';
 import {
   type Delivery,
   GoneError,
   PullRefusedError,
   type SimilarFile,
   type Source,
-  TransferError,
   type Wanted,
 } from './source.ts';
 
-/** As a power of two: the largest window that a difference may use (RFC 9842: at least 8 MiB). */
-const LARGEST_WINDOW_LOG = 27;
 const LONGEST_ERROR_BODY = 4096;
 
 export interface ApiSourceOptions {
@@ -42,7 +38,7 @@ export function openApiSource({ url, key, stallSeconds }: ApiSourceOptions): Sou
   async function get(target: string, headers: Record<string, string>): Promise<HttpReply> {
     await waitForLimit();
     if (isClosed) throw new Error('The pull has ended.');
-    const reply = await client.get(url + target, { authorization: `Bearer ${key}`, ...headers });
+    const reply = await client.send(url + target, { authorization: `Bearer ${key}`, ...headers });
     if ([200, 206, 304, 416].includes(reply.status)) return reply;
     throw await errorOf(reply, target);
   }
@@ -146,51 +142,6 @@ function deliver(reply: HttpReply, offset: number, similar: SimilarFile | undefi
   );
 }
 
-async function* applyDifference(
-  body: AsyncIterable<Buffer>,
-  { sha256, content }: SimilarFile,
-): AsyncGenerator<Buffer> {
-  const decoder = createZstdDecompress({
-    dictionary: content,
-    params: { [zlib.ZSTD_d_windowLogMax]: LARGEST_WINDOW_LOG },
-  });
-  yield* decode(withoutHead(body, sha256), decoder);
-}
-
-/** Checks and drops the head of a dcz body. */
-async function* withoutHead(body: AsyncIterable<Buffer>, sha256: string): AsyncGenerator<Buffer> {
-  const expected = dczHead(sha256);
-  let head: Buffer | undefined = Buffer.alloc(0);
-  for await (const piece of body) {
-    if (head === undefined) {
-      yield piece;
-      continue;
-    }
-    head = Buffer.concat([head, piece]);
-    if (head.length < expected.length) continue;
-    if (!head.subarray(0, expected.length).equals(expected)) {
-      throw new TransferError('the differences are to another file than the one that was named');
-    }
-    yield head.subarray(expected.length);
-    head = undefined;
-  }
-}
-
-/** Decodes a body. Nothing is decoded ahead of the reader beyond the buffers of the decoder. */
-async function* decode(body: AsyncIterable<Buffer>, decoder: Duplex): AsyncGenerator<Buffer> {
-  // If the transfer fails, the decoder fails with the same error, which the loop then throws.
-  const feeding = pipeline(body, decoder).catch(() => {});
-  try {
-    for await (const piece of decoder) yield piece;
-  } catch (cause) {
-    if (cause instanceof TransferError) throw cause;
-    throw new TransferError(`the body cannot be decoded: ${messageOf(cause)}`, { cause });
-  } finally {
-    decoder.destroy();
-    await feeding;
-  }
-}
-
 async function readErrorText({ body }: HttpReply): Promise<string> {
   try {
     const bytes = await readUpTo(body, LONGEST_ERROR_BODY);
@@ -206,16 +157,4 @@ async function readWhole(body: AsyncIterable<Buffer>, name: string): Promise<Buf
   const bytes = await readUpTo(body, LARGEST_MANIFEST);
   if (bytes !== undefined) return bytes;
   throw new PullRefusedError(`The manifest of ${name} is larger than ${LARGEST_MANIFEST} bytes.`);
-}
-
-/** @returns undefined if there are more bytes */
-async function readUpTo(body: AsyncIterable<Buffer>, most: number): Promise<Buffer | undefined> {
-  const pieces: Buffer[] = [];
-  let size = 0;
-  for await (const piece of body) {
-    size += piece.length;
-    if (size > most) return undefined;
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces);
 }

@@ -3,16 +3,11 @@
  * it ended. Invariant: no more bytes are accepted than the manifest announces, and a file with another
  * SHA-256 than in the manifest never becomes a staged file.
  */
-import { setTimeout as pause } from 'node:timers/promises';
 import type { ManifestFile } from '../../format/manifest.ts';
-import { PullRefusedError, type SimilarFile, type Source, TransferError } from './source.ts';
+import type { Clock } from '../transfer/clock.ts';
+import { tryAgain } from '../transfer/try-again.ts';
+import { PullRefusedError, type SimilarFile, type Source, UndecodableError } from './source.ts';
 import type { Staging } from './staging.ts';
-
-/** How many transfers of one file may fail in a row without a single new byte. */
-const MOST_FAILURES = 5;
-/** The same, for transfers that the source asks to repeat later. */
-const MOST_WAITS = 20;
-const FIRST_PAUSE_MS = 250;
 
 export interface FetchOptions {
   readonly source: Source;
@@ -23,6 +18,7 @@ export interface FetchOptions {
   readonly findSimilar: (file: ManifestFile) => SimilarFile | undefined;
   /** Called when the number of bytes that are staged of the file has changed. */
   readonly onPosition: (position: number) => void;
+  readonly clock: Clock;
 }
 
 /**
@@ -39,34 +35,10 @@ export async function fetchFile(file: ManifestFile, options: FetchOptions): Prom
       file.path,
       () => transfer(file, options, isFromScratch),
       partSize,
+      options.clock,
     );
     if (isComplete) return;
     isFromScratch = true;
-  }
-}
-
-/**
- * Repeats work that fails with a TransferError, after a pause.
- * @param name what error messages begin with
- * @param progress a number that grows when the work has made progress
- */
-export async function tryAgain<T>(
-  name: string,
-  work: () => Promise<T>,
-  progress: () => number = () => 0,
-): Promise<T> {
-  for (let failures = 1; ; failures++) {
-    const before = progress();
-    try {
-      return await work();
-    } catch (error) {
-      if (!(error instanceof TransferError)) throw error;
-      if (progress() > before) failures = 1;
-      if (failures >= (error.waitMs === undefined ? MOST_FAILURES : MOST_WAITS)) {
-        throw new Error(`${name}: ${error.message} (tried ${failures} times)`);
-      }
-      await pause(error.waitMs ?? FIRST_PAUSE_MS * 2 ** failures);
-    }
   }
 }
 
@@ -92,10 +64,8 @@ async function transfer(
   try {
     for await (const piece of bytes) {
       if (position + piece.length > file.size) {
-        throw refusal(
-          file,
-          `${source.name} sends more than the ${file.size} bytes in the manifest`,
-        );
+        const fault = `${source.name} sends more than the ${file.size} bytes in the manifest`;
+        throw isDifference ? new UndecodableError(fault) : refusal(file, fault);
       }
       staged.write(piece);
       position += piece.length;
@@ -103,6 +73,7 @@ async function transfer(
     }
   } catch (error) {
     staged.leave();
+    if (isDifference && error instanceof UndecodableError) return false;
     throw error;
   }
   const sha256 = await staged.finish();

@@ -18,7 +18,8 @@ export interface LocalFiles {
   findSimilar(file: ManifestFile): SimilarFile | undefined;
 }
 
-export function findLocalFiles(snapshotsDir: string): LocalFiles {
+/** @param isWhole whether a file is intact */
+export function findLocalFiles(snapshotsDir: string, isWhole = isIntact): LocalFiles {
   const bySha256 = new Map<string, { readonly dir: string; readonly file: ManifestFile }>();
   const byPath = new Map<string, { readonly dir: string; readonly file: ManifestFile }>();
   // The newest generation comes last, so its files replace those of older ones.
@@ -33,7 +34,7 @@ export function findLocalFiles(snapshotsDir: string): LocalFiles {
     findEqual({ sha256, size }) {
       const known = bySha256.get(sha256);
       if (known === undefined || known.file.size !== size) return undefined;
-      return isIntact(known.dir, known.file) ? path.join(known.dir, known.file.path) : undefined;
+      return isWhole(known.dir, known.file) ? path.join(known.dir, known.file.path) : undefined;
     },
     findSimilar({ path: name, size }) {
       const known = byPath.get(name);

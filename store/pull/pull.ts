@@ -18,13 +18,17 @@ import {
 } from '../../format/manifest.ts';
 import { renewDifferences } from '../changes/keep-differences.ts';
 import { isIntact } from '../files/checked-files.ts';
+import type { KnownFiles } from '../files/known-files.ts';
 import { generationDir, pointCurrentTo } from '../generations/generations.ts';
-import { verifyGeneration } from '../generations/verify.ts';
+import { makeBytesChecker, verifyGeneration } from '../generations/verify.ts';
 import { HeldError, whyHeld } from '../hold.ts';
 import { withLock } from '../lock.ts';
 import { type Previous, publishAs, readPrevious } from '../publish.ts';
+import { type Clock, systemClock } from '../transfer/clock.ts';
+import { inParallel } from '../transfer/in-parallel.ts';
+import { tryAgain } from '../transfer/try-again.ts';
 import { beginGeneration } from '../unfinished-generation.ts';
-import { fetchFile, tryAgain } from './fetch-file.ts';
+import { fetchFile } from './fetch-file.ts';
 import { findLocalFiles, place } from './local-files.ts';
 import { PullRefusedError, type Source } from './source.ts';
 import { openStaging, removeStaging, type Staging } from './staging.ts';
@@ -35,6 +39,14 @@ export interface PullOptions {
   readonly parallel: number;
   /** Whether a generation may replace one with a higher sequence number. */
   readonly isForced: boolean;
+  /**
+   * If the publisher of the generation has checked its records: the files that this process knows. Then
+   * only the bytes of files are checked, and not again if they are known.
+   */
+  readonly known?: KnownFiles;
+  /** Called just before a generation becomes current. If it throws, nothing becomes current. */
+  readonly beforeCurrent?: () => void;
+  readonly clock?: Clock;
   readonly report: PullReport;
 }
 
@@ -65,7 +77,7 @@ export async function pull(source: Source, options: PullOptions): Promise<PullRe
     const { dir, clear } = beginGeneration(snapshotsDir, report.warn);
     try {
       const previous = readPrevious(snapshotsDir);
-      const { manifest, encoded } = await readNewest(source, snapshotsDir, previous);
+      const { manifest, encoded } = await readNewest(source, options, previous);
       const collation = findOtherCollation(manifest);
       if (collation !== undefined) report.warn(`Warning: ${collation}`);
       if (encoded === undefined) {
@@ -73,14 +85,18 @@ export async function pull(source: Source, options: PullOptions): Promise<PullRe
         return { outcome: 'unchanged', manifest, fetched: 0, linked: manifest.files.length };
       }
       if (!options.isForced) refuseOlder(manifest, previous, source);
-      if (await makeKeptCurrent(snapshotsDir, manifest, encoded)) {
+      if (await makeKeptCurrent(options, manifest, encoded)) {
         removeStaging(snapshotsDir);
         return { outcome: 'published', manifest, fetched: 0, linked: manifest.files.length };
       }
       const staging = openStaging(snapshotsDir);
       const counts = await fetchAll(source, manifest, dir, staging, options);
       report.step('verifying and publishing');
-      await publishAs(snapshotsDir, dir, { manifest, encoded }, previous, report.warn);
+      await publishAs(snapshotsDir, dir, { manifest, encoded }, previous, {
+        warn: report.warn,
+        checkPacks: options.known && makeBytesChecker(options.known),
+        beforeCurrent: options.beforeCurrent,
+      });
       removeStaging(snapshotsDir);
       return { outcome: 'published', manifest, ...counts };
     } finally {
@@ -93,15 +109,21 @@ export async function pull(source: Source, options: PullOptions): Promise<PullRe
 /** @returns without `encoded`, if the newest generation is the current one, and it is intact */
 async function readNewest(
   source: Source,
-  snapshotsDir: string,
+  { snapshotsDir, known: files, clock }: PullOptions,
   previous: Previous,
 ): Promise<{ manifest: Manifest; encoded: Buffer | undefined }> {
-  const known = readIntact(snapshotsDir, previous);
-  const encoded = await tryAgain('read the manifest', () =>
-    source.manifest(known && hash('sha256', known.encoded)),
+  const known = readKnown(snapshotsDir, previous);
+  const encoded = await tryAgain(
+    'read the manifest',
+    () => source.manifest(known && hash('sha256', known.encoded)),
+    () => 0,
+    clock,
   );
   if (known !== undefined && (encoded === undefined || encoded.equals(known.encoded))) {
-    return { manifest: known.manifest, encoded: undefined };
+    const dir = generationDir(snapshotsDir, known.manifest.id);
+    const isFileWhole = files?.isIntact ?? isIntact;
+    const isWhole = known.manifest.files.every((file) => isFileWhole(dir, file));
+    return { manifest: known.manifest, encoded: isWhole ? undefined : known.encoded };
   }
   if (encoded === undefined) throw new Error(`${source.name} sent no manifest.`);
   try {
@@ -114,15 +136,16 @@ async function readNewest(
   }
 }
 
-/** The current generation and the bytes of its manifest; undefined if a file of it is damaged. */
-function readIntact(
+/** The manifest of the current generation, and its bytes; undefined if it is damaged. */
+function readKnown(
   snapshotsDir: string,
   { id, manifest }: Previous,
 ): { manifest: Manifest; encoded: Buffer } | undefined {
   if (id === undefined || manifest === undefined || manifest.id !== id) return undefined;
-  const dir = generationDir(snapshotsDir, id);
-  if (!manifest.files.every((file) => isIntact(dir, file))) return undefined;
-  return { manifest, encoded: readFileSync(path.join(dir, MANIFEST)) };
+  return {
+    manifest,
+    encoded: readFileSync(path.join(generationDir(snapshotsDir, id), MANIFEST)),
+  };
 }
 
 function refuseOlder({ id }: Manifest, previous: Previous, source: Source): void {
@@ -135,7 +158,7 @@ function refuseOlder({ id }: Manifest, previous: Previous, source: Source): void
 
 /** Makes a generation current that is kept in the folder. @returns whether it was there and intact */
 async function makeKeptCurrent(
-  snapshotsDir: string,
+  { snapshotsDir, beforeCurrent }: PullOptions,
   { id }: Manifest,
   encoded: Buffer,
 ): Promise<boolean> {
@@ -148,6 +171,7 @@ async function makeKeptCurrent(
     return false;
   }
   renewDifferences(snapshotsDir, id);
+  beforeCurrent?.();
   pointCurrentTo(snapshotsDir, id);
   return true;
 }
@@ -158,10 +182,10 @@ async function fetchAll(
   manifest: Manifest,
   dir: string,
   staging: Staging,
-  { snapshotsDir, parallel, report }: PullOptions,
+  { snapshotsDir, parallel, report, known, clock = systemClock }: PullOptions,
 ): Promise<{ fetched: number; linked: number }> {
   staging.keepOnly(manifest.files);
-  const local = findLocalFiles(snapshotsDir);
+  const local = findLocalFiles(snapshotsDir, known?.isIntact);
   const missing: ManifestFile[] = [];
   for (const file of manifest.files) {
     const equal = local.findEqual(file);
@@ -186,6 +210,7 @@ async function fetchAll(
         ...{ source, id: manifest.id, staging },
         findSimilar: local.findSimilar,
         onPosition: (position) => note(file, position),
+        clock,
       });
     }
     place(staging.pathOf(file), path.join(dir, file.path));
@@ -197,30 +222,4 @@ async function fetchAll(
 /** Bytes as megabytes with one decimal. */
 export function megabytes(bytes: number): string {
   return (bytes / 1e6).toFixed(1);
-}
-
-/**
- * Runs work for each item, a few at a time. After the first error, no further work is started.
- * @param onError called after the first error; must end the work that is under way
- */
-async function inParallel<T>(
-  items: readonly T[],
-  most: number,
-  work: (item: T) => Promise<void>,
-  onError: () => void,
-): Promise<void> {
-  const queue = items.values();
-  const errors: unknown[] = [];
-  async function runNext(): Promise<void> {
-    for (const item of queue) {
-      if (errors.length > 0) return;
-      try {
-        await work(item);
-      } catch (error) {
-        if (errors.push(error) === 1) onError();
-      }
-    }
-  }
-  await Promise.all(Array.from({ length: Math.min(most, items.length) }, runNext));
-  if (errors.length > 0) throw errors[0];
 }

@@ -4,6 +4,7 @@
  */
 import type { ManifestFile } from '../../format/manifest.ts';
 import type { ErrorWithExitCode } from '../../program/failure.ts';
+import { TransferError } from '../transfer/try-again.ts';
 
 export interface Source {
   /** What messages call the source. It never contains a key. */
@@ -46,28 +47,14 @@ export interface Delivery {
   readonly isDifference: boolean;
   /**
    * The bytes of the file from there on. Ends early, without an error, only if the source has no more.
-   * @throws TransferError if another try may help
+   * @throws TransferError if another try may help; UndecodableError if it may not, and the file should
+   * be fetched without the similar one
    */
   readonly bytes: AsyncIterable<Buffer>;
 }
 
-/** No wait is longer, even if the source asks for it. */
-const LONGEST_WAIT_MS = 90_000;
-
-/** A transfer failed, and may succeed if it is tried again. */
-export class TransferError extends Error {
-  override readonly name = 'TransferError';
-  /**
-   * How long the source asks to wait, in milliseconds, but at most {@link LONGEST_WAIT_MS}; undefined if
-   * it does not ask.
-   */
-  readonly waitMs: number | undefined;
-
-  constructor(message: string, options: { cause?: unknown; waitMs?: number } = {}) {
-    super(message, 'cause' in options ? { cause: options.cause } : {});
-    this.waitMs = options.waitMs && Math.min(options.waitMs, LONGEST_WAIT_MS);
-  }
-}
+/** A body cannot be decoded, or is the difference to another file. */
+export class UndecodableError extends TransferError {}
 
 /** The source no longer has the generation. */
 export class GoneError extends Error {

@@ -6,5 +6,6 @@ cd "$(dirname "$0")/../.."
 . install/packages.sh
 install_npm_packages all
 install_debian_packages mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core \
-  mariadb:mariadb-client mariadb-dump:mariadb-client nginx:nginx wrk:wrk taskset:util-linux
+  mariadb:mariadb-client mariadb-dump:mariadb-client nginx:nginx wrk:wrk taskset:util-linux \
+  redis-server:redis-server h2load:nghttp2-client
 install_npm_packages_in test/bench

@@ -8,6 +8,7 @@ import path from 'node:path';
 const PROGRAMS: readonly (readonly [name: string, command: string, argument: string])[] = [
   ['nginx', 'nginx', '-v'],
   ['wrk', 'wrk', '-v'],
+  ['Redis', 'redis-server', '--version'],
   ['MariaDB', 'mariadbd', '--version'],
 ];
 

@@ -13,6 +13,7 @@ const RESULTS = path.join(import.meta.dirname, 'RESULTS.md');
 const PARTS = {
   http: 'HTTP',
   serving: 'Opening and threads',
+  'shared-limits': 'Shared limits',
   search: 'Search',
   generator: 'Generator',
 } as const;

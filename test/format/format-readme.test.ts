@@ -37,6 +37,14 @@ import {
   pageTail,
   RECORD_SEPARATOR,
 } from '../../format/pack.ts';
+import { signedText } from '../../format/pointer.ts';
+import {
+  objectList,
+  POINTER,
+  remoteDifference,
+  remoteFile,
+  remoteManifest,
+} from '../../format/remote-layout.ts';
 import { KEPT_DAYS } from '../../store/changes/keep-differences.ts';
 import { KEPT_GENERATIONS } from '../../store/prune.ts';
 import { FIXTURE_SETTINGS, fixtureCatalogue, makeFixture } from '../catalogue/fixture.ts';
@@ -91,7 +99,11 @@ describe('its tables contain', () => {
       'hold.json',
       'lock',
       'lock.holder',
+      'replica.json',
+      'accepted.json',
       'pull/',
+      'current.json',
+      'push/',
       'proxy/key-usage-<PORT>.json',
       'proxy/limit-windows-<PORT>.bin',
     ]);
@@ -113,6 +125,26 @@ describe('its tables contain', () => {
     const known = folder?.map((name) => name.split('/')[0]);
     expect(names.filter((name) => !known?.includes(name))).toEqual([]);
     expect(names).toContain('lock.holder');
+  });
+
+  test('every object of a remote store, and the text that is signed', () => {
+    const [objects] = tablesOf('## Remote stores').map(namesOf);
+    expect(objects).toEqual([
+      POINTER,
+      remoteManifest('<id>'),
+      objectList('<id>'),
+      remoteFile('<sha256>'),
+      remoteDifference('<from>', '<to>'),
+    ]);
+    const text = signedText({
+      format_version: 1,
+      sequence: 7,
+      id: '<id>',
+      manifest_sha256: '<manifest_sha256>',
+      published_at: '<published_at>',
+    });
+    const lines = text.replace('7', '<sequence>').replaceAll(/^(?=.)/gm, '    ');
+    expect(readme).toContain(`\n\n${lines}\n`);
   });
 
   test('every member of a manifest, in order', async () => {

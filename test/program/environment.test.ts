@@ -47,8 +47,8 @@ const address = {
 const any = { good: { 'any text': 'any text' }, bad: '' };
 const same = (...texts: string[]) => Object.fromEntries(texts.map((text) => [text, text]));
 
-/** Tested further below, and in site-keys.test.ts. */
-type TestedElsewhere = 'TRUSTED_PROXIES' | 'SITE_JWT_SECRET' | 'SITE_JWKS';
+/** Tested further below, and in site-keys.test.ts and limits-url.test.ts. */
+type TestedElsewhere = 'LIMITS_URL' | 'TRUSTED_PROXIES' | 'SITE_JWT_SECRET' | 'SITE_JWKS';
 
 const EXPECTED: Record<Exclude<VariableName, TestedElsewhere>, Values> = {
   DATABASE_URL: {
@@ -70,6 +70,25 @@ const EXPECTED: Record<Exclude<VariableName, TestedElsewhere>, Values> = {
   ADMIN_PORT: { default: 9090, ...port },
   SNAPSHOT_DOWNLOADS: { default: true, good: { on: true, off: false }, bad: 'yes true 1 ON 0' },
   MIRROR_KEY: { default: '', ...any },
+  REPLICA_FROM: { default: '', ...any },
+  REPLICA_NAME: { default: '', ...any },
+  KEYS_STORE: {
+    default: '',
+    good: same('/srv/keys', 's3://bucket/prefix'),
+    bad: 'http://127.0.0.1/keys https://keys.example.org HTTPS://keys.example.org',
+  },
+  SNAPSHOT_PUSH: { default: '', ...any },
+  SNAPSHOT_SIGNING_KEY: { default: '', ...any },
+  SNAPSHOT_PUBLIC_KEYS: { default: '', ...any },
+  AWS_ACCESS_KEY_ID: { default: '', ...any },
+  AWS_SECRET_ACCESS_KEY: { default: '', ...any },
+  AWS_SESSION_TOKEN: { default: '', ...any },
+  AWS_REGION: {
+    default: 'us-east-1',
+    good: same('eu-central-1', 'auto'),
+    bad: 'eu_central eu/1 https://a.org',
+  },
+  AWS_ENDPOINT_URL_S3: { default: '', ...address },
   SITE_URL: { default: 'http://localhost:8080', ...address },
   SITE_LANGUAGE: {
     default: 'en',
@@ -81,6 +100,7 @@ const EXPECTED: Record<Exclude<VariableName, TestedElsewhere>, Values> = {
   GENERATE_CRON: { default: '*/15 * * * *', ...any },
   DEFAULT_RATE_LIMIT: { default: 120, ...rate },
   ADDRESS_RATE_LIMIT: { default: 60, ...rate },
+  LIMITS_FAILURE: { default: 'local', good: same('local', 'refuse'), bad: 'Local open 1' },
   ACCOUNT_HOST: { default: '127.0.0.1', ...host },
   ACCOUNT_PORT: { default: 8081, ...port },
   ACCOUNT_URL: { default: '', ...address },

@@ -34,7 +34,7 @@ test(`README.md has at most ${MOST_README_WORDS} words`, () => {
 });
 
 test('the table in OPERATIONS.md has exactly the variables, with their defaults and meanings', () => {
-  const rows = [...read('OPERATIONS.md').matchAll(/^\| `([A-Z_]+)` \| (.+?) \| (.+) \|$/gm)].map(
+  const rows = [...read('OPERATIONS.md').matchAll(/^\| `([A-Z_0-9]+)` \| (.+?) \| (.+) \|$/gm)].map(
     (row) => row.slice(1),
   );
   const expected = Object.entries(VARIABLES).map(([name, variable]) => [
@@ -50,7 +50,7 @@ test('the table in OPERATIONS.md has exactly the variables, with their defaults 
 });
 
 test('.env.example sets every variable once', () => {
-  const names = [...read('.env.example').matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name);
+  const names = [...read('.env.example').matchAll(/^([A-Z_0-9]+)=/gm)].map(([, name]) => name);
   expect(names.toSorted()).toEqual(Object.keys(VARIABLES).toSorted());
 });
 

@@ -20,7 +20,16 @@ import { makeFolder, ROOT, send, until } from '../support/product.ts';
 import { freePort } from '../support/servers/ports.ts';
 
 const EXECUTABLE = path.join(ROOT, 'bin/cover-catalogue');
-const COMMANDS = ['generate', 'schedule', 'proxy', 'account', 'keys', 'mirror', 'snapshot'];
+const COMMANDS = [
+  'generate',
+  'schedule',
+  'proxy',
+  'account',
+  'keys',
+  'mirror',
+  'replica',
+  'snapshot',
+];
 const SYSTEM_PATH = '/usr/bin:/bin';
 
 const started: ChildProcess[] = [];

@@ -210,6 +210,7 @@ describe('a test file', () => {
   const OUTSIDE_THE_PRODUCT = [
     'project',
     'guarantees',
+    'fleet',
     'operations',
     'support',
     'bench',

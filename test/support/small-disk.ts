@@ -25,6 +25,8 @@ export async function mountSmallDisk(kilobytes: number) {
   return {
     /** The path of the disk for this process. SQLite cannot use it: its lock files would be elsewhere. */
     root: `/proc/${holder.pid}/root${folder}`,
+    /** The path of the disk for programs that `run` starts. */
+    folder,
     /** Runs a program of the product that sees the disk at `folder`, with its snapshots on it. */
     run(
       program: string,

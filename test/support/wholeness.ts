@@ -71,6 +71,8 @@ export function expectNoDebris(snapshotsDir: string): void {
   const expected = [
     ...['changes', 'current', 'generations', 'keys.json', 'lock', 'lock.holder'],
     ...['report.json', 'status.json'],
+    // Of replicas, and of what is pushed.
+    ...['accepted.json', 'current.json', 'replica.json'],
   ];
   expect(readdirSync(snapshotsDir).filter((name) => !expected.includes(name))).toEqual([]);
   const generations = readdirSync(path.join(snapshotsDir, 'generations'));

@@ -45,6 +45,14 @@ describe('windows that are handed over', () => {
     });
   });
 
+  test('keep the place in the fleet, which files of older versions do not have', () => {
+    const moment = { now: 61_700, wall: 5e12, boot: 'a' };
+    for (const fleet of [{ proxy: 'p1', epoch: 'e2' }, undefined]) {
+      const bytes = new Uint8Array(encodeWindows({ ...windowsOf([61_000]), fleet }, moment));
+      expect(decodeWindows(bytes, NAME, moment)?.fleet).toEqual(fleet);
+    }
+  });
+
   const written = { now: 500_000, wall: 1e12, boot: 'this start of the system' };
   const later = (changes: Partial<Moment>): Moment => ({ ...written, ...changes });
   const passed = (windows: Windows | undefined, now: number) =>

@@ -1,0 +1,118 @@
+/**
+ * The verbs `push` and `keygen` of `cover-catalogue snapshot`. Progress goes to stderr, the result to
+ * stdout.
+ */
+import { closeSync, writeFileSync } from 'node:fs';
+import { ConfigurationError } from '../program/environment/environment.ts';
+import { exitOnSignals } from '../program/exit-on-signals.ts';
+import { makeProgress } from '../program/progress.ts';
+import type { VerbArguments, VerbSyntax } from '../program/verbs.ts';
+import { openForWriting } from '../store/files/file-modes.ts';
+import { pushAsConfigured } from '../store/push/configured-push.ts';
+import { makeKeyPair } from '../store/signatures/keys.ts';
+
+const MOST_PARALLEL = 16;
+const LONGEST_TIMEOUT_SECONDS = 3_600;
+const PRIVATE_FILE = 0o600;
+
+export const PUSH_SYNTAX = {
+  usage: 'push [--to ADDRESS] [--parallel N] [--timeout SECONDS] [--force]',
+  help: 'sends the current generation to a store for replicas: a folder or s3://bucket/prefix (default: SNAPSHOT_PUSH), signed if SNAPSHOT_SIGNING_KEY is set; with --force, also if the store has a newer pointer, or a signed one and this one is not',
+  options: {
+    to: { type: 'string' },
+    parallel: { type: 'string' },
+    timeout: { type: 'string' },
+    force: { type: 'boolean' },
+  },
+  positionals: [],
+} as const satisfies VerbSyntax;
+
+export const KEYGEN_SYNTAX = {
+  usage: 'keygen FILE',
+  help: 'makes a key pair for signatures: writes the private key to a new FILE, for SNAPSHOT_SIGNING_KEY, and prints the public key, for SNAPSHOT_PUBLIC_KEYS',
+  options: {},
+  positionals: ['FILE'],
+} as const satisfies VerbSyntax;
+
+export async function runPush(
+  snapshotsDir: string,
+  { to, parallel, timeout, force }: VerbArguments['options'],
+): Promise<void> {
+  // What a killed push has sent is found by the next one.
+  exitOnSignals();
+  const progress = makeProgress(process.stderr);
+  const started = performance.now();
+  try {
+    const result = await pushAsConfigured({
+      environment: { ...process.env, SNAPSHOTS_DIR: snapshotsDir },
+      to: to === undefined ? undefined : String(to),
+      isForced: force === true,
+      ...numberOption('parallel', '--parallel', parallel, MOST_PARALLEL),
+      ...numberOption('stallSeconds', '--timeout', timeout, LONGEST_TIMEOUT_SECONDS),
+      report: {
+        advance: (done, size) =>
+          progress.advance(
+            'sending',
+            `${megabytes(done)} of ${megabytes(size)} MB`,
+            size === 0 ? 1 : done / size,
+          ),
+        step: progress.step,
+        warn: progress.warn,
+      },
+    });
+    progress.end();
+    const { pointer, outcome, remote } = result;
+    const seconds = ((performance.now() - started) / 1000).toFixed(1);
+    process.stdout.write(
+      outcome === 'unchanged'
+        ? `${remote} has ${pointer.id} already.\n`
+        : `Pushed ${pointer.id} to ${remote}: ${result.sent} files and ${result.differences} differences sent (${megabytes(result.sentBytes)} MB), ${result.present} files were there; ${result.removed} old objects removed; ${seconds} s.\n`,
+    );
+  } finally {
+    progress.end();
+  }
+}
+
+export function runKeygen(file: string): void {
+  const { privateKey, publicKey } = makeKeyPair();
+  let descriptor: number;
+  try {
+    descriptor = openForWriting(file, 'wx', PRIVATE_FILE);
+  } catch (cause) {
+    const { code, message } = cause as NodeJS.ErrnoException;
+    const reason =
+      code === 'EEXIST' ? `${file} exists already. Name a new file` : `${file}: ${message}`;
+    throw new Error(`The private key cannot be written: ${reason}.`, { cause });
+  }
+  try {
+    writeFileSync(descriptor, `${privateKey}\n`);
+  } finally {
+    closeSync(descriptor);
+  }
+  process.stderr.write(
+    `The private key is in ${file}, for SNAPSHOT_SIGNING_KEY where snapshots are pushed. The public key, for SNAPSHOT_PUBLIC_KEYS of replicas:\n`,
+  );
+  process.stdout.write(`${publicKey}\n`);
+}
+
+/** An option that is a number, as a member of an object; nothing if it was not given. */
+function numberOption<Name extends string>(
+  member: Name,
+  option: string,
+  text: string | boolean | undefined,
+  most: number,
+): { [N in Name]?: number } {
+  if (text === undefined) return {};
+  const number = Number(text);
+  if (Number.isSafeInteger(number) && number >= 1 && number <= most) {
+    return { [member]: number } as { [N in Name]?: number };
+  }
+  throw new ConfigurationError(
+    `${option} must be a whole number from 1 to ${most}, not ${JSON.stringify(text)}.`,
+  );
+}
+
+/** Bytes as megabytes with one decimal. */
+function megabytes(bytes: number): string {
+  return (bytes / 1e6).toFixed(1);
+}

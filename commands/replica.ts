@@ -1,0 +1,241 @@
+/**
+ * `cover-catalogue replica`: keeps a snapshots folder equal to a remote store, until SIGTERM or SIGINT.
+ * With `--once` it checks once: progress goes to stderr, the result to stdout.
+ */
+import '../program/environment/node-version.ts';
+import '../program/standard-output.ts';
+import '../program/stop.ts';
+import { hash } from 'node:crypto';
+import { hostname } from 'node:os';
+import path from 'node:path';
+import type { Logger } from 'pino';
+import { isReplicaName } from '../format/keys-pointer.ts';
+import { readArguments } from '../program/arguments.ts';
+import {
+  ConfigurationError,
+  loadEnvironmentFile,
+  readEnvironment,
+} from '../program/environment/environment.ts';
+import { reportFailure } from '../program/failure.ts';
+import { makeLog } from '../program/log.ts';
+import { poll } from '../program/poll.ts';
+import { makeProgress, type Progress } from '../program/progress.ts';
+import { stopWith } from '../program/stop.ts';
+import { openKeysStore } from '../store/keys/open-keys-store.ts';
+import { megabytes, type PullReport } from '../store/pull/pull.ts';
+import { makeRateLimit, unlimited } from '../store/pull/rate-limit.ts';
+import { checkPushAddress, PUSH_CHECKS, PUSH_VARIABLES } from '../store/push/configured-push.ts';
+import { pushChanges } from '../store/push/push-changes.ts';
+import { startPush } from '../store/push/start-push.ts';
+import { openLater } from '../store/remote/open-later.ts';
+import type { Followed } from '../store/replica/follow-snapshot.ts';
+import { makeReplica, type Replica } from '../store/replica/replica.ts';
+import { readVerifyingKeys } from '../store/signatures/configured-keys.ts';
+import { systemClock } from '../store/transfer/clock.ts';
+import { readNumber } from './read-number.ts';
+
+const USAGE = `cover-catalogue replica [--from ADDRESS] [--to FOLDER] [--once]
+                        [--interval SECONDS] [--parallel N]
+                        [--limit-rate MEGABYTES] [--timeout SECONDS]
+
+Keeps FOLDER equal to the newest generation that was pushed to ADDRESS, and its
+keys.json equal to the keys in KEYS_STORE, until SIGTERM or SIGINT. It fetches
+only what is not there already. It never stops because the store is gone, and
+never goes back to an older generation or older keys.
+
+  --from ADDRESS     a folder, s3://bucket/prefix, or the http or https address
+                     of a web server (default: the variable REPLICA_FROM)
+  --to FOLDER        the snapshots folder (default: the variable SNAPSHOTS_DIR)
+  --once             check once, and end
+  --interval N       seconds from one check to the next (default 1)
+  --parallel N       how many files to fetch at the same time (default 4, at most 16)
+  --limit-rate N     fetch at most N megabytes per second
+  --timeout SECONDS  give up a transfer without progress after this time (default 30)
+
+If SNAPSHOT_PUBLIC_KEYS is set, snapshots and keys must be signed with one of
+these keys.
+
+Exit codes: 0 stopped or, with --once, equal to the store; 1 failed, 2 wrong
+usage or configuration, 3 refused to publish or held, 4 another run is under way.
+`;
+
+const OPTIONS = {
+  from: { type: 'string' },
+  to: { type: 'string' },
+  once: { type: 'boolean' },
+  interval: { type: 'string' },
+  parallel: { type: 'string' },
+  'limit-rate': { type: 'string' },
+  timeout: { type: 'string' },
+} as const;
+const VARIABLES = [
+  'REPLICA_FROM',
+  'REPLICA_NAME',
+  'KEYS_STORE',
+  ...PUSH_VARIABLES,
+  'LOG_LEVEL',
+] as const;
+
+const MOST_PARALLEL = 16;
+const LONGEST_SECONDS = 3_600;
+const FASTEST_MEGABYTES = 100_000;
+const USAGE_INTERVAL_MS = 5_000;
+
+async function main(progress: Progress): Promise<void> {
+  const values = readArguments(USAGE, OPTIONS);
+  loadEnvironmentFile();
+  const variables =
+    values.to === undefined ? process.env : { ...process.env, SNAPSHOTS_DIR: values.to };
+  const environment = readEnvironment(VARIABLES, variables, {
+    ...PUSH_CHECKS,
+    REPLICA_NAME: checkName,
+  });
+  const { SNAPSHOTS_DIR: snapshotsDir, SNAPSHOT_PUSH } = environment;
+  const from = values.from ?? environment.REPLICA_FROM;
+  if (from === '') {
+    throw new ConfigurationError(`Neither --from nor REPLICA_FROM is set.\n\n${USAGE}`);
+  }
+  checkPushAddress(SNAPSHOT_PUSH);
+  const interval = readNumber('--interval', values.interval, 1, LONGEST_SECONDS);
+  const rate = readNumber('--limit-rate', values['limit-rate'], undefined, FASTEST_MEGABYTES);
+  const stallSeconds = readNumber('--timeout', values.timeout, 30, LONGEST_SECONDS);
+  const parallel = readNumber('--parallel', values.parallel, 4, MOST_PARALLEL);
+  const keysStore = openKeysStore(
+    environment.KEYS_STORE,
+    { SNAPSHOT_PUSH, 'the store of snapshots': from },
+    { stallSeconds },
+  );
+  const name = environment.REPLICA_NAME || defaultName(snapshotsDir);
+  const log = makeLog(environment.LOG_LEVEL);
+  const replica = makeReplica({
+    ...{ snapshotsDir, parallel, clock: systemClock },
+    remote: openLater(from, { stallSeconds }),
+    keys: keysStore && { store: keysStore, name },
+    publicKeys: readVerifyingKeys(environment.SNAPSHOT_PUBLIC_KEYS),
+    limit: rate === undefined ? unlimited : makeRateLimit(rate * 1e6, systemClock),
+    report: values.once ? reportOnce(progress) : reportToLog(progress, log),
+  });
+  if (values.once) {
+    await runOnce(replica, progress);
+    if (SNAPSHOT_PUSH !== '') await pushOnce(variables);
+    return;
+  }
+  if (SNAPSHOT_PUSH !== '') pushChanges(snapshotsDir, { ...variables }, log);
+  run(replica, interval * 1000, progress, log);
+  log.info({ from, snapshotsDir, keys: keysStore?.name, push: SNAPSHOT_PUSH }, 'replicating');
+}
+
+function reportOnce(progress: Progress): PullReport {
+  return {
+    advance: (staged, size) =>
+      progress.advance(
+        'fetching',
+        `${megabytes(staged)} of ${megabytes(size)} MB`,
+        size === 0 ? 1 : staged / size,
+      ),
+    step: progress.step,
+    warn: progress.warn,
+  };
+}
+
+/** On a terminal, the progress is shown between the lines of the log. */
+function reportToLog(progress: Progress, log: Logger): PullReport {
+  return {
+    advance: process.stderr.isTTY ? reportOnce(progress).advance : () => {},
+    step: (text) => log.debug(text),
+    warn: (text) => log.warn(text),
+  };
+}
+
+/** Keys come first: they take a moment, and a revoked key must stop working. */
+async function runOnce(replica: Replica, progress: Progress): Promise<void> {
+  stopWith(async (signal) => process.exit(signal === 'SIGINT' ? 130 : 143));
+  const started = performance.now();
+  // A snapshot is pulled even if there are no keys, and the other way round.
+  const [keys, followed] = [
+    await settle(replica.checkKeys()),
+    await settle(replica.checkSnapshot()),
+  ];
+  const usage = await settle(replica.sendUsage());
+  progress.end();
+  if (followed.status === 'fulfilled') {
+    process.stdout.write(asText(followed.value, (performance.now() - started) / 1000));
+  }
+  for (const each of [followed, keys, usage]) if (each.status === 'rejected') throw each.reason;
+}
+
+async function pushOnce(variables: NodeJS.ProcessEnv): Promise<void> {
+  const { result, messages } = await startPush({ ...variables }).ended;
+  if (result === undefined) throw new Error(`Nothing was pushed: ${messages}`);
+}
+
+async function settle<T>(work: Promise<T>): Promise<PromiseSettledResult<T>> {
+  const [result] = await Promise.allSettled([work]);
+  return result;
+}
+
+function run(replica: Replica, intervalMs: number, progress: Progress, log: Logger): void {
+  const checkSnapshot = async () => {
+    const { pointer, pulled, received } = await replica.checkSnapshot();
+    progress.end();
+    if (pulled === undefined) return;
+    const { fetched, linked } = pulled;
+    const { id, published_at } = pointer;
+    log.info({ snapshot: id, published_at, fetched, linked, received }, 'published a generation');
+  };
+  const checkKeys = async () => {
+    if (await replica.checkKeys()) log.info('the keys have changed');
+  };
+  const polls = [
+    pollPart('snapshot', checkSnapshot, intervalMs, log),
+    pollPart('keys', checkKeys, intervalMs, log),
+    pollPart('key usage', replica.sendUsage, USAGE_INTERVAL_MS, log),
+  ];
+  // Does not wait for what is under way: what it has fetched stays for the next start.
+  stopWith(async (signal) => {
+    for (const each of polls) void each.stop();
+    log.info({ signal }, 'stopping');
+  });
+  for (const each of polls) void each.start();
+}
+
+function pollPart(part: string, work: () => Promise<unknown>, intervalMs: number, log: Logger) {
+  let isFailing = false;
+  const workAndLog = async () => {
+    await work();
+    if (isFailing) log.info({ part }, 'the replica is equal to its store again');
+    isFailing = false;
+  };
+  return poll(workAndLog, intervalMs, ({ message }) => {
+    isFailing = true;
+    log.error({ part }, `${message.replace(/\.?$/, '.')} What is there stays in service.`);
+  });
+}
+
+function checkName(text: string): void {
+  if (text === '' || isReplicaName(text)) return;
+  throw new Error(
+    `must have 1 to 100 letters, digits and characters of "._-", and not begin with a dot, not ${JSON.stringify(text)}.`,
+  );
+}
+
+/** Several replicas on one machine have different folders. */
+function defaultName(snapshotsDir: string): string {
+  const host = hostname()
+    .replaceAll(/[^A-Za-z0-9._-]/g, '-')
+    .replace(/^\.+/, '');
+  return `${host.slice(0, 60)}-${hash('sha256', path.resolve(snapshotsDir)).slice(0, 8)}`;
+}
+
+function asText({ pointer, pulled, received }: Followed, seconds: number): string {
+  if (pulled === undefined) return `Nothing is newer than ${pointer.id}, which stays current.\n`;
+  const { manifest, fetched, linked } = pulled;
+  const { id, counts } = manifest;
+  return `Published ${id}: ${counts.games} games, ${counts.covers} covers; ${fetched} files fetched with ${megabytes(received)} MB, ${linked} were here; ${seconds.toFixed(1)} s.\n`;
+}
+
+const progress = makeProgress(process.stderr);
+main(progress).catch((error: Error) => {
+  progress.end();
+  process.exit(reportFailure(error));
+});

@@ -1,0 +1,64 @@
+/**
+ * `accepted.json`: the newest pointers that a replica has accepted. It never accepts older ones, so
+ * nobody who controls the store can bring back an old generation or a revoked key. If the file is
+ * damaged, nothing is accepted until an operator decides.
+ */
+import type { KeysPointer } from './keys-pointer.ts';
+import { ACCEPTED_FILE, isGenerationId } from './layout.ts';
+import type { Pointer } from './pointer.ts';
+
+const VERSION = 1;
+/** The largest file that is read, in bytes. */
+export const LARGEST_ACCEPTED_FILE = 16 * 1024;
+
+export interface Accepted {
+  readonly snapshot: Pick<Pointer, 'sequence' | 'id' | 'manifest_sha256'> | null;
+  readonly keys: Pick<KeysPointer, 'sequence' | 'sha256'> | null;
+}
+
+export function encodeAccepted({ snapshot, keys }: Accepted): string {
+  return `${JSON.stringify({ version: VERSION, snapshot, keys }, null, 1)}\n`;
+}
+
+/** @throws Error that names the fault */
+export function parseAccepted(text: string): Accepted {
+  let found: { version?: unknown; snapshot?: unknown; keys?: unknown };
+  try {
+    found = JSON.parse(text) ?? {};
+  } catch (cause) {
+    throw new Error(`${ACCEPTED_FILE} is damaged: it is not JSON.`, { cause });
+  }
+  if (found.version !== VERSION) {
+    throw new Error(
+      `${ACCEPTED_FILE} has version ${JSON.stringify(found.version)}; this program reads version ${VERSION}.`,
+    );
+  }
+  const { snapshot, keys } = found;
+  const isRight =
+    (snapshot === null || isAcceptedSnapshot(snapshot)) && (keys === null || isAcceptedKeys(keys));
+  if (isRight) return { snapshot, keys };
+  throw new Error(`${ACCEPTED_FILE} is damaged: it does not name what was accepted.`);
+}
+
+function isAcceptedSnapshot(value: unknown): value is NonNullable<Accepted['snapshot']> {
+  const { sequence, id, manifest_sha256 }: Partial<Record<string, unknown>> = Object(value);
+  return (
+    isSequence(sequence) &&
+    typeof id === 'string' &&
+    isGenerationId(id) &&
+    isSha256(manifest_sha256)
+  );
+}
+
+function isAcceptedKeys(value: unknown): value is NonNullable<Accepted['keys']> {
+  const { sequence, sha256 }: Partial<Record<string, unknown>> = Object(value);
+  return isSequence(sequence) && isSha256(sha256);
+}
+
+function isSequence(value: unknown): boolean {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 1;
+}
+
+function isSha256(value: unknown): boolean {
+  return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
+}

@@ -1,0 +1,90 @@
+/**
+ * `replica.json`: how the replica in this snapshots folder is doing. `cover-catalogue replica` writes it
+ * at every check, and the proxy shows it in `/readyz` and `/metrics`. Times are RFC 3339 in UTC.
+ */
+import { isGenerationId, REPLICA_FILE } from './layout.ts';
+
+const VERSION = 1;
+/** The largest file that is read, in bytes. */
+export const LARGEST_REPLICA_FILE = 64 * 1024;
+
+/** How the last checks of a store ended. */
+export interface FollowState {
+  /** When this was last found equal to what the store offers, or null. */
+  readonly current_as_of: string | null;
+  /** Why the last check failed, or null. */
+  readonly error: string | null;
+  /** What was refused last, and why; stays until the store offers something acceptable. Or null. */
+  readonly refused: { readonly at: string; readonly error: string } | null;
+}
+
+/** Something that a replica keeps equal to a store: the snapshot, or the keys. */
+export interface FollowedPart extends FollowState {
+  /** The address of the store, without credentials. */
+  readonly from: string;
+}
+
+export interface ReplicaState {
+  readonly snapshot: FollowedPart & {
+    /** The generation that was equal to the store's at `current_as_of`, or null. */
+    readonly id: string | null;
+    /** When the origin published it, or null. */
+    readonly published_at: string | null;
+  };
+  /** Null if this replica gets no keys. */
+  readonly keys: FollowedPart | null;
+}
+
+export function encodeReplicaState(state: ReplicaState): string {
+  return `${JSON.stringify({ version: VERSION, ...state }, null, 1)}\n`;
+}
+
+/**
+ * @param text the content of the file
+ * @throws Error if it is not the state of a replica
+ */
+export function parseReplicaState(text: string): ReplicaState {
+  let found: { version?: unknown; snapshot?: unknown; keys?: unknown };
+  try {
+    found = JSON.parse(text) ?? {};
+  } catch (cause) {
+    throw new Error(`${REPLICA_FILE} is damaged: it is not JSON.`, { cause });
+  }
+  if (found.version !== VERSION) {
+    throw new Error(
+      `${REPLICA_FILE} has version ${JSON.stringify(found.version)}; this program reads version ${VERSION}.`,
+    );
+  }
+  const { snapshot, keys } = found;
+  if (isSnapshot(snapshot) && (keys === null || isPart(keys))) return { snapshot, keys };
+  throw new Error(`${REPLICA_FILE} is damaged: it is not the state of a replica.`);
+}
+
+function isSnapshot(value: unknown): value is ReplicaState['snapshot'] {
+  const { id, published_at }: { id?: unknown; published_at?: unknown } = Object(value);
+  return (
+    isPart(value) &&
+    (id === null || (typeof id === 'string' && isGenerationId(id))) &&
+    isTimeOrNull(published_at)
+  );
+}
+
+function isPart(value: unknown): value is FollowedPart {
+  const { from, current_as_of, error, refused }: Partial<Record<keyof FollowedPart, unknown>> =
+    Object(value);
+  const { at, error: reason }: { at?: unknown; error?: unknown } = Object(refused);
+  return (
+    typeof from === 'string' &&
+    isTimeOrNull(current_as_of) &&
+    (error === null || typeof error === 'string') &&
+    (refused === null || (isTime(at) && typeof reason === 'string'))
+  );
+}
+
+function isTimeOrNull(value: unknown): boolean {
+  return value === null || isTime(value);
+}
+
+function isTime(value: unknown): boolean {
+  return typeof value === 'string' && !Number.isNaN(Date.parse(value));
+}

@@ -1,0 +1,46 @@
+/**
+ * Remembers which files this process has found intact, so that a replica does not hash hundreds of
+ * megabytes again for each small change. A file counts as the same while its device, inode, size and
+ * time of modification are. After an hour it is hashed again, because a disk can damage a file without
+ * changing them; the proxy hashes every file anyway before it serves it.
+ */
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import type { ManifestFile } from '../../format/manifest.ts';
+import { isIntact } from './checked-files.ts';
+
+const REMEMBERED_MS = 3_600_000;
+/** Several generations of a catalogue with a thousand platforms. */
+const MOST_REMEMBERED = 20_000;
+
+export interface KnownFiles {
+  /** Whether a file has its size and SHA-256 in the manifest. */
+  isIntact(dir: string, file: ManifestFile): boolean;
+}
+
+/** @param now a clock in milliseconds */
+export function makeKnownFiles(now: () => number): KnownFiles {
+  /** For each file, when it was hashed. */
+  const hashed = new Map<string, number>();
+
+  return {
+    isIntact(dir, file) {
+      const identity = identityOf(path.join(dir, file.path), file);
+      const at = identity === undefined ? undefined : hashed.get(identity);
+      if (at !== undefined && now() - at < REMEMBERED_MS) return true;
+      if (!isIntact(dir, file)) return false;
+      if (hashed.size >= MOST_REMEMBERED) hashed.clear();
+      if (identity !== undefined) hashed.set(identity, now());
+      return true;
+    },
+  };
+}
+
+/** @returns undefined if the file does not exist, or has another size */
+function identityOf(name: string, { sha256, size: expected }: ManifestFile): string | undefined {
+  const stats = statSync(name, { bigint: true, throwIfNoEntry: false });
+  if (stats === undefined) return undefined;
+  const { dev, ino, size, mtimeNs } = stats;
+  if (size !== BigInt(expected)) return undefined;
+  return `${sha256} ${dev} ${ino} ${size} ${mtimeNs}`;
+}

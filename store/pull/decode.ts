@@ -1,0 +1,71 @@
+/** Decodes what a source sends: compressed files, and differences to a similar file. */
+import type { Duplex } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { createZstdDecompress, constants as zlib } from 'node:zlib';
+import { dczHead } from '../../format/dcz.ts';
+import { LARGEST_WINDOW_LOG } from '../../format/remote-layout.ts';
+import { messageOf } from '../../program/failure.ts';
+import { TransferError } from '../transfer/try-again.ts';
+import { type SimilarFile, UndecodableError } from './source.ts';
+
+const WINDOW = { [zlib.ZSTD_d_windowLogMax]: LARGEST_WINDOW_LOG };
+
+/** Decompresses zstd. @throws UndecodableError if the body is damaged */
+export function decompress(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  return decode(body, createZstdDecompress({ params: WINDOW }));
+}
+
+/**
+ * Makes a file from its difference to a similar one: "dcz" (RFC 9842).
+ * @throws UndecodableError if it is damaged, or made with another file
+ */
+export async function* applyDifference(
+  body: AsyncIterable<Buffer>,
+  { sha256, content }: SimilarFile,
+): AsyncGenerator<Buffer> {
+  const decoder = createZstdDecompress({
+    dictionary: content,
+    params: WINDOW,
+  });
+  yield* decode(withoutHead(body, sha256), decoder);
+}
+
+/** Checks and drops the head of a dcz body. */
+async function* withoutHead(body: AsyncIterable<Buffer>, sha256: string): AsyncGenerator<Buffer> {
+  const expected = dczHead(sha256);
+  let head: Buffer | undefined = Buffer.alloc(0);
+  for await (const piece of body) {
+    if (head === undefined) {
+      yield piece;
+      continue;
+    }
+    head = Buffer.concat([head, piece]);
+    if (head.length < expected.length) continue;
+    if (!head.subarray(0, expected.length).equals(expected)) {
+      throw new UndecodableError('the differences are to another file than the one that was named');
+    }
+    yield head.subarray(expected.length);
+    head = undefined;
+  }
+}
+
+/**
+ * Decodes a body. Nothing is decoded ahead of the reader beyond the buffers of the decoder.
+ * @throws UndecodableError if the body is damaged, TransferError if its transfer fails
+ */
+export async function* decode(
+  body: AsyncIterable<Buffer>,
+  decoder: Duplex,
+): AsyncGenerator<Buffer> {
+  // If the transfer fails, the decoder fails with the same error, which the loop then throws.
+  const feeding = pipeline(body, decoder).catch(() => {});
+  try {
+    for await (const piece of decoder) yield piece;
+  } catch (cause) {
+    if (cause instanceof TransferError) throw cause;
+    throw new UndecodableError(`the body cannot be decoded: ${messageOf(cause)}`, { cause });
+  } finally {
+    decoder.destroy();
+    await feeding;
+  }
+}

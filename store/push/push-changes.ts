@@ -1,0 +1,70 @@
+/**
+ * Keeps a store up to date: pushes whenever another generation has become current, by publishing or by
+ * a rollback, and again after a failure. For programs that run all the time. A push that fails never
+ * ends the program, and never keeps it from publishing.
+ */
+import type { Logger } from 'pino';
+import { poll } from '../../program/poll.ts';
+import { currentId } from '../generations/generations.ts';
+import { type RunningPush, startPush } from './start-push.ts';
+
+/** How often `current` is read: one system call. */
+const INTERVAL_MS = 500;
+const FIRST_PAUSE_MS = 2_000;
+const LONGEST_PAUSE_MS = 60_000;
+/** A push that finds nothing new checks whether the store still has everything. */
+const CHECK_MS = 3_600_000;
+/** The first check: another machine may have pushed at the same moment, which the lock does not prevent. */
+const FIRST_CHECK_MS = 10_000;
+
+export interface PushedChanges {
+  /** Ends a push that is under way. */
+  stop(): Promise<void>;
+}
+
+/** @param environment as for {@link startPush} */
+export function pushChanges(
+  snapshotsDir: string,
+  environment: NodeJS.ProcessEnv,
+  log: Logger,
+): PushedChanges {
+  let running: RunningPush | undefined;
+  /** The generation that the last push sent, or failed to send. */
+  let lastId: string | undefined;
+  let nextAt = 0;
+  let pauseMs = FIRST_PAUSE_MS;
+  let lastFault = '';
+
+  async function check(): Promise<void> {
+    const id = currentId(snapshotsDir);
+    if (id === undefined || (id === lastId && Date.now() < nextAt)) return;
+    lastId = id;
+    running = startPush(environment);
+    const { result, messages } = await running.ended;
+    running = undefined;
+    if (result === undefined) return noteFailure(messages);
+    if (lastFault !== '' || result.outcome !== 'unchanged') log.info(result, 'pushed');
+    lastId = result.id;
+    nextAt = Date.now() + (result.outcome === 'unchanged' ? CHECK_MS : FIRST_CHECK_MS);
+    pauseMs = FIRST_PAUSE_MS;
+    lastFault = '';
+  }
+
+  function noteFailure(messages: string): void {
+    if (messages !== lastFault) {
+      log.error(`The push failed, and will be tried again: ${messages}`);
+    }
+    lastFault = messages;
+    nextAt = Date.now() + pauseMs;
+    pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
+  }
+
+  const checks = poll(check, INTERVAL_MS, ({ message }) => log.error(message));
+  void checks.start();
+  return {
+    async stop() {
+      running?.stop();
+      await checks.stop();
+    },
+  };
+}

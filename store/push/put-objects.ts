@@ -1,0 +1,190 @@
+/**
+ * Sends the objects of a generation that a store does not have: its files, compressed, and differences
+ * to the files of another generation, which replicas have. Every file is checked against the manifest
+ * while it is read, so a damaged one never reaches a store.
+ */
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import path from 'node:path';
+import { pipeline } from 'node:stream/promises';
+import { promisify } from 'node:util';
+import { createZstdCompress, constants as zlib, zstdCompress } from 'node:zlib';
+import { DIFFERENCE_PARAMETERS, dczHead, LARGEST_DCZ_FILE } from '../../format/dcz.ts';
+import type { Manifest, ManifestFile } from '../../format/manifest.ts';
+import {
+  type ObjectList,
+  PREFIXES,
+  remoteDifference,
+  remoteFile,
+  type StoredDifference,
+} from '../../format/remote-layout.ts';
+import { readChecked } from '../files/checked-files.ts';
+import { generationDir } from '../generations/generations.ts';
+import { readManifest } from '../generations/manifest-file.ts';
+import { contentOf } from '../remote/content.ts';
+import type { RemoteStore } from '../remote/remote.ts';
+import { inParallel } from '../transfer/in-parallel.ts';
+import { tryAgain } from '../transfer/try-again.ts';
+
+const compressWithDictionary = promisify(zstdCompress);
+
+/** Compresses 257 MB of a catalogue with 150,000 games to 46 MB in 4 s; level 3: to 52 MB in 1 s. */
+const LEVEL = 9;
+/** In bytes. Of a file that is stored in less, no difference is made. */
+const SMALLEST_STORED = 1024;
+
+export interface PutPlan {
+  readonly snapshotsDir: string;
+  readonly manifest: Manifest;
+  /** The id of the generation to whose files differences are made; undefined for none. */
+  readonly baseId: string | undefined;
+  /** The differences that the store had for this generation. */
+  readonly known: readonly StoredDifference[];
+  readonly parallel: number;
+  /** @param size of all files that are to be sent, not compressed, of which `done` bytes are sent */
+  readonly onAdvance: (done: number, size: number) => void;
+}
+
+export interface PutCounts {
+  /** How many files and differences were sent, and how many files were in the store already. */
+  readonly sent: number;
+  readonly differences: number;
+  readonly present: number;
+}
+
+/** @returns the list of all objects of the generation, which are then in the store */
+export async function putObjects(
+  remote: RemoteStore,
+  plan: PutPlan,
+): Promise<{ list: ObjectList; counts: PutCounts }> {
+  const stored = await listSizes(remote);
+  const files = [...new Map(plan.manifest.files.map((file) => [file.sha256, file])).values()];
+  const sizeOf = ({ sha256 }: ManifestFile) => stored.get(remoteFile(sha256)) ?? 0;
+  const missing = files.filter((file) => sizeOf(file) === 0);
+  const size = missing.reduce((sum, file) => sum + file.size, 0);
+  let done = 0;
+  const dir = generationDir(plan.snapshotsDir, plan.manifest.id);
+  await inParallel(missing, plan.parallel, async (file) => {
+    const compressed = await compress(dir, file);
+    await put(remote, remoteFile(file.sha256), compressed);
+    stored.set(remoteFile(file.sha256), compressed.length);
+    done += file.size;
+    plan.onAdvance(done, size);
+  });
+  const { differences, sent } = await putDifferences(remote, plan, stored);
+  return {
+    list: {
+      format_version: 1,
+      files: files.map((file) => ({ sha256: file.sha256, stored_size: sizeOf(file) })),
+      differences,
+    },
+    counts: { sent: missing.length, differences: sent, present: files.length - missing.length },
+  };
+}
+
+/** The sizes of the files and differences in a store, by path. */
+async function listSizes(remote: RemoteStore): Promise<Map<string, number>> {
+  const lists = await Promise.all(
+    [PREFIXES.files, PREFIXES.differences].map((prefix) =>
+      tryAgain(`list ${prefix}`, () => remote.list(prefix)),
+    ),
+  );
+  return new Map(lists.flat().map((object) => [object.path, object.size]));
+}
+
+async function putDifferences(
+  remote: RemoteStore,
+  plan: PutPlan,
+  stored: ReadonlyMap<string, number>,
+): Promise<{ differences: StoredDifference[]; sent: number }> {
+  const kept = plan.known.filter(({ from, to }) => stored.has(remoteDifference(from, to)));
+  const differences = new Map(kept.map((entry) => [remoteDifference(entry.from, entry.to), entry]));
+  let sent = 0;
+  for (const [from, to] of changedFiles(plan)) {
+    const name = remoteDifference(from.sha256, to.sha256);
+    if (differences.has(name)) continue;
+    let size = stored.get(name) ?? 0;
+    if (size === 0) {
+      const whole = stored.get(remoteFile(to.sha256)) ?? 0;
+      const difference = await makeDifference(plan, from, to, whole);
+      if (difference === undefined) continue;
+      await put(remote, name, difference);
+      size = difference.length;
+      sent++;
+    }
+    differences.set(name, { from: from.sha256, to: to.sha256, stored_size: size });
+  }
+  return { differences: [...differences.values()], sent };
+}
+
+/** The files that are in both generations under the same path, with other content. */
+function changedFiles({ snapshotsDir, manifest, baseId }: PutPlan): [ManifestFile, ManifestFile][] {
+  if (baseId === undefined || baseId === manifest.id) return [];
+  let base: Manifest;
+  try {
+    base = readManifest(generationDir(snapshotsDir, baseId));
+  } catch {
+    // It was pruned here, or another machine has pushed it.
+    return [];
+  }
+  const before = new Map(base.files.map((file) => [file.path, file]));
+  return manifest.files.flatMap((file): [ManifestFile, ManifestFile][] => {
+    const old = before.get(file.path);
+    return old === undefined || old.sha256 === file.sha256 ? [] : [[old, file]];
+  });
+}
+
+/** @returns undefined if a difference would not save much, or the earlier version is damaged */
+async function makeDifference(
+  { snapshotsDir, manifest, baseId = '' }: PutPlan,
+  from: ManifestFile,
+  to: ManifestFile,
+  stored: number,
+): Promise<Buffer | undefined> {
+  if (stored < SMALLEST_STORED || from.size === 0) return undefined;
+  if (Math.max(from.size, to.size) > LARGEST_DCZ_FILE) return undefined;
+  const content = readChecked(generationDir(snapshotsDir, manifest.id), to);
+  let dictionary: Buffer;
+  try {
+    dictionary = readChecked(generationDir(snapshotsDir, baseId), from);
+  } catch {
+    return undefined;
+  }
+  const params = DIFFERENCE_PARAMETERS;
+  const compressed = await compressWithDictionary(content, { dictionary, params });
+  if (compressed.length > stored / 2) return undefined;
+  return Buffer.concat([dczHead(from.sha256), compressed]);
+}
+
+/** @throws Error if the file is damaged */
+async function compress(dir: string, file: ManifestFile): Promise<Buffer> {
+  const sha256 = createHash('sha256');
+  const pieces: Buffer[] = [];
+  await pipeline(
+    createReadStream(path.join(dir, file.path)),
+    async function* (source: AsyncIterable<Buffer>) {
+      for await (const piece of source) {
+        sha256.update(piece);
+        yield piece;
+      }
+    },
+    createZstdCompress({
+      params: { [zlib.ZSTD_c_compressionLevel]: LEVEL },
+      pledgedSrcSize: file.size,
+    }),
+    async (source: AsyncIterable<Buffer>) => {
+      for await (const piece of source) pieces.push(piece);
+    },
+  ).catch((cause: Error) => {
+    throw new Error(`compress ${file.path}: ${cause.message}`, { cause });
+  });
+  if (sha256.digest('hex') === file.sha256) return Buffer.concat(pieces);
+  throw new Error(
+    `${file.path} is damaged: its SHA-256 is not the one in the manifest. Check the generation with "cover-catalogue snapshot verify".`,
+  );
+}
+
+async function put(remote: RemoteStore, name: string, bytes: Buffer): Promise<void> {
+  const content = contentOf(bytes);
+  await tryAgain(`write ${name}`, () => remote.put(name, content));
+}

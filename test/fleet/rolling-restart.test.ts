@@ -1,0 +1,81 @@
+/**
+ * A fleet behind the real nginx: clients notice nothing when its edges are restarted one after the other,
+ * and limits stay exact meanwhile.
+ */
+import { beforeAll, expect, test } from 'vitest';
+import { seededCatalogue } from '../catalogue/seeded.ts';
+import { until } from '../support/product.ts';
+import { printFigure, rounds } from '../support/rounds.ts';
+import { startFrontClients } from '../support/servers/front-clients.ts';
+import { sendHttp1 } from '../support/servers/nginx.ts';
+import { type Fleet, hasKeys, startFleet } from './fleet.ts';
+
+const PROMISE = 'Fleet, rolling restarts';
+const RESTARTS = rounds(1, 20);
+const CLIENTS = { connections: 20, streams: 10 };
+const STATS = '/api/v1/stats';
+const LIMIT = 30;
+
+let fleet: Fleet;
+
+beforeAll(async () => {
+  fleet = await startFleet(seededCatalogue({ games: 2_000, seed: 6 }));
+  fleet.startSchedule();
+});
+
+test('a rolling restart of the fleet loses no request and resets no limit', {
+  timeout: rounds(120_000, 3_600_000),
+}, async () => {
+  const key = await fleet.keys('issue', '--limit', '1000000');
+  const limited = await fleet.keys('issue', '--limit', String(LIMIT));
+  const send = (sent: string) => sendHttp1(fleet.nginx, STATS, { headers: { 'x-api-key': sent } });
+  for (const { proxy } of fleet.edges) await hasKeys(proxy, 2);
+  const headers = { 'x-api-key': key };
+  const clients = await startFrontClients(
+    fleet.nginx,
+    [
+      { method: 'GET', path: STATS, headers },
+      { method: 'GET', path: '/api/v1/search?per_page=100', headers },
+      { method: 'HEAD', path: '/api/v1/platforms', headers },
+    ],
+    CLIENTS,
+  );
+  const sent: Sent[] = [];
+  const spend = async () => {
+    const sentAt = performance.now();
+    const { status } = await send(limited);
+    sent.push({ status, sentAt, answeredAt: performance.now() });
+  };
+  for (let i = 0; i < LIMIT - 5; i++) await spend();
+  // Both proxies take part.
+  for (const { proxy } of fleet.edges) {
+    await until(async () => /api_requests_total\{/.test(await proxy.metrics()));
+  }
+  for (let i = 0; i < RESTARTS; i++) {
+    for (const edge of fleet.edges) {
+      await edge.restart();
+      for (let more = 0; more < 10; more++) await spend();
+    }
+  }
+  await clients.stop();
+  expect(clients.faults().slice(0, 20)).toEqual([]);
+  expect(mostAdmitted(sent)).toBeLessThanOrEqual(LIMIT);
+  expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([200, 429]));
+  printFigure(PROMISE, `${RESTARTS} rolling restarts, ${clients.count()} requests: 0 lost`);
+});
+
+interface Sent {
+  readonly status: number;
+  readonly sentAt: number;
+  readonly answeredAt: number;
+}
+
+/** The most requests that were certainly admitted within the same 60 seconds. */
+function mostAdmitted(sent: readonly Sent[]): number {
+  const admitted = sent.filter(({ status }) => status === 200);
+  const counts = admitted.map(
+    ({ sentAt }) =>
+      admitted.filter((one) => one.sentAt >= sentAt && one.answeredAt < sentAt + 60_000).length,
+  );
+  return Math.max(...counts);
+}

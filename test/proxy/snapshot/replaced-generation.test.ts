@@ -1,0 +1,59 @@
+/** Opening a generation gives the same with and without the one that it replaces. */
+import { closeSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, expect, test } from 'vitest';
+import { openDatabase } from '../../../database/open.ts';
+import { type OpenedFiles, openFiles, planOpening } from '../../../proxy/snapshot/open-files.ts';
+import { currentId, generationDir } from '../../../store/generations/generations.ts';
+import { sampleCatalogue } from '../../catalogue/sample.ts';
+import { makeSqlite } from '../../catalogue/snapshots.ts';
+import { generate } from '../../support/product.ts';
+import { newSnapshots } from '../../support/wholeness.ts';
+
+const opened: OpenedFiles[] = [];
+afterEach(() => {
+  for (const { descriptors } of opened.splice(0)) descriptors.forEach(closeSync);
+});
+
+function open(snapshotsDir: string, id: string, current?: OpenedFiles): OpenedFiles {
+  const dir = generationDir(snapshotsDir, id);
+  const order = { dir, id, mostMemory: 50_000, known: undefined };
+  const files = openFiles(planOpening(current === undefined ? order : { ...order, current }));
+  opened.push(files);
+  return files;
+}
+
+async function makeTwo(change: string) {
+  const url = await makeSqlite(sampleCatalogue());
+  const dir = newSnapshots();
+  await generate(url, dir);
+  const before = currentId(dir) as string;
+  const database = await openDatabase(url);
+  await database.run(`UPDATE games SET ${change} WHERE id = (SELECT MIN(id) FROM games)`, []);
+  await database.close();
+  await generate(url, dir);
+  return { dir, before, after: currentId(dir) as string };
+}
+
+test.each(["description = 'Changed'", 'release_year = 1977', "title = 'Aardvark, changed'"])(
+  'after %s',
+  async (change) => {
+    const { dir, before, after } = await makeTwo(change);
+    const alone = open(dir, after);
+    const reusing = open(dir, after, open(dir, before));
+    expect(reusing.contents).toEqual(alone.contents);
+    expect(reusing.prepared).toEqual(alone.prepared);
+    expect([...reusing.descriptors.keys()]).toEqual([...alone.descriptors.keys()]);
+    expect(reusing.identities).toEqual(alone.identities);
+  },
+);
+
+test('a file that was damaged since is found, although it is linked', async () => {
+  const { dir, before, after } = await makeTwo("description = 'Changed'");
+  const current = open(dir, before);
+  const file = path.join(generationDir(dir, after), 'search.json');
+  const content = readFileSync(file);
+  content[10]++;
+  writeFileSync(file, content);
+  expect(() => open(dir, after, current)).toThrow('search.json is damaged');
+});

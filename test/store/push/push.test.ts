@@ -1,0 +1,332 @@
+/**
+ * Pushing generations to a store: what is sent, which pointer is written, and what is removed. The
+ * stores are a folder and S3.
+ */
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { remoteDifference, remoteFile, remoteManifest } from '../../../format/remote-layout.ts';
+import { currentId, generationDir } from '../../../store/generations/generations.ts';
+import { type PushOptions, push } from '../../../store/push/push.ts';
+import { contentOf } from '../../../store/remote/content.ts';
+import { openRemote } from '../../../store/remote/open-remote.ts';
+import type { RemoteStore } from '../../../store/remote/remote.ts';
+import { rollbackTo } from '../../../store/rollback.ts';
+import { checkPointer } from '../../../store/signatures/check-pointer.ts';
+import { makeKeyPair, readSigningKey } from '../../../store/signatures/keys.ts';
+import { generate, makeFolder } from '../../support/product.ts';
+import { applyDifference, readGeneration, readObject, readPointer } from '../../support/remotes.ts';
+import { BUCKET, type RunningS3, startS3 } from '../../support/servers/s3.ts';
+import { makeChanging, newSnapshots } from '../../support/wholeness.ts';
+
+const HOUR = 3_600_000;
+const STALL = { stallSeconds: 5 };
+
+let database: Awaited<ReturnType<typeof makeChanging>>;
+let snapshotsDir: string;
+let remote: RemoteStore;
+let warnings: string[];
+
+beforeEach(async () => {
+  database = await makeChanging();
+  snapshotsDir = newSnapshots();
+  remote = openRemote(makeFolder(), STALL);
+  warnings = [];
+  await generate(database.url, snapshotsDir);
+});
+
+afterEach(() => remote.close());
+
+function pushNow(options: Partial<PushOptions> = {}) {
+  return push(remote, {
+    ...{ snapshotsDir, signingKeys: [], publicKeys: [], isForced: false, parallel: 4 },
+    graceMs: HOUR,
+    report: { advance() {}, step() {}, warn: (text) => warnings.push(text) },
+    ...options,
+  });
+}
+
+async function publishChange(): Promise<string> {
+  await database.change();
+  await generate(database.url, snapshotsDir);
+  return currentId(snapshotsDir) ?? '';
+}
+
+const newKey = () => readSigningKey(makeKeyPair().privateKey);
+
+describe('a push', () => {
+  test('sends a generation that can be read back, byte by byte', async () => {
+    const result = await pushNow();
+    expect(result).toMatchObject({ outcome: 'pushed', present: 0, differences: 0, removed: 0 });
+    const { pointer, manifest, files } = await readGeneration(remote);
+    expect(pointer.id).toBe(currentId(snapshotsDir));
+    const dir = generationDir(snapshotsDir, pointer.id);
+    for (const { path: name } of manifest.files) {
+      expect(files.get(name)?.equals(readFileSync(path.join(dir, name)))).toBe(true);
+    }
+    expect(Math.abs(Date.parse(pointer.published_at) - Date.now())).toBeLessThan(60_000);
+    expect(warnings).toEqual([]);
+  });
+
+  test('sends nothing twice', async () => {
+    await pushNow();
+    const sent = remote.traffic().sent;
+    const before = await readPointer(remote);
+    expect(await pushNow()).toMatchObject({ outcome: 'unchanged', sent: 0, differences: 0 });
+    expect(remote.traffic().sent).toBe(sent);
+    expect(await readPointer(remote)).toEqual(before);
+  });
+
+  test('after a change sends only what changed, and differences from which it can be made', async () => {
+    await pushNow();
+    const before = await readGeneration(remote);
+    const id = await publishChange();
+    const result = await pushNow();
+    const after = await readGeneration(remote);
+    expect(after.pointer.id).toBe(id);
+    expect(after.pointer.sequence).toBeGreaterThan(before.pointer.sequence);
+    expect(result.present).toBeGreaterThan(0);
+    expect(result.sent).toBeLessThan(5);
+    expect(after.list.differences.length).toBeGreaterThan(0);
+    for (const { from, to, stored_size } of after.list.differences) {
+      const { path: name = '' } = after.manifest.files.find((file) => file.sha256 === to) ?? {};
+      const earlier = before.files.get(name) ?? Buffer.alloc(0);
+      const made = await applyDifference(remote, earlier, to);
+      expect(made.equals(after.files.get(name) ?? Buffer.alloc(0))).toBe(true);
+      expect((await readObject(remote, remoteDifference(from, to)))?.length).toBe(stored_size);
+    }
+  });
+
+  test('continues what another one began, and replaces what is empty', async () => {
+    await pushNow();
+    const { manifest, pointer } = await readGeneration(remote);
+    const [first, second] = manifest.files;
+    await remote.remove('current.json');
+    await remote.remove(remoteManifest(pointer.id));
+    await remote.remove(remoteFile(first?.sha256 ?? ''));
+    await remote.put(remoteFile(second?.sha256 ?? ''), contentOf(''));
+    expect(await pushNow()).toMatchObject({ outcome: 'pushed', sent: 2 });
+    expect((await readGeneration(remote)).pointer).toEqual(pointer);
+  });
+
+  test('replaces what has disappeared from a store whose pointer is current', async () => {
+    await pushNow();
+    const { manifest } = await readGeneration(remote);
+    await remote.remove(remoteFile(manifest.files[0]?.sha256 ?? ''));
+    expect(await pushNow()).toMatchObject({ outcome: 'pushed', sent: 1 });
+    await readGeneration(remote);
+    for (const change of ['missing', 'changed']) {
+      const name = remoteManifest(manifest.id);
+      await (change === 'missing' ? remote.remove(name) : remote.put(name, contentOf('{}')));
+      expect(await pushNow()).toMatchObject({ outcome: 'pushed', sent: 0 });
+      await readGeneration(remote);
+    }
+  });
+
+  test('never sends a damaged file, and leaves the pointer as it was', async () => {
+    await pushNow();
+    const before = await readPointer(remote);
+    const id = await publishChange();
+    const index = path.join(generationDir(snapshotsDir, id), 'index/games.bin');
+    const bytes = readFileSync(index);
+    bytes[100] = (bytes[100] ?? 0) ^ 1;
+    // A new file: the old one may be a link of the generation before.
+    rmSync(index);
+    writeFileSync(index, bytes);
+    await expect(pushNow()).rejects.toThrow(/index\/games\.bin is damaged: .*snapshot verify/);
+    expect(await readPointer(remote)).toEqual(before);
+    await readGeneration(remote);
+  });
+
+  test('without a generation is an error that says so', async () => {
+    snapshotsDir = makeFolder();
+    await expect(pushNow()).rejects.toThrow(/There is no generation in .* yet/);
+  });
+
+  test('to a web server is refused', async () => {
+    remote = openRemote('https://files.example.org', STALL);
+    await expect(pushNow()).rejects.toThrow(/can only be read/);
+  });
+});
+
+describe('the pointer', () => {
+  test('of a rollback has a higher sequence, and the older generation', async () => {
+    const older = currentId(snapshotsDir) ?? '';
+    await pushNow();
+    await publishChange();
+    const { pointer: before } = await pushNow();
+    await rollbackTo(snapshotsDir, older);
+    const { pointer } = await pushNow();
+    expect(pointer.id).toBe(older);
+    expect(pointer.sequence).toBeGreaterThan(before.sequence);
+    expect(checkPointer(pointer, [], before)).toBeUndefined();
+    await readGeneration(remote);
+  });
+
+  test('is the same in every store', async () => {
+    const { pointer } = await pushNow();
+    remote.close();
+    remote = openRemote(makeFolder(), STALL);
+    expect((await pushNow()).pointer).toEqual(pointer);
+  });
+
+  test('has a higher sequence in a store that has a pointer of another folder', async () => {
+    const { pointer: before } = await pushNow();
+    snapshotsDir = newSnapshots();
+    await database.change();
+    await generate(database.url, snapshotsDir);
+    const { pointer } = await pushNow();
+    expect(pointer.sequence).toBeGreaterThan(before.sequence);
+  });
+
+  test('does not begin again when store and folder are lost', async () => {
+    const { pointer: before } = await pushNow();
+    rmSync(path.join(snapshotsDir, 'current.json'));
+    remote.close();
+    remote = openRemote(makeFolder(), STALL);
+    expect((await pushNow()).pointer.sequence).toBeGreaterThan(before.sequence);
+  });
+
+  test('that is damaged in the store or the folder is replaced', async () => {
+    await pushNow();
+    await remote.put('current.json', contentOf('{'));
+    writeFileSync(path.join(snapshotsDir, 'current.json'), '{');
+    expect(await pushNow()).toMatchObject({ outcome: 'pushed', sent: 0 });
+    await readGeneration(remote);
+  });
+
+  test('is not replaced by the older one of a folder that lags behind', async () => {
+    await pushNow();
+    const lagging = newSnapshots();
+    await database.change();
+    await generate(database.url, lagging);
+    const { pointer: newer } = await pushNow({ snapshotsDir: lagging });
+    await expect(pushNow()).rejects.toThrow(
+      new RegExp(`The store has a newer pointer, to ${newer.id}`),
+    );
+    expect(await readPointer(remote)).toEqual(newer);
+    const { pointer } = await pushNow({ isForced: true });
+    expect(pointer.id).toBe(currentId(snapshotsDir));
+    expect(pointer.sequence).toBeGreaterThan(newer.sequence);
+  });
+});
+
+describe('a signature', () => {
+  test('is made by every signing key, and stays the same', async () => {
+    const [a, b] = [newKey(), newKey()];
+    const { pointer } = await pushNow({ signingKeys: [a, b] });
+    for (const key of [a, b]) {
+      expect(checkPointer(pointer, [key.verifyingKey], undefined)).toBeUndefined();
+    }
+    expect(await pushNow({ signingKeys: [a, b] })).toMatchObject({ outcome: 'unchanged' });
+    expect((await pushNow({ signingKeys: [a] })).pointer).toEqual(pointer);
+  });
+
+  test('with a new key needs a new pointer', async () => {
+    const [a, b] = [newKey(), newKey()];
+    const { pointer: before } = await pushNow({ signingKeys: [a] });
+    const { pointer } = await pushNow({ signingKeys: [b], publicKeys: [a.verifyingKey] });
+    expect(pointer.sequence).toBeGreaterThan(before.sequence);
+    expect(checkPointer(pointer, [b.verifyingKey], before)).toBeUndefined();
+  });
+
+  test('is not lost: an unsigned push over a signed one is refused', async () => {
+    const key = newKey();
+    const { pointer } = await pushNow({ signingKeys: [key] });
+    await publishChange();
+    await expect(pushNow()).rejects.toThrow(/was signed, and .* cannot be signed/);
+    expect(await readPointer(remote)).toEqual(pointer);
+    const unsigned = await pushNow({ isForced: true });
+    expect(unsigned.pointer.signatures).toEqual([]);
+  });
+
+  test('travels along when a replica pushes on, which has no key', async () => {
+    const key = newKey();
+    const { pointer } = await pushNow({ signingKeys: [key] });
+    const next = openRemote(makeFolder(), STALL);
+    await push(next, {
+      ...{ snapshotsDir, signingKeys: [], publicKeys: [key.verifyingKey], isForced: false },
+      ...{ parallel: 2, graceMs: HOUR, report: { advance() {}, step() {}, warn() {} } },
+    });
+    expect(await readPointer(next)).toEqual(pointer);
+    expect(checkPointer(pointer, [key.verifyingKey], undefined)).toBeUndefined();
+    next.close();
+  });
+
+  test('protects the sequence: somebody who cannot sign cannot raise it', async () => {
+    const key = newKey();
+    const { pointer } = await pushNow({ signingKeys: [key] });
+    const forged = { ...pointer, sequence: Number.MAX_SAFE_INTEGER };
+    await remote.put('current.json', contentOf(JSON.stringify(forged)));
+    expect((await pushNow({ signingKeys: [key] })).pointer).toEqual(pointer);
+    expect(await readPointer(remote)).toEqual(pointer);
+  });
+});
+
+describe('old objects', () => {
+  test('are removed after the time of grace, and never those of a listed generation', async () => {
+    const { pointer: first } = await pushNow();
+    for (let i = 0; i < 6; i++) {
+      await publishChange();
+      await pushNow();
+    }
+    const all = (await remote.list('')).length;
+    expect(await readObject(remote, remoteManifest(first.id))).toBeDefined();
+    const { removed } = await pushNow({ graceMs: 0 });
+    expect(removed).toBeGreaterThan(2);
+    expect((await remote.list('')).length).toBe(all - removed);
+    const manifests = (await remote.list('generations/')).filter(({ path: name }) =>
+      name.endsWith('manifest.json'),
+    );
+    expect(manifests).toHaveLength(5);
+    expect(await readObject(remote, remoteManifest(first.id))).toBeUndefined();
+    expect(await pushNow({ graceMs: 0 })).toMatchObject({ outcome: 'unchanged', removed: 0 });
+    await readGeneration(remote);
+  });
+
+  test('stay if a manifest cannot be read, with a warning', async () => {
+    await pushNow();
+    const foreign = '000099-0123456789ab';
+    await remote.put(remoteManifest(foreign), contentOf('{'));
+    await remote.put(remoteFile('f'.repeat(64)), contentOf('x'));
+    expect(await pushNow({ graceMs: 0 })).toMatchObject({ removed: 0 });
+    expect(warnings.join()).toMatch(/was not cleaned up: manifest\.json is damaged/);
+  });
+
+  test('of other programs in the same place are not touched', async () => {
+    await remote.put('usage/replica-1/key-usage-8080.json', contentOf('{}'));
+    await pushNow();
+    expect(await pushNow({ graceMs: 0 })).toMatchObject({ removed: 0 });
+    expect(await readObject(remote, 'usage/replica-1/key-usage-8080.json')).toBeDefined();
+  });
+});
+
+test('two pushes from one folder wait for each other', async () => {
+  const both = await Promise.all([pushNow(), pushNow()]);
+  expect(both.map(({ outcome }) => outcome).toSorted()).toEqual(['pushed', 'unchanged']);
+  await readGeneration(remote);
+});
+
+describe('a store in S3', () => {
+  let server: RunningS3;
+  beforeEach(async () => {
+    server = await startS3();
+    remote = openRemote(`s3://${BUCKET}/site`, { ...STALL, environment: server.environment });
+  });
+
+  test('gets the same objects as a folder', async () => {
+    await pushNow();
+    await publishChange();
+    await pushNow();
+    const { pointer } = await readGeneration(remote);
+    expect(pointer.id).toBe(currentId(snapshotsDir));
+    const sent = (await remote.list('')).map((object) => object.path);
+    const folder = openRemote(makeFolder(), STALL);
+    const inFolder = remote;
+    remote = folder;
+    await pushNow();
+    const expected = (await folder.list('')).map((object) => object.path);
+    expect(sent).toEqual(expect.arrayContaining(expected));
+    inFolder.close();
+  });
+});

@@ -1,0 +1,73 @@
+/**
+ * A real Redis server on loopback for tests and benchmarks, with a password and without files. It ends
+ * at the latest with the process that started it.
+ */
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
+import { startTied, type TiedServer } from '../processes.ts';
+import { freePort, listens } from './ports.ts';
+
+/** Contains characters that an address must encode. */
+export const REDIS_PASSWORD = 'p@ss:w/rd?#%';
+
+export interface RedisServer {
+  readonly port: number;
+  /** For `LIMITS_URL`. */
+  readonly url: string;
+  readonly pid: number;
+  /** A connection for the test. It reconnects after a restart. */
+  readonly client: Redis;
+  /** Suspends the process: the server accepts connections but does not answer. */
+  freeze(): void;
+  thaw(): void;
+  /** Kills the server as a crash would. */
+  kill(): Promise<void>;
+  /** Starts a killed server on the same port, without its data. */
+  restart(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** @param options further arguments of redis-server */
+export async function startRedis(options: readonly string[] = []): Promise<RedisServer> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-redis-'));
+  const port = await freePort();
+
+  async function start(): Promise<TiedServer> {
+    const place = ['--port', String(port), '--bind', '127.0.0.1', '--dir', folder];
+    const own = ['--save', '', '--requirepass', REDIS_PASSWORD, '--masterauth', REDIS_PASSWORD];
+    const command = ['redis-server', ...place, ...own, ...options];
+    const started = await startTied(command, { signal: 'KILL' });
+    for (let tries = 0; !(await listens(port)); tries++) {
+      if (tries === 400) throw new Error(`redis-server did not start: ${command.join(' ')}`);
+      await sleep(25);
+    }
+    return started;
+  }
+
+  let server = await start();
+  const client = new Redis({ port, password: REDIS_PASSWORD, lazyConnect: true });
+  client.on('error', () => {});
+  await client.connect();
+  return {
+    port,
+    url: `redis://:${encodeURIComponent(REDIS_PASSWORD)}@127.0.0.1:${port}`,
+    get pid() {
+      return server.pid;
+    },
+    client,
+    freeze: () => void process.kill(server.pid, 'SIGSTOP'),
+    thaw: () => void process.kill(server.pid, 'SIGCONT'),
+    kill: () => server.stop(),
+    async restart() {
+      server = await start();
+    },
+    async stop() {
+      client.disconnect();
+      await server.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,49 @@
+/**
+ * An S3 server on loopback that checks signatures: s3rver, in a process of its own. It keeps its objects
+ * in a folder, and ends with the test file.
+ */
+import path from 'node:path';
+import { afterAll } from 'vitest';
+import { startTied, type TiedServer } from '../processes.ts';
+import { makeFolder, until } from '../product.ts';
+import { freePort, listens } from './ports.ts';
+
+export const BUCKET = 'catalogue';
+const PROGRAM = path.join(import.meta.dirname, 's3-server.ts');
+
+const running: TiedServer[] = [];
+afterAll(async () => {
+  await Promise.all(running.map((server) => server.stop()));
+});
+
+export interface RunningS3 {
+  /** Variables with its address and the only credentials that it knows. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly port: number;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts a server with one bucket, {@link BUCKET}.
+ * @param folder with its objects, which another server may have left there
+ */
+export async function startS3(folder = makeFolder(), port?: number): Promise<RunningS3> {
+  const chosen = port ?? (await freePort());
+  const server = await startTied([
+    process.execPath,
+    // Its continuation tokens are encrypted with an algorithm that OpenSSL 3 has only with this flag.
+    '--openssl-legacy-provider',
+    ...[PROGRAM, folder, String(chosen), BUCKET],
+  ]);
+  running.push(server);
+  await until(() => listens(chosen));
+  return {
+    environment: {
+      AWS_ACCESS_KEY_ID: 'S3RVER',
+      AWS_SECRET_ACCESS_KEY: 'S3RVER',
+      AWS_ENDPOINT_URL_S3: `http://127.0.0.1:${chosen}`,
+    },
+    port: chosen,
+    stop: server.stop,
+  };
+}

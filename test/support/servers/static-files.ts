@@ -1,0 +1,37 @@
+/** A plain nginx on loopback that serves the files of a folder. It ends with the test file. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll } from 'vitest';
+import { startTied, type TiedServer } from '../processes.ts';
+import { makeFolder, until } from '../product.ts';
+import { freePort, listens } from './ports.ts';
+
+const running: TiedServer[] = [];
+afterAll(async () => {
+  await Promise.all(running.map((server) => server.stop()));
+});
+
+/** @returns the address of the folder, without a slash at its end */
+export async function serveFolder(folder: string): Promise<string> {
+  const own = makeFolder();
+  const port = await freePort();
+  const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
+  mkdirSync(path.join(own, 'logs'));
+  writeFileSync(
+    path.join(own, 'nginx.conf'),
+    `worker_processes 1;
+pid ${own}/nginx.pid;
+${process.getuid?.() === 0 ? 'user root;' : ''}
+events {}
+http {
+${temporary.map((kind) => `\t${kind}_temp_path ${own}/${kind};`).join('\n')}
+\taccess_log ${own}/access.log;
+\tserver { listen 127.0.0.1:${port}; location /snapshots/ { alias ${folder}/; } }
+}
+`,
+  );
+  const command = ['nginx', '-p', own, '-c', `${own}/nginx.conf`, '-e', `${own}/error.log`];
+  running.push(await startTied([...command, '-g', 'daemon off;'], { output: 'pipe' }));
+  await until(() => listens(port));
+  return `http://127.0.0.1:${port}/snapshots`;
+}
