@@ -17,7 +17,7 @@ export interface IdColumns {
 
 /** The id at a position of the columns. */
 export function idAt({ idHigh, idLow }: IdColumns, position: number): Id {
-  return [idHigh[position] ?? 0, idLow[position]];
+  return [idHigh.length === 0 ? 0 : idHigh[position], idLow[position]];
 }
 
 /** Negative, zero or positive: compares two ids. */
