@@ -45,6 +45,7 @@ ${temporary.map((kind) => `  ${kind}_temp_path ${own}/${kind};`).join('\n')}
   access_log off;
   upstream fleet {
 ${proxyPorts.map((each) => `    server 127.0.0.1:${each} max_fails=3 fail_timeout=1s;`).join('\n')}
+${proxyPorts.map((each) => `    server 127.0.0.1:${each} backup max_fails=0;`).join('\n')}
     keepalive 32;
   }
   server {

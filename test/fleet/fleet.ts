@@ -24,11 +24,6 @@ import { type RunningNginx, startNginx } from '../support/servers/nginx.ts';
 import { freePort } from '../support/servers/ports.ts';
 import { type RedisServer, startRedis } from '../support/servers/redis.ts';
 
-/** What OPERATIONS.md tells operators to change in nginx's upstream when limits are shared. */
-const BOTH_PROXIES = [
-  ['backup max_fails=0 weight=10000;', 'max_fails=3 fail_timeout=1s;'],
-] as const;
-
 export interface Edge {
   readonly snapshotsDir: string;
   proxy: RunningProxy;
@@ -89,9 +84,14 @@ export async function startFleet(catalogue: Catalogue): Promise<Fleet> {
     await startEdge(store, keysStore, redis.url),
   ];
   const [first, second] = edges as [Edge, Edge];
-  const nginx = await startNginx(first.proxy.port, BOTH_PROXIES, {
-    backupPort: second.proxy.port,
-  });
+  // The line that OPERATIONS.md adds to nginx's upstream when limits are shared.
+  const serverLine = ({ proxy }: Edge) =>
+    `server 127.0.0.1:${proxy.port} max_fails=3 fail_timeout=1s;`;
+  const nginx = await startNginx(
+    first.proxy.port,
+    [[serverLine(first), `${serverLine(first)}\n${serverLine(second)}`]],
+    { backupPort: second.proxy.port },
+  );
   const fleet = {
     ...{ databaseUrl, edges, redis, nginx, store, keysStore, publish },
     keys: (...args: string[]) => run('keys/cli/main.ts', args),
