@@ -114,7 +114,11 @@ function isQuick(file: string): boolean {
   return !DEBIAN_SERVERS.some((server) => behind.has(server));
 }
 
-const shared = { globalSetup: ['test/support/global-setup.ts'] };
+const shared = {
+  globalSetup: ['test/support/global-setup.ts'],
+  // Only after a crash of Chromium, as `startChromium` explains.
+  retry: { count: 2, condition: /Target page, context or browser has been closed/ },
+};
 
 const everyTest = [
   {

@@ -7,13 +7,19 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createClient, type Game } from '../../client/index.ts';
 import { openDatabase } from '../../database/open.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import { makeSqlite } from '../catalogue/snapshots.ts';
-import { LONGEST_WAIT_MS, makeVisits, startChromium, type Visits } from '../support/browser.ts';
+import {
+  type Chromium,
+  LONGEST_WAIT_MS,
+  makeVisits,
+  startChromium,
+  type Visits,
+} from '../support/browser.ts';
 import {
   generate,
   makeFolder,
@@ -199,7 +205,7 @@ async function publishChanges(): Promise<void> {
 }
 
 describe('in a web page', { timeout: 60_000 }, () => {
-  let browser: Browser;
+  let browser: Chromium;
   let site: Site;
   let visits: Visits;
 

@@ -2,7 +2,12 @@
  * Visits pages in a real Chromium, each time as a new visitor, and records errors, warnings and
  * requests to other origins.
  */
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import {
+  type BrowserContext,
+  type BrowserContextOptions,
+  chromium,
+  type Page,
+} from 'playwright-core';
 
 // Without the network flags Chromium contacts its vendor at every start. Playwright creates a new
 // folder of user data each time, and removes it.
@@ -30,8 +35,29 @@ export const SCREENS = [
 ] as const;
 export type Screen = (typeof SCREENS)[number];
 
-export function startChromium(): Promise<Browser> {
-  return chromium.launch({ executablePath: '/usr/bin/chromium', args: FLAGS });
+export interface Chromium {
+  newContext(options: BrowserContextOptions): Promise<BrowserContext>;
+  closeContexts(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * Chromium itself may crash, which says nothing about the product: the test that it was running is
+ * repeated (`retry` in vitest.config.ts), and the next context is opened in a new Chromium.
+ */
+export async function startChromium(): Promise<Chromium> {
+  const launch = () => chromium.launch({ executablePath: '/usr/bin/chromium', args: FLAGS });
+  let browser = await launch();
+  return {
+    async newContext(options) {
+      if (!browser.isConnected()) browser = await launch();
+      return browser.newContext(options);
+    },
+    async closeContexts() {
+      for (const context of browser.contexts()) await context.close();
+    },
+    close: () => browser.close(),
+  };
 }
 
 export interface Visits {
@@ -47,7 +73,7 @@ export interface Visits {
 }
 
 /** @param origin of the pages; requests to any other are recorded */
-export function makeVisits(browser: Browser, origin: string): Visits {
+export function makeVisits(browser: Chromium, origin: string): Visits {
   const complaints: string[] = [];
   const foreign: string[] = [];
   return {

@@ -5,7 +5,7 @@
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
 import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
@@ -18,7 +18,7 @@ import {
   type RunningPages,
   startPages,
 } from '../../support/account.ts';
-import { makeVisits, startChromium, type Visits } from '../../support/browser.ts';
+import { type Chromium, makeVisits, startChromium, type Visits } from '../../support/browser.ts';
 import { KINDS, makeDatabase } from '../../support/databases.ts';
 import {
   end,
@@ -43,7 +43,7 @@ const evil = {
   name: `${MARKUP}${'W'.repeat(255 - MARKUP.length)}`,
 };
 
-let browser: Browser;
+let browser: Chromium;
 
 beforeAll(async () => {
   browser = await startChromium();

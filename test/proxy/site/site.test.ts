@@ -7,10 +7,11 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { openSite } from '../../../proxy/site/site.ts';
 import {
+  type Chromium,
   LONGEST_WAIT_MS,
   makeVisits,
   SCREENS,
@@ -166,7 +167,7 @@ describe('the site', () => {
 });
 
 describe('in a browser', { timeout: 60_000 }, () => {
-  let browser: Browser;
+  let browser: Chromium;
 
   beforeAll(async () => {
     browser = await startChromium();
@@ -183,7 +184,7 @@ describe('in a browser', { timeout: 60_000 }, () => {
   });
 
   afterEach(async () => {
-    for (const context of browser.contexts()) await context.close();
+    await browser.closeContexts();
   });
 
   async function open(path: string, { size, colorScheme }: Screen): Promise<Page> {

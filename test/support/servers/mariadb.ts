@@ -93,6 +93,8 @@ export async function startMariaDb(options: readonly string[] = []): Promise<Mar
   const log = join(directory, 'error.log');
   const init = join(directory, 'init.sql');
   const user = userInfo().username;
+  // A server that starts removes the temporary tables of all servers from its folder for them.
+  const temporary = `--tmpdir=${directory}`;
   await writeFile(
     init,
     `CREATE USER IF NOT EXISTS ${USER}@'%' IDENTIFIED BY '${PASSWORD}';\n` +
@@ -101,6 +103,7 @@ export async function startMariaDb(options: readonly string[] = []): Promise<Mar
   await run('mariadb-install-db', [
     '--no-defaults',
     `--datadir=${data}`,
+    temporary,
     `--user=${user}`,
     '--auth-root-authentication-method=normal',
     '--skip-test-db',
@@ -114,6 +117,7 @@ export async function startMariaDb(options: readonly string[] = []): Promise<Mar
         'mariadbd',
         '--no-defaults',
         `--datadir=${data}`,
+        temporary,
         `--user=${user}`,
         `--socket=${socketPath}`,
         `--pid-file=${join(directory, 'server.pid')}`,
