@@ -271,6 +271,7 @@ export function makeWorld({ origin, folder, signingKey, random, edges: count }: 
       time = end;
     },
     now: () => time,
+    wallTime,
     revoked: () => revoked,
     /** For each edge, how long it took until it served the newest generation. */
     delays: () => edges.map(({ caughtUpAt }) => (caughtUpAt ?? Number.NaN) - publishedAt),

@@ -7,6 +7,7 @@ import { existsSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { currentId, idsOnDisk } from '../../../store/generations/generations.ts';
+import { readReplicaState } from '../../../store/replica/state-file.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { makeFolder } from '../../support/product.ts';
 import { IS_SOAK, printFigure, rounds } from '../../support/rounds.ts';
@@ -18,6 +19,7 @@ const EDGES = 4;
 const FLEETS = IS_SOAK ? [1, 10, 100, 1_000] : [1, 10];
 /** From the end of all faults: the longest pause between two pulls, and one check. */
 const RECOVERY_MS = 70_000;
+const HOUR_MS = 3_600_000;
 const SEED = process.env.SIMULATION_SEED;
 
 const STORMS: Readonly<Record<string, Weather>> = {
@@ -95,6 +97,39 @@ test(`in ${seeds.length} simulated histories, a replica is never torn, never old
     'Simulated replicas',
     `${seeds.length} histories of ${EDGES} edges: ${sum.requests} requests, ${sum.published} switches, ${sum.crashes} crashes; 0 torn, 0 older than accepted, all equal to the origin ${RECOVERY_MS / 1000} s after the last fault`,
   );
+});
+
+test('for an hour without stores, replicas keep what they have, report its age, and then catch up', {
+  timeout: 600_000,
+}, async () => {
+  const random = makeRandom(7);
+  const world = makeWorld({ origin, folder: worldFolder(), signingKey, random, edges: EDGES });
+  await world.publish(ids[0] as string);
+  await world.revokeKey();
+  await world.runUntil(30_000);
+  world.setWeather({ ...CALM, lost: 1 });
+  const goneAt = world.now();
+  await world.publish(ids[1] as string);
+  await world.revokeKey();
+  await world.runUntil(goneAt + HOUR_MS);
+  for (const edge of world.edges) {
+    await world.checkEdge(edge);
+    expect(currentId(edge.dir)).toBe(ids[0]);
+    expect(world.validKeys(edge)).toHaveLength(19);
+    const state = readReplicaState(edge.dir);
+    for (const part of [state?.snapshot, state?.keys]) {
+      const age = world.wallTime() - Date.parse(part?.current_as_of ?? '');
+      expect(Math.abs(age - HOUR_MS)).toBeLessThan(5_000);
+      expect(part?.error).toContain('no reply');
+    }
+  }
+  world.setWeather(CALM);
+  await world.runUntil(world.now() + RECOVERY_MS);
+  for (const edge of world.edges) {
+    await world.checkEdge(edge);
+    expect(currentId(edge.dir)).toBe(ids[1]);
+    expect(world.validKeys(edge)).toHaveLength(18);
+  }
 });
 
 test.each(FLEETS)(

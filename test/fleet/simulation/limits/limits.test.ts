@@ -6,7 +6,7 @@
  */
 import { expect, test } from 'vitest';
 import { printFigure, rounds } from '../../../support/rounds.ts';
-import { runSchedule, type ScheduleOptions } from './schedule.ts';
+import { OUTAGE_MINUTES, runSchedule, type ScheduleOptions } from './schedule.ts';
 
 const FIRST = Number(process.env.SEED ?? 1);
 const IS_ONE = process.env.SEED !== undefined;
@@ -34,7 +34,7 @@ test.each([2, 4, 8])(
   async (proxies) => {
     const sums = await runAll(rounds(1, 10), () => ({
       ...{ failure: 'refuse', minutes: rounds(2, 10), proxies, keys: 20, limit: 120 },
-      hasFaults: false,
+      faults: 'none',
     }));
     expect(sums.byStore).toBeGreaterThan(2_000);
     expect(sums.refused).toBeGreaterThan(100);
@@ -43,12 +43,26 @@ test.each([2, 4, 8])(
 );
 
 test.each(['local', 'refuse'] as const)(
+  'for an hour without the store, the fleet keeps what LIMITS_FAILURE=%s promises, and then recovers',
+  async (failure) => {
+    const sums = await runAll(rounds(1, 10), (seed) => ({
+      ...{ failure, minutes: OUTAGE_MINUTES, proxies: 2 + (seed % 7), keys: 2, limit: 12 },
+      faults: 'outage',
+    }));
+    expect(sums.byStore).toBeGreaterThan(20);
+    if (failure === 'local') expect(sums.locally).toBeGreaterThan(500);
+    else expect(sums.locally).toBe(0);
+  },
+  600_000,
+);
+
+test.each(['local', 'refuse'] as const)(
   'with faults, the fleet keeps what LIMITS_FAILURE=%s promises',
   async (failure) => {
     const count = Number(process.env.COUNT ?? rounds(25, 5_000));
     const sums = await runAll(count, (seed) => ({
       ...{ failure, minutes: 4, proxies: 1 + (seed % 8), keys: 2, limit: 4 + (seed % 17) },
-      hasFaults: true,
+      faults: 'random',
     }));
     if (!IS_ONE) {
       expect(sums.faults).toBeGreaterThan(count);

@@ -15,6 +15,10 @@ const CERTAIN_MS = WINDOW_MS - TOLERANCE_MS - 50;
 const SETTLED_MS = WINDOW_MS + 10_000;
 /** The end of a schedule is without faults, so that everybody can recover. */
 const CALM_MS = 75_000;
+const OUTAGE_FROM_MS = 60_000;
+const OUTAGE_MS = 3_600_000;
+/** How long a schedule with an outage takes, with a minute before it and the calm end. */
+export const OUTAGE_MINUTES = (OUTAGE_FROM_MS + OUTAGE_MS + CALM_MS) / 60_000;
 
 export interface ScheduleOptions {
   readonly seed: number;
@@ -23,7 +27,8 @@ export interface ScheduleOptions {
   readonly proxies: number;
   readonly keys: number;
   readonly limit: number;
-  readonly hasFaults: boolean;
+  /** "outage": the store is gone for an hour. */
+  readonly faults: 'none' | 'random' | 'outage';
 }
 
 export interface ScheduleResult {
@@ -48,7 +53,7 @@ export async function runSchedule(options: ScheduleOptions): Promise<ScheduleRes
   const proxies = Array.from({ length: options.proxies }, (_, i) => startProxy(parts, `p${i}`));
   const end = options.minutes * 60_000;
   addLoad(scheduler, random, proxies, limits, end);
-  const faults = options.hasFaults ? addFaults(parts, proxies, end - CALM_MS) : [];
+  const faults = addFaults(options.faults, parts, proxies, end - CALM_MS);
   await scheduler.runUntil(end);
 
   const violations = proxies
@@ -97,19 +102,29 @@ interface Fault {
   readonly until: number;
 }
 
-function addFaults(parts: FleetParts, proxies: SimulatedProxy[], end: number): Fault[] {
+function addFaults(
+  kind: ScheduleOptions['faults'],
+  parts: FleetParts,
+  proxies: SimulatedProxy[],
+  end: number,
+): Fault[] {
   const { scheduler, network, random } = parts;
   const faults: Fault[] = [];
-  const count = 1 + random.below(6);
-  for (let i = 0; i < count; i++) {
-    const time = 3_000 + random.next() * (end - 3_000);
-    const fault = random.pick(FAULTS);
-    const lasts = Math.min(end - time, 50 + random.next() ** 3 * 90_000);
-    faults.push({ name: fault.name, from: time, until: time + lasts });
-    scheduler.after(time, () => {
+  const add = (fault: (typeof FAULTS)[number], from: number, lasts: number) => {
+    const until = Math.min(end, from + lasts);
+    faults.push({ name: fault.name, from, until });
+    scheduler.after(from, () => {
       const undo = fault({ ...parts, proxies });
-      scheduler.after(lasts, () => undo?.());
+      scheduler.after(until - from, () => undo?.());
     });
+  };
+  if (kind === 'outage') add(crashedStore, OUTAGE_FROM_MS, OUTAGE_MS);
+  if (kind === 'random') {
+    const count = 1 + random.below(6);
+    for (let i = 0; i < count; i++) {
+      const from = 3_000 + random.next() * (end - 3_000);
+      add(random.pick(FAULTS), from, 50 + random.next() ** 3 * 90_000);
+    }
   }
   // Everything is whole again in the calm end.
   scheduler.after(end, () => {
@@ -128,6 +143,11 @@ interface FaultParts extends FleetParts {
 type Undo = (() => void) | undefined;
 
 const alive = ({ random, proxies }: FaultParts) => random.pick(proxies);
+
+function crashedStore({ network }: FaultParts): Undo {
+  network.crash();
+  return network.restart;
+}
 
 const FAULTS: readonly ((parts: FaultParts) => Undo)[] = [
   function cutLink(parts) {
@@ -188,10 +208,7 @@ const FAULTS: readonly ((parts: FaultParts) => Undo)[] = [
     if (proxy.isAlive) proxy.restart();
     return undefined;
   },
-  function crashedStore({ network }) {
-    network.crash();
-    return network.restart;
-  },
+  crashedStore,
   function restartedStore({ network, scheduler }) {
     network.crash();
     scheduler.after(300, network.restart);
