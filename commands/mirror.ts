@@ -17,14 +17,13 @@ import { reportFailure } from '../program/failure.ts';
 import { readBoundedFileSync } from '../program/files/bounded-file.ts';
 import { checkWritableFolder } from '../program/folders.ts';
 import { makeProgress, type Progress } from '../program/progress.ts';
-import { HeldError } from '../store/hold.ts';
 import { LockedError } from '../store/lock.ts';
 import { addStateToErrors } from '../store/pause-publishing.ts';
 import { openApiSource } from '../store/pull/api-source.ts';
-import { megabytes, type PullResult, pull } from '../store/pull/pull.ts';
-import { PullRefusedError } from '../store/pull/source.ts';
+import { endingOf, megabytes, type PullResult, pull } from '../store/pull/pull.ts';
 import { saveStatus } from '../store/run-status.ts';
 import { readNumber } from './read-number.ts';
+import { reportProgress } from './report-progress.ts';
 
 const USAGE = `cover-catalogue mirror --from URL [--key-file FILE | --key KEY] [--to FOLDER]
                        [--force] [--parallel N] [--timeout SECONDS]
@@ -87,23 +86,15 @@ async function main(progress: Progress): Promise<void> {
         snapshotsDir,
         parallel,
         isForced: values.force ?? false,
-        report: {
-          advance: (staged, size) =>
-            progress.advance(
-              'fetching',
-              `${megabytes(staged)} of ${megabytes(size)} MB`,
-              size === 0 ? 1 : staged / size,
-            ),
-          step: progress.step,
-          warn: progress.warn,
-        },
+        report: reportProgress(progress),
       }),
     );
     saveStatus(snapshotsDir, { outcome: result.outcome, id: result.manifest.id });
     progress.end();
     process.stdout.write(asText(result, source.received(), (performance.now() - started) / 1000));
   } catch (error) {
-    saveFailure(snapshotsDir, error as Error);
+    // The run that holds the lock saves its own status.
+    if (!(error instanceof LockedError)) saveStatus(snapshotsDir, endingOf(error as Error));
     throw error;
   }
 }
@@ -143,14 +134,6 @@ function readKeyFile(file: string): string {
       cause,
     });
   }
-}
-
-function saveFailure(snapshotsDir: string, error: Error): void {
-  // The run that holds the lock saves its own status.
-  if (error instanceof LockedError) return;
-  const isRefused = error instanceof PullRefusedError;
-  const outcome = error instanceof HeldError ? 'held' : isRefused ? 'refused' : 'failed';
-  saveStatus(snapshotsDir, { outcome, error: error.message });
 }
 
 function asText({ outcome, manifest, ...files }: PullResult, received: number, seconds: number) {

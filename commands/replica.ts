@@ -33,6 +33,7 @@ import { makeReplica, type Replica } from '../store/replica/replica.ts';
 import { readVerifyingKeys } from '../store/signatures/configured-keys.ts';
 import { systemClock } from '../store/transfer/clock.ts';
 import { readNumber } from './read-number.ts';
+import { reportProgress } from './report-progress.ts';
 
 const USAGE = `cover-catalogue replica [--from ADDRESS] [--to FOLDER] [--once]
                         [--interval SECONDS] [--parallel N]
@@ -113,7 +114,7 @@ async function main(progress: Progress): Promise<void> {
     keys: keysStore && { store: keysStore, name },
     publicKeys: readVerifyingKeys(environment.SNAPSHOT_PUBLIC_KEYS),
     limit: rate === undefined ? unlimited : makeRateLimit(rate * 1e6, systemClock),
-    report: values.once ? reportOnce(progress) : reportToLog(progress, log),
+    report: values.once ? reportProgress(progress) : reportToLog(progress, log),
   });
   if (values.once) {
     await runOnce(replica, progress);
@@ -125,23 +126,10 @@ async function main(progress: Progress): Promise<void> {
   log.info({ from, snapshotsDir, keys: keysStore?.name, push: SNAPSHOT_PUSH }, 'replicating');
 }
 
-function reportOnce(progress: Progress): PullReport {
-  return {
-    advance: (staged, size) =>
-      progress.advance(
-        'fetching',
-        `${megabytes(staged)} of ${megabytes(size)} MB`,
-        size === 0 ? 1 : staged / size,
-      ),
-    step: progress.step,
-    warn: progress.warn,
-  };
-}
-
 /** On a terminal, the progress is shown between the lines of the log. */
 function reportToLog(progress: Progress, log: Logger): PullReport {
   return {
-    advance: process.stderr.isTTY ? reportOnce(progress).advance : () => {},
+    advance: process.stderr.isTTY ? reportProgress(progress).advance : () => {},
     step: (text) => log.debug(text),
     warn: (text) => log.warn(text),
   };

@@ -18,7 +18,7 @@ import { replaceFile } from './files/replace-file.ts';
 import { idsOnDisk } from './generations/generations.ts';
 
 /** How a run ended. A run that published or found nothing new names the current generation. */
-type Ending =
+export type Ending =
   | { readonly outcome: 'published' | 'unchanged'; readonly id: string }
   | { readonly outcome: 'held' | 'refused' | 'failed'; readonly error: string };
 

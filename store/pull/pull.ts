@@ -24,6 +24,7 @@ import { makeBytesChecker, verifyGeneration } from '../generations/verify.ts';
 import { HeldError, whyHeld } from '../hold.ts';
 import { withLock } from '../lock.ts';
 import { type Previous, publishAs, readPrevious } from '../publish.ts';
+import type { Ending } from '../run-status.ts';
 import { type Clock, systemClock } from '../transfer/clock.ts';
 import { inParallel } from '../transfer/in-parallel.ts';
 import { tryAgain } from '../transfer/try-again.ts';
@@ -217,6 +218,13 @@ async function fetchAll(
   };
   await inParallel(missing, parallel, fetchMissing, source.close);
   return { fetched: missing.length, linked: manifest.files.length - missing.length };
+}
+
+/** How a run ended that a pull has failed. */
+export function endingOf(error: Error): Ending {
+  const isRefused = error instanceof PullRefusedError;
+  const outcome = error instanceof HeldError ? 'held' : isRefused ? 'refused' : 'failed';
+  return { outcome, error: error.message };
 }
 
 /** Bytes as megabytes with one decimal. */

@@ -17,7 +17,7 @@ export interface ObjectTransfer {
 
 /**
  * @param found the reply to the first request for the object; the bytes begin where it begins
- * @throws GoneError if the object was removed meanwhile, or Error if the transfer was cut off several
+ * @throws GoneError if the object has been removed in the meantime, or Error if the transfer was cut off several
  * times in a row without a new byte
  */
 export async function* readObject(

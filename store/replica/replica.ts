@@ -4,12 +4,12 @@
  * is there.
  */
 import type { FollowedPart, FollowState, ReplicaState } from '../../format/replica-file.ts';
-import { HeldError } from '../hold.ts';
 import { makeUsageSender } from '../keys/send-usage.ts';
 import { LockedError } from '../lock.ts';
+import { endingOf } from '../pull/pull.ts';
 import { PullRefusedError } from '../pull/source.ts';
 import type { RemoteStore } from '../remote/remote.ts';
-import { saveStatus } from '../run-status.ts';
+import { type Ending, saveStatus } from '../run-status.ts';
 import { makeKeysFollower } from './follow-keys.ts';
 import {
   type Followed,
@@ -62,7 +62,7 @@ export function makeReplica(options: ReplicaOptions): Replica {
   }
 
   /** Saves how a check ended, unless the one before ended in the same way. */
-  function saveEnding(ending: Parameters<typeof saveStatus>[1]): void {
+  function saveEnding(ending: Ending): void {
     const text = JSON.stringify(ending);
     if (text === lastStatus) return;
     saveStatus(snapshotsDir, ending);
@@ -79,7 +79,7 @@ export function makeReplica(options: ReplicaOptions): Replica {
     } catch (error) {
       snapshot = { ...snapshot, ...failed(snapshot, error as Error, now()) };
       // The run that holds the lock saves its own status.
-      if (!(error instanceof LockedError)) saveEnding(endingOf(error as Error));
+      if (!(error instanceof LockedError)) saveEnding(endingOf(causeOf(error as Error)));
       throw error;
     } finally {
       save();
@@ -125,13 +125,6 @@ function failed(
   if (!(cause instanceof PullRefusedError)) return { error: cause.message, refused };
   const isKnown = refused?.error === cause.message;
   return { error: null, refused: isKnown ? refused : { at, error: cause.message } };
-}
-
-function endingOf(error: Error): Parameters<typeof saveStatus>[1] {
-  const cause = causeOf(error);
-  const isRefused = cause instanceof PullRefusedError;
-  const outcome = cause instanceof HeldError ? 'held' : isRefused ? 'refused' : 'failed';
-  return { outcome, error: cause.message };
 }
 
 /** The error of the pull, if a check has only waited to repeat it. */

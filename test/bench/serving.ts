@@ -67,7 +67,7 @@ ${openings.map(openingTables).join('\n\n')}
 
 ### Naming every kept generation in turn
 
-${CLIENTS} clients name the ${GENERATIONS} kept generations in \`X-Snapshot\`, one after another. At any moment they all name the same one. Each sends its next request as soon as it has a response. Meanwhile ${STEADY_PER_SECOND} requests per second that name none are due, and another generation is published every 20 s. The proxy shares two cores with the clients.
+${CLIENTS} clients name the ${GENERATIONS} kept generations in \`X-Snapshot\`, one after another. At any moment they all name the same one. Each sends its next request as soon as it has a response. At the same time ${STEADY_PER_SECOND} requests per second that name none are due, and another generation is published every 20 s. The proxy shares two cores with the clients.
 
 ${byNameTable(byName)}`;
   } finally {

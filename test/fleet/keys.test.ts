@@ -103,7 +103,7 @@ test(`a key that is revoked in the database is refused everywhere within ${REVOK
   times.sort((a, b) => a - b);
   printFigure(
     'A revoked key is refused by all proxies of a fleet',
-    `${times.length} revocations, median ${Math.round(times[times.length >> 1] as number)} ms, at most ${Math.round(times.at(-1) as number)} ms`,
+    `${times.length} revocations, median ${Math.round(times[times.length >> 1])} ms, at most ${Math.round(times.at(-1) as number)} ms`,
   );
   expect(times.at(-1)).toBeLessThan(REVOKED_WITHIN_MS);
 });

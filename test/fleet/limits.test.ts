@@ -9,6 +9,7 @@ import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
 import { type RunningProxy, startProxy, testKey, until } from '../support/product.ts';
 import { printFigure, rounds } from '../support/rounds.ts';
 import { type RedisServer, startRedis } from '../support/servers/redis.ts';
+import { mostInAMinute, type Sent } from './admitted.ts';
 
 const LIMIT = 120;
 const KEYS = 20;
@@ -17,12 +18,6 @@ const WINDOW_MS = 60_000;
 const SECONDS = rounds(6, 180);
 /** The longest pause for each request of a burst. The limit is reached within the time of the load. */
 const PAUSE_MS = rounds(60, 600);
-
-interface Sent {
-  readonly from: number;
-  readonly to: number;
-  readonly status: number;
-}
 
 let redis: RedisServer;
 beforeAll(async () => {
@@ -63,15 +58,6 @@ async function loadAndWait(ask: Ask, end: number): Promise<number[]> {
     await sleep(retryAfter * 1000);
   }
   return refusedAfterWaiting;
-}
-
-/** The largest number of requests that certainly were admitted within one minute. */
-function mostInAMinute(sent: readonly Sent[]): number {
-  const admitted = sent.filter(({ status }) => status === 200);
-  const counts = admitted.map(
-    ({ from }) => admitted.filter((each) => each.from >= from && each.to < from + WINDOW_MS).length,
-  );
-  return Math.max(...counts);
 }
 
 /** The refusals before which fewer than the limit can have been admitted. */

@@ -1,6 +1,6 @@
 /**
  * A fleet behind the real nginx: clients notice nothing when its edges are restarted one after the other,
- * and limits stay exact meanwhile.
+ * and limits stay exact during the restarts.
  */
 import { beforeAll, expect, test } from 'vitest';
 import { seededCatalogue } from '../catalogue/seeded.ts';
@@ -8,6 +8,7 @@ import { until } from '../support/product.ts';
 import { printFigure, rounds } from '../support/rounds.ts';
 import { startFrontClients } from '../support/servers/front-clients.ts';
 import { sendHttp1 } from '../support/servers/nginx.ts';
+import { mostInAMinute, type Sent } from './admitted.ts';
 import { type Fleet, hasKeys, startFleet } from './fleet.ts';
 
 const PROMISE = 'Fleet, rolling restarts';
@@ -42,9 +43,9 @@ test('a rolling restart of the fleet loses no request and resets no limit', {
   );
   const sent: Sent[] = [];
   const spend = async () => {
-    const sentAt = performance.now();
+    const from = performance.now();
     const { status } = await send(limited);
-    sent.push({ status, sentAt, answeredAt: performance.now() });
+    sent.push({ status, from, to: performance.now() });
   };
   for (let i = 0; i < LIMIT - 5; i++) await spend();
   // Both proxies take part.
@@ -59,23 +60,7 @@ test('a rolling restart of the fleet loses no request and resets no limit', {
   }
   await clients.stop();
   expect(clients.faults().slice(0, 20)).toEqual([]);
-  expect(mostAdmitted(sent)).toBeLessThanOrEqual(LIMIT);
+  expect(mostInAMinute(sent)).toBeLessThanOrEqual(LIMIT);
   expect(new Set(sent.map(({ status }) => status))).toEqual(new Set([200, 429]));
   printFigure(PROMISE, `${RESTARTS} rolling restarts, ${clients.count()} requests: 0 lost`);
 });
-
-interface Sent {
-  readonly status: number;
-  readonly sentAt: number;
-  readonly answeredAt: number;
-}
-
-/** The most requests that were certainly admitted within the same 60 seconds. */
-function mostAdmitted(sent: readonly Sent[]): number {
-  const admitted = sent.filter(({ status }) => status === 200);
-  const counts = admitted.map(
-    ({ sentAt }) =>
-      admitted.filter((one) => one.sentAt >= sentAt && one.answeredAt < sentAt + 60_000).length,
-  );
-  return Math.max(...counts);
-}

@@ -44,7 +44,7 @@ export interface SharedLimitsOptions {
 }
 
 /**
- * How many commands may be under way at once. With one, requests that come meanwhile share the next
+ * How many commands may be under way at once. With one, requests that come while it is under way share the next
  * command.
  */
 const MOST_UNDER_WAY = 1;

@@ -92,7 +92,7 @@ export function makeStore(
     const sent = now();
     const reply = await withTimeout(connection.run(script, keys, args), timeoutMs);
     const received = now();
-    // This thread was blocked for long: meanwhile, another server may have taken over.
+    // This thread was blocked for long, and another server may have taken over since.
     if (received - sent > OLDEST_REPLY_MS) throw late(OLDEST_REPLY_MS);
     if (sentTo !== server) {
       server = sentTo;

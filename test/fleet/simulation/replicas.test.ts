@@ -56,7 +56,7 @@ async function simulate(seed: number) {
   const random = makeRandom(seed);
   const folder = worldFolder();
   const world = makeWorld({ origin, folder, signingKey, random, edges: EDGES });
-  await world.publish(ids[0] as string);
+  await world.publish(ids[0]);
   await world.revokeKey();
   world.setWeather(random.pick(Object.values(STORMS)));
   for (let event = 0; event < 6; event++) {
@@ -104,12 +104,12 @@ test('for an hour without stores, replicas keep what they have, report its age, 
 }, async () => {
   const random = makeRandom(7);
   const world = makeWorld({ origin, folder: worldFolder(), signingKey, random, edges: EDGES });
-  await world.publish(ids[0] as string);
+  await world.publish(ids[0]);
   await world.revokeKey();
   await world.runUntil(30_000);
   world.setWeather({ ...CALM, lost: 1 });
   const goneAt = world.now();
-  await world.publish(ids[1] as string);
+  await world.publish(ids[1]);
   await world.revokeKey();
   await world.runUntil(goneAt + HOUR_MS);
   for (const edge of world.edges) {
@@ -140,7 +140,7 @@ test.each(FLEETS)(
   async (edges) => {
     const random = makeRandom(edges);
     const world = makeWorld({ origin, folder: worldFolder(), signingKey, random, edges });
-    await world.publish(ids[0] as string);
+    await world.publish(ids[0]);
     await world.revokeKey();
     await world.runUntil(30_000);
     const sum = (name: 'requests' | 'bytes') =>
@@ -148,7 +148,7 @@ test.each(FLEETS)(
     const before = { requests: sum('requests'), bytes: sum('bytes') };
     const delays: number[] = [];
     for (let round = 0; round < 4; round++) {
-      await world.publish(ids[1 + (round % 4)] as string);
+      await world.publish(ids[1 + (round % 4)]);
       await world.runUntil(world.now() + 30_000);
       delays.push(...world.delays());
     }

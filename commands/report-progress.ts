@@ -1,0 +1,16 @@
+/** Shows on a terminal how far a pull is. */
+import type { Progress } from '../program/progress.ts';
+import { megabytes, type PullReport } from '../store/pull/pull.ts';
+
+export function reportProgress({ advance, step, warn }: Progress): PullReport {
+  return {
+    advance: (staged, size) =>
+      advance(
+        'fetching',
+        `${megabytes(staged)} of ${megabytes(size)} MB`,
+        size === 0 ? 1 : staged / size,
+      ),
+    step,
+    warn,
+  };
+}
