@@ -1,8 +1,3 @@
-/**
- * Entry point of `cover-catalogue generate`. The import is dynamic so that the compile cache is enabled
- * before the other modules load.
- */
+/** Entry point of `cover-catalogue generate`. */
 import '../../program/environment/node-version.ts';
-import '../../program/environment/compile-cache.ts';
-
-await import('./generate.ts');
+import './generate.ts';

@@ -14,6 +14,8 @@ import { KEYS_FILE } from '../../format/layout.ts';
 import { flagsOf } from './processes.ts';
 
 export const ROOT = path.join(import.meta.dirname, '../..');
+/** As in `bin/cover-catalogue`. */
+const COMPILE_CACHE = path.join(ROOT, 'node_modules/.cache/compiled');
 
 export interface Finished {
   readonly code: number | null;
@@ -52,7 +54,12 @@ export function startProgram(
   const child = spawn(command, rest, {
     // Not the checkout, because a developer's .env there must not affect a test.
     cwd: tmpdir(),
-    env: { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '', ...environment },
+    env: {
+      PATH: process.env.PATH ?? '',
+      HOME: process.env.HOME ?? '',
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      ...environment,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   running.add(child);
