@@ -26,13 +26,13 @@ import { openIndex } from './open-index.ts';
 /**
  * Checks all packs. The checker decides when to call `checkOthers`, for example while workers check
  * packs.
- * @param checkOthers checks everything else; must be called once, with the check for files that need
- * only be hashed, if it is not the usual one
+ * @param checkOthers checks everything else; must be called once. Given a check of bytes, it checks the
+ * bytes of all other files with that, and not the values in the indexes.
  */
 export type PackChecker = (
   dir: string,
   packs: readonly Pack[],
-  checkOthers: (check?: FileCheck) => void,
+  checkOthers: (checkBytes?: FileCheck) => void,
 ) => Promise<void>;
 
 /** @throws Error if the file is not the one in the manifest */
@@ -44,9 +44,9 @@ export const checkOneByOne: PackChecker = async (dir, packs, checkOthers) => {
 };
 
 /**
- * Checks only that files have the bytes that the manifest names, not the records in packs: for a
- * generation whose publisher has checked them. Files that this process knows are not read at all. With
- * 150,000 games and few changes, this takes 0.15 s instead of 1.5 s.
+ * Checks only that files have the bytes that the manifest names, not the records in packs, nor whether
+ * the indexes find them: for a generation whose publisher has checked them. Files that this process
+ * knows are not read at all. With 150,000 games and few changes, this takes 0.1 s instead of 1.5 s.
  */
 export function makeBytesChecker(known: KnownFiles): PackChecker {
   return async (dir, packs, checkOthers) => {
@@ -95,14 +95,16 @@ export async function verifyAndOpen(
   );
   checkCounts(manifest, index);
   const ofPlatforms = new Set(packs.map(({ file }) => file.path));
-  await checkPacks(dir, packs, (check = checkFile) => {
+  checkWordRules(manifest);
+  await checkPacks(dir, packs, (checkBytes) => {
     checkPlatforms(read(PLATFORMS), index);
-    checkSearch(read(SEARCH_INDEX), manifest);
     for (const file of manifest.files) {
       if (ofPlatforms.has(file.path)) continue;
       if (isPack(file.path)) throw new Error(`${file.path} does not belong to a platform.`);
-      check(dir, file);
+      (checkBytes ?? checkFile)(dir, file);
     }
+    if (checkBytes !== undefined) return;
+    checkSearchIndex(openSearchIndex(read(SEARCH_INDEX)), manifest.counts.games);
     checkLookups(dir, index);
   });
   return { manifest, index };
@@ -138,8 +140,7 @@ function checkPlatforms(body: Buffer, { platforms }: RecordIndex): void {
   }
 }
 
-function checkSearch(file: Buffer, { counts, minisearch_options }: Manifest): void {
-  checkSearchIndex(openSearchIndex(file), counts.games);
+function checkWordRules({ minisearch_options }: Manifest): void {
   if (minisearch_options !== MINISEARCH_OPTIONS_HASH) {
     throw new Error(
       'The search index was written with other rules for splitting words than those of this program.',
