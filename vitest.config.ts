@@ -45,6 +45,7 @@ const SLOW = [
   'test/program/stop.test.ts',
   'test/project/demo.test.ts',
   'test/project/executable.test.ts',
+  'test/proxy/admin/request-metrics.test.ts',
   'test/proxy/changes/changes-http.test.ts',
   'test/proxy/changes/serving-pause.test.ts',
   'test/proxy/downloads/downloads.test.ts',

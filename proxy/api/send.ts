@@ -3,14 +3,16 @@
  * responses of one kind share are built once.
  */
 import { type Coding, matchesEtag } from '../http/message/negotiation.ts';
-import type { Responder } from '../http/message/responder.ts';
+import type { ApiRequest, Responder } from '../http/message/responder.ts';
 import {
   type HeaderList,
   NO_BODY,
   type PreparedResponse,
   prepareError,
 } from '../http/message/response.ts';
+import type { KeyRecord } from '../keys/key-table.ts';
 import type { Quota } from '../limits/rolling-window.ts';
+import type { Refusal } from './request-counts.ts';
 import { CORS, etagOf, notModified, type Resource, responseOf } from './resources/resource.ts';
 
 const ALLOWED_METHODS = 'GET, HEAD, OPTIONS';
@@ -57,10 +59,31 @@ export const ERRORS = {
   invalidKey: unauthorized('Invalid API key'),
 } as const;
 
-/** Where a response goes, and the quota that its caller has left. */
+/** Why a request gets one of {@link ERRORS}, for the metrics. */
+const REFUSAL_OF: ReadonlyMap<PreparedResponse, Refusal> = new Map([
+  [ERRORS.missingKey, 'missing_key'],
+  [ERRORS.misplacedKey, 'misplaced_key'],
+  [ERRORS.severalKeys, 'several_keys'],
+  [ERRORS.invalidKey, 'invalid_key'],
+  [ERRORS.noLimits, 'limits_unavailable'],
+  [ERRORS.noSnapshot, 'no_snapshot'],
+  [ERRORS.noKeys, 'no_keys'],
+  [ERRORS.busy, 'snapshot_busy'],
+  [ERRORS.manyDownloads, 'many_downloads'],
+]);
+
+/** A request that is being answered, and where its response goes. */
 export interface Reply {
+  readonly request: ApiRequest;
   readonly response: Responder;
+  /** When the request was read, in milliseconds of the clock that all threads share. */
+  readonly startedAt: number;
+  /** What the caller has left. */
   readonly quota: Quota;
+  /** The valid key of the request; undefined without one. */
+  readonly key: KeyRecord | undefined;
+  /** Why the request was refused, once it was. */
+  refusal: Refusal | undefined;
 }
 
 /**
@@ -90,8 +113,9 @@ export function sendResource(
 }
 
 /** Sends one of {@link ERRORS}. @returns its status */
-export function sendError({ response, quota }: Reply, error: PreparedResponse): number {
-  response.send(error, quotaHeaders(quota));
+export function sendError(reply: Reply, error: PreparedResponse): number {
+  reply.refusal = REFUSAL_OF.get(error);
+  reply.response.send(error, quotaHeaders(reply.quota));
   return error.head.status;
 }
 
@@ -101,9 +125,11 @@ export function sendBadRequest({ response, quota }: Reply, text: string, isLast 
   return 400;
 }
 
-/** Sends 429. */
-export function sendOverLimit({ response, quota }: Reply): number {
+/** Sends 429. @param refusal which limit was exceeded */
+export function sendOverLimit(reply: Reply, refusal: 'key_limit' | 'address_limit'): number {
+  const { response, quota } = reply;
   const retry = ['Retry-After', String(quota.resetSeconds)];
+  reply.refusal = refusal;
   response.send(OVER_LIMIT, [...quotaHeaders(quota), ...retry]);
   return OVER_LIMIT.head.status;
 }
