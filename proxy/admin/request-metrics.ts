@@ -38,6 +38,23 @@ export function addRequestMetrics(registry: Registry, totals: RequestTotals): vo
   });
 }
 
+/** @param read how many lines of the access log were written, and how many dropped */
+export function addAccessLogMetrics(
+  registry: Registry,
+  read: () => { readonly written: number; readonly dropped: number },
+): void {
+  const counter = (name: string, help: string, which: 'written' | 'dropped') =>
+    new Counter({
+      ...{ name, help, registers: [registry] },
+      collect() {
+        this.reset();
+        this.inc(read()[which]);
+      },
+    });
+  counter('access_log_lines_total', 'Lines of the access log that were written', 'written');
+  counter('access_log_dropped_total', 'Lines of the access log that were dropped', 'dropped');
+}
+
 /**
  * The histogram of request times, as text of the exposition format: a histogram of prom-client can only
  * observe single values, not take counts.

@@ -22,15 +22,27 @@ export interface AnswerParts {
   readonly counts: RequestCounts;
   /** A monotonic clock in milliseconds that all threads share. */
   readonly now: () => number;
+  /** Writes the access log; undefined if there is none. */
+  readonly logAccess?: LogAccess | undefined;
   readonly log: Logger;
 }
 
-export function makeAnswers({ snapshots, counts, now, log }: AnswerParts) {
+/** Logs a request after it was answered. */
+export type LogAccess = (
+  reply: Reply,
+  route: RouteLabel,
+  status: number,
+  milliseconds: number,
+) => void;
+
+export function makeAnswers({ snapshots, counts, now, logAccess, log }: AnswerParts) {
   const sendDownload = makeSendDownload(log);
 
   /** Records that a request was answered. */
   function record(reply: Reply, route: RouteLabel, status: number): void {
-    counts.count(route, status, now() - reply.startedAt, reply.refusal);
+    const milliseconds = now() - reply.startedAt;
+    counts.count(route, status, milliseconds, reply.refusal);
+    logAccess?.(reply, route, status, milliseconds);
   }
 
   /** Sends a resource, or 304 if the client already has it. */
@@ -113,7 +125,7 @@ export function makeAnswers({ snapshots, counts, now, log }: AnswerParts) {
 
   /** Logs an error, and sends 500 if no response has begun. */
   function fail(reply: Reply, route: RouteLabel, error: unknown): void {
-    log.error({ err: error, route }, 'a request failed');
+    log.error({ err: error, route, id: reply.id }, 'a request failed');
     if (reply.response.isSent()) reply.response.destroy();
     else record(reply, route, sendError(reply, ERRORS.internal));
   }

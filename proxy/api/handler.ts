@@ -4,6 +4,7 @@
  */
 import type { ReadChanges } from '../changes/change-store.ts';
 import type { RequestHead } from '../http/message/request-head.ts';
+import { makeRequestId } from '../http/message/request-id.ts';
 import type { ApiHandler, ApiRequest, Responder } from '../http/message/responder.ts';
 import { splitTarget } from '../http/message/target.ts';
 import type { KeyRecord } from '../keys/key-table.ts';
@@ -166,5 +167,15 @@ function newReply(
   quota: Quota,
   key?: KeyRecord,
 ): Reply {
-  return { request, response, startedAt, quota, key, refusal: undefined };
+  return {
+    id: request.head.requestId ?? makeRequestId(),
+    request,
+    response,
+    startedAt,
+    quota,
+    key,
+    refusal: undefined,
+    bytes: 0,
+    snapshot: undefined,
+  };
 }

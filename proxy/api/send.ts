@@ -18,7 +18,7 @@ import { CORS, etagOf, notModified, type Resource, responseOf } from './resource
 const ALLOWED_METHODS = 'GET, HEAD, OPTIONS';
 /** Those that the API reads, and those that scripts and tracing libraries often add. */
 const ALLOWED_HEADERS =
-  'Authorization, X-Api-Key, X-Snapshot, If-None-Match, Content-Type, Cache-Control, X-Requested-With, traceparent, tracestate';
+  'Authorization, X-Api-Key, X-Snapshot, If-None-Match, Content-Type, Cache-Control, X-Request-Id, X-Requested-With, traceparent, tracestate';
 const PREFLIGHT: PreparedResponse = {
   head: {
     status: 204,
@@ -74,6 +74,8 @@ const REFUSAL_OF: ReadonlyMap<PreparedResponse, Refusal> = new Map([
 
 /** A request that is being answered, and where its response goes. */
 export interface Reply {
+  /** The id of the request: the client's, or a random one. */
+  readonly id: string;
   readonly request: ApiRequest;
   readonly response: Responder;
   /** When the request was read, in milliseconds of the clock that all threads share. */
@@ -84,6 +86,23 @@ export interface Reply {
   readonly key: KeyRecord | undefined;
   /** Why the request was refused, once it was. */
   refusal: Refusal | undefined;
+  /** How many bytes of a body were sent. */
+  bytes: number;
+  /** The id of the generation that the response comes from, once it was sent. */
+  snapshot: string | undefined;
+}
+
+/** Sends a response with the header fields that every response of the API has. */
+export function sendPrepared(
+  reply: Reply,
+  prepared: PreparedResponse,
+  headers?: HeaderList,
+  isLast = false,
+): void {
+  const { response } = reply;
+  const own = ownHeaders(reply);
+  reply.bytes = response.isHead ? 0 : prepared.body.length;
+  response.send(prepared, headers === undefined ? own : [...own, ...headers], isLast);
 }
 
 /**
@@ -91,23 +110,24 @@ export interface Reply {
  * @returns the status; a promise of it if the body must be compressed first
  */
 export function sendResource(
-  { response, quota }: Reply,
+  reply: Reply,
   resource: Resource,
   wanted: Coding,
   ifNoneMatch: string | undefined,
 ): number | Promise<number> {
   const coding = resource.isCompressible ? wanted : 'identity';
+  reply.snapshot = resource.snapshot;
   if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etagOf(resource, coding))) {
-    response.send(notModified(resource, coding), quotaHeaders(quota));
+    sendPrepared(reply, notModified(resource, coding));
     return 304;
   }
   const found = responseOf(resource, coding);
   if (!(found instanceof Promise)) {
-    response.send(found, quotaHeaders(quota));
+    sendPrepared(reply, found);
     return 200;
   }
   return found.then((made) => {
-    response.send(made, quotaHeaders(quota));
+    sendPrepared(reply, made);
     return 200;
   });
 }
@@ -115,28 +135,26 @@ export function sendResource(
 /** Sends one of {@link ERRORS}. @returns its status */
 export function sendError(reply: Reply, error: PreparedResponse): number {
   reply.refusal = REFUSAL_OF.get(error);
-  reply.response.send(error, quotaHeaders(reply.quota));
+  sendPrepared(reply, error);
   return error.head.status;
 }
 
 /** Sends 400. @param isLast whether the connection is closed after this response */
-export function sendBadRequest({ response, quota }: Reply, text: string, isLast = false): number {
-  response.send(apiError(400, text), quotaHeaders(quota), isLast);
+export function sendBadRequest(reply: Reply, text: string, isLast = false): number {
+  sendPrepared(reply, apiError(400, text), undefined, isLast);
   return 400;
 }
 
 /** Sends 429. @param refusal which limit was exceeded */
 export function sendOverLimit(reply: Reply, refusal: 'key_limit' | 'address_limit'): number {
-  const { response, quota } = reply;
-  const retry = ['Retry-After', String(quota.resetSeconds)];
   reply.refusal = refusal;
-  response.send(OVER_LIMIT, [...quotaHeaders(quota), ...retry]);
+  sendPrepared(reply, OVER_LIMIT, ['Retry-After', String(reply.quota.resetSeconds)]);
   return OVER_LIMIT.head.status;
 }
 
 /** Answers a CORS preflight. */
-export function sendPreflight({ response, quota }: Reply): number {
-  response.send(PREFLIGHT, quotaHeaders(quota));
+export function sendPreflight(reply: Reply): number {
+  sendPrepared(reply, PREFLIGHT);
   return PREFLIGHT.head.status;
 }
 
@@ -148,7 +166,8 @@ function unauthorized(text: string): PreparedResponse {
   return apiError(401, text, ['WWW-Authenticate', 'Bearer']);
 }
 
-export function quotaHeaders({ limit, remaining, resetSeconds }: Quota): HeaderList {
+/** The header fields that every response of the API has, with values of this request. */
+export function ownHeaders({ id, quota: { limit, remaining, resetSeconds } }: Reply): HeaderList {
   return [
     'X-RateLimit-Limit',
     String(limit),
@@ -156,5 +175,7 @@ export function quotaHeaders({ limit, remaining, resetSeconds }: Quota): HeaderL
     String(remaining),
     'X-RateLimit-Reset',
     String(resetSeconds),
+    'X-Request-Id',
+    id,
   ];
 }
