@@ -5,16 +5,20 @@
 import { randomBytes } from 'node:crypto';
 import type { Server } from 'node:http';
 import type { Logger } from 'pino';
+import type { Registry } from 'prom-client';
 import { MINISEARCH_OPTIONS_HASH } from '../format/index/minisearch-hash.ts';
 import { keyUsageFile } from '../format/layout.ts';
 import { findOtherCollation } from '../format/manifest.ts';
 import { newConnectionCells } from '../program/connections.ts';
 import type { Environment } from '../program/environment/environment.ts';
 import { poll } from '../program/poll.ts';
+import { type LogFile, openLogFile } from './access-log/log-file.ts';
+import { newDropCount } from './access-log/thread-lines.ts';
 import { makeAdminServer } from './admin/admin.ts';
 import { makeProxyLimit, type ProxyLimit } from './admin/connection-limit.ts';
 import { addLimitMetrics, type LimitState, readLimitState } from './admin/limit-state.ts';
 import { type Metrics, makeMetrics } from './admin/metrics.ts';
+import { addAccessLogMetrics } from './admin/request-metrics.ts';
 import { makeRequestCounts, newRequestCounts } from './api/request-counts.ts';
 import { type ChangeEvents, type ChangeStore, makeChangeStore } from './changes/change-store.ts';
 import { type KeyStore, makeKeyStore } from './keys/key-store.ts';
@@ -41,6 +45,8 @@ export const VARIABLES = [
   'ADMIN_HOST',
   'ADMIN_PORT',
   ...SERVING_VARIABLES,
+  // After ACCESS_LOG: without a log, its file is not checked.
+  'ACCESS_LOG_FILE',
 ] as const;
 
 export interface ProxyParts {
@@ -48,6 +54,7 @@ export interface ProxyParts {
   readonly workers: WorkerPool;
   readonly changes: ChangeStore;
   readonly admin: Server;
+  readonly accessLog: LogFile;
   readonly polling: Polling;
   readonly connectionLimit: ProxyLimit;
   readonly handover: LimitHandover;
@@ -65,6 +72,7 @@ export async function assemble(
     counts: newRequestCounts(),
     connections: newConnectionCells(),
     limitCells: newLimitCells(),
+    droppedLines: newDropCount(),
   }));
   const [firstCells] = cells;
   const metrics = makeMetrics(cells.map(({ counts }) => counts));
@@ -74,6 +82,8 @@ export async function assemble(
     metrics.registry,
     log,
   );
+  const dropped = cells.map(({ droppedLines }) => droppedLines);
+  const accessLog = openAccessLog(environment, dropped, metrics.registry, log);
   const addresses = makeAddressLimits(environment.ADDRESS_RATE_LIMIT);
   const files = makeInstanceFiles(snapshotsDir);
   const boot = bootId();
@@ -98,6 +108,7 @@ export async function assemble(
     addresses.memory,
     snapshots.store,
     changes.read,
+    accessLog.handOn,
     onFailure,
   );
   const keys = makeKeyStore(snapshotsDir, workers.announceKeys, saved?.keys);
@@ -105,6 +116,7 @@ export async function assemble(
     ...{ snapshots, readChanges: changes.read, keys, addresses, environment, log },
     ...{ ...firstCells, ...place },
     connectToStore: await loadStoreClient(environment.LIMITS_URL),
+    handOnLines: accessLog.handOn,
     counts: makeRequestCounts(firstCells.counts),
   });
   const limitState = (): LimitState | undefined =>
@@ -122,7 +134,7 @@ export async function assemble(
     faults: polling.faults,
   });
   return {
-    ...{ serving, workers, changes, admin, polling, connectionLimit, handover, state },
+    ...{ serving, workers, changes, admin, accessLog, polling, connectionLimit, handover, state },
     saveLimits: () =>
       handover.write({
         keys: keys.windows(now()),
@@ -130,6 +142,23 @@ export async function assemble(
         fleet: limitState()?.totals.isReported ? serving.limits?.member() : undefined,
       }),
   };
+}
+
+/** @param dropped from each serving thread, how many lines it has dropped */
+function openAccessLog(
+  { ACCESS_LOG: sample, ACCESS_LOG_FILE: file }: Environment<(typeof VARIABLES)[number]>,
+  dropped: readonly Float64Array[],
+  registry: Registry,
+  log: Logger,
+): LogFile {
+  const droppedByThreads = () => dropped.reduce((sum, [count]) => sum + count, 0);
+  // Without a log, nothing is written, and the file is left alone.
+  const accessLog = openLogFile(sample === 0 ? '' : file, droppedByThreads, log);
+  addAccessLogMetrics(registry, () => {
+    const { written, dropped } = accessLog.lines();
+    return { written, dropped: dropped + droppedByThreads() };
+  });
+  return accessLog;
 }
 
 /** Reads and writes files in `SNAPSHOTS_DIR` at intervals. */

@@ -18,12 +18,14 @@ import { checkReadableFolder, isMissing } from '../program/folders.ts';
 import { addressOf, listenAll } from '../program/listen.ts';
 import { makeLog } from '../program/log.ts';
 import { stopWith } from '../program/stop.ts';
+import { checkLogFile } from './access-log/log-file.ts';
 import { assemble, type ProxyParts, VARIABLES } from './assemble.ts';
 
 const USAGE = `cover-catalogue proxy
 
 Serves the API on HOST:PORT from the current generation in SNAPSHOTS_DIR, and
-health and metrics on ADMIN_HOST:ADMIN_PORT, until SIGTERM or SIGINT.
+health and metrics on ADMIN_HOST:ADMIN_PORT, until SIGTERM or SIGINT. SIGHUP
+opens ACCESS_LOG_FILE again.
 
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
@@ -35,6 +37,9 @@ async function main(): Promise<void> {
   loadEnvironmentFile();
   const environment = readEnvironment(VARIABLES, process.env, {
     SNAPSHOTS_DIR: checkReadableFolder,
+    ACCESS_LOG_FILE: (file, { ACCESS_LOG: sample = 0 }) => {
+      if (sample !== 0) checkLogFile(file);
+    },
   });
   const log = makeLog(environment.LOG_LEVEL);
   if (isMissing(environment.SNAPSHOTS_DIR)) {
@@ -50,6 +55,8 @@ async function main(): Promise<void> {
     );
   }
   const proxy = await assemble(environment, log);
+  // By default, this signal would end the proxy.
+  process.on('SIGHUP', proxy.accessLog.reopen);
   await proxy.polling.start();
   // After the keys, whose windows may have to be reported.
   await proxy.serving.limits?.start();
@@ -96,7 +103,7 @@ async function listen(
 
 /** Lets the requests under way finish, then saves the limit windows for the next run. */
 async function stop(proxy: ProxyParts, signal: string, log: Logger): Promise<void> {
-  const { admin, serving, workers, changes, polling, state } = proxy;
+  const { admin, serving, workers, changes, accessLog, polling, state } = proxy;
   state.isStopping = true;
   log.info({ signal }, 'stopping');
   serving.announceEnd();
@@ -107,6 +114,7 @@ async function stop(proxy: ProxyParts, signal: string, log: Logger): Promise<voi
   changes.close();
   await polling.finish();
   await proxy.saveLimits();
+  await accessLog.close();
   admin.close();
   admin.closeAllConnections();
   log.info('stopped');

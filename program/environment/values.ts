@@ -31,6 +31,20 @@ export function parseFailure(text: string): 'local' | 'refuse' {
   return text;
 }
 
+/** @returns the share of requests that are logged, 0 to 1, or that only those with an error are */
+export function parseAccessLog(text: string): number | 'errors' {
+  if (text === 'off') return 0;
+  if (text === 'errors') return text;
+  if (text === 'all') return 1;
+  const [, share] = /^1\/([1-9]\d{0,8})$/.exec(text) ?? [];
+  if (share === undefined) {
+    throw new Error(
+      `must be off, errors, all, or a share of all requests such as 1/100, not ${JSON.stringify(text)}.`,
+    );
+  }
+  return 1 / Number(share);
+}
+
 export function parsePort(text: string): number {
   const port = parseInteger(text);
   if (port === undefined || port > 65_535) {

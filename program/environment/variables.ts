@@ -6,6 +6,7 @@ import { parseLimitsUrl } from './limits-url.ts';
 import { parseJwtSecret, parseSiteKeySource } from './site-keys.ts';
 import { parseSmtpUrl } from './smtp-url.ts';
 import {
+  parseAccessLog,
   parseAddresses,
   parseDatabaseUrl,
   parseFailure,
@@ -69,6 +70,16 @@ export const VARIABLES = {
   ),
   ADMIN_HOST: variable('127.0.0.1', 'address of health checks and metrics', parseHost),
   ADMIN_PORT: variable('9090', 'port of `/healthz`, `/readyz` and `/metrics`', parsePort),
+  ACCESS_LOG: variable(
+    'off',
+    'which requests the proxy writes to its access log: `off`, `errors` (status 400 and above), a random share such as `1/100`, or `all`',
+    parseAccessLog,
+  ),
+  ACCESS_LOG_FILE: variable(
+    '',
+    'file of the access log, which is opened again on SIGHUP; if empty, stdout',
+    (text) => text,
+  ),
   SNAPSHOT_DOWNLOADS: variable(
     'on',
     '`on`: a client with a key can fetch whole generations from `/snapshot`, as mirrors do; `off`: these paths are not found',

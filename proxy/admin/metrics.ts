@@ -7,12 +7,15 @@ import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { makeRequestTotals } from '../api/request-counts.ts';
 import type { JoinReply } from '../changes/join-worker.ts';
 import type { Held, ReplicaHealth } from './publishing-state.ts';
+import { addRequestMetrics, requestTimesText } from './request-metrics.ts';
 
 /** The values that are read at each scrape. A value that is not known (yet) is undefined. */
 export interface Readings {
   readonly snapshot:
     | { readonly id: string; readonly games: number; readonly covers: number }
     | undefined;
+  /** How many generations are open besides the one in service. */
+  readonly otherGenerations: number;
   readonly isRefusing: boolean;
   /** Undefined unless an operator holds publishing. */
   readonly held: Held | undefined;
@@ -39,10 +42,11 @@ export interface Metrics {
 /** @param threads the request counts of every serving thread */
 export function makeMetrics(threads: readonly Float64Array[]): Metrics {
   const registry = new Registry();
+  const totals = makeRequestTotals(threads);
   let readings: Readings | undefined;
 
   collectDefaultMetrics({ register: registry });
-  addRequestCounters(registry, threads);
+  addRequestMetrics(registry, totals);
   const swaps = new Counter({
     name: 'snapshot_swaps_total',
     help: 'Generations that came into service',
@@ -79,33 +83,10 @@ export function makeMetrics(threads: readonly Float64Array[]): Metrics {
     },
     async expose(read) {
       readings = await read();
-      return { body: await registry.metrics(), contentType: registry.contentType };
+      const body = `${await registry.metrics()}\n${requestTimesText(totals)}`;
+      return { body, contentType: registry.contentType };
     },
   };
-}
-
-function addRequestCounters(registry: Registry, threads: readonly Float64Array[]): void {
-  const registers = [registry];
-  const totals = makeRequestTotals(threads);
-  new Counter({
-    name: 'api_requests_total',
-    help: 'Responses under the base, by endpoint and status',
-    labelNames: ['route', 'status'] as const,
-    registers,
-    collect() {
-      this.reset();
-      for (const { route, status, count } of totals.byRoute()) this.inc({ route, status }, count);
-    },
-  });
-  new Counter({
-    name: 'api_hot_responses_total',
-    help: 'Responses whose body was in memory',
-    registers,
-    collect() {
-      this.reset();
-      this.inc(totals.cached());
-    },
-  });
 }
 
 /** Adds a gauge for each reading. The gauge of a reading that is not known has no value. */
@@ -126,6 +107,11 @@ function addReadings(registry: Registry, readings: () => Readings | undefined): 
   const inService = 'of the generation in service';
   gauge('snapshot_games', `Games ${inService}`, ({ snapshot }) => snapshot?.games);
   gauge('snapshot_covers', `Covers ${inService}`, ({ snapshot }) => snapshot?.covers);
+  gauge(
+    'snapshot_pinned_generations',
+    'Generations in memory besides the one in service, for requests that name them',
+    ({ otherGenerations }) => otherGenerations,
+  );
   gauge(
     'snapshot_refused',
     '1 while the published generation is refused and an older one stays in service',

@@ -21,21 +21,22 @@ export interface AdmissionParts {
   readonly keys: Keys;
   readonly addresses: AddressLimits;
   readonly trustedProxies: BlockList;
-  /** A monotonic clock in milliseconds. */
-  readonly now: () => number;
 }
 
 export interface Admission {
   readonly quota: Quota;
-  /** The response that says why the key is not accepted; undefined for a valid key. */
+  /** The valid key whose limit the quota describes; undefined if it describes that of the address. */
+  readonly key: KeyRecord | undefined;
+  /** The response that says why the request is not served; undefined for a valid key. */
   readonly refusal: PreparedResponse | undefined;
 }
 
+/** Each time is on the monotonic clock of the windows, in milliseconds. */
 export interface Admissions {
   /** Counts a request towards the limit of its key or, without a valid key, of its address. */
-  admit(request: ApiRequest): Admission;
+  admit(request: ApiRequest, time: number): Admission;
   /** Returns what the address of a request has left, without counting the request. */
-  peek(request: ApiRequest): Quota;
+  peek(request: ApiRequest, time: number): Quota;
 }
 
 /** Whether a key keeps working when its address is over its limit. */
@@ -44,12 +45,12 @@ export function isInUse({ state, window }: KeyRecord, time: number): boolean {
 }
 
 export function makeAdmissions(parts: AdmissionParts): Admissions {
-  const { keys, addresses, trustedProxies, now } = parts;
+  const { keys, addresses, trustedProxies } = parts;
   const addressOf = ({ socket, head }: ApiRequest) =>
     clientAddress(socket.remoteAddress, head.forwardedFor, trustedProxies);
 
   function refuse(request: ApiRequest, time: number, refusal: PreparedResponse): Admission {
-    return { quota: addresses.admit(addressOf(request), time), refusal };
+    return { quota: addresses.admit(addressOf(request), time), key: undefined, refusal };
   }
 
   function admitKey(request: ApiRequest, key: string, time: number): Admission {
@@ -57,22 +58,21 @@ export function makeAdmissions(parts: AdmissionParts): Admissions {
     if (record === undefined || !isInUse(record, time)) {
       // Guesses must be cheap to refuse: once the address is over its limit, no key is looked up.
       const quota = addresses.peek(addressOf(request), time);
-      if (!quota.admitted) return { quota, refusal: ERRORS.invalidKey };
+      if (!quota.admitted) return { quota, key: undefined, refusal: ERRORS.invalidKey };
       record ??= keys.find(key);
     }
     if (record?.state !== 'approved') return refuse(request, time, ERRORS.invalidKey);
-    return { quota: keys.admit(record, time), refusal: undefined };
+    return { quota: keys.admit(record, time), key: record, refusal: undefined };
   }
 
   return {
-    admit(request) {
+    admit(request, time) {
       const { head } = request;
-      const time = now();
       if (head.hasSeveralKeys) return refuse(request, time, ERRORS.severalKeys);
       if (head.hasMisplacedKey) return refuse(request, time, ERRORS.misplacedKey);
       if (head.key === undefined) return refuse(request, time, ERRORS.missingKey);
       return admitKey(request, head.key, time);
     },
-    peek: (request) => addresses.peek(addressOf(request), now()),
+    peek: (request, time) => addresses.peek(addressOf(request), time),
   };
 }

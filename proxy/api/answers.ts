@@ -20,19 +20,38 @@ import { makeSendDownload } from './send-download.ts';
 export interface AnswerParts {
   readonly snapshots: ThreadGenerations;
   readonly counts: RequestCounts;
+  /** A monotonic clock in milliseconds that all threads share. */
+  readonly now: () => number;
+  /** Writes the access log; undefined if there is none. */
+  readonly logAccess?: LogAccess | undefined;
   readonly log: Logger;
 }
 
-export function makeAnswers({ snapshots, counts, log }: AnswerParts) {
+/** Logs a request after it was answered. */
+export type LogAccess = (
+  reply: Reply,
+  route: RouteLabel,
+  status: number,
+  milliseconds: number,
+) => void;
+
+export function makeAnswers({ snapshots, counts, now, logAccess, log }: AnswerParts) {
   const sendDownload = makeSendDownload(log);
+
+  /** Records that a request was answered. */
+  function record(reply: Reply, route: RouteLabel, status: number): void {
+    const milliseconds = now() - reply.startedAt;
+    counts.count(route, status, milliseconds, reply.refusal);
+    logAccess?.(reply, route, status, milliseconds);
+  }
 
   /** Sends a resource, or 304 if the client already has it. */
   function sendFound(reply: Reply, head: RequestHead, { route, resource }: CachedResource): void {
     const coding = chooseCoding(head.acceptEncoding);
     const status = sendResource(reply, resource, coding, head.ifNoneMatch);
-    if (typeof status === 'number') counts.count(route, status);
+    if (typeof status === 'number') record(reply, route, status);
     else {
-      status.then((sent) => counts.count(route, sent)).catch((error) => fail(reply, route, error));
+      status.then((sent) => record(reply, route, sent)).catch((error) => fail(reply, route, error));
     }
   }
 
@@ -43,11 +62,11 @@ export function makeAnswers({ snapshots, counts, log }: AnswerParts) {
     { route, download }: { readonly route: RouteName; readonly download: Download },
   ): void {
     sendDownload(reply, download, head)
-      .then((status) => counts.count(route, status))
+      .then((status) => record(reply, route, status))
       .catch((error) => {
         if (!(error instanceof PackGoneError)) fail(reply, route, error);
         else if (reply.response.isSent()) reply.response.destroy();
-        else counts.count(route, sendError(reply, ERRORS.gone));
+        else record(reply, route, sendError(reply, ERRORS.gone));
       });
   }
 
@@ -61,7 +80,7 @@ export function makeAnswers({ snapshots, counts, log }: AnswerParts) {
   ): Resource | undefined {
     const found = find(generation);
     if (found instanceof Promise) answerLater(found, reply, head, route);
-    else if (found === undefined) counts.count(route, sendError(reply, ERRORS.notFound));
+    else if (found === undefined) record(reply, route, sendError(reply, ERRORS.notFound));
     else if ('stored' in found) sendFile(reply, head, { route, download: found });
     else {
       sendFound(reply, head, { route, resource: found });
@@ -79,7 +98,7 @@ export function makeAnswers({ snapshots, counts, log }: AnswerParts) {
     later
       .then((resource) => {
         if (typeof resource !== 'string') sendFound(reply, head, { route, resource });
-        else counts.count(route, sendError(reply, ERRORS[resource]));
+        else record(reply, route, sendError(reply, ERRORS[resource]));
       })
       .catch((error) => fail(reply, route, error));
   }
@@ -94,11 +113,11 @@ export function makeAnswers({ snapshots, counts, log }: AnswerParts) {
   ): void {
     snapshots.pinned(id, (generation) => {
       try {
-        if (generation === 'busy') counts.count(route, sendError(reply, ERRORS.busy));
-        else if (generation === 'gone') counts.count(route, sendError(reply, ERRORS.gone));
+        if (generation === 'busy') record(reply, route, sendError(reply, ERRORS.busy));
+        else if (generation === 'gone') record(reply, route, sendError(reply, ERRORS.gone));
         else answerFrom(generation, reply, head, route, find);
       } catch (error) {
-        if (error instanceof PackGoneError) counts.count(route, sendError(reply, ERRORS.gone));
+        if (error instanceof PackGoneError) record(reply, route, sendError(reply, ERRORS.gone));
         else fail(reply, route, error);
       }
     });
@@ -106,10 +125,10 @@ export function makeAnswers({ snapshots, counts, log }: AnswerParts) {
 
   /** Logs an error, and sends 500 if no response has begun. */
   function fail(reply: Reply, route: RouteLabel, error: unknown): void {
-    log.error({ err: error, route }, 'a request failed');
+    log.error({ err: error, route, id: reply.id }, 'a request failed');
     if (reply.response.isSent()) reply.response.destroy();
-    else counts.count(route, sendError(reply, ERRORS.internal));
+    else record(reply, route, sendError(reply, ERRORS.internal));
   }
 
-  return { sendFound, answerFrom, answerPinned, fail };
+  return { record, sendFound, answerFrom, answerPinned, fail };
 }

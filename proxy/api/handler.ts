@@ -4,8 +4,11 @@
  */
 import type { ReadChanges } from '../changes/change-store.ts';
 import type { RequestHead } from '../http/message/request-head.ts';
+import { makeRequestId } from '../http/message/request-id.ts';
 import type { ApiHandler, ApiRequest, Responder } from '../http/message/responder.ts';
 import { splitTarget } from '../http/message/target.ts';
+import type { KeyRecord } from '../keys/key-table.ts';
+import type { Quota } from '../limits/rolling-window.ts';
 import type { Question } from '../limits/shared/waiting-rows.ts';
 import { type Admission, type AdmissionParts, makeAdmissions } from './admission.ts';
 import { type AnswerParts, makeAnswers } from './answers.ts';
@@ -36,8 +39,8 @@ export interface ApiParts extends AdmissionParts, AnswerParts {
 
 /** @returns the handler of requests under the base */
 export function makeApi(parts: ApiParts): ApiHandler {
-  const { snapshots, keys, counts } = parts;
-  const { sendFound, answerFrom, answerPinned, fail } = makeAnswers(parts);
+  const { snapshots, keys, counts, now } = parts;
+  const { record, sendFound, answerFrom, answerPinned, fail } = makeAnswers(parts);
   const cache = makeResourceCache();
   const matchRoute = makeMatchRoute(parts.publicUrl, parts.readChanges);
 
@@ -46,41 +49,57 @@ export function makeApi(parts: ApiParts): ApiHandler {
   function handleAtOnce(): ApiHandler {
     const { admit, peek } = makeAdmissions(parts);
     return (request, response) => {
+      const startedAt = now();
       const sendEarly = findEarlyAnswer(request);
-      if (sendEarly === undefined) answerAdmitted(request, response, admit(request));
-      else counts.count('none', sendEarly({ response, quota: peek(request) }));
+      if (sendEarly === undefined) {
+        answerAdmitted(request, response, startedAt, admit(request, startedAt));
+      } else {
+        const reply = newReply(request, response, startedAt, peek(request, startedAt));
+        record(reply, 'none', sendEarly(reply));
+      }
     };
   }
 
   function handleLater(askLimits: (question: Question) => void): ApiHandler {
     const { admit, peek } = makeSharedAdmissions(parts, askLimits);
     return (request, response) => {
+      const startedAt = now();
       const sendEarly = findEarlyAnswer(request);
       if (sendEarly === undefined) {
-        admit(request, (admission) => {
+        admit(request, startedAt, (admission) => {
           try {
-            answerAdmitted(request, response, admission);
+            answerAdmitted(request, response, startedAt, admission);
           } catch (error) {
-            fail({ response, quota: admission.quota }, 'none', error);
+            fail(newReply(request, response, startedAt, admission.quota), 'none', error);
           }
         });
       } else {
         peek(request, (quota) => {
+          const reply = newReply(request, response, startedAt, quota);
           try {
-            counts.count('none', sendEarly({ response, quota }));
+            record(reply, 'none', sendEarly(reply));
           } catch (error) {
-            fail({ response, quota }, 'none', error);
+            fail(reply, 'none', error);
           }
         });
       }
     };
   }
 
-  function answerAdmitted(request: ApiRequest, response: Responder, admission: Admission): void {
-    const { quota, refusal } = admission;
-    const reply: Reply = { response, quota };
-    if (!quota.admitted) counts.count('none', sendOverLimit(reply));
-    else if (refusal !== undefined) counts.count('none', sendError(reply, refusal));
+  function answerAdmitted(
+    request: ApiRequest,
+    response: Responder,
+    startedAt: number,
+    { quota, key, refusal }: Admission,
+  ): void {
+    const reply = newReply(request, response, startedAt, quota, key);
+    if (!quota.admitted) {
+      record(
+        reply,
+        'none',
+        sendOverLimit(reply, key === undefined ? 'address_limit' : 'key_limit'),
+      );
+    } else if (refusal !== undefined) record(reply, 'none', sendError(reply, refusal));
     else {
       try {
         answer(reply, request.head, request.target);
@@ -119,7 +138,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
     const [path, queryString] = splitTarget(target);
     const route = matchRoute(path) ?? (parts.hasDownloads ? matchDownload(path) : undefined);
     if (route === undefined) {
-      counts.count('none', sendError(reply, ERRORS.notFound));
+      record(reply, 'none', sendError(reply, ERRORS.notFound));
       return;
     }
     let find: Finder | DownloadFinder;
@@ -127,11 +146,11 @@ export function makeApi(parts: ApiParts): ApiHandler {
       find = route.prepare(queryString);
     } catch (error) {
       if (!(error instanceof ParameterError)) throw error;
-      counts.count(route.name, sendBadRequest(reply, error.message));
+      record(reply, route.name, sendBadRequest(reply, error.message));
       return;
     }
     if (current === undefined) {
-      counts.count(route.name, sendError(reply, ERRORS.noSnapshot));
+      record(reply, route.name, sendError(reply, ERRORS.noSnapshot));
     } else if (head.snapshot === undefined) {
       const resource = answerFrom(current, reply, head, route.name, find);
       if (resource !== undefined && cached === 'repeated') {
@@ -139,4 +158,24 @@ export function makeApi(parts: ApiParts): ApiHandler {
       }
     } else answerPinned(head.snapshot, reply, head, route.name, find);
   }
+}
+
+function newReply(
+  request: ApiRequest,
+  response: Responder,
+  startedAt: number,
+  quota: Quota,
+  key?: KeyRecord,
+): Reply {
+  return {
+    id: request.head.requestId ?? makeRequestId(),
+    request,
+    response,
+    startedAt,
+    quota,
+    key,
+    refusal: undefined,
+    bytes: 0,
+    snapshot: undefined,
+  };
 }

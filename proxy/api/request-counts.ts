@@ -1,41 +1,93 @@
 /**
- * Counts the requests that each serving thread has answered, by route and status, for the metrics. The
- * counts are in shared memory: each thread increments its own, and the first thread reads all of them.
+ * Counts and times the requests that each serving thread has answered, for the metrics. The counts are
+ * in shared memory: each thread increments its own, and the first thread reads all of them. Counting
+ * takes the same time for every request and allocates nothing.
  */
 import { ROUTES, type RouteName } from './routes/route.ts';
 
 /** A route; 'none' for a request that was answered before its route was known. */
 export type RouteLabel = RouteName | 'none';
 
+/**
+ * Why a request was not served although it was well-formed. A new reason needs a row in the table of
+ * metrics in OPERATIONS.md.
+ */
+export const REFUSALS = [
+  'missing_key',
+  'misplaced_key',
+  'several_keys',
+  'invalid_key',
+  'key_limit',
+  'address_limit',
+  'limits_unavailable',
+  'no_snapshot',
+  'no_keys',
+  'snapshot_busy',
+  'many_downloads',
+] as const;
+export type Refusal = (typeof REFUSALS)[number];
+
+/** The upper bounds of the buckets of a histogram, in seconds. One more bucket has all longer times. */
+export const BUCKETS = [
+  0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10,
+];
+
 /** The counts of one thread. */
 export interface RequestCounts {
-  count(route: RouteLabel, status: number): void;
+  /** @param milliseconds from reading the request to handing the response to the kernel */
+  count(route: RouteLabel, status: number, milliseconds: number, refusal?: Refusal): void;
   /** Counts a response whose body came from the cache. */
   countCached(): void;
+}
+
+/** How long the requests of one route took. */
+export interface RouteTimes {
+  readonly route: RouteLabel;
+  /** For each bucket, how many requests it has. Unlike those of Prometheus, they do not add up. */
+  readonly buckets: readonly number[];
+  /** All times together. */
+  readonly seconds: number;
 }
 
 /** The sums of the counts of all threads. */
 export interface RequestTotals {
   /** Each route and status with at least one response. */
   byRoute(): Iterable<{ route: RouteLabel; status: number; count: number }>;
+  /** Each route with at least one response. */
+  times(): Iterable<RouteTimes>;
+  refusals(): Iterable<{ reason: Refusal; count: number }>;
   cached(): number;
 }
 
-/** How many counts a route has: one for each status below this. */
-const STATUSES = 600;
 const LABELS: readonly RouteLabel[] = [...ROUTES, 'none'];
-/** The index of the count of cached bodies, after the counts of the last route. */
-const CACHED = LABELS.length * STATUSES;
+/** How many counts of statuses a route has: one for each status below this. */
+const STATUSES = 600;
+/** The counts of a route: by status, the buckets, and the sum of the times. */
+const FIRST_BUCKET = STATUSES;
+const TIME_SUM = FIRST_BUCKET + BUCKETS.length + 1;
+const PER_ROUTE = TIME_SUM + 1;
+/** The counts that come after those of the last route. */
+const CACHED = LABELS.length * PER_ROUTE;
+const FIRST_REFUSAL = CACHED + 1;
+const LENGTH = FIRST_REFUSAL + REFUSALS.length;
 
 export function newRequestCounts(): Float64Array {
-  return new Float64Array(new SharedArrayBuffer((CACHED + 1) * Float64Array.BYTES_PER_ELEMENT));
+  return new Float64Array(new SharedArrayBuffer(LENGTH * Float64Array.BYTES_PER_ELEMENT));
 }
 
 export function makeRequestCounts(counts: Float64Array): RequestCounts {
-  const startOf = new Map(LABELS.map((label, number) => [label, number * STATUSES]));
+  const startOf = new Map(LABELS.map((label, number) => [label, number * PER_ROUTE]));
+  const refusalAt = new Map(REFUSALS.map((reason, number) => [reason, FIRST_REFUSAL + number]));
   return {
-    count(route, status) {
-      counts[(startOf.get(route) ?? 0) + status]++;
+    count(route, status, milliseconds, refusal) {
+      const start = startOf.get(route) ?? 0;
+      const seconds = milliseconds / 1000;
+      let bucket = 0;
+      while (bucket < BUCKETS.length && seconds > BUCKETS[bucket]) bucket++;
+      counts[start + status]++;
+      counts[start + FIRST_BUCKET + bucket]++;
+      counts[start + TIME_SUM] += seconds;
+      if (refusal !== undefined) counts[refusalAt.get(refusal) ?? LENGTH]++;
     },
     countCached() {
       counts[CACHED]++;
@@ -50,9 +102,25 @@ export function makeRequestTotals(threads: readonly Float64Array[]): RequestTota
     *byRoute() {
       for (const [number, route] of LABELS.entries()) {
         for (let status = 0; status < STATUSES; status++) {
-          const count = sumAt(number * STATUSES + status);
+          const count = sumAt(number * PER_ROUTE + status);
           if (count > 0) yield { route, status, count };
         }
+      }
+    },
+    *times() {
+      for (const [number, route] of LABELS.entries()) {
+        const start = number * PER_ROUTE;
+        const buckets = Array.from({ length: BUCKETS.length + 1 }, (_, bucket) =>
+          sumAt(start + FIRST_BUCKET + bucket),
+        );
+        if (buckets.some((count) => count > 0)) {
+          yield { route, buckets, seconds: sumAt(start + TIME_SUM) };
+        }
+      }
+    },
+    *refusals() {
+      for (const [number, reason] of REFUSALS.entries()) {
+        yield { reason, count: sumAt(FIRST_REFUSAL + number) };
       }
     },
     cached: () => sumAt(CACHED),

@@ -8,7 +8,7 @@ import { makeDownload } from '../downloads/download.ts';
 import type { RequestHead } from '../http/message/request-head.ts';
 import { CORS } from './resources/resource.ts';
 import type { Download } from './routes/snapshot.ts';
-import { ERRORS, quotaHeaders, type Reply, sendError } from './send.ts';
+import { ERRORS, ownHeaders, type Reply, sendError, sendPrepared } from './send.ts';
 
 /** Per thread. Each takes a piece of memory and, if its client is slow, a connection for a long time. */
 const MOST_DOWNLOADS = 100;
@@ -31,11 +31,15 @@ export function makeSendDownload(log: Logger): SendDownload {
   const runningByKey = new Map<string, number>();
 
   async function send(reply: Reply, download: Download, head: RequestHead): Promise<number> {
-    const { response, quota } = reply;
+    const { response } = reply;
     const request = { ...download, head, isHead: response.isHead };
     const made = await makeDownload(request, { findDifference, common: CORS });
-    if ('body' in made) response.send(made, quotaHeaders(quota));
-    else await response.sendPieces(made, quotaHeaders(quota));
+    reply.snapshot = download.snapshot;
+    if ('body' in made) sendPrepared(reply, made);
+    else {
+      const pieces = countBytes(made.pieces, reply);
+      await response.sendPieces({ ...made, pieces }, ownHeaders(reply));
+    }
     return made.head.status;
   }
 
@@ -56,4 +60,12 @@ export function makeSendDownload(log: Logger): SendDownload {
       else runningByKey.set(key, left);
     }
   };
+}
+
+/** Passes the pieces of a body on, and adds their lengths to the bytes that were sent. */
+async function* countBytes(pieces: AsyncIterable<Buffer>, reply: Reply): AsyncGenerator<Buffer> {
+  for await (const piece of pieces) {
+    reply.bytes += piece.length;
+    yield piece;
+  }
 }

@@ -3,20 +3,22 @@
  * responses of one kind share are built once.
  */
 import { type Coding, matchesEtag } from '../http/message/negotiation.ts';
-import type { Responder } from '../http/message/responder.ts';
+import type { ApiRequest, Responder } from '../http/message/responder.ts';
 import {
   type HeaderList,
   NO_BODY,
   type PreparedResponse,
   prepareError,
 } from '../http/message/response.ts';
+import type { KeyRecord } from '../keys/key-table.ts';
 import type { Quota } from '../limits/rolling-window.ts';
+import type { Refusal } from './request-counts.ts';
 import { CORS, etagOf, notModified, type Resource, responseOf } from './resources/resource.ts';
 
 const ALLOWED_METHODS = 'GET, HEAD, OPTIONS';
 /** Those that the API reads, and those that scripts and tracing libraries often add. */
 const ALLOWED_HEADERS =
-  'Authorization, X-Api-Key, X-Snapshot, If-None-Match, Content-Type, Cache-Control, X-Requested-With, traceparent, tracestate';
+  'Authorization, X-Api-Key, X-Snapshot, If-None-Match, Content-Type, Cache-Control, X-Request-Id, X-Requested-With, traceparent, tracestate';
 const PREFLIGHT: PreparedResponse = {
   head: {
     status: 204,
@@ -57,10 +59,50 @@ export const ERRORS = {
   invalidKey: unauthorized('Invalid API key'),
 } as const;
 
-/** Where a response goes, and the quota that its caller has left. */
+/** Why a request gets one of {@link ERRORS}, for the metrics. */
+const REFUSAL_OF: ReadonlyMap<PreparedResponse, Refusal> = new Map([
+  [ERRORS.missingKey, 'missing_key'],
+  [ERRORS.misplacedKey, 'misplaced_key'],
+  [ERRORS.severalKeys, 'several_keys'],
+  [ERRORS.invalidKey, 'invalid_key'],
+  [ERRORS.noLimits, 'limits_unavailable'],
+  [ERRORS.noSnapshot, 'no_snapshot'],
+  [ERRORS.noKeys, 'no_keys'],
+  [ERRORS.busy, 'snapshot_busy'],
+  [ERRORS.manyDownloads, 'many_downloads'],
+]);
+
+/** A request that is being answered, and where its response goes. */
 export interface Reply {
+  /** The id of the request: the client's, or a random one. */
+  readonly id: string;
+  readonly request: ApiRequest;
   readonly response: Responder;
+  /** When the request was read, in milliseconds of the clock that all threads share. */
+  readonly startedAt: number;
+  /** What the caller has left. */
   readonly quota: Quota;
+  /** The valid key of the request; undefined without one. */
+  readonly key: KeyRecord | undefined;
+  /** Why the request was refused, once it was. */
+  refusal: Refusal | undefined;
+  /** How many bytes of a body were sent. */
+  bytes: number;
+  /** The id of the generation that the response comes from, once it was sent. */
+  snapshot: string | undefined;
+}
+
+/** Sends a response with the header fields that every response of the API has. */
+export function sendPrepared(
+  reply: Reply,
+  prepared: PreparedResponse,
+  headers?: HeaderList,
+  isLast = false,
+): void {
+  const { response } = reply;
+  const own = ownHeaders(reply);
+  reply.bytes = response.isHead ? 0 : prepared.body.length;
+  response.send(prepared, headers === undefined ? own : [...own, ...headers], isLast);
 }
 
 /**
@@ -68,49 +110,51 @@ export interface Reply {
  * @returns the status; a promise of it if the body must be compressed first
  */
 export function sendResource(
-  { response, quota }: Reply,
+  reply: Reply,
   resource: Resource,
   wanted: Coding,
   ifNoneMatch: string | undefined,
 ): number | Promise<number> {
   const coding = resource.isCompressible ? wanted : 'identity';
+  reply.snapshot = resource.snapshot;
   if (ifNoneMatch !== undefined && matchesEtag(ifNoneMatch, etagOf(resource, coding))) {
-    response.send(notModified(resource, coding), quotaHeaders(quota));
+    sendPrepared(reply, notModified(resource, coding));
     return 304;
   }
   const found = responseOf(resource, coding);
   if (!(found instanceof Promise)) {
-    response.send(found, quotaHeaders(quota));
+    sendPrepared(reply, found);
     return 200;
   }
   return found.then((made) => {
-    response.send(made, quotaHeaders(quota));
+    sendPrepared(reply, made);
     return 200;
   });
 }
 
 /** Sends one of {@link ERRORS}. @returns its status */
-export function sendError({ response, quota }: Reply, error: PreparedResponse): number {
-  response.send(error, quotaHeaders(quota));
+export function sendError(reply: Reply, error: PreparedResponse): number {
+  reply.refusal = REFUSAL_OF.get(error);
+  sendPrepared(reply, error);
   return error.head.status;
 }
 
 /** Sends 400. @param isLast whether the connection is closed after this response */
-export function sendBadRequest({ response, quota }: Reply, text: string, isLast = false): number {
-  response.send(apiError(400, text), quotaHeaders(quota), isLast);
+export function sendBadRequest(reply: Reply, text: string, isLast = false): number {
+  sendPrepared(reply, apiError(400, text), undefined, isLast);
   return 400;
 }
 
-/** Sends 429. */
-export function sendOverLimit({ response, quota }: Reply): number {
-  const retry = ['Retry-After', String(quota.resetSeconds)];
-  response.send(OVER_LIMIT, [...quotaHeaders(quota), ...retry]);
+/** Sends 429. @param refusal which limit was exceeded */
+export function sendOverLimit(reply: Reply, refusal: 'key_limit' | 'address_limit'): number {
+  reply.refusal = refusal;
+  sendPrepared(reply, OVER_LIMIT, ['Retry-After', String(reply.quota.resetSeconds)]);
   return OVER_LIMIT.head.status;
 }
 
 /** Answers a CORS preflight. */
-export function sendPreflight({ response, quota }: Reply): number {
-  response.send(PREFLIGHT, quotaHeaders(quota));
+export function sendPreflight(reply: Reply): number {
+  sendPrepared(reply, PREFLIGHT);
   return PREFLIGHT.head.status;
 }
 
@@ -122,7 +166,8 @@ function unauthorized(text: string): PreparedResponse {
   return apiError(401, text, ['WWW-Authenticate', 'Bearer']);
 }
 
-export function quotaHeaders({ limit, remaining, resetSeconds }: Quota): HeaderList {
+/** The header fields that every response of the API has, with values of this request. */
+export function ownHeaders({ id, quota: { limit, remaining, resetSeconds } }: Reply): HeaderList {
   return [
     'X-RateLimit-Limit',
     String(limit),
@@ -130,5 +175,7 @@ export function quotaHeaders({ limit, remaining, resetSeconds }: Quota): HeaderL
     String(remaining),
     'X-RateLimit-Reset',
     String(resetSeconds),
+    'X-Request-Id',
+    id,
   ];
 }

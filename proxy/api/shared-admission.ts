@@ -18,7 +18,7 @@ import { ERRORS, RETRY_SOON_SECONDS } from './send.ts';
 
 export interface SharedAdmissions {
   /** Counts a request towards the limit of its key or, without a valid key, of its address. */
-  admit(request: ApiRequest, done: (admission: Admission) => void): void;
+  admit(request: ApiRequest, time: number, done: (admission: Admission) => void): void;
   /** Finds what the address of a request has left, without counting the request. */
   peek(request: ApiRequest, done: (quota: Quota) => void): void;
 }
@@ -27,7 +27,7 @@ export function makeSharedAdmissions(
   parts: AdmissionParts,
   ask: (question: Question) => void,
 ): SharedAdmissions {
-  const { keys, addresses, trustedProxies, now } = parts;
+  const { keys, addresses, trustedProxies } = parts;
   const windows = new WeakMap<KeyRecord, FleetWindow>();
 
   function windowOf(record: KeyRecord): FleetWindow {
@@ -63,13 +63,19 @@ export function makeSharedAdmissions(
     const { limit } = addresses;
     ask({
       ...{ window: addressOf(request), limit, isPeek: false },
-      done: (quota) => done(quota === undefined ? unavailable(limit) : { quota, refusal }),
+      done: (quota) =>
+        done(quota === undefined ? unavailable(limit) : { quota, key: undefined, refusal }),
     });
   }
 
-  function admitKey(request: ApiRequest, key: string, done: (admission: Admission) => void): void {
+  function admitKey(
+    request: ApiRequest,
+    key: string,
+    time: number,
+    done: (admission: Admission) => void,
+  ): void {
     const recent = keys.recent(key);
-    const isUsed = recent !== undefined && isInUse(recent, now());
+    const isUsed = recent !== undefined && isInUse(recent, time);
     const record = isUsed ? recent : keys.find(key);
     if (record?.state !== 'approved') {
       refuse(request, ERRORS.invalidKey, done);
@@ -80,19 +86,20 @@ export function makeSharedAdmissions(
     ask({
       ...{ window: windowOf(record), limit, isPeek: false, guard },
       done(quota, isGuarded) {
-        if (quota === undefined) done(unavailable(limit));
-        else done({ quota, refusal: isGuarded ? ERRORS.invalidKey : undefined });
+        if (quota === undefined) done(unavailable(limit, record));
+        else if (isGuarded) done({ quota, key: undefined, refusal: ERRORS.invalidKey });
+        else done({ quota, key: record, refusal: undefined });
       },
     });
   }
 
   return {
-    admit(request, done) {
+    admit(request, time, done) {
       const { head } = request;
       if (head.hasSeveralKeys) refuse(request, ERRORS.severalKeys, done);
       else if (head.hasMisplacedKey) refuse(request, ERRORS.misplacedKey, done);
       else if (head.key === undefined) refuse(request, ERRORS.missingKey, done);
-      else admitKey(request, head.key, done);
+      else admitKey(request, head.key, time, done);
     },
     peek(request, done) {
       const { limit } = addresses;
@@ -105,7 +112,7 @@ export function makeSharedAdmissions(
 }
 
 /** The request is not over its limit, but nobody knows how many requests count. */
-function unavailable(limit: number): Admission {
+function unavailable(limit: number, key?: KeyRecord): Admission {
   const quota = { admitted: true, limit, remaining: 0, resetSeconds: RETRY_SOON_SECONDS };
-  return { quota, refusal: ERRORS.noLimits };
+  return { quota, key, refusal: ERRORS.noLimits };
 }

@@ -6,6 +6,8 @@ import type { Server } from 'node:http';
 import type { Logger } from 'pino';
 import { closeServer } from '../../program/close-server.ts';
 import type { Environment } from '../../program/environment/environment.ts';
+import { makeAccessLog } from '../access-log/access-log.ts';
+import { type HandOn, makeThreadLines } from '../access-log/thread-lines.ts';
 import { makeApi } from '../api/handler.ts';
 import type { RequestCounts } from '../api/request-counts.ts';
 import type { ReadChanges } from '../changes/change-store.ts';
@@ -35,6 +37,7 @@ export const SERVING_VARIABLES = [
   'PUBLIC_URL',
   'HTTP_FAST_PATH',
   'SNAPSHOT_DOWNLOADS',
+  'ACCESS_LOG',
   'LOG_LEVEL',
 ] as const;
 
@@ -59,6 +62,10 @@ export interface ServingParts extends FleetPlace {
   readonly counts: RequestCounts;
   /** The thread's limits and counts of connections, from `newConnectionCells`. */
   readonly connections: Float64Array;
+  /** Writes the batches of the access log. */
+  readonly handOnLines: HandOn;
+  /** From `newDropCount`. */
+  readonly droppedLines: Float64Array;
   readonly log: Logger;
 }
 
@@ -68,7 +75,7 @@ export interface Serving {
   readonly limits: OpenSharedLimits | undefined;
   /** From now on, each response tells its client that the connection will be closed after it. */
   announceEnd(): void;
-  /** Stops listening; resolves when the requests under way have ended and their limits are reported. */
+  /** Stops listening; resolves when the requests under way have ended, and are reported and logged. */
   close(): Promise<void>;
 }
 
@@ -81,7 +88,9 @@ export function makeServing(parts: ServingParts): Serving {
     PUBLIC_URL: publicUrl,
     HTTP_FAST_PATH: hasFastPath,
     SNAPSHOT_DOWNLOADS: hasDownloads,
+    ACCESS_LOG: sample,
   } = parts.environment;
+  const lines = makeThreadLines(parts.handOnLines, parts.droppedLines);
   const api = makeApi({
     ...parts,
     publicUrl,
@@ -89,6 +98,7 @@ export function makeServing(parts: ServingParts): Serving {
     trustedProxies,
     now,
     askLimits: limits?.ask,
+    logAccess: sample === 0 ? undefined : makeAccessLog(sample, trustedProxies, lines.add),
   });
   const site = withForwarding(makeSiteHandler(publicUrl), {
     accountUrl,
@@ -106,6 +116,7 @@ export function makeServing(parts: ServingParts): Serving {
       const close = (onClosed: () => void) => server.close(onClosed);
       await closeServer({ ...http, close }, STOP_DEADLINE_MS);
       await limits?.stop();
+      await lines.finish();
       // Generations stay open: the other threads may still read from them.
     },
   };

@@ -1,5 +1,6 @@
 /** The messages between the first thread of a proxy and its workers. They arrive in order. */
 import type { MessagePort } from 'node:worker_threads';
+import type { Batch } from '../access-log/thread-lines.ts';
 import type { PageOrder, PageReply } from '../changes/change-store.ts';
 import type { OpenedFiles } from '../snapshot/open-files.ts';
 import type { FleetPlace } from './serving.ts';
@@ -14,6 +15,8 @@ export interface WorkerStart extends FleetPlace {
   readonly counts: Float64Array;
   /** The worker's limits and counts of connections. */
   readonly connections: Float64Array;
+  /** How many lines of the access log the worker has dropped. */
+  readonly droppedLines: Float64Array;
   /** Receives all keys whenever one changed. */
   readonly keys: MessagePort;
 }
@@ -21,6 +24,8 @@ export interface WorkerStart extends FleetPlace {
 export type ToWorker =
   | { readonly type: 'listen'; readonly port: number; readonly host: string }
   | { readonly type: 'announce end' | 'close' }
+  /** The batch of 'log lines' was written or dropped. */
+  | { readonly type: 'lines done' }
   | { readonly type: 'serve'; readonly files: OpenedFiles }
   | { readonly type: 'opened'; readonly id: string; readonly files: OpenedFiles | 'gone' }
   | { readonly type: 'forget'; readonly id: string }
@@ -29,6 +34,8 @@ export type ToWorker =
 
 export type FromWorker =
   | { readonly type: 'listening' | 'closed' }
+  /** Lines for the access log. The next ones are sent after the answer 'lines done'. */
+  | { readonly type: 'log lines'; readonly batch: Batch }
   /** Tells the store to open a generation for the worker. */
   | { readonly type: 'open'; readonly id: string }
   /** The worker no longer uses the generation's memory. */

@@ -6,6 +6,7 @@
 
 import { once } from 'node:events';
 import { MessageChannel, Worker } from 'node:worker_threads';
+import type { HandOn } from '../access-log/thread-lines.ts';
 import type { ReadChanges } from '../changes/change-store.ts';
 import type { SharedKey } from '../keys/key-table.ts';
 import { collectGarbage } from '../snapshot/collect-garbage.ts';
@@ -32,6 +33,7 @@ export function startWorkers(
   addresses: SharedArrayBuffer,
   store: GenerationStore,
   readChanges: ReadChanges,
+  handOnLines: HandOn,
   onFailure: (error: Error) => void,
 ): WorkerPool {
   const workers = threads.map((cells, index) => {
@@ -44,6 +46,7 @@ export function startWorkers(
     worker.on('error', (error) => onFailure(error as Error));
     joinStore(worker, store);
     answerOrders(worker, readChanges);
+    writeLines(worker, handOnLines);
     port1.unref();
     return { worker, keys: port1 };
   });
@@ -109,5 +112,13 @@ function answerOrders(worker: Worker, readChanges: ReadChanges): void {
       const answer: ToWorker = { type: 'changes', number: message.number, reply };
       worker.postMessage(answer);
     });
+  });
+}
+
+/** Writes the access log of a worker. */
+function writeLines(worker: Worker, handOn: HandOn): void {
+  const done: ToWorker = { type: 'lines done' };
+  worker.on('message', (message: FromWorker) => {
+    if (message.type === 'log lines') handOn(message.batch, () => worker.postMessage(done));
   });
 }

@@ -38,6 +38,8 @@ const snapshots = makeThreadGenerations((id) => send({ type: 'open', id }), now)
 
 const changes = makeThreadChanges((number, order) => send({ type: 'read changes', number, order }));
 
+let onLinesDone = () => {};
+
 const serving = makeServing({
   ...start,
   connectToStore: await loadStoreClient(environment.LIMITS_URL),
@@ -48,6 +50,10 @@ const serving = makeServing({
   environment,
   counts: makeRequestCounts(counts),
   connections,
+  handOnLines(batch, done) {
+    onLinesDone = done;
+    send({ type: 'log lines', batch });
+  },
   log,
 });
 
@@ -73,6 +79,9 @@ main.on('message', async (message: ToWorker) => {
       break;
     case 'changes':
       changes.answered(message.number, message.reply);
+      break;
+    case 'lines done':
+      onLinesDone();
       break;
     case 'announce end':
       serving.announceEnd();

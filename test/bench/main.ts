@@ -14,6 +14,7 @@ const PARTS = {
   http: 'HTTP',
   serving: 'Opening and threads',
   'shared-limits': 'Shared limits',
+  'access-log': 'Access log',
   search: 'Search',
   generator: 'Generator',
 } as const;

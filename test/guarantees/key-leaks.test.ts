@@ -35,6 +35,10 @@ const PROMISE = 'Keys leak nowhere';
 const FUZZED = rounds(400, 20_000);
 const AT_ONCE = 24;
 
+function percentEncode(text: string): string {
+  return text.replaceAll(/./g, (letter) => `%${letter.charCodeAt(0).toString(16)}`);
+}
+
 /** Requests with a key in every part where a confused or hostile client may put it. */
 function misplace(key: string): string[] {
   const request = (target: string, fields: string, method = 'GET') =>
@@ -57,6 +61,10 @@ function misplace(key: string): string[] {
     `/${key}`,
     `/docs?${key}`,
     `/api/v1/%63${key.slice(1)}`,
+    `/api/v1/games/snes/${percentEncode(key)}`,
+    `/api/v1/search?page=${percentEncode(percentEncode(key))}`,
+    `/api/v1/search?page=${key.slice(4)}`,
+    `/api/v1/search?${key}=1&cck=${key.slice(4)}&api-key=${percentEncode(key)}`,
     `http://user:${key}@${SERVER_NAME}${stats}`,
     `//${key}@x/`,
     key,
@@ -77,6 +85,8 @@ function misplace(key: string): string[] {
     request(stats, `${keyed}If-None-Match: "${key}"\r\n`),
     request(stats, `${keyed}Accept-Encoding: ${key}\r\n`),
     request(stats, `${keyed}X-Forwarded-For: ${key}\r\n`),
+    request(stats, `${keyed}X-Request-Id: ${key}\r\n`),
+    request(stats, `${keyed}X-Request-Id: ${key.slice(4)}\r\n`),
     request(
       stats,
       `${keyed}Cookie: key=${key}\r\nReferer: https://x/?${key}\r\nUser-Agent: ${key}\r\n`,
@@ -164,8 +174,11 @@ test('proxy, nginx, schedule, command line and database leave no trace of a key'
   await until(
     () => statSync(path.join(snapshotsDir, CURRENT), { throwIfNoEntry: false }) !== undefined,
   );
+  const accessLog = path.join(makeFolder(), 'access.log');
   const proxy = await startProxy(snapshotsDir, {
     LOG_LEVEL: 'debug',
+    ACCESS_LOG: 'all',
+    ACCESS_LOG_FILE: accessLog,
     PROXY_THREADS: '2',
     // The proxy reads packs from disk during requests, so a read can be made to fail.
     SNAPSHOT_MEMORY_MB: '0',
@@ -239,6 +252,9 @@ test('proxy, nginx, schedule, command line and database leave no trace of a key'
   expect(await proxy.stop()).toBe(0);
   expect(await schedule.stop()).toBe(0);
   await nginx.stop();
+  const accesses = readFileSync(accessLog, 'utf8');
+  expect(accesses.split('\n').length).toBeGreaterThan(500);
+  outputs.push(['the access log', accesses]);
   outputs.push(['the proxy', proxy.log()], ['the schedule', schedule.output()]);
   for (const [name, text] of Object.entries(nginx.logs())) outputs.push([`nginx ${name}`, text]);
   const files = readFolder(snapshotsDir);

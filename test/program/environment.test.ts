@@ -68,6 +68,12 @@ const EXPECTED: Record<Exclude<VariableName, TestedElsewhere>, Values> = {
     bad: '-1 1000001 1.5 1GB',
   },
   ADMIN_PORT: { default: 9090, ...port },
+  ACCESS_LOG: {
+    default: 0,
+    good: { off: 0, errors: 'errors', '1/1': 1, '1/100': 0.01, all: 1 },
+    bad: 'on ALL error 1 100 0.01 1/0 2/100 1/-2 1/2/3 1%',
+  },
+  ACCESS_LOG_FILE: { default: '', ...any },
   SNAPSHOT_DOWNLOADS: { default: true, good: { on: true, off: false }, bad: 'yes true 1 ON 0' },
   MIRROR_KEY: { default: '', ...any },
   REPLICA_FROM: { default: '', ...any },

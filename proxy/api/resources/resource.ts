@@ -26,7 +26,7 @@ const BROTLI_QUALITY = 5;
 export const CORS: HeaderList = [
   ...['Access-Control-Allow-Origin', '*'],
   'Access-Control-Expose-Headers',
-  'ETag, Link, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Search-Match, X-Snapshot',
+  'ETag, Link, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Search-Match, X-Snapshot',
 ];
 const CACHING: HeaderList = [
   ...['Cache-Control', 'private, no-cache'],

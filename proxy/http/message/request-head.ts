@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { KEY_PREFIX } from '../../../format/api-key.ts';
+import { isRequestId } from './request-id.ts';
 
 export interface RequestHead {
   /** The raw API key; undefined if there is none or more than one. */
@@ -22,6 +23,8 @@ export interface RequestHead {
   /** The id of the generation that the client requests. */
   readonly snapshot: string | undefined;
   readonly forwardedFor: string | undefined;
+  /** The id that the client has chosen; undefined if it is not well-formed. */
+  readonly requestId: string | undefined;
   /** The text of the 400 if the request is not well-formed; undefined if it is. */
   readonly fault: string | undefined;
 }
@@ -51,6 +54,8 @@ export function readHead({
   let snapshots = 0;
   let snapshot: string | undefined;
   let forwardedFor: string | undefined;
+  let requestIds = 0;
+  let requestId: string | undefined;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i];
     const value = rawHeaders[i + 1];
@@ -76,6 +81,12 @@ export function readHead({
         if (name.toLowerCase() === 'x-snapshot') {
           snapshots++;
           snapshot = value;
+        }
+        break;
+      case 12:
+        if (name.toLowerCase() === 'x-request-id') {
+          requestIds++;
+          requestId = value;
         }
         break;
       case 13: {
@@ -127,6 +138,7 @@ export function readHead({
     availableDictionary,
     snapshot: snapshot || undefined,
     forwardedFor,
+    requestId: requestIds === 1 && isRequestId(requestId ?? '') ? requestId : undefined,
     fault,
   };
 }

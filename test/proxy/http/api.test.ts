@@ -19,7 +19,7 @@ import {
 
 const RATE_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
 const EXPOSED_HEADERS =
-  'ETag, Link, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Search-Match, X-Snapshot';
+  'ETag, Link, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Request-Id, X-Search-Match, X-Snapshot';
 const key = testKey(1);
 const revoked = testKey(2, { state: 'revoked' });
 const rejected = testKey(3, { state: 'rejected' });

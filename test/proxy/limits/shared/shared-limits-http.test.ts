@@ -181,6 +181,9 @@ describe('when the store is gone', () => {
     const refused = await fleet[0].get('/stats', key.key);
     expect(refused.status).toBe(503);
     expect(refused.json).toEqual({ error: 'Rate limits cannot be checked at the moment' });
+    expect(await fleet[0].metrics()).toMatch(
+      /^api_refusals_total\{reason="limits_unavailable"\} [1-9]/m,
+    );
     expect(refused.headers['retry-after']).toBe('5');
     expect((await fleet[0].readyz()).status).toBe(503);
     await place.redis.restart();

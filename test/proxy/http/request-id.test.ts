@@ -1,0 +1,70 @@
+/** The id of a request: the client's or a random one, in every response of the API. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { makeKey } from '../../../format/api-key.ts';
+import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
+import { type RunningProxy, send, startProxy, testKey } from '../../support/product.ts';
+
+const key = testKey(1);
+const RANDOM = /^[0-9a-f]{24}$/;
+
+describe.each(['on', 'off'])('with the fast path %s', (fastPath) => {
+  let proxy: RunningProxy;
+
+  beforeAll(async () => {
+    proxy = await startProxy(await makeSampleSnapshots([key]), { HTTP_FAST_PATH: fastPath });
+  });
+  afterAll(() => proxy.stop());
+
+  async function idOf(
+    headers: Record<string, string | string[]>,
+    target = '/stats',
+    method = 'GET',
+  ): Promise<string> {
+    const reply = await send(`${proxy.url}/api/v1${target}`, {
+      headers: { 'x-api-key': key.key, ...headers },
+      method,
+    });
+    return reply.headers['x-request-id'] as string;
+  }
+
+  test.each(['a', 'A-Z_0.9', '5f0c1e9a7b3d48260c1e9a7b12345678', `${'ab-'.repeat(21)}x`])(
+    'is the one that the client sends: %s',
+    async (id) => {
+      expect(await idOf({ 'x-request-id': id })).toBe(id);
+    },
+  );
+
+  test.each([
+    ['empty', ''],
+    ['too long', 'ab-'.repeat(22)],
+    ['with a space', 'a b'],
+    ['with a quote', 'a"b'],
+    ['not ASCII', 'caf\xe9'],
+    ['a key', makeKey()],
+    ['a key with more text', `x.${makeKey()}`],
+    ['a key without its prefix', makeKey().slice(4)],
+    ['given twice', ['a', 'b']],
+  ])('is random if the one of the client is %s', async (_, id) => {
+    expect(await idOf({ 'x-request-id': id })).toMatch(RANDOM);
+  });
+
+  test('is random and new for each request without one', async () => {
+    const ids = await Promise.all(Array.from({ length: 600 }, () => idOf({})));
+    expect(new Set(ids).size).toBe(600);
+    for (const id of ids) expect(id).toMatch(RANDOM);
+  });
+
+  test.each([
+    ['304', '/stats', 'GET', { 'if-none-match': '*' }],
+    ['400', '/stats?a=b', 'GET', {}],
+    ['401', '/stats', 'GET', { 'x-api-key': 'cck_wrong' }],
+    ['404', '/nowhere', 'GET', {}],
+    ['405', '/stats', 'DELETE', {}],
+    ['410', '/stats', 'GET', { 'x-snapshot': '000001-0123456789ab' }],
+    ['a preflight', '/stats', 'OPTIONS', {}],
+    ['a download', '/snapshot/files/stats.json', 'GET', {}],
+    ['HEAD', '/stats', 'HEAD', {}],
+  ] as const)('is in the response of %s', async (_, target, method, headers) => {
+    expect(await idOf({ ...headers, 'x-request-id': 'mine' }, target, method)).toBe('mine');
+  });
+});
