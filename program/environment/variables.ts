@@ -14,6 +14,7 @@ import {
   parseLanguage,
   parseLevel,
   parseMegabytes,
+  parseOptionalPort,
   parseOptionalWebAddress,
   parsePort,
   parseRate,
@@ -69,6 +70,21 @@ export const VARIABLES = {
   ),
   ADMIN_HOST: variable('127.0.0.1', 'address of health checks and metrics', parseHost),
   ADMIN_PORT: variable('9090', 'port of `/healthz`, `/readyz` and `/metrics`', parsePort),
+  SCHEDULE_ADMIN_PORT: variable(
+    '',
+    'port of the same three of `cover-catalogue schedule`, on `ADMIN_HOST`; if empty, it does not listen',
+    parseOptionalPort,
+  ),
+  ACCOUNT_ADMIN_PORT: variable(
+    '',
+    'port of the same three of `cover-catalogue account`, on `ADMIN_HOST`; if empty, it does not listen there',
+    parseOptionalPort,
+  ),
+  REPLICA_ADMIN_PORT: variable(
+    '',
+    'port of the same three of `cover-catalogue replica`, on `ADMIN_HOST`; if empty, it does not listen',
+    parseOptionalPort,
+  ),
   SNAPSHOT_DOWNLOADS: variable(
     'on',
     '`on`: a client with a key can fetch whole generations from `/snapshot`, as mirrors do; `off`: these paths are not found',

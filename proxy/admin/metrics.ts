@@ -3,7 +3,8 @@
  * prom-client gets the sums at each scrape. Incrementing a labelled prom-client counter would cost each
  * request more time than the rate limiter does.
  */
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
+import { addProcessMetrics } from '../../program/admin/process-metrics.ts';
 import { makeRequestTotals } from '../api/request-counts.ts';
 import type { JoinReply } from '../changes/join-worker.ts';
 import type { Held, ReplicaHealth } from './publishing-state.ts';
@@ -41,7 +42,7 @@ export function makeMetrics(threads: readonly Float64Array[]): Metrics {
   const registry = new Registry();
   let readings: Readings | undefined;
 
-  collectDefaultMetrics({ register: registry });
+  addProcessMetrics(registry);
   addRequestCounters(registry, threads);
   const swaps = new Counter({
     name: 'snapshot_swaps_total',
