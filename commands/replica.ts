@@ -10,6 +10,7 @@ import { hostname } from 'node:os';
 import path from 'node:path';
 import type { Logger } from 'pino';
 import { isReplicaName } from '../format/keys-pointer.ts';
+import { makeProgramAdmin, type ProgramAdmin } from '../program/admin/program-admin.ts';
 import { readArguments } from '../program/arguments.ts';
 import {
   ConfigurationError,
@@ -21,6 +22,7 @@ import { makeLog } from '../program/log.ts';
 import { poll } from '../program/poll.ts';
 import { makeProgress, type Progress } from '../program/progress.ts';
 import { stopWith } from '../program/stop.ts';
+import { addDiskMetrics } from '../store/generations/disk-metrics.ts';
 import { openKeysStore } from '../store/keys/open-keys-store.ts';
 import { megabytes, type PullReport } from '../store/pull/pull.ts';
 import { makeRateLimit, unlimited } from '../store/pull/rate-limit.ts';
@@ -33,6 +35,7 @@ import { makeReplica, type Replica } from '../store/replica/replica.ts';
 import { readVerifyingKeys } from '../store/signatures/configured-keys.ts';
 import { systemClock } from '../store/transfer/clock.ts';
 import { readNumber } from './read-number.ts';
+import { addReplicaMetrics } from './replica-metrics.ts';
 import { reportProgress } from './report-progress.ts';
 
 const USAGE = `cover-catalogue replica [--from ADDRESS] [--to FOLDER] [--once]
@@ -54,7 +57,8 @@ never goes back to an older generation or older keys.
   --timeout SECONDS  give up a transfer without progress after this time (default 30)
 
 If SNAPSHOT_PUBLIC_KEYS is set, snapshots and keys must be signed with one of
-these keys.
+these keys. If REPLICA_ADMIN_PORT is set, health and metrics are served on
+ADMIN_HOST:REPLICA_ADMIN_PORT; not with --once.
 
 Exit codes: 0 stopped or, with --once, equal to the store; 1 failed, 2 wrong
 usage or configuration, 3 refused to publish or held, 4 another run is under way.
@@ -74,6 +78,8 @@ const VARIABLES = [
   'REPLICA_NAME',
   'KEYS_STORE',
   ...PUSH_VARIABLES,
+  'ADMIN_HOST',
+  'REPLICA_ADMIN_PORT',
   'LOG_LEVEL',
 ] as const;
 
@@ -121,9 +127,18 @@ async function main(progress: Progress): Promise<void> {
     if (SNAPSHOT_PUSH !== '') await pushOnce(variables);
     return;
   }
-  if (SNAPSHOT_PUSH !== '') pushChanges(snapshotsDir, { ...variables }, log);
-  run(replica, interval * 1000, progress, log);
-  log.info({ from, snapshotsDir, keys: keysStore?.name, push: SNAPSHOT_PUSH }, 'replicating');
+  const admin = makeProgramAdmin({
+    host: environment.ADMIN_HOST,
+    port: environment.REPLICA_ADMIN_PORT,
+    portVariable: 'REPLICA_ADMIN_PORT',
+    refresh: () => readDisk(),
+  });
+  const readDisk = addDiskMetrics(admin.registry, snapshotsDir);
+  const address = await admin.listen();
+  if (SNAPSHOT_PUSH !== '') pushChanges(snapshotsDir, { ...variables }, admin.tasks, log);
+  run(replica, interval * 1000, admin, progress, log);
+  const stores = { from, keys: keysStore?.name, push: SNAPSHOT_PUSH };
+  log.info({ ...stores, snapshotsDir, admin: address }, 'replicating');
 }
 
 /** On a terminal, the progress is shown between the lines of the log. */
@@ -162,9 +177,19 @@ async function settle<T>(work: Promise<T>): Promise<PromiseSettledResult<T>> {
   return result;
 }
 
-function run(replica: Replica, intervalMs: number, progress: Progress, log: Logger): void {
+function run(
+  replica: Replica,
+  intervalMs: number,
+  { registry, tasks, announceEnd }: ProgramAdmin,
+  progress: Progress,
+  log: Logger,
+): void {
+  const countCheck = addReplicaMetrics(registry);
   const checkSnapshot = async () => {
-    const { pointer, pulled, received } = await replica.checkSnapshot();
+    const started = performance.now();
+    const followed = await replica.checkSnapshot();
+    countCheck(followed, (performance.now() - started) / 1000);
+    const { pointer, pulled, received } = followed;
     progress.end();
     if (pulled === undefined) return;
     const { fetched, linked } = pulled;
@@ -175,12 +200,18 @@ function run(replica: Replica, intervalMs: number, progress: Progress, log: Logg
     if (await replica.checkKeys()) log.info('the keys have changed');
   };
   const polls = [
-    pollPart('snapshot', checkSnapshot, intervalMs, log),
-    pollPart('keys', checkKeys, intervalMs, log),
-    pollPart('key usage', replica.sendUsage, USAGE_INTERVAL_MS, log),
+    pollPart('snapshot', tasks.observe('check_snapshot', checkSnapshot), intervalMs, log),
+    pollPart('keys', tasks.observe('check_keys', checkKeys), intervalMs, log),
+    pollPart(
+      'key usage',
+      tasks.observe('send_key_usage', replica.sendUsage),
+      USAGE_INTERVAL_MS,
+      log,
+    ),
   ];
   // Does not wait for what is under way: what it has fetched stays for the next start.
   stopWith(async (signal) => {
+    announceEnd();
     for (const each of polls) void each.stop();
     log.info({ signal }, 'stopping');
   });

@@ -14,7 +14,7 @@ import type { Environment } from '../program/environment/environment.ts';
 import { poll } from '../program/poll.ts';
 import { type LogFile, openLogFile } from './access-log/log-file.ts';
 import { newDropCount } from './access-log/thread-lines.ts';
-import { makeAdminServer } from './admin/admin.ts';
+import { makeProxyAdmin } from './admin/admin.ts';
 import { makeProxyLimit, type ProxyLimit } from './admin/connection-limit.ts';
 import { addLimitMetrics, type LimitState, readLimitState } from './admin/limit-state.ts';
 import { type Metrics, makeMetrics } from './admin/metrics.ts';
@@ -128,7 +128,7 @@ export async function assemble(
   if (serving.limits !== undefined) addLimitMetrics(metrics.registry, limitState);
   const polling = makePolling(snapshots, keys, files, port, log);
   const state = { isStopping: false };
-  const admin = makeAdminServer({
+  const admin = makeProxyAdmin({
     ...{ snapshotsDir, snapshots, keys, metrics, limitState },
     isStopping: () => state.isStopping,
     faults: polling.faults,

@@ -10,7 +10,7 @@ install_npm_packages_in client
 install_npm_packages_in test/client/generators
 install_debian_packages mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core \
   mariadb:mariadb-client mariadb-dump:mariadb-client nginx:nginx openssl:openssl chromium:chromium \
-  redis-server:redis-server
+  redis-server:redis-server promtool:prometheus
 # OpenStack Swift with the API of S3, for the soak only.
 [ "${SOAK-}" = 1 ] || exit 0
 install_debian_packages memcached:memcached swift-proxy-server:swift-proxy \

@@ -22,6 +22,7 @@ import { exportKeys, hasKeys } from '../keys/export-keys.ts';
 import { findLocalAddresses } from '../read/warnings.ts';
 import { warningText } from '../report/report.ts';
 import { printableJson } from '../report/shown-value.ts';
+import { measureStages } from './stages.ts';
 
 const USAGE = `cover-catalogue generate [--dry-run] [--force] [--json]
 
@@ -64,6 +65,8 @@ async function main(progress: Progress): Promise<number> {
   checkPushAddress(environment.SNAPSHOT_PUSH);
   const { SNAPSHOTS_DIR: snapshotsDir, SITE_URL, FILES_URL, PUBLIC_URL } = environment;
   const started = performance.now();
+  const stages = measureStages(progress);
+  const times = () => ({ seconds: secondsSince(started), stages: stages.end() });
   let result: RunResult;
   const database = await openDatabase(environment.DATABASE_URL).catch((error: Error) => {
     saveStatus(snapshotsDir, { outcome: 'failed', error: error.message });
@@ -85,7 +88,7 @@ async function main(progress: Progress): Promise<number> {
         isDryRun: values['dry-run'] ?? false,
         isForced: values.force ?? false,
       },
-      progress,
+      stages.progress,
     );
     const { outcome, id } = result;
     if ((outcome === 'published' || outcome === 'unchanged') && id !== undefined) {
@@ -104,15 +107,15 @@ async function main(progress: Progress): Promise<number> {
     // After a rollback, publishing is held, and the store must follow.
     if (error instanceof HeldError) await pushCurrent(environment, progress);
     if (error instanceof RefusedError && values.json) {
-      process.stdout.write(asJson(error.result, secondsSince(started), error.message));
+      process.stdout.write(asJson(error.result, times(), error.message));
     }
     throw error;
   } finally {
     await database.close();
   }
   progress.end();
-  const seconds = secondsSince(started);
-  process.stdout.write(values.json ? asJson(result, seconds, null) : asText(result, seconds));
+  const taken = times();
+  process.stdout.write(values.json ? asJson(result, taken, null) : asText(result, taken.seconds));
   if (!values['dry-run']) await pushCurrent(environment, progress);
   return 0;
 }
@@ -171,7 +174,13 @@ function peakMemoryKib(): number {
   return process.resourceUsage().maxRSS;
 }
 
-function asJson(result: RunResult, seconds: number, error: string | null): string {
+interface Times {
+  readonly seconds: number;
+  /** For each stage of the run, its seconds. */
+  readonly stages: Readonly<Record<string, number>>;
+}
+
+function asJson(result: RunResult, { seconds, stages }: Times, error: string | null): string {
   const { outcome, id, counts, previousCounts, leftOut, report } = result;
   return `${printableJson({
     outcome,
@@ -183,6 +192,7 @@ function asJson(result: RunResult, seconds: number, error: string | null): strin
     warnings: report.warnings.map(warningText),
     report,
     seconds: Math.round(seconds * 1000) / 1000,
+    stages,
     peak_memory_mb: peakMemoryMb(),
   })}\n`;
 }

@@ -7,6 +7,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
+import type { Tasks } from '../../program/admin/tasks.ts';
 import { poll } from '../../program/poll.ts';
 import { makeKeysSender } from '../../store/keys/send-keys.ts';
 import type { RemoteStore } from '../../store/remote/remote.ts';
@@ -31,13 +32,14 @@ export interface KeysPollOptions {
   /** The store of keys; undefined if there are no replicas. */
   readonly store: RemoteStore | undefined;
   readonly signingKeys: readonly SigningKey[];
+  readonly tasks: Tasks;
   readonly log: Logger;
 }
 
 /** Starts to poll. While the database cannot be read, `keys.json` and the store stay as they are. */
 export function pollKeys(options: KeysPollOptions) {
-  const { databaseUrl, snapshotsDir, store, log } = options;
-  const importKeyUsage = makeKeyUsageImport(snapshotsDir);
+  const { databaseUrl, snapshotsDir, store, tasks, log } = options;
+  const importKeyUsage = tasks.observe('import_key_usage', makeKeyUsageImport(snapshotsDir));
   let database: Database | undefined;
   let isDatabaseGone = false;
   let hasWriteFailed = false;
@@ -45,12 +47,13 @@ export function pollKeys(options: KeysPollOptions) {
   /** The keys that were read last and when, until they are sent. */
   let unsent: { readonly content: string; readonly readAt: number } | undefined;
 
-  async function exportOnce(): Promise<void> {
+  /** @returns the database; undefined if it has no keys yet */
+  async function exportOnce(): Promise<Database | undefined> {
     const { open, keys } = await read();
-    if (keys === undefined) return;
+    if (keys === undefined) return undefined;
     unsent = { content: keys, readAt: Date.now() };
     write(keys);
-    await importOnce(open);
+    return open;
   }
 
   async function read(): Promise<{ open: Database; keys: string | undefined }> {
@@ -97,7 +100,12 @@ export function pollKeys(options: KeysPollOptions) {
   }
 
   const interval = store === undefined ? EXPORT_INTERVAL_MS : EXPORT_WITH_REPLICAS_MS;
-  const exporting = poll(exportOnce, interval, ({ message }) =>
+  const exportObserved = tasks.observe('export_keys', exportOnce);
+  const exportAndImport = async () => {
+    const open = await exportObserved();
+    if (open !== undefined) await importOnce(open);
+  };
+  const exporting = poll(exportAndImport, interval, ({ message }) =>
     log.error(`the keys file is not updated: ${message}`),
   );
   void exporting.start();
@@ -105,11 +113,15 @@ export function pollKeys(options: KeysPollOptions) {
 
   function pollStore(store: RemoteStore) {
     const sender = makeKeysSender(store, options.signingKeys, systemClock);
-    const importRemoteUsage = makeRemoteUsageImport(store);
+    const importRemoteUsage = tasks.observe(
+      'import_remote_key_usage',
+      makeRemoteUsageImport(store),
+    );
+    const send = tasks.observe('send_keys', sender.send);
     const sendOnce = async () => {
       const keys = unsent;
       if (keys === undefined) return;
-      if (await sender.send(keys.content, keys.readAt)) {
+      if (await send(keys.content, keys.readAt)) {
         log.info({ store: store.name }, 'sent the keys to replicas');
       }
       if (unsent === keys) unsent = undefined;

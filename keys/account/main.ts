@@ -8,6 +8,8 @@ import '../../program/stop.ts';
 import { MOST_CONNECTIONS } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { checkTables } from '../../database/tables.ts';
+import { addConnectionMetrics } from '../../program/admin/connection-metrics.ts';
+import { makeProgramAdmin } from '../../program/admin/program-admin.ts';
 import { readArguments } from '../../program/arguments.ts';
 import { closeServer } from '../../program/close-server.ts';
 import {
@@ -26,6 +28,12 @@ import { makeLog } from '../../program/log.ts';
 import { stopWith } from '../../program/stop.ts';
 import { parseSender } from '../mail/mailer.ts';
 import { ACCOUNTS_TABLE, createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
+import {
+  addDatabaseMetrics,
+  addMailMetrics,
+  addResponseMetrics,
+  addSignInMetrics,
+} from './account-metrics.ts';
 import { makeApp } from './app.ts';
 import { startMailWorker } from './mail/start-mail-worker.ts';
 import { makeAccountServer } from './server.ts';
@@ -35,7 +43,8 @@ import { makeCookies } from './visitors/cookies.ts';
 const USAGE = `cover-catalogue account
 
 Serves the account pages on ACCOUNT_HOST:ACCOUNT_PORT and sends the e-mails of the
-outbox, until SIGTERM or SIGINT.
+outbox, until SIGTERM or SIGINT. If ACCOUNT_ADMIN_PORT is set, health and metrics
+are served on ADMIN_HOST:ACCOUNT_ADMIN_PORT.
 
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
@@ -56,6 +65,8 @@ function readSettings() {
       'DATABASE_URL',
       'ACCOUNT_HOST',
       'ACCOUNT_PORT',
+      'ADMIN_HOST',
+      'ACCOUNT_ADMIN_PORT',
       'PUBLIC_URL',
       'SITE_URL',
       'SITE_JWT_SECRET',
@@ -97,6 +108,16 @@ async function main(): Promise<void> {
     log.fatal({ err: error }, 'the mail worker failed');
     process.exit(1);
   });
+  const admin = makeProgramAdmin({
+    host: settings.ADMIN_HOST,
+    port: settings.ACCOUNT_ADMIN_PORT,
+    portVariable: 'ACCOUNT_ADMIN_PORT',
+    refresh: () => databaseMetrics.refresh(),
+    readiness: () => ({ ready: databaseMetrics.isUp(), database: databaseMetrics.isUp() }),
+  });
+  const { registry } = admin;
+  const databaseMetrics = addDatabaseMetrics(registry, database);
+  addMailMetrics(registry, mails.counts);
   const site = {
     database,
     publicUrl,
@@ -105,13 +126,18 @@ async function main(): Promise<void> {
     cookies: makeCookies(publicUrl.startsWith('https:')),
     checkAssertion,
     requestLink: mails.requestLink,
+    countSignIn: addSignInMetrics(registry),
   };
   const cells = newConnectionCells();
-  makeConnectionLimit([cells], shareOut, log).start();
+  const limit = makeConnectionLimit([cells], shareOut, log);
+  limit.start();
+  addConnectionMetrics(registry, 'account', [cells], limit.connections);
   const server = makeAccountServer(makeApp(site, log), cells);
+  addResponseMetrics(registry, server);
   let isStopping = false;
   stopWith(async (signal) => {
     isStopping = true;
+    admin.announceEnd();
     log.info({ signal }, 'stopping');
     // While the server closes, each response tells its client that the connection ends too.
     server.prependListener('request', (_request, response) => {
@@ -124,11 +150,13 @@ async function main(): Promise<void> {
       );
     }
     await database.close();
+    admin.close();
     log.info('stopped');
   });
   const { ACCOUNT_HOST: host, ACCOUNT_PORT: port } = settings;
+  const adminAddress = await admin.listen();
   await listenAll([{ server, host, port, variables: ['ACCOUNT_HOST', 'ACCOUNT_PORT'] }]);
-  if (!isStopping) log.info({ account: addressOf(server) }, 'listening');
+  if (!isStopping) log.info({ account: addressOf(server), admin: adminAddress }, 'listening');
 }
 
 main().catch((error: Error) => {

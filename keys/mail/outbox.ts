@@ -147,6 +147,20 @@ export async function sendDueMails(
   return { sent, failed };
 }
 
+/** How many mails wait to be sent, and when the oldest of them was queued; undefined if there are none. */
+export async function readBacklog(
+  reader: Reader,
+): Promise<{ readonly waiting: number; readonly oldest: Date | undefined }> {
+  const [[waiting, oldest] = []] = await reader.rows(
+    'SELECT COUNT(*), MIN(created_at) FROM mail_outbox WHERE next_attempt_at IS NOT NULL',
+  );
+  const time = toText(oldest ?? null);
+  return {
+    waiting: Number(waiting),
+    oldest: time === null ? undefined : fromDatabaseTime(time),
+  };
+}
+
 /** Makes all unsent mails due now, including mails that were given up, but not expired ones. */
 export async function retryAll(database: Database, now: Date): Promise<void> {
   const time = toDatabaseTime(now);

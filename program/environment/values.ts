@@ -53,6 +53,11 @@ export function parsePort(text: string): number {
   return port;
 }
 
+/** @returns null for an empty text: the program does not listen there */
+export function parseOptionalPort(text: string): number | null {
+  return text === '' ? null : parsePort(text);
+}
+
 export function parseHost(text: string): string {
   if (isIP(text) === 0 && !/^[A-Za-z0-9.-]{1,253}$/.test(text)) {
     throw new Error(`must be an address or a host name, not ${JSON.stringify(text)}.`);

@@ -15,6 +15,7 @@ import {
   parseLanguage,
   parseLevel,
   parseMegabytes,
+  parseOptionalPort,
   parseOptionalWebAddress,
   parsePort,
   parseRate,
@@ -79,6 +80,21 @@ export const VARIABLES = {
     '',
     'file of the access log, which is opened again on SIGHUP; if empty, stdout',
     (text) => text,
+  ),
+  SCHEDULE_ADMIN_PORT: variable(
+    '',
+    'port of the same three of `cover-catalogue schedule`, on `ADMIN_HOST`; if empty, it does not listen',
+    parseOptionalPort,
+  ),
+  ACCOUNT_ADMIN_PORT: variable(
+    '',
+    'port of the same three of `cover-catalogue account`, on `ADMIN_HOST`; if empty, it does not listen there',
+    parseOptionalPort,
+  ),
+  REPLICA_ADMIN_PORT: variable(
+    '',
+    'port of the same three of `cover-catalogue replica`, on `ADMIN_HOST`; if empty, it does not listen',
+    parseOptionalPort,
   ),
   SNAPSHOT_DOWNLOADS: variable(
     'on',

@@ -1,18 +1,9 @@
-/**
- * The admin server: health, readiness and metrics. It listens on an address of its own, since clients
- * of the API must not see them.
- */
-import { createServer, type Server } from 'node:http';
-import {
-  allowConnections,
-  isResponding,
-  makeConnections,
-  newConnectionCells,
-} from '../../program/connections.ts';
+/** The admin server of the proxy: what `/readyz` and the metrics say about its snapshot, keys and limits. */
+import type { Server } from 'node:http';
+import { makeAdminServer } from '../../program/admin/admin-server.ts';
 import { readReplicaState } from '../../store/replica/state-file.ts';
 import type { KeyStore } from '../keys/key-store.ts';
 import type { Snapshots } from '../snapshot/snapshots.ts';
-import { ADMIN_CONNECTIONS } from './connection-limit.ts';
 import type { LimitState } from './limit-state.ts';
 import type { Metrics, Readings } from './metrics.ts';
 import { healthOf, readDataTime, readHeld, secondsSince } from './publishing-state.ts';
@@ -29,7 +20,7 @@ export interface AdminParts {
   readonly faults: () => readonly string[];
 }
 
-export function makeAdminServer(parts: AdminParts): Server {
+export function makeProxyAdmin(parts: AdminParts): Server {
   const { snapshots, keys, metrics } = parts;
 
   async function read(): Promise<Readings> {
@@ -85,47 +76,5 @@ export function makeAdminServer(parts: AdminParts): Server {
     };
   }
 
-  async function respond(target: string): Promise<{ status: number; type: string; body: string }> {
-    const json = (status: number, value: unknown) => ({
-      status,
-      type: 'application/json; charset=utf-8',
-      body: `${JSON.stringify(value)}\n`,
-    });
-    switch (target.split('?', 1)[0]) {
-      case '/healthz':
-        return json(200, { healthy: true });
-      case '/readyz': {
-        const state = await readiness();
-        return json(state.ready ? 200 : 503, state);
-      }
-      case '/metrics': {
-        const { body, contentType } = await metrics.expose(read);
-        return { status: 200, type: contentType, body };
-      }
-      default:
-        return json(404, { error: 'Not found' });
-    }
-  }
-
-  const cells = newConnectionCells();
-  allowConnections(cells, ADMIN_CONNECTIONS, 0);
-  const connections = makeConnections(cells, isResponding, () => performance.now());
-  const times = { headersTimeout: 10_000, requestTimeout: 15_000 };
-  const server = createServer(times, (request, response) => {
-    connections.noteUse(request.socket);
-    request.resume();
-    respond(request.url ?? '')
-      .catch((error: Error) => ({ status: 500, type: 'text/plain', body: `${error.message}\n` }))
-      .then(({ status, type, body }) => {
-        response.writeHead(status, {
-          'Content-Type': type,
-          'Content-Length': Buffer.byteLength(body),
-          'Cache-Control': 'no-store',
-        });
-        response.end(body);
-      });
-  });
-  // At the limit, connections that are idle or never finish a request are closed for new ones.
-  server.on('connection', (socket) => connections.take(socket));
-  return server;
+  return makeAdminServer({ readiness, metrics: () => metrics.expose(read) });
 }

@@ -3,7 +3,9 @@
  * keys, the admin address and forwarded requests.
  */
 import type { Logger } from 'pino';
-import { Counter, Gauge, type Registry } from 'prom-client';
+import type { Registry } from 'prom-client';
+import { ADMIN_CONNECTIONS } from '../../program/admin/admin-server.ts';
+import { addConnectionMetrics } from '../../program/admin/connection-metrics.ts';
 import {
   type Descriptors,
   makeConnectionLimit,
@@ -11,10 +13,7 @@ import {
   type Shares,
   shareOutConnections,
 } from '../../program/connection-limit.ts';
-import { countConnections } from '../../program/connections.ts';
 
-/** The most connections on the admin address. */
-export const ADMIN_CONNECTIONS = 16;
 /** Each platform has two packs, games and covers. A generation that is being opened needs them all. */
 const PACKS_PER_PLATFORM = 2;
 const FEWEST_PACKS = 16;
@@ -67,42 +66,11 @@ export function makeProxyLimit(
     // While one generation replaces another, the packs of both are open.
     () => 2 * PACKS_PER_PLATFORM * platforms,
   );
-  addMetrics(registry, threads, limit.connections);
+  addConnectionMetrics(registry, 'api', threads, limit.connections);
   return {
     start: limit.start,
     setPlatforms(count) {
       platforms = count;
     },
   };
-}
-
-function addMetrics(
-  registry: Registry,
-  threads: readonly Float64Array[],
-  limit: () => number,
-): void {
-  const registers = [registry];
-  const gauge = (name: string, help: string, read: () => number) =>
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(read());
-      },
-    });
-  gauge('api_connections', 'Connections open', () => countConnections(threads).open);
-  gauge('api_connections_limit', 'Connections that may be open', limit);
-  new Counter({
-    name: 'api_connections_dropped_total',
-    help: 'Connections over the limit: unused ones that were closed, new ones that were refused',
-    labelNames: ['which'] as const,
-    registers,
-    collect() {
-      const { closed, refused } = countConnections(threads);
-      this.reset();
-      this.inc({ which: 'unused' }, closed);
-      this.inc({ which: 'new' }, refused);
-    },
-  });
 }

@@ -3,7 +3,8 @@
  * prom-client gets the sums at each scrape. Incrementing a labelled prom-client counter would cost each
  * request more time than the rate limiter does.
  */
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
+import { addProcessMetrics } from '../../program/admin/process-metrics.ts';
 import { makeRequestTotals } from '../api/request-counts.ts';
 import type { JoinReply } from '../changes/join-worker.ts';
 import type { Held, ReplicaHealth } from './publishing-state.ts';
@@ -45,7 +46,7 @@ export function makeMetrics(threads: readonly Float64Array[]): Metrics {
   const totals = makeRequestTotals(threads);
   let readings: Readings | undefined;
 
-  collectDefaultMetrics({ register: registry });
+  addProcessMetrics(registry);
   addRequestMetrics(registry, totals);
   const swaps = new Counter({
     name: 'snapshot_swaps_total',

@@ -4,9 +4,10 @@
  * ends the program, and never keeps it from publishing.
  */
 import type { Logger } from 'pino';
+import type { Tasks } from '../../program/admin/tasks.ts';
 import { poll } from '../../program/poll.ts';
 import { currentId } from '../generations/generations.ts';
-import { type RunningPush, startPush } from './start-push.ts';
+import { type PushEnding, type RunningPush, startPush } from './start-push.ts';
 
 /** How often `current` is read: one system call. */
 const INTERVAL_MS = 500;
@@ -17,6 +18,8 @@ const CHECK_MS = 3_600_000;
 /** The first check: another machine may have pushed at the same moment, which the lock does not prevent. */
 const FIRST_CHECK_MS = 10_000;
 
+type Pushed = NonNullable<PushEnding['result']>;
+
 export interface PushedChanges {
   /** Ends a push that is under way. */
   stop(): Promise<void>;
@@ -26,6 +29,7 @@ export interface PushedChanges {
 export function pushChanges(
   snapshotsDir: string,
   environment: NodeJS.ProcessEnv,
+  tasks: Tasks,
   log: Logger,
 ): PushedChanges {
   let running: RunningPush | undefined;
@@ -35,14 +39,25 @@ export function pushChanges(
   let pauseMs = FIRST_PAUSE_MS;
   let lastFault = '';
 
+  const push = tasks.observe('push', async (): Promise<Pushed> => {
+    running = startPush(environment);
+    const { result, messages } = await running.ended;
+    running = undefined;
+    if (result === undefined) throw new Error(messages);
+    return result;
+  });
+
   async function check(): Promise<void> {
     const id = currentId(snapshotsDir);
     if (id === undefined || (id === lastId && Date.now() < nextAt)) return;
     lastId = id;
-    running = startPush(environment);
-    const { result, messages } = await running.ended;
-    running = undefined;
-    if (result === undefined) return noteFailure(messages);
+    let result: Pushed;
+    try {
+      result = await push();
+    } catch (error) {
+      noteFailure((error as Error).message);
+      return;
+    }
     if (lastFault !== '' || result.outcome !== 'unchanged') log.info(result, 'pushed');
     lastId = result.id;
     nextAt = Date.now() + (result.outcome === 'unchanged' ? CHECK_MS : FIRST_CHECK_MS);

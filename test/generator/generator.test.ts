@@ -470,6 +470,14 @@ describe('generate', () => {
         warnings: [],
       },
       seconds: expect.any(Number),
+      stages: {
+        'reading platforms': expect.any(Number),
+        'reading games': expect.any(Number),
+        'reading covers': expect.any(Number),
+        'reading cover_files': expect.any(Number),
+        'writing packs': expect.any(Number),
+        'verifying and publishing': expect.any(Number),
+      },
       peak_memory_mb: expect.any(Number),
     });
   });

@@ -30,6 +30,8 @@ export interface MailWork {
   readonly log: Logger;
   /** Called for each request for a link, when it is done. */
   readonly onRequestDone: () => void;
+  /** Called after each round of sending, with how many mails were sent and how many failed. */
+  readonly onRound: (round: { readonly sent: number; readonly failed: number }) => void;
 }
 
 export function startMailLoops(work: MailWork): MailLoops {
@@ -94,11 +96,12 @@ function makeLinkRequests({ database, publicUrl, log, onRequestDone }: MailWork)
  * @returns a function that sends the mails that are due, and logs when the database can no longer be
  * reached and when it can be reached again
  */
-function makeMailRound({ database, mailer, log }: MailWork): () => Promise<void> {
+function makeMailRound({ database, mailer, log, onRound }: MailWork): () => Promise<void> {
   let isGone = false;
   return async () => {
     try {
       const { sent, failed } = await sendDueMails(database, mailer, new Date());
+      onRound({ sent, failed });
       if (failed > 0) log.warn({ sent, failed }, 'mails could not be sent; they are tried again');
       else if (sent > 0) log.info({ sent }, 'mails are sent');
       await database.eraseDeleted();

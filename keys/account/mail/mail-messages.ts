@@ -13,7 +13,13 @@ export interface MailWorkerData {
    * worker decrements it.
    */
   readonly waiting: Int32Array;
+  /** How many attempts to send an e-mail have ended: at {@link SENT} and at {@link FAILED}. */
+  readonly attempts: Int32Array;
 }
+
+// Indexes of the attempts.
+export const SENT = 0;
+export const FAILED = 1;
 
 /** To the worker: mail a link to this address, or finish all work and end. */
 export type ToMailWorker = 'stop' | { readonly email: string };

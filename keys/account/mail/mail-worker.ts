@@ -8,12 +8,18 @@ import { openDatabase } from '../../../database/open.ts';
 import { makeLog } from '../../../program/log.ts';
 import { makeMailer } from '../../mail/mailer.ts';
 import { startMailLoops } from './mail-loops.ts';
-import type { FromMailWorker, MailWorkerData, ToMailWorker } from './mail-messages.ts';
+import {
+  FAILED,
+  type FromMailWorker,
+  type MailWorkerData,
+  SENT,
+  type ToMailWorker,
+} from './mail-messages.ts';
 
 if (parentPort === null) throw new Error('mail-worker.ts can only run as a worker thread.');
 const main = parentPort;
 const send = (message: FromMailWorker) => main.postMessage(message);
-const { databaseUrl, mail, publicUrl, logLevel, waiting }: MailWorkerData = workerData;
+const { databaseUrl, mail, publicUrl, logLevel, waiting, attempts }: MailWorkerData = workerData;
 
 const mailer = makeMailer(mail);
 const database = await openDatabase(databaseUrl);
@@ -23,6 +29,10 @@ const loops = startMailLoops({
   publicUrl,
   log: makeLog(logLevel),
   onRequestDone: () => Atomics.sub(waiting, 0, 1),
+  onRound({ sent, failed }) {
+    Atomics.add(attempts, SENT, sent);
+    Atomics.add(attempts, FAILED, failed);
+  },
 });
 
 main.on('message', async (message: ToMailWorker) => {

@@ -1,6 +1,6 @@
 /** Starts and ends the mail worker, and passes requests for sign-in links to it. */
 import { Worker } from 'node:worker_threads';
-import type { MailWorkerData, ToMailWorker } from './mail-messages.ts';
+import { FAILED, type MailWorkerData, SENT, type ToMailWorker } from './mail-messages.ts';
 
 /** How many requests for links may wait at once. Further requests are refused, for any address. */
 const MOST_WAITING = 1_000;
@@ -12,6 +12,8 @@ export interface MailWorker {
    * @returns false if too many requests are waiting
    */
   requestLink(email: string): boolean;
+  /** How many requests for links wait, and how many attempts to send an e-mail have ended how. */
+  counts(): { readonly links: number; readonly sent: number; readonly failed: number };
   /**
    * Waits until the worker has finished its work. Ends it when the deadline is over.
    * @returns whether it finished in time
@@ -24,11 +26,13 @@ export interface MailWorker {
  * @throws Error if the worker cannot start, for example because the database cannot be reached
  */
 export async function startMailWorker(
-  data: Omit<MailWorkerData, 'waiting'>,
+  data: Omit<MailWorkerData, 'waiting' | 'attempts'>,
   onFailure: (error: Error) => void,
 ): Promise<MailWorker> {
-  const waiting = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  const workerData: MailWorkerData = { ...data, waiting };
+  const shared = (length: number) =>
+    new Int32Array(new SharedArrayBuffer(length * Int32Array.BYTES_PER_ELEMENT));
+  const [waiting, attempts] = [shared(1), shared(2)];
+  const workerData: MailWorkerData = { ...data, waiting, attempts };
   const worker = new Worker(new URL('./mail-worker.ts', import.meta.url), { workerData });
   const send = (message: ToMailWorker) => worker.postMessage(message);
   const ended = new Promise<void>((resolve) => worker.once('exit', () => resolve()));
@@ -44,6 +48,11 @@ export async function startMailWorker(
       send({ email });
       return true;
     },
+    counts: () => ({
+      links: Atomics.load(waiting, 0),
+      sent: Atomics.load(attempts, SENT),
+      failed: Atomics.load(attempts, FAILED),
+    }),
     async stop(deadlineMs) {
       send('stop');
       let isCut = false;

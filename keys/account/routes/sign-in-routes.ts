@@ -48,7 +48,7 @@ function addLinkRequest(app: App, site: Site): void {
 }
 
 /** Adds the page that an e-mailed link opens, and the action of its button, which signs in. */
-function addLink(app: App, { database, cookies }: Site): void {
+function addLink(app: App, { database, cookies, countSignIn }: Site): void {
   app.get(PATHS.link, (c) => {
     const link = c.req.query('token') ?? '';
     if (!LINK.test(link)) return redirect(c, PATHS.signIn);
@@ -59,6 +59,7 @@ function addLink(app: App, { database, cookies }: Site): void {
     const link = fieldOf(c.get('form'), 'link');
     const opened = LINK.test(link) ? await openLink(database, link, at) : undefined;
     const account = opened && (await findAccount(database, opened.accountId));
+    countSignIn(account === undefined ? 'refused' : 'done');
     if (account === undefined) {
       const text = 'The link was used before, or its 15 minutes are over. Request another one.';
       return sendPage(c, 410, signInPage(c.get('viewer'), { kind: 'refused', text }));

@@ -18,6 +18,8 @@ export interface Site extends Identity {
    * @returns false if too many requests for links are waiting
    */
   requestLink(email: string): boolean;
+  /** Counts a visitor who has used a sign-in link, or whose link was refused. */
+  countSignIn(outcome: 'done' | 'refused'): void;
 }
 
 /** A request to a page, as variables of its Hono context. */

@@ -1,0 +1,111 @@
+/**
+ * The metrics of the schedule. What the last run did is read from the files that it wrote, so that the
+ * metrics know it after a restart, too, and know runs of `cover-catalogue generate`.
+ */
+import { statSync } from 'node:fs';
+import path from 'node:path';
+import { Counter, Gauge, type Registry } from 'prom-client';
+import { RUN_REPORT } from '../../format/layout.ts';
+import { addGauge, addGauges } from '../../program/admin/readings.ts';
+import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
+import { readStatus } from '../../store/run-status.ts';
+import type { ReportContent } from '../report/report.ts';
+import { RUN_OUTCOMES, type RunEnding } from './runs.ts';
+
+/** In bytes. A report lists at most 100 rows for each reason. */
+const LARGEST_REPORT = 16 * 2 ** 20;
+/** How a run may end that writes `status.json`. */
+const STATUS_OUTCOMES = RUN_OUTCOMES.filter((outcome) => outcome !== 'locked');
+
+type Tables = ReportContent['tables'];
+
+/** @returns a function that counts a run that has ended */
+export function addScheduleMetrics(
+  registry: Registry,
+  snapshotsDir: string,
+): (ending: RunEnding) => void {
+  addLastRun(registry, snapshotsDir);
+  addRows(registry, makeTablesReader(path.join(snapshotsDir, RUN_REPORT)));
+  return addRuns(registry);
+}
+
+function addRuns(registry: Registry): (ending: RunEnding) => void {
+  const registers = [registry];
+  const runs = new Counter({
+    name: 'schedule_runs_total',
+    help: 'Ended runs, by outcome',
+    labelNames: ['outcome'] as const,
+    registers,
+  });
+  for (const outcome of RUN_OUTCOMES) runs.inc({ outcome }, 0);
+  let lastSeconds: number | undefined;
+  addGauge(registry, 'schedule_run_seconds', 'How long the last run took', () => lastSeconds);
+  const stageSeconds = new Gauge({
+    name: 'schedule_run_stage_seconds',
+    help: 'How long each stage took in the last run that read the whole catalogue',
+    labelNames: ['stage'] as const,
+    registers,
+  });
+  return ({ outcome, seconds, stages }) => {
+    runs.inc({ outcome });
+    lastSeconds = seconds;
+    if (stages === undefined) return;
+    stageSeconds.reset();
+    for (const [stage, taken] of Object.entries(stages)) stageSeconds.set({ stage }, taken);
+  };
+}
+
+function addLastRun(registry: Registry, snapshotsDir: string): void {
+  const secondsOf = (time: string | null | undefined) =>
+    time ? Date.parse(time) / 1000 : undefined;
+  addGauges(
+    registry,
+    'schedule_last_run_outcome',
+    '1 for the outcome of the last run, 0 for all others',
+    'outcome',
+    () => {
+      const last = readStatus(snapshotsDir)?.outcome;
+      return STATUS_OUTCOMES.map((outcome) => [outcome, Number(outcome === last)] as const);
+    },
+  );
+  addGauge(registry, 'schedule_last_run_timestamp_seconds', 'When the last run ended', () =>
+    secondsOf(readStatus(snapshotsDir)?.finished_at),
+  );
+  addGauge(
+    registry,
+    'schedule_last_success_timestamp_seconds',
+    'When a run last found the current generation equal to the database, or made it so',
+    () => secondsOf(readStatus(snapshotsDir)?.current_as_of),
+  );
+}
+
+function addRows(registry: Registry, readTables: () => Tables): void {
+  const gauges = (name: string, help: string, member: 'rows' | 'left_out') =>
+    addGauges(registry, name, help, 'table', () =>
+      Object.entries(readTables()).map(([table, counts]) => [table, counts[member]] as const),
+    );
+  const lastRun = 'in the last run that read the whole catalogue';
+  gauges('schedule_rows', `Rows read ${lastRun}`, 'rows');
+  gauges('schedule_rows_left_out', `Rows left out ${lastRun}`, 'left_out');
+}
+
+/** @returns a function that reads the tables of the report, and parses it only if it has changed */
+function makeTablesReader(file: string): () => Tables {
+  let lastMtime: number | undefined;
+  let tables: Tables = {};
+  return () => {
+    const mtime = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
+    if (mtime === lastMtime) return tables;
+    lastMtime = mtime;
+    tables = {};
+    try {
+      const content: Partial<ReportContent> = JSON.parse(
+        readBoundedFileSync(file, LARGEST_REPORT).toString('utf8'),
+      );
+      tables = content.tables ?? {};
+    } catch {
+      // There is none yet, or it is damaged: the rows are not known.
+    }
+    return tables;
+  };
+}

@@ -1,0 +1,127 @@
+/** The metrics of `cover-catalogue account`: responses, sign-ins, e-mails, keys by state, and the database. */
+import type { Server } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { Counter, Histogram, type Registry } from 'prom-client';
+import type { Database } from '../../database/database.ts';
+import { addCounter, addGauge, addGauges } from '../../program/admin/readings.ts';
+import { readBacklog } from '../mail/outbox.ts';
+import type { MailWorker } from './mail/start-mail-worker.ts';
+
+/** How long a scrape waits for the database. */
+const LONGEST_WAIT_MS = 2_000;
+const STATES = ['pending', 'approved', 'rejected', 'revoked'];
+
+interface DatabaseReadings {
+  readonly waiting: number;
+  readonly oldest: Date | undefined;
+  readonly keys: readonly (readonly [state: string, count: number])[];
+}
+
+export interface DatabaseMetrics {
+  /** Reads the database, unless an earlier call is still waiting for it. */
+  refresh(): Promise<void>;
+  /** Whether the last {@link refresh} could read the database. */
+  isUp(): boolean;
+}
+
+export function addDatabaseMetrics(registry: Registry, database: Database): DatabaseMetrics {
+  let readings: DatabaseReadings | undefined;
+  let underWay: Promise<void> | undefined;
+  const ageOf = (time: Date | undefined) =>
+    time === undefined ? 0 : Math.max(0, (Date.now() - time.getTime()) / 1000);
+  addGauge(registry, 'account_database_up', '1 while the database can be read', () =>
+    Number(readings !== undefined),
+  );
+  addGauges(
+    registry,
+    'account_keys',
+    'API keys and requests for them, by state',
+    'state',
+    () => readings?.keys ?? [],
+  );
+  addGauge(registry, 'mail_waiting', 'E-mails that wait to be sent', () => readings?.waiting);
+  addGauge(
+    registry,
+    'mail_oldest_seconds',
+    'How long the oldest e-mail that was not sent has waited; 0 if none waits',
+    () => readings && ageOf(readings.oldest),
+  );
+
+  async function read(): Promise<void> {
+    try {
+      readings = { ...(await readBacklog(database)), keys: await countKeys(database) };
+    } catch {
+      // The log has the reason, because requests and e-mails fail, too.
+      readings = undefined;
+    }
+  }
+  return {
+    async refresh() {
+      underWay ??= read().finally(() => {
+        underWay = undefined;
+      });
+      const isDone = await Promise.race([
+        underWay.then(() => true),
+        pause(LONGEST_WAIT_MS, false, { ref: false }),
+      ]);
+      if (!isDone) readings = undefined;
+    },
+    isUp: () => readings !== undefined,
+  };
+}
+
+async function countKeys(database: Database): Promise<DatabaseReadings['keys']> {
+  const rows = await database.rows('SELECT state, COUNT(*) FROM api_keys GROUP BY state');
+  const counts = new Map(rows.map(([state, count]) => [String(state), Number(count)]));
+  return STATES.map((state) => [state, counts.get(state) ?? 0] as const);
+}
+
+/** @returns a function that counts a use of a sign-in link */
+export function addSignInMetrics(registry: Registry): (outcome: 'done' | 'refused') => void {
+  const signIns = new Counter({
+    name: 'account_sign_ins_total',
+    help: 'Uses of a sign-in link: done, or refused because it was used, expired or never valid',
+    labelNames: ['outcome'] as const,
+    registers: [registry],
+  });
+  for (const outcome of ['done', 'refused']) signIns.inc({ outcome }, 0);
+  return (outcome) => signIns.inc({ outcome });
+}
+
+export function addMailMetrics(registry: Registry, counts: MailWorker['counts']): void {
+  addGauge(
+    registry,
+    'account_sign_in_links_waiting',
+    'Requests for sign-in links that are not done yet',
+    () => counts().links,
+  );
+  addCounter(
+    registry,
+    'mail_sent_total',
+    'E-mails that a mail server has accepted',
+    () => counts().sent,
+  );
+  addCounter(
+    registry,
+    'mail_failures_total',
+    'Attempts to send an e-mail that have failed',
+    () => counts().failed,
+  );
+}
+
+/** Counts the responses of a server, and how long they took. */
+export function addResponseMetrics(registry: Registry, server: Server): void {
+  const seconds = new Histogram({
+    name: 'account_response_seconds',
+    help: 'How long the responses of the account pages took, by status',
+    labelNames: ['status'] as const,
+    buckets: [0.005, 0.02, 0.1, 0.5, 2, 10],
+    registers: [registry],
+  });
+  server.on('request', (_request, response) => {
+    const started = performance.now();
+    response.once('finish', () => {
+      seconds.observe({ status: response.statusCode }, (performance.now() - started) / 1000);
+    });
+  });
+}

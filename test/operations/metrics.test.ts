@@ -1,0 +1,126 @@
+/** The metrics of all programs: their names and values, and the tables in OPERATIONS.md. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { makeVisitor, signIn } from '../support/account.ts';
+import { ROOT, runProgram, until } from '../support/product.ts';
+import { promtool } from '../support/servers/prometheus.ts';
+import { type Installation, PROGRAMS, type Program, startInstallation } from './installation.ts';
+
+let installation: Installation;
+
+beforeAll(async () => {
+  installation = await startInstallation();
+});
+
+/** The names of a program's own metrics, without those that every Node program has. */
+function namesIn(metrics: string): string[] {
+  return [...metrics.matchAll(/^# TYPE (\S+)/gm)]
+    .map(([, name = '']) => name)
+    .filter((name) => !/^(?:process|nodejs)_/.test(name))
+    .toSorted();
+}
+
+/** The value of one series; undefined if there is none. */
+async function seriesIn(program: Program, series: string): Promise<number | undefined> {
+  const line = (await installation.metrics(program))
+    .split('\n')
+    .find((each) => each.startsWith(`${series} `));
+  return line === undefined ? undefined : Number(line.slice(series.length + 1));
+}
+
+/** The names in one table of OPERATIONS.md: that of a program, or that of tasks. */
+function documentedNames(table: Program | 'tasks'): string[] {
+  const text = readFileSync(path.join(ROOT, 'OPERATIONS.md'), 'utf8');
+  const [, rows = ''] = new RegExp(`<!-- metrics of ${table} -->\n(.*?)\n\n`, 's').exec(text) ?? [];
+  return [...rows.matchAll(/^\| `([a-z_]+)/gm)].map(([, name = '']) => name).toSorted();
+}
+
+test.each(PROGRAMS)('promtool finds nothing wrong with the metrics of %s', async (program) => {
+  const checked = promtool(['check', 'metrics'], await installation.metrics(program));
+  expect(checked).toEqual({ code: 0, output: '' });
+});
+
+test.each(['schedule', 'account', 'replica'] as const)(
+  'OPERATIONS.md lists exactly the metrics of %s',
+  async (program) => {
+    const names = namesIn(await installation.metrics(program));
+    const isOfTasks = (name: string) => name.startsWith('task_');
+    expect(names.filter((name) => !isOfTasks(name))).toEqual(documentedNames(program));
+    const ofTasks = program === 'account' ? [] : documentedNames('tasks');
+    expect(names.filter(isOfTasks)).toEqual(ofTasks);
+  },
+);
+
+test.each(['schedule', 'account', 'replica'] as const)(
+  '%s is healthy and ready',
+  async (program) => {
+    const url = `http://${installation.admin[program]}`;
+    expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ healthy: true });
+    const ready = await fetch(`${url}/readyz`);
+    expect(ready.status).toBe(200);
+    expect(await ready.json()).toMatchObject({ ready: true, stopping: false });
+    expect((await fetch(`${url}/other`)).status).toBe(404);
+  },
+);
+
+describe('schedule', () => {
+  test('counts runs, their stages, rows, generations and tasks', async () => {
+    await until(
+      async () => (await seriesIn('schedule', 'schedule_runs_total{outcome="published"}')) === 1,
+    );
+    const metrics = await installation.metrics('schedule');
+    expect(metrics).toMatch(
+      /^schedule_run_stage_seconds\{stage="verifying and publishing"\} 0\.\d+$/m,
+    );
+    expect(metrics).toContain('schedule_last_run_outcome{outcome="published"} 1\n');
+    expect(metrics).toContain('schedule_last_run_outcome{outcome="failed"} 0\n');
+    expect(metrics).toMatch(/^schedule_rows\{table="games"\} [1-9]\d*$/m);
+    expect(metrics).toContain('schedule_rows_left_out{table="games"} 0\n');
+    expect(metrics).toContain('snapshots_generations 1\n');
+    expect(metrics).toMatch(/^task_runs_total\{task="export_keys",outcome="done"\} [1-9]/m);
+    expect(await seriesIn('schedule', 'snapshots_generations_bytes')).toBeGreaterThan(10_000);
+    const age =
+      Date.now() / 1000 -
+      Number(await seriesIn('schedule', 'schedule_last_success_timestamp_seconds'));
+    expect(age).toBeGreaterThanOrEqual(0);
+    expect(age).toBeLessThan(60);
+  });
+
+  test('with the port of another program ends with 2 and names the variable', async () => {
+    const { code, stderr } = await runProgram('generator/cli/schedule.ts', [], {
+      DATABASE_URL: 'sqlite:x.db',
+      SNAPSHOTS_DIR: installation.originDir,
+      GENERATE_CRON: 'off',
+      SCHEDULE_ADMIN_PORT: String(installation.admin.proxy.split(':').at(-1)),
+    });
+    expect(code).toBe(2);
+    expect(stderr).toContain('set SCHEDULE_ADMIN_PORT to another port');
+  });
+});
+
+describe('replica', () => {
+  test('counts pulls and checks', async () => {
+    const metrics = await installation.metrics('replica');
+    expect(metrics).toContain('replica_pulls_total 1\n');
+    expect(metrics).toMatch(/^replica_files_total\{how="fetched"\} [1-9]/m);
+    expect(metrics).toMatch(/^replica_received_bytes_total [1-9]/m);
+    expect(metrics).toContain('task_failing{task="check_snapshot"} 0\n');
+    expect(metrics).toContain('task_failing{task="check_keys"} 0\n');
+  });
+});
+
+describe('account', () => {
+  test('counts sign-ins, responses and e-mails', async () => {
+    const visitor = makeVisitor(installation.pages);
+    await signIn(visitor, 'owner@covers.example', installation.mailFolder);
+    await until(async () => (await seriesIn('account', 'mail_sent_total')) === 1);
+    const metrics = await installation.metrics('account');
+    expect(metrics).toContain('account_sign_ins_total{outcome="done"} 1\n');
+    expect(metrics).toContain('account_sign_ins_total{outcome="refused"} 0\n');
+    expect(metrics).toMatch(/^account_response_seconds_count\{status="303"\} [1-9]/m);
+    expect(metrics).toContain('account_database_up 1\n');
+    expect(metrics).toContain('mail_waiting 0\n');
+    expect(metrics).toContain('account_keys{state="pending"} 0\n');
+  });
+});
