@@ -21,6 +21,7 @@ import { makeLog } from '../program/log.ts';
 import { poll } from '../program/poll.ts';
 import { makeProgress, type Progress } from '../program/progress.ts';
 import { stopWith } from '../program/stop.ts';
+import { reportReady } from '../program/systemd/report-ready.ts';
 import { openKeysStore } from '../store/keys/open-keys-store.ts';
 import { megabytes, type PullReport } from '../store/pull/pull.ts';
 import { makeRateLimit, unlimited } from '../store/pull/rate-limit.ts';
@@ -124,6 +125,7 @@ async function main(progress: Progress): Promise<void> {
   if (SNAPSHOT_PUSH !== '') pushChanges(snapshotsDir, { ...variables }, log);
   run(replica, interval * 1000, progress, log);
   log.info({ from, snapshotsDir, keys: keysStore?.name, push: SNAPSHOT_PUSH }, 'replicating');
+  reportReady(log);
 }
 
 /** On a terminal, the progress is shown between the lines of the log. */

@@ -20,6 +20,7 @@ import {
 import { reportFailure } from '../../program/failure.ts';
 import { makeLog } from '../../program/log.ts';
 import { stopWith } from '../../program/stop.ts';
+import { reportReady } from '../../program/systemd/report-ready.ts';
 import { currentId } from '../../store/generations/generations.ts';
 import { whyHeld } from '../../store/hold.ts';
 import { openKeysStore } from '../../store/keys/open-keys-store.ts';
@@ -89,6 +90,7 @@ async function main(): Promise<void> {
     await Promise.all([runs.stop(), keys.stop(), pushes?.stop()]);
   });
   log.info({ cron, snapshotsDir }, 'scheduled');
+  reportReady(log);
   if (!isOff && currentId(snapshotsDir) === undefined) void runs.start();
   else isHeld();
 }
