@@ -1,6 +1,6 @@
 #!/bin/sh
 # Installs what `npm test` needs: all npm packages, and from Debian a database server, nginx, a browser
-# and systemd, which the tests boot in a container. With "quick" it installs only the npm packages, for
+# systemd, which the tests boot in a container, and logrotate. With "quick" it installs only the npm packages, for
 # `npm run test:quick`.
 set -eu
 cd "$(dirname "$0")/.."
@@ -12,7 +12,7 @@ install_npm_packages_in test/client/generators
 install_debian_packages mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core \
   mariadb:mariadb-client mariadb-dump:mariadb-client nginx:nginx openssl:openssl chromium:chromium \
   redis-server:redis-server systemd-analyze:systemd systemd-nspawn:systemd-container \
-  dbus-daemon:dbus
+  dbus-daemon:dbus logrotate:logrotate
 # OpenStack Swift with the API of S3, for the soak only.
 [ "${SOAK-}" = 1 ] || exit 0
 install_debian_packages memcached:memcached swift-proxy-server:swift-proxy \

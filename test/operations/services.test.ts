@@ -108,7 +108,7 @@ describe.skipIf(!canBoot())('the services', () => {
     ],
     [
       PROXY,
-      [`${SNAPSHOTS}/proxy`],
+      [`${SNAPSHOTS}/proxy`, '/var/log/cover-catalogue'],
       [SNAPSHOTS, '/srv/covers', '/var/lib', '/etc', '/opt/cover-catalogue'],
     ],
     [ACCOUNT, ['/var/lib/cover-catalogue-account'], ['/srv/covers', '/var/lib', '/etc']],
@@ -147,6 +147,24 @@ describe.skipIf(!canBoot())('the services', () => {
     await systemd.get(`systemctl reload ${PROXY}`);
     expect((await get()).status).toBe(200);
     expect(await show(PROXY, 'MainPID')).toBe(pid);
+  });
+
+  test('logrotate moves an access log away without a restart', async () => {
+    const folder = '/var/log/cover-catalogue';
+    await systemd.get(`echo first >${folder}/access-8080.log
+      chown covers-proxy: ${folder}/access-8080.log; chmod 640 ${folder}/access-8080.log`);
+    const pid = await show(PROXY, 'MainPID');
+    const { stderr } = await systemd.run('logrotate --force /etc/logrotate.d/cover-catalogue');
+    expect(stderr).toBe('');
+    expect(await systemd.get(`cat ${folder}/access-8080.log.1`)).toBe('first');
+    expect(await systemd.get(`stat -c '%U %a' ${folder}/access-8080.log.1`)).toBe(
+      'covers-proxy 640',
+    );
+    expect((await get()).status).toBe(200);
+    expect(await show(PROXY, 'MainPID')).toBe(pid);
+    // With a proxy that does not run, as with none.
+    await systemd.get('systemctl stop cover-catalogue-proxy@2');
+    await systemd.get('logrotate --force /etc/logrotate.d/cover-catalogue');
   });
 
   test('are restarted when they hang, and not before', async () => {
