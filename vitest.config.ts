@@ -29,6 +29,7 @@ const DEBIAN_SERVERS = [
   'test/support/servers/nginx.ts',
   'test/support/servers/redis.ts',
   'test/support/servers/prometheus.ts',
+  'test/support/servers/systemd.ts',
   'test/support/browser.ts',
 ];
 

@@ -22,6 +22,7 @@ import { makeLog } from '../program/log.ts';
 import { poll } from '../program/poll.ts';
 import { makeProgress, type Progress } from '../program/progress.ts';
 import { stopWith } from '../program/stop.ts';
+import { reportReady } from '../program/systemd/report-ready.ts';
 import { addDiskMetrics } from '../store/generations/disk-metrics.ts';
 import { openKeysStore } from '../store/keys/open-keys-store.ts';
 import { megabytes, type PullReport } from '../store/pull/pull.ts';
@@ -139,6 +140,7 @@ async function main(progress: Progress): Promise<void> {
   run(replica, interval * 1000, admin, progress, log);
   const stores = { from, keys: keysStore?.name, push: SNAPSHOT_PUSH };
   log.info({ ...stores, snapshotsDir, admin: address }, 'replicating');
+  reportReady(log);
 }
 
 /** On a terminal, the progress is shown between the lines of the log. */

@@ -18,6 +18,7 @@ import { checkReadableFolder, isMissing } from '../program/folders.ts';
 import { addressOf, listenAll } from '../program/listen.ts';
 import { makeLog } from '../program/log.ts';
 import { stopWith } from '../program/stop.ts';
+import { reportReady } from '../program/systemd/report-ready.ts';
 import { checkLogFile } from './access-log/log-file.ts';
 import { assemble, type ProxyParts, VARIABLES } from './assemble.ts';
 
@@ -60,6 +61,8 @@ async function main(): Promise<void> {
   await proxy.polling.start();
   // After the keys, whose windows may have to be reported.
   await proxy.serving.limits?.start();
+  // A service manager that reloads the proxy sends SIGHUP, which would end it.
+  process.on('SIGHUP', () => log.info('nothing to reload'));
   // Before listening: clients may connect at once, and a signal must not cut off their requests.
   stopWith((signal) => stop(proxy, signal, log));
   await listen(proxy, environment);
@@ -73,6 +76,7 @@ async function main(): Promise<void> {
     },
     'listening',
   );
+  reportReady(log);
 }
 
 async function listen(

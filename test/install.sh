@@ -1,6 +1,7 @@
 #!/bin/sh
-# Installs what `npm test` needs: all npm packages, and from Debian a database server, nginx and a
-# browser. With "quick" it installs only the npm packages, for `npm run test:quick`.
+# Installs what `npm test` needs: all npm packages, and from Debian a database server, nginx, a browser
+# systemd, which the tests boot in a container, and logrotate. With "quick" it installs only the npm packages, for
+# `npm run test:quick`.
 set -eu
 cd "$(dirname "$0")/.."
 . install/packages.sh
@@ -10,7 +11,8 @@ install_npm_packages_in client
 install_npm_packages_in test/client/generators
 install_debian_packages mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core \
   mariadb:mariadb-client mariadb-dump:mariadb-client nginx:nginx openssl:openssl chromium:chromium \
-  redis-server:redis-server promtool:prometheus
+  redis-server:redis-server promtool:prometheus systemd-analyze:systemd systemd-nspawn:systemd-container \
+  dbus-daemon:dbus logrotate:logrotate
 # OpenStack Swift with the API of S3, for the soak only.
 [ "${SOAK-}" = 1 ] || exit 0
 install_debian_packages memcached:memcached swift-proxy-server:swift-proxy \

@@ -18,6 +18,7 @@ import {
 import { reportFailure } from '../../program/failure.ts';
 import { makeLog } from '../../program/log.ts';
 import { stopWith } from '../../program/stop.ts';
+import { reportReady } from '../../program/systemd/report-ready.ts';
 import { addDiskMetrics } from '../../store/generations/disk-metrics.ts';
 import { currentId } from '../../store/generations/generations.ts';
 import { whyHeld } from '../../store/hold.ts';
@@ -107,6 +108,7 @@ async function main(): Promise<void> {
     admin.close();
   });
   log.info({ cron, snapshotsDir, admin: adminAddress }, 'scheduled');
+  reportReady(log);
   if (!isOff && currentId(snapshotsDir) === undefined) void runs.start();
   else isHeld();
 }

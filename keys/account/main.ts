@@ -26,6 +26,7 @@ import { checkWritableFolder } from '../../program/folders.ts';
 import { addressOf, listenAll } from '../../program/listen.ts';
 import { makeLog } from '../../program/log.ts';
 import { stopWith } from '../../program/stop.ts';
+import { reportReady } from '../../program/systemd/report-ready.ts';
 import { parseSender } from '../mail/mailer.ts';
 import { ACCOUNTS_TABLE, createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
 import {
@@ -156,7 +157,9 @@ async function main(): Promise<void> {
   const { ACCOUNT_HOST: host, ACCOUNT_PORT: port } = settings;
   const adminAddress = await admin.listen();
   await listenAll([{ server, host, port, variables: ['ACCOUNT_HOST', 'ACCOUNT_PORT'] }]);
-  if (!isStopping) log.info({ account: addressOf(server), admin: adminAddress }, 'listening');
+  if (isStopping) return;
+  log.info({ account: addressOf(server), admin: adminAddress }, 'listening');
+  reportReady(log);
 }
 
 main().catch((error: Error) => {

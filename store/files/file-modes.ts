@@ -72,7 +72,8 @@ export function correctMode(file: string): void {
 export function makeFolder(folder: string): void {
   const { folder: mode } = modesIn(path.dirname(folder));
   try {
-    mkdirSync(folder, mode);
+    // Without the setgid bit, which a sandbox may forbid and Linux ignores here: the parent's is inherited.
+    mkdirSync(folder, mode & ~SETGID);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return;
     throw error;

@@ -43,7 +43,8 @@ describe(`generator and proxy as ${IS_ROOT ? 'two users' : 'one user'}`, () => {
   /** The `install` commands of OPERATIONS.md, with the users, the group and the folder of this test. */
   function runInstallCommands(dir: string): void {
     const operations = readFileSync(path.join(ROOT, 'OPERATIONS.md'), 'utf8');
-    const commands = [...operations.matchAll(/^ {4}(install -d .*)$/gm)].map(([, command]) =>
+    const [section] = /## Users and file permissions\n.*?\n## /s.exec(operations) ?? [''];
+    const commands = [...section.matchAll(/^ {4}(install -d .*)$/gm)].map(([, command]) =>
       command
         .replace('-o covers-generator', `-o ${GENERATOR.uid}`)
         .replace('-o covers-proxy', `-o ${PROXY.uid}`)

@@ -1,0 +1,76 @@
+/** The files in operations/systemd/, checked by systemd's own tools without starting anything. */
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { VARIABLES } from '../../program/environment/variables.ts';
+import { makeFolder, ROOT } from '../support/product.ts';
+import { exposureOf, verifyUnit } from '../support/servers/systemd.ts';
+
+const FOLDER = path.join(ROOT, 'operations/systemd');
+const HIGHEST_EXPOSURE = 2;
+
+const units = readdirSync(FOLDER).filter((name) => name.endsWith('.service'));
+
+function read(name: string): string {
+  return readFileSync(path.join(FOLDER, name), 'utf8');
+}
+
+/** Copies a unit into a new folder, with the programs of this checkout. @returns its path */
+function copyUnit(name: string, change = (text: string) => text): string {
+  const file = path.join(makeFolder(), name);
+  writeFileSync(file, change(read(name).replaceAll('/opt/cover-catalogue', ROOT)));
+  return file;
+}
+
+test('there is a unit for each program that runs all the time', () => {
+  expect(units.toSorted()).toEqual([
+    'cover-catalogue-account.service',
+    'cover-catalogue-proxy@.service',
+    'cover-catalogue-replica.service',
+    'cover-catalogue-schedule.service',
+  ]);
+});
+
+describe.each(units)('%s', (unit) => {
+  test('is correct', () => {
+    expect(verifyUnit(copyUnit(unit))).toBe('');
+  });
+
+  test(`has an exposure of at most ${HIGHEST_EXPOSURE}`, () => {
+    expect(exposureOf(copyUnit(unit))).toBeLessThanOrEqual(HIGHEST_EXPOSURE);
+  });
+
+  test('starts a program that exists, with settings that exist', () => {
+    const [, command = ''] = /^ExecStart=\S+ (\w+)$/m.exec(read(unit)) ?? [];
+    expect(readFileSync(path.join(ROOT, 'bin/cover-catalogue'), 'utf8')).toContain(
+      `\n  ${command}) program=`,
+    );
+    const [, settings = ''] = /^EnvironmentFile=\S+\/(\w+\.env)$/m.exec(read(unit)) ?? [];
+    expect(readdirSync(path.join(FOLDER, 'environment'))).toContain(settings);
+  });
+});
+
+test('the checks find a wrong unit', () => {
+  const [unit = ''] = units;
+  const wrong = copyUnit(unit, (text) => text.replace('ExecStart=/', 'ExecStart=/missing/'));
+  expect(verifyUnit(wrong)).toContain('is not executable');
+  const misspelled = copyUnit(unit, (text) => text.replace('ProtectSystem', 'ProtectSytem'));
+  expect(verifyUnit(misspelled)).toContain("Unknown key 'ProtectSytem'");
+  const open = copyUnit(unit, (text) => text.replace(/# Sandbox\n[^[]*/, ''));
+  expect(exposureOf(open)).toBeGreaterThan(8);
+});
+
+describe.each(readdirSync(path.join(FOLDER, 'environment')))('environment/%s', (name) => {
+  const lines = read(`environment/${name}`).split('\n');
+
+  test('sets variables that exist', () => {
+    const names = lines.flatMap((line) => /^([A-Z_0-9]+)=/.exec(line)?.[1] ?? []);
+    expect(Object.keys(VARIABLES)).toEqual(expect.arrayContaining(names));
+    expect(names).not.toEqual([]);
+  });
+
+  test('has comments only on lines of their own, because systemd would read them as values', () => {
+    const values = lines.filter((line) => line !== '' && !line.startsWith('#'));
+    expect(values.filter((line) => line.includes(' #'))).toEqual([]);
+  });
+});
