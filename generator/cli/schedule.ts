@@ -9,14 +9,10 @@ import '../../program/stop.ts';
 import { type ChildProcess, spawn } from 'node:child_process';
 import path from 'node:path';
 import { createInterface } from 'node:readline';
-import { schedule, validate } from 'node-cron';
+import { schedule } from 'node-cron';
 import type { Logger } from 'pino';
 import { readArguments } from '../../program/arguments.ts';
-import {
-  ConfigurationError,
-  loadEnvironmentFile,
-  readEnvironment,
-} from '../../program/environment/environment.ts';
+import { loadEnvironmentFile, readEnvironment } from '../../program/environment/environment.ts';
 import { reportFailure } from '../../program/failure.ts';
 import { makeLog } from '../../program/log.ts';
 import { stopWith } from '../../program/stop.ts';
@@ -27,6 +23,7 @@ import { checkPushAddress, PUSH_CHECKS, PUSH_VARIABLES } from '../../store/push/
 import { pushChanges } from '../../store/push/push-changes.ts';
 import { readSigningKeys } from '../../store/signatures/configured-keys.ts';
 import { pollKeys } from '../keys/poll-keys.ts';
+import { checkCron, NO_RUNS } from './cron.ts';
 
 const USAGE = `cover-catalogue schedule
 
@@ -59,16 +56,11 @@ async function main(): Promise<void> {
       ...PUSH_VARIABLES,
     ],
     process.env,
-    PUSH_CHECKS,
+    { ...PUSH_CHECKS, GENERATE_CRON: checkCron },
   );
   const { GENERATE_CRON: cron, SNAPSHOTS_DIR: snapshotsDir, SNAPSHOT_PUSH } = environment;
   checkPushAddress(SNAPSHOT_PUSH);
-  const isOff = cron === 'off';
-  if (!isOff && !validate(cron)) {
-    throw new ConfigurationError(
-      `GENERATE_CRON must be a cron expression such as */15 * * * *, or off, not ${JSON.stringify(cron)}.`,
-    );
-  }
+  const isOff = cron === NO_RUNS;
   const log = makeLog(environment.LOG_LEVEL);
   const isHeld = makeHoldWatch(snapshotsDir, log);
   const runs = makeRuns(isHeld, log);
