@@ -37,6 +37,7 @@ const DEBIAN_SERVERS = [
 const SLOW = [
   'test/client/client.test.ts',
   'test/client/generators.test.ts',
+  'test/doctor/doctor.test.ts',
   'test/format/fixtures.test.ts',
   'test/generator/collation-versions.test.ts',
   'test/generator/letter-case.test.ts',

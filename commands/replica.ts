@@ -9,7 +9,6 @@ import { hash } from 'node:crypto';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import type { Logger } from 'pino';
-import { isReplicaName } from '../format/keys-pointer.ts';
 import { makeProgramAdmin, type ProgramAdmin } from '../program/admin/program-admin.ts';
 import { readArguments } from '../program/arguments.ts';
 import {
@@ -33,6 +32,7 @@ import { startPush } from '../store/push/start-push.ts';
 import { openLater } from '../store/remote/open-later.ts';
 import type { Followed } from '../store/replica/follow-snapshot.ts';
 import { makeReplica, type Replica } from '../store/replica/replica.ts';
+import { checkReplicaName } from '../store/replica/replica-name.ts';
 import { readVerifyingKeys } from '../store/signatures/configured-keys.ts';
 import { systemClock } from '../store/transfer/clock.ts';
 import { readNumber } from './read-number.ts';
@@ -96,7 +96,7 @@ async function main(progress: Progress): Promise<void> {
     values.to === undefined ? process.env : { ...process.env, SNAPSHOTS_DIR: values.to };
   const environment = readEnvironment(VARIABLES, variables, {
     ...PUSH_CHECKS,
-    REPLICA_NAME: checkName,
+    REPLICA_NAME: checkReplicaName,
   });
   const { SNAPSHOTS_DIR: snapshotsDir, SNAPSHOT_PUSH } = environment;
   const from = values.from ?? environment.REPLICA_FROM;
@@ -231,13 +231,6 @@ function pollPart(part: string, work: () => Promise<unknown>, intervalMs: number
     isFailing = true;
     log.error({ part }, `${message.replace(/\.?$/, '.')} What is there stays in service.`);
   });
-}
-
-function checkName(text: string): void {
-  if (text === '' || isReplicaName(text)) return;
-  throw new Error(
-    `must have 1 to 100 letters, digits and characters of "._-", and not begin with a dot, not ${JSON.stringify(text)}.`,
-  );
 }
 
 /** Several replicas on one machine have different folders. */

@@ -21,6 +21,7 @@ import {
   readPrevious,
 } from '../store/publish.ts';
 import { beginGeneration } from '../store/unfinished-generation.ts';
+import type { Conditions } from './read/read-table.ts';
 import {
   encodeReport,
   makeReport,
@@ -53,6 +54,8 @@ export interface RunOptions {
   readonly isForced: boolean;
   /** Warnings about the configuration, which are added to the report of the run. */
   readonly warnings: readonly Warning[];
+  /** To read only a part of the catalogue; by default, all of it. */
+  readonly conditions?: Conditions;
 }
 
 export interface RunResult {
@@ -99,7 +102,7 @@ async function writeAndPublish(
   work: string,
   dir: string,
 ): Promise<RunResult> {
-  const { snapshotsDir, settings, hasGameTitles } = options;
+  const { snapshotsDir, settings, hasGameTitles, conditions = {} } = options;
   const report = makeReport();
   const content = await writeGeneration(database, {
     hasGameTitles,
@@ -109,6 +112,7 @@ async function writeAndPublish(
     worker,
     workDir: work,
     dir,
+    conditions,
   });
   report.addWarnings(options.warnings);
   const leftOut = report.summary();

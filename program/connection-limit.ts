@@ -109,7 +109,7 @@ export function makeConnectionLimit(
 }
 
 /** The soft limit on open files. Node raises it to the hard limit when it starts. */
-function readLimit(): number {
+export function readLimit(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');
     const [, limit = ''] = /^Max open files\s+(\d+|unlimited)/m.exec(limits) ?? [];

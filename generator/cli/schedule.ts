@@ -6,15 +6,11 @@
  */
 import '../../program/environment/node-version.ts';
 import '../../program/stop.ts';
-import { schedule, validate } from 'node-cron';
+import { schedule } from 'node-cron';
 import type { Logger } from 'pino';
 import { makeProgramAdmin } from '../../program/admin/program-admin.ts';
 import { readArguments } from '../../program/arguments.ts';
-import {
-  ConfigurationError,
-  loadEnvironmentFile,
-  readEnvironment,
-} from '../../program/environment/environment.ts';
+import { loadEnvironmentFile, readEnvironment } from '../../program/environment/environment.ts';
 import { reportFailure } from '../../program/failure.ts';
 import { makeLog } from '../../program/log.ts';
 import { stopWith } from '../../program/stop.ts';
@@ -28,6 +24,7 @@ import { pushChanges } from '../../store/push/push-changes.ts';
 import { readStatus } from '../../store/run-status.ts';
 import { readSigningKeys } from '../../store/signatures/configured-keys.ts';
 import { pollKeys } from '../keys/poll-keys.ts';
+import { checkCron, NO_RUNS } from './cron.ts';
 import { makeRuns } from './runs.ts';
 import { addScheduleMetrics } from './schedule-metrics.ts';
 
@@ -62,16 +59,11 @@ async function main(): Promise<void> {
       ...PUSH_VARIABLES,
     ],
     process.env,
-    PUSH_CHECKS,
+    { ...PUSH_CHECKS, GENERATE_CRON: checkCron },
   );
   const { GENERATE_CRON: cron, SNAPSHOTS_DIR: snapshotsDir, SNAPSHOT_PUSH } = environment;
   checkPushAddress(SNAPSHOT_PUSH);
-  const isOff = cron === 'off';
-  if (!isOff && !validate(cron)) {
-    throw new ConfigurationError(
-      `GENERATE_CRON must be a cron expression such as */15 * * * *, or off, not ${JSON.stringify(cron)}.`,
-    );
-  }
+  const isOff = cron === NO_RUNS;
   const log = makeLog(environment.LOG_LEVEL);
   const isHeld = makeHoldWatch(snapshotsDir, log);
   const admin = makeProgramAdmin({

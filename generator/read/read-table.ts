@@ -28,22 +28,34 @@ export type OnRows = (table: Table, rows: number, share: number) => void;
 
 const ROWS_PER_REPORT = 4096;
 
-export function makeReadTable(reader: Reader, report: Report, onRows: OnRows): ReadTable {
+/**
+ * For each table, a condition in SQL that chooses the rows to read. A table without one is read whole.
+ */
+export type Conditions = Readonly<Partial<Record<Table, string>>>;
+
+export function makeReadTable(
+  reader: Reader,
+  report: Report,
+  onRows: OnRows,
+  conditions: Conditions = {},
+): ReadTable {
   return async (table, columns, onRow) => {
     const [key] = columns.split(',', 1);
+    const condition = conditions[table];
+    const from = condition === undefined ? table : `${table} WHERE ${condition}`;
     // If KILL QUERY cuts a stream, it ends as if it were complete. The last id shows whether it was.
     // Counting the rows would take the server nearly as long as the read itself, but it is the only way
     // for rows without ids.
     const isCounted = key !== 'id';
     const lastSql = isCounted ? 'COUNT(*)' : 'MAX(id)';
-    const [[last = null] = []] = await reader.rows(`SELECT ${lastSql} FROM ${table}`);
+    const [[last = null] = []] = await reader.rows(`SELECT ${lastSql} FROM ${from}`);
     let id: Value = null;
     let rows = 0;
     const reached = () => (isCounted ? rows : id);
     const notes: [reason: string, value: Value][] = [];
     const note: Note = (reason, value) => notes.push([reason, value]);
     const warn: Note = (reason, value) => report.warn(table, id, reason, value);
-    await reader.each(`SELECT ${columns} FROM ${table} ORDER BY ${key}`, (row) => {
+    await reader.each(`SELECT ${columns} FROM ${from} ORDER BY ${key}`, (row) => {
       id = row[0];
       try {
         onRow(row, id, note);

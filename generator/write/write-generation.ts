@@ -27,7 +27,7 @@ import {
   readPlatforms,
 } from '../read/read-catalogue.ts';
 import { noGameTitles, readGameTitles } from '../read/read-game-titles.ts';
-import { makeReadTable } from '../read/read-table.ts';
+import { type Conditions, makeReadTable } from '../read/read-table.ts';
 import { findFutureApprovals, findGenreWarnings } from '../read/warnings.ts';
 import { encodeReport, type Report } from '../report/report.ts';
 import { makeSharedQueue } from '../worker/shared-queue.ts';
@@ -50,6 +50,8 @@ export interface WriteOptions {
   readonly workDir: string;
   /** The folder of the generation. */
   readonly dir: string;
+  /** To write only a part of the catalogue; by default, all of it. */
+  readonly conditions?: Conditions;
 }
 
 interface Catalogue extends CoverSource {
@@ -105,7 +107,7 @@ export async function writeGeneration(
 /** Reads all tables. At the same time, the worker orders the titles and writes the games and the search index. */
 async function readAll(
   reader: Reader,
-  { hasGameTitles, settings, progress, report, worker, workDir, dir }: WriteOptions,
+  { hasGameTitles, settings, progress, report, worker, workDir, dir, conditions }: WriteOptions,
   pending: Pending,
 ): Promise<Catalogue> {
   const spillTo = (name: string, buckets: number, isTagged: boolean) => {
@@ -113,8 +115,11 @@ async function readAll(
     pending.spills.push(spill);
     return spill;
   };
-  const readTable = makeReadTable(reader, report, (table, rows, share) =>
-    progress.advance(`reading ${table}`, rows, share),
+  const readTable = makeReadTable(
+    reader,
+    report,
+    (table, rows, share) => progress.advance(`reading ${table}`, rows, share),
+    conditions,
   );
   const { platforms, numberOf, known } = await readPlatforms(readTable);
   const heads = spillTo('game-heads', platforms.length, false);

@@ -22,12 +22,11 @@ import {
 import { newConnectionCells } from '../../program/connections.ts';
 import { loadEnvironmentFile, readEnvironment } from '../../program/environment/environment.ts';
 import { reportFailure } from '../../program/failure.ts';
-import { checkWritableFolder } from '../../program/folders.ts';
 import { addressOf, listenAll } from '../../program/listen.ts';
 import { makeLog } from '../../program/log.ts';
 import { stopWith } from '../../program/stop.ts';
 import { reportReady } from '../../program/systemd/report-ready.ts';
-import { parseSender } from '../mail/mailer.ts';
+import { MAIL_CHECKS, parseSender } from '../mail/mailer.ts';
 import { ACCOUNTS_TABLE, createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
 import {
   addDatabaseMetrics,
@@ -79,12 +78,7 @@ function readSettings() {
       'LOG_LEVEL',
     ],
     process.env,
-    {
-      MAIL_FROM: parseSender,
-      MAIL_FOLDER(folder, { SMTP_URL }) {
-        if (SMTP_URL === '') checkWritableFolder(folder);
-      },
-    },
+    MAIL_CHECKS,
   );
 }
 

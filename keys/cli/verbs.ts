@@ -4,6 +4,7 @@
  */
 import { ACCOUNT_VERBS } from './account-verbs.ts';
 import type { Verb } from './arguments.ts';
+import { BACKUP_VERBS } from './backup-verbs.ts';
 import { LIST_VERBS } from './list-verbs.ts';
 import { OWNER_VERBS } from './owner-verbs.ts';
 import { REVIEW_VERBS } from './review-verbs.ts';
@@ -13,4 +14,5 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   ...OWNER_VERBS,
   ...LIST_VERBS,
   ...ACCOUNT_VERBS,
+  ...BACKUP_VERBS,
 };

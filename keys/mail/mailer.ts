@@ -6,7 +6,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdir, open, rename, rm } from 'node:fs/promises';
 import path from 'node:path';
 import type Nodemailer from 'nodemailer';
-import { ConfigurationError } from '../../program/environment/environment.ts';
+import { type Checks, ConfigurationError } from '../../program/environment/environment.ts';
+import { checkWritableFolder } from '../../program/folders.ts';
 
 export interface Mail {
   /** The same for each attempt to send the same mail; digits and dots. */
@@ -83,13 +84,7 @@ export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
 
   if (smtpUrl !== '') {
     const transport = whenNeeded(({ createTransport }) =>
-      createTransport({
-        url: smtpUrl,
-        connectionTimeout: CONNECT_MS,
-        greetingTimeout: CONNECT_MS,
-        dnsTimeout: CONNECT_MS,
-        socketTimeout: SILENCE_MS,
-      }),
+      createTransport(transportOptions(smtpUrl)),
     );
     return {
       async send(mail) {
@@ -108,6 +103,30 @@ export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
       await writeWhole(path.join(folder, `${mail.id}.eml`), message);
     },
   };
+}
+
+function transportOptions(smtpUrl: string) {
+  return {
+    url: smtpUrl,
+    connectionTimeout: CONNECT_MS,
+    greetingTimeout: CONNECT_MS,
+    dnsTimeout: CONNECT_MS,
+    socketTimeout: SILENCE_MS,
+  };
+}
+
+/**
+ * Connects to the mail server and signs in, but sends nothing.
+ * @throws Error that says why the server did not answer or refused the login
+ */
+export async function checkMailServer(smtpUrl: string): Promise<void> {
+  const { createTransport } = await import('nodemailer');
+  const transport = createTransport(transportOptions(smtpUrl));
+  try {
+    await transport.verify();
+  } finally {
+    transport.close();
+  }
 }
 
 // Loads Nodemailer when it is first needed: loading takes as long as a verb of `cover-catalogue keys`
@@ -140,6 +159,14 @@ export function parseSender(text: string): { name: string; address: string } {
     `must be an address such as Cover Catalogue <no-reply@example.org>, not ${JSON.stringify(text)}.`,
   );
 }
+
+/** Checks of the variables that {@link MailSettings} come from. */
+export const MAIL_CHECKS: Checks<'SMTP_URL' | 'MAIL_FROM' | 'MAIL_FOLDER'> = {
+  MAIL_FROM: parseSender,
+  MAIL_FOLDER(folder, { SMTP_URL }) {
+    if (SMTP_URL === '') checkWritableFolder(folder);
+  },
+};
 
 // Only the owner may read the file, because a mail may contain a sign-in link. The rename makes sure
 // that the file is complete when it appears under its name.

@@ -17,9 +17,16 @@ export class ConfigurationError extends Error {
 /** The faults of `.env`. `readEnvironment` reports them together with those of the values. */
 let fileFaults: readonly string[] = [];
 
-/** Adds the variables of `.env` in the working directory that the environment does not set. */
-export function loadEnvironmentFile(): void {
-  fileFaults = applyEnvironmentFile(Object.keys(VARIABLES), Object.keys(RENAMED));
+/**
+ * Adds the variables of `.env` in the working directory that the environment does not set.
+ * @param warn called for each name of a variable that is probably misspelled
+ */
+export function loadEnvironmentFile(warn: (text: string) => void = warnOnStderr): void {
+  fileFaults = applyEnvironmentFile(Object.keys(VARIABLES), Object.keys(RENAMED), warn);
+}
+
+function warnOnStderr(text: string): void {
+  process.stderr.write(`Warning: ${text}\n`);
 }
 
 /**
@@ -39,6 +46,20 @@ export function readEnvironment<Name extends VariableName>(
   environment: Readonly<Record<string, string | undefined>> = process.env,
   checks: Checks<Name> = {},
 ): Environment<Name> {
+  const { values, faults } = inspectEnvironment(names, environment, checks);
+  if (faults.length > 0) throw new ConfigurationError(faults.join('\n'));
+  return values as Environment<Name>;
+}
+
+/**
+ * Reads the values of the named variables as far as they are valid.
+ * @returns the values without faults, and all faults, one sentence for each
+ */
+export function inspectEnvironment<Name extends VariableName>(
+  names: readonly Name[],
+  environment: Readonly<Record<string, string | undefined>> = process.env,
+  checks: Checks<Name> = {},
+): { readonly values: Partial<Environment<Name>>; readonly faults: readonly string[] } {
   const values: Record<string, unknown> = {};
   const isSet = (name: string) => (environment[name]?.trim() ?? '') !== '';
   const faults = environment === process.env ? [...fileFaults] : [];
@@ -61,13 +82,13 @@ export function readEnvironment<Name extends VariableName>(
       continue;
     }
     try {
-      values[name] = parse(text);
+      const value = parse(text);
       const check = checks[name] as ((value: unknown, before: object) => void) | undefined;
-      check?.(values[name], values);
+      check?.(value, values);
+      values[name] = value;
     } catch (error) {
       faults.push(`${name} ${(error as Error).message}`);
     }
   }
-  if (faults.length > 0) throw new ConfigurationError(faults.join('\n'));
-  return values as Environment<Name>;
+  return { values: values as Partial<Environment<Name>>, faults };
 }

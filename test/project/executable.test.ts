@@ -29,6 +29,7 @@ const COMMANDS = [
   'mirror',
   'replica',
   'snapshot',
+  'doctor',
 ];
 const SYSTEM_PATH = '/usr/bin:/bin';
 

@@ -19,6 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   keys: ['format', 'database', 'program'],
   proxy: ['format', 'store', 'program'],
   commands: ['format', 'store', 'proxy', 'program'],
+  doctor: ['format', 'store', 'database', 'generator', 'keys', 'proxy', 'commands', 'program'],
   client: ['format'],
   install: [],
 };

@@ -1,0 +1,135 @@
+/**
+ * Whether the user of DATABASE_URL has exactly the rights that the programs need: a missing right is an
+ * error, and a right that no program needs is a warning, such as one to write to the catalogue.
+ */
+import { statSync } from 'node:fs';
+import { type Grant, type Grants, readGrants, rightsOn } from '../../database/grants.ts';
+import { CATALOGUE_TABLES, GAME_TITLES_TABLE } from '../../database/schema.ts';
+import { KEYS_RIGHTS, SCHEDULE_RIGHTS } from '../../keys/tables/rights.ts';
+import { ACCOUNTS_TABLE } from '../../keys/tables/schema.ts';
+import { type Check, type Findings, type Program, requireValue } from '../findings/check.ts';
+
+/** Rights that reveal definitions and change nothing. */
+const HARMLESS = ['SHOW VIEW', 'SHOW DATABASES', 'SHOW CREATE ROUTINE'];
+const CHANGING = /^(?:INSERT|UPDATE|DELETE|DROP|ALTER|CREATE|TRIGGER|INDEX)/;
+/** Of a user with all rights, not every one is listed. */
+const MOST_LISTED = 8;
+
+/** For each table, the rights that are needed, and further ones that are allowed. */
+type Wanted = ReadonlyMap<string, { needed: Set<string>; allowed: Set<string> }>;
+
+export const grants: Check = {
+  name: 'grants',
+  programs: ['schedule', 'account'],
+  async run(scene, findings) {
+    const database = await scene.database();
+    if (database.kind === 'sqlite') {
+      checkFile(requireValue(scene, 'DATABASE_URL').slice('sqlite:'.length), findings);
+      return;
+    }
+    const found = await readGrants(database);
+    const existing = await database.columns();
+    const wanted = wantedBy(scene.programs, (table) => existing.has(table));
+    const isComplete = reportMissing(found, wanted, findings);
+    const isMinimal = reportExcess(found, wanted, findings);
+    if (isComplete && isMinimal) findings.ok(`${found.user} has exactly the rights that it needs.`);
+  },
+};
+
+/** SQLite has no users, so the permissions of its file decide. */
+function checkFile(file: string, { ok, warn }: Findings): void {
+  const bits = statSync(file).mode & 0o777;
+  if ((bits & 0o077) === 0) ok(`Only its owner may use ${file}.`);
+  else {
+    warn(
+      `${file} has the mode ${bits.toString(8)}: other users of this machine may use it. It holds the addresses of accounts.`,
+      `Run: chmod 600 ${file}*`,
+    );
+  }
+}
+
+function wantedBy(programs: readonly Program[], exists: (table: string) => boolean): Wanted {
+  const wanted = new Map<string, { needed: Set<string>; allowed: Set<string> }>();
+  const add = (table: string, use: readonly string[], setup: readonly string[]) => {
+    const { needed, allowed } = wanted.get(table) ?? { needed: new Set(), allowed: new Set() };
+    for (const right of use) needed.add(right);
+    for (const right of setup) allowed.add(right);
+    wanted.set(table, { needed, allowed });
+  };
+  const read = (tables: object) => {
+    for (const table of Object.keys(tables)) if (exists(table)) add(table, ['SELECT'], []);
+  };
+  const isForSchedule = programs.includes('schedule');
+  const isForAccount = programs.includes('account');
+  if (isForSchedule) read({ ...CATALOGUE_TABLES, ...GAME_TITLES_TABLE });
+  if (isForAccount) read(ACCOUNTS_TABLE);
+  for (const [table, { use, setup }] of Object.entries(KEYS_RIGHTS)) {
+    if (!exists(table)) continue;
+    if (isForAccount) add(table, ['SELECT', ...use], setup);
+    const ofSchedule = SCHEDULE_RIGHTS[table];
+    if (isForSchedule && ofSchedule !== undefined) add(table, ['SELECT', ...ofSchedule.use], []);
+  }
+  return wanted;
+}
+
+/** @returns whether nothing is missing */
+function reportMissing(found: Grants, wanted: Wanted, { error }: Findings): boolean {
+  let isComplete = true;
+  for (const [table, { needed }] of wanted) {
+    const rights = rightsOn(table, found);
+    const missing = [...needed].filter((right) => !rights.has(right));
+    if (missing.length === 0) continue;
+    isComplete = false;
+    error(
+      `${found.user} lacks ${missing.join(', ')} on ${table}.`,
+      `Run as an administrator: GRANT ${missing.join(', ')} ON ${found.schema}.${table} TO ${found.user};`,
+    );
+  }
+  return isComplete;
+}
+
+/** @returns whether nothing is superfluous */
+function reportExcess(found: Grants, wanted: Wanted, { warn }: Findings): boolean {
+  const excess = found.all.filter((grant) => isExcess(grant, wanted));
+  const places = new Map<string, string[]>();
+  for (const { right, on, isGrantable } of excess) {
+    const place =
+      typeof on === 'object'
+        ? `${found.schema}.${on.table}`
+        : on === '*'
+          ? `${found.schema}.*`
+          : '*.*';
+    const rights = places.get(place) ?? [];
+    rights.push(...(right === 'USAGE' ? [] : [right]), ...(isGrantable ? ['GRANT OPTION'] : []));
+    places.set(place, [...new Set(rights)]);
+  }
+  for (const [place, rights] of places) {
+    const shown = rights.slice(0, MOST_LISTED).join(', ');
+    const more =
+      rights.length > MOST_LISTED ? ` and ${rights.length - MOST_LISTED} more rights` : '';
+    warn(
+      `${found.user} has rights on ${place} that it does not need: ${shown}${more}.${consequenceOf(place, rights, found)}`,
+      `Run as an administrator: REVOKE ${rights.length > MOST_LISTED ? 'ALL PRIVILEGES, GRANT OPTION' : rights.join(', ')}${rights.length > MOST_LISTED ? '' : ` ON ${place}`} FROM ${found.user}; then grant what README.md and OPERATIONS.md list.`,
+    );
+  }
+  return places.size === 0;
+}
+
+/** A right on a table is superfluous unless a program needs it there; elsewhere, only reading is needed. */
+function isExcess({ right, on, isGrantable }: Grant, wanted: Wanted): boolean {
+  if (isGrantable) return true;
+  if (HARMLESS.includes(right)) return false;
+  if (on === '*.*') return true;
+  if (on === '*') return right !== 'SELECT';
+  const known = wanted.get(on.table);
+  // What the other tables are for is not known here, but nothing needs to write into them.
+  if (known === undefined) return right !== 'SELECT' && !(on.table in KEYS_RIGHTS);
+  return !known.needed.has(right) && !known.allowed.has(right);
+}
+
+function consequenceOf(place: string, rights: readonly string[], { schema }: Grants): string {
+  if (!rights.some((right) => CHANGING.test(right))) return '';
+  const table = place.slice(schema.length + 1);
+  const isCatalogue = ['*', '.*'].some((end) => place.endsWith(end)) || table in CATALOGUE_TABLES;
+  return isCatalogue ? ' A mistake or an attacker could change the catalogue.' : '';
+}

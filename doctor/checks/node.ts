@@ -1,0 +1,24 @@
+/** The version of Node, and whether it sorts titles as the current generation was sorted. */
+import { findOtherCollation } from '../../format/manifest.ts';
+import { currentId, generationDir } from '../../store/generations/generations.ts';
+import { readManifest } from '../../store/generations/manifest-file.ts';
+import { type Check, requireValue } from '../findings/check.ts';
+
+export const node: Check = {
+  name: 'node',
+  programs: ['schedule', 'proxy', 'account', 'replica'],
+  async run(scene, { ok, warn }) {
+    const { icu, unicode } = process.versions;
+    ok(`Node ${process.versions.node}, ICU ${icu}, Unicode ${unicode}: ${process.execPath}`);
+    const snapshotsDir = requireValue(scene, 'SNAPSHOTS_DIR');
+    const id = currentId(snapshotsDir);
+    if (id === undefined) return;
+    const other = findOtherCollation(readManifest(generationDir(snapshotsDir, id)));
+    if (other !== undefined) {
+      warn(
+        other,
+        'Start every program with the same cover-catalogue, then run "cover-catalogue generate".',
+      );
+    }
+  },
+};

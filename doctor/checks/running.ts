@@ -1,0 +1,146 @@
+/** The running programs: what the proxy says about itself, and whether the account pages answer. */
+
+import { messageOf } from '../../program/failure.ts';
+import { currentId } from '../../store/generations/generations.ts';
+import { type Check, type Findings, requireValue } from '../findings/check.ts';
+
+const ANSWER_MS = 2_000;
+/** `schedule` confirms the keys every two seconds, and a replica every second. */
+const OLD_KEYS_SECONDS = 60;
+
+/** The members of `/readyz` that are looked at. */
+interface Readiness {
+  readonly ready: boolean;
+  readonly stopping: boolean;
+  readonly snapshot: string | null;
+  readonly refused: { readonly id: string; readonly error: string } | null;
+  readonly keys: number | null;
+  readonly keys_error: string | null;
+  readonly keys_age_seconds: number | null;
+  readonly replica: { readonly error: string | null } | null;
+  readonly limits: { readonly mode: string; readonly error: string | null } | null;
+  readonly faults: readonly string[];
+}
+
+export const proxy: Check = {
+  name: 'running proxy',
+  programs: ['proxy'],
+  async run(scene, findings) {
+    const url = addressOf(requireValue(scene, 'ADMIN_HOST'), requireValue(scene, 'ADMIN_PORT'));
+    const state = await ask(`${url}/readyz`, 'the proxy', '"cover-catalogue proxy"', findings);
+    if (state === undefined) return;
+    if (!isReadiness(state)) {
+      findings.error(
+        `What answers at ${url} is not this proxy.`,
+        'Set ADMIN_PORT to a free port, or stop the other program.',
+      );
+      return;
+    }
+    reportState(state, findings);
+    const current = currentId(requireValue(scene, 'SNAPSHOTS_DIR'));
+    if (state.snapshot !== null && current !== undefined && state.snapshot !== current) {
+      findings.warn(
+        `The proxy serves ${state.snapshot}, but ${current} is current in SNAPSHOTS_DIR.`,
+        'If this stays so for more than a few seconds, the proxy reads another folder or refuses the generation: see its log.',
+      );
+    }
+  },
+};
+
+export const account: Check = {
+  name: 'running account pages',
+  programs: ['account'],
+  async run(scene, findings) {
+    const url = addressOf(requireValue(scene, 'ACCOUNT_HOST'), requireValue(scene, 'ACCOUNT_PORT'));
+    const answer = await ask(
+      `${url}/account`,
+      'the account pages',
+      '"cover-catalogue account"',
+      findings,
+    );
+    if (answer !== undefined) findings.ok(`The account pages answer at ${url}.`);
+  },
+};
+
+/** An address on which a server listens, as one to connect to. */
+function addressOf(host: string, port: number): string {
+  const target = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${target.includes(':') ? `[${target}]` : target}:${port}`;
+}
+
+/** @returns the JSON of the answer, or null if it is not JSON; undefined if nothing answers */
+async function ask(
+  url: string,
+  what: string,
+  start: string,
+  { warn, error }: Findings,
+): Promise<unknown> {
+  try {
+    const options = { signal: AbortSignal.timeout(ANSWER_MS), redirect: 'manual' } as const;
+    const response = await fetch(url, options);
+    const text = await response.text();
+    try {
+      return JSON.parse(text);
+    } catch {
+      return null;
+    }
+  } catch (cause) {
+    if ((cause as Error).name === 'TimeoutError') {
+      error(
+        `At ${url}, ${what} accepted the connection but did not answer within ${ANSWER_MS / 1000} seconds.`,
+        'Look at its log and its processor time, then restart it.',
+      );
+      return undefined;
+    }
+    const reason = messageOf((cause as Error).cause ?? cause);
+    warn(
+      `At ${url}, ${what} cannot be reached: ${reason}.`,
+      `Start ${start}, if it should run on this machine.`,
+    );
+    return undefined;
+  }
+}
+
+function isReadiness(found: unknown): found is Readiness {
+  return typeof found === 'object' && found !== null && 'ready' in found && 'faults' in found;
+}
+
+function reportState(state: Readiness, { ok, warn, error }: Findings): void {
+  if (state.ready) ok(`The proxy serves ${state.snapshot} and knows ${state.keys} keys.`);
+  else if (state.stopping) warn('The proxy is stopping.', 'Wait for its restart.');
+  else error('The proxy runs, but is not ready.', 'The following findings say why.');
+  if (state.refused !== null) {
+    error(
+      `The proxy refuses the generation ${state.refused.id}: ${state.refused.error}`,
+      'Run "cover-catalogue snapshot verify", then generate again or roll back.',
+    );
+  }
+  if (state.snapshot === null) {
+    error(
+      'The proxy has no generation in memory.',
+      'Run "cover-catalogue generate" with the same SNAPSHOTS_DIR.',
+    );
+  }
+  if (state.keys === null || state.keys_error !== null) {
+    error(
+      `The proxy ${state.keys === null ? 'has no keys' : 'keeps old keys'}: ${state.keys_error ?? 'keys.json was not read yet.'}`,
+      'Start "cover-catalogue schedule", which exports the keys, and check the permissions of keys.json.',
+    );
+  } else if ((state.keys_age_seconds ?? 0) > OLD_KEYS_SECONDS) {
+    warn(
+      `The keys last agreed with the database ${state.keys_age_seconds} seconds ago: a revoked key still works.`,
+      'Start "cover-catalogue schedule" (or, on a replica, "cover-catalogue replica"), and look at its log.',
+    );
+  }
+  for (const fault of state.faults)
+    error(`The proxy reports: ${fault}`, 'Fix what the message names.');
+  if (state.replica?.error) {
+    error(`The replica reports: ${state.replica.error}`, 'See "Replicas" in OPERATIONS.md.');
+  }
+  if (state.limits?.error) {
+    error(
+      `The proxy cannot share its limits: ${state.limits.error}`,
+      'Start the server of LIMITS_URL; see "Limits over several proxies" in OPERATIONS.md.',
+    );
+  }
+}

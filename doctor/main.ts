@@ -1,0 +1,109 @@
+/**
+ * `cover-catalogue doctor`: checks an installation and says how to fix what is wrong. It changes
+ * nothing. Exit codes: 0 nothing is wrong, 1 there are errors (with --strict, or warnings), 2 wrong usage.
+ */
+import '../program/environment/node-version.ts';
+import '../program/standard-output.ts';
+import { existsSync } from 'node:fs';
+import { readArguments } from '../program/arguments.ts';
+import { ConfigurationError, loadEnvironmentFile } from '../program/environment/environment.ts';
+import { exitOnSignals } from '../program/exit-on-signals.ts';
+import { reportFailure } from '../program/failure.ts';
+import { catalogue } from './checks/catalogue.ts';
+import { certificate } from './checks/certificate.ts';
+import { configuration, readConfiguration } from './checks/configuration.ts';
+import { databaseCheck, makeDatabaseAccess } from './checks/database.ts';
+import { descriptors } from './checks/descriptors.ts';
+import { folder } from './checks/folder.ts';
+import { grants } from './checks/grants.ts';
+import { keys } from './checks/keys.ts';
+import { mail } from './checks/mail.ts';
+import { node } from './checks/node.ts';
+import { publishing } from './checks/publishing.ts';
+import { account, proxy } from './checks/running.ts';
+import { sample } from './checks/sample.ts';
+import { space } from './checks/space.ts';
+import { limits, stores } from './checks/stores.ts';
+import { type Check, PROGRAMS, type Program, type Scene } from './findings/check.ts';
+import { asJson, asText, summaryOf } from './findings/report.ts';
+import { runChecks, worstOf } from './findings/run-checks.ts';
+import { makeRedaction } from './findings/secrets.ts';
+
+const USAGE = `cover-catalogue doctor [--for PROGRAM] [--proxy-user USER]
+                       [--json] [--strict]
+
+Checks the installation, and says how to fix what is wrong: configuration,
+database, rights, tables, sample records as they would be served, folders,
+space, limits on open files, mail server, certificate, remote stores, and the
+running programs. It changes nothing, sends no e-mail, and prints no secret.
+
+  --for PROGRAM      check only what one program needs, with its environment and
+                     as its user: schedule, proxy, account or replica. The default
+                     is schedule, proxy and account, on one machine
+  --proxy-user USER  the user that the proxy runs as (default: the owner of the
+                     folder "proxy" in SNAPSHOTS_DIR)
+  --json             print one JSON object
+  --strict           warnings count as errors
+
+A check takes at most 10 seconds.
+
+Exit codes: 0 nothing is wrong, 1 something is, 2 wrong usage.
+`;
+const LIMIT_MS = 10_000;
+const DEFAULT_PROGRAMS: readonly Program[] = ['schedule', 'proxy', 'account'];
+
+async function main(): Promise<number> {
+  const options = readArguments(USAGE, {
+    for: { type: 'string' },
+    'proxy-user': { type: 'string' },
+    json: { type: 'boolean' },
+    strict: { type: 'boolean' },
+  });
+  const programs = readPrograms(options.for);
+  const misspelled: string[] = [];
+  loadEnvironmentFile((text) => misspelled.push(text));
+  const access = makeDatabaseAccess();
+  const scene: Scene = {
+    ...readConfiguration(programs, process.env),
+    ...{ misspelled, programs },
+    variables: process.env,
+    proxyUser: options['proxy-user'],
+    database: access.open,
+  };
+  const checks: readonly Check[] = [
+    ...[node, configuration, databaseCheck(access), grants, catalogue, sample, keys],
+    ...[folder, space, publishing, descriptors, mail, certificate, stores, limits],
+    ...[proxy, account],
+  ];
+  const results = await runChecks(
+    checks.filter((check) => check.programs.some((program) => programs.includes(program))),
+    scene,
+    {
+      limitMs: LIMIT_MS,
+      redact: makeRedaction(process.env, existsSync),
+      ...(options.json ? {} : { onResult: (result) => process.stdout.write(asText(result)) }),
+    },
+  );
+  process.stdout.write(options.json ? asJson(results) : summaryOf(results));
+  await access.close();
+  const worst = worstOf(results);
+  return worst === 'error' || (worst === 'warning' && options.strict) ? 1 : 0;
+}
+
+function readPrograms(name: string | undefined): readonly Program[] {
+  if (name === undefined) return DEFAULT_PROGRAMS;
+  const program = PROGRAMS.find((known) => known === name);
+  if (program !== undefined) return [program];
+  throw new ConfigurationError(
+    `--for must be ${PROGRAMS.slice(0, -1).join(', ')} or ${PROGRAMS.at(-1)}, not ${JSON.stringify(name)}.\n\n${USAGE}`,
+  );
+}
+
+exitOnSignals();
+main().then(
+  // A check that did not end in time may still hold a socket or a timer.
+  (code) => process.stdout.write('', () => process.exit(code)),
+  (error: Error) => {
+    process.exitCode = reportFailure(error);
+  },
+);

@@ -1,0 +1,26 @@
+/**
+ * The rights on MySQL and MariaDB that the programs need on their tables, besides SELECT. OPERATIONS.md
+ * has the same rights as GRANT statements, and a test compares both.
+ */
+
+interface Rights {
+  /** In daily use. */
+  readonly use: readonly string[];
+  /** To create the table, and to upgrade it. They may be taken away afterwards. */
+  readonly setup: readonly string[];
+}
+
+/** What `cover-catalogue account` and `keys` need. */
+export const KEYS_RIGHTS: Readonly<Record<string, Rights>> = {
+  api_keys: { use: ['INSERT', 'UPDATE'], setup: ['CREATE', 'ALTER'] },
+  key_events: { use: ['INSERT'], setup: ['CREATE', 'TRIGGER'] },
+  request_turns: { use: ['INSERT', 'UPDATE'], setup: ['CREATE'] },
+  mail_outbox: { use: ['INSERT', 'UPDATE'], setup: ['CREATE'] },
+  sign_in_links: { use: ['INSERT', 'UPDATE', 'DELETE'], setup: ['CREATE'] },
+  sessions: { use: ['INSERT', 'UPDATE', 'DELETE'], setup: ['CREATE'] },
+};
+
+/** What `cover-catalogue schedule` needs, to import key usage. */
+export const SCHEDULE_RIGHTS: Readonly<Record<string, Rights>> = {
+  api_keys: { use: ['UPDATE'], setup: [] },
+};

@@ -1,0 +1,81 @@
+/** The check of the certificate at PUBLIC_URL, with a real TLS server and a certificate of seven days. */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { createServer, type Server } from 'node:tls';
+import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
+import { certificate } from '../../../doctor/checks/certificate.ts';
+import { runChecks } from '../../../doctor/findings/run-checks.ts';
+import { makeFolder } from '../../support/product.ts';
+import { freePort } from '../../support/servers/ports.ts';
+import { diagnose } from '../installation.ts';
+
+const DAY_MS = 86_400_000;
+const folder = makeFolder();
+const files = { cert: path.join(folder, 'cert.pem'), key: path.join(folder, 'key.pem') };
+let server: Server;
+let url: string;
+
+beforeAll(async () => {
+  execFileSync(
+    'openssl',
+    [
+      ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
+      ...['-days', '7', '-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost'],
+      ...['-keyout', files.key, '-out', files.cert],
+    ],
+    { stdio: 'ignore' },
+  );
+  server = createServer({ cert: readFileSync(files.cert), key: readFileSync(files.key) });
+  await new Promise<void>((resolve) => server.listen(0, resolve));
+  url = `https://localhost:${(server.address() as AddressInfo).port}`;
+});
+afterAll(() => server.close());
+afterEach(() => vi.restoreAllMocks());
+
+async function findingsAt(address: string) {
+  const scene = {
+    ...{ values: { PUBLIC_URL: address }, faults: [], misspelled: [], variables: {}, programs: [] },
+    proxyUser: undefined,
+    database: () => Promise.reject(new Error('not needed')),
+  };
+  const options = { limitMs: 10_000, redact: (text: string) => text };
+  return (await runChecks([certificate], scene, options))[0]?.findings;
+}
+
+test('a certificate that clients do not trust is an error', async () => {
+  expect(await findingsAt(url)).toMatchObject([
+    { level: 'error', text: expect.stringContaining('DEPTH_ZERO_SELF_SIGNED_CERT') },
+  ]);
+});
+
+test('an expired certificate is an error that says so', async () => {
+  const now = Date.now();
+  vi.spyOn(Date, 'now').mockReturnValue(now + 8 * DAY_MS);
+  expect(await findingsAt(url)).toMatchObject([
+    {
+      level: 'error',
+      text: expect.stringMatching(/^The certificate of localhost:\d+ expired on /),
+    },
+  ]);
+});
+
+test('a trusted certificate that expires soon is a warning', async () => {
+  const environment = {
+    SNAPSHOTS_DIR: folder,
+    PUBLIC_URL: url,
+    NODE_EXTRA_CA_CERTS: files.cert,
+    ADMIN_PORT: String(await freePort()),
+  };
+  const found = await diagnose(environment, ['--for', 'proxy']);
+  expect(found.of('certificate')).toMatchObject([
+    { level: 'warning', text: expect.stringMatching(/expires in [67] days\.$/) },
+  ]);
+});
+
+test('a server that cannot be reached is an error', async () => {
+  expect(await findingsAt(`https://localhost:${await freePort()}`)).toMatchObject([
+    { level: 'error', text: expect.stringContaining('cannot be reached from here') },
+  ]);
+});

@@ -1,0 +1,121 @@
+/** The check of grants on MariaDB: exactly what is needed, too little, and too much. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Database } from '../../../database/database.ts';
+import { openDatabase } from '../../../database/open.ts';
+import { grants } from '../../../doctor/checks/grants.ts';
+import type { Finding } from '../../../doctor/findings/check.ts';
+import { runChecks } from '../../../doctor/findings/run-checks.ts';
+import { KEYS_RIGHTS } from '../../../keys/tables/rights.ts';
+import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
+import { loadCatalogue } from '../../catalogue/load.ts';
+import { sampleCatalogue } from '../../catalogue/sample.ts';
+import { makeDatabase } from '../../support/databases.ts';
+import { ROOT } from '../../support/product.ts';
+
+const PASSWORD = 'S3cret-of-this-test';
+let admin: Database;
+let schema: string;
+let user: string;
+let userUrl: string;
+
+beforeAll(async () => {
+  const url = await makeDatabase('mysql');
+  admin = await openDatabase(url);
+  await loadCatalogue(admin, sampleCatalogue());
+  schema = new URL(url).pathname.slice(1);
+  user = `u${schema.slice(-12)}`;
+  await admin.run(`CREATE USER ${user} IDENTIFIED BY '${PASSWORD}'`);
+  userUrl = url.replace(/\/\/.*@/, `//${user}:${PASSWORD}@`);
+});
+afterAll(async () => {
+  await admin.run(`DROP USER ${user}`);
+  await admin.close();
+});
+
+async function grant(...statements: string[]): Promise<void> {
+  await admin.run(`REVOKE ALL PRIVILEGES, GRANT OPTION FROM ${user}`);
+  for (const statement of statements) {
+    await admin.run(`GRANT ${statement.replace(' ON ', ` ON ${schema}.`)} TO ${user}`);
+  }
+}
+
+async function findings(program: 'schedule' | 'account', all?: 'all'): Promise<readonly Finding[]> {
+  const database = await openDatabase(userUrl);
+  try {
+    const scene = {
+      ...{ values: {}, faults: [], misspelled: [], variables: {}, programs: [program] },
+      proxyUser: undefined,
+      database: async () => database,
+    };
+    const options = { limitMs: 10_000, redact: (text: string) => text };
+    const [result] = await runChecks([grants], scene, options);
+    return (result?.findings ?? []).filter(({ level }) => all === 'all' || level !== 'ok');
+  } finally {
+    await database.close();
+  }
+}
+
+/** The GRANT statements of the documents, without the names of the database and the user. */
+function documented(): string[] {
+  const text = ['README.md', 'OPERATIONS.md']
+    .map((file) => readFileSync(path.join(ROOT, file), 'utf8'))
+    .join('\n');
+  return [...text.matchAll(/^ {4}GRANT (.*) ON catalogue_api\.(\S+) TO catalogue_api;$/gm)].map(
+    ([, rights, table]) => `${rights} ON ${table}`,
+  );
+}
+
+test('the documents grant the rights in the code, for every table of keys', () => {
+  const expected = Object.entries(KEYS_RIGHTS).map(
+    ([table, { use, setup }]) => `${[...use, ...setup].join(', ')} ON ${table}`,
+  );
+  const statements = documented().filter((text) => !text.startsWith('SELECT'));
+  expect(statements).toEqual(expected);
+  expect(Object.keys(KEYS_RIGHTS)).toEqual(Object.keys(KEYS_TABLES));
+});
+
+test('the documented rights are exactly those that account needs', async () => {
+  await grant(...documented());
+  expect(await findings('account', 'all')).toEqual([
+    { level: 'ok', text: `'${user}'@'%' has exactly the rights that it needs.` },
+  ]);
+});
+
+test('too few rights are an error, with the statement that grants them', async () => {
+  await grant('SELECT ON *', 'INSERT ON api_keys');
+  const missing = await findings('schedule');
+  expect(missing).toContainEqual({
+    level: 'error',
+    text: `'${user}'@'%' lacks UPDATE on api_keys.`,
+    fix: `Run as an administrator: GRANT UPDATE ON ${schema}.api_keys TO '${user}'@'%';`,
+  });
+  const fix = missing.find(({ level }) => level === 'error')?.fix ?? '';
+  await admin.run(fix.replace(/^[^:]*: /, '').replace(/;$/, ''));
+  const levels = (await findings('schedule')).map(({ level }) => level);
+  expect(levels).not.toContain('error');
+});
+
+test('more rights than needed are a warning, with the statement that revokes them', async () => {
+  await grant('SELECT ON *', 'SELECT, UPDATE ON api_keys', 'UPDATE, DELETE ON games');
+  const [excess, ...others] = await findings('schedule');
+  expect([excess, others]).toEqual([
+    {
+      level: 'warning',
+      text: expect.stringMatching(
+        /rights on \S+\.games that it does not need: (?:UPDATE, DELETE|DELETE, UPDATE)\. .*could change the catalogue/,
+      ),
+      fix: expect.stringMatching(/REVOKE (?:UPDATE, DELETE|DELETE, UPDATE) ON \S+\.games FROM /),
+    },
+    [],
+  ]);
+  const revoke = /REVOKE [^;]*/.exec(excess?.fix ?? '')?.[0] ?? '';
+  await admin.run(revoke);
+  expect(await findings('schedule')).toEqual([]);
+  await admin.run(`GRANT ALL ON *.* TO ${user} WITH GRANT OPTION`);
+  const all = await findings('schedule');
+  expect(all).toMatchObject([
+    { level: 'warning', text: expect.stringMatching(/rights on \*\.\* .* more rights\./) },
+  ]);
+});

@@ -1,0 +1,298 @@
+/** `cover-catalogue doctor` on SQLite: what it finds, what it prints, and what it leaves alone. */
+import { chmodSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:net';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { openDatabase } from '../../database/open.ts';
+import { createKeysTables } from '../../keys/tables/schema.ts';
+import { sampleCatalogue } from '../catalogue/sample.ts';
+import { makeSqlite } from '../catalogue/snapshots.ts';
+import {
+  generate,
+  makeFolder,
+  runProgram,
+  startProxy,
+  startServing,
+  testKey,
+  writeKeys,
+} from '../support/product.ts';
+import { startMailServer } from '../support/servers/mail-server.ts';
+import { freePort } from '../support/servers/ports.ts';
+import { diagnose } from './installation.ts';
+
+const SECRET = 'f3a9c4d17b6e58209ad4';
+
+let databaseUrl: string;
+let snapshotsDir: string;
+let environment: Record<string, string>;
+let servers: Server[] = [];
+
+beforeEach(async () => {
+  databaseUrl = await makeSqlite(sampleCatalogue());
+  const database = await openDatabase(databaseUrl);
+  await createKeysTables(database);
+  await database.close();
+  snapshotsDir = path.join(makeFolder(), 'snapshots');
+  environment = {
+    DATABASE_URL: databaseUrl,
+    SNAPSHOTS_DIR: snapshotsDir,
+    ADMIN_PORT: String(await freePort()),
+    ACCOUNT_PORT: String(await freePort()),
+  };
+});
+afterEach(() => {
+  for (const server of servers) server.close();
+  servers = [];
+});
+
+/** The files of the database and of the snapshots folder, with their contents. */
+function everything(): [name: string, bytes: string][] {
+  const folders = [path.dirname(databaseUrl.slice('sqlite:'.length)), snapshotsDir];
+  return folders.flatMap((folder) =>
+    readdirSync(folder, { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && !/-(?:wal|shm)$/.test(entry.name))
+      .map((entry): [string, string] => {
+        const file = path.join(entry.parentPath, entry.name);
+        return [file, readFileSync(file, 'base64')];
+      }),
+  );
+}
+
+test('a complete installation has no errors, and the doctor changes nothing', async () => {
+  await generate(databaseUrl, snapshotsDir);
+  writeKeys(snapshotsDir, [testKey(1)]);
+  const proxy = await startProxy(snapshotsDir);
+  const account = await startServing('keys/account/main.ts', {
+    DATABASE_URL: databaseUrl,
+    ACCOUNT_PORT: '0',
+    MAIL_FOLDER: makeFolder(),
+  });
+  const before = everything();
+  const found = await diagnose({
+    ...environment,
+    ADMIN_PORT: new URL(proxy.adminUrl).port,
+    ACCOUNT_PORT: String(account.listening.account?.split(':').at(-1)),
+  });
+  expect(everything()).toEqual(before);
+  expect([found.code, found.worst, found.stderr]).toEqual([0, 'warning', '']);
+  expect(found.of('running proxy', 'all')).toEqual([
+    {
+      level: 'ok',
+      text: expect.stringMatching(/^The proxy serves 000001-\w+ and knows 1 keys\.$/),
+    },
+  ]);
+  expect(found.of('running account pages', 'all')).toMatchObject([{ level: 'ok' }]);
+  expect(found.of('snapshots folder')).toEqual([]);
+  expect(found.of('publishing', 'all')).toMatchObject([{ level: 'ok' }]);
+  // Everything that is not in order has a fix.
+  const findings = found.names.flatMap((name) => found.of(name));
+  expect(findings.filter(({ fix = '' }) => fix === '')).toEqual([]);
+  await proxy.stop();
+  await account.stop();
+});
+
+test('three games are shown exactly as the API sends them later', async () => {
+  const found = await diagnose(environment);
+  const shown = found.of('sample records', 'all')[0]?.data as { id: number }[];
+  expect(shown).toHaveLength(3);
+  const settings = { DATABASE_URL: databaseUrl, SNAPSHOTS_DIR: snapshotsDir };
+  await runProgram('generator/cli/main.ts', [], settings);
+  const ids = shown.map(({ id }) => id).join(',');
+  const served = await runProgram(
+    'commands/snapshot.ts',
+    ['show', `/games?ids=${ids}&include=cover`],
+    settings,
+  );
+  expect(shown).toEqual(JSON.parse(served.stdout).data);
+});
+
+test('all checks run after the first has failed, and every fault of the configuration is named', async () => {
+  const found = await diagnose({
+    ...environment,
+    DATABASE_URL: 'sqlite:/no/such/file.db',
+    PORT: '99999',
+    GENERATE_CRON: 'hourly',
+    MAIL_FROM: 'nobody',
+    KEYS_STORE: '/srv/keys/private',
+    SNAPSHOT_PUSH: '/srv/keys',
+    LOG_LEVELS: 'debug',
+  });
+  expect([found.code, found.worst]).toEqual([1, 'error']);
+  const texts = found.of('configuration').map(({ text }) => text);
+  for (const name of ['PORT', 'GENERATE_CRON', 'MAIL_FROM', 'KEYS_STORE', 'LOG_LEVELS']) {
+    expect(texts).toContainEqual(expect.stringMatching(new RegExp(`^${name} `)));
+  }
+  expect(found.of('database')).toMatchObject([
+    { level: 'error', text: expect.stringContaining('There is no database file') },
+  ]);
+  for (const name of ['catalogue tables', 'grants', 'sample records', 'tables of API keys']) {
+    expect(found.of(name)).toMatchObject([
+      { level: 'skipped', fix: expect.stringContaining('"database"') },
+    ]);
+  }
+  expect(found.names.at(-1)).toBe('running account pages');
+});
+
+describe('secrets', () => {
+  test('are in no output, neither in findings nor in what servers say', async () => {
+    const jwt = 'b7d1e0a94c5f42e68b3a7791d0c6f2e5';
+    const [smtp, redis] = [await freePort(), await freePort()];
+    const finished = await runProgram('doctor/main.ts', [], {
+      ...environment,
+      DATABASE_URL: `mysql://covers:${SECRET}@127.0.0.1:${await freePort()}/catalogue`,
+      SMTP_URL: `smtp://covers:${SECRET}@127.0.0.1:${smtp}`,
+      LIMITS_URL: `redis://:${SECRET}@127.0.0.1:${redis}`,
+      SITE_JWT_SECRET: jwt,
+      MIRROR_KEY: `cck_${SECRET}`,
+      SNAPSHOT_SIGNING_KEY: `cover-catalogue-private-key:${SECRET}`,
+      AWS_ACCESS_KEY_ID: `id${SECRET}`,
+      AWS_SECRET_ACCESS_KEY: SECRET,
+      SNAPSHOT_PUSH: `https://covers:${SECRET}@store.catalogue.net/x`,
+      REPLICA_FROM: `https://covers:${SECRET}@store.catalogue.net/x`,
+      SITE_URL: `https://covers:${SECRET}@catalogue.net`,
+    });
+    expect(finished.code).toBe(1);
+    const output = finished.stdout + finished.stderr;
+    expect(output).toContain('The mail server');
+    expect(output).toContain('The server of LIMITS_URL');
+    expect(output).not.toContain(SECRET);
+    expect(output).not.toContain(jwt);
+  });
+});
+
+describe('a check', () => {
+  /** Accepts connections and never answers. */
+  async function startSilent(): Promise<string> {
+    const server = createServer((socket) => socket.on('error', () => {}));
+    servers.push(server);
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const address = server.address();
+    return typeof address === 'object' && address !== null ? String(address.port) : '';
+  }
+
+  test('of servers that never answer ends in time, and the doctor ends', async () => {
+    const port = await startSilent();
+    const silent = {
+      ...environment,
+      DATABASE_URL: `mysql://covers:x@127.0.0.1:${port}/catalogue`,
+      SMTP_URL: `smtp://127.0.0.1:${port}`,
+      ADMIN_PORT: port,
+      LIMITS_URL: `redis://127.0.0.1:${port}`,
+    };
+    const [schedule, proxy] = await Promise.all(
+      ['schedule', 'proxy'].map((program) => diagnose(silent, ['--for', program])),
+    );
+    expect(schedule?.of('database')).toMatchObject([
+      { level: 'error', text: expect.stringContaining('does not answer') },
+    ]);
+    expect(proxy?.of('running proxy')).toMatchObject([
+      { level: 'error', text: expect.stringContaining('did not answer within') },
+    ]);
+    expect(proxy?.of('shared limits')).toMatchObject([{ level: 'error' }]);
+    expect(proxy?.seconds).toBeLessThan(20);
+  });
+
+  test('of the catalogue names what is missing, unknown statuses, and rows that would be left out', async () => {
+    const database = await openDatabase(databaseUrl);
+    await database.run('UPDATE covers SET status = ?', ['App\u001b[31mroved']);
+    await database.run("UPDATE games SET slug = 'a b' WHERE id = 1001");
+    const statuses = await diagnose(environment);
+    expect(statuses.of('catalogue tables').map(({ level, text }) => [level, text])).toEqual([
+      ['warning', expect.stringContaining('"App\\u001b[31mroved"')],
+      ['error', expect.stringContaining('No cover has the status "approved"')],
+    ]);
+    expect(statuses.of('sample records')).toContainEqual({
+      level: 'warning',
+      text: expect.stringContaining('slug does not fit a path'),
+      fix: expect.any(String),
+    });
+    const text = await runProgram('doctor/main.ts', [], environment);
+    expect(text.stdout).not.toContain('\u001b');
+    await database.run('ALTER TABLE games DROP COLUMN publisher');
+    await database.run('DROP TABLE cover_files');
+    await database.close();
+    const missing = await diagnose(environment);
+    expect(missing.of('catalogue tables')).toMatchObject([
+      { level: 'error', text: expect.stringMatching(/cover_files.*games\.publisher/) },
+    ]);
+    expect(missing.of('sample records')).toMatchObject([{ level: 'error' }]);
+  });
+
+  test('of the last run says why it was refused', async () => {
+    await generate(databaseUrl, snapshotsDir);
+    const database = await openDatabase(databaseUrl);
+    await database.run('DELETE FROM games WHERE id > 1010');
+    await database.close();
+    const settings = { DATABASE_URL: databaseUrl, SNAPSHOTS_DIR: snapshotsDir };
+    expect((await runProgram('generator/cli/main.ts', [], settings)).code).toBe(3);
+    const found = await diagnose(environment);
+    expect(found.of('publishing')).toMatchObject([
+      { level: 'error', text: expect.stringContaining('was refused: Nothing is published') },
+    ]);
+  });
+
+  test('of the folder finds what the user of the proxy may not read', async () => {
+    await generate(databaseUrl, snapshotsDir);
+    writeKeys(snapshotsDir, [testKey(1)]);
+    chmodSync(path.dirname(snapshotsDir), 0o755);
+    const asNobody = ['--proxy-user', 'nobody'];
+    const denied = (await diagnose(environment, asNobody)).of('snapshots folder');
+    expect(denied).toMatchObject([
+      { level: 'error', text: expect.stringContaining(`${snapshotsDir}, which has mode 0700`) },
+    ]);
+    chmodSync(snapshotsDir, 0o755);
+    chmodSync(path.join(snapshotsDir, 'generations'), 0o755);
+    chmodSync(path.join(snapshotsDir, 'keys.json'), 0o644);
+    const texts = (await diagnose(environment, asNobody)).of('snapshots folder');
+    expect(texts.map(({ text }) => text)).toEqual([
+      expect.stringContaining('keys.json can be used by every user'),
+      expect.stringMatching(/may not enter .*\/generations\/000001-\w+, which has mode 0700/),
+    ]);
+    const unknown = await diagnose(environment, ['--proxy-user', 'no-such-user']);
+    expect(unknown.of('snapshots folder')).toContainEqual(
+      expect.objectContaining({ text: expect.stringContaining('There is no user "no-such-user"') }),
+    );
+  });
+
+  test('of the mail server signs in and sends nothing', async () => {
+    const server = await startMailServer();
+    const good = await diagnose({ ...environment, SMTP_URL: server.url }, ['--for', 'account']);
+    expect(good.of('mail server', 'all')).toMatchObject([{ level: 'ok' }]);
+    expect(server.mails).toEqual([]);
+    await server.stop();
+    const gone = await diagnose({ ...environment, SMTP_URL: server.url }, ['--for', 'account']);
+    expect(gone.of('mail server')).toMatchObject([
+      { level: 'error', text: expect.stringContaining('ECONNREFUSED') },
+    ]);
+  });
+
+  test('of remote stores compares the pointer with the current generation', async () => {
+    await generate(databaseUrl, snapshotsDir);
+    const store = makeFolder();
+    const settings = { ...environment, SNAPSHOT_PUSH: store };
+    expect((await diagnose(settings)).of('remote stores')).toMatchObject([
+      { level: 'warning', text: expect.stringContaining('nothing was pushed') },
+    ]);
+    expect(readdirSync(store)).toEqual([]);
+    await runProgram('commands/snapshot.ts', ['push'], settings);
+    expect((await diagnose(settings)).of('remote stores')).toEqual([]);
+    const gone = await diagnose({ ...settings, SNAPSHOT_PUSH: path.join(store, 'gone') });
+    expect(gone.of('remote stores')).toMatchObject([{ level: 'error' }]);
+  });
+});
+
+test('--strict turns warnings into exit code 1, and wrong arguments end with 2', async () => {
+  const args = ['--for', 'proxy', '--strict'];
+  mkdirSync(snapshotsDir);
+  expect((await diagnose(environment, args)).code).toBe(1);
+  const wrong = await runProgram('doctor/main.ts', ['--for', 'nginx'], {});
+  expect([wrong.code, wrong.stdout]).toEqual([2, '']);
+  expect(wrong.stderr).toContain('"nginx"');
+});
+
+test('a proxy without a database needs no DATABASE_URL', async () => {
+  const { DATABASE_URL: _, ...rest } = environment;
+  const found = await diagnose(rest, ['--for', 'proxy']);
+  expect(found.names).not.toContain('database');
+  expect(found.of('configuration').filter(({ level }) => level === 'error')).toEqual([]);
+});
