@@ -26,7 +26,7 @@ import { addressOf, listenAll } from '../../program/listen.ts';
 import { makeLog } from '../../program/log.ts';
 import { stopWith } from '../../program/stop.ts';
 import { reportReady } from '../../program/systemd/report-ready.ts';
-import { MAIL_CHECKS, parseSender } from '../mail/mailer.ts';
+import { MAIL_CHECKS } from '../mail/mailer.ts';
 import { ACCOUNTS_TABLE, createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
 import {
   addDatabaseMetrics,
