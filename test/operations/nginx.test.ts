@@ -183,7 +183,7 @@ describe.each(protocols)('over %s', (protocol, send) => {
     ['the start page', '/', {}],
     ['the longest Link', `/api/v1/search?per_page=1&page=2&q=a${'+'.repeat(3800)}`, {}],
   ])('forwards %s unchanged', async (_name, target, options) => {
-    const headers = { ...keyed, ...options.headers };
+    const headers = { ...keyed, 'x-request-id': 'a-test', ...options.headers };
     const direct = await sendDirectly(target, { ...options, headers });
     const reply = await send(target, { ...options, headers });
     expect(reply.status).toBe(direct.status);
