@@ -78,7 +78,14 @@ async function stageCrowdedProxy(): Promise<StagedFault> {
   keepDoing(() => send(`${proxy.url}/api/v1/platforms`));
   return {
     ...{ job: 'proxy', instance: proxy.listening.admin ?? '' },
-    alerts: ['ManyRefusals', 'ConnectionsFull', 'LimitsStoreDown', 'Held', 'ProxyMemory'],
+    alerts: [
+      'ManyRefusals',
+      'SlowResponses',
+      'ConnectionsFull',
+      'LimitsStoreDown',
+      'Held',
+      'ProxyMemory',
+    ],
   };
 }
 
