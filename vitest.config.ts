@@ -28,7 +28,7 @@ const DEBIAN_SERVERS = [
   'test/support/servers/mariadb.ts',
   'test/support/servers/nginx.ts',
   'test/support/servers/redis.ts',
-  'test/support/servers/prometheus.ts',
+  'test/operations/prometheus.ts',
   'test/support/servers/systemd.ts',
   'test/support/browser.ts',
 ];

@@ -12,7 +12,8 @@ install_npm_packages_in test/client/generators
 install_debian_packages mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core \
   mariadb:mariadb-client mariadb-dump:mariadb-client nginx:nginx openssl:openssl chromium:chromium \
   redis-server:redis-server promtool:prometheus systemd-analyze:systemd systemd-nspawn:systemd-container \
-  dbus-daemon:dbus logrotate:logrotate
+  dbus-daemon:dbus logrotate:logrotate \
+  prometheus-blackbox-exporter:prometheus-blackbox-exporter
 # OpenStack Swift with the API of S3, for the soak only.
 [ "${SOAK-}" = 1 ] || exit 0
 install_debian_packages memcached:memcached swift-proxy-server:swift-proxy \

@@ -7,7 +7,7 @@ import path from 'node:path';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import { makeSqlite } from '../catalogue/snapshots.ts';
 import { makeAccounts, startPages } from '../support/account.ts';
-import { end, makeFolder, startProgram, startProxy, until } from '../support/product.ts';
+import { makeFolder, startProgram, startProxy, until } from '../support/product.ts';
 
 /** The programs with an admin address. */
 export const PROGRAMS = ['proxy', 'schedule', 'account', 'replica'] as const;
@@ -17,6 +17,8 @@ export interface Installation {
   readonly databaseUrl: string;
   /** The snapshots folder of the schedule. */
   readonly originDir: string;
+  /** The store that the schedule pushes to. */
+  readonly storeDir: string;
   /** The snapshots folder of the replica and the proxy. */
   readonly replicaDir: string;
   readonly mailFolder: string;
@@ -25,8 +27,6 @@ export interface Installation {
   /** Where each program has its admin address, such as "127.0.0.1:9090". */
   readonly admin: Readonly<Record<Program, string>>;
   metrics(program: Program): Promise<string>;
-  /** Ends one program, as a crash would. */
-  kill(program: Program): Promise<void>;
 }
 
 /** @param environment for all programs */
@@ -39,11 +39,11 @@ export async function startInstallation(
   const databaseUrl = await makeSqlite(sampleCatalogue());
   await makeAccounts(databaseUrl);
   const own = { KEYS_STORE: at('keys-store'), ...environment };
-  const schedule = await startLogging('generator/cli/schedule.ts', 'scheduled', {
+  const schedule = await startWithAdmin('generator/cli/schedule.ts', 'scheduled', {
     ...{ DATABASE_URL: databaseUrl, SNAPSHOTS_DIR: at('origin') },
     ...{ SNAPSHOT_PUSH: at('snapshots-store'), SCHEDULE_ADMIN_PORT: '0', ...own },
   });
-  const replica = await startLogging('commands/replica.ts', 'replicating', {
+  const replica = await startWithAdmin('commands/replica.ts', 'replicating', {
     ...{ REPLICA_FROM: at('snapshots-store'), SNAPSHOTS_DIR: at('replica') },
     ...{ REPLICA_ADMIN_PORT: '0', ...own },
   });
@@ -58,29 +58,21 @@ export async function startInstallation(
     account: account.listening.admin ?? '',
     replica: replica.admin,
   };
-  const children = {
-    proxy: proxy.child,
-    schedule: schedule.child,
-    account: account.child,
-    replica: replica.child,
-  };
   return {
     databaseUrl,
     originDir: at('origin'),
+    storeDir: at('snapshots-store'),
     replicaDir: at('replica'),
     mailFolder: at('mail'),
     api: `${proxy.url}/api/v1`,
     pages: account.url,
     admin,
     metrics: async (program) => (await fetch(`http://${admin[program]}/metrics`)).text(),
-    async kill(program) {
-      await end(children[program], 'SIGKILL');
-    },
   };
 }
 
 /** Starts a program and waits until it logs its admin address in the line with this message. */
-async function startLogging(
+export async function startWithAdmin(
   program: string,
   message: string,
   environment: Readonly<Record<string, string>>,

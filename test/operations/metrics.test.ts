@@ -4,8 +4,8 @@ import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeVisitor, signIn } from '../support/account.ts';
 import { ROOT, runProgram, until } from '../support/product.ts';
-import { promtool } from '../support/servers/prometheus.ts';
 import { type Installation, PROGRAMS, type Program, startInstallation } from './installation.ts';
+import { promtool } from './prometheus.ts';
 
 let installation: Installation;
 

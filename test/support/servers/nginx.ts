@@ -155,12 +155,13 @@ export async function makeCertificate(
   name: string,
   certificate: string,
   key: string,
+  days = 2,
 ): Promise<void> {
   await run('openssl', [
     ...['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'],
     ...[
       '-days',
-      '2',
+      String(days),
       '-subj',
       `/CN=${name}`,
       '-addext',

@@ -3,9 +3,9 @@ import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { startTied } from '../processes.ts';
-import { makeFolder } from '../product.ts';
-import { freePort, listens } from './ports.ts';
+import { startTied } from '../support/processes.ts';
+import { makeFolder } from '../support/product.ts';
+import { freePort } from '../support/servers/ports.ts';
 
 /** Runs promtool. @param input for its stdin */
 export function promtool(args: readonly string[], input = ''): { code: number; output: string } {
@@ -53,9 +53,14 @@ export async function startPrometheus(configuration: string): Promise<Prometheus
     ],
     { signal: 'KILL' },
   );
-  for (let tries = 0; !(await listens(port)); tries++) {
+  const isReady = () =>
+    fetch(`http://127.0.0.1:${port}/-/ready`).then(
+      ({ ok }) => ok,
+      () => false,
+    );
+  for (let tries = 0; !(await isReady()); tries++) {
     if (tries === 400) throw new Error('prometheus did not start');
-    await sleep(25);
+    await sleep(50);
   }
   const ask = async <Data>(target: string): Promise<Data> => {
     const response = await fetch(`http://127.0.0.1:${port}/api/v1/${target}`);

@@ -1,0 +1,245 @@
+/**
+ * Every fault that has an alert, staged with the real programs, besides an installation in which nothing
+ * is wrong. What would take minutes or hours is set back in time: files, and rows of the outbox.
+ */
+import { cpSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import path from 'node:path';
+import { openDatabase } from '../../database/open.ts';
+import { currentId, generationDir, pointCurrentTo } from '../../store/generations/generations.ts';
+import { saveReplicaState } from '../../store/replica/state-file.ts';
+import { makeKeyPair } from '../../store/signatures/keys.ts';
+import { sampleCatalogue } from '../catalogue/sample.ts';
+import { makeSampleSnapshots, makeSqlite } from '../catalogue/snapshots.ts';
+import { makeAccounts, makeVisitor, startPages } from '../support/account.ts';
+import {
+  end,
+  makeFolder,
+  runProgram,
+  send,
+  startProxy,
+  testKey,
+  until,
+} from '../support/product.ts';
+import { makeCertificate } from '../support/servers/nginx.ts';
+import { freePort } from '../support/servers/ports.ts';
+import { openSocket } from '../support/servers/sockets.ts';
+import { freeKilobytes, mountSmallDisk } from '../support/small-disk.ts';
+import { type Installation, startInstallation, startWithAdmin } from './installation.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** A fault: the admin address or site at which it is, and the alerts that must fire there. */
+export interface StagedFault {
+  readonly job: string;
+  readonly instance: string;
+  readonly alerts: readonly string[];
+}
+
+/** Starts the installation without faults. Its schedule runs every three seconds. */
+export function startHealthy(): Promise<Installation> {
+  return startInstallation({ GENERATE_CRON: '*/3 * * * * *' });
+}
+
+/** @param healthy an installation, whose store another replica follows */
+export async function stageFaults(healthy: Installation): Promise<StagedFault[]> {
+  return (
+    await Promise.all([
+      stageCrowdedProxy(),
+      stageStaleProxy(),
+      stageKilledProxy(),
+      stageRefusingReplica(healthy),
+      stageRefusedRuns(),
+      stageFailingRuns(),
+      stageFullDisk(),
+      stageBrokenAccount(),
+      stageWaitingMail(),
+      stageSites(),
+    ])
+  ).flat();
+}
+
+/** A proxy with too few files for its clients, many invalid keys, no store of limits, and a hold. */
+async function stageCrowdedProxy(): Promise<StagedFault> {
+  const dir = await makeSampleSnapshots([testKey(1)]);
+  await runProgram('commands/snapshot.ts', ['hold', '--reason', 'a test'], { SNAPSHOTS_DIR: dir });
+  const proxy = await startProxy(dir, { LIMITS_URL: `redis://127.0.0.1:${await freePort()}` }, [
+    'sh',
+    '-c',
+    'ulimit -n 150; exec "$@"',
+    'sh',
+  ]);
+  const openConnection = async () => {
+    (await openSocket(proxy.port)).on('error', () => {}).unref();
+  };
+  await Promise.all(Array.from({ length: 100 }, openConnection));
+  keepDoing(openConnection);
+  keepDoing(() => send(`${proxy.url}/api/v1/platforms`));
+  return {
+    ...{ job: 'proxy', instance: proxy.listening.admin ?? '' },
+    alerts: [
+      'ManyRefusals',
+      'SlowResponses',
+      'ConnectionsFull',
+      'LimitsStoreDown',
+      'Held',
+      'ProxyMemory',
+    ],
+  };
+}
+
+/** A proxy whose data, keys and replica are hours old, and whose newest generation is damaged. */
+async function stageStaleProxy(): Promise<StagedFault> {
+  const dir = await makeSampleSnapshots([testKey(1)]);
+  const id = currentId(dir) ?? '';
+  const old = new Date(Date.now() - 2 * HOUR_MS);
+  const status = path.join(dir, 'status.json');
+  const { agreed, ...others } = JSON.parse(readFileSync(status, 'utf8'));
+  writeFileSync(
+    status,
+    JSON.stringify({ ...others, agreed: [{ ...agreed[0], at: old.toISOString() }] }),
+  );
+  utimesSync(path.join(dir, 'keys.json'), old, old);
+  saveReplicaState(dir, {
+    snapshot: {
+      ...{ from: 'a store', current_as_of: old.toISOString(), error: null, refused: null },
+      ...{ id, published_at: old.toISOString() },
+    },
+    keys: null,
+  });
+  const proxy = await startProxy(dir);
+  const damaged = '000002-0123456789ab';
+  cpSync(generationDir(dir, id), generationDir(dir, damaged), { recursive: true });
+  truncateSync(path.join(generationDir(dir, damaged), 'manifest.json'), 100);
+  pointCurrentTo(dir, damaged);
+  return {
+    ...{ job: 'proxy', instance: proxy.listening.admin ?? '' },
+    alerts: ['Stale', 'KeysStale', 'GenerationRefused', 'ReplicaBehind'],
+  };
+}
+
+async function stageKilledProxy(): Promise<StagedFault> {
+  const proxy = await startProxy(await makeSampleSnapshots());
+  await end(proxy.child, 'SIGKILL');
+  return { job: 'proxy', instance: proxy.listening.admin ?? '', alerts: ['ProxyDown'] };
+}
+
+/** A replica that requires signatures, of a store without any, and the proxy that has nothing to serve. */
+async function stageRefusingReplica(healthy: Installation): Promise<StagedFault[]> {
+  const dir = path.join(makeFolder(), 'snapshots');
+  const replica = await startWithAdmin('commands/replica.ts', 'replicating', {
+    ...{ REPLICA_FROM: healthy.storeDir, SNAPSHOTS_DIR: dir, REPLICA_ADMIN_PORT: '0' },
+    SNAPSHOT_PUBLIC_KEYS: makeKeyPair().publicKey,
+  });
+  const proxy = await startProxy(dir);
+  keepDoing(() =>
+    send(`${proxy.url}/api/v1/platforms`, { headers: { 'x-api-key': testKey(1).key } }),
+  );
+  return [
+    { job: 'replica', instance: replica.admin, alerts: ['TaskFails'] },
+    {
+      ...{ job: 'proxy', instance: proxy.listening.admin ?? '' },
+      alerts: ['ReplicaRefuses', 'ProxyNotReady', 'ServerErrors'],
+    },
+  ];
+}
+
+/** A schedule whose database has games but no covers. */
+async function stageRefusedRuns(): Promise<StagedFault> {
+  const databaseUrl = await makeSqlite({ ...sampleCatalogue(), covers: [], coverFiles: [] });
+  const { admin } = await startSchedule(databaseUrl, path.join(makeFolder(), 'snapshots'));
+  return { job: 'schedule', instance: admin, alerts: ['RunRefused'] };
+}
+
+/** A schedule whose database has no tables, and one that was killed. */
+async function stageFailingRuns(): Promise<StagedFault[]> {
+  const folder = makeFolder();
+  await (await openDatabase(`sqlite:${folder}/empty.db`, { create: true })).close();
+  const failing = await startSchedule(`sqlite:${folder}/empty.db`, path.join(folder, 'snapshots'));
+  const killed = await startSchedule(`sqlite:${folder}/empty.db`, path.join(folder, 'others'));
+  await end(killed.child, 'SIGKILL');
+  return [
+    { job: 'schedule', instance: failing.admin, alerts: ['RunsFail'] },
+    { job: 'schedule', instance: killed.admin, alerts: ['ProgramDown'] },
+  ];
+}
+
+/** A schedule on a full disk. It does not generate: the lock of a run cannot be on the disk of a test. */
+async function stageFullDisk(): Promise<StagedFault[]> {
+  const disk = await mountSmallDisk(16_000);
+  // Mounting is not allowed on every machine.
+  if (disk === undefined) return [];
+  const snapshotsDir = path.join(disk.root, 'snapshots');
+  cpSync(await makeSampleSnapshots(), snapshotsDir, { recursive: true, verbatimSymlinks: true });
+  const { admin } = await startSchedule(await makeSqlite(sampleCatalogue()), snapshotsDir, 'off');
+  const filler = Buffer.alloc((freeKilobytes(disk.root) - 100) * 1024);
+  writeFileSync(path.join(disk.root, 'filler'), filler);
+  return [{ job: 'schedule', instance: admin, alerts: ['DiskFullSoon'] }];
+}
+
+function startSchedule(databaseUrl: string, snapshotsDir: string, cron = '*/15 * * * *') {
+  return startWithAdmin('generator/cli/schedule.ts', 'scheduled', {
+    ...{ DATABASE_URL: databaseUrl, SNAPSHOTS_DIR: snapshotsDir, SCHEDULE_ADMIN_PORT: '0' },
+    GENERATE_CRON: cron,
+  });
+}
+
+/** Account pages whose table of keys is gone. */
+async function stageBrokenAccount(): Promise<StagedFault> {
+  const databaseUrl = await makeSqlite(sampleCatalogue());
+  await makeAccounts(databaseUrl);
+  const pages = await startPages(databaseUrl, {
+    ACCOUNT_ADMIN_PORT: '0',
+    MAIL_FOLDER: makeFolder(),
+  });
+  const database = await openDatabase(databaseUrl);
+  await database.run('ALTER TABLE api_keys RENAME TO elsewhere');
+  await database.close();
+  return { job: 'account', instance: pages.listening.admin ?? '', alerts: ['DatabaseDown'] };
+}
+
+/** Account pages without a mail server, and an e-mail that was queued an hour ago. */
+async function stageWaitingMail(): Promise<StagedFault> {
+  const databaseUrl = await makeSqlite(sampleCatalogue());
+  await makeAccounts(databaseUrl);
+  const pages = await startPages(databaseUrl, {
+    ...{ ACCOUNT_ADMIN_PORT: '0', SMTP_URL: `smtp://127.0.0.1:${await freePort()}` },
+  });
+  const visitor = makeVisitor(pages.url);
+  await visitor.get('/account/sign-in');
+  await visitor.post('/account/sign-in', { email: 'owner@covers.example' });
+  const database = await openDatabase(databaseUrl);
+  const hourAgo = new Date(Date.now() - HOUR_MS).toISOString().slice(0, 19).replace('T', ' ');
+  await until(async () => {
+    const { changes } = await database.run('UPDATE mail_outbox SET created_at = ?', [hourAgo]);
+    return changes === 1;
+  });
+  await database.close();
+  return { job: 'account', instance: pages.listening.admin ?? '', alerts: ['MailWaits'] };
+}
+
+/** A site whose certificate expires within a day, and one that does not answer. */
+async function stageSites(): Promise<StagedFault[]> {
+  const [certificate, key] = ['certificate.pem', 'key.pem'].map((name) =>
+    path.join(makeFolder(), name),
+  );
+  await makeCertificate('localhost', certificate, key, 1);
+  const tls = { cert: readFileSync(certificate), key: readFileSync(key) };
+  const server = createServer(tls, (_request, response) => response.end('a page'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  server.unref();
+  const { port } = server.address() as AddressInfo;
+  return [
+    {
+      ...{ job: 'site', instance: `https://127.0.0.1:${port}/` },
+      alerts: ['CertificateExpires', 'CertificateExpired'],
+    },
+    { job: 'site', instance: `https://127.0.0.1:${await freePort()}/`, alerts: ['SiteDown'] },
+  ];
+}
+
+/** Repeats a request ten times a second, until the tests end. */
+function keepDoing(work: () => Promise<unknown>): void {
+  setInterval(() => void work().catch(() => {}), 100).unref();
+}
