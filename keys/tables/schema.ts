@@ -59,6 +59,23 @@ export const KEYS_TABLES = {
     },
     keys: ['key_id'],
   },
+  // What each key has used, by day in UTC and run of a proxy. `cover-catalogue schedule` writes the rows
+  // (generator/keys/import-counts.ts), and removes old ones.
+  key_usage: {
+    columns: {
+      key_id: 'BIGINT UNSIGNED NOT NULL',
+      day: 'DATE NOT NULL',
+      // The random name of the run: 16 hex digits.
+      run: 'CHAR(16) NOT NULL',
+      requests: 'BIGINT UNSIGNED NOT NULL',
+      not_modified: 'BIGINT UNSIGNED NOT NULL',
+      // Not among the requests.
+      refused: 'BIGINT UNSIGNED NOT NULL',
+      bytes: 'BIGINT UNSIGNED NOT NULL',
+    },
+    unique: ['key_id, day, run'],
+    keys: ['day'],
+  },
   // The account lock: a transaction locks the row of its account, so that requests of one account are
   // handled one at a time.
   request_turns: {
