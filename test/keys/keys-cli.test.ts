@@ -235,6 +235,10 @@ describe('the keys command', () => {
     [['request', '--account', '1', '--url', 'https://x.example'], '--purpose is missing'],
     [['request', '--account', '1', '--purpose', 'x'], '--url is missing'],
     [['outbox', '1'], 'Unexpected argument: "1"'],
+    [['usage', '0'], 'as "list" shows it, not "0"'],
+    [['usage', '1', '2'], 'Unexpected argument: "2"'],
+    [['usage', '--days', '0'], '--days must be a whole number from 1 to 400, not "0"'],
+    [['usage', '--days', '401'], 'not "401"'],
     [['add-account'], 'EMAIL is missing'],
     [['add-account', 'a@b.example'], '--name is missing'],
     [

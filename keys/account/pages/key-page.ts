@@ -1,6 +1,7 @@
 /** The page of one key for moderators: its details, the actions for it, and its history. */
 import type { KeyEvent } from '../../lifecycle/history.ts';
 import type { KeyWithAccount } from '../../lifecycle/key-lists.ts';
+import type { DayOfUse } from '../../lifecycle/key-usage.ts';
 import { PATHS, reviewActionPath } from '../../paths.ts';
 import { type Html, html } from './html.ts';
 import {
@@ -14,6 +15,7 @@ import {
   stateBadge,
 } from './key-parts.ts';
 import { day, makePage, moment, type Notice, tokenField, type Viewer } from './layout.ts';
+import { usageChart } from './usage-chart.ts';
 
 /** An event with the name of its account; null if an operator acted, or the account is deleted. */
 export type NamedEvent = KeyEvent & { readonly actor_name: string | null };
@@ -22,6 +24,8 @@ export interface KeyPage {
   readonly viewer: Viewer;
   readonly key: KeyWithAccount;
   readonly events: readonly NamedEvent[];
+  readonly usage: readonly DayOfUse[];
+  readonly now: Date;
   readonly defaultLimit: number;
   readonly notice?: Notice | undefined;
 }
@@ -37,7 +41,8 @@ const ACTION_NAMES: Readonly<Record<KeyEvent['action'], string>> = {
   limit_changed: 'Limit changed',
 };
 
-export function keyPage({ viewer, key, events, defaultLimit, notice }: KeyPage): Html {
+export function keyPage(page: KeyPage): Html {
+  const { viewer, key, events, usage, now, defaultLimit, notice } = page;
   return makePage({
     title: nameOf(key),
     viewer,
@@ -50,6 +55,7 @@ export function keyPage({ viewer, key, events, defaultLimit, notice }: KeyPage):
         ['Reason', key.reason ?? undefined],
         ['Last use', day(key.last_used_on)],
       ])}
+      ${usageChart(usage, { keyId: key.id, now })}
       ${key.state === 'pending' && decisions(key, viewer, defaultLimit)}
       ${key.state === 'approved' && changesOfApproved(key, viewer)}
       <section aria-labelledby="history">

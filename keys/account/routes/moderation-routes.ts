@@ -8,6 +8,7 @@ import {
   listKeysWithAccounts,
   pendingRequests,
 } from '../../lifecycle/key-lists.ts';
+import { usageOf } from '../../lifecycle/key-usage.ts';
 import { approveRequest, changeLimit, rejectRequest, revokeKey } from '../../lifecycle/requests.ts';
 import { Refusal } from '../../lifecycle/transition.ts';
 import {
@@ -22,6 +23,7 @@ import { findAccount } from '../../tables/accounts.ts';
 import { keyPage, type NamedEvent } from '../pages/key-page.ts';
 import type { Notice } from '../pages/layout.ts';
 import { moderationPage } from '../pages/moderation-page.ts';
+import { CHART_DAYS } from '../pages/usage-chart.ts';
 import { fieldOf, readForm } from './forms.ts';
 import { needsAccount, needsModerator } from './guards.ts';
 import {
@@ -52,14 +54,17 @@ export function addModerationRoutes(app: App, site: Site): void {
 
   async function showKey(
     c: Context,
-    { viewer }: Visit,
+    { viewer, at: now }: Visit,
     status: 200 | RefusalStatus,
     notice?: Notice,
   ): Promise<Response> {
     const key = await findKeyWithAccount(database, keyIdOf(c));
     if (key === undefined) return sendMessage(c, 404, 'Not found', 'There is no such key.');
     const events = await namedEventsOf(database, key.id);
-    return sendPage(c, status, keyPage({ viewer, key, events, defaultLimit, notice }));
+    const usage = await usageOf(database, [key.id], { days: CHART_DAYS, now });
+    const used = usage.get(key.id) ?? [];
+    const page = { viewer, key, events, usage: used, now, defaultLimit, notice };
+    return sendPage(c, status, keyPage(page));
   }
 
   app.get(PATHS.moderation, (c) => redirect(c, PATHS.review));
