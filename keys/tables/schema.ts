@@ -27,9 +27,9 @@ export const KEYS_TABLES = {
       account_id: 'BIGINT UNSIGNED NULL',
       purpose: 'TEXT NOT NULL',
       website_url: 'VARCHAR(2000) NOT NULL',
-      // pending, approved, rejected or revoked
+      // pending, approved, suspended, rejected or revoked
       state: 'VARCHAR(16) NOT NULL',
-      // Why a moderator or operator rejected or revoked the key.
+      // Why a moderator or operator rejected, suspended or revoked the key.
       reason: 'TEXT NULL',
       limit_per_minute: 'INT UNSIGNED NOT NULL DEFAULT 120',
       // SHA-256 in hexadecimal; NULL until the owner has revealed the key.

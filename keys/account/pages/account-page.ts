@@ -69,14 +69,16 @@ function keyCard(key: KeyRow, { viewer, usage, now }: AccountPage): Html {
             ['Revoked', moment(key.revoked_at)],
           ])}
           ${usageChart(usage.get(key.id) ?? [], { keyId: key.id, now })}
-          ${key.state === 'approved' && actions(key, viewer)}
+          ${(key.state === 'approved' || key.state === 'suspended') && actions(key, viewer)}
         </li>`;
 }
 
 function actions(key: KeyRow, viewer: Viewer): Html {
   const { id } = key;
+  const newKey = () =>
+    key.revealed_at === null ? revealForm(id, viewer) : rotateForm(key, viewer);
   return html`<div class="actions">
-          ${key.revealed_at === null ? revealForm(id, viewer) : rotateForm(key, viewer)}
+          ${key.state === 'approved' && newKey()}
           <details>
             <summary>Revoke<span class="unseen"> key ${id}</span></summary>
             <form method="post" action="${ownKeyPath(id, 'revoke')}">

@@ -37,6 +37,8 @@ const ACTION_NAMES: Readonly<Record<KeyEvent['action'], string>> = {
   rejected: 'Rejected',
   revealed: 'Revealed',
   rotated: 'Rotated',
+  suspended: 'Suspended',
+  resumed: 'Resumed',
   revoked: 'Revoked',
   limit_changed: 'Limit changed',
 };
@@ -58,6 +60,7 @@ export function keyPage(page: KeyPage): Html {
       ${usageChart(usage, { keyId: key.id, now })}
       ${key.state === 'pending' && decisions(key, viewer, defaultLimit)}
       ${key.state === 'approved' && changesOfApproved(key, viewer)}
+      ${key.state === 'suspended' && changesOfSuspended(key, viewer)}
       <section aria-labelledby="history">
         <h2 id="history">History</h2>
         ${events.length === 0 ? html`<p>No history.</p>` : html`<ol class="history">${events.map(eventItem)}</ol>`}
@@ -71,6 +74,22 @@ function changesOfApproved({ id, limit_per_minute }: KeyWithAccount, viewer: Vie
           ${tokenField(viewer)}
           ${limitInput(id, limit_per_minute)}
           <button>Change the limit</button>
+        </form>
+        <form method="post" action="${reviewActionPath(id, 'revoke')}">
+          ${tokenField(viewer)}
+          ${reasonInput(id)}
+          <button formaction="${reviewActionPath(id, 'suspend')}">Suspend key ${id}</button>
+          <button class="danger">Revoke key ${id}</button>
+        </form>
+      </div>`;
+}
+
+function changesOfSuspended({ id }: KeyWithAccount, viewer: Viewer): Html {
+  return html`<div class="decisions">
+        <form method="post" action="${reviewActionPath(id, 'resume')}">
+          ${tokenField(viewer)}
+          <p>Requests with this key are refused.</p>
+          <button>Resume key ${id}</button>
         </form>
         <form method="post" action="${reviewActionPath(id, 'revoke')}">
           ${tokenField(viewer)}

@@ -1,4 +1,4 @@
-/** The routes for moderators: see all requests and keys, approve, reject, revoke, change limits. */
+/** The routes for moderators: see all requests and keys, and decide about them. */
 import type { Context } from 'hono';
 import type { Database } from '../../../database/database.ts';
 import { KEY_STATES } from '../../../format/api-key.ts';
@@ -9,7 +9,14 @@ import {
   pendingRequests,
 } from '../../lifecycle/key-lists.ts';
 import { usageOf } from '../../lifecycle/key-usage.ts';
-import { approveRequest, changeLimit, rejectRequest, revokeKey } from '../../lifecycle/requests.ts';
+import {
+  approveRequest,
+  changeLimit,
+  rejectRequest,
+  resumeKey,
+  revokeKey,
+  suspendKey,
+} from '../../lifecycle/requests.ts';
 import { Refusal } from '../../lifecycle/transition.ts';
 import {
   ANY_KEY,
@@ -43,6 +50,8 @@ const LAST_PAGE = 100_000;
 const DONE: Readonly<Record<ReviewAction, string>> = {
   approve: 'The request is approved. Its owner gets an e-mail.',
   reject: 'The request is rejected. Its owner gets an e-mail.',
+  suspend: 'The key is suspended. Its owner gets an e-mail.',
+  resume: 'The key works again. Its owner gets an e-mail.',
   revoke: 'The key is revoked. Its owner gets an e-mail.',
   limit: 'The key has its new limit.',
 };
@@ -98,6 +107,8 @@ function actionsOf({ database, publicUrl }: Site): Readonly<Record<ReviewAction,
       approveRequest(database, id, { limit: limitOf(visit), ...review(visit) }),
     reject: (id, visit) =>
       rejectRequest(database, id, { reason: reasonOf(visit), ...review(visit) }),
+    suspend: (id, visit) => suspendKey(database, id, { reason: reasonOf(visit), ...review(visit) }),
+    resume: (id, visit) => resumeKey(database, id, review(visit)),
     revoke: (id, visit) => revokeKey(database, id, { reason: reasonOf(visit), ...review(visit) }),
     limit: (id, visit) => changeLimit(database, id, { limit: limitOf(visit), ...review(visit) }),
   };
