@@ -705,6 +705,24 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /**
+         * @description A moderator has suspended the key, and may resume it. The account page of its owner shows the
+         *     reason.
+         */
+        Suspended: {
+            headers: {
+                "Cache-Control": components["headers"]["NotStored"];
+                "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
+                "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
+                "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
+                "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
+                [name: string]: unknown;
+            };
+            content: {
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The record does not exist. */
         NotFound: {
             headers: {
@@ -1071,6 +1089,7 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Suspended"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
             429: components["responses"]["TooManyRequests"];
@@ -1125,6 +1144,7 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Suspended"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
@@ -1198,6 +1218,7 @@ export interface operations {
             304: components["responses"]["PageNotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Suspended"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
@@ -1259,6 +1280,7 @@ export interface operations {
             304: components["responses"]["PageNotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Suspended"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
@@ -1331,6 +1353,7 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Suspended"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
             429: components["responses"]["TooManyRequests"];
@@ -1403,6 +1426,7 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Suspended"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
@@ -1463,6 +1487,7 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Suspended"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
@@ -1518,6 +1543,7 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Suspended"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
             429: components["responses"]["TooManyRequests"];
@@ -1566,6 +1592,7 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Suspended"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
             429: components["responses"]["TooManyRequests"];
@@ -1620,6 +1647,7 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Suspended"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
@@ -1740,6 +1768,7 @@ export interface operations {
             304: components["responses"]["SearchNotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Suspended"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
             429: components["responses"]["TooManyRequests"];
@@ -1788,6 +1817,7 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Suspended"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
             429: components["responses"]["TooManyRequests"];
@@ -1847,6 +1877,7 @@ export interface operations {
             304: components["responses"]["PageNotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Suspended"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SinceGone"];
             429: components["responses"]["TooManyRequests"];
@@ -1895,6 +1926,7 @@ export interface operations {
             304: components["responses"]["FileNotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Suspended"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
@@ -1978,6 +2010,7 @@ export interface operations {
             304: components["responses"]["FileNotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Suspended"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];

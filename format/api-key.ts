@@ -12,8 +12,11 @@ const RANDOM_CHARACTERS = 32;
 const CHECKSUM_CHARACTERS = 6;
 const SHAPE = /^cck_[0-9A-Za-z]{38}$/;
 
-/** A key is pending until a moderator approves or rejects it; an approved one can be revoked. */
-export const KEY_STATES = ['pending', 'approved', 'rejected', 'revoked'] as const;
+/**
+ * A key is pending until a moderator approves or rejects it. An approved one can be suspended for a
+ * while, or revoked permanently.
+ */
+export const KEY_STATES = ['pending', 'approved', 'suspended', 'rejected', 'revoked'] as const;
 export type KeyState = (typeof KEY_STATES)[number];
 
 /** How many leading characters of a key are stored and shown: enough to tell an owner's keys apart. */

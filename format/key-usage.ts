@@ -1,33 +1,97 @@
 /**
- * `proxy/key-usage-<PORT>.json`: the day on which each key was last used. Each proxy writes its own
- * file. `cover-catalogue schedule` reads all these files and updates the database.
+ * `proxy/key-usage-<PORT>.json`: the day on which each key was last used, and what each key has used on
+ * the last days. Each proxy writes its own file. `cover-catalogue schedule` reads all these files and
+ * updates the database.
+ *
+ * Counts belong to a run of a proxy. They only grow, so a reader that takes the larger of two values
+ * counts nothing twice, however often it reads a file.
  */
 
 const VERSION = 1;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
+const RUN = /^[0-9a-f]{16}$/;
+/** A day of UTC, in milliseconds. */
+export const DAY_MS = 24 * 3600 * 1000;
 /** The largest file that is read, in bytes. */
 export const LARGEST_KEY_USAGE = 64 * 1024 * 1024;
+/** Proxies report the counts of this many days, so that none is lost while the import fails. */
+const REPORTED_DAYS = 8;
+/** How many days the database keeps counts. */
+export const KEPT_USAGE_DAYS = 400;
+
+/** What a key has used: within a day, or in total. */
+export interface Usage {
+  /** The requests that counted towards the key's limit. */
+  readonly requests: number;
+  /** How many of them were answered with 304. */
+  readonly notModified: number;
+  /** The requests that were refused with 429; they are not among `requests`. */
+  readonly refused: number;
+  /** The bytes of the bodies of all responses, as they were sent. */
+  readonly bytes: number;
+}
+
+/** What was used on one day, as one run of a proxy has counted it. */
+export interface DayUsage {
+  /** The random name of the run: 16 hex digits. */
+  readonly run: string;
+  /** "YYYY-MM-DD" in UTC. */
+  readonly day: string;
+  /** By the id of the key. */
+  readonly keys: ReadonlyMap<number, Usage>;
+}
+
+/** The content of the file. */
+export interface KeyUsageReport {
+  /** For the id of each key, the day on which it was last used: "YYYY-MM-DD" in UTC. */
+  readonly days: ReadonlyMap<number, string>;
+  readonly counts: readonly DayUsage[];
+}
+
+/** A moment's day in UTC, "YYYY-MM-DD". @param days added to the day */
+export function dayOf(time: number, days = 0): string {
+  return new Date(time + days * DAY_MS).toISOString().slice(0, 10);
+}
 
 /**
- * The bytes of the file.
- * @param days for the id of each key, the day on which it was last used: "YYYY-MM-DD" in UTC
+ * Whether the counts of a day are reported: today's and those of the days before. Tomorrow's are, too,
+ * since the clocks of two machines differ. A day after that comes from a wrong clock.
  */
-export function encodeKeyUsage(days: ReadonlyMap<number, string>): string {
-  const lines = [...days]
-    .sort(([a], [b]) => a - b)
-    .map(([id, day]) => JSON.stringify({ id, day }))
-    .join(',\n');
-  return `{"version":${VERSION},"keys":[${lines === '' ? '' : `\n${lines}\n`}]}\n`;
+export function isReported(day: string, now: number): boolean {
+  return day >= dayOf(now, 1 - REPORTED_DAYS) && day <= dayOf(now, 1);
+}
+
+/** The bytes of the file. */
+export function encodeKeyUsage({ days, counts }: KeyUsageReport): string {
+  const keys = [...days].sort(byId).map(([id, day]) => JSON.stringify({ id, day }));
+  const lines = counts.map(({ run, day, keys }) =>
+    JSON.stringify({
+      ...{ run, day },
+      keys: [...keys]
+        .sort(byId)
+        .map(([id, { requests, notModified, refused, bytes }]) => [
+          ...[id, requests, notModified, refused, bytes],
+        ]),
+    }),
+  );
+  return `{"version":${VERSION},"keys":${asList(keys)},"counts":${asList(lines)}}\n`;
+}
+
+function byId([a]: readonly [number, unknown], [b]: readonly [number, unknown]): number {
+  return a - b;
+}
+
+function asList(lines: readonly string[]): string {
+  return lines.length === 0 ? '[]' : `[\n${lines.join(',\n')}\n]`;
 }
 
 /**
  * @param text the content of the file
  * @param file the name of the file, used in errors
- * @returns the day for the id of each key
  * @throws Error that names the fault; for a file of another version, it names both versions
  */
-export function parseKeyUsage(text: string, file: string): Map<number, string> {
-  let found: { version?: unknown; keys?: unknown };
+export function parseKeyUsage(text: string, file: string): KeyUsageReport {
+  let found: { version?: unknown; keys?: unknown; counts?: unknown };
   try {
     found = JSON.parse(text) ?? {};
   } catch (cause) {
@@ -38,18 +102,43 @@ export function parseKeyUsage(text: string, file: string): Map<number, string> {
       `${file} has version ${JSON.stringify(found.version)}; this program reads version ${VERSION}.`,
     );
   }
-  if (!Array.isArray(found.keys)) {
-    throw new Error(`${file} is damaged: "keys" is not a list.`);
-  }
-  return new Map(
-    found.keys.map((entry: { id?: unknown; day?: unknown } | null, index): [number, string] => {
-      const { id, day } = entry ?? {};
-      if (typeof id !== 'number' || !Number.isSafeInteger(id) || !isDay(day)) {
+  // Older versions wrote no counts.
+  const { keys, counts = [] } = found;
+  if (!Array.isArray(keys)) throw new Error(`${file} is damaged: "keys" is not a list.`);
+  if (!Array.isArray(counts)) throw new Error(`${file} is damaged: "counts" is not a list.`);
+  return {
+    days: new Map(
+      keys.map((entry: { id?: unknown; day?: unknown } | null, index): [number, string] => {
+        const { id, day } = entry ?? {};
+        if (isCount(id) && isDay(day)) return [id, day];
         throw new Error(`${file} is damaged: entry ${index + 1} is not a day of a key.`);
-      }
-      return [id, day];
+      }),
+    ),
+    counts: counts.map((entry: unknown, index) => {
+      const usage = readDayUsage(entry);
+      if (usage !== undefined) return usage;
+      throw new Error(
+        `${file} is damaged: entry ${index + 1} of "counts" is not the use of a day.`,
+      );
     }),
-  );
+  };
+}
+
+function readDayUsage(entry: unknown): DayUsage | undefined {
+  const { run, day, keys }: Partial<Record<keyof DayUsage, unknown>> = Object(entry);
+  if (typeof run !== 'string' || !RUN.test(run) || !isDay(day)) return undefined;
+  if (!Array.isArray(keys)) return undefined;
+  const read = new Map<number, Usage>();
+  for (const key of keys) {
+    if (!Array.isArray(key) || key.length !== 5 || !key.every(isCount)) return undefined;
+    const [id, requests, notModified, refused, bytes] = key;
+    read.set(id, { requests, notModified, refused, bytes });
+  }
+  return { run, day, keys: read };
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 }
 
 function isDay(value: unknown): value is string {

@@ -17,6 +17,7 @@ const KEYS_VERSION = 1;
 export type DecidedState = Exclude<KeyState, 'pending'>;
 const DECIDED_STATES: readonly unknown[] = [
   'approved',
+  'suspended',
   'rejected',
   'revoked',
 ] satisfies DecidedState[];
@@ -38,8 +39,23 @@ export const LARGEST_KEYS_FILE = 64 * 1024 * 1024;
 export function encodeKeys(keys: readonly KeyEntry[]): string {
   const lines = [...keys]
     .sort((a, b) => a.id - b.id)
-    .map(({ id, hash, state, limit }) => JSON.stringify({ id, hash, state, limit }));
+    .map(({ id, hash, state, limit }) =>
+      JSON.stringify({ id, hash, ...encodeState(state), limit }),
+    );
   return `{"version":${KEYS_VERSION},"keys":[${lines.length > 0 ? `\n${lines.join(',\n')}\n` : ''}]}\n`;
+}
+
+/** Proxies of older versions know no suspended keys. They take one for revoked, and refuse it. */
+function encodeState(state: DecidedState) {
+  return state === 'suspended' ? { state: 'revoked', suspended: true } : { state };
+}
+
+/** An entry of the file with the state that {@link encodeState} has encoded. */
+function withState(entry: unknown): unknown {
+  const { state, suspended }: { state?: unknown; suspended?: unknown } = Object(entry);
+  return state === 'revoked' && suspended === true
+    ? { ...Object(entry), state: 'suspended' }
+    : entry;
 }
 
 /**
@@ -59,7 +75,8 @@ export function parseKeys(text: string): KeyEntry[] {
     );
   }
   if (!Array.isArray(found.keys)) throw new Error(`${KEYS_FILE} is damaged: "keys" is not a list.`);
-  return found.keys.map((key: unknown, index) => {
+  return found.keys.map((entry: unknown, index) => {
+    const key = withState(entry);
     if (!isKeyEntry(key)) {
       throw new Error(`${KEYS_FILE} is damaged: entry ${index + 1} is not a key.`);
     }

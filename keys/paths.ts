@@ -31,7 +31,14 @@ export function reviewPath(id: KeyId): string {
   return `${PATHS.review}/${id}`;
 }
 
-export const REVIEW_ACTIONS = ['approve', 'reject', 'revoke', 'limit'] as const;
+export const REVIEW_ACTIONS = [
+  'approve',
+  'reject',
+  'suspend',
+  'resume',
+  'revoke',
+  'limit',
+] as const;
 export type ReviewAction = (typeof REVIEW_ACTIONS)[number];
 
 /** The path to which a moderator's form for a key is sent. */

@@ -111,7 +111,7 @@ export async function assemble(
     accessLog.handOn,
     onFailure,
   );
-  const keys = makeKeyStore(snapshotsDir, workers.announceKeys, saved?.keys);
+  const keys = makeKeyStore(snapshotsDir, workers.announceKeys, saved?.keys, threads);
   const serving = makeServing({
     ...{ snapshots, readChanges: changes.read, keys, addresses, environment, log },
     ...{ ...firstCells, ...place },
@@ -189,7 +189,7 @@ function makePolling(
   );
   const snapshotPoll = poll(snapshots.refresh, SNAPSHOT_POLL_MS, onSnapshotFault);
   const keysPoll = poll(keys.refresh, KEYS_POLL_MS, onKeysFault);
-  const usage = makeKeyUsage(files, keyUsageFile(port), keys.all, now, Date.now);
+  const usage = makeKeyUsage(files, keyUsageFile(port), keys, now, Date.now);
   const usagePoll = poll(usage.write, USAGE_INTERVAL_MS, warn('report key usage', keepServing));
   return {
     async start() {

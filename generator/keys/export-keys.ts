@@ -19,7 +19,7 @@ import { replaceFile } from '../../store/files/replace-file.ts';
 
 // A key without a hash was never shown to its owner, so no client can send it.
 const SQL = `SELECT id, key_hash, state, limit_per_minute FROM api_keys
-  WHERE key_hash IS NOT NULL AND state IN ('approved', 'rejected', 'revoked') ORDER BY id`;
+  WHERE key_hash IS NOT NULL AND state IN ('approved', 'suspended', 'rejected', 'revoked') ORDER BY id`;
 
 /** @returns whether the content of the file changed, or its mode */
 export async function exportKeys(database: Database, snapshotsDir: string): Promise<boolean> {

@@ -1,6 +1,5 @@
 /**
- * Imports the files in which the proxies of this snapshots folder report the day on which each key was
- * last used. The file of an earlier version, in `SNAPSHOTS_DIR` itself, is imported once and deleted.
+ * Imports the files in which the proxies of this snapshots folder report the use of keys. The file of an earlier version, in `SNAPSHOTS_DIR` itself, is imported once and deleted.
  */
 import { lstatSync, readdirSync, rmSync } from 'node:fs';
 import path from 'node:path';
@@ -8,7 +7,7 @@ import type { Database } from '../../database/database.ts';
 import { LARGEST_KEY_USAGE, parseKeyUsage } from '../../format/key-usage.ts';
 import { isKeyUsageFile, OLD_KEY_USAGE_FILE, PROXY_FOLDER } from '../../format/layout.ts';
 import { NO_LINK, readBoundedFileSync } from '../../program/files/bounded-file.ts';
-import { makeDaysImport } from './import-days.ts';
+import { makeReportImport } from './import-report.ts';
 
 /**
  * @returns a function that imports the files. Later calls skip files that have not changed. A file that
@@ -20,14 +19,14 @@ export function makeKeyUsageImport(
   const folder = path.join(snapshotsDir, PROXY_FOLDER);
   /** For each imported file, its modification time. */
   const importedMtimes = new Map<string, number>();
-  const importDays = makeDaysImport();
+  const importReport = makeReportImport();
 
-  /** @returns false if the file has not changed, or the table does not have the column yet */
+  /** @returns false if the file has not changed, or the database has no place for a part of it yet */
   async function importFile(database: Database, now: Date, file: string): Promise<boolean> {
     const found = readChanged(file, importedMtimes.get(file));
     if (found === undefined) return false;
-    const days = parseKeyUsage(found.text, path.basename(file));
-    if (!(await importDays(database, now, days))) return false;
+    const report = parseKeyUsage(found.text, path.basename(file));
+    if (!(await importReport(database, now, report))) return false;
     importedMtimes.set(file, found.mtimeMs);
     return true;
   }

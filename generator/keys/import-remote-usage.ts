@@ -3,11 +3,11 @@
  * changed since they were imported are skipped.
  */
 import type { Database } from '../../database/database.ts';
-import { encodeKeyUsage, LARGEST_KEY_USAGE, parseKeyUsage } from '../../format/key-usage.ts';
+import { LARGEST_KEY_USAGE, parseKeyUsage } from '../../format/key-usage.ts';
 import { isRemoteUsage, KEYS_PREFIXES } from '../../format/keys-pointer.ts';
 import { readUpTo } from '../../store/remote/content.ts';
 import type { RemoteStore } from '../../store/remote/remote.ts';
-import { makeDaysImport } from './import-days.ts';
+import { makeReportImport } from './import-report.ts';
 
 /**
  * @returns a function that imports what has changed since its last call. An object that cannot be
@@ -16,7 +16,7 @@ import { makeDaysImport } from './import-days.ts';
 export function makeRemoteUsageImport(
   remote: RemoteStore,
 ): (database: Database, now: Date) => Promise<void> {
-  const importDays = makeDaysImport();
+  const importReport = makeReportImport();
   /** For each imported object, when it was written. */
   const imported = new Map<string, number>();
 
@@ -26,8 +26,9 @@ export function makeRemoteUsageImport(
       const time = modifiedAt.getTime();
       if (!isRemoteUsage(name) || imported.get(name) === time) continue;
       try {
-        const days = parseKeyUsage(await read(remote, name), name);
-        if (await importDays(database, now, days)) imported.set(name, time);
+        const text = await read(remote, name);
+        if (text === undefined) continue;
+        if (await importReport(database, now, parseKeyUsage(text, name))) imported.set(name, time);
       } catch (error) {
         faults.push(error as Error);
       }
@@ -36,10 +37,10 @@ export function makeRemoteUsageImport(
   };
 }
 
-async function read(remote: RemoteStore, name: string): Promise<string> {
+/** @returns the text of an object; undefined if it was removed since it was listed */
+async function read(remote: RemoteStore, name: string): Promise<string | undefined> {
   const reply = await remote.get(name);
-  // Removed since it was listed.
-  if (reply.status !== 'found') return encodeKeyUsage(new Map());
+  if (reply.status !== 'found') return undefined;
   const bytes = await readUpTo(reply.bytes, LARGEST_KEY_USAGE);
   if (bytes !== undefined) return bytes.toString('utf8');
   throw new Error(`${name} at ${remote.name} has more than ${LARGEST_KEY_USAGE} bytes.`);

@@ -134,7 +134,7 @@ function makeAdder(
 /** @throws Error if a row with the same key has other values */
 async function isThere(
   reader: Reader,
-  { name, key, isLock }: BackedUpTable,
+  { name, key, mayDiffer }: BackedUpTable,
   columns: readonly string[],
   values: readonly Value[],
 ): Promise<boolean> {
@@ -146,7 +146,7 @@ async function isThere(
   );
   if (found === undefined) return false;
   const other = columns.find((_, index) => String(found[index]) !== String(values[index]));
-  if (other === undefined || isLock) return true;
+  if (other === undefined || mayDiffer) return true;
   const which = key.map((column, index) => `${column} ${keyValues[index]}`).join(', ');
   throw new Error(
     `The row of ${name} with ${which} has another ${other} than the backup, so nothing was imported. Import into an empty database instead.`,

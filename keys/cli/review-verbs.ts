@@ -6,7 +6,9 @@ import {
   issueKey,
   type ReviewWithReason,
   rejectRequest,
+  resumeKey,
   revokeKey,
+  suspendKey,
 } from '../lifecycle/requests.ts';
 import {
   idOf,
@@ -25,7 +27,7 @@ function limitOf(limit: string | undefined, { defaultLimit }: Settings): number 
   return limit === undefined ? defaultLimit : parseLimit('--limit', limit);
 }
 
-/** Makes a verb that ends a request or a key, and tells its owner why. */
+/** Makes a verb that ends or suspends a request or a key, and tells its owner why. */
 function makeVerbWithReason(
   name: string,
   help: string,
@@ -87,9 +89,28 @@ export const REVIEW_VERBS: Readonly<Record<string, Verb>> = {
     },
   }),
   reject: makeVerbWithReason('reject', 'Rejects a pending request.', 'rejected', rejectRequest),
+  suspend: makeVerbWithReason(
+    'suspend',
+    'Suspends an approved key until it is resumed.',
+    'suspended',
+    suspendKey,
+  ),
+  resume: makeVerb({
+    usage: 'resume ID',
+    help: 'Lets a suspended key work again. Its owner gets an e-mail.',
+    options: {},
+    positionals: ['ID'],
+    prepare({ positionals, ...settings }) {
+      const id = idOf(positionals);
+      return async (database) => {
+        await resumeKey(database, id, operator(settings));
+        return { message: `Key ${id} works again.` };
+      };
+    },
+  }),
   revoke: makeVerbWithReason(
     'revoke',
-    'Revokes an approved key permanently.',
+    'Revokes an approved or suspended key permanently.',
     'revoked',
     revokeKey,
   ),

@@ -5,6 +5,7 @@
  */
 import type { KeyEvent } from '../lifecycle/history.ts';
 import type { KeyRow } from '../lifecycle/key-lists.ts';
+import { type DayOfUse, type KeyUse, totalOf, type Use } from '../lifecycle/key-usage.ts';
 import type { QueuedMail } from '../mail/outbox.ts';
 import type { Account } from '../tables/accounts.ts';
 
@@ -41,6 +42,33 @@ export function eventsAsTable(events: readonly KeyEvent[]): string {
       event.reason,
     ]),
   );
+}
+
+/** A line of headings, one line for each day, and the total. */
+export function usageAsTable(days: readonly DayOfUse[]): string {
+  return asTable(
+    ['DAY', ...USE_HEADINGS],
+    [...days.map((each) => [each.day, ...useCells(each)]), ['total', ...useCells(totalOf(days))]],
+  );
+}
+
+/** A line of headings, then one line for each key. */
+export function keyUsesAsTable(uses: readonly KeyUse[]): string {
+  return asTable(
+    ['ID', 'ACCOUNT', ...USE_HEADINGS, 'PURPOSE'],
+    uses.map((each) => [
+      String(each.key_id),
+      each.account_id === null ? null : String(each.account_id),
+      ...useCells(each),
+      each.purpose,
+    ]),
+  );
+}
+
+const USE_HEADINGS = ['REQUESTS', '304', '429', 'BYTES'];
+
+function useCells({ requests, not_modified, refused, bytes }: Use): string[] {
+  return [requests, not_modified, refused, bytes].map(String);
 }
 
 /** A line of headings, then one line for each account. */

@@ -8,11 +8,13 @@ import { BACKUP_VERBS } from './backup-verbs.ts';
 import { LIST_VERBS } from './list-verbs.ts';
 import { OWNER_VERBS } from './owner-verbs.ts';
 import { REVIEW_VERBS } from './review-verbs.ts';
+import { USAGE_VERBS } from './usage-verb.ts';
 
 export const VERBS: Readonly<Record<string, Verb>> = {
   ...REVIEW_VERBS,
   ...OWNER_VERBS,
   ...LIST_VERBS,
+  ...USAGE_VERBS,
   ...ACCOUNT_VERBS,
   ...BACKUP_VERBS,
 };

@@ -13,6 +13,8 @@ export const EVENT_ACTIONS = [
   'rejected',
   'revealed',
   'rotated',
+  'suspended',
+  'resumed',
   'revoked',
   'limit_changed',
 ] as const;
@@ -26,7 +28,7 @@ export interface KeyEvent {
   /** The account of the user who acted; null for an operator at the command line. */
   readonly actor_id: number | null;
   readonly action: EventAction;
-  /** Why a moderator or operator rejected or revoked the key; otherwise null. */
+  /** Why a moderator or operator rejected, suspended or revoked the key; otherwise null. */
   readonly reason: string | null;
   /** The limit that the key got, in requests per minute; null if the action sets none. */
   readonly limit_per_minute: number | null;

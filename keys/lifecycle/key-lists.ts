@@ -15,7 +15,7 @@ export interface KeyRow {
   readonly account_id: number | null;
   readonly purpose: string;
   readonly website_url: string;
-  /** Why a moderator or operator rejected or revoked the key; otherwise null. */
+  /** Why a moderator or operator rejected, suspended or revoked the key; otherwise null. */
   readonly reason: string | null;
   readonly requested_at: string;
   readonly reviewed_at: string | null;

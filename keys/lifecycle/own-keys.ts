@@ -102,7 +102,7 @@ export async function rotateKey(
   );
 }
 
-/** Lets an owner revoke an approved key permanently. */
+/** Lets an owner revoke an approved or suspended key permanently. */
 export async function revokeOwnKey(
   database: Database,
   { id, accountId, at, publicUrl }: OwnKey & { readonly publicUrl: string },
@@ -124,7 +124,7 @@ async function storeNewKey(
 ): Promise<{ key: string }> {
   const key = makeKey();
   await applyTransition(database, id, {
-    from: 'approved',
+    from: ['approved'],
     to: 'approved',
     rule: `only an approved key can be ${action}`,
     ...ownerOf(accountId),

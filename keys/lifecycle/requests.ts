@@ -1,4 +1,4 @@
-/** What moderators and operators do: issue, approve, reject and revoke keys, and change limits. */
+/** What moderators and operators do: issue, approve, reject, suspend and revoke keys, change limits. */
 import type { Database } from '../../database/database.ts';
 import { hashKey, makeKey, SHOWN_CHARACTERS } from '../../format/api-key.ts';
 import {
@@ -6,7 +6,9 @@ import {
   type KeyNews,
   type MailText,
   rejectedMail,
+  resumedMail,
   revokedMail,
+  suspendedMail,
 } from '../mail/mail-texts.ts';
 import { toDatabaseTime } from '../tables/database-time.ts';
 import { recordEvent } from './history.ts';
@@ -15,7 +17,9 @@ import {
   applyTransition,
   CHANGE_LIMIT,
   REJECT,
+  RESUME,
   REVOKE,
+  SUSPEND,
   type Transition,
 } from './transition.ts';
 import { checkLength, checkLimit, cleanText, readReason } from './typed-text.ts';
@@ -86,7 +90,31 @@ export async function rejectRequest(
   await applyTransition(database, id, { ...REJECT, ...transition });
 }
 
-/** Revokes an approved key permanently. */
+/** Suspends an approved key: it is refused until it is resumed. */
+export async function suspendKey(
+  database: Database,
+  id: number,
+  review: ReviewWithReason,
+): Promise<void> {
+  const transition = transitionWithReason(review, 'suspended', {}, suspendedMail);
+  await applyTransition(database, id, { ...SUSPEND, ...transition });
+}
+
+/** Lets a suspended key work again. */
+export async function resumeKey(
+  database: Database,
+  id: number,
+  { by, at, publicUrl }: Review,
+): Promise<void> {
+  await applyTransition(database, id, {
+    ...RESUME,
+    changes: { reason: null },
+    event: { action: 'resumed', actorId: by, at },
+    mail: { publicUrl, write: resumedMail },
+  });
+}
+
+/** Revokes an approved or suspended key permanently. */
 export async function revokeKey(
   database: Database,
   id: number,
@@ -99,7 +127,7 @@ export async function revokeKey(
 
 function transitionWithReason(
   { reason: text, by, at, publicUrl }: ReviewWithReason,
-  action: 'rejected' | 'revoked',
+  action: 'rejected' | 'suspended' | 'revoked',
   changes: Transition['changes'],
   writeMail: (news: KeyNews, reason: string) => MailText,
 ): Pick<Transition, 'changes' | 'event' | 'mail'> {

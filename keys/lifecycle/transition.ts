@@ -2,6 +2,9 @@
  * The life of an API key, as transitions of a row of `api_keys` from one state to another:
  *
  *   pending ──approve──► approved ──(reveal, rotate, limit)──► approved ──revoke──► revoked
+ *      │                    │ ▲                                                        ▲
+ *      │             suspend▼ │resume                                                  │
+ *      │                 suspended ───────────────────────revoke───────────────────────┘
  *      └─────reject────► rejected
  *
  * A transition is one UPDATE with the state that the key must have before. If two programs try the same
@@ -29,29 +32,39 @@ export class Refusal extends Error {
 
 /** The states before and after a transition. */
 interface StateChange {
-  readonly from: KeyState;
+  readonly from: readonly KeyState[];
   readonly to: KeyState;
   /** The end of the error for a key in another state. */
   readonly rule: string;
 }
 
 export const APPROVE: StateChange = {
-  from: 'pending',
+  from: ['pending'],
   to: 'approved',
   rule: 'only a pending request can be approved',
 };
 export const REJECT: StateChange = {
-  from: 'pending',
+  from: ['pending'],
   to: 'rejected',
   rule: 'only a pending request can be rejected',
 };
 export const REVOKE: StateChange = {
-  from: 'approved',
+  from: ['approved', 'suspended'],
   to: 'revoked',
-  rule: 'only an approved key can be revoked',
+  rule: 'only an approved or suspended key can be revoked',
+};
+export const SUSPEND: StateChange = {
+  from: ['approved'],
+  to: 'suspended',
+  rule: 'only an approved key can be suspended',
+};
+export const RESUME: StateChange = {
+  from: ['suspended'],
+  to: 'approved',
+  rule: 'only a suspended key can be resumed',
 };
 export const CHANGE_LIMIT: StateChange = {
-  from: 'approved',
+  from: ['approved'],
   to: 'approved',
   rule: 'only an approved key can get another limit',
 };
@@ -90,14 +103,14 @@ export async function applyTransition(
   const columns = Object.keys(changes).map((column) => `, ${column} = ?`);
   await database.transaction(async (writer) => {
     const { changes: changedRows } = await writer.run(
-      `UPDATE api_keys SET state = ?${columns.join('')} WHERE id = ? AND state = ?
+      `UPDATE api_keys SET state = ?${columns.join('')} WHERE id = ? AND state IN (${from.map(() => '?').join(', ')})
        ${ownedBy === undefined ? '' : 'AND account_id = ?'}
        ${condition === undefined ? '' : `AND ${condition.sql}`}`,
       [
         to,
         ...Object.values(changes),
         id,
-        from,
+        ...from,
         ...(ownedBy === undefined ? [] : [ownedBy]),
         ...(condition?.values ?? []),
       ],
@@ -128,7 +141,9 @@ async function refusalOf(
   // The error is the same for another account's key, so that nobody learns whether such a key exists.
   if (row === undefined || (ownedBy !== undefined && row[1] !== ownedBy)) return noSuchKey(id);
   const why =
-    row[0] === from && condition !== undefined ? condition.otherwise : `is ${row[0]}: ${rule}`;
+    condition !== undefined && from.some((state) => state === row[0])
+      ? condition.otherwise
+      : `is ${row[0]}: ${rule}`;
   return new Refusal(`Key ${id} ${why}.`, 'conflict');
 }
 

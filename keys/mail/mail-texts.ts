@@ -44,6 +44,27 @@ export function rejectedMail({ keyId, owner, publicUrl }: KeyNews, reason: strin
   };
 }
 
+export function suspendedMail({ keyId, owner, publicUrl }: KeyNews, reason: string): MailText {
+  return {
+    subject: `Your API key ${keyId} is suspended`,
+    body: letter(owner, [
+      `your API key ${keyId} is suspended. Until a moderator resumes it, requests with it are refused. The moderator's reason:`,
+      quoted(reason),
+      ...linkToKeys(publicUrl),
+    ]),
+  };
+}
+
+export function resumedMail({ keyId, owner, publicUrl }: KeyNews): MailText {
+  return {
+    subject: `Your API key ${keyId} works again`,
+    body: letter(owner, [
+      `your API key ${keyId} is no longer suspended, and works again.`,
+      ...linkToKeys(publicUrl),
+    ]),
+  };
+}
+
 /** @param reason undefined if the owner revoked the key */
 export function revokedMail(
   { keyId, owner, publicUrl }: KeyNews,
@@ -60,8 +81,7 @@ export function revokedMail(
             `your API key ${keyId} is revoked and has stopped working. The moderator's reason:`,
             quoted(reason),
           ]),
-      'Your keys and requests are on your account page:',
-      `${publicUrl}${PATHS.keys}`,
+      ...linkToKeys(publicUrl),
     ]),
   };
 }
@@ -81,6 +101,10 @@ export function signInMail(
       `It works once, within ${minutes} minutes. If you did not request it, ignore this e-mail.`,
     ]),
   };
+}
+
+function linkToKeys(publicUrl: string): string[] {
+  return ['Your keys and requests are on your account page:', `${publicUrl}${PATHS.keys}`];
 }
 
 function letter(owner: Account, paragraphs: readonly string[]): string {

@@ -14,6 +14,8 @@ interface Rights {
 export const KEYS_RIGHTS: Readonly<Record<string, Rights>> = {
   api_keys: { use: ['INSERT', 'UPDATE'], setup: ['CREATE', 'ALTER'] },
   key_events: { use: ['INSERT'], setup: ['CREATE', 'TRIGGER'] },
+  // `keys import` inserts rows. `schedule`, which often has the same user, needs UPDATE and DELETE.
+  key_usage: { use: ['INSERT'], setup: ['UPDATE', 'DELETE', 'CREATE'] },
   request_turns: { use: ['INSERT', 'UPDATE'], setup: ['CREATE'] },
   mail_outbox: { use: ['INSERT', 'UPDATE'], setup: ['CREATE'] },
   sign_in_links: { use: ['INSERT', 'UPDATE', 'DELETE'], setup: ['CREATE'] },
@@ -23,4 +25,5 @@ export const KEYS_RIGHTS: Readonly<Record<string, Rights>> = {
 /** What `cover-catalogue schedule` needs, to import key usage. */
 export const SCHEDULE_RIGHTS: Readonly<Record<string, Rights>> = {
   api_keys: { use: ['UPDATE'], setup: [] },
+  key_usage: { use: ['INSERT', 'UPDATE', 'DELETE'], setup: [] },
 };

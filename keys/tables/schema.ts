@@ -27,9 +27,9 @@ export const KEYS_TABLES = {
       account_id: 'BIGINT UNSIGNED NULL',
       purpose: 'TEXT NOT NULL',
       website_url: 'VARCHAR(2000) NOT NULL',
-      // pending, approved, rejected or revoked
+      // pending, approved, suspended, rejected or revoked
       state: 'VARCHAR(16) NOT NULL',
-      // Why a moderator or operator rejected or revoked the key.
+      // Why a moderator or operator rejected, suspended or revoked the key.
       reason: 'TEXT NULL',
       limit_per_minute: 'INT UNSIGNED NOT NULL DEFAULT 120',
       // SHA-256 in hexadecimal; NULL until the owner has revealed the key.
@@ -58,6 +58,23 @@ export const KEYS_TABLES = {
       limit_per_minute: 'INT UNSIGNED NULL',
     },
     keys: ['key_id'],
+  },
+  // What each key has used, by day in UTC and run of a proxy. `cover-catalogue schedule` writes the rows
+  // (generator/keys/import-counts.ts), and removes old ones.
+  key_usage: {
+    columns: {
+      key_id: 'BIGINT UNSIGNED NOT NULL',
+      day: 'DATE NOT NULL',
+      // The random name of the run: 16 hex digits.
+      run: 'CHAR(16) NOT NULL',
+      requests: 'BIGINT UNSIGNED NOT NULL',
+      not_modified: 'BIGINT UNSIGNED NOT NULL',
+      // Not among the requests.
+      refused: 'BIGINT UNSIGNED NOT NULL',
+      bytes: 'BIGINT UNSIGNED NOT NULL',
+    },
+    unique: ['key_id, day, run'],
+    keys: ['day'],
   },
   // The account lock: a transaction locks the row of its account, so that requests of one account are
   // handled one at a time.

@@ -44,6 +44,11 @@ export function isInUse({ state, window }: KeyRecord, time: number): boolean {
   return state === 'approved' && time - window.lastAdmitted() < IN_USE_MS;
 }
 
+/** Why a key is not accepted. @param record undefined for an unknown key */
+export function refusalOf(record: KeyRecord | undefined): PreparedResponse {
+  return record?.state === 'suspended' ? ERRORS.suspendedKey : ERRORS.invalidKey;
+}
+
 export function makeAdmissions(parts: AdmissionParts): Admissions {
   const { keys, addresses, trustedProxies } = parts;
   const addressOf = ({ socket, head }: ApiRequest) =>
@@ -61,7 +66,7 @@ export function makeAdmissions(parts: AdmissionParts): Admissions {
       if (!quota.admitted) return { quota, key: undefined, refusal: ERRORS.invalidKey };
       record ??= keys.find(key);
     }
-    if (record?.state !== 'approved') return refuse(request, time, ERRORS.invalidKey);
+    if (record?.state !== 'approved') return refuse(request, time, refusalOf(record));
     return { quota: keys.admit(record, time), key: record, refusal: undefined };
   }
 

@@ -6,6 +6,7 @@
 import type { Logger } from 'pino';
 import { chooseCoding } from '../http/message/negotiation.ts';
 import type { RequestHead } from '../http/message/request-head.ts';
+import { countUse, USE } from '../keys/use-counts.ts';
 import type { Generation } from '../snapshot/generation.ts';
 import { PackGoneError } from '../snapshot/pack-files.ts';
 import type { ThreadGenerations } from '../snapshot/thread-generations.ts';
@@ -42,6 +43,10 @@ export function makeAnswers({ snapshots, counts, now, logAccess, log }: AnswerPa
   function record(reply: Reply, route: RouteLabel, status: number): void {
     const milliseconds = now() - reply.startedAt;
     counts.count(route, status, milliseconds, reply.refusal);
+    if (reply.key !== undefined) {
+      if (status === 304) countUse(reply.key.uses, USE.notModified, 1);
+      countUse(reply.key.uses, USE.bytes, reply.bytes);
+    }
     logAccess?.(reply, route, status, milliseconds);
   }
 

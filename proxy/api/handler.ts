@@ -8,6 +8,7 @@ import { makeRequestId } from '../http/message/request-id.ts';
 import type { ApiHandler, ApiRequest, Responder } from '../http/message/responder.ts';
 import { splitTarget } from '../http/message/target.ts';
 import type { KeyRecord } from '../keys/key-table.ts';
+import { countUse, USE } from '../keys/use-counts.ts';
 import type { Quota } from '../limits/rolling-window.ts';
 import type { Question } from '../limits/shared/waiting-rows.ts';
 import { type Admission, type AdmissionParts, makeAdmissions } from './admission.ts';
@@ -93,6 +94,9 @@ export function makeApi(parts: ApiParts): ApiHandler {
     { quota, key, refusal }: Admission,
   ): void {
     const reply = newReply(request, response, startedAt, quota, key);
+    if (key !== undefined && refusal === undefined) {
+      countUse(key.uses, quota.admitted ? USE.requests : USE.refused, 1);
+    }
     if (!quota.admitted) {
       record(
         reply,

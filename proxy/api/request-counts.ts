@@ -17,6 +17,7 @@ export const REFUSALS = [
   'misplaced_key',
   'several_keys',
   'invalid_key',
+  'suspended_key',
   'key_limit',
   'address_limit',
   'limits_unavailable',

@@ -57,6 +57,7 @@ export const ERRORS = {
     'Send the API key as "Authorization: Bearer <key>" or as "X-Api-Key: <key>"',
   ),
   invalidKey: unauthorized('Invalid API key'),
+  suspendedKey: apiError(403, 'API key suspended'),
 } as const;
 
 /** Why a request gets one of {@link ERRORS}, for the metrics. */
@@ -65,6 +66,7 @@ const REFUSAL_OF: ReadonlyMap<PreparedResponse, Refusal> = new Map([
   [ERRORS.misplacedKey, 'misplaced_key'],
   [ERRORS.severalKeys, 'several_keys'],
   [ERRORS.invalidKey, 'invalid_key'],
+  [ERRORS.suspendedKey, 'suspended_key'],
   [ERRORS.noLimits, 'limits_unavailable'],
   [ERRORS.noSnapshot, 'no_snapshot'],
   [ERRORS.noKeys, 'no_keys'],

@@ -13,7 +13,7 @@ import { clientAddress } from '../limits/client-address.ts';
 import type { Quota } from '../limits/rolling-window.ts';
 import { addressWindowName, keyWindowName } from '../limits/shared/own-windows.ts';
 import type { FleetWindow, Question } from '../limits/shared/waiting-rows.ts';
-import { type Admission, type AdmissionParts, isInUse } from './admission.ts';
+import { type Admission, type AdmissionParts, isInUse, refusalOf } from './admission.ts';
 import { ERRORS, RETRY_SOON_SECONDS } from './send.ts';
 
 export interface SharedAdmissions {
@@ -78,7 +78,7 @@ export function makeSharedAdmissions(
     const isUsed = recent !== undefined && isInUse(recent, time);
     const record = isUsed ? recent : keys.find(key);
     if (record?.state !== 'approved') {
-      refuse(request, ERRORS.invalidKey, done);
+      refuse(request, refusalOf(record), done);
       return;
     }
     const { limit } = record;

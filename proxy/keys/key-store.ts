@@ -12,10 +12,13 @@ import { readBoundedFile } from '../../program/files/bounded-file.ts';
 import { HASH_DIGITS, type KeyWindow } from '../limits/handover.ts';
 import { makeLargerWindow, makeRollingWindow, WINDOW_MS } from '../limits/rolling-window.ts';
 import { type KeyRecord, type Keys, makeKeyTable, type SharedKey } from './key-table.ts';
+import { newUseCounts } from './use-counts.ts';
 
 export interface KeyStore extends Keys {
   /** The records of all known keys. */
   all(): Iterable<KeyRecord>;
+  /** For the id of each known key, the memory of its counts, from `newUseCounts`. */
+  uses(): ReadonlyMap<number, SharedArrayBuffer>;
   /**
    * Reads the file if its modification time has changed since it was last read.
    * @returns whether its content has changed
@@ -33,16 +36,19 @@ export interface KeyStore extends Keys {
 /**
  * @param announce called with all keys whenever one changed, to send them to the other serving threads
  * @param saved the windows that an earlier process handed over
+ * @param threads how many serving threads count requests
  */
 export function makeKeyStore(
   snapshotsDir: string,
   announce: (keys: readonly SharedKey[]) => void,
   saved: readonly KeyWindow[] = [],
+  threads = 1,
 ): KeyStore {
   const file = path.join(snapshotsDir, KEYS_FILE);
   const table = makeKeyTable();
   // Saved windows whose keys were not read yet. A key may come with a later file, or never in this run.
   const unclaimed = new Map(saved.map((window) => [savedName(window.id, window.hash), window]));
+  let usesById = new Map<number, SharedArrayBuffer>();
   let content: Buffer | undefined;
   let confirmedAt: number | undefined;
   let fault: string | undefined;
@@ -75,7 +81,11 @@ export function makeKeyStore(
 
   function take(text: string): void {
     const moves: (() => void)[] = [];
-    const keys = parseKeys(text).map((key): SharedKey => {
+    const nextUses = new Map<number, SharedArrayBuffer>();
+    const keys = parseKeys(text).map((entry): SharedKey => {
+      const uses = usesById.get(entry.id) ?? newUseCounts(threads);
+      nextUses.set(entry.id, uses);
+      const key = { ...entry, uses };
       const known = table.byHash(key.hash);
       if (known === undefined || known.id !== key.id) {
         return { ...key, window: makeWindow(key) };
@@ -87,6 +97,7 @@ export function makeKeyStore(
       moves.push(() => window.moveTo(larger));
       return { ...key, window: larger.memory };
     });
+    usesById = nextUses;
     announce(keys);
     table.replace(keys);
     for (const move of moves) move();
@@ -114,7 +125,14 @@ export function makeKeyStore(
     return [...counted, ...unread].filter(({ times }) => times.length > 0);
   }
 
-  return { ...table, refresh, fault: () => fault, confirmedAt: () => confirmedAt, windows };
+  return {
+    ...table,
+    uses: () => usesById,
+    refresh,
+    fault: () => fault,
+    confirmedAt: () => confirmedAt,
+    windows,
+  };
 }
 
 function savedName(id: number, hash: string): string {

@@ -6,12 +6,15 @@ import { LRUCache } from 'lru-cache';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
 import type { DecidedState, KeyEntry } from '../../format/keys-file.ts';
 import { openRollingWindow, type Quota, type RollingWindow } from '../limits/rolling-window.ts';
+import { useCountsOf } from './use-counts.ts';
 
 const MOST_RAW_KEYS = 10_000;
 
-/** An entry of `keys.json` with the memory of its window, which all serving threads share. */
+/** An entry of `keys.json` with the memory that all serving threads share. */
 export interface SharedKey extends KeyEntry {
   readonly window: SharedArrayBuffer;
+  /** From `newUseCounts`. The memory belongs to the id: a key that is rotated keeps it. */
+  readonly uses: SharedArrayBuffer;
 }
 
 /** A key as one thread knows it. The record and its window stay when `keys.json` is replaced. */
@@ -20,6 +23,8 @@ export interface KeyRecord {
   state: DecidedState;
   limit: number;
   window: RollingWindow;
+  /** The cells of this thread, for `countUse`. */
+  readonly uses: Float64Array;
 }
 
 /** The operations on keys that a request needs. */
@@ -49,8 +54,9 @@ export interface KeyTable extends Keys {
 /**
  * @param receive called when a window was moved to a larger one: it must call `replace` with the newer
  * list, which contains the larger window
+ * @param thread the number of this serving thread; the first is 0
  */
-export function makeKeyTable(receive: () => void = () => {}): KeyTable {
+export function makeKeyTable(receive: () => void = () => {}, thread = 0): KeyTable {
   const rawKeys = new LRUCache<string, KeyRecord>({ max: MOST_RAW_KEYS });
   let records: Map<string, KeyRecord> | undefined;
 
@@ -81,7 +87,7 @@ export function makeKeyTable(receive: () => void = () => {}): KeyTable {
     entries: () => records?.entries() ?? [],
     replace(keys) {
       const next = new Map<string, KeyRecord>();
-      for (const { id, hash, state, limit, window } of keys) {
+      for (const { id, hash, state, limit, window, uses } of keys) {
         const known = records?.get(hash);
         if (known !== undefined && known.id === id) {
           known.state = state;
@@ -89,7 +95,8 @@ export function makeKeyTable(receive: () => void = () => {}): KeyTable {
           if (known.window.memory !== window) known.window = openRollingWindow(window);
           next.set(hash, known);
         } else {
-          next.set(hash, { id, state, limit, window: openRollingWindow(window) });
+          const own = { window: openRollingWindow(window), uses: useCountsOf(uses, thread) };
+          next.set(hash, { id, state, limit, ...own });
         }
       }
       // A key that was deleted from the database must not stay valid through the cached raw keys.

@@ -13,6 +13,7 @@ import type { RequestCounts } from '../api/request-counts.ts';
 import type { ReadChanges } from '../changes/change-store.ts';
 import { makeServer } from '../http/server.ts';
 import type { Keys, KeyTable } from '../keys/key-table.ts';
+import { followDays } from '../keys/use-counts.ts';
 import type { AddressLimits } from '../limits/address-limits.ts';
 import {
   type ConnectToStore,
@@ -82,6 +83,7 @@ export interface Serving {
 export function makeServing(parts: ServingParts): Serving {
   const { log, connections } = parts;
   const limits = openLimits(parts);
+  followDays();
   const {
     TRUSTED_PROXIES: trustedProxies,
     ACCOUNT_URL: accountUrl,

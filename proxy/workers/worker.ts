@@ -22,7 +22,7 @@ const { number, addresses, counts, connections, keys: keysPort } = start;
 const environment = readEnvironment(SERVING_VARIABLES);
 const log = makeLog(environment.LOG_LEVEL, { thread: number });
 
-const keys = makeKeyTable(receiveKeys);
+const keys = makeKeyTable(receiveKeys, number - 1);
 // The first thread sends the new keys before it moves a window. So when this thread finds a window
 // moved, the message with the larger window is already in the port.
 function receiveKeys(): void {

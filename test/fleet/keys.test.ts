@@ -108,7 +108,7 @@ test(`a key that is revoked in the database is refused everywhere within ${REVOK
   expect(times.at(-1)).toBeLessThan(REVOKED_WITHIN_MS);
 });
 
-test('the use of a key at a replica reaches the database', async () => {
+test('the use of a key at replicas reaches the database, and each request counts once', async () => {
   const key = await issueKey(1_000);
   await everywhere(key, 200);
   const [edge] = edges as [Edge];
@@ -123,6 +123,22 @@ test('the use of a key at a replica reaches the database', async () => {
   });
   edge.proxy = await startProxy(edge.snapshotsDir, LIMITS);
   expect((await edge.proxy.get('/stats', key)).status).toBe(200);
+  // Two runs of this proxy, and one of the other, with a request each.
+  for (const each of edges) {
+    await each.proxy.stop();
+    each.proxy = await startProxy(each.snapshotsDir, LIMITS);
+  }
+  const counted = () =>
+    inDatabase(async (database) =>
+      (
+        await database.rows(
+          'SELECT COUNT(*), SUM(requests) FROM key_usage WHERE key_id = 1000 GROUP BY key_id',
+        )
+      ).flat(),
+    );
+  // Requests that `everywhere` sent before the key had arrived do not count.
+  await until(async () => (await counted())[0] === 3);
+  expect(await counted()).toEqual([3, 3]);
 });
 
 test('without the store of keys, known keys stay valid and their age is visible', async () => {

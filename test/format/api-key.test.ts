@@ -94,6 +94,21 @@ describe('the keys file', () => {
     expect(parseKeys(encodeKeys([]))).toEqual([]);
   });
 
+  test('has a suspended key as one that older versions take for revoked', () => {
+    const suspended = entry(1, 'suspended', 50);
+    const text = encodeKeys([suspended]);
+    expect(parseKeys(text)).toEqual([suspended]);
+    const hash = suspended.hash;
+    expect(JSON.parse(text).keys).toEqual([
+      { id: 1, hash, state: 'revoked', suspended: true, limit: 50 },
+    ]);
+    // Nothing but exactly this makes a key more than revoked.
+    for (const change of [{ suspended: 1 }, { suspended: false }, {}]) {
+      expect(parseKeys(file({ state: 'revoked', ...change }))[0]?.state).toBe('revoked');
+    }
+    expect(parseKeys(file({ suspended: true }))[0]?.state).toBe('approved');
+  });
+
   test('keeps no fields beyond its own, when read or written', () => {
     expect(parseKeys(file({ key: 'cck_secret', email: 'a@example.org' }))).toEqual([entry(1)]);
     expect(encodeKeys([{ ...entry(1), key: 'cck_secret' } as KeyEntry])).not.toContain('secret');

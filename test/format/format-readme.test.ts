@@ -166,8 +166,10 @@ describe('its tables contain', () => {
     const [rows = []] = tablesOf('## `report.json`, `keys.json`, `status.json`');
     const named: Record<string, string[]> = {};
     let file = '';
-    for (const [first, member] of rows) {
+    for (const [first, member, type = ''] of rows) {
       file = codesOf(first)[0] ?? file;
+      // The fixture has none of the optional members.
+      if (type.endsWith(', optional')) continue;
       named[file] = [...(named[file] ?? []), ...codesOf(member)];
     }
     const [ofRun = [], ofGeneration] = (await makeReports()).map((report) => {

@@ -194,7 +194,16 @@ describe('the JSON files of a snapshots folder', () => {
     { id: 1, hash: 'a'.repeat(64), state: 'approved', limit: 120 },
     { id: 2, hash: 'b'.repeat(64), state: 'revoked', limit: 5 },
   ]);
-  const usage = encodeKeyUsage(new Map([[1, '2026-11-21']]));
+  const usage = encodeKeyUsage({
+    days: new Map([[1, '2026-11-21']]),
+    counts: [
+      {
+        run: '0123456789abcdef',
+        day: '2026-11-21',
+        keys: new Map([[1, { requests: 9, notModified: 1, refused: 2, bytes: 345 }]]),
+      },
+    ],
+  });
   const status = encodeStatus({
     finished_at: '2026-11-21T10:00:00Z',
     outcome: 'failed',
@@ -215,11 +224,17 @@ describe('the JSON files of a snapshots folder', () => {
       'key-usage-8080.json',
       usage,
       (text) => {
-        for (const [id, day] of parseKeyUsage(text, 'key-usage-8080.json')) {
+        const { days, counts } = parseKeyUsage(text, 'key-usage-8080.json');
+        for (const [id, day] of days) {
           expect([Number.isSafeInteger(id), day]).toEqual([
             true,
             expect.stringMatching(/^[\d-]+$/),
           ]);
+        }
+        for (const { run, day, keys } of counts) {
+          expect(`${run} ${day}`).toMatch(/^[\da-f]{16} [\d-]{10}$/);
+          const numbers = [...keys].flatMap(([id, used]) => [id, ...Object.values(used)]);
+          expect(numbers.every((each) => Number.isSafeInteger(each) && each >= 0)).toBe(true);
         }
       },
     ],

@@ -9,7 +9,9 @@ import {
   changeLimit,
   issueKey,
   rejectRequest,
+  resumeKey,
   revokeKey,
+  suspendKey,
 } from '../../keys/lifecycle/requests.ts';
 import type { Refusal } from '../../keys/lifecycle/transition.ts';
 import type { Account } from '../../keys/tables/accounts.ts';
@@ -82,20 +84,36 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     rule: 'only an approved key can get another limit',
     act: (database, id) => changeLimit(database, id, { limit: 91, by: MODERATOR, at: AT }),
   },
-  revoke: {
+  suspend: {
     from: ['approved', 'revealed'],
+    to: 'suspended',
+    event: 'suspended',
+    isMailed: true,
+    rule: 'only an approved key can be suspended',
+    act: (database, id) => suspendKey(database, id, { reason: 'a flood', ...REVIEW }),
+  },
+  resume: {
+    from: ['suspended'],
+    to: 'approved',
+    event: 'resumed',
+    isMailed: true,
+    rule: 'only a suspended key can be resumed',
+    act: (database, id) => resumeKey(database, id, REVIEW),
+  },
+  revoke: {
+    from: ['approved', 'revealed', 'suspended'],
     to: 'revoked',
     event: 'revoked',
     isMailed: true,
-    rule: 'only an approved key can be revoked',
+    rule: 'only an approved or suspended key can be revoked',
     act: (database, id) => revokeKey(database, id, { reason: 'abuse', ...REVIEW }),
   },
   'revoke as its owner': {
-    from: ['approved', 'revealed'],
+    from: ['approved', 'revealed', 'suspended'],
     to: 'revoked',
     event: 'revoked',
     isMailed: true,
-    rule: 'only an approved key can be revoked',
+    rule: 'only an approved or suspended key can be revoked',
     act: (database, id, accountId) =>
       revokeOwnKey(database, { id, accountId, at: AT, publicUrl: PUBLIC_URL }),
   },
@@ -281,6 +299,23 @@ describe.each(KINDS)('a key in a %s database', (kind) => {
       });
       expect(await hashOf(id)).toBe(hash);
     });
+  });
+
+  it('that is suspended and resumed keeps its hash, and the reason is shown only until then', async () => {
+    const owner = await database.addOwner();
+    const id = await database.keyIn('revealed', owner.id);
+    const before = await rowOf(id);
+    await suspendKey(database, id, { reason: 'too many requests', ...REVIEW });
+    expect(await findKeyWithAccount(database, id)).toMatchObject({
+      state: 'suspended',
+      reason: 'too many requests',
+    });
+    await resumeKey(database, id, REVIEW);
+    expect(await rowOf(id)).toEqual(before);
+    expect((await eventsOf(database, id)).slice(-2)).toMatchObject([
+      { action: 'suspended', actor_id: MODERATOR, reason: 'too many requests' },
+      { action: 'resumed', actor_id: MODERATOR, reason: null },
+    ]);
   });
 
   it.each([0, -1, 1.5, 1_000_001, Number.NaN])('cannot get the limit %d', async (limit) => {

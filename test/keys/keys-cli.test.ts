@@ -9,7 +9,7 @@ import { KINDS, makeDatabase } from '../support/databases.ts';
 import { type Finished, ROOT, runProgram } from '../support/product.ts';
 import { openKeyTables, runKeys } from './keys-command.ts';
 
-const STATES = ['pending', 'approved', 'rejected', 'revoked'];
+const STATES = ['pending', 'approved', 'suspended', 'rejected', 'revoked'];
 
 describe.each(KINDS)('the keys command on a %s database', (kind) => {
   let database: Awaited<ReturnType<typeof openKeyTables>>;
@@ -101,6 +101,16 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     });
   });
 
+  it('suspends an approved key with a reason, and resumes it', async () => {
+    await keys('issue');
+    const suspended = await keys('suspend', '1', '--reason', 'a flood');
+    expect(suspended).toEqual({ code: 0, stdout: '', stderr: 'Key 1 is suspended.\n' });
+    expect(await rowOf(1)).toMatchObject({ state: 'suspended', reason: 'a flood' });
+    const resumed = await keys('resume', '1');
+    expect(resumed).toEqual({ code: 0, stdout: '', stderr: 'Key 1 works again.\n' });
+    expect(await rowOf(1)).toMatchObject({ state: 'approved', reason: null });
+  });
+
   it('changes the limit of an approved key', async () => {
     await keys('issue');
     expect((await keys('limit', '1', '5000')).code).toBe(0);
@@ -108,14 +118,19 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
   });
 
   it.each([
-    { verb: 'approve', rest: ['--limit', '5'], from: 'pending', rule: 'a pending request' },
-    { verb: 'reject', rest: ['--reason', 'no'], from: 'pending', rule: 'a pending request' },
-    { verb: 'revoke', rest: ['--reason', 'no'], from: 'approved', rule: 'an approved key' },
-    { verb: 'limit', rest: ['5'], from: 'approved', rule: 'an approved key' },
+    { verb: 'approve', rest: ['--limit', '5'], from: ['pending'], rule: 'a pending request' },
+    { verb: 'reject', rest: ['--reason', 'no'], from: ['pending'], rule: 'a pending request' },
+    { verb: 'suspend', rest: ['--reason', 'no'], from: ['approved'], rule: 'an approved key' },
+    { verb: 'resume', rest: [], from: ['suspended'], rule: 'a suspended key' },
+    {
+      ...{ verb: 'revoke', rest: ['--reason', 'no'], from: ['approved', 'suspended'] },
+      rule: 'an approved or suspended key',
+    },
+    { verb: 'limit', rest: ['5'], from: ['approved'], rule: 'an approved key' },
   ])(
     'refuses to $verb in any state but $from, naming the state',
     async ({ verb, rest, from, rule }) => {
-      for (const state of STATES.filter((other) => other !== from)) {
+      for (const state of STATES.filter((other) => !from.includes(other))) {
         const id = await request(state);
         const before = await rowOf(id);
         const { code, stderr } = await keys(verb, String(id), ...rest);
@@ -216,11 +231,16 @@ describe('the keys command', () => {
     [['issue', '--limit', '1000001'], 'not "1000001"'],
     [['issue', 'extra'], 'Unexpected argument: "extra"'],
     [['issue', '--frob'], '--frob'],
-    [['list', '--state', 'lost'], '--state must be one of pending, approved, rejected, revoked'],
+    [
+      ['list', '--state', 'lost'],
+      '--state must be one of pending, approved, suspended, rejected, revoked',
+    ],
     [['approve'], 'ID is missing'],
     [['approve', 'one'], 'not "one"'],
     [['reject', '1'], '--reason is missing'],
     [['revoke', '1', '--reason', ' '], '--reason is missing'],
+    [['suspend', '1'], '--reason is missing'],
+    [['resume'], 'ID is missing'],
     [['limit', '1'], 'N is missing'],
     [['limit', '1', '1.5'], 'N must be a whole number from 1 to 1000000, not "1.5"'],
     [['reveal'], 'ID is missing'],
@@ -235,6 +255,10 @@ describe('the keys command', () => {
     [['request', '--account', '1', '--url', 'https://x.example'], '--purpose is missing'],
     [['request', '--account', '1', '--purpose', 'x'], '--url is missing'],
     [['outbox', '1'], 'Unexpected argument: "1"'],
+    [['usage', '0'], 'as "list" shows it, not "0"'],
+    [['usage', '1', '2'], 'Unexpected argument: "2"'],
+    [['usage', '--days', '0'], '--days must be a whole number from 1 to 400, not "0"'],
+    [['usage', '--days', '401'], 'not "401"'],
     [['add-account'], 'EMAIL is missing'],
     [['add-account', 'a@b.example'], '--name is missing'],
     [

@@ -3,7 +3,12 @@ import type { Database, Value } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { createTables } from '../../database/tables.ts';
 import { requestKey, revealKey } from '../../keys/lifecycle/own-keys.ts';
-import { approveRequest, rejectRequest, revokeKey } from '../../keys/lifecycle/requests.ts';
+import {
+  approveRequest,
+  rejectRequest,
+  revokeKey,
+  suspendKey,
+} from '../../keys/lifecycle/requests.ts';
 import type { Account } from '../../keys/tables/accounts.ts';
 import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
 import { type Kind, makeDatabase } from '../support/databases.ts';
@@ -14,7 +19,14 @@ export const AT = new Date('2026-03-04T05:06:07Z');
 export const MODERATOR = 900;
 
 /** The states of keys in the product, and a separate one for an approved key that was revealed. */
-export const STATES = ['pending', 'approved', 'revealed', 'rejected', 'revoked'] as const;
+export const STATES = [
+  'pending',
+  'approved',
+  'revealed',
+  'suspended',
+  'rejected',
+  'revoked',
+] as const;
 export type TestState = (typeof STATES)[number];
 
 export interface KeysDatabase extends Database {
@@ -69,6 +81,7 @@ export async function openKeysDatabase(kind: Kind): Promise<KeysDatabase> {
     if (state === 'pending' || state === 'rejected') return id;
     await approveRequest(database, id, { limit: 60, ...review });
     if (state !== 'approved') await revealKey(database, { id, accountId, at: AT });
+    if (state === 'suspended') await suspendKey(database, id, { reason: 'a flood', ...review });
     if (state === 'revoked') await revokeKey(database, id, { reason: 'leaked', ...review });
     return id;
   }

@@ -1,7 +1,13 @@
 /** The texts of the e-mails at a real mail server. Reasons and names cannot be mistaken for the product's text. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { revealKey, revokeOwnKey, rotateKey } from '../../keys/lifecycle/own-keys.ts';
-import { approveRequest, rejectRequest, revokeKey } from '../../keys/lifecycle/requests.ts';
+import {
+  approveRequest,
+  rejectRequest,
+  resumeKey,
+  revokeKey,
+  suspendKey,
+} from '../../keys/lifecycle/requests.ts';
 import { createSignInLink } from '../../keys/lifecycle/sign-in.ts';
 import { makeMailer } from '../../keys/mail/mailer.ts';
 import { sendDueMails } from '../../keys/mail/outbox.ts';
@@ -88,6 +94,23 @@ describe('an e-mail about a key', () => {
         new RegExp(
           ` is revoked\n[\\s\\S]*\nyour API key ${ids[2]} was revoked on your account page`,
         ),
+      ),
+    ]);
+    for (const text of texts) expect(text).toContain(`${PUBLIC_URL}/account/api-keys`);
+  });
+
+  it('reports a suspension with its reason, and its end', async () => {
+    const id = await database.keyIn('revealed', owner.id);
+    await arriving(owner);
+    await suspendKey(database, id, { reason: 'A loop without a pause.', ...REVIEW });
+    await resumeKey(database, id, REVIEW);
+    const texts = (await arriving(owner)).map(({ text }) => text);
+    expect(texts).toEqual([
+      expect.stringMatching(
+        / is suspended\n[\s\S]* a moderator resumes it, [\s\S]*\n> A loop without a pause\.\n/,
+      ),
+      expect.stringMatching(
+        new RegExp(`Your API key ${id} works again\n[\\s\\S]*no longer suspended`),
       ),
     ]);
     for (const text of texts) expect(text).toContain(`${PUBLIC_URL}/account/api-keys`);

@@ -70,7 +70,7 @@ describe('hold', () => {
     mkdirSync(path.join(dir, PROXY_FOLDER), { recursive: true });
     writeFileSync(
       path.join(dir, PROXY_FOLDER, keyUsageFile(8080)),
-      encodeKeyUsage(new Map([[1, '2026-01-03']])),
+      encodeKeyUsage({ days: new Map([[1, '2026-01-03']]), counts: [] }),
     );
     await until(async () => (await lastUse(url)) === '2026-01-03');
     // Several scheduled times have passed: none started a run, and the hold was logged once.

@@ -1,6 +1,6 @@
 /** Finds the faults in the markup of a page that a broken template causes. */
 
-const TAG = /^<(\/?)([a-z][a-z0-9]*)(?:\s+[a-z-]+(?:="[^"<>]*")?)*\s*>$/;
+const TAG = /^<(\/?)([a-z][a-z0-9]*)(?:\s+[a-zA-Z-]+(?:="[^"<>]*")?)*\s*>$/;
 /** Elements that have no end tag. */
 const EMPTY = new Set(['input', 'link', 'meta']);
 

@@ -1,5 +1,6 @@
 /** The page of an account: its keys, with the actions for each, and the form to request a key. */
 import type { KeyRow } from '../../lifecycle/key-lists.ts';
+import type { DayOfUse } from '../../lifecycle/key-usage.ts';
 import { LONGEST_ADDRESS, MOST_PENDING } from '../../lifecycle/own-keys.ts';
 import { LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
 import { ownKeyPath, PATHS } from '../../paths.ts';
@@ -14,6 +15,7 @@ import {
   tokenField,
   type Viewer,
 } from './layout.ts';
+import { usageChart } from './usage-chart.ts';
 
 /** The content of a form that was refused, to fill the form again. */
 export interface Draft {
@@ -24,11 +26,15 @@ export interface Draft {
 export interface AccountPage {
   readonly viewer: Viewer;
   readonly keys: readonly KeyRow[];
+  /** By the id of the key. */
+  readonly usage: ReadonlyMap<number, readonly DayOfUse[]>;
+  readonly now: Date;
   readonly notice?: Notice | undefined;
   readonly draft?: Draft | undefined;
 }
 
-export function accountPage({ viewer, keys, notice, draft }: AccountPage): Html {
+export function accountPage(page: AccountPage): Html {
+  const { viewer, keys, notice, draft } = page;
   const newestFirst = keys.toSorted((a, b) => b.id - a.id);
   return makePage({
     title: 'API keys',
@@ -41,7 +47,7 @@ export function accountPage({ viewer, keys, notice, draft }: AccountPage): Html 
         ${
           keys.length === 0
             ? html`<p>No keys yet. Request one below.</p>`
-            : html`<ul class="cards">${newestFirst.map((key) => keyCard(key, viewer))}</ul>`
+            : html`<ul class="cards">${newestFirst.map((key) => keyCard(key, page))}</ul>`
         }
       </section>
       <section aria-labelledby="request">
@@ -51,7 +57,7 @@ export function accountPage({ viewer, keys, notice, draft }: AccountPage): Html 
   });
 }
 
-function keyCard(key: KeyRow, viewer: Viewer): Html {
+function keyCard(key: KeyRow, { viewer, usage, now }: AccountPage): Html {
   return html`<li class="card" id="key-${key.id}">
           <h3>${nameOf(key)} ${stateBadge(key.state)}</h3>
           ${descriptions([
@@ -62,14 +68,17 @@ function keyCard(key: KeyRow, viewer: Viewer): Html {
             ...purposeOf(key),
             ['Revoked', moment(key.revoked_at)],
           ])}
-          ${key.state === 'approved' && actions(key, viewer)}
+          ${usageChart(usage.get(key.id) ?? [], { keyId: key.id, now })}
+          ${(key.state === 'approved' || key.state === 'suspended') && actions(key, viewer)}
         </li>`;
 }
 
 function actions(key: KeyRow, viewer: Viewer): Html {
   const { id } = key;
+  const newKey = () =>
+    key.revealed_at === null ? revealForm(id, viewer) : rotateForm(key, viewer);
   return html`<div class="actions">
-          ${key.revealed_at === null ? revealForm(id, viewer) : rotateForm(key, viewer)}
+          ${key.state === 'approved' && newKey()}
           <details>
             <summary>Revoke<span class="unseen"> key ${id}</span></summary>
             <form method="post" action="${ownKeyPath(id, 'revoke')}">

@@ -1,6 +1,7 @@
 /** The page of one key for moderators: its details, the actions for it, and its history. */
 import type { KeyEvent } from '../../lifecycle/history.ts';
 import type { KeyWithAccount } from '../../lifecycle/key-lists.ts';
+import type { DayOfUse } from '../../lifecycle/key-usage.ts';
 import { PATHS, reviewActionPath } from '../../paths.ts';
 import { type Html, html } from './html.ts';
 import {
@@ -14,6 +15,7 @@ import {
   stateBadge,
 } from './key-parts.ts';
 import { day, makePage, moment, type Notice, tokenField, type Viewer } from './layout.ts';
+import { usageChart } from './usage-chart.ts';
 
 /** An event with the name of its account; null if an operator acted, or the account is deleted. */
 export type NamedEvent = KeyEvent & { readonly actor_name: string | null };
@@ -22,6 +24,8 @@ export interface KeyPage {
   readonly viewer: Viewer;
   readonly key: KeyWithAccount;
   readonly events: readonly NamedEvent[];
+  readonly usage: readonly DayOfUse[];
+  readonly now: Date;
   readonly defaultLimit: number;
   readonly notice?: Notice | undefined;
 }
@@ -33,11 +37,14 @@ const ACTION_NAMES: Readonly<Record<KeyEvent['action'], string>> = {
   rejected: 'Rejected',
   revealed: 'Revealed',
   rotated: 'Rotated',
+  suspended: 'Suspended',
+  resumed: 'Resumed',
   revoked: 'Revoked',
   limit_changed: 'Limit changed',
 };
 
-export function keyPage({ viewer, key, events, defaultLimit, notice }: KeyPage): Html {
+export function keyPage(page: KeyPage): Html {
+  const { viewer, key, events, usage, now, defaultLimit, notice } = page;
   return makePage({
     title: nameOf(key),
     viewer,
@@ -50,8 +57,10 @@ export function keyPage({ viewer, key, events, defaultLimit, notice }: KeyPage):
         ['Reason', key.reason ?? undefined],
         ['Last use', day(key.last_used_on)],
       ])}
+      ${usageChart(usage, { keyId: key.id, now })}
       ${key.state === 'pending' && decisions(key, viewer, defaultLimit)}
       ${key.state === 'approved' && changesOfApproved(key, viewer)}
+      ${key.state === 'suspended' && changesOfSuspended(key, viewer)}
       <section aria-labelledby="history">
         <h2 id="history">History</h2>
         ${events.length === 0 ? html`<p>No history.</p>` : html`<ol class="history">${events.map(eventItem)}</ol>`}
@@ -65,6 +74,22 @@ function changesOfApproved({ id, limit_per_minute }: KeyWithAccount, viewer: Vie
           ${tokenField(viewer)}
           ${limitInput(id, limit_per_minute)}
           <button>Change the limit</button>
+        </form>
+        <form method="post" action="${reviewActionPath(id, 'revoke')}">
+          ${tokenField(viewer)}
+          ${reasonInput(id)}
+          <button formaction="${reviewActionPath(id, 'suspend')}">Suspend key ${id}</button>
+          <button class="danger">Revoke key ${id}</button>
+        </form>
+      </div>`;
+}
+
+function changesOfSuspended({ id }: KeyWithAccount, viewer: Viewer): Html {
+  return html`<div class="decisions">
+        <form method="post" action="${reviewActionPath(id, 'resume')}">
+          ${tokenField(viewer)}
+          <p>Requests with this key are refused.</p>
+          <button>Resume key ${id}</button>
         </form>
         <form method="post" action="${reviewActionPath(id, 'revoke')}">
           ${tokenField(viewer)}

@@ -18,6 +18,7 @@ import {
 export const STATE_NAMES: Readonly<Record<KeyState, string>> = {
   pending: 'Pending review',
   approved: 'Approved',
+  suspended: 'Suspended',
   rejected: 'Rejected',
   revoked: 'Revoked',
 };
@@ -33,7 +34,7 @@ export function stateBadge(state: KeyState): Html {
 
 /** Whether a key has a limit: a request gets one when it is approved. */
 export function hasLimit({ state }: KeyRow): boolean {
-  return state === 'approved' || state === 'revoked';
+  return state === 'approved' || state === 'suspended' || state === 'revoked';
 }
 
 export function limitOf(key: KeyRow): Description {

@@ -4,12 +4,14 @@
  */
 import type { Context } from 'hono';
 import { listKeysOf } from '../../lifecycle/key-lists.ts';
+import { usageOf } from '../../lifecycle/key-usage.ts';
 import { requestKey, revealKey, revokeOwnKey, rotateKey } from '../../lifecycle/own-keys.ts';
 import { Refusal } from '../../lifecycle/transition.ts';
 import { ANY_KEY, ownKeyPath, PATHS } from '../../paths.ts';
 import { accountPage, type Draft } from '../pages/account-page.ts';
 import { keyShownPage } from '../pages/key-shown.ts';
 import type { Notice } from '../pages/layout.ts';
+import { CHART_DAYS } from '../pages/usage-chart.ts';
 import { fieldOf, readForm } from './forms.ts';
 import { needsAccount } from './guards.ts';
 import {
@@ -33,13 +35,15 @@ export function addAccountRoutes(app: App, site: Site): void {
 
   async function showKeys(
     c: Context,
-    { viewer, account }: AccountVisit,
+    { viewer, account, at: now }: AccountVisit,
     status: 200 | RefusalStatus,
     notice?: Notice,
     draft?: Draft,
   ): Promise<Response> {
     const keys = await listKeysOf(database, account.id);
-    return sendPage(c, status, accountPage({ viewer, keys, notice, draft }));
+    const ids = keys.map(({ id }) => id);
+    const usage = await usageOf(database, ids, { days: CHART_DAYS, now });
+    return sendPage(c, status, accountPage({ viewer, keys, usage, now, notice, draft }));
   }
 
   /** Performs an action. If it is refused, shows the page of keys with the reason at the top. */

@@ -1,4 +1,4 @@
-/** The routes for moderators: see all requests and keys, approve, reject, revoke, change limits. */
+/** The routes for moderators: see all requests and keys, and decide about them. */
 import type { Context } from 'hono';
 import type { Database } from '../../../database/database.ts';
 import { KEY_STATES } from '../../../format/api-key.ts';
@@ -8,7 +8,15 @@ import {
   listKeysWithAccounts,
   pendingRequests,
 } from '../../lifecycle/key-lists.ts';
-import { approveRequest, changeLimit, rejectRequest, revokeKey } from '../../lifecycle/requests.ts';
+import { usageOf } from '../../lifecycle/key-usage.ts';
+import {
+  approveRequest,
+  changeLimit,
+  rejectRequest,
+  resumeKey,
+  revokeKey,
+  suspendKey,
+} from '../../lifecycle/requests.ts';
 import { Refusal } from '../../lifecycle/transition.ts';
 import {
   ANY_KEY,
@@ -22,6 +30,7 @@ import { findAccount } from '../../tables/accounts.ts';
 import { keyPage, type NamedEvent } from '../pages/key-page.ts';
 import type { Notice } from '../pages/layout.ts';
 import { moderationPage } from '../pages/moderation-page.ts';
+import { CHART_DAYS } from '../pages/usage-chart.ts';
 import { fieldOf, readForm } from './forms.ts';
 import { needsAccount, needsModerator } from './guards.ts';
 import {
@@ -41,6 +50,8 @@ const LAST_PAGE = 100_000;
 const DONE: Readonly<Record<ReviewAction, string>> = {
   approve: 'The request is approved. Its owner gets an e-mail.',
   reject: 'The request is rejected. Its owner gets an e-mail.',
+  suspend: 'The key is suspended. Its owner gets an e-mail.',
+  resume: 'The key works again. Its owner gets an e-mail.',
   revoke: 'The key is revoked. Its owner gets an e-mail.',
   limit: 'The key has its new limit.',
 };
@@ -52,14 +63,17 @@ export function addModerationRoutes(app: App, site: Site): void {
 
   async function showKey(
     c: Context,
-    { viewer }: Visit,
+    { viewer, at: now }: Visit,
     status: 200 | RefusalStatus,
     notice?: Notice,
   ): Promise<Response> {
     const key = await findKeyWithAccount(database, keyIdOf(c));
     if (key === undefined) return sendMessage(c, 404, 'Not found', 'There is no such key.');
     const events = await namedEventsOf(database, key.id);
-    return sendPage(c, status, keyPage({ viewer, key, events, defaultLimit, notice }));
+    const usage = await usageOf(database, [key.id], { days: CHART_DAYS, now });
+    const used = usage.get(key.id) ?? [];
+    const page = { viewer, key, events, usage: used, now, defaultLimit, notice };
+    return sendPage(c, status, keyPage(page));
   }
 
   app.get(PATHS.moderation, (c) => redirect(c, PATHS.review));
@@ -93,6 +107,8 @@ function actionsOf({ database, publicUrl }: Site): Readonly<Record<ReviewAction,
       approveRequest(database, id, { limit: limitOf(visit), ...review(visit) }),
     reject: (id, visit) =>
       rejectRequest(database, id, { reason: reasonOf(visit), ...review(visit) }),
+    suspend: (id, visit) => suspendKey(database, id, { reason: reasonOf(visit), ...review(visit) }),
+    resume: (id, visit) => resumeKey(database, id, review(visit)),
     revoke: (id, visit) => revokeKey(database, id, { reason: reasonOf(visit), ...review(visit) }),
     limit: (id, visit) => changeLimit(database, id, { limit: limitOf(visit), ...review(visit) }),
   };

@@ -186,6 +186,74 @@ describe.each(KINDS)('on %s', (kind) => {
     expect(await pageOf(id)).toContain('<dt>Limit</dt><dd>80 requests a minute</dd>');
   });
 
+  test('the pages of the owner and of moderators show what a key has used, the latter alone those of others', async () => {
+    const { id } = await site.revealed(site.people.owner);
+    const { people } = site;
+    const pages = async () => [
+      (await people.owner.get(KEYS)).text,
+      (await people.moderator.get(`${MODERATION}/${id}`)).text,
+    ];
+    const chart = `<figcaption id="usage-${id}">`;
+    for (const page of await pages()) expect(page).not.toContain(chart);
+    const today = new Date().toISOString().slice(0, 10);
+    const before = new Date(Date.now() - 29 * 24 * 3600 * 1000).toISOString().slice(0, 10);
+    const database = await openDatabase(site.databaseUrl);
+    for (const [day, run, requests, refused] of [
+      [today, 'a', 1_200, 30],
+      [today, 'b', 34, 0],
+      [before, 'a', 1, 0],
+    ] as const) {
+      await database.run('INSERT INTO key_usage VALUES (?, ?, ?, ?, 5, ?, 98765)', [
+        ...[id, day, run, requests, refused],
+      ]);
+    }
+    await database.close();
+    for (const page of await pages()) {
+      expect(page).toContain(`${chart}1,235 requests in the last 30 days, and 30 over the limit`);
+      expect(page).toMatch(
+        new RegExp(`<svg viewBox="0 0 298 61" role="img" aria-labelledby="usage-${id}">`),
+      );
+      expect(page).toContain(`<title>${today}: 1,234 requests, 30 over the limit</title>`);
+      expect(page).toContain(`<title>${before}: 1 request, 0 over the limit</title>`);
+      // The bars of today: the refused requests on top of the others.
+      expect(page).toMatch(
+        /class="requests" x="290" y="1\.42" width="8" height="58\.58"><\/rect><rect class="refused" x="290" y="0\.00" width="8" height="1\.42">/,
+      );
+      expect(page.replace(/<\/?time[^>]*>/g, '')).toMatch(
+        /<th scope="row">[^<]+<\/th><td>1,234<\/td><td>10<\/td><td>30<\/td><td>197,530<\/td>/,
+      );
+    }
+    expect((await people.other.get(KEYS)).text).not.toContain('1,234');
+  });
+
+  test('a key is suspended and resumed, and its owner sees why', async () => {
+    const { id } = await site.revealed(site.people.owner);
+    const cardOf = async () => {
+      const { text } = await site.people.owner.get(KEYS);
+      return text.split('<li class="card"').find((card) => card.includes(`id="key-${id}"`)) ?? '';
+    };
+    const pageOf = async () => (await site.people.moderator.get(`${MODERATION}/${id}`)).text;
+    expect((await site.decide(id, 'suspend', { reason: ' ' })).status).toBe(422);
+    expect((await site.decide(id, 'suspend', { reason: 'A loop' })).status).toBe(303);
+    expect(await pageOf()).toContain(`>Resume key ${id}</button>`);
+    expect(await pageOf()).not.toContain(`Suspend key ${id}`);
+    expect(await cardOf()).toMatch(/Suspended[\s\S]*<dt>Reason<\/dt><dd>A loop<\/dd>/);
+    expect(await cardOf()).not.toContain('/rotate');
+    expect(await cardOf()).toContain('/revoke');
+    expect((await site.people.owner.post(`${KEYS}/${id}/rotate`)).status).toBe(409);
+    expect((await site.decide(id, 'resume', {})).status).toBe(303);
+    expect(await pageOf()).toMatch(
+      new RegExp(`formaction="${MODERATION}/${id}/suspend">Suspend key ${id}<`),
+    );
+    expect(await cardOf()).toContain('/rotate');
+    expect(await cardOf()).not.toContain('A loop');
+    // Owners cannot resume their own keys.
+    await site.decide(id, 'suspend', { reason: 'Again' });
+    await site.people.owner.get(KEYS);
+    const refused = await site.people.owner.post(`${MODERATION}/${id}/resume`);
+    expect([refused.status, await site.stateOf(id)]).toEqual([403, 'suspended']);
+  });
+
   test('an unknown action is 404, even if its name begins like a known one', async () => {
     const id = await site.request(site.people.owner);
     for (const action of ['approved', 'approve/', 'delete']) {

@@ -23,6 +23,7 @@ const EXPOSED_HEADERS =
 const key = testKey(1);
 const revoked = testKey(2, { state: 'revoked' });
 const rejected = testKey(3, { state: 'rejected' });
+const suspended = testKey(4, { state: 'suspended' });
 
 describe.each([
   ['the fast path', 'on'],
@@ -35,7 +36,7 @@ describe.each([
 
   beforeAll(async () => {
     contract = makeContractChecker();
-    snapshotsDir = await makeSampleSnapshots([key, revoked, rejected]);
+    snapshotsDir = await makeSampleSnapshots([key, revoked, rejected, suspended]);
     proxy = await startProxy(snapshotsDir, { ADDRESS_RATE_LIMIT: '1000000', HTTP_FAST_PATH });
     const covers = await get('/games/snes/chrono-trigger/covers');
     coverId = String(covers.json.data[0].id);
@@ -247,6 +248,19 @@ describe.each([
       }
     });
 
+    test('answers 403 to a suspended key, with the limit of the address', async () => {
+      const { path } = endpoint();
+      for (const headers of [
+        { 'x-api-key': suspended.key },
+        { authorization: `Bearer ${suspended.key}`, 'if-none-match': '*' },
+      ] as Headers[]) {
+        const reply = await checked(path, headers);
+        expect([reply.status, reply.text]).toEqual([403, '{"error":"API key suspended"}']);
+        expect(reply.headers['x-ratelimit-limit']).toBe('1000000');
+        expect(reply.headers['www-authenticate']).toBe(undefined);
+      }
+    });
+
     test('accepts the key as Bearer in any case, and X-Api-Key next to Basic authorization', async () => {
       const { path } = endpoint();
       for (const headers of [
@@ -287,7 +301,7 @@ describe.each([
 
     test('answers 429 with Retry-After above the limit', async () => {
       const limited = testKey(100 + index, { limit: 3 });
-      writeKeys(snapshotsDir, [key, revoked, rejected, limited]);
+      writeKeys(snapshotsDir, [key, revoked, rejected, suspended, limited]);
       const { path } = endpoint();
       await until(async () => (await checked(path, { 'x-api-key': limited.key })).status === 200);
       const replies: Reply[] = [];

@@ -14,6 +14,7 @@ import { makeRequestCounts, newRequestCounts } from '../../../proxy/api/request-
 import { readHead } from '../../../proxy/http/message/request-head.ts';
 import { toResponder } from '../../../proxy/http/node-response.ts';
 import { makeKeyTable } from '../../../proxy/keys/key-table.ts';
+import { newUseCounts } from '../../../proxy/keys/use-counts.ts';
 import { makeAddressLimits } from '../../../proxy/limits/address-limits.ts';
 import { makeRollingWindow } from '../../../proxy/limits/rolling-window.ts';
 import { send } from '../../support/product.ts';
@@ -40,7 +41,8 @@ beforeEach(() => {
   key = makeKey();
   const keys = makeKeyTable();
   const window = makeRollingWindow(100).memory;
-  keys.replace([{ id: 1, hash: hashKey(key), state: 'approved', limit: 100, window }]);
+  const entry = { id: 1, hash: hashKey(key), state: 'approved', limit: 100 } as const;
+  keys.replace([{ ...entry, window, uses: newUseCounts() }]);
   const api = makeApi({
     snapshots: { current: () => undefined } as ApiParts['snapshots'],
     keys,

@@ -100,7 +100,7 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
     });
   });
 
-  test('a changed limit and a revoked key reach the proxy without a restart', async () => {
+  test('a changed limit, and a key that is suspended, resumed or revoked, reach the proxy without a restart', async () => {
     const key = testKey(1, { limit: 50 });
     writeKeys(snapshotsDir, [key]);
     const proxy = await start();
@@ -108,6 +108,10 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
     expect((await request()).headers['x-ratelimit-limit']).toBe('50');
     writeKeys(snapshotsDir, [{ ...key, limit: 40 }]);
     await until(async () => (await request()).headers['x-ratelimit-limit'] === '40');
+    writeKeys(snapshotsDir, [{ ...key, state: 'suspended' }]);
+    await until(async () => (await request()).status === 403);
+    writeKeys(snapshotsDir, [key]);
+    await until(async () => (await request()).status === 200);
     writeKeys(snapshotsDir, [{ ...key, state: 'revoked' }]);
     await until(async () => (await request()).status === 401);
     writeKeys(snapshotsDir, [key]);

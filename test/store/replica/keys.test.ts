@@ -206,7 +206,7 @@ test('key usage of replicas reaches the database, and damaged reports stop nothi
     mkdirSync(path.join(replica.snapshotsDir, 'proxy'), { recursive: true });
     writeFileSync(
       path.join(replica.snapshotsDir, `proxy/key-usage-${port}.json`),
-      encodeKeyUsage(new Map(entries)),
+      encodeKeyUsage({ days: new Map(entries), counts: [] }),
     );
   };
   report(8080, [[1, '2026-03-01']]);
@@ -225,5 +225,44 @@ test('key usage of replicas reaches the database, and damaged reports stop nothi
   expect(await replica.sendUsage()).toBe(1);
   await expect(importRemoteUsage(database, now)).rejects.toThrow('is damaged');
   expect(await days()).toEqual({ 1: '2026-03-02', 2: '2026-03-03' });
+  await database.close();
+});
+
+test('counts of replicas reach the database exactly once, whoever sends and imports them again', async () => {
+  const database = await openDatabase(await makeSqlite(sampleCatalogue()));
+  await createKeysTables(database);
+  await database.run(
+    "INSERT INTO api_keys (id, purpose, website_url, state, requested_at) VALUES (1, '', '', 'approved', '2026-01-01 00:00:00')",
+  );
+  const now = new Date('2026-03-03T12:00:00Z');
+  const replicas = [start(), start()];
+  const runs = ['a', 'b'].map((letter) => letter.repeat(16));
+  const report = (index: number, requests: number) => {
+    mkdirSync(path.join(replicas[index].snapshotsDir, 'proxy'), { recursive: true });
+    const used = { requests, notModified: 0, refused: 1, bytes: 10 * requests };
+    const counts = [{ run: runs[index], day: '2026-03-03', keys: new Map([[1, used]]) }];
+    writeFileSync(
+      path.join(replicas[index].snapshotsDir, 'proxy/key-usage-8080.json'),
+      encodeKeyUsage({ days: new Map(), counts }),
+    );
+  };
+  const sums = async () =>
+    (await database.rows('SELECT SUM(requests), SUM(refused), SUM(bytes) FROM key_usage'))[0];
+  // Both replicas have the same name here: the second replaces the object of the first.
+  for (const [index, requests] of [10, 4].entries()) {
+    report(index, requests);
+    expect(await replicas[index].sendUsage()).toBe(1);
+    await makeRemoteUsageImport(open())(database, now);
+    await makeRemoteUsageImport(open())(database, now);
+  }
+  expect(await sums()).toEqual([14, 2, 140]);
+  report(0, 11);
+  // A replica that was restarted sends everything again.
+  for (const { snapshotsDir } of replicas) await start(snapshotsDir).sendUsage();
+  await makeRemoteUsageImport(open())(database, now);
+  report(0, 12);
+  await start(replicas[0].snapshotsDir).sendUsage();
+  await makeRemoteUsageImport(open())(database, now);
+  expect(await sums()).toEqual([16, 2, 160]);
   await database.close();
 });

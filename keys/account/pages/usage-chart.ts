@@ -1,0 +1,89 @@
+/**
+ * What a key has used, as a chart with a bar for each day, and as a table. The chart is SVG within the
+ * page: it needs no script and no styles of its own, which the content security policy would forbid.
+ */
+import { dayOf } from '../../../format/key-usage.ts';
+import { boundsOf, type DayOfUse, type Period, totalOf } from '../../lifecycle/key-usage.ts';
+import { type Html, html } from './html.ts';
+import { day as dayElement } from './layout.ts';
+
+/** How many days the chart shows. */
+export const CHART_DAYS = 30;
+// In the units of the chart, which is scaled to the width of the page.
+const BAR = 8;
+const STEP = 10;
+const HEIGHT = 60;
+
+/** @returns undefined if the key was not used on these days */
+export function usageChart(
+  used: readonly DayOfUse[],
+  { keyId, now }: { readonly keyId: number; readonly now: Date },
+): Html | undefined {
+  if (used.length === 0) return undefined;
+  const total = totalOf(used);
+  const heading = `${counted(total.requests)} in the last ${CHART_DAYS} days${
+    total.refused === 0 ? '' : `, and ${number(total.refused)} over the limit`
+  }`;
+  return html`<figure class="usage">
+          <figcaption id="usage-${keyId}">${heading}</figcaption>
+          ${chart(used, { keyId, period: { days: CHART_DAYS, now } })}
+          <details>
+            <summary>Days<span class="unseen"> of key ${keyId}</span> as a table</summary>
+            ${table(used)}
+          </details>
+          </figure>`;
+}
+
+function chart(
+  used: readonly DayOfUse[],
+  { keyId, period }: { readonly keyId: number; readonly period: Period },
+): Html {
+  const byDay = new Map(used.map((each) => [each.day, each]));
+  const highest = Math.max(1, ...used.map(({ requests, refused }) => requests + refused));
+  const days = Array.from({ length: period.days }, (_, index) =>
+    dayOf(period.now.getTime(), index + 1 - period.days),
+  );
+  const bars = days.map((day, index) => {
+    const found = byDay.get(day);
+    return found && bar(found, { x: index * STEP, highest });
+  });
+  const width = period.days * STEP - (STEP - BAR);
+  const [first, last] = boundsOf(period);
+  return html`<svg viewBox="0 0 ${width} ${HEIGHT + 1}" role="img" aria-labelledby="usage-${keyId}">
+            ${bars}
+            <rect class="base" x="0" y="${HEIGHT}" width="${width}" height="1"></rect>
+          </svg>
+          <p class="axis">${dayElement(first)} <span>at most ${number(highest)} a day</span> ${dayElement(last)}</p>`;
+}
+
+/** The requests of a day and, on top of them, those that were refused. */
+function bar(
+  { day, requests, refused }: DayOfUse,
+  { x, highest }: { readonly x: number; readonly highest: number },
+): Html {
+  const scaled = (count: number) => (count * HEIGHT) / highest;
+  const part = (name: string, below: number, count: number) =>
+    count > 0 &&
+    html`<rect class="${name}" x="${x}" y="${(HEIGHT - scaled(below + count)).toFixed(2)}" width="${BAR}" height="${scaled(count).toFixed(2)}"></rect>`;
+  return html`<g><title>${day}: ${counted(requests)}, ${number(refused)} over the limit</title>${part('requests', 0, requests)}${part('refused', requests, refused)}</g>`;
+}
+
+function table(used: readonly DayOfUse[]): Html {
+  return html`<table>
+              <thead><tr><th scope="col">Day (UTC)</th><th scope="col">Requests</th><th scope="col">Not modified (304)</th><th scope="col">Over the limit (429)</th><th scope="col">Bytes</th></tr></thead>
+              <tbody>${used.toReversed().map(row)}</tbody>
+            </table>`;
+}
+
+function row({ day, requests, not_modified, refused, bytes }: DayOfUse): Html {
+  const cells = [requests, not_modified, refused, bytes];
+  return html`<tr><th scope="row">${dayElement(day)}</th>${cells.map((cell) => html`<td>${number(cell)}</td>`)}</tr>`;
+}
+
+function counted(requests: number): string {
+  return `${number(requests)} ${requests === 1 ? 'request' : 'requests'}`;
+}
+
+function number(value: number): string {
+  return value.toLocaleString('en-GB');
+}

@@ -1,0 +1,75 @@
+/** What operators see of the use of keys. */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { dayOf } from '../../format/key-usage.ts';
+import { KINDS } from '../support/databases.ts';
+import { openKeyTables, runKeys } from './keys-command.ts';
+
+describe.each(KINDS)('keys usage on a %s database', (kind) => {
+  let database: Awaited<ReturnType<typeof openKeyTables>>;
+  const keys = (...words: string[]) => runKeys(database, words);
+  const [longAgo, yesterday, today] = [-40, -1, 0].map((days) => dayOf(Date.now(), days));
+
+  beforeEach(async () => {
+    database = await openKeyTables(kind);
+    for (const purpose of ['one', 'two', 'three', 'never used']) {
+      await keys('issue', '--note', purpose);
+    }
+    for (const [key, day, run, requests, refused] of [
+      [1, longAgo, 'a', 7, 0],
+      [1, yesterday, 'a', 10, 0],
+      [1, today, 'a', 20, 1],
+      // Another run of a proxy.
+      [1, today, 'b', 3, 2],
+      [2, today, 'a', 5, 4_000],
+      [3, yesterday, 'a', 5, 0],
+      [99, today, 'a', 1_000_000, 0],
+    ] as const) {
+      await database.run('INSERT INTO key_usage VALUES (?, ?, ?, ?, 1, ?, ?)', [
+        ...[key, day, run, requests, refused, 9_007_199_254_740],
+      ]);
+    }
+  });
+  afterEach(() => database.close());
+
+  it('shows each day of a key, and the total', async () => {
+    expect((await keys('usage', '1')).stdout).toBe(
+      [
+        'DAY         REQUESTS  304  429  BYTES',
+        `${yesterday}  10        1    0    9007199254740`,
+        `${today}  23        2    3    18014398509480`,
+        'total       33        3    3    27021597764220',
+        '',
+      ].join('\n'),
+    );
+    const json = JSON.parse((await keys('usage', '1', '--days', '1', '--json')).stdout);
+    expect(json).toEqual([
+      { day: today, requests: 23, not_modified: 2, refused: 3, bytes: 18_014_398_509_480 },
+    ]);
+    const all = JSON.parse((await keys('usage', '1', '--days', '400', '--json')).stdout);
+    expect(all.map((each: { day: string }) => each.day)).toEqual([longAgo, yesterday, today]);
+  });
+
+  it('of all keys shows first which one sends the most requests, even if they are refused', async () => {
+    const { stdout } = await keys('usage', '--days', '2');
+    expect(stdout.split('\n').map((line) => line.split(/ +/).slice(0, 4))).toEqual([
+      ['ID', 'ACCOUNT', 'REQUESTS', '304'],
+      ['2', '-', '5', '1'],
+      ['1', '-', '33', '3'],
+      ['3', '-', '5', '1'],
+      [''],
+    ]);
+    const json = JSON.parse((await keys('usage', '--days', '1', '--json')).stdout);
+    expect(json[0]).toEqual({
+      ...{ key_id: 2, account_id: null, purpose: 'two' },
+      ...{ requests: 5, not_modified: 1, refused: 4_000, bytes: 9_007_199_254_740 },
+    });
+    expect(json).toHaveLength(2);
+  });
+
+  it('of a key without use is empty, and that of a key that does not exist is refused', async () => {
+    expect(await keys('usage', '4', '--json')).toMatchObject({ code: 0, stdout: '[]\n' });
+    const { code, stdout, stderr } = await keys('usage', '99');
+    expect([code, stdout]).toEqual([1, '']);
+    expect(stderr).toContain('There is no key 99.');
+  });
+});
