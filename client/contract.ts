@@ -706,15 +706,17 @@ export interface components {
             };
         };
         /**
-         * @description A moderator has suspended the key, and may resume it. The account page of its owner shows the
-         *     reason.
+         * @description `API key suspended`: a moderator has suspended the key, and may resume it. The account page of
+         *     its owner shows the reason. `This address is blocked`: the operator of this host has blocked
+         *     the address that the request comes from.
          */
-        Suspended: {
+        Forbidden: {
             headers: {
                 "Cache-Control": components["headers"]["NotStored"];
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                 "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                 "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                 "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                 [name: string]: unknown;
@@ -841,7 +843,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The API has just been set up and has no snapshot or no API keys yet, too many requests wait for the snapshots that they name in `X-Snapshot`, or too many files are being downloaded. */
+        /** @description The API is under maintenance, or has just been set up and has no snapshot or no API keys yet, too many requests wait for the snapshots that they name in `X-Snapshot`, or too many files are being downloaded. */
         NoSnapshot: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
@@ -1089,7 +1091,7 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Suspended"];
+            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
             429: components["responses"]["TooManyRequests"];
@@ -1144,7 +1146,7 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Suspended"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
@@ -1218,7 +1220,7 @@ export interface operations {
             304: components["responses"]["PageNotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Suspended"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
@@ -1280,7 +1282,7 @@ export interface operations {
             304: components["responses"]["PageNotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Suspended"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
@@ -1353,7 +1355,7 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Suspended"];
+            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
             429: components["responses"]["TooManyRequests"];
@@ -1426,7 +1428,7 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Suspended"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
@@ -1487,7 +1489,7 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Suspended"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
@@ -1543,7 +1545,7 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Suspended"];
+            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
             429: components["responses"]["TooManyRequests"];
@@ -1592,7 +1594,7 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Suspended"];
+            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
             429: components["responses"]["TooManyRequests"];
@@ -1647,7 +1649,7 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Suspended"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
@@ -1768,7 +1770,7 @@ export interface operations {
             304: components["responses"]["SearchNotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Suspended"];
+            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
             429: components["responses"]["TooManyRequests"];
@@ -1817,7 +1819,7 @@ export interface operations {
             304: components["responses"]["NotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Suspended"];
+            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
             429: components["responses"]["TooManyRequests"];
@@ -1877,7 +1879,7 @@ export interface operations {
             304: components["responses"]["PageNotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Suspended"];
+            403: components["responses"]["Forbidden"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SinceGone"];
             429: components["responses"]["TooManyRequests"];
@@ -1926,7 +1928,7 @@ export interface operations {
             304: components["responses"]["FileNotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Suspended"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];
@@ -2010,7 +2012,7 @@ export interface operations {
             304: components["responses"]["FileNotModified"];
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
-            403: components["responses"]["Suspended"];
+            403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             405: components["responses"]["MethodNotAllowed"];
             410: components["responses"]["SnapshotGone"];

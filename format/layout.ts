@@ -17,6 +17,8 @@ export const STATUS_FILE = 'status.json';
  */
 export const RUN_REPORT = 'report.json';
 export const HOLD_FILE = 'hold.json';
+/** An operator makes it, and removes it: while it exists, the API answers 503. */
+export const MAINTENANCE_FILE = 'maintenance';
 /** How a replica is doing. */
 export const REPLICA_FILE = 'replica.json';
 /** What a replica has accepted last: it never accepts anything older. */

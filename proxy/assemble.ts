@@ -25,9 +25,16 @@ import { type KeyStore, makeKeyStore } from './keys/key-store.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
 import { newLimitCells } from './limits/shared/counts.ts';
 import { loadStoreClient } from './limits/shared/open-shared-limits.ts';
+import { countRanges } from './refusals/address-ranges.ts';
+import { type BlockedFile, makeBlockedFile } from './refusals/blocked-file.ts';
+import {
+  type MaintenanceFile,
+  makeMaintenanceFile,
+  newMaintenanceCell,
+} from './refusals/maintenance.ts';
 import { openSnapshots, type SnapshotEvents, type Snapshots } from './snapshot/snapshots.ts';
-import { type InstanceFiles, makeInstanceFiles } from './state/instance-files.ts';
-import { makeKeyUsage } from './state/key-usage.ts';
+import { makeInstanceFiles } from './state/instance-files.ts';
+import { type KeyUsage, makeKeyUsage } from './state/key-usage.ts';
 import { bootId, type LimitHandover, makeLimitHandover } from './state/limit-handover.ts';
 import { makeServing, now, SERVING_VARIABLES, type Serving } from './workers/serving.ts';
 import { startWorkers, type WorkerPool } from './workers/worker-pool.ts';
@@ -35,6 +42,8 @@ import { startWorkers, type WorkerPool } from './workers/worker-pool.ts';
 const SNAPSHOT_POLL_MS = 500;
 const KEYS_POLL_MS = 1_000;
 const USAGE_INTERVAL_MS = 60_000;
+/** How often the files of blocked addresses and of maintenance are looked at. */
+const REFUSALS_POLL_MS = 1_000;
 
 export const VARIABLES = [
   'SNAPSHOTS_DIR',
@@ -102,6 +111,7 @@ export async function assemble(
     // The run before this one is the same member of the fleet, if it has left nothing to report.
     proxy: saved?.fleet?.proxy ?? randomBytes(8).toString('hex'),
     reportedEpoch: saved?.fleet?.epoch,
+    maintenance: newMaintenanceCell(),
   };
   const workers = startWorkers(
     cells.slice(1).map((each) => ({ ...each, ...place })),
@@ -126,10 +136,20 @@ export async function assemble(
       cells.map(({ limitCells }) => limitCells),
     );
   if (serving.limits !== undefined) addLimitMetrics(metrics.registry, limitState);
-  const polling = makePolling(snapshots, keys, files, port, log);
+  const usage = makeKeyUsage(files, keyUsageFile(port), keys, now, Date.now);
+  const blocked = makeBlockedFile(environment.BLOCKED_ADDRESSES, (ranges) => {
+    workers.blockAddresses(ranges);
+    serving.blockAddresses(ranges);
+    log.info({ ranges: countRanges(ranges) }, 'read the blocked addresses');
+  });
+  const maintenance = makeMaintenanceFile(snapshotsDir, place.maintenance, (seconds) =>
+    log.warn({ retry_after: seconds }, `maintenance has ${seconds > 0 ? 'begun' : 'ended'}`),
+  );
+  const polling = makePolling({ snapshots, keys, usage, blocked, maintenance }, log);
   const state = { isStopping: false };
   const admin = makeProxyAdmin({
     ...{ snapshotsDir, snapshots, keys, metrics, limitState },
+    maintenance: () => place.maintenance[0] ?? 0,
     isStopping: () => state.isStopping,
     faults: polling.faults,
   });
@@ -163,9 +183,9 @@ function openAccessLog(
 
 /** Reads and writes files in `SNAPSHOTS_DIR` at intervals. */
 export interface Polling {
-  /** Resolves after the snapshot and the keys were read for the first time; then polls them. */
+  /** Resolves after each file was read for the first time; then polls them. */
   start(): Promise<void>;
-  /** Stops reading the snapshot and the keys. */
+  /** Stops reading files. */
   stop(): void;
   /** Reports key usage one last time. */
   finish(): Promise<void>;
@@ -173,11 +193,16 @@ export interface Polling {
   faults(): string[];
 }
 
+interface Polled {
+  readonly snapshots: Snapshots;
+  readonly keys: KeyStore;
+  readonly usage: KeyUsage;
+  readonly blocked: BlockedFile;
+  readonly maintenance: MaintenanceFile;
+}
+
 function makePolling(
-  snapshots: Snapshots,
-  keys: KeyStore,
-  files: InstanceFiles,
-  port: number,
+  { snapshots, keys, usage, blocked, maintenance }: Polled,
   log: Logger,
 ): Polling {
   const warn = (step: string, consequence: () => string) => (error: Error) =>
@@ -187,21 +212,25 @@ function makePolling(
   const onKeysFault = warn('read the keys', () =>
     keys.size() === undefined ? 'requests with a key get 503' : 'the last known keys stay valid',
   );
-  const snapshotPoll = poll(snapshots.refresh, SNAPSHOT_POLL_MS, onSnapshotFault);
-  const keysPoll = poll(keys.refresh, KEYS_POLL_MS, onKeysFault);
-  const usage = makeKeyUsage(files, keyUsageFile(port), keys, now, Date.now);
+  const onBlockedFault = warn('read BLOCKED_ADDRESSES', () => 'the same addresses stay blocked');
+  const onMaintenanceFault = warn('use the content of the file', () => 'maintenance is on');
+  const polls = [
+    poll(snapshots.refresh, SNAPSHOT_POLL_MS, onSnapshotFault),
+    poll(keys.refresh, KEYS_POLL_MS, onKeysFault),
+    poll(blocked.refresh, REFUSALS_POLL_MS, onBlockedFault),
+    poll(maintenance.refresh, REFUSALS_POLL_MS, onMaintenanceFault),
+  ];
   const usagePoll = poll(usage.write, USAGE_INTERVAL_MS, warn('report key usage', keepServing));
   return {
     async start() {
-      await Promise.all([snapshotPoll.start(), keysPoll.start()]);
+      await Promise.all(polls.map((each) => each.start()));
       await usagePoll.start();
     },
     stop() {
-      void snapshotPoll.stop();
-      void keysPoll.stop();
+      for (const each of polls) void each.stop();
     },
     finish: usagePoll.finish,
-    faults: () => [snapshotPoll, keysPoll, usagePoll].flatMap((each) => each.fault() ?? []),
+    faults: () => [...polls, usagePoll].flatMap((each) => each.fault() ?? []),
   };
 }
 

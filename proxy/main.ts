@@ -21,6 +21,7 @@ import { stopWith } from '../program/stop.ts';
 import { reportReady } from '../program/systemd/report-ready.ts';
 import { checkLogFile } from './access-log/log-file.ts';
 import { assemble, type ProxyParts, VARIABLES } from './assemble.ts';
+import { checkBlockedFile } from './refusals/blocked-file.ts';
 
 const USAGE = `cover-catalogue proxy
 
@@ -38,6 +39,7 @@ async function main(): Promise<void> {
   loadEnvironmentFile();
   const environment = readEnvironment(VARIABLES, process.env, {
     SNAPSHOTS_DIR: checkReadableFolder,
+    BLOCKED_ADDRESSES: checkBlockedFile,
     ACCESS_LOG_FILE: (file, { ACCESS_LOG: sample = 0 }) => {
       if (sample !== 0) checkLogFile(file);
     },

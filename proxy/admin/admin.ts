@@ -15,6 +15,8 @@ export interface AdminParts {
   readonly metrics: Metrics;
   /** The state of the shared limits; undefined if the limits are those of this process. */
   readonly limitState: () => LimitState | undefined;
+  /** The seconds for `Retry-After` during maintenance, otherwise 0. */
+  readonly maintenance: () => number;
   readonly isStopping: () => boolean;
   /** For each file that the proxy cannot read or write at the moment, a message that says why. */
   readonly faults: () => readonly string[];
@@ -44,22 +46,25 @@ export function makeProxyAdmin(parts: AdminParts): Server {
       keys: keys.size(),
       keysAge: confirmedAt === undefined ? undefined : secondsSince(confirmedAt),
       replica: healthOf(replica),
+      isMaintenance: parts.maintenance() > 0,
     };
   }
 
   /**
    * Ready means: a generation and the keys are in memory, the proxy is not stopping, and it does not
-   * refuse all requests because the store of the limits cannot be asked.
+   * refuse all requests, because of maintenance or because the store of the limits cannot be asked.
    */
   async function readiness() {
     const { snapshot, held, keys: known, dataAge, keysAge, replica } = await read();
     const refusal = snapshots.refusal();
     const limits = parts.limitState();
     const hasData = snapshot !== undefined && known !== undefined;
-    const isReady = hasData && limits?.mode !== 'refuse' && !parts.isStopping();
+    const seconds = parts.maintenance();
+    const isReady = hasData && limits?.mode !== 'refuse' && seconds === 0 && !parts.isStopping();
     return {
       ready: isReady,
       stopping: parts.isStopping(),
+      maintenance: seconds === 0 ? null : { retry_after_seconds: seconds },
       snapshot: snapshot?.id ?? null,
       snapshot_age_seconds: dataAge ?? null,
       refused: refusal === undefined ? null : { id: refusal.id, error: refusal.error.message },

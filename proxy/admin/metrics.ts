@@ -28,6 +28,7 @@ export interface Readings {
   readonly keysAge: number | undefined;
   /** Null if there is no replica in this snapshots folder. */
   readonly replica: ReplicaHealth | null;
+  readonly isMaintenance: boolean;
 }
 
 export interface Metrics {
@@ -125,6 +126,9 @@ function addReadings(registry: Registry, readings: () => Readings | undefined): 
     'snapshot_age_seconds',
     'Seconds since the generation in service last agreed with the database',
     ({ dataAge }) => dataAge,
+  );
+  gauge('api_maintenance', '1 while the API answers 503 for maintenance', ({ isMaintenance }) =>
+    Number(isMaintenance),
   );
   gauge('api_keys', 'Keys known', ({ keys }) => keys);
   gauge(

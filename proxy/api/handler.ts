@@ -9,8 +9,9 @@ import type { ApiHandler, ApiRequest, Responder } from '../http/message/responde
 import { splitTarget } from '../http/message/target.ts';
 import type { KeyRecord } from '../keys/key-table.ts';
 import { countUse, USE } from '../keys/use-counts.ts';
-import type { Quota } from '../limits/rolling-window.ts';
+import { type Quota, WINDOW_MS } from '../limits/rolling-window.ts';
 import type { Question } from '../limits/shared/waiting-rows.ts';
+import type { BlockedAddresses } from '../refusals/blocked-addresses.ts';
 import { type Admission, type AdmissionParts, makeAdmissions } from './admission.ts';
 import { type AnswerParts, makeAnswers } from './answers.ts';
 import { ParameterError } from './parameters/read-parameters.ts';
@@ -23,6 +24,7 @@ import {
   type Reply,
   sendBadRequest,
   sendError,
+  sendMaintenance,
   sendOverLimit,
   sendPreflight,
 } from './send.ts';
@@ -36,6 +38,10 @@ export interface ApiParts extends AdmissionParts, AnswerParts {
   readonly readChanges: ReadChanges;
   /** Asks the store of the limits; undefined if the limits are those of this process. */
   readonly askLimits?: ((question: Question) => void) | undefined;
+  /** Whether the address of a request is blocked; undefined if none can be. */
+  readonly isBlocked?: BlockedAddresses['isBlocked'] | undefined;
+  /** In its first cell, the seconds for `Retry-After` during maintenance, otherwise 0. */
+  readonly maintenance?: Int32Array | undefined;
 }
 
 /** @returns the handler of requests under the base */
@@ -45,7 +51,23 @@ export function makeApi(parts: ApiParts): ApiHandler {
   const cache = makeResourceCache();
   const matchRoute = makeMatchRoute(parts.publicUrl, parts.readChanges);
 
-  return parts.askLimits === undefined ? handleAtOnce() : handleLater(parts.askLimits);
+  const handle = parts.askLimits === undefined ? handleAtOnce() : handleLater(parts.askLimits);
+  const { isBlocked } = parts;
+  return isBlocked === undefined ? handle : refuseBlocked(isBlocked);
+
+  /** Blocked addresses come first, since refusing them must cost little: no limit is looked up. */
+  function refuseBlocked(isBlocked: BlockedAddresses['isBlocked']): ApiHandler {
+    const { limit } = parts.addresses;
+    const none: Quota = { admitted: false, limit, remaining: 0, resetSeconds: WINDOW_MS / 1000 };
+    return (request, response) => {
+      if (!isBlocked(request, request.head.forwardedFor)) {
+        handle(request, response);
+        return;
+      }
+      const reply = newReply(request, response, now(), none);
+      record(reply, 'none', sendError(reply, ERRORS.blocked));
+    };
+  }
 
   function handleAtOnce(): ApiHandler {
     const { admit, peek } = makeAdmissions(parts);
@@ -122,6 +144,8 @@ export function makeApi(parts: ApiParts): ApiHandler {
     if (fault !== undefined) return (reply) => sendBadRequest(reply, fault, true);
     if (method === 'OPTIONS') return sendPreflight;
     if (method !== 'GET' && method !== 'HEAD') return (reply) => sendError(reply, ERRORS.method);
+    const seconds = parts.maintenance?.[0] ?? 0;
+    if (seconds > 0) return (reply) => sendMaintenance(reply, seconds);
     if (head.key !== undefined && !head.hasSeveralKeys && keys.size() === undefined) {
       const error = snapshots.current() === undefined ? ERRORS.noSnapshot : ERRORS.noKeys;
       return (reply) => sendError(reply, error);

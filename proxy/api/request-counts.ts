@@ -13,6 +13,8 @@ export type RouteLabel = RouteName | 'none';
  * metrics in OPERATIONS.md.
  */
 export const REFUSALS = [
+  'blocked_address',
+  'maintenance',
   'missing_key',
   'misplaced_key',
   'several_keys',

@@ -12,6 +12,7 @@ import {
 } from '../http/message/response.ts';
 import type { KeyRecord } from '../keys/key-table.ts';
 import type { Quota } from '../limits/rolling-window.ts';
+import { BLOCKED_TEXT } from '../refusals/block-site.ts';
 import type { Refusal } from './request-counts.ts';
 import { CORS, etagOf, notModified, type Resource, responseOf } from './resources/resource.ts';
 
@@ -35,9 +36,11 @@ const PREFLIGHT: PreparedResponse = {
 export const RETRY_SOON_SECONDS = 5;
 const RETRY_SOON = ['Retry-After', String(RETRY_SOON_SECONDS)];
 const OVER_LIMIT = apiError(429, 'Rate limit exceeded');
+const MAINTENANCE = apiError(503, 'Under maintenance');
 
 /** Errors of the API whose text is always the same. */
 export const ERRORS = {
+  blocked: apiError(403, BLOCKED_TEXT),
   notFound: apiError(404, 'Not found'),
   method: apiError(405, 'Method not allowed', ['Allow', ALLOWED_METHODS]),
   gone: apiError(410, 'Snapshot gone'),
@@ -62,6 +65,7 @@ export const ERRORS = {
 
 /** Why a request gets one of {@link ERRORS}, for the metrics. */
 const REFUSAL_OF: ReadonlyMap<PreparedResponse, Refusal> = new Map([
+  [ERRORS.blocked, 'blocked_address'],
   [ERRORS.missingKey, 'missing_key'],
   [ERRORS.misplacedKey, 'misplaced_key'],
   [ERRORS.severalKeys, 'several_keys'],
@@ -152,6 +156,13 @@ export function sendOverLimit(reply: Reply, refusal: 'key_limit' | 'address_limi
   reply.refusal = refusal;
   sendPrepared(reply, OVER_LIMIT, ['Retry-After', String(reply.quota.resetSeconds)]);
   return OVER_LIMIT.head.status;
+}
+
+/** Sends 503. @param seconds after which the client may try again */
+export function sendMaintenance(reply: Reply, seconds: number): number {
+  reply.refusal = 'maintenance';
+  sendPrepared(reply, MAINTENANCE, ['Retry-After', String(seconds)]);
+  return MAINTENANCE.head.status;
 }
 
 /** Answers a CORS preflight. */

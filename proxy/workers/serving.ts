@@ -21,6 +21,9 @@ import {
   openSharedLimits,
 } from '../limits/shared/open-shared-limits.ts';
 import { makeOwnWindows } from '../limits/shared/own-windows.ts';
+import type { AddressRanges } from '../refusals/address-ranges.ts';
+import { withBlocking } from '../refusals/block-site.ts';
+import { makeBlockedAddresses } from '../refusals/blocked-addresses.ts';
 import { withForwarding } from '../site/forward.ts';
 import { makeSiteHandler } from '../site/site-handler.ts';
 import type { ThreadGenerations } from '../snapshot/thread-generations.ts';
@@ -39,6 +42,7 @@ export const SERVING_VARIABLES = [
   'HTTP_FAST_PATH',
   'SNAPSHOT_DOWNLOADS',
   'ACCESS_LOG',
+  'BLOCKED_ADDRESSES',
   'LOG_LEVEL',
 ] as const;
 
@@ -63,6 +67,8 @@ export interface ServingParts extends FleetPlace {
   readonly counts: RequestCounts;
   /** The thread's limits and counts of connections, from `newConnectionCells`. */
   readonly connections: Float64Array;
+  /** From `newMaintenanceCell`. */
+  readonly maintenance: Int32Array;
   /** Writes the batches of the access log. */
   readonly handOnLines: HandOn;
   /** From `newDropCount`. */
@@ -74,6 +80,8 @@ export interface Serving {
   readonly server: Server;
   /** Undefined if the limits are those of this process. */
   readonly limits: OpenSharedLimits | undefined;
+  /** Replaces the addresses that are blocked. */
+  blockAddresses(ranges: AddressRanges): void;
   /** From now on, each response tells its client that the connection will be closed after it. */
   announceEnd(): void;
   /** Stops listening; resolves when the requests under way have ended, and are reported and logged. */
@@ -92,6 +100,7 @@ export function makeServing(parts: ServingParts): Serving {
     SNAPSHOT_DOWNLOADS: hasDownloads,
     ACCESS_LOG: sample,
   } = parts.environment;
+  const blocked = makeBlockedAddresses(trustedProxies);
   const lines = makeThreadLines(parts.handOnLines, parts.droppedLines);
   const api = makeApi({
     ...parts,
@@ -100,19 +109,22 @@ export function makeServing(parts: ServingParts): Serving {
     trustedProxies,
     now,
     askLimits: limits?.ask,
+    isBlocked: parts.environment.BLOCKED_ADDRESSES === '' ? undefined : blocked.isBlocked,
     logAccess: sample === 0 ? undefined : makeAccessLog(sample, trustedProxies, lines.add),
   });
-  const site = withForwarding(makeSiteHandler(publicUrl), {
+  const pages = withForwarding(makeSiteHandler(publicUrl), {
     accountUrl,
     trustedProxies,
     connections,
     log,
   });
+  const site = withBlocking(pages, blocked);
   const http = makeServer(api, site, log, { connections, hasFastPath });
   const { server } = http;
   return {
     server,
     limits,
+    blockAddresses: blocked.replace,
     announceEnd: http.announceEnd,
     async close() {
       const close = (onClosed: () => void) => server.close(onClosed);

@@ -2,6 +2,7 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Batch } from '../access-log/thread-lines.ts';
 import type { PageOrder, PageReply } from '../changes/change-store.ts';
+import type { AddressRanges } from '../refusals/address-ranges.ts';
 import type { OpenedFiles } from '../snapshot/open-files.ts';
 import type { FleetPlace } from './serving.ts';
 
@@ -17,6 +18,8 @@ export interface WorkerStart extends FleetPlace {
   readonly connections: Float64Array;
   /** How many lines of the access log the worker has dropped. */
   readonly droppedLines: Float64Array;
+  /** The state of maintenance, which all threads share. */
+  readonly maintenance: Int32Array;
   /** Receives all keys whenever one changed. */
   readonly keys: MessagePort;
 }
@@ -24,6 +27,7 @@ export interface WorkerStart extends FleetPlace {
 export type ToWorker =
   | { readonly type: 'listen'; readonly port: number; readonly host: string }
   | { readonly type: 'announce end' | 'close' }
+  | { readonly type: 'block'; readonly ranges: AddressRanges }
   /** The batch of 'log lines' was written or dropped. */
   | { readonly type: 'lines done' }
   | { readonly type: 'serve'; readonly files: OpenedFiles }

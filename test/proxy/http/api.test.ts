@@ -288,7 +288,7 @@ describe.each([
       expect(reply.status).toBe(204);
       expect(reply.headers).toMatchObject({
         'access-control-allow-headers':
-          'Authorization, X-Api-Key, X-Snapshot, If-None-Match, Content-Type, Cache-Control, X-Requested-With, traceparent, tracestate',
+          'Authorization, X-Api-Key, X-Snapshot, If-None-Match, Content-Type, Cache-Control, X-Request-Id, X-Requested-With, traceparent, tracestate',
         'access-control-allow-methods': 'GET, HEAD, OPTIONS',
         'access-control-max-age': '86400',
         'cache-control': 'no-store',

@@ -84,7 +84,7 @@ function linesOf(response: string): string[] {
   const [head = ''] = response.split('\r\n\r\n', 1);
   return head
     .split('\r\n')
-    .map((line) => line.replace(/^(Date|X-RateLimit-Remaining): .+$/, '$1'))
+    .map((line) => line.replace(/^(Date|X-RateLimit-Remaining|X-Request-Id): .+$/, '$1'))
     .toSorted();
 }
 

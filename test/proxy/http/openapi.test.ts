@@ -101,7 +101,20 @@ describe('the contract', () => {
     const missing = path.includes('{') || path === '/snapshot' ? ['404'] : [];
     const ranges = path === '/snapshot/files/{path}' ? ['206', '416'] : [];
     expect(statuses.sort()).toEqual(
-      ['200', '304', '400', '401', '405', '410', '429', '500', '503', ...missing, ...ranges].sort(),
+      [
+        '200',
+        '304',
+        '400',
+        '401',
+        '403',
+        '405',
+        '410',
+        '429',
+        '500',
+        '503',
+        ...missing,
+        ...ranges,
+      ].sort(),
     );
   });
 
@@ -238,7 +251,7 @@ describe('the checker', () => {
       ...notFound.headers,
       'Access-Control-Allow-Methods': 'GET, HEAD, OPTIONS',
       'Access-Control-Allow-Headers':
-        'Authorization, X-Api-Key, X-Snapshot, If-None-Match, Content-Type, Cache-Control, X-Requested-With, traceparent, tracestate',
+        'Authorization, X-Api-Key, X-Snapshot, If-None-Match, Content-Type, Cache-Control, X-Request-Id, X-Requested-With, traceparent, tracestate',
     };
     check('OPTIONS', '/api/v1/anything', 204, preflight, undefined);
     expect(() => check('OPTIONS', '/api/v1/anything', 204, notFound.headers, '')).toThrow(
