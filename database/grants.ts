@@ -1,11 +1,12 @@
 /**
  * The rights that the user of a connection has on MySQL or MariaDB, as the server shows them to the user
- * itself: those that were granted to it, and on MariaDB also those of its current role.
+ * itself. MariaDB includes those of the current role.
  */
 import type { Database } from './database.ts';
 
 /** A right, such as "SELECT", and where it was granted. */
 export interface Grant {
+  /** {@link ALL} stands for all of them. */
   readonly right: string;
   /** All databases, this database, or one table or view of it, in lower case. */
   readonly on: '*.*' | '*' | { readonly table: string };
@@ -21,48 +22,59 @@ export interface Grants {
   readonly all: readonly Grant[];
 }
 
-const OWN = `REPLACE(grantee, '''', '') IN
-  (CURRENT_USER(), CURRENT_ROLE(), CONCAT(CURRENT_ROLE(), '@'), 'PUBLIC', 'PUBLIC@')`;
+export const ALL = 'ALL PRIVILEGES';
 /** A user without any right has this one. */
 const NONE = 'USAGE';
+/** A line of SHOW GRANTS. Names are in backquotes, or with ANSI_QUOTES in double quotes. */
+const LINE =
+  /^GRANT (?<rights>.+?) ON (?:(?<everything>\*\.\*)|(?<quote>[`"])(?<schema>.+?)\k<quote>\.(?:\*|\k<quote>(?<table>.+?)\k<quote>)) TO (?<rest>.*)$/;
 
 /** @param database on MySQL or MariaDB */
 export async function readGrants(database: Database): Promise<Grants> {
   const [[name, schema] = []] = await database.rows('SELECT CURRENT_USER(), DATABASE()');
-  const global = await database.rows(
-    `SELECT privilege_type, is_grantable FROM information_schema.user_privileges WHERE ${OWN}`,
-  );
-  // The name of the database in a grant may be a pattern.
-  const local = await database.rows(
-    `SELECT privilege_type, is_grantable FROM information_schema.schema_privileges
-      WHERE ${OWN} AND DATABASE() LIKE table_schema`,
-  );
-  const ofTables = await database.rows(
-    `SELECT privilege_type, is_grantable, LOWER(table_name) FROM information_schema.table_privileges
-      WHERE ${OWN} AND table_schema = DATABASE()
-      UNION SELECT privilege_type, is_grantable, LOWER(table_name) FROM information_schema.column_privileges
-      WHERE ${OWN} AND table_schema = DATABASE()`,
-  );
-  const grant = (on: Grant['on'], [right, grantable]: readonly unknown[]): Grant => ({
-    right: String(right).toUpperCase(),
-    on,
-    isGrantable: grantable === 'YES',
-  });
-  const all = [
-    ...global.map((row) => grant('*.*', row)),
-    ...local.map((row) => grant('*', row)),
-    ...ofTables.map((row) => grant({ table: String(row[2]) }, row)),
-  ];
+  const lines = await database.rows('SHOW GRANTS');
+  const all = lines.flatMap(([line]) => parseGrants(String(line), String(schema)));
   const [, user = '', host = ''] = /^(.*)@([^@]*)$/.exec(String(name)) ?? [];
-  return {
-    user: `'${user}'@'${host}'`,
-    schema: String(schema),
-    all: all.filter(({ right, isGrantable }) => right !== NONE || isGrantable),
-  };
+  return { user: `'${user}'@'${host}'`, schema: String(schema), all };
 }
 
-/** The rights on one table, wherever they were granted. */
-export function rightsOn(table: string, { all }: Grants): Set<string> {
-  const concerned = all.filter(({ on }) => typeof on === 'string' || on.table === table);
-  return new Set(concerned.map(({ right }) => right));
+/** Whether the user has a right on one table, wherever it was granted. */
+export function hasRight(table: string, wanted: string, { all }: Grants): boolean {
+  return all.some(
+    ({ right, on }) =>
+      (right === wanted || right === ALL) && (typeof on === 'string' || on.table === table),
+  );
+}
+
+/**
+ * The rights in one line of SHOW GRANTS.
+ * @returns nothing for a line about a role, a routine or another database
+ */
+export function parseGrants(line: string, database: string): Grant[] {
+  const { rights = '', everything, schema = '', table, rest = '' } = LINE.exec(line)?.groups ?? {};
+  const isGrantable = /\bWITH\b.*\bGRANT OPTION\b/.test(rest);
+  const isOther =
+    everything === undefined &&
+    !(table === undefined ? matches(schema, database) : isSame(schema, database));
+  if (rights === '' || isOther) return [];
+  const on = everything ? '*.*' : table === undefined ? '*' : { table: table.toLowerCase() };
+  return rights
+    .replaceAll(/ ?\([^)]*\)/g, '')
+    .split(', ')
+    .filter((right) => right !== NONE || isGrantable)
+    .map((right): Grant => ({ right: right.toUpperCase(), on, isGrantable }));
+}
+
+/** The name of a database in a grant may be a pattern, as of LIKE. */
+function matches(pattern: string, database: string): boolean {
+  const source = pattern.replaceAll(/\\?[\s\S]/g, (part) => {
+    if (part === '%') return '.*';
+    if (part === '_') return '.';
+    return part.replace(/^\\(?=[%_\\])/, '').replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+  });
+  return new RegExp(`^${source}$`, 'is').test(database);
+}
+
+function isSame(schema: string, database: string): boolean {
+  return schema.toLowerCase() === database.toLowerCase();
 }

@@ -29,7 +29,7 @@ import { asJson, asText, summaryOf } from './findings/report.ts';
 import { runChecks, worstOf } from './findings/run-checks.ts';
 import { makeRedaction } from './findings/secrets.ts';
 
-const USAGE = `cover-catalogue doctor [--for PROGRAM] [--proxy-user USER]
+const USAGE = `cover-catalogue doctor [--for PROGRAM]… [--proxy-user USER]
                        [--json] [--strict]
 
 Checks the installation, and says how to fix what is wrong: configuration,
@@ -38,8 +38,9 @@ space, limits on open files, mail server, certificate, remote stores, and the
 running programs. It changes nothing, sends no e-mail, and prints no secret.
 
   --for PROGRAM      check only what one program needs, with its environment and
-                     as its user: schedule, proxy, account or replica. The default
-                     is schedule, proxy and account, on one machine
+                     as its user: schedule, proxy, account or replica. Can be
+                     given several times. The default is schedule, proxy and
+                     account, on one machine
   --proxy-user USER  the user that the proxy runs as (default: the owner of the
                      folder "proxy" in SNAPSHOTS_DIR)
   --json             print one JSON object
@@ -54,7 +55,7 @@ const DEFAULT_PROGRAMS: readonly Program[] = ['schedule', 'proxy', 'account'];
 
 async function main(): Promise<number> {
   const options = readArguments(USAGE, {
-    for: { type: 'string' },
+    for: { type: 'string', multiple: true },
     'proxy-user': { type: 'string' },
     json: { type: 'boolean' },
     strict: { type: 'boolean' },
@@ -90,10 +91,14 @@ async function main(): Promise<number> {
   return worst === 'error' || (worst === 'warning' && options.strict) ? 1 : 0;
 }
 
-function readPrograms(name: string | undefined): readonly Program[] {
-  if (name === undefined) return DEFAULT_PROGRAMS;
+/** @param names the values of --for */
+function readPrograms(names: readonly string[] | undefined): readonly Program[] {
+  return names?.map(readProgram) ?? DEFAULT_PROGRAMS;
+}
+
+function readProgram(name: string): Program {
   const program = PROGRAMS.find((known) => known === name);
-  if (program !== undefined) return [program];
+  if (program !== undefined) return program;
   throw new ConfigurationError(
     `--for must be ${PROGRAMS.slice(0, -1).join(', ')} or ${PROGRAMS.at(-1)}, not ${JSON.stringify(name)}.\n\n${USAGE}`,
   );

@@ -20,9 +20,20 @@ import { checkReplicaName } from '../../store/replica/replica-name.ts';
 import type { Check, Findings, Program, Scene } from '../findings/check.ts';
 
 const SEE = 'See "Configuration" in OPERATIONS.md.';
-/** Names that RFC 2606 reserves for documentation, as in .env.example. */
+/** Host names that RFC 2606 reserves for documentation, as in .env.example. */
 const PLACEHOLDER =
-  /(?:^|[./@])(?:[a-z0-9-]+\.)*(?:example(?:\.(?:com|net|org))?|invalid)(?=[:/>?#]|$)/i;
+  /(?:\/\/|@)(?:[a-z0-9-]+\.)*(?:example\.(?:com|net|org)|[a-z0-9-]+\.example)(?=[:/>?#]|$)/i;
+/**
+ * Variables that name files, folders or a database which the other programs need not have access to.
+ * With `--for`, they are checked only for these programs.
+ */
+const RESTRICTED: Readonly<Partial<Record<VariableName, readonly Program[]>>> = {
+  DATABASE_URL: ['schedule', 'account'],
+  SITE_JWKS: ['account'],
+  MAIL_FOLDER: ['account'],
+  SNAPSHOT_SIGNING_KEY: ['schedule', 'replica'],
+  SNAPSHOT_PUBLIC_KEYS: ['schedule', 'replica'],
+};
 const STALL_SECONDS = 5;
 
 /** Reads and checks every variable as the programs do. */
@@ -30,9 +41,8 @@ export function readConfiguration(
   programs: readonly Program[],
   variables: Readonly<Record<string, string | undefined>>,
 ): Pick<Scene, 'values' | 'faults'> {
-  const needsDatabase = programs.includes('schedule') || programs.includes('account');
   const names = (Object.keys(VARIABLES) as VariableName[]).filter(
-    (name) => name !== 'DATABASE_URL' || needsDatabase,
+    (name) => RESTRICTED[name]?.some((program) => programs.includes(program)) ?? true,
   );
   // The check of the folder depends on the program, and is a check of its own.
   const { SNAPSHOTS_DIR: _, ...pushChecks } = PUSH_CHECKS;

@@ -31,7 +31,7 @@ export function makeDatabaseAccess(): DatabaseAccess {
       if (opened !== undefined) return opened;
       throw new CannotRun(
         'The database is not open.',
-        'Fix what the check "database" reports, and run the doctor again.',
+        'Correct what the check "database" reports, and run the doctor again.',
       );
     },
     async openAndReport(scene) {

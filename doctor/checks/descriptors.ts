@@ -17,7 +17,7 @@ export const descriptors: Check = {
     const limit = readLimit();
     const platforms = platformsOf(scene);
     const { connections } = shareOut({ limit, inUse: IN_USE }, platforms, true);
-    const text = `The limit on open files is ${limit} here, which leaves ${connections} connections to a proxy with ${platforms} platforms.`;
+    const text = `The limit on open files is ${limit} here, which leaves ${connections} connections to a proxy${platforms === 0 ? '' : ` with ${platforms} platforms`}.`;
     if (connections >= FEWEST) ok(`${text} A service has the limit of its unit (LimitNOFILE).`);
     else
       warn(text, 'Raise it: LimitNOFILE=65536 in the systemd unit, or ulimit -n 65536 in a shell.');

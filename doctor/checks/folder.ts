@@ -32,12 +32,23 @@ export const folder: Check = {
       );
       return;
     }
-    findings.ok(`${snapshotsDir} can be ${writes ? 'written to' : 'read'}.`);
+    checkIdentity(snapshotsDir, writes, findings);
     checkCurrent(snapshotsDir, findings);
     checkPrivacy(snapshotsDir, findings);
     if (scene.programs.includes('proxy')) await checkProxyUser(scene, snapshotsDir, findings);
   },
 };
+
+/** What root may do says nothing about the user of a program. */
+function checkIdentity(snapshotsDir: string, writes: boolean, { ok, skip }: Findings): void {
+  const { uid } = statSync(snapshotsDir);
+  if (process.geteuid?.() === 0 && uid !== 0) {
+    skip(
+      `The doctor runs as root, and ${snapshotsDir} belongs to uid ${uid}, so this does not show what that user may do.`,
+      'Run it as the user of each program: sudo -u USER cover-catalogue doctor --for PROGRAM',
+    );
+  } else ok(`${snapshotsDir} can be ${writes ? 'written to' : 'read'}.`);
+}
 
 function checkCurrent(snapshotsDir: string, { ok, warn, error }: Findings): void {
   const id = currentId(snapshotsDir);

@@ -3,7 +3,7 @@
  * error, and a right that no program needs is a warning, such as one to write to the catalogue.
  */
 import { statSync } from 'node:fs';
-import { type Grant, type Grants, readGrants, rightsOn } from '../../database/grants.ts';
+import { type Grant, type Grants, hasRight, readGrants } from '../../database/grants.ts';
 import { CATALOGUE_TABLES, GAME_TITLES_TABLE } from '../../database/schema.ts';
 import { KEYS_RIGHTS, SCHEDULE_RIGHTS } from '../../keys/tables/rights.ts';
 import { ACCOUNTS_TABLE } from '../../keys/tables/schema.ts';
@@ -11,7 +11,7 @@ import { type Check, type Findings, type Program, requireValue } from '../findin
 
 /** Rights that reveal definitions and change nothing. */
 const HARMLESS = ['SHOW VIEW', 'SHOW DATABASES', 'SHOW CREATE ROUTINE'];
-const CHANGING = /^(?:INSERT|UPDATE|DELETE|DROP|ALTER|CREATE|TRIGGER|INDEX)/;
+const CHANGING = /^(?:ALL|INSERT|UPDATE|DELETE|DROP|ALTER|CREATE|TRIGGER|INDEX)/;
 /** Of a user with all rights, not every one is listed. */
 const MOST_LISTED = 8;
 
@@ -76,8 +76,7 @@ function wantedBy(programs: readonly Program[], exists: (table: string) => boole
 function reportMissing(found: Grants, wanted: Wanted, { error }: Findings): boolean {
   let isComplete = true;
   for (const [table, { needed }] of wanted) {
-    const rights = rightsOn(table, found);
-    const missing = [...needed].filter((right) => !rights.has(right));
+    const missing = [...needed].filter((right) => !hasRight(table, right, found));
     if (missing.length === 0) continue;
     isComplete = false;
     error(

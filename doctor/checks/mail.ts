@@ -22,8 +22,8 @@ export const mail: Check = {
       error(
         `The mail server ${host} ${isLogin ? 'refuses the login' : 'cannot be used'}: ${messageOf(cause)}.`,
         isLogin
-          ? 'Fix the user and the password in SMTP_URL (special characters percent-encoded).'
-          : 'Fix the host and the port in SMTP_URL: 465 with smtps://, 587 with smtp://. Does a firewall block it?',
+          ? 'Correct the user and the password in SMTP_URL (special characters percent-encoded).'
+          : 'Correct the host and the port in SMTP_URL: 465 with smtps://, 587 with smtp://. Does a firewall block it?',
       );
     }
   },

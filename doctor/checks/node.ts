@@ -11,9 +11,7 @@ export const node: Check = {
     const { icu, unicode } = process.versions;
     ok(`Node ${process.versions.node}, ICU ${icu}, Unicode ${unicode}: ${process.execPath}`);
     const snapshotsDir = requireValue(scene, 'SNAPSHOTS_DIR');
-    const id = currentId(snapshotsDir);
-    if (id === undefined) return;
-    const other = findOtherCollation(readManifest(generationDir(snapshotsDir, id)));
+    const other = otherCollationOf(snapshotsDir);
     if (other !== undefined) {
       warn(
         other,
@@ -22,3 +20,14 @@ export const node: Check = {
     }
   },
 };
+
+/** A warning if the current generation was sorted with other versions than this Node has. */
+function otherCollationOf(snapshotsDir: string): string | undefined {
+  try {
+    const id = currentId(snapshotsDir);
+    return id && findOtherCollation(readManifest(generationDir(snapshotsDir, id)));
+  } catch {
+    // The check of the snapshots folder reports a generation that cannot be read.
+    return undefined;
+  }
+}

@@ -9,7 +9,7 @@ const HOUR_MS = 3_600_000;
 const FIXES = {
   refused:
     'See report.json in SNAPSHOTS_DIR and "Publishing" in OPERATIONS.md. Fix the data, or run "cover-catalogue generate --force" if this is what you want.',
-  failed: 'Fix what the message names, then run "cover-catalogue generate".',
+  failed: 'Correct what the message names, then run "cover-catalogue generate".',
 };
 
 export const publishing: Check = {

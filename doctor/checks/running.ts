@@ -38,9 +38,9 @@ export const proxy: Check = {
     }
     reportState(state, findings);
     const current = currentId(requireValue(scene, 'SNAPSHOTS_DIR'));
-    if (state.snapshot !== null && current !== undefined && state.snapshot !== current) {
+    if (state.snapshot !== null && state.snapshot !== current) {
       findings.warn(
-        `The proxy serves ${state.snapshot}, but ${current} is current in SNAPSHOTS_DIR.`,
+        `The proxy serves ${state.snapshot}, but ${current ?? 'nothing'} is current in SNAPSHOTS_DIR.`,
         'If this stays so for more than a few seconds, the proxy reads another folder or refuses the generation: see its log.',
       );
     }
@@ -133,7 +133,7 @@ function reportState(state: Readiness, { ok, warn, error }: Findings): void {
     );
   }
   for (const fault of state.faults)
-    error(`The proxy reports: ${fault}`, 'Fix what the message names.');
+    error(`The proxy reports: ${fault}`, 'Correct what the message names.');
   if (state.replica?.error) {
     error(`The replica reports: ${state.replica.error}`, 'See "Replicas" in OPERATIONS.md.');
   }

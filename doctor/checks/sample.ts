@@ -42,8 +42,8 @@ export const sample: Check = {
       const { id = '', leftOut, report } = await generate(database, run, SILENT);
       for (const line of leftOut) {
         warn(
-          `Of the sample, a row would be left out: ${line}.`,
-          'Fix the rows or the view. After a run, report.json lists all of them.',
+          `Of the sample, rows would be left out: ${line}.`,
+          'Correct the rows or the view. After a run, report.json lists all of them.',
         );
       }
       for (const warning of report.warnings) {

@@ -69,7 +69,7 @@ async function checkStore(
   } catch (error) {
     findings.error(
       `The store of ${name} cannot be read: ${messageOf(error)}`,
-      `Fix ${name}, its credentials, or the network. See "Pushing to a store" in OPERATIONS.md.`,
+      `Correct ${name}, its credentials, or the network. See "Pushing to a store" in OPERATIONS.md.`,
     );
   } finally {
     remote?.close();

@@ -83,6 +83,6 @@ export function requireValue<Name extends VariableName>(
   if (value !== undefined) return value;
   throw new CannotRun(
     `${name} is not valid.`,
-    `Fix ${name} first, as the check of the configuration says.`,
+    `Correct ${name} first, as the check of the configuration says.`,
   );
 }

@@ -83,7 +83,7 @@ function addFailure({ skip, error: fail }: Findings, error: Error): void {
   else {
     fail(
       `This check failed: ${error.message}`,
-      'Fix what the message names, and run the doctor again.',
+      'Correct what the message names, and run the doctor again.',
     );
   }
 }

@@ -4,6 +4,10 @@ import { createServer, type Server } from 'node:net';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
+import { folder } from '../../doctor/checks/folder.ts';
+import { mail } from '../../doctor/checks/mail.ts';
+import { publishing } from '../../doctor/checks/publishing.ts';
+import { stores } from '../../doctor/checks/stores.ts';
 import { createKeysTables } from '../../keys/tables/schema.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import { makeSqlite } from '../catalogue/snapshots.ts';
@@ -18,7 +22,7 @@ import {
 } from '../support/product.ts';
 import { startMailServer } from '../support/servers/mail-server.ts';
 import { freePort } from '../support/servers/ports.ts';
-import { diagnose } from './installation.ts';
+import { diagnose, examine, faultsIn } from './installation.ts';
 
 const SECRET = 'f3a9c4d17b6e58209ad4';
 
@@ -225,8 +229,7 @@ describe('a check', () => {
     await database.close();
     const settings = { DATABASE_URL: databaseUrl, SNAPSHOTS_DIR: snapshotsDir };
     expect((await runProgram('generator/cli/main.ts', [], settings)).code).toBe(3);
-    const found = await diagnose(environment);
-    expect(found.of('publishing')).toMatchObject([
+    expect(await examine(publishing, environment)).toMatchObject([
       { level: 'error', text: expect.stringContaining('was refused: Nothing is published') },
     ]);
   });
@@ -235,15 +238,14 @@ describe('a check', () => {
     await generate(databaseUrl, snapshotsDir);
     writeKeys(snapshotsDir, [testKey(1)]);
     chmodSync(path.dirname(snapshotsDir), 0o755);
-    const asNobody = ['--proxy-user', 'nobody'];
-    const denied = (await diagnose(environment, asNobody)).of('snapshots folder');
+    const denied = faultsIn(await examine(folder, environment, { proxyUser: 'nobody' }));
     expect(denied).toMatchObject([
       { level: 'error', text: expect.stringContaining(`${snapshotsDir}, which has mode 0700`) },
     ]);
     chmodSync(snapshotsDir, 0o755);
     chmodSync(path.join(snapshotsDir, 'generations'), 0o755);
     chmodSync(path.join(snapshotsDir, 'keys.json'), 0o644);
-    const texts = (await diagnose(environment, asNobody)).of('snapshots folder');
+    const texts = faultsIn(await examine(folder, environment, { proxyUser: 'nobody' }));
     expect(texts.map(({ text }) => text)).toEqual([
       expect.stringContaining('keys.json can be used by every user'),
       expect.stringMatching(/may not enter .*\/generations\/000001-\w+, which has mode 0700/),
@@ -256,28 +258,26 @@ describe('a check', () => {
 
   test('of the mail server signs in and sends nothing', async () => {
     const server = await startMailServer();
-    const good = await diagnose({ ...environment, SMTP_URL: server.url }, ['--for', 'account']);
-    expect(good.of('mail server', 'all')).toMatchObject([{ level: 'ok' }]);
+    const good = await examine(mail, { ...environment, SMTP_URL: server.url });
+    expect(good).toMatchObject([{ level: 'ok' }]);
     expect(server.mails).toEqual([]);
     await server.stop();
-    const gone = await diagnose({ ...environment, SMTP_URL: server.url }, ['--for', 'account']);
-    expect(gone.of('mail server')).toMatchObject([
-      { level: 'error', text: expect.stringContaining('ECONNREFUSED') },
-    ]);
+    const gone = await examine(mail, { ...environment, SMTP_URL: server.url });
+    expect(gone).toMatchObject([{ level: 'error', text: expect.stringContaining('ECONNREFUSED') }]);
   });
 
   test('of remote stores compares the pointer with the current generation', async () => {
     await generate(databaseUrl, snapshotsDir);
     const store = makeFolder();
     const settings = { ...environment, SNAPSHOT_PUSH: store };
-    expect((await diagnose(settings)).of('remote stores')).toMatchObject([
+    expect(faultsIn(await examine(stores, settings))).toMatchObject([
       { level: 'warning', text: expect.stringContaining('nothing was pushed') },
     ]);
     expect(readdirSync(store)).toEqual([]);
     await runProgram('commands/snapshot.ts', ['push'], settings);
-    expect((await diagnose(settings)).of('remote stores')).toEqual([]);
-    const gone = await diagnose({ ...settings, SNAPSHOT_PUSH: path.join(store, 'gone') });
-    expect(gone.of('remote stores')).toMatchObject([{ level: 'error' }]);
+    expect(faultsIn(await examine(stores, settings))).toEqual([]);
+    const gone = await examine(stores, { ...settings, SNAPSHOT_PUSH: path.join(store, 'gone') });
+    expect(gone).toMatchObject([{ level: 'error' }]);
   });
 });
 

@@ -6,10 +6,9 @@ import path from 'node:path';
 import { createServer, type Server } from 'node:tls';
 import { afterAll, afterEach, beforeAll, expect, test, vi } from 'vitest';
 import { certificate } from '../../../doctor/checks/certificate.ts';
-import { runChecks } from '../../../doctor/findings/run-checks.ts';
 import { makeFolder } from '../../support/product.ts';
 import { freePort } from '../../support/servers/ports.ts';
-import { diagnose } from '../installation.ts';
+import { diagnose, examine } from '../installation.ts';
 
 const DAY_MS = 86_400_000;
 const folder = makeFolder();
@@ -34,15 +33,8 @@ beforeAll(async () => {
 afterAll(() => server.close());
 afterEach(() => vi.restoreAllMocks());
 
-async function findingsAt(address: string) {
-  const scene = {
-    ...{ values: { PUBLIC_URL: address }, faults: [], misspelled: [], variables: {}, programs: [] },
-    proxyUser: undefined,
-    database: () => Promise.reject(new Error('not needed')),
-  };
-  const options = { limitMs: 10_000, redact: (text: string) => text };
-  return (await runChecks([certificate], scene, options))[0]?.findings;
-}
+const findingsAt = (address: string) =>
+  examine(certificate, { PUBLIC_URL: address }, { programs: ['proxy'] });
 
 test('a certificate that clients do not trust is an error', async () => {
   expect(await findingsAt(url)).toMatchObject([

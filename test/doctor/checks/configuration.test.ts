@@ -1,9 +1,9 @@
 /** Values of variables that are valid but probably not meant. */
 import { availableParallelism } from 'node:os';
 import { expect, test } from 'vitest';
-import { configuration, readConfiguration } from '../../../doctor/checks/configuration.ts';
+import { configuration } from '../../../doctor/checks/configuration.ts';
 import type { Program } from '../../../doctor/findings/check.ts';
-import { runChecks } from '../../../doctor/findings/run-checks.ts';
+import { examine, faultsIn } from '../installation.ts';
 
 const SOUND = {
   DATABASE_URL: 'sqlite:catalogue.db',
@@ -15,20 +15,31 @@ const SOUND = {
   MAIL_FROM: 'covers@catalogue.net',
 };
 
-async function findingsFor(variables: Record<string, string>, programs: readonly Program[]) {
-  const scene = {
-    ...readConfiguration(programs, variables),
-    ...{ misspelled: [], variables, programs, proxyUser: undefined },
-    database: () => Promise.reject(new Error('not needed')),
-  };
-  const options = { limitMs: 5_000, redact: (text: string) => text };
-  const [result] = await runChecks([configuration], scene, options);
-  return result?.findings ?? [];
-}
+const findingsFor = (variables: Record<string, string>, programs: readonly Program[]) =>
+  examine(configuration, variables, { programs });
 
 test('sound values cause no warning', async () => {
   const findings = await findingsFor(SOUND, ['schedule', 'proxy', 'account']);
-  expect(findings.filter(({ level }) => level !== 'ok')).toEqual([]);
+  expect(faultsIn(findings)).toEqual([]);
+});
+
+test('a program needs no access to files of another program', async () => {
+  const variables = {
+    SITE_URL: 'https://my-example.org',
+    FILES_URL: 'https://files.catalogue.net/example/',
+    PUBLIC_URL: SOUND.PUBLIC_URL,
+    TRUSTED_PROXIES: '127.0.0.1',
+    MAIL_FOLDER: '/etc/passwd/mail',
+    SITE_JWKS: '/no/such/keys.json',
+  };
+  const ofProxy = await findingsFor(variables, ['proxy']);
+  expect(faultsIn(ofProxy)).toEqual([]);
+  const ofAccount = await findingsFor({ ...SOUND, ...variables, SMTP_URL: '' }, ['account']);
+  const errors = ofAccount.filter(({ level }) => level === 'error').map(({ text }) => text);
+  expect(errors).toEqual([
+    expect.stringMatching(/^SITE_JWKS /),
+    expect.stringMatching(/^MAIL_FOLDER /),
+  ]);
 });
 
 test.each([

@@ -6,13 +6,13 @@ import type { Database } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
 import { grants } from '../../../doctor/checks/grants.ts';
 import type { Finding } from '../../../doctor/findings/check.ts';
-import { runChecks } from '../../../doctor/findings/run-checks.ts';
 import { KEYS_RIGHTS } from '../../../keys/tables/rights.ts';
 import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
 import { makeDatabase } from '../../support/databases.ts';
 import { ROOT } from '../../support/product.ts';
+import { examine, faultsIn } from '../installation.ts';
 
 const PASSWORD = 'S3cret-of-this-test';
 let admin: Database;
@@ -42,19 +42,8 @@ async function grant(...statements: string[]): Promise<void> {
 }
 
 async function findings(program: 'schedule' | 'account', all?: 'all'): Promise<readonly Finding[]> {
-  const database = await openDatabase(userUrl);
-  try {
-    const scene = {
-      ...{ values: {}, faults: [], misspelled: [], variables: {}, programs: [program] },
-      proxyUser: undefined,
-      database: async () => database,
-    };
-    const options = { limitMs: 10_000, redact: (text: string) => text };
-    const [result] = await runChecks([grants], scene, options);
-    return (result?.findings ?? []).filter(({ level }) => all === 'all' || level !== 'ok');
-  } finally {
-    await database.close();
-  }
+  const found = await examine(grants, { DATABASE_URL: userUrl }, { programs: [program] });
+  return all === 'all' ? found : faultsIn(found);
 }
 
 /** The GRANT statements of the documents, without the names of the database and the user. */
@@ -118,6 +107,23 @@ test('more rights than needed are a warning, with the statement that revokes the
   await admin.run(`GRANT ALL ON *.* TO ${user} WITH GRANT OPTION`);
   const all = await findings('schedule');
   expect(all).toMatchObject([
-    { level: 'warning', text: expect.stringMatching(/rights on \*\.\* .* more rights\./) },
+    {
+      level: 'warning',
+      text: expect.stringMatching(
+        /rights on \*\.\* .*: ALL PRIVILEGES, GRANT OPTION\. .*could change/,
+      ),
+    },
   ]);
+});
+
+test('rights that come from a role count', async () => {
+  const role = `r${schema.slice(-12)}`;
+  await grant();
+  await admin.run(`CREATE ROLE ${role}`);
+  await admin.run(`GRANT SELECT ON ${schema}.* TO ${role}`);
+  await admin.run(`GRANT UPDATE ON ${schema}.api_keys TO ${role}`);
+  await admin.run(`GRANT ${role} TO ${user}`);
+  await admin.run(`SET DEFAULT ROLE ${role} FOR ${user}`);
+  expect(await findings('schedule')).toEqual([]);
+  await admin.run(`DROP ROLE ${role}`);
 });

@@ -1,0 +1,53 @@
+/** The checks of a database on MariaDB: the server, types and character sets of columns, sample records. */
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { Database } from '../../../database/database.ts';
+import { openDatabase } from '../../../database/open.ts';
+import { catalogue } from '../../../doctor/checks/catalogue.ts';
+import { databaseCheck, makeDatabaseAccess } from '../../../doctor/checks/database.ts';
+import { sample } from '../../../doctor/checks/sample.ts';
+import { loadCatalogue } from '../../catalogue/load.ts';
+import { sampleCatalogue } from '../../catalogue/sample.ts';
+import { makeDatabase } from '../../support/databases.ts';
+import { examine, faultsIn } from '../installation.ts';
+
+let url: string;
+let admin: Database;
+const variables = () => ({ DATABASE_URL: url });
+
+beforeAll(async () => {
+  url = await makeDatabase('mysql');
+  admin = await openDatabase(url);
+  await loadCatalogue(admin, sampleCatalogue());
+});
+afterAll(() => admin.close());
+
+test('a sound database has no findings but "ok"', async () => {
+  const server = await examine(databaseCheck(makeDatabaseAccess()), variables());
+  const tables = await examine(catalogue, variables());
+  const records = await examine(sample, variables());
+  expect(server.map(({ level }) => level)).toEqual(['ok', 'ok', 'ok']);
+  expect(server[0]?.text).toMatch(/^MariaDB \S+ is open, as catalogue@%/);
+  expect(tables.map(({ level }) => level)).toEqual(['ok', 'ok', 'ok']);
+  expect(tables[2]?.text).toBe('Covers by status: "approved" 805, "pending" 73, "rejected" 30.');
+  expect(records).toMatchObject([{ level: 'ok', data: [{}, {}, {}] }]);
+});
+
+test('types and character sets that do not fit are found, also in views', async () => {
+  await admin.run('RENAME TABLE games TO site_games');
+  await admin.run(
+    `CREATE VIEW games AS SELECT id, platform_id, slug, CONVERT(title USING latin1) AS title,
+       CONCAT(release_year, '') AS release_year, description, genres, developer, publisher
+       FROM site_games`,
+  );
+  const tables = await examine(catalogue, variables());
+  const [record] = await examine(sample, variables());
+  const wrong = faultsIn(tables).map(({ text }) => text);
+  expect(wrong).toEqual([
+    'games.release_year has the type varchar, but must be a whole number.',
+    expect.stringMatching(/^games\.title has the character set latin1\. /),
+  ]);
+  expect(record).toMatchObject({
+    level: 'warning',
+    text: expect.stringContaining('release_year is not a year'),
+  });
+});
