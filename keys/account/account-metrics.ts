@@ -3,13 +3,13 @@ import type { Server } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Database } from '../../database/database.ts';
+import { KEY_STATES } from '../../format/api-key.ts';
 import { addCounter, addGauge, addGauges } from '../../program/admin/readings.ts';
 import { readBacklog } from '../mail/outbox.ts';
 import type { MailWorker } from './mail/start-mail-worker.ts';
 
 /** How long a scrape waits for the database. */
 const LONGEST_WAIT_MS = 2_000;
-const STATES = ['pending', 'approved', 'rejected', 'revoked'];
 
 interface DatabaseReadings {
   readonly waiting: number;
@@ -73,7 +73,7 @@ export function addDatabaseMetrics(registry: Registry, database: Database): Data
 async function countKeys(database: Database): Promise<DatabaseReadings['keys']> {
   const rows = await database.rows('SELECT state, COUNT(*) FROM api_keys GROUP BY state');
   const counts = new Map(rows.map(([state, count]) => [String(state), Number(count)]));
-  return STATES.map((state) => [state, counts.get(state) ?? 0] as const);
+  return KEY_STATES.map((state) => [state, counts.get(state) ?? 0] as const);
 }
 
 /** @returns a function that counts a use of a sign-in link */

@@ -24,7 +24,7 @@ const WITHOUT_ALERT = [
 ];
 /** Commands that change nothing, and need nothing but the programs of the installation. */
 const LOOKING =
-  /^(?:curl -sS http:\/\/127\.0\.0\.1:90|jq |df |du |cover-catalogue (?:--version|snapshot (?:list|verify|show)|keys (?:list|outbox)))/;
+  /^(?:curl -sS http:\/\/127\.0\.0\.1:90|jq |df |du |cover-catalogue (?:--version|snapshot (?:list|verify|show)|keys (?:list|outbox|usage --)))/;
 
 const index = read('README.md');
 const pages = fastGlob.sync('*.md', { cwd: FOLDER, ignore: ['README.md'] }).toSorted();

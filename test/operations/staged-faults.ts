@@ -221,22 +221,24 @@ async function stageWaitingMail(): Promise<StagedFault> {
 
 /** A site whose certificate expires within a day, and one that does not answer. */
 async function stageSites(): Promise<StagedFault[]> {
-  const [certificate, key] = ['certificate.pem', 'key.pem'].map((name) =>
-    path.join(makeFolder(), name),
-  );
+  const { address } = await startSite();
+  return [
+    { job: 'site', instance: address, alerts: ['CertificateExpires', 'CertificateExpired'] },
+    { job: 'site', instance: `https://127.0.0.1:${await freePort()}/`, alerts: ['SiteDown'] },
+  ];
+}
+
+/** Starts a site that answers every request, with a certificate of one day. It ends with this process. */
+export async function startSite(): Promise<{ readonly address: string }> {
+  const folder = makeFolder();
+  const [certificate, key] = [path.join(folder, 'certificate.pem'), path.join(folder, 'key.pem')];
   await makeCertificate('localhost', certificate, key, 1);
   const tls = { cert: readFileSync(certificate), key: readFileSync(key) };
   const server = createServer(tls, (_request, response) => response.end('a page'));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   server.unref();
   const { port } = server.address() as AddressInfo;
-  return [
-    {
-      ...{ job: 'site', instance: `https://127.0.0.1:${port}/` },
-      alerts: ['CertificateExpires', 'CertificateExpired'],
-    },
-    { job: 'site', instance: `https://127.0.0.1:${await freePort()}/`, alerts: ['SiteDown'] },
-  ];
+  return { address: `https://127.0.0.1:${port}/` };
 }
 
 /** Repeats a request ten times a second, until the tests end. */
