@@ -25,11 +25,12 @@ const MEASURED = [
 
 /** A file that imports one of these, directly or not, needs a Debian package. */
 const DEBIAN_SERVERS = [
+  'test/operations/podman.ts',
+  'test/operations/systemd.ts',
   'test/support/servers/mariadb.ts',
   'test/support/servers/nginx.ts',
   'test/support/servers/redis.ts',
   'test/operations/prometheus.ts',
-  'test/support/servers/systemd.ts',
   'test/support/browser.ts',
 ];
 

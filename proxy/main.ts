@@ -63,8 +63,6 @@ async function main(): Promise<void> {
   await proxy.polling.start();
   // After the keys, whose windows may have to be reported.
   await proxy.serving.limits?.start();
-  // A service manager that reloads the proxy sends SIGHUP, which would end it.
-  process.on('SIGHUP', () => log.info('nothing to reload'));
   // Before listening: clients may connect at once, and a signal must not cut off their requests.
   stopWith((signal) => stop(proxy, signal, log));
   await listen(proxy, environment);

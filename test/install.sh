@@ -14,8 +14,9 @@ install_debian_packages mariadbd:mariadb-server-core mariadb-install-db:mariadb-
   redis-server:redis-server promtool:prometheus systemd-analyze:systemd systemd-nspawn:systemd-container \
   dbus-daemon:dbus logrotate:logrotate \
   prometheus-blackbox-exporter:prometheus-blackbox-exporter
-# OpenStack Swift with the API of S3, for the soak only.
+# For the soak only: OpenStack Swift with the API of S3, and containers.
 [ "${SOAK-}" = 1 ] || exit 0
 install_debian_packages memcached:memcached swift-proxy-server:swift-proxy \
   swift-account-server:swift-account swift-container-server:swift-container \
-  swift-object-server:swift-object
+  swift-object-server:swift-object podman:podman podman-compose:podman-compose \
+  debootstrap:debootstrap

@@ -2,50 +2,46 @@
  * The services of operations/systemd/ under a real systemd, installed with the commands of "Installing as
  * services" in OPERATIONS.md: what they can do, and what their sandboxes prevent.
  */
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
 import { loadCatalogue } from '../catalogue/load.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import { makeDatabase } from '../support/databases.ts';
-import { type Reply, ROOT, send, until } from '../support/product.ts';
+import { type Reply, send, until } from '../support/product.ts';
 import { freePort } from '../support/servers/ports.ts';
-import { type Booted, bootSystemd, canBoot } from '../support/servers/systemd.ts';
+import { commandsFrom } from './document-commands.ts';
+import { type Booted, bootSystemd, canBoot } from './systemd.ts';
 
 const SCHEDULE = 'cover-catalogue-schedule';
 const ACCOUNT = 'cover-catalogue-account';
 const PROXY = 'cover-catalogue-proxy@0';
 const SNAPSHOTS = '/srv/covers/snapshots';
 
-/** The commands of a block of OPERATIONS.md, which begins with the given line. */
-function commandsFrom(line: string): string {
-  const text = readFileSync(path.join(ROOT, 'OPERATIONS.md'), 'utf8');
-  const start = text.indexOf(`\n    ${line}`);
-  if (start < 0) throw new Error(`OPERATIONS.md has no command "${line}".`);
-  return text.slice(start + 1, text.indexOf('\n\n', start)).replaceAll(/^ {4}/gm, '');
-}
-
 describe.skipIf(!canBoot())('the services', () => {
   let systemd: Booted;
   let key: string;
-  let ports: { api: number; second: number; account: number };
+  let ports: { api: number; second: number; account: number; replicaAdmin: number };
 
   beforeAll(async () => {
     const url = await makeDatabase('mysql');
     const database = await openDatabase(url);
     await loadCatalogue(database, sampleCatalogue());
     await database.close();
-    const [api, admin, second, secondAdmin, account] = await Promise.all(
-      Array.from({ length: 5 }, freePort),
-    );
-    ports = { api, second, account } as typeof ports;
+    const [api, admin, second, secondAdmin, account, scheduleAdmin, accountAdmin, replicaAdmin] =
+      await Promise.all(Array.from({ length: 8 }, freePort));
+    ports = { api, second, account, replicaAdmin } as typeof ports;
     systemd = await bootSystemd();
     await systemd.get(commandsFrom('cd /opt/cover-catalogue/operations/systemd'));
     const set = (file: string, ...lines: string[]) =>
       systemd.get(`cat >>/etc/cover-catalogue/${file} <<'END'\n${lines.join('\n')}\nEND`);
-    await set('generator.env', `DATABASE_URL=${url}`);
-    await set('account.env', `DATABASE_URL=${url}`, 'SMTP_URL=', `ACCOUNT_PORT=${account}`);
+    await set('generator.env', `DATABASE_URL=${url}`, `SCHEDULE_ADMIN_PORT=${scheduleAdmin}`);
+    await set(
+      'account.env',
+      `DATABASE_URL=${url}`,
+      'SMTP_URL=',
+      `ACCOUNT_PORT=${account}`,
+      `ACCOUNT_ADMIN_PORT=${accountAdmin}`,
+    );
     await set('proxy-0.env', `PORT=${api}`, `ADMIN_PORT=${admin}`);
     await set('proxy-2.env', `PORT=${second}`, `ADMIN_PORT=${secondAdmin}`);
     const output = await systemd.get(commandsFrom('systemctl enable --now'));
@@ -201,8 +197,8 @@ describe.skipIf(!canBoot())('the services', () => {
       expect([service, await show(service, 'ExecMainStatus')]).toEqual([service, '0']);
     }
     await systemd.get(`cd /opt/cover-catalogue/operations/systemd
-      install -m 600 -t /etc/cover-catalogue environment/replica.env
-      printf 'REPLICA_FROM=/srv/store\\nKEYS_STORE=\\n' >>/etc/cover-catalogue/replica.env
+      install -m 600 -t /etc/cover-catalogue ../environment/replica.env
+      printf 'REPLICA_FROM=/srv/store\\nKEYS_STORE=\\nREPLICA_ADMIN_PORT=${ports.replicaAdmin}\\n' >>/etc/cover-catalogue/replica.env
       cd ${SNAPSHOTS}; mv keys.json /tmp; rm -r current generations; mv /tmp/keys.json .
       systemctl start cover-catalogue-replica ${PROXY}`);
     await until(() => answers());

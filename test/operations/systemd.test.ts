@@ -4,9 +4,10 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { VARIABLES } from '../../program/environment/variables.ts';
 import { makeFolder, ROOT } from '../support/product.ts';
-import { exposureOf, verifyUnit } from '../support/servers/systemd.ts';
+import { exposureOf, verifyUnit } from './systemd.ts';
 
 const FOLDER = path.join(ROOT, 'operations/systemd');
+const SETTINGS = path.join(ROOT, 'operations/environment');
 const HIGHEST_EXPOSURE = 2;
 
 const units = readdirSync(FOLDER).filter((name) => name.endsWith('.service'));
@@ -46,7 +47,7 @@ describe.each(units)('%s', (unit) => {
       `\n  ${command}) program=`,
     );
     const [, settings = ''] = /^EnvironmentFile=\S+\/(\w+\.env)$/m.exec(read(unit)) ?? [];
-    expect(readdirSync(path.join(FOLDER, 'environment'))).toContain(settings);
+    expect(readdirSync(SETTINGS)).toContain(settings);
   });
 });
 
@@ -60,8 +61,8 @@ test('the checks find a wrong unit', () => {
   expect(exposureOf(open)).toBeGreaterThan(8);
 });
 
-describe.each(readdirSync(path.join(FOLDER, 'environment')))('environment/%s', (name) => {
-  const lines = read(`environment/${name}`).split('\n');
+describe.each(readdirSync(SETTINGS))('operations/environment/%s', (name) => {
+  const lines = readFileSync(path.join(SETTINGS, name), 'utf8').split('\n');
 
   test('sets variables that exist', () => {
     const names = lines.flatMap((line) => /^([A-Z_0-9]+)=/.exec(line)?.[1] ?? []);
