@@ -1,9 +1,9 @@
 /** The account pages behind a real nginx with the project's own nginx.conf. */
 import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ACCOUNTS, linksTo, makeAccounts, startPages, tokenOf } from '../support/account.ts';
-import { makeDatabase } from '../support/databases.ts';
-import { makeFolder, until } from '../support/product.ts';
+import { ACCOUNTS, linksTo, makeAccounts, startPages, tokenOf } from '../../support/account.ts';
+import { makeDatabase } from '../../support/databases.ts';
+import { makeFolder, until } from '../../support/product.ts';
 import {
   type FrontReply,
   openHttp2,
@@ -12,8 +12,8 @@ import {
   sendHttp1,
   sendHttp2,
   startNginx,
-} from '../support/servers/nginx.ts';
-import { freePort } from '../support/servers/ports.ts';
+} from '../../support/servers/nginx.ts';
+import { freePort } from '../../support/servers/ports.ts';
 
 const LARGEST = 64 * 1024;
 

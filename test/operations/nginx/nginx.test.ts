@@ -7,9 +7,9 @@ import type { ClientHttp2Session } from 'node:http2';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeKey } from '../../format/api-key.ts';
-import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
-import { type RunningProxy, startProxy, testKey, until } from '../support/product.ts';
+import { makeKey } from '../../../format/api-key.ts';
+import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
+import { type RunningProxy, startProxy, testKey, until } from '../../support/product.ts';
 import {
   type FrontReply,
   type FrontRequest,
@@ -20,9 +20,9 @@ import {
   sendHttp1,
   sendHttp2,
   startNginx,
-} from '../support/servers/nginx.ts';
-import { freePort } from '../support/servers/ports.ts';
-import { readToEnd } from '../support/servers/sockets.ts';
+} from '../../support/servers/nginx.ts';
+import { freePort } from '../../support/servers/ports.ts';
+import { readToEnd } from '../../support/servers/sockets.ts';
 
 const HSTS = 'max-age=63072000';
 const ADDRESS_LIMIT = 5;

@@ -15,12 +15,12 @@ import {
   sendHttp1,
   startNginx,
   useNginxForm,
-} from '../support/servers/nginx.ts';
+} from '../../support/servers/nginx.ts';
 import './nginx.test.ts';
 import './nginx-account.test.ts';
-import { makeFolder, ROOT, until } from '../support/product.ts';
-import { freePort } from '../support/servers/ports.ts';
-import { readToEnd } from '../support/servers/sockets.ts';
+import { makeFolder, ROOT, until } from '../../support/product.ts';
+import { freePort } from '../../support/servers/ports.ts';
+import { readToEnd } from '../../support/servers/sockets.ts';
 
 const OTHER_NAME = 'www.example.org';
 const files = makeFolder();

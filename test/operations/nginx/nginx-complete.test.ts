@@ -6,10 +6,15 @@ import { readFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ROOT } from '../support/product.ts';
-import { openTls, type RunningNginx, SERVER_NAME, startNginx } from '../support/servers/nginx.ts';
-import { freePort } from '../support/servers/ports.ts';
-import { readToEnd } from '../support/servers/sockets.ts';
+import { ROOT } from '../../support/product.ts';
+import {
+  openTls,
+  type RunningNginx,
+  SERVER_NAME,
+  startNginx,
+} from '../../support/servers/nginx.ts';
+import { freePort } from '../../support/servers/ports.ts';
+import { readToEnd } from '../../support/servers/sockets.ts';
 
 const HEAD = `GET /api/v1/stats HTTP/1.1\r\nHost: ${SERVER_NAME}\r\n`;
 let nginx: RunningNginx;
