@@ -715,6 +715,7 @@ export interface components {
                 "X-RateLimit-Limit": components["headers"]["X-RateLimit-Limit"];
                 "X-RateLimit-Remaining": components["headers"]["X-RateLimit-Remaining"];
                 "X-RateLimit-Reset": components["headers"]["X-RateLimit-Reset"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
                 "Access-Control-Allow-Origin": components["headers"]["Access-Control-Allow-Origin"];
                 "Access-Control-Expose-Headers": components["headers"]["Access-Control-Expose-Headers"];
                 [name: string]: unknown;
@@ -808,7 +809,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The limit of the key, or of the address for requests without a valid key, is used up. */
+        /** @description The limit of the key, its daily quota, or for requests without a valid key the limit of the address is used up. */
         TooManyRequests: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
