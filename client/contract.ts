@@ -810,7 +810,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The limit of the key, or of the address for requests without a valid key, is used up. */
+        /** @description The limit of the key, its daily quota, or for requests without a valid key the limit of the address is used up. */
         TooManyRequests: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];

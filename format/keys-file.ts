@@ -11,6 +11,8 @@ import { KEYS_FILE } from './layout.ts';
  * request that counts.
  */
 export const LARGEST_LIMIT = 1_000_000;
+/** The highest daily quota of a key. */
+export const LARGEST_QUOTA = 2_000_000_000;
 const KEYS_VERSION = 1;
 
 /** The states of the keys in the file. Keys that are still pending are not in it. */
@@ -30,6 +32,8 @@ export interface KeyEntry {
   readonly state: DecidedState;
   /** How many requests are allowed in any 60 seconds: 1 to {@link LARGEST_LIMIT}. */
   readonly limit: number;
+  /** How many requests a proxy admits on a day of UTC; undefined for any number. */
+  readonly dailyQuota?: number | undefined;
 }
 
 /** The largest keys file that is read, in bytes: enough for about half a million keys. */
@@ -39,8 +43,8 @@ export const LARGEST_KEYS_FILE = 64 * 1024 * 1024;
 export function encodeKeys(keys: readonly KeyEntry[]): string {
   const lines = [...keys]
     .sort((a, b) => a.id - b.id)
-    .map(({ id, hash, state, limit }) =>
-      JSON.stringify({ id, hash, ...encodeState(state), limit }),
+    .map(({ id, hash, state, limit, dailyQuota: daily_quota }) =>
+      JSON.stringify({ id, hash, ...encodeState(state), limit, daily_quota }),
     );
   return `{"version":${KEYS_VERSION},"keys":[${lines.length > 0 ? `\n${lines.join(',\n')}\n` : ''}]}\n`;
 }
@@ -50,12 +54,11 @@ function encodeState(state: DecidedState) {
   return state === 'suspended' ? { state: 'revoked', suspended: true } : { state };
 }
 
-/** An entry of the file with the state that {@link encodeState} has encoded. */
-function withState(entry: unknown): unknown {
-  const { state, suspended }: { state?: unknown; suspended?: unknown } = Object(entry);
-  return state === 'revoked' && suspended === true
-    ? { ...Object(entry), state: 'suspended' }
-    : entry;
+/** An entry of the file with the names and the state that the program uses. */
+function fromFile(entry: unknown): unknown {
+  const { suspended, daily_quota: dailyQuota, ...key }: Record<string, unknown> = Object(entry);
+  const isSuspended = key.state === 'revoked' && suspended === true;
+  return { ...key, dailyQuota, ...(isSuspended ? { state: 'suspended' } : {}) };
 }
 
 /**
@@ -76,17 +79,19 @@ export function parseKeys(text: string): KeyEntry[] {
   }
   if (!Array.isArray(found.keys)) throw new Error(`${KEYS_FILE} is damaged: "keys" is not a list.`);
   return found.keys.map((entry: unknown, index) => {
-    const key = withState(entry);
+    const key = fromFile(entry);
     if (!isKeyEntry(key)) {
       throw new Error(`${KEYS_FILE} is damaged: entry ${index + 1} is not a key.`);
     }
-    return { id: key.id, hash: key.hash, state: key.state, limit: key.limit };
+    const { id, hash, state, limit, dailyQuota } = key;
+    return { id, hash, state, limit, ...(dailyQuota === undefined ? {} : { dailyQuota }) };
   });
 }
 
 /** Whether a value is a valid entry of the file. */
 export function isKeyEntry(value: unknown): value is KeyEntry {
-  const { id, hash, state, limit }: Partial<Record<keyof KeyEntry, unknown>> = Object(value);
+  const { id, hash, state, limit, dailyQuota }: Partial<Record<keyof KeyEntry, unknown>> =
+    Object(value);
   return (
     Number.isSafeInteger(id) &&
     typeof hash === 'string' &&
@@ -95,6 +100,12 @@ export function isKeyEntry(value: unknown): value is KeyEntry {
     typeof limit === 'number' &&
     Number.isSafeInteger(limit) &&
     limit >= 1 &&
-    limit <= LARGEST_LIMIT
+    limit <= LARGEST_LIMIT &&
+    (dailyQuota === undefined || isDailyQuota(dailyQuota))
   );
+}
+
+/** Whether a value can be a daily quota. */
+export function isDailyQuota(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 1 && Number(value) <= LARGEST_QUOTA;
 }

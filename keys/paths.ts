@@ -38,6 +38,7 @@ export const REVIEW_ACTIONS = [
   'resume',
   'revoke',
   'limit',
+  'quota',
 ] as const;
 export type ReviewAction = (typeof REVIEW_ACTIONS)[number];
 

@@ -34,7 +34,7 @@ import {
 } from './refusals/maintenance.ts';
 import { openSnapshots, type SnapshotEvents, type Snapshots } from './snapshot/snapshots.ts';
 import { makeInstanceFiles } from './state/instance-files.ts';
-import { type KeyUsage, makeKeyUsage } from './state/key-usage.ts';
+import { type KeyUsage, makeKeyUsage, readAdmittedToday } from './state/key-usage.ts';
 import { bootId, type LimitHandover, makeLimitHandover } from './state/limit-handover.ts';
 import { makeServing, now, SERVING_VARIABLES, type Serving } from './workers/serving.ts';
 import { startWorkers, type WorkerPool } from './workers/worker-pool.ts';
@@ -121,7 +121,8 @@ export async function assemble(
     accessLog.handOn,
     onFailure,
   );
-  const keys = makeKeyStore(snapshotsDir, workers.announceKeys, saved?.keys, threads);
+  const earlier = await readAdmittedToday(files, keyUsageFile(port), Date.now());
+  const keys = makeKeyStore(snapshotsDir, workers.announceKeys, saved?.keys, threads, earlier);
   const serving = makeServing({
     ...{ snapshots, readChanges: changes.read, keys, addresses, environment, log },
     ...{ ...firstCells, ...place },

@@ -11,6 +11,7 @@ import {
   isKeyEntry,
   LARGEST_KEYS_FILE,
   LARGEST_LIMIT,
+  LARGEST_QUOTA,
 } from '../../format/keys-file.ts';
 import { KEYS_FILE } from '../../format/layout.ts';
 import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
@@ -18,7 +19,8 @@ import { hasModes, makeSnapshotsFolder, modesIn } from '../../store/files/file-m
 import { replaceFile } from '../../store/files/replace-file.ts';
 
 // A key without a hash was never shown to its owner, so no client can send it.
-const SQL = `SELECT id, key_hash, state, limit_per_minute FROM api_keys
+const sqlWith = (quota: string) => `SELECT id, key_hash, state, limit_per_minute, ${quota}
+  FROM api_keys
   WHERE key_hash IS NOT NULL AND state IN ('approved', 'suspended', 'rejected', 'revoked') ORDER BY id`;
 
 /** @returns whether the content of the file changed, or its mode */
@@ -28,13 +30,18 @@ export async function exportKeys(database: Database, snapshotsDir: string): Prom
 
 /** The content of the file for the keys that are in the database. */
 export async function readKeys(database: Database): Promise<string> {
-  const rows = await database.rows(SQL);
+  const columns = (await database.columns()).get('api_keys');
+  // A table made by an older version does not have the column.
+  const rows = await database.rows(sqlWith(columns?.has('daily_quota') ? 'daily_quota' : 'NULL'));
   const keys = rows
-    .map(([id, hash, state, limit]): unknown => ({
+    .map(([id, hash, state, limit, quota]): unknown => ({
       id: Number(id),
       hash,
       state,
       limit: Math.min(LARGEST_LIMIT, Math.max(1, Number(limit))),
+      ...(quota === null
+        ? {}
+        : { dailyQuota: Math.min(LARGEST_QUOTA, Math.max(1, Number(quota))) }),
     }))
     // A broken row is skipped, so that the other keys are exported.
     .filter(isKeyEntry);

@@ -17,6 +17,7 @@ export const EVENT_ACTIONS = [
   'resumed',
   'revoked',
   'limit_changed',
+  'quota_changed',
 ] as const;
 export type EventAction = (typeof EVENT_ACTIONS)[number];
 
@@ -28,7 +29,10 @@ export interface KeyEvent {
   /** The account of the user who acted; null for an operator at the command line. */
   readonly actor_id: number | null;
   readonly action: EventAction;
-  /** Why a moderator or operator rejected, suspended or revoked the key; otherwise null. */
+  /**
+   * Why a moderator or operator rejected, suspended or revoked the key; the daily quota that an action
+   * sets, in words; otherwise null.
+   */
   readonly reason: string | null;
   /** The limit that the key got, in requests per minute; null if the action sets none. */
   readonly limit_per_minute: number | null;

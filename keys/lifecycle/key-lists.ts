@@ -9,6 +9,8 @@ export interface KeyRow {
   readonly id: number;
   readonly state: KeyState;
   readonly limit_per_minute: number;
+  /** How many requests each proxy admits on a day of UTC; null for any number. */
+  readonly daily_quota: number | null;
   /** The first characters of the key; null until its owner has revealed it. */
   readonly key_prefix: string | null;
   /** Null if an operator issued the key at the command line. */
@@ -38,6 +40,7 @@ const COLUMNS = [
   'id',
   'state',
   'limit_per_minute',
+  'daily_quota',
   'key_prefix',
   'account_id',
   'purpose',
@@ -135,13 +138,14 @@ async function select(
 
 /** @param row the columns of {@link COLUMNS}, in their order */
 function toKey(row: Row): KeyRow {
-  const [id, state, limit, prefix, account, purpose, website, reason, ...dates] = row;
+  const [id, state, limit, quota, prefix, account, purpose, website, reason, ...dates] = row;
   const [requestedAt, reviewedAt, reviewedBy, revealedAt, revokedAt, lastUsedOn] = dates;
   return {
     id: Number(id),
     // No transition writes another state.
     state: state as KeyState,
     limit_per_minute: Number(limit),
+    daily_quota: toNumber(quota),
     key_prefix: toText(prefix),
     account_id: toNumber(account),
     purpose: String(purpose),

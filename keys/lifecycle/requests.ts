@@ -16,13 +16,14 @@ import {
   APPROVE,
   applyTransition,
   CHANGE_LIMIT,
+  CHANGE_QUOTA,
   REJECT,
   RESUME,
   REVOKE,
   SUSPEND,
   type Transition,
 } from './transition.ts';
-import { checkLength, checkLimit, cleanText, readReason } from './typed-text.ts';
+import { checkLength, checkLimit, checkQuota, cleanText, readReason } from './typed-text.ts';
 
 /** Who makes a decision, and when. */
 export interface Review {
@@ -31,6 +32,14 @@ export interface Review {
   readonly at: Date;
   /** The address of the pages, for links in the mail; without a slash at the end. */
   readonly publicUrl: string;
+}
+
+/** What a key may send. */
+export interface Limits {
+  /** In requests per minute. */
+  readonly limit: number;
+  /** In requests per day of UTC, for each proxy; null for any number. */
+  readonly dailyQuota?: number | null;
 }
 
 export interface ReviewWithReason extends Review {
@@ -44,21 +53,24 @@ export interface ReviewWithReason extends Review {
  */
 export async function issueKey(
   database: Database,
-  { limit, purpose, at }: { limit: number; purpose: string; at: Date },
+  { limit, dailyQuota = null, purpose, at }: Limits & { purpose: string; at: Date },
 ): Promise<{ id: number; key: string }> {
   checkLimit(limit);
+  checkQuota(dailyQuota);
   const note = cleanText(purpose);
   checkLength('The note', note);
   const key = makeKey();
   const now = toDatabaseTime(at);
   const id = await database.transaction(async (writer) => {
     const { insertId } = await writer.run(
-      `INSERT INTO api_keys (purpose, website_url, state, limit_per_minute, key_hash, key_prefix,
-         requested_at, reviewed_at, revealed_at)
-       VALUES (?, '', 'approved', ?, ?, ?, ?, ?, ?)`,
-      [note, limit, hashKey(key), key.slice(0, SHOWN_CHARACTERS), now, now, now],
+      `INSERT INTO api_keys (purpose, website_url, state, limit_per_minute, daily_quota,
+         key_hash, key_prefix, requested_at, reviewed_at, revealed_at)
+       VALUES (?, '', 'approved', ?, ?, ?, ?, ?, ?, ?)`,
+      [note, limit, dailyQuota, hashKey(key), key.slice(0, SHOWN_CHARACTERS), now, now, now],
     );
-    await recordEvent(writer, { keyId: insertId, at, actorId: null, action: 'issued', limit });
+    const reason = quotaIfAny(dailyQuota);
+    const event = { keyId: insertId, at, actorId: null, action: 'issued', limit, reason } as const;
+    await recordEvent(writer, event);
     return insertId;
   });
   return { id, key };
@@ -68,14 +80,18 @@ export async function issueKey(
 export async function approveRequest(
   database: Database,
   id: number,
-  { limit, by, at, publicUrl }: Review & { limit: number },
+  { limit, dailyQuota = null, by, at, publicUrl }: Review & Limits,
 ): Promise<void> {
   checkLimit(limit);
+  checkQuota(dailyQuota);
   await applyTransition(database, id, {
     ...APPROVE,
-    changes: { limit_per_minute: limit, reviewed_at: toDatabaseTime(at), reviewed_by: by },
-    event: { action: 'approved', actorId: by, at, limit },
-    mail: { publicUrl, write: (news) => approvedMail(news, limit) },
+    changes: {
+      ...{ limit_per_minute: limit, daily_quota: dailyQuota },
+      ...{ reviewed_at: toDatabaseTime(at), reviewed_by: by },
+    },
+    event: { action: 'approved', actorId: by, at, limit, reason: quotaIfAny(dailyQuota) },
+    mail: { publicUrl, write: (news) => approvedMail(news, limit, dailyQuota) },
   });
 }
 
@@ -151,4 +167,24 @@ export async function changeLimit(
     changes: { limit_per_minute: limit },
     event: { action: 'limit_changed', actorId: by, at, limit },
   });
+}
+
+/** Gives an approved key another daily quota, or none. */
+export async function changeQuota(
+  database: Database,
+  id: number,
+  { dailyQuota, by, at }: { dailyQuota: number | null; by: number | null; at: Date },
+): Promise<void> {
+  checkQuota(dailyQuota);
+  const reason = quotaIfAny(dailyQuota) ?? 'No daily quota';
+  await applyTransition(database, id, {
+    ...CHANGE_QUOTA,
+    changes: { daily_quota: dailyQuota },
+    event: { action: 'quota_changed', actorId: by, at, reason },
+  });
+}
+
+/** A daily quota as the history shows it. */
+function quotaIfAny(dailyQuota: number | null): string | undefined {
+  return dailyQuota === null ? undefined : `${dailyQuota} requests a day`;
 }

@@ -69,6 +69,12 @@ export const CHANGE_LIMIT: StateChange = {
   rule: 'only an approved key can get another limit',
 };
 
+export const CHANGE_QUOTA: StateChange = {
+  from: ['approved'],
+  to: 'approved',
+  rule: 'only an approved key can get another daily quota',
+};
+
 /** A transition with everything that is written with it. */
 export interface Transition extends StateChange {
   /** The account that must own the key; undefined for any. */
@@ -85,7 +91,7 @@ export interface Transition extends StateChange {
     readonly action: EventAction;
     readonly actorId: number | null;
     readonly at: Date;
-    readonly reason?: string;
+    readonly reason?: string | undefined;
     readonly limit?: number;
   };
   /** Writes the mail to the owner, if the key has an owner. */

@@ -20,12 +20,20 @@ export interface KeyNews {
   readonly publicUrl: string;
 }
 
-/** @param limit in requests per minute */
-export function approvedMail({ keyId, owner, publicUrl }: KeyNews, limit: number): MailText {
+/**
+ * @param limit in requests per minute
+ * @param dailyQuota null if there is none
+ */
+export function approvedMail(
+  { keyId, owner, publicUrl }: KeyNews,
+  limit: number,
+  dailyQuota: number | null,
+): MailText {
+  const quota = dailyQuota === null ? '' : ` and at most ${dailyQuota} a day`;
   return {
     subject: `Your request ${keyId} for an API key is approved`,
     body: letter(owner, [
-      `your request ${keyId} for an API key is approved, with ${limit} requests a minute. Reveal the key on your account page:`,
+      `your request ${keyId} for an API key is approved, with ${limit} requests a minute${quota}. Reveal the key on your account page:`,
       `${publicUrl}${PATHS.keys}`,
       'It is shown only once. Have a safe place ready for it.',
     ]),

@@ -41,6 +41,8 @@ export const KEYS_TABLES = {
       revealed_at: 'DATETIME NULL',
       revoked_at: 'DATETIME NULL',
       last_used_on: 'DATE NULL',
+      // How many requests each proxy admits on a day of UTC; NULL for any number.
+      daily_quota: 'INT UNSIGNED NULL',
     },
     unique: ['key_hash'],
     keys: ['account_id', 'state'],
@@ -135,7 +137,9 @@ export const KEYS_TABLES = {
 export async function createKeysTables(database: Database): Promise<void> {
   // Existing tables are skipped: the database user may not have the right to create tables.
   const found = await database.columns();
-  if (found.get('api_keys')?.has('last_used_on') === false) await addLastUse(database);
+  for (const column of ADDED_COLUMNS) {
+    if (found.get('api_keys')?.has(column) === false) await addColumn(database, column);
+  }
   for (const [name, table] of Object.entries(KEYS_TABLES)) {
     if (found.has(name)) continue;
     try {
@@ -150,16 +154,22 @@ export async function createKeysTables(database: Database): Promise<void> {
   await protectHistory(database);
 }
 
-/** Adds the column `last_used_on` to a table that an older version created. */
-async function addLastUse(database: Database): Promise<void> {
-  const definition = KEYS_TABLES.api_keys.columns.last_used_on;
+/** The columns of `api_keys` that the tables of older versions do not have. */
+const ADDED_COLUMNS = ['last_used_on', 'daily_quota'] as const;
+
+/** Adds a column to the table `api_keys` of an older version. */
+async function addColumn(
+  database: Database,
+  column: (typeof ADDED_COLUMNS)[number],
+): Promise<void> {
+  const definition = KEYS_TABLES.api_keys.columns[column];
   try {
-    await database.run(`ALTER TABLE api_keys ADD COLUMN last_used_on ${definition}`);
+    await database.run(`ALTER TABLE api_keys ADD COLUMN ${column} ${definition}`);
   } catch (cause) {
     // Another program may have added the column in the meantime.
-    if ((await database.columns()).get('api_keys')?.has('last_used_on')) return;
+    if ((await database.columns()).get('api_keys')?.has(column)) return;
     throw new Error(
-      `The column last_used_on cannot be added to api_keys: ${(cause as Error).message}. Add it as an administrator: ALTER TABLE api_keys ADD COLUMN last_used_on ${definition}.`,
+      `The column ${column} cannot be added to api_keys: ${(cause as Error).message}. Add it as an administrator: ALTER TABLE api_keys ADD COLUMN ${column} ${definition}.`,
       { cause },
     );
   }

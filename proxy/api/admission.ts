@@ -5,6 +5,7 @@
 import type { BlockList } from 'node:net';
 import type { ApiRequest } from '../http/message/responder.ts';
 import type { PreparedResponse } from '../http/message/response.ts';
+import { isUsedUp, takeFromDay, usedUp } from '../keys/daily-quota.ts';
 import type { KeyRecord, Keys } from '../keys/key-table.ts';
 import type { AddressLimits } from '../limits/address-limits.ts';
 import { clientAddress } from '../limits/client-address.ts';
@@ -49,6 +50,11 @@ export function refusalOf(record: KeyRecord | undefined): PreparedResponse {
   return record?.state === 'suspended' ? ERRORS.suspendedKey : ERRORS.invalidKey;
 }
 
+/** Counts an admitted request towards the daily quota of its key, which may just have been used up. */
+export function withinDay(record: KeyRecord, quota: Quota): Quota {
+  return !quota.admitted || takeFromDay(record) ? quota : usedUp(record.limit);
+}
+
 export function makeAdmissions(parts: AdmissionParts): Admissions {
   const { keys, addresses, trustedProxies } = parts;
   const addressOf = ({ socket, head }: ApiRequest) =>
@@ -67,7 +73,8 @@ export function makeAdmissions(parts: AdmissionParts): Admissions {
       record ??= keys.find(key);
     }
     if (record?.state !== 'approved') return refuse(request, time, refusalOf(record));
-    return { quota: keys.admit(record, time), key: record, refusal: undefined };
+    const quota = isUsedUp(record) ? usedUp(record.limit) : keys.admit(record, time);
+    return { quota: withinDay(record, quota), key: record, refusal: undefined };
   }
 
   return {

@@ -120,11 +120,8 @@ export function makeApi(parts: ApiParts): ApiHandler {
       countUse(key.uses, quota.admitted ? USE.requests : USE.refused, 1);
     }
     if (!quota.admitted) {
-      record(
-        reply,
-        'none',
-        sendOverLimit(reply, key === undefined ? 'address_limit' : 'key_limit'),
-      );
+      const ofKey = quota.isDaily ? 'daily_quota' : 'key_limit';
+      record(reply, 'none', sendOverLimit(reply, key === undefined ? 'address_limit' : ofKey));
     } else if (refusal !== undefined) record(reply, 'none', sendError(reply, refusal));
     else {
       try {

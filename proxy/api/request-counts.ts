@@ -21,6 +21,7 @@ export const REFUSALS = [
   'invalid_key',
   'suspended_key',
   'key_limit',
+  'daily_quota',
   'address_limit',
   'limits_unavailable',
   'no_snapshot',

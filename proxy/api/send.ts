@@ -37,6 +37,7 @@ export const RETRY_SOON_SECONDS = 5;
 const RETRY_SOON = ['Retry-After', String(RETRY_SOON_SECONDS)];
 const OVER_LIMIT = apiError(429, 'Rate limit exceeded');
 const MAINTENANCE = apiError(503, 'Under maintenance');
+const OVER_QUOTA = apiError(429, 'Daily quota exceeded');
 
 /** Errors of the API whose text is always the same. */
 export const ERRORS = {
@@ -152,9 +153,13 @@ export function sendBadRequest(reply: Reply, text: string, isLast = false): numb
 }
 
 /** Sends 429. @param refusal which limit was exceeded */
-export function sendOverLimit(reply: Reply, refusal: 'key_limit' | 'address_limit'): number {
+export function sendOverLimit(
+  reply: Reply,
+  refusal: 'key_limit' | 'daily_quota' | 'address_limit',
+): number {
   reply.refusal = refusal;
-  sendPrepared(reply, OVER_LIMIT, ['Retry-After', String(reply.quota.resetSeconds)]);
+  const prepared = refusal === 'daily_quota' ? OVER_QUOTA : OVER_LIMIT;
+  sendPrepared(reply, prepared, ['Retry-After', String(reply.quota.resetSeconds)]);
   return OVER_LIMIT.head.status;
 }
 

@@ -8,12 +8,13 @@
  */
 import type { ApiRequest } from '../http/message/responder.ts';
 import type { PreparedResponse } from '../http/message/response.ts';
+import { isUsedUp, usedUp } from '../keys/daily-quota.ts';
 import type { KeyRecord } from '../keys/key-table.ts';
 import { clientAddress } from '../limits/client-address.ts';
 import type { Quota } from '../limits/rolling-window.ts';
 import { addressWindowName, keyWindowName } from '../limits/shared/own-windows.ts';
 import type { FleetWindow, Question } from '../limits/shared/waiting-rows.ts';
-import { type Admission, type AdmissionParts, isInUse, refusalOf } from './admission.ts';
+import { type Admission, type AdmissionParts, isInUse, refusalOf, withinDay } from './admission.ts';
 import { ERRORS, RETRY_SOON_SECONDS } from './send.ts';
 
 export interface SharedAdmissions {
@@ -82,13 +83,17 @@ export function makeSharedAdmissions(
       return;
     }
     const { limit } = record;
+    if (isUsed && isUsedUp(record)) {
+      done({ quota: usedUp(limit), key: record, refusal: undefined });
+      return;
+    }
     const guard = isUsed ? undefined : { window: addressOf(request), limit: addresses.limit };
     ask({
       ...{ window: windowOf(record), limit, isPeek: false, guard },
       done(quota, isGuarded) {
         if (quota === undefined) done(unavailable(limit, record));
         else if (isGuarded) done({ quota, key: undefined, refusal: ERRORS.invalidKey });
-        else done({ quota, key: record, refusal: undefined });
+        else done({ quota: withinDay(record, quota), key: record, refusal: undefined });
       },
     });
   }

@@ -11,6 +11,7 @@ import { explainUnreadable } from '../../program/file-access.ts';
 import { readBoundedFile } from '../../program/files/bounded-file.ts';
 import { HASH_DIGITS, type KeyWindow } from '../limits/handover.ts';
 import { makeLargerWindow, makeRollingWindow, WINDOW_MS } from '../limits/rolling-window.ts';
+import { continueDay, type DayAdmitted } from './daily-quota.ts';
 import { type KeyRecord, type Keys, makeKeyTable, type SharedKey } from './key-table.ts';
 import { newUseCounts } from './use-counts.ts';
 
@@ -37,12 +38,14 @@ export interface KeyStore extends Keys {
  * @param announce called with all keys whenever one changed, to send them to the other serving threads
  * @param saved the windows that an earlier process handed over
  * @param threads how many serving threads count requests
+ * @param earlier what earlier runs have admitted on a day, which is usually the present one
  */
 export function makeKeyStore(
   snapshotsDir: string,
   announce: (keys: readonly SharedKey[]) => void,
   saved: readonly KeyWindow[] = [],
   threads = 1,
+  earlier?: DayAdmitted,
 ): KeyStore {
   const file = path.join(snapshotsDir, KEYS_FILE);
   const table = makeKeyTable();
@@ -83,7 +86,7 @@ export function makeKeyStore(
     const moves: (() => void)[] = [];
     const nextUses = new Map<number, SharedArrayBuffer>();
     const keys = parseKeys(text).map((entry): SharedKey => {
-      const uses = usesById.get(entry.id) ?? newUseCounts(threads);
+      const uses = usesById.get(entry.id) ?? newUses(entry.id);
       nextUses.set(entry.id, uses);
       const key = { ...entry, uses };
       const known = table.byHash(key.hash);
@@ -101,6 +104,12 @@ export function makeKeyStore(
     announce(keys);
     table.replace(keys);
     for (const move of moves) move();
+  }
+
+  function newUses(id: number): SharedArrayBuffer {
+    const uses = newUseCounts(threads);
+    continueDay(uses, earlier?.day ?? 0, earlier?.admitted.get(id) ?? 0);
+    return uses;
   }
 
   function makeWindow({ id, hash, limit }: KeyEntry): SharedArrayBuffer {

@@ -6,6 +6,7 @@ import { LRUCache } from 'lru-cache';
 import { hashKey, isWellFormedKey } from '../../format/api-key.ts';
 import type { DecidedState, KeyEntry } from '../../format/keys-file.ts';
 import { openRollingWindow, type Quota, type RollingWindow } from '../limits/rolling-window.ts';
+import { type DailyQuota, dayCountOf } from './daily-quota.ts';
 import { useCountsOf } from './use-counts.ts';
 
 const MOST_RAW_KEYS = 10_000;
@@ -18,10 +19,11 @@ export interface SharedKey extends KeyEntry {
 }
 
 /** A key as one thread knows it. The record and its window stay when `keys.json` is replaced. */
-export interface KeyRecord {
+export interface KeyRecord extends DailyQuota {
   readonly id: number;
   state: DecidedState;
   limit: number;
+  dailyQuota: number | undefined;
   window: RollingWindow;
   /** The cells of this thread, for `countUse`. */
   readonly uses: Float64Array;
@@ -87,16 +89,21 @@ export function makeKeyTable(receive: () => void = () => {}, thread = 0): KeyTab
     entries: () => records?.entries() ?? [],
     replace(keys) {
       const next = new Map<string, KeyRecord>();
-      for (const { id, hash, state, limit, window, uses } of keys) {
+      for (const { id, hash, state, limit, dailyQuota, window, uses } of keys) {
         const known = records?.get(hash);
         if (known !== undefined && known.id === id) {
           known.state = state;
           known.limit = limit;
+          known.dailyQuota = dailyQuota;
           if (known.window.memory !== window) known.window = openRollingWindow(window);
           next.set(hash, known);
         } else {
-          const own = { window: openRollingWindow(window), uses: useCountsOf(uses, thread) };
-          next.set(hash, { id, state, limit, ...own });
+          next.set(hash, {
+            ...{ id, state, limit, dailyQuota },
+            window: openRollingWindow(window),
+            uses: useCountsOf(uses, thread),
+            dayCount: dayCountOf(uses),
+          });
         }
       }
       // A key that was deleted from the database must not stay valid through the cached raw keys.

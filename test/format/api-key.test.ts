@@ -109,6 +109,16 @@ describe('the keys file', () => {
     expect(parseKeys(file({ suspended: true }))[0]?.state).toBe('approved');
   });
 
+  test('has the daily quota of a key that has one', () => {
+    const withQuota = { ...entry(1), dailyQuota: 1000 };
+    const text = encodeKeys([withQuota, entry(2)]);
+    expect(parseKeys(text)).toEqual([withQuota, entry(2)]);
+    expect(JSON.parse(text).keys.map((key: object) => Object.keys(key).at(-1))).toEqual([
+      'daily_quota',
+      'limit',
+    ]);
+  });
+
   test('keeps no fields beyond its own, when read or written', () => {
     expect(parseKeys(file({ key: 'cck_secret', email: 'a@example.org' }))).toEqual([entry(1)]);
     expect(encodeKeys([{ ...entry(1), key: 'cck_secret' } as KeyEntry])).not.toContain('secret');
@@ -129,6 +139,7 @@ describe('the keys file', () => {
     ...[null, 'ab', 'A'.repeat(64), `${HASH}\n`, `x${HASH}`, [HASH]].map((hash) => ({ hash })),
     ...['pending', 1, null].map((state) => ({ state })),
     ...[0, -1, 1.5, 1_000_001, '120', null].map((limit) => ({ limit })),
+    ...[0, -1, 1.5, 2_000_000_001, '120', null].map((daily_quota) => ({ daily_quota })),
   ];
 
   test.each([

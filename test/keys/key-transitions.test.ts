@@ -7,6 +7,7 @@ import { revealKey, revokeOwnKey, rotateKey } from '../../keys/lifecycle/own-key
 import {
   approveRequest,
   changeLimit,
+  changeQuota,
   issueKey,
   rejectRequest,
   resumeKey,
@@ -83,6 +84,14 @@ const ACTIONS: Readonly<Record<string, Action>> = {
     isMailed: false,
     rule: 'only an approved key can get another limit',
     act: (database, id) => changeLimit(database, id, { limit: 91, by: MODERATOR, at: AT }),
+  },
+  'change the quota': {
+    from: ['approved', 'revealed'],
+    to: 'approved',
+    event: 'quota_changed',
+    isMailed: false,
+    rule: 'only an approved key can get another daily quota',
+    act: (database, id) => changeQuota(database, id, { dailyQuota: 92, by: MODERATOR, at: AT }),
   },
   suspend: {
     from: ['approved', 'revealed'],
@@ -317,6 +326,47 @@ describe.each(KINDS)('a key in a %s database', (kind) => {
       { action: 'resumed', actor_id: MODERATOR, reason: null },
     ]);
   });
+
+  it('gets its daily quota on approval or later, and the history has it', async () => {
+    const owner = await database.addOwner();
+    const id = await database.keyIn('pending', owner.id);
+    const quotaOf = async () => (await findKeyWithAccount(database, id))?.daily_quota;
+    await approveRequest(database, id, { limit: 60, dailyQuota: 5_000, ...REVIEW });
+    expect(await quotaOf()).toBe(5_000);
+    const review = { by: MODERATOR, at: AT };
+    await changeQuota(database, id, { dailyQuota: 2_000_000_000, ...review });
+    expect(await quotaOf()).toBe(2_000_000_000);
+    await changeQuota(database, id, { dailyQuota: null, ...review });
+    expect(await quotaOf()).toBe(null);
+    expect((await eventsOf(database, id)).slice(-3).map(({ reason }) => reason)).toEqual([
+      '5000 requests a day',
+      '2000000000 requests a day',
+      'No daily quota',
+    ]);
+    const mails = await database.rows('SELECT body FROM mail_outbox WHERE key_id = ?', [id]);
+    expect(mails.flat()).toEqual([
+      expect.stringContaining('60 requests a minute and at most 5000 a day.'),
+    ]);
+  });
+
+  it.each([0, -1, 1.5, 2_000_000_001, Number.NaN])(
+    'cannot get the quota %d',
+    async (dailyQuota) => {
+      const owner = await database.addOwner();
+      const id = await database.keyIn('pending', owner.id);
+      for (const refused of [
+        approveRequest(database, id, { limit: 5, dailyQuota, ...REVIEW }),
+        changeQuota(database, id, { dailyQuota, by: MODERATOR, at: AT }),
+        issueKey(database, { limit: 5, dailyQuota, purpose: '', at: AT }),
+      ]) {
+        const { kind, message } = await refusalOf(refused);
+        expect([kind, message]).toEqual([
+          'invalid',
+          expect.stringContaining('a whole number from 1 to 2000000000'),
+        ]);
+      }
+    },
+  );
 
   it.each([0, -1, 1.5, 1_000_001, Number.NaN])('cannot get the limit %d', async (limit) => {
     const owner = await database.addOwner();

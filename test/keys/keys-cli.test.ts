@@ -101,6 +101,24 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     });
   });
 
+  it('gives a key a daily quota, changes it and removes it', async () => {
+    const quotaOf = async (id: number) =>
+      JSON.parse((await keys('list', '--json')).stdout)[id - 1].daily_quota;
+    const issued = await keys('issue', '--daily-quota', '1000');
+    expect(issued.stderr).toContain('issued with 120 requests a minute and 1000 a day.');
+    const id = await request('pending');
+    expect((await keys('approve', String(id), '--daily-quota', '7', '--limit', '5')).code).toBe(0);
+    expect([await quotaOf(1), await quotaOf(id)]).toEqual([1000, 7]);
+    expect((await keys('quota', '1', '2000')).stderr).toBe('Key 1 has 2000 requests a day now.\n');
+    expect(await quotaOf(1)).toBe(2000);
+    expect((await keys('list')).stdout).toMatch(/^1 +approved +- +120 +2000 /m);
+    expect((await keys('history', '1')).stdout).toMatch(
+      /quota_changed +operator +- +2000 requests a day$/m,
+    );
+    expect((await keys('quota', '1', 'none')).stderr).toBe('Key 1 has no daily quota now.\n');
+    expect(await quotaOf(1)).toBe(null);
+  });
+
   it('suspends an approved key with a reason, and resumes it', async () => {
     await keys('issue');
     const suspended = await keys('suspend', '1', '--reason', 'a flood');
@@ -127,6 +145,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
       rule: 'an approved or suspended key',
     },
     { verb: 'limit', rest: ['5'], from: ['approved'], rule: 'an approved key' },
+    { verb: 'quota', rest: ['none'], from: ['approved'], rule: 'an approved key' },
   ])(
     'refuses to $verb in any state but $from, naming the state',
     async ({ verb, rest, from, rule }) => {
@@ -162,12 +181,12 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     await keys('issue', '--note', 'third');
     const lines = (await keys('list')).stdout.trimEnd().split('\n');
     expect(lines).toEqual([
-      expect.stringMatching(/^ID +STATE +ACCOUNT +LIMIT +PREFIX +REQUESTED +WEBSITE +PURPOSE$/),
+      expect.stringMatching(/^ID +STATE +ACCOUNT +LIMIT +QUOTA +PREFIX +REQUESTED +WEBSITE +PURPOSE$/),
       expect.stringMatching(
-        /^1 +pending +7 +120 +- +2026-01-02 03:04:05Z +https:\/\/example\.org +first$/,
+        /^1 +pending +7 +120 +- +- +2026-01-02 03:04:05Z +https:\/\/example\.org +first$/,
       ),
       expect.stringMatching(/^2 +rejected .* second$/),
-      expect.stringMatching(/^3 +approved +- +120 +cck_\w{4} .* third$/),
+      expect.stringMatching(/^3 +approved +- +120 +- +cck_\w{4} .* third$/),
     ]);
     const pending = (await keys('list', '--state', 'pending')).stdout;
     expect(pending).toContain('first');
@@ -242,6 +261,9 @@ describe('the keys command', () => {
     [['suspend', '1'], '--reason is missing'],
     [['resume'], 'ID is missing'],
     [['limit', '1'], 'N is missing'],
+    [['quota', '1'], 'N is missing'],
+    [['quota', '1', '0'], 'N must be a whole number from 1 to 2000000000, not "0"'],
+    [['issue', '--daily-quota', 'none'], '--daily-quota must be a whole number'],
     [['limit', '1', '1.5'], 'N must be a whole number from 1 to 1000000, not "1.5"'],
     [['reveal'], 'ID is missing'],
     [['reveal', '0'], 'not "0"'],

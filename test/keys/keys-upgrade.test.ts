@@ -63,7 +63,9 @@ describe.each(KINDS)('a table of keys of the first version, on %s', (kind) => {
     const all = await Promise.all([1, 2, 3].map(() => keys('list', '--json')));
     expect(all.map(({ code, stderr }) => [code, stderr])).toEqual(all.map(() => [0, '']));
     expect(JSON.parse(all[0]?.stdout as string)).toEqual([
-      expect.objectContaining({ id: 1, state: 'approved', last_used_on: null }),
+      expect.objectContaining({
+        ...{ id: 1, state: 'approved', last_used_on: null, daily_quota: null },
+      }),
       expect.objectContaining({ id: 2, state: 'pending', last_used_on: null }),
     ]);
     expect(await database.rows(`SELECT ${OLD_COLUMNS} FROM api_keys ORDER BY id`)).toEqual(
@@ -196,6 +198,11 @@ describe('a user of MariaDB', () => {
     expect(refused.code).toBe(1);
     const cure = /ALTER TABLE api_keys ADD COLUMN last_used_on DATE NULL/.exec(refused.stderr)?.[0];
     await admin.run(cure as string);
+    const second = await keys('list');
+    const other = /ALTER TABLE api_keys ADD COLUMN daily_quota INT UNSIGNED NULL/.exec(
+      second.stderr,
+    )?.[0];
+    await admin.run(other as string);
     const next = await keys('list');
     expect([next.code, next.stderr]).toEqual([
       1,

@@ -123,6 +123,7 @@ export interface TestKey {
   readonly key: string;
   readonly state?: DecidedState;
   readonly limit?: number;
+  readonly dailyQuota?: number;
 }
 
 /** A key for `keys.json`, approved and with a very high limit unless `changes` says otherwise. */
@@ -132,11 +133,12 @@ export function testKey(id: number, changes: Partial<TestKey> = {}): TestKey {
 
 /** Writes `keys.json` as the generator would. */
 export function writeKeys(snapshotsDir: string, keys: readonly TestKey[]): void {
-  const entries = keys.map(({ id, key, state = 'approved', limit = 120 }) => ({
+  const entries = keys.map(({ id, key, state = 'approved', limit = 120, dailyQuota }) => ({
     id,
     hash: hashKey(key),
     state,
     limit,
+    dailyQuota,
   }));
   writeFileSync(path.join(snapshotsDir, KEYS_FILE), encodeKeys(entries), { mode: 0o600 });
 }

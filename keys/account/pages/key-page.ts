@@ -11,6 +11,7 @@ import {
   limitOf,
   nameOf,
   prefixOf,
+  quotaInput,
   reasonInput,
   stateBadge,
 } from './key-parts.ts';
@@ -41,6 +42,7 @@ const ACTION_NAMES: Readonly<Record<KeyEvent['action'], string>> = {
   resumed: 'Resumed',
   revoked: 'Revoked',
   limit_changed: 'Limit changed',
+  quota_changed: 'Daily quota changed',
 };
 
 export function keyPage(page: KeyPage): Html {
@@ -68,12 +70,18 @@ export function keyPage(page: KeyPage): Html {
   });
 }
 
-function changesOfApproved({ id, limit_per_minute }: KeyWithAccount, viewer: Viewer): Html {
+function changesOfApproved(key: KeyWithAccount, viewer: Viewer): Html {
+  const { id, limit_per_minute, daily_quota } = key;
   return html`<div class="decisions">
         <form method="post" action="${reviewActionPath(id, 'limit')}">
           ${tokenField(viewer)}
           ${limitInput(id, limit_per_minute)}
           <button>Change the limit</button>
+        </form>
+        <form method="post" action="${reviewActionPath(id, 'quota')}">
+          ${tokenField(viewer)}
+          ${quotaInput(id, daily_quota)}
+          <button>Change the quota</button>
         </form>
         <form method="post" action="${reviewActionPath(id, 'revoke')}">
           ${tokenField(viewer)}

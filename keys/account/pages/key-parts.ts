@@ -1,7 +1,7 @@
 /** Parts of the pages about a key, which the pages of owners and of moderators share. */
 
 import type { KeyState } from '../../../format/api-key.ts';
-import { LARGEST_LIMIT } from '../../../format/keys-file.ts';
+import { LARGEST_LIMIT, LARGEST_QUOTA } from '../../../format/keys-file.ts';
 import type { KeyRow, KeyWithAccount } from '../../lifecycle/key-lists.ts';
 import { LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
 import { reviewActionPath } from '../../paths.ts';
@@ -38,7 +38,9 @@ export function hasLimit({ state }: KeyRow): boolean {
 }
 
 export function limitOf(key: KeyRow): Description {
-  return ['Limit', hasLimit(key) ? `${key.limit_per_minute} requests a minute` : undefined];
+  if (!hasLimit(key)) return ['Limit', undefined];
+  const quota = key.daily_quota === null ? '' : `, ${key.daily_quota} requests a day`;
+  return ['Limit', `${key.limit_per_minute} requests a minute${quota}`];
 }
 
 export function prefixOf({ key_prefix }: KeyRow): Description {
@@ -70,6 +72,7 @@ export function decisions({ id }: KeyWithAccount, viewer: Viewer, defaultLimit: 
           <form method="post" action="${reviewActionPath(id, 'approve')}">
             ${tokenField(viewer)}
             ${limitInput(id, defaultLimit)}
+            ${quotaInput(id, null)}
             <button>Approve<span class="unseen"> request ${id}</span></button>
           </form>
           <form method="post" action="${reviewActionPath(id, 'reject')}">
@@ -83,6 +86,11 @@ export function decisions({ id }: KeyWithAccount, viewer: Viewer, defaultLimit: 
 export function limitInput(id: number, limit: number): Html {
   return html`<label for="limit-${id}">Requests a minute</label>
             <input id="limit-${id}" name="limit" type="number" inputmode="numeric" min="1" max="${LARGEST_LIMIT}" value="${limit}" required>`;
+}
+
+export function quotaInput(id: number, quota: number | null): Html {
+  return html`<label for="quota-${id}">Requests a day (if empty, any number)</label>
+            <input id="quota-${id}" name="daily_quota" type="number" inputmode="numeric" min="1" max="${LARGEST_QUOTA}" value="${quota ?? ''}">`;
 }
 
 export function reasonInput(id: number): Html {

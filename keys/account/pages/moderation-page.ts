@@ -68,7 +68,8 @@ function row(key: KeyWithAccount): Html {
   return html`<li>
             <p><a href="${reviewPath(key.id)}">${nameOf(key)}</a> ${stateBadge(key.state)}
               ${key.key_prefix !== null && html`<code>${key.key_prefix}…</code>`}
-              ${hasLimit(key) && html`<span>${key.limit_per_minute} a minute</span>`}</p>
+              ${hasLimit(key) && html`<span>${key.limit_per_minute} a minute</span>`}
+              ${hasLimit(key) && key.daily_quota !== null && html`<span>${key.daily_quota} a day</span>`}</p>
             <p>${accountOf(key)}</p>
             <p class="faint">${excerpt}</p>
           </li>`;

@@ -12,6 +12,7 @@ import { usageOf } from '../../lifecycle/key-usage.ts';
 import {
   approveRequest,
   changeLimit,
+  changeQuota,
   rejectRequest,
   resumeKey,
   revokeKey,
@@ -54,6 +55,7 @@ const DONE: Readonly<Record<ReviewAction, string>> = {
   resume: 'The key works again. Its owner gets an e-mail.',
   revoke: 'The key is revoked. Its owner gets an e-mail.',
   limit: 'The key has its new limit.',
+  quota: 'The key has its new daily quota.',
 };
 
 type PerformAction = (id: number, visit: AccountVisit & FormVisit) => Promise<void>;
@@ -104,13 +106,18 @@ function actionsOf({ database, publicUrl }: Site): Readonly<Record<ReviewAction,
   const reasonOf = ({ form }: FormVisit) => fieldOf(form, 'reason').trim();
   return {
     approve: (id, visit) =>
-      approveRequest(database, id, { limit: limitOf(visit), ...review(visit) }),
+      approveRequest(database, id, {
+        ...{ limit: limitOf(visit), dailyQuota: quotaOf(visit) },
+        ...review(visit),
+      }),
     reject: (id, visit) =>
       rejectRequest(database, id, { reason: reasonOf(visit), ...review(visit) }),
     suspend: (id, visit) => suspendKey(database, id, { reason: reasonOf(visit), ...review(visit) }),
     resume: (id, visit) => resumeKey(database, id, review(visit)),
     revoke: (id, visit) => revokeKey(database, id, { reason: reasonOf(visit), ...review(visit) }),
     limit: (id, visit) => changeLimit(database, id, { limit: limitOf(visit), ...review(visit) }),
+    quota: (id, visit) =>
+      changeQuota(database, id, { dailyQuota: quotaOf(visit), ...review(visit) }),
   };
 }
 
@@ -162,4 +169,11 @@ async function namedEventsOf(database: Database, keyId: number): Promise<NamedEv
 function limitOf({ form }: FormVisit): number {
   const text = fieldOf(form, 'limit').trim();
   return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+}
+
+/** The daily quota in a form; null if the field is empty. NaN as for {@link limitOf}. */
+function quotaOf({ form }: FormVisit): number | null {
+  const text = fieldOf(form, 'daily_quota').trim();
+  if (text === '') return null;
+  return /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
 }

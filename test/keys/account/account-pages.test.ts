@@ -226,6 +226,25 @@ describe.each(KINDS)('on %s', (kind) => {
     expect((await people.other.get(KEYS)).text).not.toContain('1,234');
   });
 
+  test('a key gets a daily quota on approval, which moderators change', async () => {
+    const id = await site.request(site.people.owner);
+    const limitOf = async () => {
+      const { text } = await site.people.owner.get(KEYS);
+      const [, card = ''] = text.split(`id="key-${id}"`);
+      return /<dt>Limit<\/dt><dd>([^<]*)/.exec(card)?.[1];
+    };
+    const refused = await site.decide(id, 'approve', { limit: '60', daily_quota: '1e3' });
+    expect(refused.status).toBe(422);
+    await site.decide(id, 'approve', { limit: '60', daily_quota: '1000' });
+    expect(await limitOf()).toBe('60 requests a minute, 1000 requests a day');
+    expect((await site.decide(id, 'quota', { daily_quota: '5' })).status).toBe(303);
+    expect(await limitOf()).toBe('60 requests a minute, 5 requests a day');
+    await site.decide(id, 'limit', { limit: '70' });
+    expect(await limitOf()).toBe('70 requests a minute, 5 requests a day');
+    await site.decide(id, 'quota', { daily_quota: '' });
+    expect(await limitOf()).toBe('70 requests a minute');
+  });
+
   test('a key is suspended and resumed, and its owner sees why', async () => {
     const { id } = await site.revealed(site.people.owner);
     const cardOf = async () => {
