@@ -25,8 +25,8 @@ const MEASURED = [
 
 /** A file that imports one of these, directly or not, needs a Debian package. */
 const DEBIAN_SERVERS = [
-  'test/operations/podman.ts',
-  'test/operations/systemd.ts',
+  'test/operations/services/podman.ts',
+  'test/operations/services/systemd.ts',
   'test/support/servers/mariadb.ts',
   'test/support/servers/nginx.ts',
   'test/support/servers/redis.ts',

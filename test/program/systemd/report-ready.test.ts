@@ -1,4 +1,4 @@
-/** Reporting to systemd. That it restarts a program that hangs is tested in test/operations/services.test.ts. */
+/** Reporting to systemd. That it restarts a program that hangs is tested in test/operations/services/services.test.ts. */
 import { expect, test } from 'vitest';
 import { makeFolder, startProxy, until } from '../../support/product.ts';
 

@@ -6,8 +6,8 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { afterAll } from 'vitest';
-import { startTied, type TiedServer } from '../support/processes.ts';
-import { type Finished, finish, makeFolder, ROOT, until } from '../support/product.ts';
+import { startTied, type TiedServer } from '../../support/processes.ts';
+import { type Finished, finish, makeFolder, ROOT, until } from '../../support/product.ts';
 
 /** In a mount namespace: makes $0/root. */
 const MAKE_ROOT = `set -e

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { VARIABLES } from '../../program/environment/variables.ts';
-import { makeFolder, ROOT } from '../support/product.ts';
+import { VARIABLES } from '../../../program/environment/variables.ts';
+import { makeFolder, ROOT } from '../../support/product.ts';
 import { exposureOf, verifyUnit } from './systemd.ts';
 
 const FOLDER = path.join(ROOT, 'operations/systemd');

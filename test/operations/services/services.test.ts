@@ -3,12 +3,12 @@
  * services" in OPERATIONS.md: what they can do, and what their sandboxes prevent.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { openDatabase } from '../../database/open.ts';
-import { loadCatalogue } from '../catalogue/load.ts';
-import { sampleCatalogue } from '../catalogue/sample.ts';
-import { makeDatabase } from '../support/databases.ts';
-import { type Reply, send, until } from '../support/product.ts';
-import { freePort } from '../support/servers/ports.ts';
+import { openDatabase } from '../../../database/open.ts';
+import { loadCatalogue } from '../../catalogue/load.ts';
+import { sampleCatalogue } from '../../catalogue/sample.ts';
+import { makeDatabase } from '../../support/databases.ts';
+import { type Reply, send, until } from '../../support/product.ts';
+import { freePort } from '../../support/servers/ports.ts';
 import { commandsFrom } from './document-commands.ts';
 import { type Booted, bootSystemd, canBoot } from './systemd.ts';
 
@@ -42,7 +42,7 @@ describe.skipIf(!canBoot())('the services', () => {
       `ACCOUNT_PORT=${account}`,
       `ACCOUNT_ADMIN_PORT=${accountAdmin}`,
     );
-    await set('proxy-0.env', `PORT=${api}`, `ADMIN_PORT=${admin}`);
+    await set('proxy-0.env', 'ACCESS_LOG=all', `PORT=${api}`, `ADMIN_PORT=${admin}`);
     await set('proxy-2.env', `PORT=${second}`, `ADMIN_PORT=${secondAdmin}`);
     const output = await systemd.get(commandsFrom('systemctl enable --now'));
     key = /cck_\w+/.exec(output)?.[0] ?? '';
@@ -145,20 +145,23 @@ describe.skipIf(!canBoot())('the services', () => {
     expect(await show(PROXY, 'MainPID')).toBe(pid);
   });
 
-  test('logrotate moves an access log away without a restart', async () => {
-    const folder = '/var/log/cover-catalogue';
-    await systemd.get(`echo first >${folder}/access-8080.log
-      chown covers-proxy: ${folder}/access-8080.log; chmod 640 ${folder}/access-8080.log`);
-    const pid = await show(PROXY, 'MainPID');
+  test('logrotate moves an access log away, and the proxy continues in a new one', async () => {
+    const log = '/var/log/cover-catalogue/access-8080.log';
+    const linesOf = async (file: string) =>
+      (await systemd.run(`grep -c '"status":200' ${file}`)).stdout;
+    await get();
+    await until(async () => (await linesOf(log)) !== '');
+    const [pid, before] = [await show(PROXY, 'MainPID'), await linesOf(log)];
     const { stderr } = await systemd.run('logrotate --force /etc/logrotate.d/cover-catalogue');
     expect(stderr).toBe('');
-    expect(await systemd.get(`cat ${folder}/access-8080.log.1`)).toBe('first');
-    expect(await systemd.get(`stat -c '%U %a' ${folder}/access-8080.log.1`)).toBe(
-      'covers-proxy 640',
-    );
-    expect((await get()).status).toBe(200);
+    expect(await linesOf(`${log}.1`)).toBe(before);
+    await until(async () => {
+      await get();
+      return (await linesOf(log)) !== '';
+    });
+    expect(await systemd.get(`stat -c '%U %a' ${log}`)).toBe('covers-proxy 640');
     expect(await show(PROXY, 'MainPID')).toBe(pid);
-    // With a proxy that does not run, as with none.
+    // With a proxy that does not run.
     await systemd.get('systemctl stop cover-catalogue-proxy@2');
     await systemd.get('logrotate --force /etc/logrotate.d/cover-catalogue');
   });
