@@ -94,18 +94,25 @@ function makeTablesReader(file: string): () => Tables {
   let lastMtime: number | undefined;
   let tables: Tables = {};
   return () => {
-    const mtime = statSync(file, { throwIfNoEntry: false })?.mtimeMs;
-    if (mtime === lastMtime) return tables;
-    lastMtime = mtime;
-    tables = {};
     try {
-      const content: Partial<ReportContent> = JSON.parse(
-        readBoundedFileSync(file, LARGEST_REPORT).toString('utf8'),
-      );
-      tables = content.tables ?? {};
+      const { mtimeMs } = statSync(file);
+      if (mtimeMs === lastMtime) return tables;
+      tables = readTables(file);
+      lastMtime = mtimeMs;
     } catch {
-      // There is none yet, or it is damaged: the rows are not known.
+      // There is none yet, or it cannot be read: the rows are not known.
+      lastMtime = undefined;
+      tables = {};
     }
     return tables;
   };
+}
+
+/** @throws Error if the file cannot be read, or is not a report */
+function readTables(file: string): Tables {
+  const text = readBoundedFileSync(file, LARGEST_REPORT).toString('utf8');
+  const { tables }: Partial<ReportContent> = JSON.parse(text) ?? {};
+  const counts = Object.values(tables ?? {}).flatMap(({ rows, left_out }) => [rows, left_out]);
+  if (tables === undefined || !counts.every(Number.isFinite)) throw new Error('not a report');
+  return tables;
 }

@@ -1,9 +1,14 @@
-/** The metrics of `cover-catalogue account`: responses, sign-ins, e-mails, keys by state, and the database. */
+/**
+ * The admin address of `cover-catalogue account`, and its metrics: responses, sign-ins, e-mails, keys by
+ * state, and the database.
+ */
 import type { Server } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { Counter, Histogram, type Registry } from 'prom-client';
 import type { Database } from '../../database/database.ts';
 import { KEY_STATES } from '../../format/api-key.ts';
+import { addConnectionMetrics } from '../../program/admin/connection-metrics.ts';
+import { makeProgramAdmin, type ProgramAdmin } from '../../program/admin/program-admin.ts';
 import { addCounter, addGauge, addGauges } from '../../program/admin/readings.ts';
 import { readBacklog } from '../mail/outbox.ts';
 import type { MailWorker } from './mail/start-mail-worker.ts';
@@ -11,20 +16,52 @@ import type { MailWorker } from './mail/start-mail-worker.ts';
 /** How long a scrape waits for the database. */
 const LONGEST_WAIT_MS = 2_000;
 
+/** The pages are ready while the database can be read. */
+export function makeAccountAdmin(
+  settings: { readonly ADMIN_HOST: string; readonly ACCOUNT_ADMIN_PORT: number | null },
+  database: Database,
+  mailCounts: MailWorker['counts'],
+): ProgramAdmin {
+  const admin = makeProgramAdmin({
+    host: settings.ADMIN_HOST,
+    port: settings.ACCOUNT_ADMIN_PORT,
+    portVariable: 'ACCOUNT_ADMIN_PORT',
+    refresh: () => metrics.refresh(),
+    readiness: () => ({ ready: metrics.isUp(), database: metrics.isUp() }),
+  });
+  const metrics = addDatabaseMetrics(admin.registry, database);
+  addMailMetrics(admin.registry, mailCounts);
+  return admin;
+}
+
+/**
+ * Counts the responses of the server of the pages, and its connections.
+ * @param limit how many connections may be open
+ */
+export function addServerMetrics(
+  registry: Registry,
+  server: Server,
+  cells: Float64Array,
+  limit: () => number,
+): void {
+  addConnectionMetrics(registry, 'account', [cells], limit);
+  addResponseMetrics(registry, server);
+}
+
 interface DatabaseReadings {
   readonly waiting: number;
   readonly oldest: Date | undefined;
   readonly keys: readonly (readonly [state: string, count: number])[];
 }
 
-export interface DatabaseMetrics {
+interface DatabaseMetrics {
   /** Reads the database, unless an earlier call is still waiting for it. */
   refresh(): Promise<void>;
   /** Whether the last {@link refresh} could read the database. */
   isUp(): boolean;
 }
 
-export function addDatabaseMetrics(registry: Registry, database: Database): DatabaseMetrics {
+function addDatabaseMetrics(registry: Registry, database: Database): DatabaseMetrics {
   let readings: DatabaseReadings | undefined;
   let underWay: Promise<void> | undefined;
   const ageOf = (time: Date | undefined) =>
@@ -88,7 +125,7 @@ export function addSignInMetrics(registry: Registry): (outcome: 'done' | 'refuse
   return (outcome) => signIns.inc({ outcome });
 }
 
-export function addMailMetrics(registry: Registry, counts: MailWorker['counts']): void {
+function addMailMetrics(registry: Registry, counts: MailWorker['counts']): void {
   addGauge(
     registry,
     'account_sign_in_links_waiting',
@@ -110,7 +147,7 @@ export function addMailMetrics(registry: Registry, counts: MailWorker['counts'])
 }
 
 /** Counts the responses of a server, and how long they took. */
-export function addResponseMetrics(registry: Registry, server: Server): void {
+function addResponseMetrics(registry: Registry, server: Server): void {
   const seconds = new Histogram({
     name: 'account_response_seconds',
     help: 'How long the responses of the account pages took, by status',

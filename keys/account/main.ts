@@ -8,8 +8,6 @@ import '../../program/stop.ts';
 import { MOST_CONNECTIONS } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { checkTables } from '../../database/tables.ts';
-import { addConnectionMetrics } from '../../program/admin/connection-metrics.ts';
-import { makeProgramAdmin } from '../../program/admin/program-admin.ts';
 import { readArguments } from '../../program/arguments.ts';
 import { closeServer } from '../../program/close-server.ts';
 import {
@@ -28,12 +26,7 @@ import { stopWith } from '../../program/stop.ts';
 import { reportReady } from '../../program/systemd/report-ready.ts';
 import { MAIL_CHECKS } from '../mail/mailer.ts';
 import { ACCOUNTS_TABLE, createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
-import {
-  addDatabaseMetrics,
-  addMailMetrics,
-  addResponseMetrics,
-  addSignInMetrics,
-} from './account-metrics.ts';
+import { addServerMetrics, addSignInMetrics, makeAccountAdmin } from './account-metrics.ts';
 import { makeApp } from './app.ts';
 import { startMailWorker } from './mail/start-mail-worker.ts';
 import { makeAccountServer } from './server.ts';
@@ -103,16 +96,7 @@ async function main(): Promise<void> {
     log.fatal({ err: error }, 'the mail worker failed');
     process.exit(1);
   });
-  const admin = makeProgramAdmin({
-    host: settings.ADMIN_HOST,
-    port: settings.ACCOUNT_ADMIN_PORT,
-    portVariable: 'ACCOUNT_ADMIN_PORT',
-    refresh: () => databaseMetrics.refresh(),
-    readiness: () => ({ ready: databaseMetrics.isUp(), database: databaseMetrics.isUp() }),
-  });
-  const { registry } = admin;
-  const databaseMetrics = addDatabaseMetrics(registry, database);
-  addMailMetrics(registry, mails.counts);
+  const admin = makeAccountAdmin(settings, database, mails.counts);
   const site = {
     database,
     publicUrl,
@@ -121,14 +105,13 @@ async function main(): Promise<void> {
     cookies: makeCookies(publicUrl.startsWith('https:')),
     checkAssertion,
     requestLink: mails.requestLink,
-    countSignIn: addSignInMetrics(registry),
+    countSignIn: addSignInMetrics(admin.registry),
   };
   const cells = newConnectionCells();
   const limit = makeConnectionLimit([cells], shareOut, log);
   limit.start();
-  addConnectionMetrics(registry, 'account', [cells], limit.connections);
   const server = makeAccountServer(makeApp(site, log), cells);
-  addResponseMetrics(registry, server);
+  addServerMetrics(admin.registry, server, cells, limit.connections);
   let isStopping = false;
   stopWith(async (signal) => {
     isStopping = true;

@@ -1,16 +1,23 @@
 /** The metrics of all programs: their names and values, and the tables in OPERATIONS.md. */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { makeVisitor, signIn } from '../support/account.ts';
 import { ROOT, runProgram, until } from '../support/product.ts';
+import { type RedisServer, startRedis } from '../support/servers/redis.ts';
 import { type Installation, PROGRAMS, type Program, startInstallation } from './installation.ts';
 import { promtool } from './prometheus.ts';
 
+let redis: RedisServer;
 let installation: Installation;
 
 beforeAll(async () => {
-  installation = await startInstallation();
+  redis = await startRedis();
+  // So that the proxy has the metrics of shared limits, too.
+  installation = await startInstallation({ LIMITS_URL: redis.url });
+});
+afterAll(async () => {
+  await redis.stop();
 });
 
 /** The names of a program's own metrics, without those that every Node program has. */
@@ -85,6 +92,20 @@ describe('schedule', () => {
       Number(await seriesIn('schedule', 'schedule_last_success_timestamp_seconds'));
     expect(age).toBeGreaterThanOrEqual(0);
     expect(age).toBeLessThan(60);
+  });
+
+  test('a damaged report or status does not hide the other metrics', async () => {
+    const { originDir } = installation;
+    const files = ['report.json', 'status.json'].map((name) => path.join(originDir, name));
+    const before = files.map((file) => readFileSync(file));
+    for (const text of ['', 'null', '{"tables":{"games":{"rows":"many"}}}']) {
+      for (const file of files) writeFileSync(file, text);
+      const metrics = await installation.metrics('schedule');
+      expect(metrics).toContain('schedule_runs_total{outcome="published"} 1\n');
+      expect(metrics).not.toContain('schedule_rows{');
+    }
+    for (const [index, file] of files.entries()) writeFileSync(file, before[index] ?? '');
+    expect(await installation.metrics('schedule')).toContain('schedule_rows{table="games"}');
   });
 
   test('with the port of another program ends with 2 and names the variable', async () => {
