@@ -25,7 +25,7 @@ import { type KeyStore, makeKeyStore } from './keys/key-store.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
 import { newLimitCells } from './limits/shared/counts.ts';
 import { loadStoreClient } from './limits/shared/open-shared-limits.ts';
-import { countRanges } from './refusals/address-ranges.ts';
+import { type AddressRanges, countRanges } from './refusals/address-ranges.ts';
 import { type BlockedFile, makeBlockedFile } from './refusals/blocked-file.ts';
 import {
   type MaintenanceFile,
@@ -138,21 +138,18 @@ export async function assemble(
     );
   if (serving.limits !== undefined) addLimitMetrics(metrics.registry, limitState);
   const usage = makeKeyUsage(files, keyUsageFile(port), keys, now, Date.now);
-  const blocked = makeBlockedFile(environment.BLOCKED_ADDRESSES, (ranges) => {
+  const block = (ranges: AddressRanges): void => {
     workers.blockAddresses(ranges);
     serving.blockAddresses(ranges);
-    log.info({ ranges: countRanges(ranges) }, 'read the blocked addresses');
-  });
-  const maintenance = makeMaintenanceFile(snapshotsDir, place.maintenance, (seconds) =>
-    log.warn({ retry_after: seconds }, `maintenance has ${seconds > 0 ? 'begun' : 'ended'}`),
-  );
-  const polling = makePolling({ snapshots, keys, usage, blocked, maintenance }, log);
+  };
+  const refusals = makeRefusalFiles(environment, place.maintenance, block, log);
+  const polling = makePolling({ snapshots, keys, usage, ...refusals }, log);
   const state = { isStopping: false };
   const admin = makeProxyAdmin({
     ...{ snapshotsDir, snapshots, keys, metrics, limitState },
     maintenance: () => place.maintenance[0] ?? 0,
     isStopping: () => state.isStopping,
-    faults: polling.faults,
+    faults: () => [...polling.faults(), ...[accessLog.fault() ?? []].flat()],
   });
   return {
     ...{ serving, workers, changes, admin, accessLog, polling, connectionLimit, handover, state },
@@ -180,6 +177,24 @@ function openAccessLog(
     return { written, dropped: dropped + droppedByThreads() };
   });
   return accessLog;
+}
+
+/** @param block tells every serving thread which addresses are blocked */
+function makeRefusalFiles(
+  environment: Environment<'BLOCKED_ADDRESSES' | 'SNAPSHOTS_DIR'>,
+  maintenanceCell: Int32Array,
+  block: (ranges: AddressRanges) => void,
+  log: Logger,
+) {
+  return {
+    blocked: makeBlockedFile(environment.BLOCKED_ADDRESSES, (ranges) => {
+      block(ranges);
+      log.info({ ranges: countRanges(ranges) }, 'read the blocked addresses');
+    }),
+    maintenance: makeMaintenanceFile(environment.SNAPSHOTS_DIR, maintenanceCell, (seconds) =>
+      log.warn({ retry_after: seconds }, `maintenance has ${seconds > 0 ? 'begun' : 'ended'}`),
+    ),
+  };
 }
 
 /** Reads and writes files in `SNAPSHOTS_DIR` at intervals. */

@@ -30,6 +30,8 @@ export interface LogFile {
   reopen(): void;
   /** How many lines were written, and how many were dropped here because writing failed. */
   lines(): { readonly written: number; readonly dropped: number };
+  /** Why the last batch could not be written; undefined if it could. */
+  fault(): string | undefined;
   /** Writes what is left, within a second, and closes the file. */
   close(): Promise<void>;
 }
@@ -50,7 +52,7 @@ export function openLogFile(file: string, droppedByThreads: () => number, log: L
   let torn: Buffer = Buffer.alloc(0);
   let written = 0;
   let dropped = 0;
-  let isFailing = false;
+  let fault: string | undefined;
   let reported = { dropped: 0, at: Number.NEGATIVE_INFINITY };
 
   async function writeQueue(): Promise<void> {
@@ -97,17 +99,18 @@ export function openLogFile(file: string, droppedByThreads: () => number, log: L
   }
 
   function noteFailure(error: Error): void {
-    if (!isFailing) {
+    if (fault === undefined) {
       log.error({ err: error, file: name }, 'cannot write the access log; its lines are dropped');
     }
-    isFailing = true;
+    fault = `The access log ${name} cannot be written: ${error.message}.`;
   }
 
   function noteSuccess(): void {
     const all = dropped + droppedByThreads();
     const lost = all - reported.dropped;
     const now = performance.now();
-    if (isFailing) log.info({ file: name, dropped: lost }, 'the access log can be written again');
+    if (fault !== undefined)
+      log.info({ file: name, dropped: lost }, 'the access log can be written again');
     else if (lost === 0 || now - reported.at < REPORT_MS) return;
     else {
       log.warn(
@@ -115,7 +118,7 @@ export function openLogFile(file: string, droppedByThreads: () => number, log: L
         'the access log cannot be written fast enough; lines were dropped',
       );
     }
-    isFailing = false;
+    fault = undefined;
     reported = { dropped: all, at: now };
   }
 
@@ -147,6 +150,7 @@ export function openLogFile(file: string, droppedByThreads: () => number, log: L
       if (!isWriting) reopenIfWanted();
     },
     lines: () => ({ written, dropped }),
+    fault: () => fault,
     async close() {
       if (isWriting) {
         const idle = new Promise<void>((resolve) => {

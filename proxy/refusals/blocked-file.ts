@@ -7,7 +7,7 @@ import path from 'node:path';
 import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
 import { type AddressRanges, parseAddressRanges } from './address-ranges.ts';
 
-/** Enough for 60,000 addresses. Reading so many takes about 0.1 s, in which no request is answered. */
+/** Enough for 40,000 ranges. Reading so many takes 0.2 s, in which the first thread answers nothing. */
 const LARGEST_FILE = 2 ** 20;
 
 export interface BlockedFile {
