@@ -9,8 +9,6 @@ import { RUN_REPORT } from '../format/layout.ts';
 import type { Counts, Settings } from '../format/manifest.ts';
 import type { ErrorWithExitCode } from '../program/failure.ts';
 import type { Progress } from '../program/progress.ts';
-import { utcNow } from '../program/utc-now.ts';
-import { replaceFile } from '../store/files/replace-file.ts';
 import { HeldError, whyHeld } from '../store/hold.ts';
 import { withLock } from '../store/lock.ts';
 import {
@@ -29,13 +27,15 @@ import {
   whyUntimed,
 } from './cache/earlier-run.ts';
 import type { Conditions } from './read/read-table.ts';
+import { findFutureApprovals } from './read/warnings.ts';
 import {
-  encodeReport,
   makeReport,
   type ReportContent,
+  summaryOf,
   type Warning,
   warningText,
 } from './report/report.ts';
+import { saveReport } from './report/save-report.ts';
 import type { EarlierRun } from './reuse/cached-rows.ts';
 import { checkPacksWith } from './write/check-packs.ts';
 import { type RunWorker, startRunWorker } from './write/jobs.ts';
@@ -111,8 +111,8 @@ async function readAndPublish(
   const startedAt = Date.now();
   const writeAll = (reason: string) => {
     if (ownerOf !== undefined) progress.warn(`All rows are read: ${reason}.`);
-    const reading = { reason, earlier: undefined, fullRunAt: startedAt, ownerOf };
-    return writeOnce(database, run, progress, reading);
+    const reading = { reason, earlier: undefined, reportBefore: undefined, ownerOf };
+    return writeOnce(database, run, progress, { ...reading, fullRunAt: startedAt });
   };
   if (ownerOf === undefined || isFull) return writeAll(untimed ?? 'a full run was requested');
   const found = findEarlierRun(snapshotsDir, readPrevious(snapshotsDir), ownerOf);
@@ -131,6 +131,8 @@ interface Reading {
   readonly reason: string | null;
   readonly earlier: EarlierRun | undefined;
   readonly fullRunAt: number;
+  /** The report of the current generation, if that is the one of the earlier run. */
+  readonly reportBefore: ReportContent | undefined;
   /** Undefined if the database cannot show which rows have changed. */
   readonly ownerOf: OwnerOf | undefined;
 }
@@ -162,10 +164,11 @@ async function writeAndPublish(
 ): Promise<RunResult> {
   const { snapshotsDir, settings, hasGameTitles, conditions = {} } = options;
   const report = makeReport();
-  const { content, catalogue } = await writeGeneration(database, {
+  const written = await writeGeneration(database, {
     hasGameTitles,
     isTimed: reading.ownerOf !== undefined,
     earlier: reading.earlier,
+    reportBefore: reading.reportBefore,
     settings,
     progress,
     report,
@@ -174,6 +177,8 @@ async function writeAndPublish(
     dir,
     conditions,
   });
+  if (written === undefined) return endWithNothingNew(options, progress, reading);
+  const { content, catalogue } = written;
   report.addWarnings(options.warnings);
   const leftOut = report.summary();
   for (const line of leftOut) progress.warn(`Left out: ${line}.`);
@@ -221,7 +226,7 @@ async function writeAndPublish(
     return { ...result, outcome: 'dry_run' };
   }
   progress.step('verifying and publishing');
-  const checkPacks = checkPacksWith(worker);
+  const checkPacks = checkPacksWith(worker, reading.earlier?.records);
   const { warn } = progress;
   const publishing = publish(snapshotsDir, dir, content, previous, checkPacks, warn);
   const { id } = await publishing.catch((error) => {
@@ -233,25 +238,28 @@ async function writeAndPublish(
   return { ...result, outcome: 'published', id };
 }
 
-/**
- * Writes the report of a run to the snapshots folder. If that fails, it warns instead of throwing an
- * error, which would hide how the run ended.
- * @returns whether the report was written
- */
-function saveReport(
-  snapshotsDir: string,
-  content: ReportContent,
-  outcome: RunResult['outcome'] | 'held',
-  error: string | null,
+/** Ends a run that found nothing new: its report is that of the current generation. */
+function endWithNothingNew(
+  { snapshotsDir, warnings }: Run,
   progress: Progress,
-): boolean {
-  try {
-    // Only the owner may read the report: a row that was left out may hold values that are not public.
-    const bytes = encodeReport(content, { finished_at: utcNow(), outcome, error });
-    replaceFile(path.join(snapshotsDir, RUN_REPORT), bytes, 0o600);
-    return true;
-  } catch (cause) {
-    progress.warn(`The report of this run could not be written: ${(cause as Error).message}`);
-    return false;
+  { earlier, reportBefore }: Reading,
+): RunResult {
+  const { id, manifest } = readPrevious(snapshotsDir);
+  if (earlier === undefined || reportBefore === undefined || manifest === undefined) {
+    throw new Error('the current generation cannot be read');
   }
+  const future = findFutureApprovals(earlier.rows.covers, Date.now() / 1000);
+  const report = {
+    ...reportBefore,
+    warnings: [...reportBefore.warnings, ...future, ...warnings],
+  };
+  const leftOut = summaryOf(report);
+  for (const line of leftOut) progress.warn(`Left out: ${line}.`);
+  for (const warning of report.warnings) progress.warn(`Warning: ${warningText(warning)}.`);
+  saveReport(snapshotsDir, report, 'unchanged', null, progress);
+  const { counts } = manifest;
+  return {
+    ...{ outcome: 'unchanged', id, counts, previousCounts: counts, leftOut, report },
+    readAllBecause: null,
+  };
 }

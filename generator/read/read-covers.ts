@@ -17,6 +17,8 @@ const COVER_COLUMN_TYPES = {
   approvedAt: Float64Array,
 };
 
+export const COVER_COLUMNS = 'id, game_id, region, type, status, approved_at';
+
 /** The covers of an earlier run. */
 export interface CachedCovers {
   readonly covers: Covers;
@@ -71,7 +73,7 @@ export async function readCovers(
 
   await read(
     'covers',
-    'id, game_id, region, type, status, approved_at',
+    COVER_COLUMNS,
     (row, id, note) => {
       const index = add(id);
       reserve(index);

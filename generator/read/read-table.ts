@@ -67,7 +67,7 @@ export function makeReadTable(
       // Only of an id in the usual form can the next run show the same value in its report.
       const isUsual = typeof row[0] === 'number' || String(row[0]).length > 15;
       const time = isFaultless && isUsual ? rowTime(row.at(-1) ?? null) : Number.NaN;
-      track?.add(time, cachedRow, false);
+      track?.add(time, cachedRow, row);
     };
     let rows: number;
     if (timedTable === undefined || plan === undefined || onKnown === undefined) {
@@ -76,7 +76,8 @@ export function makeReadTable(
       const takeKnown = (cachedRow: number) => {
         const id = valueOfId(idOfRow(plan.cached.ids, cachedRow));
         const isFaultless = check(id, () => onKnown(cachedRow));
-        track?.add(isFaultless ? plan.cached.updated[cachedRow] : Number.NaN, cachedRow, true);
+        const time = isFaultless ? plan.cached.updated[cachedRow] : Number.NaN;
+        track?.add(time, cachedRow, undefined);
       };
       const fresh = readRows(reader, timedTable, selected, plan.fresh);
       rows = await mergeRows(plan, fresh, take, takeKnown);

@@ -20,4 +20,6 @@ export interface EarlierRun {
   /** All platforms and alternative titles, as texts to compare. */
   readonly platforms: string;
   readonly alternativeTitles: string;
+  /** For each table, the hash of the rows that are always read again; undefined if they are too many. */
+  readonly unsettled: Readonly<Partial<Record<TimedTable, string>>>;
 }

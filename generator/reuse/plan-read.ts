@@ -33,6 +33,8 @@ export interface ReadPlan {
   readonly isKnown: Uint8Array;
   /** The ids of the rows to read, ascending. */
   readonly fresh: Id[];
+  /** Whether a row is new, gone, or has another time. The others to read may still be the same. */
+  readonly isChanged: boolean;
   /** How many rows the table has now. */
   readonly rows: number;
   readonly fingerprints: Fingerprints;
@@ -62,21 +64,24 @@ export async function planRead(
     if (!isDiffering.has(chunkOf(id, shift))) fresh.push(id);
   }
   const most = Math.max(FEWEST_ROWS_READ, rows * LARGEST_SHARE_READ);
+  let isChanged = false;
   for (const chunk of differing) {
     if (fresh.length > most) break;
-    await compareChunk(reader, table, cached, fingerprints, chunk, isKnown, fresh);
+    const differs = await compareChunk(reader, table, cached, fingerprints, chunk, isKnown, fresh);
+    isChanged ||= differs;
   }
   if (fresh.length > most) {
     const percent = Math.round(LARGEST_SHARE_READ * 100);
     throw new Error(`more than ${percent} % of the rows of ${table} must be read`);
   }
-  return { cached, isKnown, fresh: fresh.sort(compareIds), rows, fingerprints };
+  return { cached, isKnown, fresh: fresh.sort(compareIds), isChanged, rows, fingerprints };
 }
 
 export function idOfRow({ high, low }: Ids, row: number): Id {
   return [high[row], low[row]];
 }
 
+/** @returns whether a row is new, gone, or has another time */
 async function compareChunk(
   reader: Reader,
   table: TimedTable,
@@ -85,7 +90,7 @@ async function compareChunk(
   chunk: number,
   isKnown: Uint8Array,
   fresh: Id[],
-): Promise<void> {
+): Promise<boolean> {
   const { first, last } = idsOfChunk(chunk, before.shift);
   const found = await reader.rows(
     `SELECT id, ${UPDATED_AT} || '' FROM ${table} WHERE id >= ${first} AND id <= ${last} ORDER BY id`,
@@ -101,18 +106,26 @@ async function compareChunk(
   }
   const chunkAt = (row: number) => chunkOf(idOfRow(ids, row), before.shift);
   let row = firstIndex(0, cachedRows, (at) => chunkAt(at) >= chunk);
+  let isChanged = false;
+  const passGone = () => {
+    isChanged = true;
+    isKnown[row++] = 0;
+  };
   for (const [value, updatedAt] of found) {
     const id = readId(value);
     if (id === undefined) throw new Error(`${table} has the id ${value}`);
-    while (row < cachedRows && compareIds(idOfRow(ids, row), id) < 0) isKnown[row++] = 0;
+    while (row < cachedRows && compareIds(idOfRow(ids, row), id) < 0) passGone();
     const isCached = row < cachedRows && compareIds(idOfRow(ids, row), id) === 0;
     if (!isCached || updated[row] !== rowTime(updatedAt)) {
       fresh.push(id);
+      // A row without a time is read again anyway.
+      if (!isCached || !Number.isNaN(updated[row])) isChanged = true;
       if (isCached) isKnown[row] = 0;
     }
     if (isCached) row++;
   }
-  for (; row < cachedRows && chunkAt(row) === chunk; row++) isKnown[row] = 0;
+  while (row < cachedRows && chunkAt(row) === chunk) passGone();
+  return isChanged;
 }
 
 const ROWS_PER_QUERY = 1_000;

@@ -2,6 +2,8 @@
  * Tracks, for each row of a table that a run reads, when it was changed and whether an earlier run has
  * read the same row. The next run reads the rows again that have no time here.
  */
+import { createHash } from 'node:crypto';
+import type { Row } from '../../database/database.ts';
 import { type TimedTable, UPDATED_AT } from '../../database/schema.ts';
 import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import { LEFT_OUT } from '../columns/catalogue.ts';
@@ -23,8 +25,17 @@ export interface Relation {
 }
 
 export interface RowTrack {
-  /** Adds a row. @param time NaN if the next run must read the row again */
-  add(time: number, cachedRow: number, isKnown: boolean): void;
+  /**
+   * Adds a row.
+   * @param time NaN if the next run must read the row again
+   * @param row undefined for a known row
+   */
+  add(time: number, cachedRow: number, row: Row | undefined): void;
+  /**
+   * The hash of the rows that the next run must read again; undefined if they are too many. By it, the next
+   * run finds out whether they are still the same.
+   */
+  hashOfUnsettled(): string | undefined;
   /** The time of each row. */
   times(): Float64Array;
   /** Undefined if all rows were read. */
@@ -44,19 +55,39 @@ export function makeRowTrack(now: number, plan: ReadPlan | undefined): RowTrack 
     rowOfCached: sharedZeros(Uint32Array, plan.cached.rows).fill(LEFT_OUT),
   };
   let rows = 0;
+  const unsettled = makeRowsHash();
   return {
     relation,
-    add(time, cachedRow, isKnown) {
+    hashOfUnsettled: unsettled.end,
+    add(time, cachedRow, row) {
       reserve(rows);
-      columns.time[rows] = isSettled(time, now) ? time : Number.NaN;
+      const isUsable = isSettled(time, now);
+      columns.time[rows] = isUsable ? time : Number.NaN;
+      if (!isUsable) unsettled.add(row);
       if (relation !== undefined && cachedRow !== LEFT_OUT) {
         relation.cachedRow[rows] = cachedRow;
-        relation.isKnown[rows] = isKnown ? 1 : 0;
+        relation.isKnown[rows] = row === undefined ? 1 : 0;
         relation.rowOfCached[cachedRow] = rows;
       }
       rows++;
     },
     times: () => columns.time.subarray(0, rows),
+  };
+}
+
+const MOST_HASHED = 10_000;
+
+/** Hashes rows, unless they are too many. */
+export function makeRowsHash() {
+  const sha256 = createHash('sha256');
+  let count = 0;
+  return {
+    /** @param row undefined if its values are not known, so that there is no hash */
+    add(row: Row | undefined): void {
+      count = row === undefined ? MOST_HASHED : count + 1;
+      if (row !== undefined && count < MOST_HASHED) sha256.update(`${JSON.stringify(row)}\n`);
+    },
+    end: () => (count < MOST_HASHED ? sha256.copy().digest('hex') : undefined),
   };
 }
 

@@ -2,23 +2,22 @@
  * Reads all tables in one consistent snapshot of the database, or what has changed in them since an
  * earlier run. At the same time, the worker orders the titles and writes the games and the search index.
  */
-import { createHash } from 'node:crypto';
 import path from 'node:path';
 import type { Reader } from '../../database/database.ts';
 import type { TimedTable } from '../../database/schema.ts';
 import type { ManifestFile, Settings } from '../../format/manifest.ts';
 import type { Progress } from '../../program/progress.ts';
-import { type AlternativeTitles, type Games, LEFT_OUT } from '../columns/catalogue.ts';
+import { type Games, LEFT_OUT } from '../columns/catalogue.ts';
 import { makeSpillFile, type SpillFile } from '../columns/spill-file.ts';
-import { makeTextWriter } from '../columns/texts.ts';
 import { numberRecords } from '../order/numbering.ts';
+import { hashTitles, isNothingNew } from '../read/is-nothing-new.ts';
 import { readCovers } from '../read/read-covers.ts';
 import { COVERS_PER_BUCKET, type Files, findCoversToRead, readFiles } from '../read/read-files.ts';
 import { noGameTitles, readGameTitles } from '../read/read-game-titles.ts';
 import { readGames } from '../read/read-games.ts';
 import { readPlatforms } from '../read/read-platforms.ts';
 import { type Conditions, makeReadTable } from '../read/read-table.ts';
-import type { Report } from '../report/report.ts';
+import type { Report, ReportContent } from '../report/report.ts';
 import type { EarlierRun } from '../reuse/cached-rows.ts';
 import { chooseShift, type Fingerprints, readFingerprints } from '../reuse/fingerprints.ts';
 import { idOfRow, planRead, type ReadPlan } from '../reuse/plan-read.ts';
@@ -36,6 +35,8 @@ export interface WriteOptions {
   readonly isTimed: boolean;
   /** Undefined if all rows are to be read. */
   readonly earlier: EarlierRun | undefined;
+  /** The report of the generation that it has written; undefined if that must be written again. */
+  readonly reportBefore: ReportContent | undefined;
   readonly settings: Settings;
   readonly progress: Progress;
   readonly report: Report;
@@ -52,6 +53,8 @@ export interface WriteOptions {
 export interface ForNextRun {
   readonly times: Readonly<Record<TimedTable, Float64Array>>;
   readonly fingerprints: Readonly<Record<TimedTable, Fingerprints>>;
+  /** The hashes of the rows that are always read again; see `EarlierRun.unsettled`. */
+  readonly unsettled: Readonly<Partial<Record<TimedTable, string>>>;
   readonly platforms: string;
   readonly alternativeTitles: string;
 }
@@ -69,11 +72,12 @@ export interface Pending {
   readonly written: Promise<ManifestFile[]>[];
 }
 
+/** @returns undefined if the earlier run has written the same generation */
 export async function readAll(
   reader: Reader,
   options: WriteOptions,
   pending: Pending,
-): Promise<Catalogue> {
+): Promise<Catalogue | undefined> {
   const { hasGameTitles, isTimed, earlier, settings, report, worker, workDir, dir } = options;
   const spillTo = (name: string, buckets: number, isTagged: boolean) => {
     const spill = makeSpillFile(path.join(workDir, name), buckets, isTagged);
@@ -87,6 +91,10 @@ export async function readAll(
   };
   const timed = isTimed ? await startTimed(reader, earlier) : undefined;
   const plans = timed?.plans;
+  if (earlier && plans && options.reportBefore !== undefined) {
+    const { reportBefore } = options;
+    if (await isNothingNew(reader, plans, earlier, hasGameTitles, reportBefore)) return undefined;
+  }
   const readTable = makeReadTable(
     reader,
     report,
@@ -201,21 +209,6 @@ function rowsInOrder({ earlier, relation, isSamePath }: ReusedGames): Uint32Arra
     .filter((row) => row !== LEFT_OUT && isSamePath[row] === 1);
 }
 
-function hashTitles({ ids }: Games, { game, titles }: AlternativeTitles): string {
-  const sha256 = createHash('sha256');
-  const writer = makeTextWriter(titles);
-  let bytes = Buffer.alloc(1024);
-  game.forEach((row, title) => {
-    const length = writer.lengthOf(title);
-    if (bytes.length < length + 12) bytes = Buffer.alloc((length + 12) * 2);
-    bytes.writeUInt32LE(ids.high[row], 0);
-    bytes.writeUInt32LE(ids.low[row], 4);
-    bytes.writeUInt32LE(length, 8);
-    sha256.update(bytes.subarray(0, writer.put(bytes, 12, title)));
-  });
-  return sha256.digest('hex');
-}
-
 type ReadTables = Readonly<
   Record<TimedTable, { readonly rows: number; readonly ids: Games['ids'] }>
 >;
@@ -225,7 +218,7 @@ async function prepareNextRun(
   reader: Reader,
   { plans, tracks }: Timed,
   tables: ReadTables,
-): Promise<Pick<ForNextRun, 'times' | 'fingerprints'> | undefined> {
+): Promise<Pick<ForNextRun, 'times' | 'fingerprints' | 'unsettled'> | undefined> {
   const times = {
     games: tracks.games.times(),
     covers: tracks.covers.times(),
@@ -243,5 +236,8 @@ async function prepareNextRun(
     covers: await fingerprint('covers'),
     cover_files: await fingerprint('cover_files'),
   };
-  return { times, fingerprints };
+  const unsettled = Object.fromEntries(
+    names.map((table) => [table, tracks[table].hashOfUnsettled()]),
+  );
+  return { times, fingerprints, unsettled };
 }

@@ -31,12 +31,19 @@ export interface Written {
   readonly catalogue: Catalogue;
 }
 
-/** Once the promise resolves, every file is on disk. */
-export async function writeGeneration(database: Database, options: WriteOptions): Promise<Written> {
+/**
+ * Once the promise resolves, every file is on disk.
+ * @returns undefined if the earlier run has written the same generation
+ */
+export async function writeGeneration(
+  database: Database,
+  options: WriteOptions,
+): Promise<Written | undefined> {
   const { settings, progress, report, worker, dir } = options;
   const pending: Pending = { spills: [], written: [] };
   try {
     const catalogue = await database.snapshot((reader) => readAll(reader, options, pending));
+    if (catalogue === undefined) return undefined;
     const { platforms, games, covers, numbering, files: coverFiles } = catalogue;
     report.addWarnings(findGenreWarnings(games));
     progress.step('writing packs');

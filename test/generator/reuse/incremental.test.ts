@@ -22,6 +22,7 @@ import { openDatabase } from '../../../database/open.ts';
 import { ROW_CACHE } from '../../../format/layout.ts';
 import { contentHash } from '../../../format/manifest.ts';
 import { generate, type RunOptions } from '../../../generator/generate.ts';
+import type { Progress } from '../../../program/progress.ts';
 import { generationDir } from '../../../store/generations/generations.ts';
 import { readManifest } from '../../../store/generations/manifest-file.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
@@ -32,10 +33,15 @@ import { printFigure, rounds } from '../../support/rounds.ts';
 import { newSnapshots } from '../../support/wholeness.ts';
 import { addTimes, makeChanges } from './random-changes.ts';
 
-const BATCHES = rounds(8, 1_000);
-const quiet = { advance() {}, step() {}, warn() {}, end() {} };
+const BATCHES = rounds(5, 1_000);
+const quiet: Progress = { advance() {}, step() {}, warn() {}, end() {} };
 
-async function run(database: Database, snapshotsDir: string, changes: Partial<RunOptions> = {}) {
+async function run(
+  database: Database,
+  snapshotsDir: string,
+  changes: Partial<RunOptions> = {},
+  progress: Progress = quiet,
+) {
   const settings = {
     site_url: 'https://covers.example',
     site_language: 'en',
@@ -45,7 +51,7 @@ async function run(database: Database, snapshotsDir: string, changes: Partial<Ru
   const result = await generate(
     database,
     { snapshotsDir, settings, ...options, ...changes },
-    quiet,
+    progress,
   );
   return result;
 }
@@ -80,6 +86,15 @@ describe.each(KINDS)('on %s', (kind) => {
       const full = await run(database, fullDir, { isFull: true });
       expect(changed.readAllBecause, `batch ${batch}`).toBe(null);
       expect(contentOf(dir, changed.id), `batch ${batch}`).toEqual(contentOf(fullDir, full.id));
+      if (batch % 3 === 0) {
+        // The values of a cached row that is left out in this run are first known after the next one.
+        expect((await run(database, dir)).outcome).toBe('unchanged');
+        const steps: string[] = [];
+        const progress = { ...quiet, step: (text: string) => steps.push(text) };
+        expect((await run(database, dir, {}, progress)).outcome).toBe('unchanged');
+        expect(steps).not.toContain('writing packs');
+        expect(contentOf(dir, changed.id), `batch ${batch}`).toEqual(contentOf(fullDir, full.id));
+      }
       outcomes[changed.outcome === 'published' ? 'published' : 'unchanged']++;
     }
     await database.close();
@@ -142,7 +157,7 @@ describe('all rows are read', () => {
     expect(why).toBe('there is no row cache yet');
   });
 
-  test.each(['head.json', 'cover_files.bin'])('if %s of the cache is truncated', async (name) => {
+  test.each(['head.json', 'covers.bin'])('if %s of the cache is truncated', async (name) => {
     const why = await reasonAfter((dir) => truncateSync(inCache(dir, name), 1_000));
     expect(why).toContain('the row cache is damaged');
   });
@@ -210,7 +225,7 @@ describe('all rows are read', () => {
         writeFileSync(path.join(dir, file), bytes);
       }
     });
-    expect(why).toContain('reading only the changes failed');
+    expect(why).toMatch(/of the current generation was touched$/);
   });
 
   test('with --full, and after 24 hours', async () => {
