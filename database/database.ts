@@ -46,6 +46,11 @@ export interface Database extends Writer {
    */
   columns(): Promise<Map<string, Set<string>>>;
   /**
+   * A text that names the database and describes its tables and views. It is another one if a table was
+   * created again or altered, or if the definition of a view was changed.
+   */
+  identity(): Promise<string>;
+  /**
    * Removes deleted content from the files of an SQLite database, unless another connection is using
    * them. Does nothing for a database server, which manages its own files.
    */

@@ -44,6 +44,7 @@ export async function openMysql(address: MysqlAddress, patience: Patience): Prom
         within(lend, ['SET TRANSACTION ISOLATION LEVEL READ COMMITTED', 'START TRANSACTION'], work),
       ),
     columns: () => columnsOf(database),
+    identity: () => identityOf(database, connections.server, address.name),
     async eraseDeleted() {},
     close: connections.close,
   };
@@ -159,4 +160,19 @@ async function columnsOf(database: Database): Promise<Map<string, Set<string>>> 
     columns.get(String(table).toLowerCase())?.add(String(column).toLowerCase());
   }
   return columns;
+}
+
+async function identityOf(reader: Reader, server: string, name: string): Promise<string> {
+  const parts = [
+    `SELECT table_name, table_type, create_time FROM information_schema.tables
+      WHERE table_schema = DATABASE() ORDER BY table_name`,
+    `SELECT table_name, column_name, column_type, collation_name FROM information_schema.columns
+      WHERE table_schema = DATABASE() ORDER BY table_name, ordinal_position`,
+    // Empty if the user may not see how a view is defined.
+    `SELECT table_name, view_definition FROM information_schema.views
+      WHERE table_schema = DATABASE() ORDER BY table_name`,
+  ];
+  const rows: unknown[] = [];
+  for (const sql of parts) rows.push(await reader.rows(sql));
+  return JSON.stringify([server, name, rows]);
 }

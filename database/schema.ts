@@ -69,13 +69,31 @@ export const GAME_TITLES_TABLE = {
 } as const satisfies Tables;
 
 /**
+ * The tables in which the optional column `updated_at` shows which rows have changed. The others are
+ * small, and always read as a whole.
+ */
+export const TIMED_TABLES = ['games', 'covers', 'cover_files'] as const;
+export type TimedTable = (typeof TIMED_TABLES)[number];
+
+/** The column that holds when a row was last changed, in UTC. The database or the site sets it. */
+export const UPDATED_AT = 'updated_at';
+
+/** What a database has beyond the tables and columns that it must have. */
+export interface Optional {
+  readonly hasGameTitles: boolean;
+  /** The tables of {@link TIMED_TABLES} without `updated_at`. */
+  readonly withoutUpdatedAt: readonly TimedTable[];
+}
+
+/**
  * Checks the tables of the catalogue; `game_titles` is checked if it exists.
- * @returns whether `game_titles` exists
  * @throws Error like {@link checkTables}
  */
-export async function checkCatalogue(database: Database): Promise<{ hasGameTitles: boolean }> {
-  const hasGameTitles = (await database.columns()).has('game_titles');
+export async function checkCatalogue(database: Database): Promise<Optional> {
+  const found = await database.columns();
+  const hasGameTitles = found.has('game_titles');
   const tables = hasGameTitles ? { ...CATALOGUE_TABLES, ...GAME_TITLES_TABLE } : CATALOGUE_TABLES;
   await checkTables(database, tables);
-  return { hasGameTitles };
+  const withoutUpdatedAt = TIMED_TABLES.filter((table) => !found.get(table)?.has(UPDATED_AT));
+  return { hasGameTitles, withoutUpdatedAt };
 }

@@ -14,9 +14,10 @@ import {
   type Stats,
   statSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqlite';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import { crc32 } from 'node:zlib';
 import { messageOf } from '../program/failure.ts';
 import type { Database, Reader, Value, Writer } from './database.ts';
 
@@ -84,6 +85,11 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
       }
       return columns;
     },
+    async identity() {
+      const { dev, ino } = statSync(path, { bigint: true });
+      const schema = await writer.rows('SELECT name, sql FROM sqlite_schema ORDER BY name, type');
+      return JSON.stringify([resolve(path), String(dev), String(ino), schema]);
+    },
     async eraseDeleted() {
       // Does not wait: while another connection reads or writes, the log keeps its content.
       await writer.rows('PRAGMA wal_checkpoint(TRUNCATE)');
@@ -126,6 +132,10 @@ function connect(path: string): DatabaseSync {
     const connection = new DatabaseSync(path, { timeout: 0 });
     // Deleted content, such as sent e-mails and old hashes of tokens, is overwritten with zeros.
     connection.exec('PRAGMA secure_delete = ON');
+    // MySQL has this function, SQLite does not.
+    connection.function('CRC32', { deterministic: true }, (value) =>
+      value === null ? null : crc32(String(value)),
+    );
     return connection;
   } catch (cause) {
     throw new Error(`${path} cannot be opened: ${messageOf(cause)}${rightsHint(path)}`, { cause });

@@ -26,6 +26,8 @@ export const ACCEPTED_FILE = 'accepted.json';
 export const LOCK_FILE = 'lock';
 /** What a mirror has fetched of a generation that it has not published yet. */
 export const PULL_FOLDER = 'pull';
+/** The folder in which the generator keeps what it knows about the rows that it has read. */
+export const ROW_CACHE = 'row-cache';
 /** Prefix of what is being written, replaced or removed; readers ignore it. */
 export const UNFINISHED_PREFIX = '.unfinished-';
 

@@ -4,13 +4,11 @@
  */
 import path from 'node:path';
 import type { Database } from '../database/database.ts';
-import { checkCatalogue } from '../database/schema.ts';
+import { checkCatalogue, type Optional } from '../database/schema.ts';
 import { RUN_REPORT } from '../format/layout.ts';
 import type { Counts, Settings } from '../format/manifest.ts';
 import type { ErrorWithExitCode } from '../program/failure.ts';
 import type { Progress } from '../program/progress.ts';
-import { utcNow } from '../program/utc-now.ts';
-import { replaceFile } from '../store/files/replace-file.ts';
 import { HeldError, whyHeld } from '../store/hold.ts';
 import { withLock } from '../store/lock.ts';
 import {
@@ -21,14 +19,24 @@ import {
   readPrevious,
 } from '../store/publish.ts';
 import { beginGeneration } from '../store/unfinished-generation.ts';
-import type { Conditions } from './read/read-table.ts';
 import {
-  encodeReport,
+  findEarlierRun,
+  leaveForNextRun,
+  makeOwner,
+  type OwnerOf,
+  whyUntimed,
+} from './cache/earlier-run.ts';
+import type { Conditions } from './read/read-table.ts';
+import { findFutureApprovals } from './read/warnings.ts';
+import {
   makeReport,
   type ReportContent,
+  summaryOf,
   type Warning,
   warningText,
 } from './report/report.ts';
+import { saveReport } from './report/save-report.ts';
+import type { EarlierRun } from './reuse/cached-rows.ts';
 import { checkPacksWith } from './write/check-packs.ts';
 import { type RunWorker, startRunWorker } from './write/jobs.ts';
 import { writeGeneration } from './write/write-generation.ts';
@@ -48,6 +56,8 @@ export class RefusedError extends Error implements ErrorWithExitCode {
 export interface RunOptions {
   readonly snapshotsDir: string;
   readonly settings: Settings;
+  /** Reads all rows, even if only the changed ones need to be read; by default false. */
+  readonly isFull?: boolean;
   /** Does everything but publish. */
   readonly isDryRun: boolean;
   /** Publishes a catalogue that would be refused. */
@@ -67,6 +77,8 @@ export interface RunResult {
   /** For each reason, a line that says how many rows of a table were left out. */
   readonly leftOut: readonly string[];
   readonly report: ReportContent;
+  /** Why all rows were read; null if only the changed ones were. */
+  readonly readAllBecause: string | null;
 }
 
 /**
@@ -82,30 +94,81 @@ export async function generate(
   if (held !== undefined && options.isDryRun) progress.warn(held);
   else if (held !== undefined) throw new HeldError(held);
   const run = { ...options, ...(await checkCatalogue(database)) };
-  return withLock(snapshotsDir, async () => {
-    const { work, dir, clear } = beginGeneration(snapshotsDir, progress.warn);
-    const worker = startRunWorker();
-    try {
-      return await writeAndPublish(database, run, progress, worker, work, dir);
-    } finally {
-      await worker.end();
-      clear();
-    }
-  });
+  return withLock(snapshotsDir, () => readAndPublish(database, run, progress));
+}
+
+type Run = RunOptions & Optional;
+
+/** Reads the rows that have changed or, if that is impossible or fails, all rows. */
+async function readAndPublish(
+  database: Database,
+  run: Run,
+  progress: Progress,
+): Promise<RunResult> {
+  const { snapshotsDir, settings, withoutUpdatedAt, isFull = false } = run;
+  const untimed = run.conditions ? 'only a part is read' : whyUntimed(withoutUpdatedAt);
+  const ownerOf = untimed === undefined ? await makeOwner(database, settings) : undefined;
+  const startedAt = Date.now();
+  const writeAll = (reason: string) => {
+    if (ownerOf !== undefined) progress.warn(`All rows are read: ${reason}.`);
+    const reading = { reason, earlier: undefined, reportBefore: undefined, ownerOf };
+    return writeOnce(database, run, progress, { ...reading, fullRunAt: startedAt });
+  };
+  if (ownerOf === undefined || isFull) return writeAll(untimed ?? 'a full run was requested');
+  const found = findEarlierRun(snapshotsDir, readPrevious(snapshotsDir), ownerOf);
+  if ('reason' in found) return writeAll(found.reason);
+  try {
+    return await writeOnce(database, run, progress, { reason: null, ...found, ownerOf });
+  } catch (error) {
+    if (error instanceof HeldError || error instanceof RefusedError) throw error;
+    return writeAll(`reading only the changes failed (${(error as Error).message})`);
+  }
+}
+
+/** How a run reads the rows. */
+interface Reading {
+  /** Why all rows are read; null if only the changed ones are. */
+  readonly reason: string | null;
+  readonly earlier: EarlierRun | undefined;
+  readonly fullRunAt: number;
+  /** The report of the current generation, if that is the one of the earlier run. */
+  readonly reportBefore: ReportContent | undefined;
+  /** Undefined if the database cannot show which rows have changed. */
+  readonly ownerOf: OwnerOf | undefined;
+}
+
+async function writeOnce(
+  database: Database,
+  run: Run,
+  progress: Progress,
+  reading: Reading,
+): Promise<RunResult> {
+  const { work, dir, clear } = beginGeneration(run.snapshotsDir, progress.warn);
+  const worker = startRunWorker();
+  try {
+    return await writeAndPublish(database, run, progress, reading, worker, work, dir);
+  } finally {
+    await worker.end();
+    clear();
+  }
 }
 
 async function writeAndPublish(
   database: Database,
-  options: RunOptions & { readonly hasGameTitles: boolean },
+  options: Run,
   progress: Progress,
+  reading: Reading,
   worker: RunWorker,
   work: string,
   dir: string,
 ): Promise<RunResult> {
   const { snapshotsDir, settings, hasGameTitles, conditions = {} } = options;
   const report = makeReport();
-  const content = await writeGeneration(database, {
+  const written = await writeGeneration(database, {
     hasGameTitles,
+    isTimed: reading.ownerOf !== undefined,
+    earlier: reading.earlier,
+    reportBefore: reading.reportBefore,
     settings,
     progress,
     report,
@@ -114,6 +177,8 @@ async function writeAndPublish(
     dir,
     conditions,
   });
+  if (written === undefined) return endWithNothingNew(options, progress, reading);
+  const { content, catalogue } = written;
   report.addWarnings(options.warnings);
   const leftOut = report.summary();
   for (const line of leftOut) progress.warn(`Left out: ${line}.`);
@@ -126,13 +191,22 @@ async function writeAndPublish(
     previousCounts: previous.manifest?.counts,
     leftOut,
     report: reportContent,
+    readAllBecause: reading.reason,
   };
   /** Writes the report of the run. @returns whether it was written */
   const finish = (outcome: RunResult['outcome'] | 'held', error: string | null = null) =>
     saveReport(snapshotsDir, reportContent, outcome, error, progress);
 
-  if (isUnchanged(snapshotsDir, previous, content)) {
+  const leave = async (id: string) => {
+    if (options.isDryRun || reading.ownerOf === undefined) return;
+    const { ownerOf, fullRunAt } = reading;
+    await leaveForNextRun(snapshotsDir, ownerOf(id), catalogue, fullRunAt).catch((error: Error) => {
+      progress.warn(`Warning: the next run will read all rows: ${error.message}`);
+    });
+  };
+  if (previous.id !== undefined && isUnchanged(snapshotsDir, previous, content)) {
     finish('unchanged');
+    await leave(previous.id);
     return { ...result, outcome: 'unchanged' };
   }
   const faults = [
@@ -152,7 +226,7 @@ async function writeAndPublish(
     return { ...result, outcome: 'dry_run' };
   }
   progress.step('verifying and publishing');
-  const checkPacks = checkPacksWith(worker);
+  const checkPacks = checkPacksWith(worker, reading.earlier?.records);
   const { warn } = progress;
   const publishing = publish(snapshotsDir, dir, content, previous, checkPacks, warn);
   const { id } = await publishing.catch((error) => {
@@ -160,28 +234,32 @@ async function writeAndPublish(
     throw error;
   });
   finish('published');
+  await leave(id);
   return { ...result, outcome: 'published', id };
 }
 
-/**
- * Writes the report of a run to the snapshots folder. If that fails, it warns instead of throwing an
- * error, which would hide how the run ended.
- * @returns whether the report was written
- */
-function saveReport(
-  snapshotsDir: string,
-  content: ReportContent,
-  outcome: RunResult['outcome'] | 'held',
-  error: string | null,
+/** Ends a run that found nothing new: its report is that of the current generation. */
+function endWithNothingNew(
+  { snapshotsDir, warnings }: Run,
   progress: Progress,
-): boolean {
-  try {
-    // Only the owner may read the report: a row that was left out may hold values that are not public.
-    const bytes = encodeReport(content, { finished_at: utcNow(), outcome, error });
-    replaceFile(path.join(snapshotsDir, RUN_REPORT), bytes, 0o600);
-    return true;
-  } catch (cause) {
-    progress.warn(`The report of this run could not be written: ${(cause as Error).message}`);
-    return false;
+  { earlier, reportBefore }: Reading,
+): RunResult {
+  const { id, manifest } = readPrevious(snapshotsDir);
+  if (earlier === undefined || reportBefore === undefined || manifest === undefined) {
+    throw new Error('the current generation cannot be read');
   }
+  const future = findFutureApprovals(earlier.rows.covers, Date.now() / 1000);
+  const report = {
+    ...reportBefore,
+    warnings: [...reportBefore.warnings, ...future, ...warnings],
+  };
+  const leftOut = summaryOf(report);
+  for (const line of leftOut) progress.warn(`Left out: ${line}.`);
+  for (const warning of report.warnings) progress.warn(`Warning: ${warningText(warning)}.`);
+  saveReport(snapshotsDir, report, 'unchanged', null, progress);
+  const { counts } = manifest;
+  return {
+    ...{ outcome: 'unchanged', id, counts, previousCounts: counts, leftOut, report },
+    readAllBecause: null,
+  };
 }

@@ -26,6 +26,7 @@ import {
 import { prepareDifference } from './changes/write-difference.ts';
 import { isIntact } from './files/checked-files.ts';
 import { openForWriting } from './files/file-modes.ts';
+import { isSameFile } from './files/known-files.ts';
 import { syncFolder } from './files/sync-folder.ts';
 import { currentId, generationDir, idsOnDisk, pointCurrentTo } from './generations/generations.ts';
 import { readManifest } from './generations/manifest-file.ts';
@@ -200,11 +201,6 @@ function linkUnchanged(
     }
     renameSync(link, written);
   }
-}
-
-function isSameFile(file: string, other: string): boolean {
-  const [a, b] = [file, other].map((name) => statSync(name, { throwIfNoEntry: false }));
-  return a !== undefined && a.ino === b?.ino && a.dev === b.dev;
 }
 
 function haveSamePermissions(file: string, other: string): boolean {

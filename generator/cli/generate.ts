@@ -24,11 +24,12 @@ import { warningText } from '../report/report.ts';
 import { printableJson } from '../report/shown-value.ts';
 import { measureStages } from './stages.ts';
 
-const USAGE = `cover-catalogue generate [--dry-run] [--force] [--json]
+const USAGE = `cover-catalogue generate [--full] [--dry-run] [--force] [--json]
 
 Exports the catalogue of DATABASE_URL into one generation in SNAPSHOTS_DIR and
 publishes it. The same data publishes nothing new.
 
+  --full     read all rows, even if updated_at shows which of them have changed
   --dry-run  do everything but publish, and say what would change
   --force    publish although too many rows break the contract, although the
              catalogue shrank by more than 20 %, or although a first generation
@@ -49,6 +50,7 @@ configuration, 3 refused to publish or held, 4 another run is under way.
 
 async function main(progress: Progress): Promise<number> {
   const values = readArguments(USAGE, {
+    full: { type: 'boolean' },
     'dry-run': { type: 'boolean' },
     force: { type: 'boolean' },
     json: { type: 'boolean' },
@@ -85,6 +87,7 @@ async function main(progress: Progress): Promise<number> {
         warnings: findLocalAddresses({ SITE_URL, FILES_URL, PUBLIC_URL }, (name) =>
           Boolean(process.env[name]?.trim()),
         ),
+        isFull: values.full ?? false,
         isDryRun: values['dry-run'] ?? false,
         isForced: values.force ?? false,
       },
@@ -181,7 +184,7 @@ interface Times {
 }
 
 function asJson(result: RunResult, { seconds, stages }: Times, error: string | null): string {
-  const { outcome, id, counts, previousCounts, leftOut, report } = result;
+  const { outcome, id, counts, previousCounts, leftOut, report, readAllBecause } = result;
   return `${printableJson({
     outcome,
     error,
@@ -191,6 +194,7 @@ function asJson(result: RunResult, { seconds, stages }: Times, error: string | n
     left_out: leftOut,
     warnings: report.warnings.map(warningText),
     report,
+    read_all_because: readAllBecause,
     seconds: Math.round(seconds * 1000) / 1000,
     stages,
     peak_memory_mb: peakMemoryMb(),

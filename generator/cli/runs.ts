@@ -36,8 +36,10 @@ interface PrintedResult {
 }
 
 export interface Runs {
-  /** Starts a run. The promise resolves when the run has ended. */
-  start(): Promise<void>;
+  /** Starts a run, unless one is under way. @returns whether it has read the catalogue, once it has ended */
+  start(): Promise<boolean>;
+  /** As {@link start}, after the run that is under way. */
+  startNext(): Promise<boolean>;
   /** Ends the run under way. */
   stop(): Promise<void>;
 }
@@ -50,9 +52,21 @@ export function makeRuns(
 ): Runs {
   let running: ChildProcess | undefined;
 
-  async function start(): Promise<void> {
+  let underWay: Promise<boolean> = Promise.resolve(true);
+
+  function start(): Promise<boolean> {
     // The generator checks for a hold, too, but opens the database first.
-    if (running !== undefined || isHeld()) return;
+    if (running !== undefined || isHeld()) return Promise.resolve(false);
+    underWay = run();
+    return underWay;
+  }
+
+  async function startNext(): Promise<boolean> {
+    await underWay;
+    return start();
+  }
+
+  async function run(): Promise<boolean> {
     const started = performance.now();
     const child = spawn(process.execPath, [...GENERATOR_FLAGS, GENERATOR, '--json'], {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -81,6 +95,8 @@ export function makeRuns(
     else if (outcome === 'locked') log.warn(lastLine);
     else if (outcome === 'held') log.info('the run that was under way published nothing');
     else log.error({ code }, `the generator failed: ${lastLine}`);
+    // A refused run has read everything: it would be refused again.
+    return code === 0 || outcome === 'refused';
   }
 
   async function stop(): Promise<void> {
@@ -91,7 +107,7 @@ export function makeRuns(
     await gone;
   }
 
-  return { start, stop };
+  return { start, startNext, stop };
 }
 
 /** @param code the exit code, or why there is none */

@@ -1,8 +1,9 @@
 /**
- * `cover-catalogue schedule`: runs the generator at the times of GENERATE_CRON, one run at a time and
- * none while publishing is held. It exports the API keys every two seconds, even while publishing is
- * held, and pushes what becomes current to SNAPSHOT_PUSH. Each run is a process of its own: its memory is
- * freed when it ends, and if it crashes, the schedule continues.
+ * `cover-catalogue schedule`: runs the generator at the times of GENERATE_CRON and, if the database shows
+ * what has changed, after each change; one run at a time and none while publishing is held. It exports the
+ * API keys every two seconds, even while publishing is held, and pushes what becomes current to
+ * SNAPSHOT_PUSH. Each run is a process of its own: its memory is freed when it ends, and if it crashes,
+ * the schedule continues.
  */
 import '../../program/environment/node-version.ts';
 import '../../program/stop.ts';
@@ -24,6 +25,8 @@ import { pushChanges } from '../../store/push/push-changes.ts';
 import { readStatus } from '../../store/run-status.ts';
 import { readSigningKeys } from '../../store/signatures/configured-keys.ts';
 import { pollKeys } from '../keys/poll-keys.ts';
+import { paceRuns } from '../schedule/pace-runs.ts';
+import { pollChanges } from '../schedule/poll-changes.ts';
 import { checkCron, NO_RUNS } from './cron.ts';
 import { makeRuns } from './runs.ts';
 import { addScheduleMetrics } from './schedule-metrics.ts';
@@ -31,10 +34,13 @@ import { addScheduleMetrics } from './schedule-metrics.ts';
 const USAGE = `cover-catalogue schedule
 
 Publishes a generation whenever GENERATE_CRON says so, and exports the API keys
-every two seconds, until SIGTERM or SIGINT. If SNAPSHOT_PUSH is set, pushes each
-generation that becomes current to that store. If GENERATE_CRON is "off", it only
-exports the keys and pushes, as for a mirror. If SCHEDULE_ADMIN_PORT is set, it
-serves health and metrics on ADMIN_HOST:SCHEDULE_ADMIN_PORT.
+every two seconds, until SIGTERM or SIGINT. If the tables have updated_at, it
+also asks the database for changes every CHANGE_POLL_SECONDS, and publishes them
+at most every PUBLISH_AT_MOST_EVERY seconds; what was taken down, at once. If
+SNAPSHOT_PUSH is set, pushes each generation that becomes current to that store.
+If GENERATE_CRON is "off", it only exports the keys and pushes, as for a mirror.
+If SCHEDULE_ADMIN_PORT is set, it serves health and metrics on
+ADMIN_HOST:SCHEDULE_ADMIN_PORT.
 
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
@@ -52,6 +58,8 @@ async function main(): Promise<void> {
       'FILES_URL',
       'PUBLIC_URL',
       'GENERATE_CRON',
+      'CHANGE_POLL_SECONDS',
+      'PUBLISH_AT_MOST_EVERY',
       'KEYS_STORE',
       'LOG_LEVEL',
       'ADMIN_HOST',
@@ -81,6 +89,7 @@ async function main(): Promise<void> {
   const runs = makeRuns(isHeld, addScheduleMetrics(registry, snapshotsDir), log);
   const adminAddress = await admin.listen();
   const task = isOff ? undefined : schedule(cron, runs.start, { noOverlap: true, timezone: 'UTC' });
+  const changes = isOff ? undefined : publishChanges(environment, runs.startNext, log);
   const keys = pollKeys({
     ...{ databaseUrl: environment.DATABASE_URL, snapshotsDir, tasks, log },
     signingKeys: readSigningKeys(environment.SNAPSHOT_SIGNING_KEY),
@@ -96,13 +105,39 @@ async function main(): Promise<void> {
     log.info({ signal }, 'stopping');
     admin.announceEnd();
     await task?.stop();
-    await Promise.all([runs.stop(), keys.stop(), pushes?.stop()]);
+    await Promise.all([changes?.stop(), runs.stop(), keys.stop(), pushes?.stop()]);
     admin.close();
   });
   log.info({ cron, snapshotsDir, admin: adminAddress }, 'scheduled');
   reportReady(log);
   if (!isOff && currentId(snapshotsDir) === undefined) void runs.start();
   else isHeld();
+}
+
+/** Publishes changes soon after they are made, unless CHANGE_POLL_SECONDS is 0. */
+function publishChanges(
+  environment: {
+    DATABASE_URL: string;
+    CHANGE_POLL_SECONDS: number;
+    PUBLISH_AT_MOST_EVERY: number;
+  },
+  run: () => Promise<boolean>,
+  log: Logger,
+) {
+  const { DATABASE_URL: databaseUrl, CHANGE_POLL_SECONDS: seconds } = environment;
+  if (seconds === 0) return undefined;
+  const pace = paceRuns({
+    milliseconds: environment.PUBLISH_AT_MOST_EVERY * 1000,
+    run,
+    onFailure: () => changes.forget(),
+  });
+  const changes = pollChanges({ databaseUrl, seconds, log, request: pace.request });
+  return {
+    async stop() {
+      pace.stop();
+      await changes.stop();
+    },
+  };
 }
 
 /** @returns a function that tells whether publishing is held, and logs a change since its last call */

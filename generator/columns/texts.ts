@@ -14,27 +14,43 @@ export interface Texts {
   readonly columns: Columns<typeof TEXT_COLUMNS>;
 }
 
-/** @returns `texts`; `add`, which adds the text of a row and must be called in ascending order of rows */
-export function makeTexts(): { readonly texts: Texts; add(row: number, text: string): void } {
+export interface TextsBuilder {
+  readonly texts: Texts;
+  /** Adds the text of a row. Rows must be added in ascending order. */
+  add(row: number, text: string): void;
+  /** As `add`, for `length` bytes of UTF-8, which `put` writes. */
+  addBytes(row: number, length: number, put: (target: Uint8Array, at: number) => void): void;
+}
+
+export function makeTexts(): TextsBuilder {
   const chunks: Uint8Array[] = [];
   const { columns, reserve } = growingColumns(TEXT_COLUMNS);
   let chunk: Buffer = Buffer.alloc(0);
   let used = 0;
+  const makeRoom = (bytes: number) => {
+    if (used + bytes <= chunk.length) return;
+    chunk = Buffer.from(new SharedArrayBuffer(Math.max(CHUNK_BYTES, bytes)));
+    chunks.push(chunk);
+    used = 0;
+  };
+  const end = (row: number, length: number) => {
+    reserve(row);
+    columns.chunkOf[row] = Math.max(chunks.length - 1, 0);
+    columns.start[row] = used;
+    columns.length[row] = length;
+    used += length;
+  };
   return {
     texts: { chunks, columns },
     add(row, text) {
       // UTF-8 takes at most three bytes per code unit.
-      if (used + text.length * 3 > chunk.length) {
-        chunk = Buffer.from(new SharedArrayBuffer(Math.max(CHUNK_BYTES, text.length * 3)));
-        chunks.push(chunk);
-        used = 0;
-      }
-      const written = chunk.write(text, used);
-      reserve(row);
-      columns.chunkOf[row] = chunks.length - 1;
-      columns.start[row] = used;
-      columns.length[row] = written;
-      used += written;
+      makeRoom(text.length * 3);
+      end(row, chunk.write(text, used));
+    },
+    addBytes(row, length, put) {
+      makeRoom(length);
+      put(chunk, used);
+      end(row, length);
     },
   };
 }

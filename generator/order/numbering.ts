@@ -7,7 +7,7 @@
 import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import { type Covers, type Games, LEFT_OUT, type Platform } from '../columns/catalogue.ts';
 import { openTexts } from '../columns/texts.ts';
-import { makeCollator, orderTitles } from './title-order.ts';
+import { makeCollator, merge, orderTitles } from './title-order.ts';
 
 export interface Numbering {
   /** For each number, the game's row. */
@@ -28,24 +28,33 @@ export interface Numbering {
   readonly firstCover: Uint32Array;
 }
 
-/** The rows of the published games in title order; equal titles are ordered by platform slug, then id. */
-export function orderGames(platforms: readonly Platform[], games: Games): Uint32Array {
+/**
+ * The rows of the published games in title order; equal titles are ordered by platform slug, then id.
+ * @param sorted rows of games that are known to be in this order, which may save most of the work
+ */
+export function orderGames(
+  platforms: readonly Platform[],
+  games: Games,
+  sorted: Uint32Array = new Uint32Array(0),
+): Uint32Array {
   const { platform: platformOf } = games;
   const titleAt = openTexts(games.titles);
   const slugOrder = orderOf(
     platforms.map(({ slug }) => slug),
     (a, b) => (a < b ? -1 : 1),
   );
-  const kept = keptRows(platformOf.subarray(0, games.rows));
-  const orderOfPlatform = kept.map((row) => slugOrder[platformOf[row]]);
-  const order = orderTitles(
-    Array.from(kept, titleAt),
-    (a, b) => orderOfPlatform[a] - orderOfPlatform[b] || a - b,
-  );
-  const rowOfRank = sharedZeros(Uint32Array, order.length);
-  order.forEach((at, rank) => {
-    rowOfRank[rank] = kept[at];
-  });
+  const tieOrder = (a: number, b: number) =>
+    slugOrder[platformOf[a]] - slugOrder[platformOf[b]] || a - b;
+  const isSorted = new Uint8Array(games.rows);
+  for (const row of sorted) isSorted[row] = 1;
+  const others = keptRows(platformOf.subarray(0, games.rows)).filter((row) => isSorted[row] === 0);
+  const order = orderTitles(Array.from(others, titleAt), (a, b) => tieOrder(others[a], others[b]));
+  const rest = order.map((at) => others[at]);
+  const collator = makeCollator();
+  const compare = (a: number, b: number) =>
+    collator.compare(titleAt(a), titleAt(b)) || tieOrder(a, b);
+  const rowOfRank = sharedZeros(Uint32Array, sorted.length + rest.length);
+  rowOfRank.set(sorted.length === 0 ? rest : merge(sorted, rest, compare));
   return rowOfRank;
 }
 

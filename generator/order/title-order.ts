@@ -46,9 +46,10 @@ export function orderTitles(
   return merge(simple, others, compare);
 }
 
-function merge(
-  left: readonly number[],
-  right: readonly number[],
+/** Merges two lists that `compare` has sorted; no two entries are equal. */
+export function merge(
+  left: ArrayLike<number>,
+  right: ArrayLike<number>,
   compare: (a: number, b: number) => number,
 ): Uint32Array {
   const merged = new Uint32Array(left.length + right.length);

@@ -1,10 +1,22 @@
 /**
  * Reads tables row by row. A row that breaks the contract is left out and reported. A read that ends
- * early is an error: it must not look like a smaller table.
+ * early is an error: it must not look like a smaller table. Of a table that an earlier run has cached, only
+ * changed rows are read; the caller then sees all rows in the same order, and reports the same faults.
  */
 import type { Reader, Row, Value } from '../../database/database.ts';
+import { TIMED_TABLES, type TimedTable } from '../../database/schema.ts';
+import { compareIds, type Id } from '../../format/index/ids.ts';
+import { LEFT_OUT } from '../columns/catalogue.ts';
+import { readId, valueOfId } from '../columns/ids.ts';
 import type { Report, Table } from '../report/report.ts';
 import { type Note, RowFault } from '../report/row-fault.ts';
+import { idOfRow, type ReadPlan, readRows } from '../reuse/plan-read.ts';
+import { rowTime } from '../reuse/row-times.ts';
+import { TIME_COLUMN, type Timed } from '../reuse/row-tracks.ts';
+
+/** Returned for a row that the next run must read again, even if its `updated_at` stays the same. */
+export const READ_AGAIN = 'read again';
+type Outcome = typeof READ_AGAIN | undefined;
 
 /**
  * Reads a table in the order of its first column.
@@ -12,12 +24,15 @@ import { type Note, RowFault } from '../report/row-fault.ts';
  * rows have no ids.
  * @param onRow called for each row. If it throws a RowFault, the row is left out and reported.
  * Otherwise, what it notes becomes warnings.
+ * @param onKnown called instead for a row that an earlier run has cached, with its index among the cached
+ * rows. It does what `onRow` would do with the same row.
  * @returns the number of rows in the table
  */
 export type ReadTable = (
   table: Table,
   columns: string,
-  onRow: (row: Row, id: Value, note: Note) => void,
+  onRow: (row: Row, id: Value, note: Note) => Outcome,
+  onKnown?: (cachedRow: number) => Outcome,
 ) => Promise<number>;
 
 /**
@@ -33,45 +48,42 @@ const ROWS_PER_REPORT = 4096;
  */
 export type Conditions = Readonly<Partial<Record<Table, string>>>;
 
+/** @param timed undefined if the database cannot show which rows have changed */
 export function makeReadTable(
   reader: Reader,
   report: Report,
   onRows: OnRows,
   conditions: Conditions = {},
+  timed?: Timed,
 ): ReadTable {
-  return async (table, columns, onRow) => {
-    const [key] = columns.split(',', 1);
-    const condition = conditions[table];
-    const from = condition === undefined ? table : `${table} WHERE ${condition}`;
-    // If KILL QUERY cuts a stream, it ends as if it were complete. The last id shows whether it was.
-    // Counting the rows would take the server nearly as long as the read itself, but it is the only way
-    // for rows without ids.
-    const isCounted = key !== 'id';
-    const lastSql = isCounted ? 'COUNT(*)' : 'MAX(id)';
-    const [[last = null] = []] = await reader.rows(`SELECT ${lastSql} FROM ${from}`);
-    let id: Value = null;
-    let rows = 0;
-    const reached = () => (isCounted ? rows : id);
-    const notes: [reason: string, value: Value][] = [];
-    const note: Note = (reason, value) => notes.push([reason, value]);
-    const warn: Note = (reason, value) => report.warn(table, id, reason, value);
-    await reader.each(`SELECT ${columns} FROM ${from} ORDER BY ${key}`, (row) => {
-      id = row[0];
-      try {
-        onRow(row, id, note);
-        if (notes.length > 0) for (const [reason, value] of notes) warn(reason, value);
-      } catch (error) {
-        if (!(error instanceof RowFault)) throw error;
-        report.leaveOut(table, id, error);
+  return async (table, columns, onRow, onKnown) => {
+    const timedTable = timed === undefined ? undefined : timedTableOf(table);
+    const track = timedTable && timed?.tracks[timedTable];
+    const plan = timedTable && timed?.plans?.[timedTable];
+    const selected = track === undefined ? columns : `${columns}, ${TIME_COLUMN}`;
+    const check = makeRowCheck(table, report);
+    const take = (row: Row, cachedRow = LEFT_OUT) => {
+      const isFaultless = check(row[0], (note) => onRow(row, row[0], note));
+      // Only of an id in the usual form can the next run show the same value in its report.
+      const isUsual = typeof row[0] === 'number' || String(row[0]).length > 15;
+      const time = isFaultless && isUsual ? rowTime(row.at(-1) ?? null) : Number.NaN;
+      track?.add(time, cachedRow, row);
+    };
+    let rows: number;
+    if (timedTable === undefined || plan === undefined || onKnown === undefined) {
+      rows = await readAll(reader, table, selected, conditions[table], onRows, take);
+    } else {
+      const takeKnown = (cachedRow: number) => {
+        const id = valueOfId(idOfRow(plan.cached.ids, cachedRow));
+        const isFaultless = check(id, () => onKnown(cachedRow));
+        const time = isFaultless ? plan.cached.updated[cachedRow] : Number.NaN;
+        track?.add(time, cachedRow, undefined);
+      };
+      const fresh = readRows(reader, timedTable, selected, plan.fresh);
+      rows = await mergeRows(plan, fresh, take, takeKnown);
+      if (rows !== plan.rows) {
+        throw new Error(`${table} has ${plan.rows} rows, and ${rows} were found`);
       }
-      if (notes.length > 0) notes.length = 0;
-      if (++rows % ROWS_PER_REPORT === 0) onRows(table, rows, shareOf(reached(), last));
-    });
-    if (String(reached()) !== String(last)) {
-      const expected = isCounted ? `there are ${last} rows` : `the last id is ${last}`;
-      throw new Error(
-        `The table ${table} was read to ${key} ${id} in row ${rows}, then the read ended: ${expected}.`,
-      );
     }
     report.setRows(table, rows);
     onRows(table, rows, 1);
@@ -79,7 +91,98 @@ export function makeReadTable(
   };
 }
 
+function timedTableOf(table: Table): TimedTable | undefined {
+  return TIMED_TABLES.find((name) => name === table);
+}
+
+/** @returns a function that takes a row, reports its fault or warnings, and tells whether it had none */
+function makeRowCheck(table: Table, report: Report) {
+  const notes: [reason: string, value: Value][] = [];
+  const note: Note = (reason, value) => notes.push([reason, value]);
+  return (id: Value, take: (note: Note) => Outcome): boolean => {
+    let isFaultless = false;
+    try {
+      isFaultless = take(note) !== READ_AGAIN && notes.length === 0;
+      for (const [reason, value] of notes) report.warn(table, id, reason, value);
+    } catch (error) {
+      if (!(error instanceof RowFault)) throw error;
+      report.leaveOut(table, id, error);
+    }
+    if (notes.length > 0) notes.length = 0;
+    return isFaultless;
+  };
+}
+
+async function readAll(
+  reader: Reader,
+  table: Table,
+  columns: string,
+  condition: string | undefined,
+  onRows: OnRows,
+  take: (row: Row) => void,
+): Promise<number> {
+  const [key] = columns.split(',', 1);
+  const from = condition === undefined ? table : `${table} WHERE ${condition}`;
+  // If KILL QUERY cuts a stream, it ends as if it were complete. The last id shows whether it was.
+  // Counting the rows would take the server nearly as long as the read itself, but it is the only way
+  // for rows without ids.
+  const isCounted = key !== 'id';
+  const lastSql = isCounted ? 'COUNT(*)' : 'MAX(id)';
+  const [[last = null] = []] = await reader.rows(`SELECT ${lastSql} FROM ${from}`);
+  let id: Value = null;
+  let rows = 0;
+  const reached = () => (isCounted ? rows : id);
+  await reader.each(`SELECT ${columns} FROM ${from} ORDER BY ${key}`, (row) => {
+    id = row[0];
+    take(row);
+    if (++rows % ROWS_PER_REPORT === 0) onRows(table, rows, shareOf(reached(), last));
+  });
+  if (String(reached()) !== String(last)) {
+    const expected = isCounted ? `there are ${last} rows` : `the last id is ${last}`;
+    throw new Error(
+      `The table ${table} was read to ${key} ${id} in row ${rows}, then the read ended: ${expected}.`,
+    );
+  }
+  return rows;
+}
+
 /** Estimates the progress of a read from the current and the last id or row; below 1, as rows may follow. */
 function shareOf(current: Value, last: Value): number {
   return Math.min(Number(current) / Number(last), 0.999) || 0;
+}
+
+/**
+ * Takes the rows of a plan in the order of their ids.
+ * @param fresh the rows that are read
+ * @returns the number of rows
+ */
+async function mergeRows(
+  { cached, isKnown }: ReadPlan,
+  fresh: AsyncIterable<Row>,
+  take: (row: Row, cachedRow?: number) => void,
+  takeKnown: (cachedRow: number) => void,
+): Promise<number> {
+  let cachedRow = 0;
+  let rows = 0;
+  /** Takes the known rows before an id. @returns whether the row after them has the id */
+  const takeUpTo = (id: Id | undefined): boolean => {
+    for (; cachedRow < cached.rows; cachedRow++) {
+      const order = id === undefined ? -1 : compareIds(idOfRow(cached.ids, cachedRow), id);
+      if (order > 0) return false;
+      if (order === 0) return true;
+      if (isKnown[cachedRow] === 0) continue;
+      takeKnown(cachedRow);
+      rows++;
+    }
+    return false;
+  };
+  for await (const row of fresh) {
+    const id = readId(row[0]);
+    if (id === undefined) throw new Error(`a row has the id ${row[0]}`);
+    const isCached = takeUpTo(id);
+    take(row, isCached ? cachedRow++ : undefined);
+    rows++;
+  }
+  takeUpTo(undefined);
+  return rows;
 }

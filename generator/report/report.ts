@@ -162,6 +162,13 @@ function mainReasons({ reasons }: TableReport): string {
   return [...named, ...(sorted.length > named.length ? ['…'] : [])].join('; ');
 }
 
+/** One line for each reason, from a complete report; as `Report.summary`. */
+export function summaryOf({ tables }: ReportContent): string[] {
+  return Object.entries(tables).flatMap(([table, { reasons }]) =>
+    Object.entries(reasons).map(([reason, count]) => `${count} of ${table}: ${reason}`),
+  );
+}
+
 /** A warning as one line without a full stop. */
 export function warningText({ table, reason, count }: Warning): string {
   return table === null ? reason : `${count} of ${table}: ${reason}`;

@@ -7,6 +7,8 @@ import type { CoverColumns, GameColumns, RecordColumns } from '../../format/inde
 import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../../format/pack.ts';
+import { LEFT_OUT } from '../columns/catalogue.ts';
+import type { RecordReader } from '../reuse/earlier-records.ts';
 import { type FileWriter, writeFile, writeWhole } from './file-writer.ts';
 
 const LARGEST_32_BITS = 0xffff_ffff;
@@ -33,6 +35,15 @@ export function namedAsInFile({
 
 const SEPARATOR_BYTES = Buffer.from(RECORD_SEPARATOR);
 
+/** Where records that are still the same are copied from. */
+export interface CopySource {
+  /** The number that a record had in the earlier generation, or LEFT_OUT if it must be written. */
+  numberOf(number: number): number;
+  readonly records: RecordColumns;
+  /** Only used for records for which `numberOf` returns a number. */
+  readonly pack: RecordReader;
+}
+
 /**
  * Writes the pack with the records from number `from` (inclusive) to `to` (exclusive).
  * @param columns receive the positions of these records
@@ -45,6 +56,7 @@ export async function writePack(
   to: number,
   columns: RecordColumns,
   addRecord: (writer: FileWriter, number: number) => void,
+  source?: CopySource,
 ): Promise<ManifestFile> {
   if (from === to) return writeWhole(dir, name, [EMPTY_PACK]);
   const writer = writeFile(dir, name);
@@ -55,13 +67,22 @@ export async function writePack(
       for (const byte of SEPARATOR_BYTES) writer.buffer[writer.at++] = byte;
     }
     const offset = writer.end();
-    addRecord(writer, number);
-    const length = writer.end() - offset;
-    const [high, low] = hashBytes(writer.buffer.subarray(writer.at - length, writer.at));
+    const earlier = source?.numberOf(number) ?? LEFT_OUT;
+    let hash: ArrayLike<number>;
+    if (source !== undefined && earlier !== LEFT_OUT) {
+      const record = source.pack.read(earlier);
+      writer.reserve(record.length);
+      writer.at += record.copy(writer.buffer, writer.at);
+      hash = source.records.hash.subarray(earlier * 2, earlier * 2 + 2);
+    } else {
+      addRecord(writer, number);
+      const length = writer.end() - offset;
+      hash = hashBytes(writer.buffer.subarray(writer.at - length, writer.at));
+    }
     columns.byteOffset[number] = offset;
-    columns.byteLength[number] = length;
-    columns.hash[number * 2] = high;
-    columns.hash[number * 2 + 1] = low;
+    columns.byteLength[number] = writer.end() - offset;
+    columns.hash[number * 2] = hash[0];
+    columns.hash[number * 2 + 1] = hash[1];
   }
   writer.add(PACK_TAIL);
   return writer.finish();

@@ -11,18 +11,21 @@ import {
 import { foldCase } from '../../format/index/words.ts';
 import { COVER_INDEX, coversPack } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
-import type { Covers, Games, Platform } from '../columns/catalogue.ts';
+import { type Covers, type Games, LEFT_OUT, type Platform } from '../columns/catalogue.ts';
 import { putId } from '../columns/ids.ts';
 import { mostBytes, putAscii, putBytes, putText } from '../columns/json-bytes.ts';
 import { readTagged, type SpillContent, type TaggedPieces } from '../columns/spill-file.ts';
 import { makeTextWriter } from '../columns/texts.ts';
 import { keptRows, type Numbering } from '../order/numbering.ts';
-import { COVERS_PER_BUCKET } from '../read/read-catalogue.ts';
+import { COVERS_PER_BUCKET } from '../read/read-files.ts';
 import { encodePlatformRef, encodeText, encodeTime, FIXED_BYTES } from '../read/records.ts';
+import { openRecords } from '../reuse/earlier-records.ts';
+import { earlierNumber, type ReusedCovers, type ReusedGames } from '../reuse/reuse.ts';
 import { type QueueEnd, type SharedQueue, takeFrom } from '../worker/shared-queue.ts';
-import { writeWhole } from './file-writer.ts';
+import { type FileWriter, writeWhole } from './file-writer.ts';
 import { idColumns } from './id-columns.ts';
-import { namedAsInFile, writePack } from './packs.ts';
+import { linkPack } from './link-pack.ts';
+import { type CopySource, namedAsInFile, writePack } from './packs.ts';
 
 const COMMA = 0x2c;
 /** The type of front covers, in lower case. */
@@ -34,8 +37,10 @@ export interface CoverSource {
   readonly games: Games;
   readonly covers: Covers;
   readonly numbering: Numbering;
-  /** The JSON of each file, tagged with the number of its cover. */
+  /** The JSON of each file that was read, tagged with the number of its cover. */
   readonly fileSpill: SpillContent;
+  /** Undefined if all rows were read. */
+  readonly reused: { readonly games: ReusedGames; readonly covers: ReusedCovers } | undefined;
 }
 
 /**
@@ -45,7 +50,7 @@ export interface CoverSource {
  */
 export async function writeCoverPacks(
   dir: string,
-  { platforms, games, covers, numbering, fileSpill }: CoverSource,
+  { platforms, games, covers, numbering, fileSpill, reused }: CoverSource,
   columns: RecordColumns,
   queue: SharedQueue,
   end: QueueEnd,
@@ -55,16 +60,22 @@ export async function writeCoverPacks(
   const encodeGame = makeGameEncoder(games);
   const regions = covers.regions.map((value) => Buffer.from(encodeText(value)));
   const types = covers.types.map((value) => Buffer.from(encodeText(value)));
-  const files = makeFileCopier(fileSpill, rowOfCover.length);
+  const source = reused && copySource(reused.games, reused.covers, covers, rowOfCover);
+  const files = makeFileCopier(fileSpill, rowOfCover.length, source?.filesOf);
   const written: ManifestFile[] = [];
   for (const platform of takeFrom(queue, end)) {
     const { slug, name } = platforms[platform];
     const reference = Buffer.from(encodePlatformRef(slug, name));
     const from = firstCover[firstGame[platform]];
     const to = firstCover[firstGame[platform + 1]];
+    const linked = source?.link(platform, dir, [from, to], columns);
+    if (linked !== undefined) {
+      written.push(linked);
+      continue;
+    }
     let game = firstGame[platform] - 1;
     let gameMember: Uint8Array = new Uint8Array();
-    const pack = writePack(dir, coversPack(slug), from, to, columns, (writer, number) => {
+    const addRecord = (writer: FileWriter, number: number) => {
       // Covers come in the order of their games.
       if (number >= firstCover[game + 1]) {
         while (number >= firstCover[game + 1]) game++;
@@ -89,10 +100,57 @@ export async function writeCoverPacks(
       end = putAscii(buffer, end, ',"files":[');
       end = files.copy(buffer, end);
       writer.at = putAscii(buffer, end, ']}');
-    });
-    written.push(await pack);
+    };
+    written.push(await writePack(dir, coversPack(slug), from, to, columns, addRecord, source));
   }
+  source?.pack.close();
   return written;
+}
+
+/** The end of a record begins with this member. No text has it inside, since quotes are escaped there. */
+const FILES_MEMBER = Buffer.from(',"files":[');
+const RECORD_END_BYTES = ']}'.length;
+
+/** A cover is copied if neither it nor its files nor the members of its game have changed. */
+function copySource(
+  { earlier, isSamePath }: ReusedGames,
+  { relation, mustRead }: ReusedCovers,
+  { game: gameOf }: Covers,
+  rowOfCover: Uint32Array,
+) {
+  const pack = openRecords(earlier, 'covers');
+  const records = earlier.covers;
+  const source: CopySource = {
+    numberOf(number) {
+      const row = rowOfCover[number];
+      const isSame =
+        relation.isKnown[row] === 1 && mustRead[row] === 0 && isSamePath[gameOf[row]] === 1;
+      return isSame ? earlierNumber(records.numberOf, relation, row) : LEFT_OUT;
+    },
+    records,
+    pack,
+  };
+  return {
+    ...source,
+    /** The JSON of a cover's files with commas between them; undefined if they were read in this run. */
+    filesOf(number: number): Buffer | undefined {
+      const row = rowOfCover[number];
+      if (mustRead[row] === 1) return undefined;
+      const record = pack.read(earlierNumber(records.numberOf, relation, row));
+      const start = record.indexOf(FILES_MEMBER) + FILES_MEMBER.length;
+      return record.subarray(start, record.length - RECORD_END_BYTES);
+    },
+    link(
+      platform: number,
+      dir: string,
+      range: readonly [number, number],
+      columns: RecordColumns,
+    ): ManifestFile | undefined {
+      const { slug, first_cover, covers } = earlier.platforms[platform];
+      const before = [first_cover, covers] as const;
+      return linkPack(earlier, dir, coversPack(slug), range, before, columns, source);
+    },
+  };
 }
 
 /** Copies the JSON of the files of a cover from the spill file. */
@@ -103,13 +161,21 @@ interface FileCopier {
   copy(target: Buffer, at: number): number;
 }
 
-function makeFileCopier(spill: SpillContent, covers: number): FileCopier {
+/** @param earlierFiles the files of a cover in its earlier record, or undefined if they are in the spill file */
+function makeFileCopier(
+  spill: SpillContent,
+  covers: number,
+  earlierFiles: (cover: number) => Buffer | undefined = () => undefined,
+): FileCopier {
   let loadedBucket = -1;
+  let earlier: Buffer | undefined;
   let pieces: TaggedPieces | undefined;
   let from = 0;
   let to = 0;
   return {
     seek(cover) {
+      earlier = earlierFiles(cover);
+      if (earlier !== undefined) return earlier.length;
       const bucket = Math.floor(cover / COVERS_PER_BUCKET);
       const firstCover = bucket * COVERS_PER_BUCKET;
       if (bucket !== loadedBucket || pieces === undefined) {
@@ -125,6 +191,7 @@ function makeFileCopier(spill: SpillContent, covers: number): FileCopier {
       return most;
     },
     copy(target, at) {
+      if (earlier !== undefined) return putBytes(target, at, earlier);
       if (pieces === undefined) return at;
       const { bytes, start, length } = pieces;
       let end = at;

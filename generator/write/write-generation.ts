@@ -6,78 +6,48 @@
  * While the main thread reads alternative titles and files, the worker writes the games and the search
  * index. Then both threads write packs of covers, which need all tables.
  */
-import path from 'node:path';
-import type { Database, Reader } from '../../database/database.ts';
+import type { Database } from '../../database/database.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../../format/index/minisearch-hash.ts';
 import { REPORT, STATS } from '../../format/layout.ts';
 import {
   COLLATION_VERSIONS,
   type ManifestContent,
   type ManifestFile,
-  type Settings,
 } from '../../format/manifest.ts';
-import type { Progress } from '../../program/progress.ts';
-import { makeSpillFile, type SpillFile } from '../columns/spill-file.ts';
-import { numberRecords } from '../order/numbering.ts';
-import {
-  COVERS_PER_BUCKET,
-  readCovers,
-  readFiles,
-  readGames,
-  readPlatforms,
-} from '../read/read-catalogue.ts';
-import { noGameTitles, readGameTitles } from '../read/read-game-titles.ts';
-import { type Conditions, makeReadTable } from '../read/read-table.ts';
 import { findFutureApprovals, findGenreWarnings } from '../read/warnings.ts';
-import { encodeReport, type Report } from '../report/report.ts';
+import { encodeReport } from '../report/report.ts';
 import { makeSharedQueue } from '../worker/shared-queue.ts';
 import { both } from '../worker/worker.ts';
 import { allSynced, writeWhole } from './file-writer.ts';
-import type { RunWorker } from './jobs.ts';
 import { makeRecordColumns } from './packs.ts';
+import { type Catalogue, type Pending, readAll, type WriteOptions } from './read-all.ts';
 import { gatherStatistics } from './stats.ts';
 import { type CoverSource, writeCoverIndex, writeCoverPacks } from './write-covers.ts';
 import { writePlatforms, writeRecentCovers } from './write-lists.ts';
 
-export interface WriteOptions {
-  /** Whether the database has the table `game_titles`. */
-  readonly hasGameTitles: boolean;
-  readonly settings: Settings;
-  readonly progress: Progress;
-  readonly report: Report;
-  readonly worker: RunWorker;
-  /** The folder for spill files. */
-  readonly workDir: string;
-  /** The folder of the generation. */
-  readonly dir: string;
-  /** To write only a part of the catalogue; by default, all of it. */
-  readonly conditions?: Conditions;
+/** What a run has written, and what the next run can use of it. */
+export interface Written {
+  readonly content: ManifestContent;
+  readonly catalogue: Catalogue;
 }
 
-interface Catalogue extends CoverSource {
-  readonly fileCount: number;
-}
-
-/** Spill files and jobs, which must be ended even if the run fails. */
-interface Pending {
-  readonly spills: SpillFile[];
-  /** The files that the worker writes while the main thread still reads. */
-  readonly written: Promise<ManifestFile[]>[];
-}
-
-/** @returns the content of the manifest, once every file is on disk */
+/**
+ * Once the promise resolves, every file is on disk.
+ * @returns undefined if the earlier run has written the same generation
+ */
 export async function writeGeneration(
   database: Database,
   options: WriteOptions,
-): Promise<ManifestContent> {
+): Promise<Written | undefined> {
   const { settings, progress, report, worker, dir } = options;
   const pending: Pending = { spills: [], written: [] };
   try {
     const catalogue = await database.snapshot((reader) => readAll(reader, options, pending));
-    const { platforms, games, covers, numbering, fileCount } = catalogue;
+    if (catalogue === undefined) return undefined;
+    const { platforms, games, covers, numbering, files: coverFiles } = catalogue;
     report.addWarnings(findGenreWarnings(games));
     progress.step('writing packs');
-    const statistics = gatherStatistics(platforms, covers, numbering, fileCount);
+    const statistics = gatherStatistics(platforms, covers, numbering, coverFiles.published);
     const files = [
       ...(await writeCovers(catalogue, options)),
       ...(await writePlatforms(dir, platforms, numbering, settings)),
@@ -89,7 +59,7 @@ export async function writeGeneration(
     // rows must always give the same generation.
     report.addWarnings(findFutureApprovals(covers, Date.now() / 1000));
     await both(worker.run('allSynced'), allSynced());
-    return {
+    const content = {
       latest_cover_at: statistics.latestCoverAt,
       counts: { ...statistics.counts, left_out: report.total() },
       settings,
@@ -97,6 +67,7 @@ export async function writeGeneration(
       ...COLLATION_VERSIONS,
       files,
     };
+    return { content, catalogue };
   } finally {
     // The worker may still be reading a spill file, so it must end first.
     await Promise.allSettled(pending.written);
@@ -104,54 +75,12 @@ export async function writeGeneration(
   }
 }
 
-/** Reads all tables. At the same time, the worker orders the titles and writes the games and the search index. */
-async function readAll(
-  reader: Reader,
-  { hasGameTitles, settings, progress, report, worker, workDir, dir, conditions }: WriteOptions,
-  pending: Pending,
-): Promise<Catalogue> {
-  const spillTo = (name: string, buckets: number, isTagged: boolean) => {
-    const spill = makeSpillFile(path.join(workDir, name), buckets, isTagged);
-    pending.spills.push(spill);
-    return spill;
-  };
-  const readTable = makeReadTable(
-    reader,
-    report,
-    (table, rows, share) => progress.advance(`reading ${table}`, rows, share),
-    conditions,
-  );
-  const { platforms, numberOf, known } = await readPlatforms(readTable);
-  const heads = spillTo('game-heads', platforms.length, false);
-  const games = await readGames(readTable, numberOf, known, heads);
-  const [rowOfRank, covers] = await both(
-    worker.run('orderGames', platforms, games),
-    readCovers(readTable, report, games),
-  );
-  const numbering = numberRecords(platforms, games, covers, rowOfRank);
-  const keep = (written: Promise<ManifestFile[]>) => {
-    pending.written.push(written);
-    // The promise is awaited later. A rejection before that must not count as unhandled.
-    written.catch(() => {});
-  };
-  keep(worker.run('writeGames', dir, platforms, games, heads.finish(), numbering, settings));
-  const alternativeTitles = hasGameTitles
-    ? await readGameTitles(readTable, report, games)
-    : noGameTitles();
-  keep(worker.run('writeSearch', dir, platforms, games, alternativeTitles, covers, numbering));
-  const { rowOfCover, numberOfCover } = numbering;
-  const files = spillTo('cover-files', Math.ceil(rowOfCover.length / COVERS_PER_BUCKET), true);
-  const fileCount = await readFiles(readTable, covers, numberOfCover, settings, files);
-  const fileSpill = files.finish();
-  return { platforms, games, covers, numbering, fileCount, fileSpill };
-}
-
 /** Writes the covers on both threads, then their index and the list of recent ones. */
 async function writeCovers(
-  { platforms, games, covers, numbering, fileSpill }: Catalogue,
+  { platforms, games, covers, numbering, fileSpill, reused }: Catalogue,
   { worker, dir }: WriteOptions,
 ): Promise<ManifestFile[]> {
-  const source: CoverSource = { platforms, games, covers, numbering, fileSpill };
+  const source: CoverSource = { platforms, games, covers, numbering, fileSpill, reused };
   const columns = makeRecordColumns(numbering.rowOfCover.length);
   const queue = makeSharedQueue(platforms.length);
   const packs = await both(

@@ -3,10 +3,16 @@
  * each word, filter value and year. Also writes the same words as an index that MiniSearch can load.
  */
 import { encodeColumns } from '../../format/index/columns.ts';
-import { type Postings, searchColumns } from '../../format/index/search-index.ts';
+import {
+  openSearchIndex,
+  type Postings,
+  type SearchIndex,
+  searchColumns,
+} from '../../format/index/search-index.ts';
 import { foldCase } from '../../format/index/words.ts';
 import { MINISEARCH, SEARCH_INDEX } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
+import { readChecked } from '../../store/files/checked-files.ts';
 import {
   type AlternativeTitles,
   type Covers,
@@ -17,10 +23,19 @@ import {
 import { openTexts } from '../columns/texts.ts';
 import { type Numbering, startsOf } from '../order/numbering.ts';
 import { writeWhole } from './file-writer.ts';
+import { linkFile } from './link-pack.ts';
 import { encodeMiniSearch } from './minisearch.ts';
 import { makePostings } from './postings.ts';
-import { indexReadings } from './readings.ts';
+import { type IndexedReadings, indexReadings } from './readings.ts';
 
+/** The search index of an earlier generation whose games have the same paths and titles, in the same order. */
+export interface EarlierWords {
+  /** The folder of the generation. */
+  readonly dir: string;
+  readonly files: readonly ManifestFile[];
+}
+
+/** @param earlier undefined if the words of the titles must be indexed */
 export async function writeSearch(
   dir: string,
   platforms: readonly Platform[],
@@ -28,22 +43,25 @@ export async function writeSearch(
   alternativeTitles: AlternativeTitles,
   covers: Covers,
   numbering: Numbering,
+  earlier?: EarlierWords,
 ): Promise<ManifestFile[]> {
   const { rowOfRank } = numbering;
+  const filters = {
+    games: rowOfRank.length,
+    regions: coverPostings(numbering, covers.regions, covers.region),
+    types: coverPostings(numbering, covers.types, covers.type),
+    genres: genrePostings(games, rowOfRank),
+    ...orderByYear(games, rowOfRank),
+  };
+  const linked = earlier && linkSearch(earlier, dir, filters);
+  if (linked !== undefined) return linked;
   const slugAt = openTexts(games.slugs, 'latin1');
   const readings = indexReadings(games, alternativeTitles, rowOfRank);
   const pathOf = (rank: number) => {
     const row = rowOfRank[rank];
     return `${platforms[games.platform[row]]?.slug}/${slugAt(row)}`;
   };
-  const columns = searchColumns({
-    games: rowOfRank.length,
-    ...readings.columns,
-    regions: coverPostings(numbering, covers.regions, covers.region),
-    types: coverPostings(numbering, covers.types, covers.type),
-    genres: genrePostings(games, rowOfRank),
-    ...orderByYear(games, rowOfRank),
-  });
+  const columns = searchColumns({ ...readings.columns, ...filters });
   const {
     columns: { words },
     frequencies,
@@ -53,6 +71,29 @@ export async function writeSearch(
     await writeWhole(dir, SEARCH_INDEX, encodeColumns(columns)),
     await writeWhole(dir, MINISEARCH, encodeMiniSearch(words, frequencies, wordCounts, pathOf)),
   ];
+}
+
+/**
+ * Writes the search index with the words of an earlier one, and links the file for MiniSearch, which has
+ * nothing but words.
+ */
+function linkSearch(
+  { dir: earlierDir, files }: EarlierWords,
+  dir: string,
+  filters: Omit<SearchIndex, keyof IndexedReadings['columns']>,
+): Promise<ManifestFile[]> | undefined {
+  const [search, miniSearch] = [SEARCH_INDEX, MINISEARCH].map((name) =>
+    files.find((file) => file.path === name),
+  );
+  if (search === undefined || miniSearch === undefined) return undefined;
+  if (!linkFile(earlierDir, dir, MINISEARCH)) return undefined;
+  const words = openSearchIndex(readChecked(earlierDir, search));
+  const written = writeWhole(
+    dir,
+    SEARCH_INDEX,
+    encodeColumns(searchColumns({ ...words, ...filters })),
+  );
+  return written.then((file) => [file, miniSearch]);
 }
 
 function genrePostings(games: Games, rowOfRank: Uint32Array): Postings {

@@ -73,6 +73,17 @@ export function parseRate(text: string): number {
   return rate;
 }
 
+/** A number of seconds, up to a day. */
+export function parseSeconds(text: string): number {
+  const seconds = parseInteger(text);
+  if (seconds === undefined || seconds > 86_400) {
+    throw new Error(
+      `must be a whole number of seconds from 0 to 86400, not ${JSON.stringify(text)}.`,
+    );
+  }
+  return seconds;
+}
+
 export function parseThreads(text: string): number {
   const threads = parseInteger(text);
   if (threads === undefined || threads < 1 || threads > 64) {

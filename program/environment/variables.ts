@@ -20,6 +20,7 @@ import {
   parsePort,
   parseRate,
   parseRegion,
+  parseSeconds,
   parseSwitch,
   parseThreads,
   parseWebAddress,
@@ -145,6 +146,16 @@ export const VARIABLES = {
     '*/15 * * * *',
     'cron expression, in UTC, for when `cover-catalogue schedule` starts a run; `off`: it only exports the keys',
     (text) => text,
+  ),
+  CHANGE_POLL_SECONDS: variable(
+    '2',
+    'if the tables have `updated_at`: seconds between two polls of `cover-catalogue schedule` for changes, which it publishes at once; `0`: it does not poll',
+    parseSeconds,
+  ),
+  PUBLISH_AT_MOST_EVERY: variable(
+    '10',
+    'seconds from one publication of changes to the next; what was taken down does not wait',
+    parseSeconds,
   ),
   REPLICA_FROM: variable(
     '',

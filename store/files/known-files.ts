@@ -44,3 +44,9 @@ function identityOf(name: string, { sha256, size: expected }: ManifestFile): str
   if (size !== BigInt(expected)) return undefined;
   return `${sha256} ${dev} ${ino} ${size} ${mtimeNs}`;
 }
+
+/** Whether two names are links to the same file. */
+export function isSameFile(file: string, other: string): boolean {
+  const [a, b] = [file, other].map((name) => statSync(name, { throwIfNoEntry: false }));
+  return a !== undefined && a.ino === b?.ino && a.dev === b.dev;
+}

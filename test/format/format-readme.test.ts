@@ -101,6 +101,7 @@ describe('its tables contain', () => {
       'lock.holder',
       'replica.json',
       'accepted.json',
+      'row-cache/',
       'pull/',
       'current.json',
       'push/',

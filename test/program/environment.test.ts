@@ -29,6 +29,7 @@ interface Values {
 }
 
 const port = { good: { 0: 0, 65535: 65_535, ' 80 ': 80 }, bad: '65536 -1 8e3 1.5 http 1234567890' };
+const seconds = { good: { 0: 0, 2: 2, 86400: 86_400 }, bad: '-1 86401 1.5 2s x' };
 const rate = { good: { 1: 1, 1000000: 1_000_000 }, bad: '0 1000001 -5 1.5 many 1e3' };
 const host = {
   good: { '0.0.0.0': '0.0.0.0', '::1': '::1', 'a-b.example': 'a-b.example' },
@@ -107,6 +108,8 @@ const EXPECTED: Record<Exclude<VariableName, TestedElsewhere>, Values> = {
   FILES_URL: { default: 'http://localhost:8080/files', ...address },
   // The schedule checks whether it is a cron expression.
   GENERATE_CRON: { default: '*/15 * * * *', ...any },
+  CHANGE_POLL_SECONDS: { default: 2, ...seconds },
+  PUBLISH_AT_MOST_EVERY: { default: 10, ...seconds },
   DEFAULT_RATE_LIMIT: { default: 120, ...rate },
   ADDRESS_RATE_LIMIT: { default: 60, ...rate },
   LIMITS_FAILURE: { default: 'local', good: same('local', 'refuse'), bad: 'Local open 1' },

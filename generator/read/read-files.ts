@@ -1,0 +1,147 @@
+/**
+ * Reads the files of covers, and writes the JSON of each to a spill file. The JSON of a cached file stays in
+ * the record of its cover, unless another file of that cover has changed.
+ */
+import type { Reader } from '../../database/database.ts';
+import { compareIds } from '../../format/index/ids.ts';
+import { sharedZeros } from '../../format/index/shared-zeros.ts';
+import type { Settings } from '../../format/manifest.ts';
+import { type Covers, LEFT_OUT } from '../columns/catalogue.ts';
+import { findId, type Ids, readId, valueOfId } from '../columns/ids.ts';
+import { mostBytes } from '../columns/json-bytes.ts';
+import { growingColumns } from '../columns/row-columns.ts';
+import type { SpillFile } from '../columns/spill-file.ts';
+import { RowFault } from '../report/row-fault.ts';
+import { idOfRow, type ReadPlan, readRows } from '../reuse/plan-read.ts';
+import { READ_AGAIN, type ReadTable } from './read-table.ts';
+import { FILE_COLUMNS, mostOfRow, putFile } from './records.ts';
+import * as check from './row-checks.ts';
+import { makeIds } from './table-ids.ts';
+
+/** How many consecutively numbered covers share a bucket of the spill file. */
+export const COVERS_PER_BUCKET = 4096;
+
+/** All files, one row each, in the order of their ids. */
+export interface Files {
+  readonly rows: number;
+  readonly ids: Ids;
+  /** The row of the file's cover; LEFT_OUT for a file that was left out. */
+  readonly cover: Uint32Array;
+  /** The number of files of published covers. */
+  readonly published: number;
+}
+
+/** The files of an earlier run. */
+export interface CachedFiles {
+  readonly plan: ReadPlan;
+  /** For each file, the row of its cover in that run. */
+  readonly cover: Uint32Array;
+  readonly coverIds: Ids;
+  /** For each cover of that run, its row in this one, or LEFT_OUT. */
+  readonly rowOfCover: Uint32Array;
+  /** For each cover of this run: 1 if its files must be read. See {@link findCoversToRead}. */
+  readonly mustRead: Uint8Array;
+}
+
+/**
+ * @param numberOfCover for each row, the cover's number, or {@link LEFT_OUT}
+ * @param spill receives the JSON of each file, tagged with the number of its cover
+ */
+export async function readFiles(
+  read: ReadTable,
+  covers: Covers,
+  numberOfCover: Uint32Array,
+  { files_url }: Settings,
+  spill: SpillFile,
+  cached?: CachedFiles,
+): Promise<Files> {
+  const { ids, add, addCached, rows } = makeIds();
+  const { columns, reserve } = growingColumns({ cover: Uint32Array });
+  let published = 0;
+  let lastCover = 0;
+
+  const makeCachedFile =
+    ({ plan, cover: cachedCovers, coverIds, rowOfCover, mustRead }: CachedFiles) =>
+    (cachedRow: number): undefined => {
+      const index = addCached(plan.cached.ids, cachedRow);
+      reserve(index);
+      columns.cover[index] = LEFT_OUT;
+      const cachedCover = cachedCovers[cachedRow];
+      const cover = rowOfCover[cachedCover];
+      if (cover === LEFT_OUT) {
+        throw new RowFault('the cover does not exist', valueOfId(idOfRow(coverIds, cachedCover)));
+      }
+      columns.cover[index] = cover;
+      if (numberOfCover[cover] === LEFT_OUT) return;
+      if (mustRead[cover] === 1) throw new Error('a file that must be read was not');
+      published++;
+    };
+
+  // Read in order of file id, not of cover: to order by cover, the server would sort the whole table
+  // first, which takes longer than reading it.
+  await read(
+    'cover_files',
+    FILE_COLUMNS,
+    (row, id, note) => {
+      const index = add(id);
+      reserve(index);
+      columns.cover[index] = LEFT_OUT;
+      const coverId = check.checkId(row[1], 'cover_id');
+      const cover = findId(covers.ids, covers.rows, coverId, lastCover);
+      if (cover < 0) throw new RowFault('the cover does not exist', row[1]);
+      lastCover = cover;
+      columns.cover[index] = cover;
+      const isUsual = row[1] === valueOfId(coverId);
+      const number = numberOfCover[cover];
+      if (number === LEFT_OUT) return isUsual ? undefined : READ_AGAIN;
+      const url = check.checkFileUrl(row[7], files_url);
+      check.noteDamage(String(row[7]), 'path', note);
+      const bucket = Math.floor(number / COVERS_PER_BUCKET);
+      const start = spill.begin(bucket, mostOfRow(row) + mostBytes(url.length));
+      spill.end(bucket, putFile(spill.buffer, start, row, url, note), number);
+      published++;
+      return isUsual ? undefined : READ_AGAIN;
+    },
+    cached && makeCachedFile(cached),
+  );
+  return { rows: rows(), ids, cover: columns.cover, published };
+}
+
+/**
+ * Finds the covers whose files must be read: those that have just been published, and those that gained,
+ * lost or changed a file. Adds all files of these covers to the plan.
+ * @param isNew whether a cover has no record in the earlier generation
+ * @returns for each row of a cover: 1 if its files must be read, otherwise 0
+ */
+export async function findCoversToRead(
+  reader: Reader,
+  covers: Covers,
+  numberOfCover: Uint32Array,
+  isNew: (row: number) => boolean,
+  { plan, cover: cachedCovers, rowOfCover }: Omit<CachedFiles, 'mustRead'>,
+): Promise<Uint8Array> {
+  const mustRead = sharedZeros(Uint8Array, covers.rows);
+  for (let row = 0; row < covers.rows; row++) {
+    if (numberOfCover[row] !== LEFT_OUT && isNew(row)) mustRead[row] = 1;
+  }
+  for await (const [, value] of readRows(reader, 'cover_files', 'id, cover_id', plan.fresh)) {
+    const coverId = readId(value);
+    const row = coverId === undefined ? -1 : findId(covers.ids, covers.rows, coverId, 0);
+    if (row >= 0) mustRead[row] = 1;
+  }
+  const { isKnown, cached, fresh } = plan;
+  const rowOfCached = (file: number) =>
+    cachedCovers[file] === LEFT_OUT ? LEFT_OUT : rowOfCover[cachedCovers[file]];
+  for (let file = 0; file < cached.rows; file++) {
+    const row = rowOfCached(file);
+    if (isKnown[file] === 0 && row !== LEFT_OUT) mustRead[row] = 1;
+  }
+  for (let file = 0; file < cached.rows; file++) {
+    const row = rowOfCached(file);
+    if (isKnown[file] === 0 || row === LEFT_OUT || mustRead[row] === 0) continue;
+    isKnown[file] = 0;
+    fresh.push(idOfRow(cached.ids, file));
+  }
+  fresh.sort(compareIds);
+  return mustRead;
+}

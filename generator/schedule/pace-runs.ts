@@ -1,0 +1,60 @@
+/**
+ * Decides when a requested run starts: at once if it is urgent or the run before began long ago, otherwise
+ * as soon as it did. Requests during a run lead to one more run. A run is followed by another one, which
+ * finds a change that got the same `updated_at` as an earlier one.
+ */
+
+export interface Pace {
+  /** @param isUrgent whether the run must not wait */
+  request(isUrgent: boolean): void;
+  stop(): void;
+}
+
+export interface PaceOptions {
+  /** From the start of a run to that of the next one that is not urgent. */
+  readonly milliseconds: number;
+  /** Runs once; never rejects. @returns whether the run has read the database */
+  readonly run: () => Promise<boolean>;
+  /** Called after a run that has not read the database. */
+  readonly onFailure: () => void;
+}
+
+export function paceRuns({ milliseconds, run, onFailure }: PaceOptions): Pace {
+  let startedAt = Number.NEGATIVE_INFINITY;
+  let timer: NodeJS.Timeout | undefined;
+  let isRunning = false;
+  let isStopped = false;
+  /** What was requested since the last run began. */
+  let requested: 'nothing' | 'check' | 'run' | 'urgent run' = 'nothing';
+
+  function plan(): void {
+    clearTimeout(timer);
+    if (isRunning || isStopped || requested === 'nothing') return;
+    const wait = startedAt + milliseconds - performance.now();
+    timer = setTimeout(start, requested === 'urgent run' ? 0 : Math.max(0, wait));
+  }
+
+  async function start(): Promise<void> {
+    const isCheck = requested === 'check';
+    requested = 'nothing';
+    isRunning = true;
+    startedAt = performance.now();
+    const hasRead = await run();
+    isRunning = false;
+    if (!hasRead) onFailure();
+    else if (!isCheck && requested === 'nothing') requested = 'check';
+    plan();
+  }
+
+  return {
+    request(isUrgent) {
+      if (isUrgent) requested = 'urgent run';
+      else if (requested !== 'urgent run') requested = 'run';
+      plan();
+    },
+    stop() {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,55 @@
+/**
+ * A killed run of the changes leaves nothing that a later run could mistake for the truth. After SIGKILL
+ * at a random moment, the next run publishes exactly what a full run would.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { openDatabase } from '../../../database/open.ts';
+import { makeRandom } from '../../catalogue/random.ts';
+import { seededCatalogue } from '../../catalogue/seeded.ts';
+import { makeSqlite } from '../../catalogue/snapshots.ts';
+import { finish, generate } from '../../support/product.ts';
+import { printFigure, rounds } from '../../support/rounds.ts';
+import { expectCurrentVerifies, newSnapshots, startGenerator } from '../../support/wholeness.ts';
+import { addTimes, makeChanges } from './random-changes.ts';
+
+const KILLS = rounds(3, 300);
+
+test(`the run after each of ${KILLS} SIGKILLs equals a full run`, {
+  timeout: 3_600_000,
+}, async () => {
+  const random = makeRandom(7);
+  const dir = newSnapshots();
+  const url = await makeSqlite(seededCatalogue({ games: 300, seed: 11 }));
+  const database = await openDatabase(url);
+  await addTimes(database);
+  const { change } = makeChanges(random);
+  const run = async (...args: string[]) =>
+    JSON.parse((await generate(url, dir, ['--json', '--force', ...args])).stdout);
+  await run();
+  const timed = performance.now();
+  await run();
+  const wholeRun = performance.now() - timed;
+  const figures = { killed: 0, cached: 0 };
+  for (let kill = 1; kill <= KILLS; kill++) {
+    await database.transaction(change);
+    const child = startGenerator(url, dir, ['--force']);
+    const ended = finish(child);
+    await pause(random.next() * wholeRun);
+    child.kill('SIGKILL');
+    if ((await ended).signal === 'SIGKILL') figures.killed++;
+    await expectCurrentVerifies(dir);
+    if ((await run()).read_all_because === null) figures.cached++;
+    const full = await run('--full');
+    expect(full, `kill ${kill}`).toMatchObject({
+      outcome: 'unchanged',
+      read_all_because: 'a full run was requested',
+    });
+  }
+  await database.close();
+  expect(figures.killed).toBeGreaterThan(0);
+  printFigure(
+    'The run after a killed run of the changes equals a full run',
+    `${KILLS} SIGKILLs: ${figures.killed} hit a run; ${figures.cached} of the next runs read only the changes, 0 differences`,
+  );
+});

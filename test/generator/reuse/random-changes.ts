@@ -1,0 +1,141 @@
+/**
+ * Random changes to a small catalogue whose tables have `updated_at`. Each changes what a site would
+ * change, or breaks the contract. A row that is changed gets a time that it has not had before, or the
+ * current one.
+ */
+import type { Value, Writer } from '../../../database/database.ts';
+import { TIMED_TABLES } from '../../../database/schema.ts';
+import type { Random } from '../../catalogue/random.ts';
+
+const TITLES = [
+  'Zelda',
+  'zelda',
+  'Pokémon',
+  'Final Fantasy 7',
+  'Final Fantasy 10',
+  'Ōkami',
+  '!',
+  'A',
+];
+
+/** Adds the column, with times that lie long ago. */
+export async function addTimes(database: Writer): Promise<void> {
+  for (const table of TIMED_TABLES) {
+    await database.run(`ALTER TABLE ${table} ADD COLUMN updated_at DATETIME NULL`);
+    await database.run(`UPDATE ${table} SET updated_at = '2020-01-01 00:00:00'`);
+  }
+}
+
+export function makeChanges(random: Random) {
+  let next = 0;
+  const time = (): string => {
+    // A time like that of a transaction that commits late: other rows have later ones.
+    const late = new Date(Date.UTC(2021, 0, 1) + ++next * 1000).toISOString();
+    const now = new Date().toISOString();
+    return (random.happens(0.6) ? late : now).slice(0, 19).replace('T', ' ');
+  };
+  const id = () => 5_000_000 + ++next;
+  const title = () => `${random.pick(TITLES)}${random.happens(0.5) ? ` ${random.below(50)}` : ''}`;
+
+  const anyOf = async ({ rows }: Writer, table: string): Promise<Value> => {
+    const [[count = 0] = []] = await rows(`SELECT COUNT(*) FROM ${table}`);
+    const offset = random.below(Math.max(1, Number(count)));
+    const [[found = null] = []] = await rows(
+      `SELECT id FROM ${table} ORDER BY id LIMIT 1 OFFSET ${offset}`,
+    );
+    return found;
+  };
+  const set = async (writer: Writer, table: string, column: string, value: Value) => {
+    const sql = `UPDATE ${table} SET ${column} = ?, updated_at = ? WHERE id = ?`;
+    await writer.run(sql, [value, time(), await anyOf(writer, table)]);
+  };
+  const remove = async (writer: Writer, table: string) => {
+    await writer.run(`DELETE FROM ${table} WHERE id = ?`, [await anyOf(writer, table)]);
+  };
+  const addCover = async (writer: Writer, game: Value, cover = id()) => {
+    const status = random.pick(['approved', 'approved', 'approved', 'pending', 'unknown']);
+    const approvedAt = random.pick(['2026-01-01 00:00:00', '2026-05-05 05:05:05', null]);
+    await writer.run(
+      'INSERT INTO covers (id, game_id, region, type, status, approved_at, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      [cover, game, random.pick(['USA', 'Japan', null]), 'front', status, approvedAt, time()],
+    );
+    for (let files = random.below(3); files > 0; files--) await addFile(writer, cover);
+  };
+  const addFile = (writer: Writer, cover: Value) =>
+    writer.run(
+      'INSERT INTO cover_files (id, cover_id, variant, path, updated_at) VALUES (?, ?, ?, ?, ?)',
+      [id(), cover, 'full', random.happens(0.9) ? `files/${next}.png` : '', time()],
+    );
+  const addGame = async (writer: Writer, game: Value = id()) => {
+    const slug = random.happens(0.95) ? `game-${next}` : 'a slug unfit for a path';
+    await writer.run(
+      'INSERT INTO games (id, platform_id, slug, title, release_year, genres, updated_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      [
+        game,
+        await anyOf(writer, 'platforms'),
+        slug,
+        title(),
+        1990 + random.below(9),
+        'RPG',
+        time(),
+      ],
+    );
+    if (random.happens(0.5)) await addCover(writer, game);
+  };
+  const copySlug = async (writer: Writer) => {
+    // Two games of different platforms may have the same slug, and then one of them moves.
+    const [[slug = null] = []] = await writer.rows('SELECT slug FROM games WHERE id = ?', [
+      await anyOf(writer, 'games'),
+    ]);
+    await writer
+      .run('UPDATE games SET slug = ?, updated_at = ? WHERE id = ?', [
+        slug,
+        time(),
+        await anyOf(writer, 'games'),
+      ])
+      .catch(() => {});
+  };
+  const replace = async (writer: Writer) => {
+    const game = await anyOf(writer, 'games');
+    await writer.run('DELETE FROM games WHERE id = ?', [game]);
+    await addGame(writer, game);
+  };
+  const move = async (writer: Writer) => {
+    await set(writer, 'games', 'platform_id', await anyOf(writer, 'platforms')).catch(() => {});
+  };
+
+  const changes: readonly ((writer: Writer) => Promise<unknown>)[] = [
+    (writer) => addGame(writer),
+    (writer) => set(writer, 'games', 'title', title()),
+    (writer) => set(writer, 'games', 'title', random.pick(['', 'bad \ufffd bytes', title()])),
+    (writer) => set(writer, 'games', 'description', `About ${next}`),
+    (writer) => set(writer, 'games', 'genres', random.pick(['RPG', 'Action, RPG', null])),
+    (writer) => set(writer, 'games', 'release_year', random.pick([1990, 2001, null])),
+    (writer) => set(writer, 'games', 'slug', random.pick([`renamed-${next}`, 'not / a slug'])),
+    (writer) => set(writer, 'games', 'platform_id', 999),
+    move,
+    copySlug,
+    replace,
+    (writer) => remove(writer, 'games'),
+    async (writer) => addCover(writer, await anyOf(writer, 'games')),
+    (writer) => set(writer, 'covers', 'status', 'approved'),
+    (writer) => set(writer, 'covers', 'status', 'rejected'),
+    (writer) => set(writer, 'covers', 'status', random.pick(['pending', 'ok'])),
+    (writer) => set(writer, 'covers', 'region', random.pick(['USA', 'Europe', null, 'bad \ufffd'])),
+    (writer) => set(writer, 'covers', 'approved_at', '2026-06-06 06:06:06'),
+    async (writer) => set(writer, 'covers', 'game_id', await anyOf(writer, 'games')),
+    (writer) => remove(writer, 'covers'),
+    async (writer) => addFile(writer, await anyOf(writer, 'covers')),
+    (writer) => set(writer, 'cover_files', 'path', random.pick([`moved/${next}.png`, '../up', ''])),
+    (writer) => set(writer, 'cover_files', 'width', next),
+    async (writer) => set(writer, 'cover_files', 'cover_id', await anyOf(writer, 'covers')),
+    (writer) => remove(writer, 'cover_files'),
+  ];
+
+  return {
+    /** Makes one to eight changes. */
+    async change(writer: Writer): Promise<void> {
+      for (let left = 1 + random.below(8); left > 0; left--) await random.pick(changes)(writer);
+    },
+  };
+}

@@ -1,0 +1,169 @@
+/**
+ * The schedule publishes changes in the database: soon, rarely enough, and what was taken down at once.
+ * Without `updated_at`, it says that it does not.
+ */
+import path from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Database } from '../../../database/database.ts';
+import { openDatabase } from '../../../database/open.ts';
+import { paceRuns } from '../../../generator/schedule/pace-runs.ts';
+import { isTakedown, readTableState } from '../../../generator/schedule/table-state.ts';
+import { currentId } from '../../../store/generations/generations.ts';
+import { loadCatalogue } from '../../catalogue/load.ts';
+import { sampleCatalogue } from '../../catalogue/sample.ts';
+import { KINDS, type Kind, makeDatabase } from '../../support/databases.ts';
+import { end, makeFolder, startProgram, until } from '../../support/product.ts';
+import { addTimes } from '../reuse/random-changes.ts';
+
+async function makeSite(kind: Kind, isTimed = true) {
+  const url = await makeDatabase(kind);
+  const database = await openDatabase(url);
+  await loadCatalogue(database, sampleCatalogue());
+  if (isTimed) await addTimes(database);
+  return { url, database };
+}
+
+function startSchedule(url: string, environment: Readonly<Record<string, string>> = {}) {
+  const dir = path.join(makeFolder(), 'snapshots');
+  const child = startProgram('generator/cli/schedule.ts', [], {
+    DATABASE_URL: url,
+    SNAPSHOTS_DIR: dir,
+    GENERATE_CRON: '0 0 1 1 *',
+    ...environment,
+  });
+  let log = '';
+  child.stdout?.resume();
+  child.stderr?.setEncoding('utf8').on('data', (text) => {
+    log += text;
+  });
+  return { dir, log: () => log, stop: () => end(child, 'SIGTERM') };
+}
+
+const NOW = 'updated_at = CURRENT_TIMESTAMP';
+const APPROVED =
+  "(SELECT id FROM (SELECT MIN(id) AS id FROM covers WHERE status = 'approved') AS a)";
+const reject = (database: Database) =>
+  database.run(`UPDATE covers SET status = 'rejected', ${NOW} WHERE id = ${APPROVED}`);
+const describeGame = (database: Database) =>
+  database.run(`UPDATE games SET description = 'New', ${NOW} WHERE id = 1001`);
+
+describe.each(KINDS)('on %s', (kind) => {
+  test('publishes a takedown without waiting for PUBLISH_AT_MOST_EVERY', async () => {
+    const { url, database } = await makeSite(kind);
+    const schedule = startSchedule(url, {
+      CHANGE_POLL_SECONDS: '1',
+      PUBLISH_AT_MOST_EVERY: '3600',
+    });
+    // The first poll requests a run, because it does not know what has been published.
+    await until(() => schedule.log().includes('"outcome":"unchanged"'));
+    expect(schedule.log()).toContain('changes in the database are published at once');
+    const first = currentId(schedule.dir);
+    await describeGame(database);
+    await pause(2_500);
+    expect(currentId(schedule.dir)).toBe(first);
+    await reject(database);
+    await until(() => currentId(schedule.dir) !== first);
+    const ofTakedown = new RegExp(`"id":"${currentId(schedule.dir)}".*"read_all_because":null`);
+    await until(() => ofTakedown.test(schedule.log()));
+    expect(await schedule.stop()).toBe(0);
+    await database.close();
+  });
+
+  test('tells a takedown from other changes', async () => {
+    const { database } = await makeSite(kind);
+    const changes: [change: () => Promise<unknown>, isTakedown: boolean][] = [
+      [() => describeGame(database), false],
+      [() => reject(database), true],
+      [() => database.run(`DELETE FROM games WHERE id = 1001`), true],
+      [() => database.run(`DELETE FROM covers WHERE id = ${APPROVED}`), true],
+      [
+        () => database.run(`UPDATE covers SET status = 'pending', ${NOW} WHERE id = ${APPROVED}`),
+        true,
+      ],
+    ];
+    for (const [change, expected] of changes) {
+      const before = await readTableState(database);
+      await change();
+      const after = await readTableState(database);
+      expect(after.all).not.toBe(before.all);
+      expect(await isTakedown(database, before, after), change.toString()).toBe(expected);
+    }
+    await database.close();
+  });
+});
+
+test('without updated_at, says that it publishes at the times of GENERATE_CRON only', async () => {
+  const { url, database } = await makeSite('sqlite', false);
+  await database.close();
+  const schedule = startSchedule(url);
+  await until(() =>
+    schedule.log().includes('the database does not have games.updated_at, covers.updated_at'),
+  );
+  expect(await schedule.stop()).toBe(0);
+});
+
+describe('runs', () => {
+  beforeEach(() => {
+    vi.useFakeTimers();
+  });
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  function makePace(seconds = 1) {
+    const started: number[] = [];
+    const failures: number[] = [];
+    let hasRead = true;
+    const pace = paceRuns({
+      milliseconds: 10_000,
+      run: async () => {
+        started.push(Math.round(performance.now() / 1000));
+        await vi.advanceTimersByTimeAsync(0);
+        await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+        return hasRead;
+      },
+      onFailure: () => failures.push(performance.now()),
+    });
+    const start = Math.round(performance.now() / 1000);
+    return {
+      pace,
+      failures,
+      fail: () => {
+        hasRead = false;
+      },
+      times: () => started.map((at) => at - start),
+    };
+  }
+
+  test('start at once, then at most every ten seconds, and once more after the last change', async () => {
+    const { pace, times } = makePace();
+    pace.request(false);
+    for (let second = 0; second < 15; second++) {
+      await vi.advanceTimersByTimeAsync(1_000);
+      pace.request(false);
+    }
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(times()).toEqual([0, 10, 20, 30]);
+  });
+
+  test('do not wait if they are urgent, but never overlap', async () => {
+    const { pace, times } = makePace(4);
+    pace.request(false);
+    await vi.advanceTimersByTimeAsync(1_000);
+    pace.request(true);
+    pace.request(false);
+    await vi.advanceTimersByTimeAsync(4_000);
+    expect(times()).toEqual([0, 4]);
+    pace.stop();
+  });
+
+  test('that fail are reported, and are not followed by another one', async () => {
+    const { pace, times, failures, fail } = makePace();
+    fail();
+    pace.request(false);
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(failures).toHaveLength(1);
+    expect(times()).toEqual([0]);
+  });
+});
