@@ -181,7 +181,9 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     await keys('issue', '--note', 'third');
     const lines = (await keys('list')).stdout.trimEnd().split('\n');
     expect(lines).toEqual([
-      expect.stringMatching(/^ID +STATE +ACCOUNT +LIMIT +QUOTA +PREFIX +REQUESTED +WEBSITE +PURPOSE$/),
+      expect.stringMatching(
+        /^ID +STATE +ACCOUNT +LIMIT +QUOTA +PREFIX +REQUESTED +WEBSITE +PURPOSE$/,
+      ),
       expect.stringMatching(
         /^1 +pending +7 +120 +- +- +2026-01-02 03:04:05Z +https:\/\/example\.org +first$/,
       ),
