@@ -10,6 +10,7 @@ import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { CATALOGUE_TABLES, GAME_TITLES_TABLE } from '../../database/schema.ts';
 import { createTables } from '../../database/tables.ts';
+import { hashKey } from '../../format/api-key.ts';
 import { createKeysTables, KEYS_TABLES } from '../../keys/tables/schema.ts';
 import { currentId, generationDir, idsOnDisk } from '../../store/generations/generations.ts';
 import { readManifest } from '../../store/generations/manifest-file.ts';
@@ -119,6 +120,14 @@ describe.each(KINDS)('with tables on %s', (kind: Kind) => {
       { id: 3 },
       { id: 5, purpose: 'by an operator' },
     ]);
+    expect((await keys('suspend', '1', '--reason', 'floods')).code).toBe(0);
+    for (const sql of statementsOf('queries.sql')) {
+      // What the old program exports to its proxies: a suspended key is not among them.
+      expect(await database.rows(sql)).toEqual([
+        [2, hashKey(REVOKED_KEY), 'revoked', 120],
+        [5, 'dd'.padEnd(64, '0'), 'approved', 60],
+      ]);
+    }
     const manifest = path.join(generationDir(snapshotsDir, old ?? ''), 'manifest.json');
     expect(JSON.parse(readFileSync(manifest, 'utf8')).format_version).toBe(1);
   });
