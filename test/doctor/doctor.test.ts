@@ -1,5 +1,5 @@
 /** `cover-catalogue doctor` on SQLite: what it finds, what it prints, and what it leaves alone. */
-import { chmodSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -201,7 +201,7 @@ describe('a check', () => {
       { level: 'error', text: expect.stringContaining('did not answer within') },
     ]);
     expect(proxy?.of('shared limits')).toMatchObject([{ level: 'error' }]);
-    expect(proxy?.seconds).toBeLessThan(20);
+    expect(proxy?.seconds).toBeLessThan(60);
   });
 
   test('of the catalogue names what is missing, unknown statuses, and rows that would be left out', async () => {
@@ -305,18 +305,17 @@ describe('a check', () => {
   });
 });
 
-test('--strict turns warnings into exit code 1, and wrong arguments end with 2', async () => {
-  const args = ['--for', 'proxy', '--strict'];
-  mkdirSync(snapshotsDir);
-  expect((await diagnose(environment, args)).code).toBe(1);
+test('a proxy without a database needs no DATABASE_URL', async () => {
+  const { DATABASE_URL: _, ...rest } = environment;
+  const found = await diagnose(rest, ['--for', 'proxy', '--strict']);
+  expect(found.names).not.toContain('database');
+  expect(found.of('configuration').filter(({ level }) => level === 'error')).toEqual([]);
+  // With --strict, warnings end with 1.
+  expect([found.worst, found.code]).toEqual(['warning', 1]);
+});
+
+test('wrong arguments end with 2', async () => {
   const wrong = await runProgram('doctor/main.ts', ['--for', 'nginx'], {});
   expect([wrong.code, wrong.stdout]).toEqual([2, '']);
   expect(wrong.stderr).toContain('"nginx"');
-});
-
-test('a proxy without a database needs no DATABASE_URL', async () => {
-  const { DATABASE_URL: _, ...rest } = environment;
-  const found = await diagnose(rest, ['--for', 'proxy']);
-  expect(found.names).not.toContain('database');
-  expect(found.of('configuration').filter(({ level }) => level === 'error')).toEqual([]);
 });
