@@ -20,7 +20,7 @@ import { keys } from './checks/keys.ts';
 import { mail } from './checks/mail.ts';
 import { node } from './checks/node.ts';
 import { publishing } from './checks/publishing.ts';
-import { account, proxy } from './checks/running.ts';
+import { account, proxy, replica, schedule } from './checks/running.ts';
 import { sample } from './checks/sample.ts';
 import { space } from './checks/space.ts';
 import { limits, stores } from './checks/stores.ts';
@@ -74,7 +74,7 @@ async function main(): Promise<number> {
   const checks: readonly Check[] = [
     ...[node, configuration, databaseCheck(access), grants, catalogue, sample, keys],
     ...[folder, space, publishing, descriptors, mail, certificate, stores, limits],
-    ...[proxy, account],
+    ...[schedule, proxy, account, replica],
   ];
   const results = await runChecks(
     checks.filter((check) => check.programs.some((program) => programs.includes(program))),

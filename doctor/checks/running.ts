@@ -1,10 +1,9 @@
-/** The running programs: what the proxy says about itself, and whether the account pages answer. */
+/** The running programs: what they say about themselves, if they listen. */
 
-import { messageOf } from '../../program/failure.ts';
 import { currentId } from '../../store/generations/generations.ts';
-import { type Check, type Findings, requireValue } from '../findings/check.ts';
+import { type Check, type Findings, requireValue, type Scene } from '../findings/check.ts';
+import { addressOf, ask } from './ask.ts';
 
-const ANSWER_MS = 2_000;
 /** `schedule` confirms the keys every two seconds, and a replica every second. */
 const OLD_KEYS_SECONDS = 60;
 
@@ -59,46 +58,68 @@ export const account: Check = {
       findings,
     );
     if (answer !== undefined) findings.ok(`The account pages answer at ${url}.`);
+    await askAboutTasks(scene, 'ACCOUNT_ADMIN_PORT', '"cover-catalogue account"', findings);
   },
 };
 
-/** An address on which a server listens, as one to connect to. */
-function addressOf(host: string, port: number): string {
-  const target = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${target.includes(':') ? `[${target}]` : target}:${port}`;
+export const schedule: Check = {
+  name: 'running schedule',
+  programs: ['schedule'],
+  run: (scene, findings) =>
+    askAboutTasks(scene, 'SCHEDULE_ADMIN_PORT', '"cover-catalogue schedule"', findings),
+};
+
+export const replica: Check = {
+  name: 'running replica',
+  programs: ['replica'],
+  run: (scene, findings) =>
+    askAboutTasks(scene, 'REPLICA_ADMIN_PORT', '"cover-catalogue replica"', findings),
+};
+
+/** The members of `/readyz` of these programs that are looked at. */
+interface TaskStates {
+  readonly ready: boolean;
+  readonly tasks: Readonly<Record<string, { readonly error: string | null }>>;
 }
 
-/** @returns the JSON of the answer, or null if it is not JSON; undefined if nothing answers */
-async function ask(
-  url: string,
-  what: string,
+/** Reports what a program does again and again, such as exporting keys, and fails to do. */
+async function askAboutTasks(
+  scene: Scene,
+  portVariable: 'SCHEDULE_ADMIN_PORT' | 'ACCOUNT_ADMIN_PORT' | 'REPLICA_ADMIN_PORT',
   start: string,
-  { warn, error }: Findings,
-): Promise<unknown> {
-  try {
-    const options = { signal: AbortSignal.timeout(ANSWER_MS), redirect: 'manual' } as const;
-    const response = await fetch(url, options);
-    const text = await response.text();
-    try {
-      return JSON.parse(text);
-    } catch {
-      return null;
-    }
-  } catch (cause) {
-    if ((cause as Error).name === 'TimeoutError') {
-      error(
-        `At ${url}, ${what} accepted the connection but did not answer within ${ANSWER_MS / 1000} seconds.`,
-        'Look at its log and its processor time, then restart it.',
-      );
-      return undefined;
-    }
-    const reason = messageOf((cause as Error).cause ?? cause);
-    warn(
-      `At ${url}, ${what} cannot be reached: ${reason}.`,
-      `Start ${start}, if it should run on this machine.`,
+  findings: Findings,
+): Promise<void> {
+  const port = requireValue(scene, portVariable);
+  if (port === null) {
+    findings.skip(
+      `${portVariable} is not set, so ${start} cannot be asked how it is doing.`,
+      `Set ${portVariable} to a free port, and restart the program.`,
     );
-    return undefined;
+    return;
   }
+  const url = addressOf(requireValue(scene, 'ADMIN_HOST'), port);
+  const state = await ask(`${url}/readyz`, start, start, findings);
+  if (state === undefined) return;
+  if (!isTaskStates(state)) {
+    findings.error(
+      `What answers at ${url} is not ${start}.`,
+      `Set ${portVariable} to a free port, or stop the other program.`,
+    );
+    return;
+  }
+  const failing = Object.entries(state.tasks).filter(([, { error }]) => error !== null);
+  for (const [task, { error }] of failing) {
+    findings.error(
+      `${start} fails at ${JSON.stringify(task)}: ${error}`,
+      'Correct what the message names. The program tries again by itself.',
+    );
+  }
+  if (failing.length === 0 && state.ready) findings.ok(`${start} runs, and nothing fails.`);
+  else if (failing.length === 0) findings.warn(`${start} is not ready.`, 'Wait for its start.');
+}
+
+function isTaskStates(found: unknown): found is TaskStates {
+  return typeof found === 'object' && found !== null && 'ready' in found && 'tasks' in found;
 }
 
 function isReadiness(found: unknown): found is Readiness {

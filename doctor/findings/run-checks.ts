@@ -10,6 +10,7 @@ import {
   type Level,
   type Scene,
 } from './check.ts';
+import { parseExactly } from './exact-json.ts';
 
 export interface CheckResult {
   readonly name: string;
@@ -109,6 +110,6 @@ function withoutSecrets(finding: Finding, redact: (text: string) => string): Fin
     level,
     text: redact(text),
     ...(fix === undefined ? {} : { fix: redact(fix) }),
-    ...(data === undefined ? {} : { data: JSON.parse(redact(JSON.stringify(data))) }),
+    ...(data === undefined ? {} : { data: parseExactly(redact(JSON.stringify(data))) }),
   };
 }

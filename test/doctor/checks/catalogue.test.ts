@@ -7,6 +7,7 @@ import { databaseCheck, makeDatabaseAccess } from '../../../doctor/checks/databa
 import { sample } from '../../../doctor/checks/sample.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
+import { makeSqlite } from '../../catalogue/snapshots.ts';
 import { makeDatabase } from '../../support/databases.ts';
 import { examine, faultsIn } from '../installation.ts';
 
@@ -50,4 +51,17 @@ test('types and character sets that do not fit are found, also in views', async 
     level: 'warning',
     text: expect.stringContaining('release_year is not a year'),
   });
+});
+
+test('ids beyond 2^53 are shown exactly', async () => {
+  const id = '9223372036854775807';
+  const sqlite = await makeSqlite({
+    ...sampleCatalogue(),
+    games: [[id, 1, 'last', 'The Last', 1999, null, null, null, null]],
+    covers: [],
+    coverFiles: [],
+    gameTitles: [],
+  });
+  const [found] = await examine(sample, { DATABASE_URL: sqlite });
+  expect(JSON.stringify(found?.data)).toMatch(new RegExp(`^\\[\\{"id":${id},"slug":"last"`));
 });

@@ -6,7 +6,7 @@ import type { Database } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
 import { grants } from '../../../doctor/checks/grants.ts';
 import type { Finding } from '../../../doctor/findings/check.ts';
-import { KEYS_RIGHTS } from '../../../keys/tables/rights.ts';
+import { KEYS_RIGHTS, SCHEDULE_RIGHTS } from '../../../keys/tables/rights.ts';
 import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
@@ -121,7 +121,9 @@ test('rights that come from a role count', async () => {
   await grant();
   await admin.run(`CREATE ROLE ${role}`);
   await admin.run(`GRANT SELECT ON ${schema}.* TO ${role}`);
-  await admin.run(`GRANT UPDATE ON ${schema}.api_keys TO ${role}`);
+  for (const [table, { use }] of Object.entries(SCHEDULE_RIGHTS)) {
+    await admin.run(`GRANT ${use.join(', ')} ON ${schema}.${table} TO ${role}`);
+  }
   await admin.run(`GRANT ${role} TO ${user}`);
   await admin.run(`SET DEFAULT ROLE ${role} FOR ${user}`);
   expect(await findings('schedule')).toEqual([]);

@@ -1,6 +1,6 @@
 /**
  * Whether a user may read a file, by the permissions of the file and of every folder above it. It is
- * computed, not tried, because the doctor usually runs as another user. Access control lists are not
+ * computed, not tried, because this program usually runs as another user. Access control lists are not
  * considered.
  */
 import { execFile } from 'node:child_process';

@@ -1,0 +1,47 @@
+/** Asks a program that runs on this machine about its state. */
+import { messageOf } from '../../program/failure.ts';
+import type { Findings } from '../findings/check.ts';
+
+const ANSWER_MS = 2_000;
+
+/** An address on which a server listens, as one to connect to. */
+export function addressOf(host: string, port: number): string {
+  const target = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${target.includes(':') ? `[${target}]` : target}:${port}`;
+}
+
+/**
+ * Reports it if nothing answers.
+ * @returns the JSON of the answer, or null if it is not JSON; undefined if nothing answers
+ */
+export async function ask(
+  url: string,
+  what: string,
+  start: string,
+  { warn, error }: Findings,
+): Promise<unknown> {
+  try {
+    const options = { signal: AbortSignal.timeout(ANSWER_MS), redirect: 'manual' } as const;
+    const response = await fetch(url, options);
+    const text = await response.text();
+    try {
+      return JSON.parse(text);
+    } catch {
+      return null;
+    }
+  } catch (cause) {
+    if ((cause as Error).name === 'TimeoutError') {
+      error(
+        `At ${url}, ${what} accepted the connection but did not answer within ${ANSWER_MS / 1000} seconds.`,
+        'Look at its log and its processor time, then restart it.',
+      );
+      return undefined;
+    }
+    const reason = messageOf((cause as Error).cause ?? cause);
+    warn(
+      `At ${url}, ${what} cannot be reached: ${reason}.`,
+      `Start ${start}, if it should run on this machine.`,
+    );
+    return undefined;
+  }
+}
