@@ -66,6 +66,8 @@ export async function makeBaseImages(podman: Podman): Promise<void> {
   const folder = makeFolder();
   const inFolder = (name: string) => path.join(folder, name);
   await podman.get(`debootstrap --variant=minbase bookworm ${inFolder('debian')}
+    rm -rf ${inFolder('debian')}/var/cache/apt/archives ${inFolder('debian')}/var/lib/apt/lists
+    mkdir -p ${inFolder('debian')}/var/cache/apt/archives/partial
     tar -C ${inFolder('debian')} -c . | podman import - ${BASE}`);
   const npm = await podman.get('realpath "$(command -v npm)"');
   mkdirSync(inFolder('npm/usr/bin'), { recursive: true });
