@@ -170,6 +170,19 @@ describe('without the Node of the npm packages', () => {
     expect(stderr).toMatch(/^Node 24 or newer is needed, .*\n$/);
     expect(stderr).toContain(found);
   });
+
+  test('a Node of the packages that cannot run is reported with the reason', () => {
+    const broken = copyWithoutNode();
+    const node = path.join(path.dirname(broken), '../node_modules/.bin/node');
+    const reason = 'libatomic.so.1: cannot open shared object file';
+    mkdirSync(path.dirname(node));
+    writeFileSync(node, `#!/bin/sh\necho "${reason}" >&2\nexit 127\n`);
+    chmodSync(node, 0o755);
+    const { code, stderr } = run(broken, ['proxy'], { PATH: pathWith(undefined) });
+    expect(code).toBe(2);
+    expect(stderr).toContain(reason);
+    expect(stderr).toContain('apt-get install libatomic1');
+  });
 });
 
 /** Copies the product without the npm packages that contain Node. @returns its executable */

@@ -25,6 +25,11 @@ const CONTAINERS_CONF = `[containers]
 default_ulimits = ["nofile=1024:4096", "nproc=4096:4096"]
 `;
 
+const ends: (() => Promise<void>)[] = [];
+afterAll(async () => {
+  for (const end of ends) await end();
+}, 120_000);
+
 export interface Podman {
   /** Runs a script of the shell whose podman is this one. @returns its stdout */
   get(script: string): Promise<string>;
@@ -54,7 +59,7 @@ runroot = "${inFolder('run')}"
     return stdout.trimEnd();
   }
 
-  afterAll(async () => {
+  ends.push(async () => {
     await get('podman rm --all --force; podman rmi --all --force; podman network prune --force');
     await holder.stop();
   });
@@ -66,6 +71,8 @@ export async function makeBaseImages(podman: Podman): Promise<void> {
   const folder = makeFolder();
   const inFolder = (name: string) => path.join(folder, name);
   await podman.get(`debootstrap --variant=minbase bookworm ${inFolder('debian')}
+    rm -rf ${inFolder('debian')}/var/cache/apt/archives ${inFolder('debian')}/var/lib/apt/lists
+    mkdir -p ${inFolder('debian')}/var/cache/apt/archives/partial
     tar -C ${inFolder('debian')} -c . | podman import - ${BASE}`);
   const npm = await podman.get('realpath "$(command -v npm)"');
   mkdirSync(inFolder('npm/usr/bin'), { recursive: true });

@@ -145,6 +145,17 @@ describe.skipIf(!canBoot())('the services', () => {
     expect(await show(PROXY, 'MainPID')).toBe(pid);
   });
 
+  test('root runs commands as the user of the generator, from any folder', async () => {
+    const list = 'cover-catalogue snapshot list';
+    expect(await systemd.get(`cd /root; ${list}`)).toContain('000001-');
+    await systemd.get(`cd ${SNAPSHOTS}; cover-catalogue snapshot hold --reason trial`);
+    expect(await systemd.get(`stat -c %U ${SNAPSHOTS}/hold.json`)).toBe('covers-generator');
+    await systemd.get('cover-catalogue snapshot release');
+    expect((await systemd.run('cover-catalogue snapshot show /no-such-path')).code).toBe(1);
+    const denied = await systemd.run(`setpriv --reuid=covers-proxy --clear-groups ${list}`);
+    expect([denied.code, denied.stderr]).toEqual([2, expect.stringContaining('as root')]);
+  });
+
   test('logrotate moves an access log away, and the proxy continues in a new one', async () => {
     const log = '/var/log/cover-catalogue/access-8080.log';
     const linesOf = async (file: string) =>
