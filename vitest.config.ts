@@ -30,7 +30,7 @@ const DEBIAN_SERVERS = [
   'test/support/servers/mariadb.ts',
   'test/support/servers/nginx.ts',
   'test/support/servers/redis.ts',
-  'test/operations/prometheus.ts',
+  'test/operations/monitoring/prometheus.ts',
   'test/support/browser.ts',
 ];
 

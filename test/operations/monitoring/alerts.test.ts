@@ -7,14 +7,14 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { openDatabase } from '../../database/open.ts';
-import { ROOT, until } from '../support/product.ts';
-import { IS_SOAK, printFigure } from '../support/rounds.ts';
+import { openDatabase } from '../../../database/open.ts';
+import { ROOT, until } from '../../support/product.ts';
+import { IS_SOAK, printFigure } from '../../support/rounds.ts';
 import { readAlertRules, startMonitoring } from './monitored.ts';
 import { type Alert, promtool } from './prometheus.ts';
 import { type StagedFault, stageFaults, startHealthy } from './staged-faults.ts';
 
-const SIMULATIONS = path.join(ROOT, 'test/operations/alerts.yml');
+const SIMULATIONS = path.join(ROOT, 'test/operations/monitoring/alerts.yml');
 const LONGEST_FIRING_MS = 60_000;
 const TEST_TIMEOUT_MS = 180_000;
 
@@ -32,11 +32,15 @@ test('the files for Prometheus are valid', () => {
   expect(promtool(['check', 'config', file])).toMatchObject({ code: 0 });
 });
 
-test('alerts fire as the simulations say, and are silent during an hour of health', () => {
-  const { code, output } = promtool(['test', 'rules', SIMULATIONS]);
-  expect(output).toContain('SUCCESS');
-  expect(code).toBe(0);
-});
+test(
+  'alerts fire as the simulations say, and are silent during an hour of health',
+  () => {
+    const { code, output } = promtool(['test', 'rules', SIMULATIONS]);
+    expect(output).toContain('SUCCESS');
+    expect(code).toBe(0);
+  },
+  TEST_TIMEOUT_MS,
+);
 
 test('every alert fires in a simulation', () => {
   const simulations: Simulation[] = parse(readFileSync(SIMULATIONS, 'utf8')).tests;

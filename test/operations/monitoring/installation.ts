@@ -4,10 +4,10 @@
  */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { sampleCatalogue } from '../catalogue/sample.ts';
-import { makeSqlite } from '../catalogue/snapshots.ts';
-import { makeAccounts, startPages } from '../support/account.ts';
-import { makeFolder, startProgram, startProxy, until } from '../support/product.ts';
+import { sampleCatalogue } from '../../catalogue/sample.ts';
+import { makeSqlite } from '../../catalogue/snapshots.ts';
+import { makeAccounts, startPages } from '../../support/account.ts';
+import { makeFolder, startProgram, startProxy, until } from '../../support/product.ts';
 
 /** The programs with an admin address. */
 export const PROGRAMS = ['proxy', 'schedule', 'account', 'replica'] as const;

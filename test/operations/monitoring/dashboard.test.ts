@@ -2,9 +2,9 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { makeVisitor, signIn } from '../support/account.ts';
-import { ROOT, send, until } from '../support/product.ts';
-import { type RedisServer, startRedis } from '../support/servers/redis.ts';
+import { makeVisitor, signIn } from '../../support/account.ts';
+import { ROOT, send, until } from '../../support/product.ts';
+import { type RedisServer, startRedis } from '../../support/servers/redis.ts';
 import { startInstallation } from './installation.ts';
 import { startMonitoring } from './monitored.ts';
 import type { PrometheusServer } from './prometheus.ts';

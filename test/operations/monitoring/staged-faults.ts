@@ -6,13 +6,17 @@ import { cpSync, readFileSync, truncateSync, utimesSync, writeFileSync } from 'n
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { openDatabase } from '../../database/open.ts';
-import { currentId, generationDir, pointCurrentTo } from '../../store/generations/generations.ts';
-import { saveReplicaState } from '../../store/replica/state-file.ts';
-import { makeKeyPair } from '../../store/signatures/keys.ts';
-import { sampleCatalogue } from '../catalogue/sample.ts';
-import { makeSampleSnapshots, makeSqlite } from '../catalogue/snapshots.ts';
-import { makeAccounts, makeVisitor, startPages } from '../support/account.ts';
+import { openDatabase } from '../../../database/open.ts';
+import {
+  currentId,
+  generationDir,
+  pointCurrentTo,
+} from '../../../store/generations/generations.ts';
+import { saveReplicaState } from '../../../store/replica/state-file.ts';
+import { makeKeyPair } from '../../../store/signatures/keys.ts';
+import { sampleCatalogue } from '../../catalogue/sample.ts';
+import { makeSampleSnapshots, makeSqlite } from '../../catalogue/snapshots.ts';
+import { makeAccounts, makeVisitor, startPages } from '../../support/account.ts';
 import {
   end,
   makeFolder,
@@ -21,11 +25,11 @@ import {
   startProxy,
   testKey,
   until,
-} from '../support/product.ts';
-import { makeCertificate } from '../support/servers/nginx.ts';
-import { freePort } from '../support/servers/ports.ts';
-import { openSocket } from '../support/servers/sockets.ts';
-import { freeKilobytes, mountSmallDisk } from '../support/small-disk.ts';
+} from '../../support/product.ts';
+import { makeCertificate } from '../../support/servers/nginx.ts';
+import { freePort } from '../../support/servers/ports.ts';
+import { openSocket } from '../../support/servers/sockets.ts';
+import { freeKilobytes, mountSmallDisk } from '../../support/small-disk.ts';
 import { type Installation, startInstallation, startWithAdmin } from './installation.ts';
 
 const HOUR_MS = 3_600_000;
@@ -89,7 +93,7 @@ async function stageCrowdedProxy(): Promise<StagedFault> {
   };
 }
 
-/** A proxy whose data, keys and replica are hours old, and whose newest generation is damaged. */
+/** A proxy under maintenance, whose data, keys and replica are hours old, and whose newest generation is damaged. */
 async function stageStaleProxy(): Promise<StagedFault> {
   const dir = await makeSampleSnapshots([testKey(1)]);
   const id = currentId(dir) ?? '';
@@ -113,9 +117,10 @@ async function stageStaleProxy(): Promise<StagedFault> {
   cpSync(generationDir(dir, id), generationDir(dir, damaged), { recursive: true });
   truncateSync(path.join(generationDir(dir, damaged), 'manifest.json'), 100);
   pointCurrentTo(dir, damaged);
+  writeFileSync(path.join(dir, 'maintenance'), '600');
   return {
     ...{ job: 'proxy', instance: proxy.listening.admin ?? '' },
-    alerts: ['Stale', 'KeysStale', 'GenerationRefused', 'ReplicaBehind'],
+    alerts: ['Maintenance', 'Stale', 'KeysStale', 'GenerationRefused', 'ReplicaBehind'],
   };
 }
 

@@ -7,7 +7,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import fastGlob from 'fast-glob';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ROOT, until } from '../support/product.ts';
+import { ROOT, until } from '../../support/product.ts';
 import { type Installation, startInstallation } from './installation.ts';
 import { readAlertRules } from './monitored.ts';
 
