@@ -11,7 +11,6 @@ import { keyUsageFile } from '../format/layout.ts';
 import { findOtherCollation } from '../format/manifest.ts';
 import { newConnectionCells } from '../program/connections.ts';
 import type { Environment } from '../program/environment/environment.ts';
-import { poll } from '../program/poll.ts';
 import { type LogFile, openLogFile } from './access-log/log-file.ts';
 import { newDropCount } from './access-log/thread-lines.ts';
 import { makeProxyAdmin } from './admin/admin.ts';
@@ -21,29 +20,20 @@ import { type Metrics, makeMetrics } from './admin/metrics.ts';
 import { addAccessLogMetrics } from './admin/request-metrics.ts';
 import { makeRequestCounts, newRequestCounts } from './api/request-counts.ts';
 import { type ChangeEvents, type ChangeStore, makeChangeStore } from './changes/change-store.ts';
-import { type KeyStore, makeKeyStore } from './keys/key-store.ts';
+import { makeKeyStore } from './keys/key-store.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
 import { newLimitCells } from './limits/shared/counts.ts';
 import { loadStoreClient } from './limits/shared/open-shared-limits.ts';
+import { makePolling, type Polling } from './polling.ts';
 import { type AddressRanges, countRanges } from './refusals/address-ranges.ts';
-import { type BlockedFile, makeBlockedFile } from './refusals/blocked-file.ts';
-import {
-  type MaintenanceFile,
-  makeMaintenanceFile,
-  newMaintenanceCell,
-} from './refusals/maintenance.ts';
-import { openSnapshots, type SnapshotEvents, type Snapshots } from './snapshot/snapshots.ts';
+import { makeBlockedFile } from './refusals/blocked-file.ts';
+import { makeMaintenanceFile, newMaintenanceCell } from './refusals/maintenance.ts';
+import { openSnapshots, type SnapshotEvents } from './snapshot/snapshots.ts';
 import { makeInstanceFiles } from './state/instance-files.ts';
-import { type KeyUsage, makeKeyUsage, readAdmittedToday } from './state/key-usage.ts';
+import { makeKeyUsage, readAdmittedToday } from './state/key-usage.ts';
 import { bootId, type LimitHandover, makeLimitHandover } from './state/limit-handover.ts';
 import { makeServing, now, SERVING_VARIABLES, type Serving } from './workers/serving.ts';
 import { startWorkers, type WorkerPool } from './workers/worker-pool.ts';
-
-const SNAPSHOT_POLL_MS = 500;
-const KEYS_POLL_MS = 1_000;
-const USAGE_INTERVAL_MS = 60_000;
-/** How often the files of blocked addresses and of maintenance are looked at. */
-const REFUSALS_POLL_MS = 1_000;
 
 export const VARIABLES = [
   'SNAPSHOTS_DIR',
@@ -149,7 +139,7 @@ export async function assemble(
     ...{ snapshotsDir, snapshots, keys, metrics, limitState },
     maintenance: () => place.maintenance[0] ?? 0,
     isStopping: () => state.isStopping,
-    faults: () => [...polling.faults(), ...[accessLog.fault() ?? []].flat()],
+    faults: () => [...polling.faults(), ...accessLog.faults()],
   });
   return {
     ...{ serving, workers, changes, admin, accessLog, polling, connectionLimit, handover, state },
@@ -194,59 +184,6 @@ function makeRefusalFiles(
     maintenance: makeMaintenanceFile(environment.SNAPSHOTS_DIR, maintenanceCell, (seconds) =>
       log.warn({ retry_after: seconds }, `maintenance has ${seconds > 0 ? 'begun' : 'ended'}`),
     ),
-  };
-}
-
-/** Reads and writes files in `SNAPSHOTS_DIR` at intervals. */
-export interface Polling {
-  /** Resolves after each file was read for the first time; then polls them. */
-  start(): Promise<void>;
-  /** Stops reading files. */
-  stop(): void;
-  /** Reports key usage one last time. */
-  finish(): Promise<void>;
-  /** For each file that cannot be read or written at the moment, a message that says why. */
-  faults(): string[];
-}
-
-interface Polled {
-  readonly snapshots: Snapshots;
-  readonly keys: KeyStore;
-  readonly usage: KeyUsage;
-  readonly blocked: BlockedFile;
-  readonly maintenance: MaintenanceFile;
-}
-
-function makePolling(
-  { snapshots, keys, usage, blocked, maintenance }: Polled,
-  log: Logger,
-): Polling {
-  const warn = (step: string, consequence: () => string) => (error: Error) =>
-    log.warn({ err: error }, `cannot ${step}; ${consequence()}`);
-  const keepServing = () => 'the proxy keeps serving as before';
-  const onSnapshotFault = warn('follow the snapshot', keepServing);
-  const onKeysFault = warn('read the keys', () =>
-    keys.size() === undefined ? 'requests with a key get 503' : 'the last known keys stay valid',
-  );
-  const onBlockedFault = warn('read BLOCKED_ADDRESSES', () => 'the same addresses stay blocked');
-  const onMaintenanceFault = warn('use the content of the file', () => 'maintenance is on');
-  const polls = [
-    poll(snapshots.refresh, SNAPSHOT_POLL_MS, onSnapshotFault),
-    poll(keys.refresh, KEYS_POLL_MS, onKeysFault),
-    poll(blocked.refresh, REFUSALS_POLL_MS, onBlockedFault),
-    poll(maintenance.refresh, REFUSALS_POLL_MS, onMaintenanceFault),
-  ];
-  const usagePoll = poll(usage.write, USAGE_INTERVAL_MS, warn('report key usage', keepServing));
-  return {
-    async start() {
-      await Promise.all(polls.map((each) => each.start()));
-      await usagePoll.start();
-    },
-    stop() {
-      for (const each of polls) void each.stop();
-    },
-    finish: usagePoll.finish,
-    faults: () => [...polls, usagePoll].flatMap((each) => each.fault() ?? []),
   };
 }
 

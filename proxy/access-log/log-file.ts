@@ -30,8 +30,8 @@ export interface LogFile {
   reopen(): void;
   /** How many lines were written, and how many were dropped here because writing failed. */
   lines(): { readonly written: number; readonly dropped: number };
-  /** Why the last batch could not be written; undefined if it could. */
-  fault(): string | undefined;
+  /** Why the last batch could not be written; empty if it could. */
+  faults(): readonly string[];
   /** Writes what is left, within a second, and closes the file. */
   close(): Promise<void>;
 }
@@ -150,7 +150,7 @@ export function openLogFile(file: string, droppedByThreads: () => number, log: L
       if (!isWriting) reopenIfWanted();
     },
     lines: () => ({ written, dropped }),
-    fault: () => fault,
+    faults: () => (fault === undefined ? [] : [fault]),
     async close() {
       if (isWriting) {
         const idle = new Promise<void>((resolve) => {

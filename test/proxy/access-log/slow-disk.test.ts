@@ -81,14 +81,16 @@ test('a full disk drops lines and counts them; once there is room, whole lines f
   await writeBatch(900, 1_000);
   expect(messages.match(/cannot write the access log/g)).toHaveLength(1);
   expect(messages).toContain('ENOSPC');
-  expect(writer.fault()).toMatch(/^The access log \/.+ cannot be written: ENOSPC/);
+  expect(writer.faults()).toEqual([
+    expect.stringMatching(/^The access log \/.+ cannot be written: ENOSPC/),
+  ]);
   const descriptor = openSync(filler, 'r+');
   ftruncateSync(descriptor, 0);
   closeSync(descriptor);
   await writeBatch(1_000, 1_050);
   await writer.close();
   expect(messages).toContain('can be written again');
-  expect(writer.fault()).toBe(undefined);
+  expect(writer.faults()).toEqual([]);
   const numbers = numbersIn(readFileSync(file, 'utf8'));
   const { written, dropped } = writer.lines();
   expect([numbers.length, written + dropped]).toEqual([written, 1_050]);

@@ -1,0 +1,69 @@
+/**
+ * Polls the files that the proxy reads, and writes its key usage at intervals. A file that cannot be
+ * read is reported, and the proxy keeps serving with what it has.
+ */
+import type { Logger } from 'pino';
+import { poll } from '../program/poll.ts';
+import type { KeyStore } from './keys/key-store.ts';
+import type { BlockedFile } from './refusals/blocked-file.ts';
+import type { MaintenanceFile } from './refusals/maintenance.ts';
+import type { Snapshots } from './snapshot/snapshots.ts';
+import type { KeyUsage } from './state/key-usage.ts';
+
+const SNAPSHOT_POLL_MS = 500;
+const KEYS_POLL_MS = 1_000;
+const USAGE_INTERVAL_MS = 60_000;
+/** How often the files of blocked addresses and of maintenance are looked at. */
+const REFUSALS_POLL_MS = 1_000;
+
+export interface Polling {
+  /** Resolves after each file was read for the first time; then polls them. */
+  start(): Promise<void>;
+  /** Stops reading files. */
+  stop(): void;
+  /** Reports key usage one last time. */
+  finish(): Promise<void>;
+  /** For each file that cannot be read or written at the moment, a message that says why. */
+  faults(): string[];
+}
+
+export interface Polled {
+  readonly snapshots: Snapshots;
+  readonly keys: KeyStore;
+  readonly usage: KeyUsage;
+  readonly blocked: BlockedFile;
+  readonly maintenance: MaintenanceFile;
+}
+
+export function makePolling(
+  { snapshots, keys, usage, blocked, maintenance }: Polled,
+  log: Logger,
+): Polling {
+  const warn = (step: string, consequence: () => string) => (error: Error) =>
+    log.warn({ err: error }, `cannot ${step}; ${consequence()}`);
+  const keepServing = () => 'the proxy keeps serving as before';
+  const onSnapshotFault = warn('follow the snapshot', keepServing);
+  const onKeysFault = warn('read the keys', () =>
+    keys.size() === undefined ? 'requests with a key get 503' : 'the last known keys stay valid',
+  );
+  const onBlockedFault = warn('read BLOCKED_ADDRESSES', () => 'the same addresses stay blocked');
+  const onMaintenanceFault = warn('use the content of the file', () => 'maintenance is on');
+  const polls = [
+    poll(snapshots.refresh, SNAPSHOT_POLL_MS, onSnapshotFault),
+    poll(keys.refresh, KEYS_POLL_MS, onKeysFault),
+    poll(blocked.refresh, REFUSALS_POLL_MS, onBlockedFault),
+    poll(maintenance.refresh, REFUSALS_POLL_MS, onMaintenanceFault),
+  ];
+  const usagePoll = poll(usage.write, USAGE_INTERVAL_MS, warn('report key usage', keepServing));
+  return {
+    async start() {
+      await Promise.all(polls.map((each) => each.start()));
+      await usagePoll.start();
+    },
+    stop() {
+      for (const each of polls) void each.stop();
+    },
+    finish: usagePoll.finish,
+    faults: () => [...polls, usagePoll].flatMap((each) => each.fault() ?? []),
+  };
+}
