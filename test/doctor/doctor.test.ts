@@ -12,7 +12,7 @@ import { stores } from '../../doctor/checks/stores.ts';
 import { createKeysTables } from '../../keys/tables/schema.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import { makeSqlite } from '../catalogue/snapshots.ts';
-import { startWithAdmin } from '../operations/installation.ts';
+import { startWithAdmin } from '../operations/monitoring/installation.ts';
 import {
   end,
   generate,
