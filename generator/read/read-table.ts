@@ -63,7 +63,10 @@ export function makeReadTable(
     const selected = track === undefined ? columns : `${columns}, ${TIME_COLUMN}`;
     const check = makeRowCheck(table, report);
     const take = (row: Row, cachedRow = LEFT_OUT) => {
-      const isFaultless = check(row[0], (note) => onRow(row, row[0], note));
+      const isFaultless = check(
+        () => row[0],
+        (note) => onRow(row, row[0], note),
+      );
       // Only of an id in the usual form can the next run show the same value in its report.
       const isUsual = typeof row[0] === 'number' || String(row[0]).length > 15;
       const time = isFaultless && isUsual ? rowTime(row.at(-1) ?? null) : Number.NaN;
@@ -74,8 +77,10 @@ export function makeReadTable(
       rows = await readAll(reader, table, selected, conditions[table], onRows, take);
     } else {
       const takeKnown = (cachedRow: number) => {
-        const id = valueOfId(idOfRow(plan.cached.ids, cachedRow));
-        const isFaultless = check(id, () => onKnown(cachedRow));
+        const isFaultless = check(
+          () => valueOfId(idOfRow(plan.cached.ids, cachedRow)),
+          () => onKnown(cachedRow),
+        );
         const time = isFaultless ? plan.cached.updated[cachedRow] : Number.NaN;
         track?.add(time, cachedRow, undefined);
       };
@@ -95,18 +100,21 @@ function timedTableOf(table: Table): TimedTable | undefined {
   return TIMED_TABLES.find((name) => name === table);
 }
 
-/** @returns a function that takes a row, reports its fault or warnings, and tells whether it had none */
+/**
+ * The id is only computed for a row with a fault or a warning: for a million known rows, that takes long.
+ * @returns a function that takes a row, reports its fault or warnings, and tells whether it had none
+ */
 function makeRowCheck(table: Table, report: Report) {
   const notes: [reason: string, value: Value][] = [];
   const note: Note = (reason, value) => notes.push([reason, value]);
-  return (id: Value, take: (note: Note) => Outcome): boolean => {
+  return (idOf: () => Value, take: (note: Note) => Outcome): boolean => {
     let isFaultless = false;
     try {
       isFaultless = take(note) !== READ_AGAIN && notes.length === 0;
-      for (const [reason, value] of notes) report.warn(table, id, reason, value);
+      for (const [reason, value] of notes) report.warn(table, idOf(), reason, value);
     } catch (error) {
       if (!(error instanceof RowFault)) throw error;
-      report.leaveOut(table, id, error);
+      report.leaveOut(table, idOf(), error);
     }
     if (notes.length > 0) notes.length = 0;
     return isFaultless;
