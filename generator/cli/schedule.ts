@@ -10,6 +10,7 @@ import '../../program/stop.ts';
 import { schedule } from 'node-cron';
 import type { Logger } from 'pino';
 import { makeProgramAdmin } from '../../program/admin/program-admin.ts';
+import type { Tasks } from '../../program/admin/tasks.ts';
 import { readArguments } from '../../program/arguments.ts';
 import { loadEnvironmentFile, readEnvironment } from '../../program/environment/environment.ts';
 import { reportFailure } from '../../program/failure.ts';
@@ -89,7 +90,7 @@ async function main(): Promise<void> {
   const runs = makeRuns(isHeld, addScheduleMetrics(registry, snapshotsDir), log);
   const adminAddress = await admin.listen();
   const task = isOff ? undefined : schedule(cron, runs.start, { noOverlap: true, timezone: 'UTC' });
-  const changes = isOff ? undefined : publishChanges(environment, runs.startNext, log);
+  const changes = isOff ? undefined : publishChanges(environment, runs.startNext, tasks, log);
   const keys = pollKeys({
     ...{ databaseUrl: environment.DATABASE_URL, snapshotsDir, tasks, log },
     signingKeys: readSigningKeys(environment.SNAPSHOT_SIGNING_KEY),
@@ -122,6 +123,7 @@ function publishChanges(
     PUBLISH_AT_MOST_EVERY: number;
   },
   run: () => Promise<boolean>,
+  tasks: Tasks,
   log: Logger,
 ) {
   const { DATABASE_URL: databaseUrl, CHANGE_POLL_SECONDS: seconds } = environment;
@@ -131,7 +133,7 @@ function publishChanges(
     run,
     onFailure: () => changes.forget(),
   });
-  const changes = pollChanges({ databaseUrl, seconds, log, request: pace.request });
+  const changes = pollChanges({ databaseUrl, seconds, tasks, log, request: pace.request });
   return {
     async stop() {
       pace.stop();

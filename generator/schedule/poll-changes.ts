@@ -8,6 +8,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { checkCatalogue } from '../../database/schema.ts';
+import type { Tasks } from '../../program/admin/tasks.ts';
 import { poll } from '../../program/poll.ts';
 import { isTakedown, readTableState, type TableState } from './table-state.ts';
 
@@ -20,13 +21,14 @@ const LONGEST_STOP_MS = 2_000;
 export interface ChangePollOptions {
   readonly databaseUrl: string;
   readonly seconds: number;
+  readonly tasks: Tasks;
   readonly log: Logger;
   /** @param isUrgent whether the run must not wait */
   readonly request: (isUrgent: boolean) => void;
 }
 
 /** Starts to poll, unless the database cannot show what has changed. */
-export function pollChanges({ databaseUrl, seconds, log, request }: ChangePollOptions) {
+export function pollChanges({ databaseUrl, seconds, tasks, log, request }: ChangePollOptions) {
   let database: Database | undefined;
   let isTimed: boolean | undefined;
   let before: TableState | undefined;
@@ -82,7 +84,7 @@ export function pollChanges({ databaseUrl, seconds, log, request }: ChangePollOp
     await old?.close().catch(() => {});
   }
 
-  const polling = poll(pollOnce, seconds * 1000, ({ message }) =>
+  const polling = poll(tasks.observe('poll_changes', pollOnce), seconds * 1000, ({ message }) =>
     log.error(`the database cannot be asked for changes: ${message}`),
   );
   void polling.start();

@@ -478,6 +478,7 @@ describe('generate', () => {
         'writing packs': expect.any(Number),
         'verifying and publishing': expect.any(Number),
       },
+      read_all_because: expect.stringContaining('updated_at'),
       peak_memory_mb: expect.any(Number),
     });
   });

@@ -86,6 +86,7 @@ describe('schedule', () => {
     expect(metrics).toContain('schedule_rows_left_out{table="games"} 0\n');
     expect(metrics).toContain('snapshots_generations 1\n');
     expect(metrics).toMatch(/^task_runs_total\{task="export_keys",outcome="done"\} [1-9]/m);
+    expect(metrics).toContain('task_failing{task="poll_changes"} 0\n');
     expect(await seriesIn('schedule', 'snapshots_generations_bytes')).toBeGreaterThan(10_000);
     const age =
       Date.now() / 1000 -
