@@ -97,6 +97,7 @@ describe('its tables contain', () => {
       'status.json',
       'report.json',
       'hold.json',
+      'maintenance',
       'lock',
       'lock.holder',
       'replica.json',
