@@ -9,9 +9,11 @@ import type { Database } from '../../database/database.ts';
 import {
   encodeKeys,
   isKeyEntry,
+  type KeyEntry,
   LARGEST_KEYS_FILE,
   LARGEST_LIMIT,
   LARGEST_QUOTA,
+  parseKeys,
 } from '../../format/keys-file.ts';
 import { KEYS_FILE } from '../../format/layout.ts';
 import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
@@ -51,17 +53,46 @@ export async function readKeys(database: Database): Promise<string> {
 /**
  * @param content the content that {@link readKeys} returned
  * @returns whether the content of the file changed, or its mode
+ * @throws Error if the keys seem to be lost, as {@link refuseLoss} explains
  */
 export function writeKeys(content: string, snapshotsDir: string): boolean {
   const file = path.join(snapshotsDir, KEYS_FILE);
-  if (readIfThere(file) === content && hasRightMode(file)) {
+  const before = readIfThere(file);
+  if (before === content && hasRightMode(file)) {
     const now = new Date();
     utimesSync(file, now, now);
     return false;
   }
+  if (before !== content) refuseLoss(content, snapshotsDir);
   makeSnapshotsFolder(snapshotsDir);
   replaceFile(file, content);
   return true;
+}
+
+/**
+ * Keys are revoked, never deleted. So if the database has none of the known keys, its table was lost or
+ * created again, and no client must lose its key because of that. A single key may have been rotated.
+ * @param content the keys in the database, as {@link readKeys} returned them; undefined without a table
+ * @throws Error
+ */
+export function refuseLoss(content: string | undefined, snapshotsDir: string): void {
+  const file = path.join(snapshotsDir, KEYS_FILE);
+  const known = keysIn(readIfThere(file));
+  const found = new Set(keysIn(content).map(({ hash }) => hash));
+  if (known.length === 0 || known.some(({ hash }) => found.has(hash))) return;
+  if (known.length === 1 && found.size > 0) return;
+  throw new Error(
+    `the table api_keys of the database has none of the ${known.length} keys in ${file}, which keep working. If the table was lost, restore it with "cover-catalogue keys import". If these keys are to stop working, remove ${file}.`,
+  );
+}
+
+/** @returns no keys if there is no content, or it is damaged */
+function keysIn(content: string | undefined): KeyEntry[] {
+  try {
+    return content === undefined ? [] : parseKeys(content);
+  } catch {
+    return [];
+  }
 }
 
 /** Whether the database has the table `api_keys`; the operator may not have created it yet. */

@@ -13,7 +13,7 @@ import { makeKeysSender } from '../../store/keys/send-keys.ts';
 import type { RemoteStore } from '../../store/remote/remote.ts';
 import type { SigningKey } from '../../store/signatures/keys.ts';
 import { systemClock } from '../../store/transfer/clock.ts';
-import { hasKeys, readKeys, writeKeys } from './export-keys.ts';
+import { hasKeys, readKeys, refuseLoss, writeKeys } from './export-keys.ts';
 import { makeKeyUsageImport } from './import-key-usage.ts';
 import { makeRemoteUsageImport } from './import-remote-usage.ts';
 
@@ -50,7 +50,10 @@ export function pollKeys(options: KeysPollOptions) {
   /** @returns the database; undefined if it has no keys yet */
   async function exportOnce(): Promise<Database | undefined> {
     const { open, keys } = await read();
-    if (keys === undefined) return undefined;
+    if (keys === undefined) {
+      refuseLoss(keys, snapshotsDir);
+      return undefined;
+    }
     unsent = { content: keys, readAt: Date.now() };
     write(keys);
     return open;
