@@ -62,9 +62,10 @@ describe('with a real Prometheus', () => {
     const isCounted = async () => {
       await Promise.all([ask(), visitor.get('/account/sign-in')]);
       const rates = ['api_requests_total', 'account_response_seconds_count', 'task_runs_total'];
-      const found = await Promise.all(
-        rates.map((name) => prometheus.query(`sum(rate(${name}[1m])) > 0`)),
-      );
+      const found = await Promise.all([
+        ...rates.map((name) => prometheus.query(`sum(rate(${name}[1m])) > 0`)),
+        prometheus.query('increase(schedule_runs_total[1h])'),
+      ]);
       return found.every((series) => series.length > 0);
     };
     await until(isCounted);
