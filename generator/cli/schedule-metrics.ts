@@ -1,6 +1,6 @@
 /**
- * The metrics of the schedule. What the last run did is read from the files that it wrote, so that the
- * metrics know it after a restart, too, and know runs of `cover-catalogue generate`.
+ * The metrics of the schedule. The rows are read from the report that the last run wrote, so that the
+ * metrics know them after a restart, too, and know runs of `cover-catalogue generate`.
  */
 import { statSync } from 'node:fs';
 import path from 'node:path';
@@ -8,8 +8,8 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import { RUN_REPORT } from '../../format/layout.ts';
 import { addGauge, addGauges } from '../../program/admin/readings.ts';
 import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
-import { readStatus } from '../../store/run-status.ts';
 import type { ReportContent } from '../report/report.ts';
+import type { LastRun } from './last-run.ts';
 import { RUN_OUTCOMES, type RunEnding } from './runs.ts';
 
 /** In bytes. A report lists at most 100 rows for each reason. */
@@ -23,8 +23,9 @@ type Tables = ReportContent['tables'];
 export function addScheduleMetrics(
   registry: Registry,
   snapshotsDir: string,
+  lastRun: LastRun,
 ): (ending: RunEnding) => void {
-  addLastRun(registry, snapshotsDir);
+  addLastRun(registry, lastRun);
   addRows(registry, makeTablesReader(path.join(snapshotsDir, RUN_REPORT)));
   return addRuns(registry);
 }
@@ -55,7 +56,7 @@ function addRuns(registry: Registry): (ending: RunEnding) => void {
   };
 }
 
-function addLastRun(registry: Registry, snapshotsDir: string): void {
+function addLastRun(registry: Registry, lastRun: LastRun): void {
   const secondsOf = (time: string | null | undefined) =>
     time ? Date.parse(time) / 1000 : undefined;
   addGauges(
@@ -64,18 +65,18 @@ function addLastRun(registry: Registry, snapshotsDir: string): void {
     '1 for the outcome of the last run, 0 for all others',
     'outcome',
     () => {
-      const last = readStatus(snapshotsDir)?.outcome;
+      const last = lastRun.read()?.outcome;
       return STATUS_OUTCOMES.map((outcome) => [outcome, Number(outcome === last)] as const);
     },
   );
   addGauge(registry, 'schedule_last_run_timestamp_seconds', 'When the last run ended', () =>
-    secondsOf(readStatus(snapshotsDir)?.finished_at),
+    secondsOf(lastRun.read()?.finished_at),
   );
   addGauge(
     registry,
     'schedule_last_success_timestamp_seconds',
     'When a run last found the current generation equal to the database, or made it so',
-    () => secondsOf(readStatus(snapshotsDir)?.current_as_of),
+    () => secondsOf(lastRun.read()?.current_as_of),
   );
 }
 
