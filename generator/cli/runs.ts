@@ -22,6 +22,8 @@ export type RunOutcome = (typeof RUN_OUTCOMES)[number];
 export interface RunEnding {
   readonly outcome: RunOutcome;
   readonly seconds: number;
+  /** What went wrong, or null. */
+  readonly error: string | null;
   /** For each stage, its seconds; undefined unless the run read the whole catalogue. */
   readonly stages: Readonly<Record<string, number>> | undefined;
 }
@@ -90,7 +92,12 @@ export function makeRuns(
     running = undefined;
     const result = parseResult(output);
     const outcome = outcomeOf(code, result, isHeld);
-    onEnd({ outcome, seconds: (performance.now() - started) / 1000, stages: result?.stages });
+    onEnd({
+      outcome,
+      seconds: (performance.now() - started) / 1000,
+      error: outcome === 'published' || outcome === 'unchanged' ? null : lastLine,
+      stages: result?.stages,
+    });
     if (code === 0 && result !== undefined) logResult(result, log);
     else if (outcome === 'locked') log.warn(lastLine);
     else if (outcome === 'held') log.info('the run that was under way published nothing');

@@ -1,6 +1,6 @@
 /**
- * The metrics of the schedule. What the last run did is read from the files that it wrote, so that the
- * metrics know it after a restart, too, and know runs of `cover-catalogue generate`.
+ * The metrics of the schedule. The rows are read from the report that the last run wrote, so that the
+ * metrics know them after a restart, too, and know runs of `cover-catalogue generate`.
  */
 import { statSync } from 'node:fs';
 import path from 'node:path';
@@ -8,8 +8,8 @@ import { Counter, Gauge, type Registry } from 'prom-client';
 import { RUN_REPORT } from '../../format/layout.ts';
 import { addGauge, addGauges } from '../../program/admin/readings.ts';
 import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
-import { readStatus } from '../../store/run-status.ts';
-import type { ReportContent } from '../report/report.ts';
+import type { ReportContent, RunEnd } from '../report/report.ts';
+import type { LastRun } from './last-run.ts';
 import { RUN_OUTCOMES, type RunEnding } from './runs.ts';
 
 /** In bytes. A report lists at most 100 rows for each reason. */
@@ -19,13 +19,21 @@ const STATUS_OUTCOMES = RUN_OUTCOMES.filter((outcome) => outcome !== 'locked');
 
 type Tables = ReportContent['tables'];
 
+/** The tables of the last report, and of the last one of a run that published or found nothing new. */
+interface Rows {
+  readonly read: Tables;
+  readonly published: Tables;
+}
+const UNKNOWN_ROWS: Rows = { read: {}, published: {} };
+
 /** @returns a function that counts a run that has ended */
 export function addScheduleMetrics(
   registry: Registry,
   snapshotsDir: string,
+  lastRun: LastRun,
 ): (ending: RunEnding) => void {
-  addLastRun(registry, snapshotsDir);
-  addRows(registry, makeTablesReader(path.join(snapshotsDir, RUN_REPORT)));
+  addLastRun(registry, lastRun);
+  addRows(registry, makeRowsReader(path.join(snapshotsDir, RUN_REPORT)));
   return addRuns(registry);
 }
 
@@ -55,7 +63,7 @@ function addRuns(registry: Registry): (ending: RunEnding) => void {
   };
 }
 
-function addLastRun(registry: Registry, snapshotsDir: string): void {
+function addLastRun(registry: Registry, lastRun: LastRun): void {
   const secondsOf = (time: string | null | undefined) =>
     time ? Date.parse(time) / 1000 : undefined;
   addGauges(
@@ -64,55 +72,68 @@ function addLastRun(registry: Registry, snapshotsDir: string): void {
     '1 for the outcome of the last run, 0 for all others',
     'outcome',
     () => {
-      const last = readStatus(snapshotsDir)?.outcome;
+      const last = lastRun.read()?.outcome;
       return STATUS_OUTCOMES.map((outcome) => [outcome, Number(outcome === last)] as const);
     },
   );
   addGauge(registry, 'schedule_last_run_timestamp_seconds', 'When the last run ended', () =>
-    secondsOf(readStatus(snapshotsDir)?.finished_at),
+    secondsOf(lastRun.read()?.finished_at),
   );
   addGauge(
     registry,
     'schedule_last_success_timestamp_seconds',
     'When a run last found the current generation equal to the database, or made it so',
-    () => secondsOf(readStatus(snapshotsDir)?.current_as_of),
+    () => secondsOf(lastRun.read()?.current_as_of),
   );
 }
 
-function addRows(registry: Registry, readTables: () => Tables): void {
-  const gauges = (name: string, help: string, member: 'rows' | 'left_out') =>
-    addGauges(registry, name, help, 'table', () =>
-      Object.entries(readTables()).map(([table, counts]) => [table, counts[member]] as const),
-    );
-  const lastRun = 'in the last run that read the whole catalogue';
-  gauges('schedule_rows', `Rows read ${lastRun}`, 'rows');
-  gauges('schedule_rows_left_out', `Rows left out ${lastRun}`, 'left_out');
+function addRows(registry: Registry, readRows: () => Rows): void {
+  addGauges(
+    registry,
+    'schedule_rows',
+    'Rows read in the last run that read the whole catalogue',
+    'table',
+    () => Object.entries(readRows().read).map(([table, { rows }]) => [table, rows] as const),
+  );
+  addGauges(
+    registry,
+    'schedule_rows_left_out',
+    'Rows left out in the last run that published or found nothing new',
+    'table',
+    () =>
+      Object.entries(readRows().published).map(
+        ([table, { left_out: leftOut }]) => [table, leftOut] as const,
+      ),
+  );
 }
 
-/** @returns a function that reads the tables of the report, and parses it only if it has changed */
-function makeTablesReader(file: string): () => Tables {
+/** @returns a function that reads the rows from the report, and parses it only if it has changed */
+function makeRowsReader(file: string): () => Rows {
   let lastMtime: number | undefined;
-  let tables: Tables = {};
+  let rows = UNKNOWN_ROWS;
   return () => {
     try {
       const { mtimeMs } = statSync(file);
-      if (mtimeMs === lastMtime) return tables;
-      tables = readTables(file);
+      if (mtimeMs === lastMtime) return rows;
+      const { outcome, tables } = readReport(file);
+      // The rows of a refused run, or of a dry run, were not published.
+      const isServed = outcome === 'published' || outcome === 'unchanged';
+      rows = { read: tables, published: isServed ? tables : rows.published };
       lastMtime = mtimeMs;
     } catch {
       // There is none yet, or it cannot be read: the rows are not known.
       lastMtime = undefined;
-      tables = {};
+      rows = UNKNOWN_ROWS;
     }
-    return tables;
+    return rows;
   };
 }
 
 /** @throws Error if the file cannot be read, or is not a report */
-function readTables(file: string): Tables {
+function readReport(file: string): { outcome: string | undefined; tables: Tables } {
   const text = readBoundedFileSync(file, LARGEST_REPORT).toString('utf8');
-  const { tables }: Partial<ReportContent> = JSON.parse(text) ?? {};
+  const { outcome, tables }: Partial<ReportContent & RunEnd> = JSON.parse(text) ?? {};
   const counts = Object.values(tables ?? {}).flatMap(({ rows, left_out }) => [rows, left_out]);
   if (tables === undefined || !counts.every(Number.isFinite)) throw new Error('not a report');
-  return tables;
+  return { outcome, tables };
 }

@@ -23,12 +23,12 @@ import { whyHeld } from '../../store/hold.ts';
 import { openKeysStore } from '../../store/keys/open-keys-store.ts';
 import { checkPushAddress, PUSH_CHECKS, PUSH_VARIABLES } from '../../store/push/configured-push.ts';
 import { pushChanges } from '../../store/push/push-changes.ts';
-import { readStatus } from '../../store/run-status.ts';
 import { readSigningKeys } from '../../store/signatures/configured-keys.ts';
 import { pollKeys } from '../keys/poll-keys.ts';
 import { paceRuns } from '../schedule/pace-runs.ts';
 import { pollChanges } from '../schedule/poll-changes.ts';
 import { checkCron, NO_RUNS } from './cron.ts';
+import { makeLastRun } from './last-run.ts';
 import { makeRuns } from './runs.ts';
 import { addScheduleMetrics } from './schedule-metrics.ts';
 
@@ -75,19 +75,28 @@ async function main(): Promise<void> {
   const isOff = cron === NO_RUNS;
   const log = makeLog(environment.LOG_LEVEL);
   const isHeld = makeHoldWatch(snapshotsDir, log);
+  const lastRun = makeLastRun(snapshotsDir);
   const admin = makeProgramAdmin({
     host: environment.ADMIN_HOST,
     port: environment.SCHEDULE_ADMIN_PORT,
     portVariable: 'SCHEDULE_ADMIN_PORT',
     refresh: () => readDisk(),
     readiness: () => ({
-      last_run: readStatus(snapshotsDir) ?? null,
+      last_run: lastRun.read() ?? null,
       held: whyHeld(snapshotsDir) ?? null,
     }),
   });
   const { registry, tasks } = admin;
   const readDisk = addDiskMetrics(registry, snapshotsDir);
-  const runs = makeRuns(isHeld, addScheduleMetrics(registry, snapshotsDir), log);
+  const countRun = addScheduleMetrics(registry, snapshotsDir, lastRun);
+  const runs = makeRuns(
+    isHeld,
+    (ending) => {
+      lastRun.remember(ending);
+      countRun(ending);
+    },
+    log,
+  );
   const adminAddress = await admin.listen();
   const task = isOff ? undefined : schedule(cron, runs.start, { noOverlap: true, timezone: 'UTC' });
   const changes = isOff ? undefined : publishChanges(environment, runs.startNext, tasks, log);

@@ -84,10 +84,16 @@ describe.runIf(IS_SOAK)('with the real programs', () => {
           if (alert.state === 'firing') fired.set(keyOf(alert.labels), alert);
         }
       };
-      // The alert compares the rows with those that Prometheus saw before.
-      const seen = `schedule_rows_left_out{table="covers",instance="${healthy.admin.schedule}"}`;
-      await until(async () => (await prometheus.query(seen)).length > 0);
+      // Some alerts compare with what Prometheus saw before.
+      const isSeen = (query: string) =>
+        until(async () => (await prometheus.query(query)).length > 0);
+      await isSeen(`schedule_rows_left_out{table="covers",instance="${healthy.admin.schedule}"}`);
       await breakRow(healthy.databaseUrl);
+      for (const { instance, begin } of faults) {
+        if (begin === undefined) continue;
+        await isSeen(`api_keys{instance="${instance}"} > 0`);
+        begin();
+      }
       const expected = [...faults.flatMap(alertsOf), `RowsLeftOut at ${healthy.admin.schedule}`];
       const missing = () => expected.filter((each) => !fired.has(each));
       while (missing().length > 0 && performance.now() - began < LONGEST_FIRING_MS) {

@@ -25,6 +25,7 @@ import {
   startProxy,
   testKey,
   until,
+  writeKeys,
 } from '../../support/product.ts';
 import { makeCertificate } from '../../support/servers/nginx.ts';
 import { freePort } from '../../support/servers/ports.ts';
@@ -39,6 +40,8 @@ export interface StagedFault {
   readonly job: string;
   readonly instance: string;
   readonly alerts: readonly string[];
+  /** What must happen once Prometheus has seen the admin address without the fault. */
+  readonly begin?: () => void;
 }
 
 /** Starts the installation without faults. Its schedule runs every three seconds. */
@@ -53,6 +56,7 @@ export async function stageFaults(healthy: Installation): Promise<StagedFault[]>
       stageCrowdedProxy(),
       stageStaleProxy(),
       stageKilledProxy(),
+      stageGoneKeys(),
       stageRefusingReplica(healthy),
       stageRefusedRuns(),
       stageFailingRuns(),
@@ -128,6 +132,16 @@ async function stageKilledProxy(): Promise<StagedFault> {
   const proxy = await startProxy(await makeSampleSnapshots());
   await end(proxy.child, 'SIGKILL');
   return { job: 'proxy', instance: proxy.listening.admin ?? '', alerts: ['ProxyDown'] };
+}
+
+/** A proxy whose keys file becomes empty, as after an export of an empty table. */
+async function stageGoneKeys(): Promise<StagedFault> {
+  const dir = await makeSampleSnapshots([testKey(1)]);
+  const proxy = await startProxy(dir);
+  return {
+    ...{ job: 'proxy', instance: proxy.listening.admin ?? '', alerts: ['KeysGone'] },
+    begin: () => writeKeys(dir, []),
+  };
 }
 
 /** A replica that requires signatures, of a store without any, and the proxy that has nothing to serve. */

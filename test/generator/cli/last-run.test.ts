@@ -1,0 +1,61 @@
+/** How the last run ended, as the schedule reports it: also if the run could not write `status.json`. */
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { expect, test } from 'vitest';
+import { encodeStatus } from '../../../format/status-file.ts';
+import { makeLastRun } from '../../../generator/cli/last-run.ts';
+import { sampleCatalogue } from '../../catalogue/sample.ts';
+import { makeSqlite } from '../../catalogue/snapshots.ts';
+import { startWithAdmin } from '../../operations/monitoring/installation.ts';
+import { makeFolder, until } from '../../support/product.ts';
+
+const HOUR_MS = 3_600_000;
+
+function writeStatus(dir: string, at: Date): void {
+  const time = at.toISOString();
+  writeFileSync(
+    path.join(dir, 'status.json'),
+    encodeStatus({
+      finished_at: time,
+      outcome: 'unchanged',
+      current_as_of: time,
+      error: null,
+      agreed: [],
+    }),
+  );
+}
+
+test('a run of this process counts more than an older status, and less than a newer one', () => {
+  const dir = makeFolder();
+  const lastRun = makeLastRun(dir);
+  expect(lastRun.read()).toBe(undefined);
+  const before = new Date(Date.now() - HOUR_MS);
+  writeStatus(dir, before);
+  expect(lastRun.read()).toMatchObject({ outcome: 'unchanged' });
+  const others = { seconds: 1, stages: undefined };
+  lastRun.remember({ outcome: 'failed', error: 'no space left on device', ...others });
+  lastRun.remember({ outcome: 'locked', error: 'another run', ...others });
+  expect(lastRun.read()).toMatchObject({
+    outcome: 'failed',
+    error: 'no space left on device',
+    current_as_of: before.toISOString(),
+  });
+  writeStatus(dir, new Date(Date.now() + HOUR_MS));
+  expect(lastRun.read()).toMatchObject({ outcome: 'unchanged', error: null });
+});
+
+test('/readyz and the metrics know of a failed run that could not write its status', async () => {
+  const snapshotsDir = path.join(makeFolder(), 'snapshots');
+  // A folder with content is not replaced, so this write fails, as on a full disk.
+  mkdirSync(path.join(snapshotsDir, 'status.json', 'x'), { recursive: true, mode: 0o700 });
+  const { admin } = await startWithAdmin('generator/cli/schedule.ts', 'scheduled', {
+    ...{ DATABASE_URL: await makeSqlite(sampleCatalogue()), SNAPSHOTS_DIR: snapshotsDir },
+    ...{ GENERATE_CRON: '* * * * * *', SCHEDULE_ADMIN_PORT: '0' },
+  });
+  const get = async (name: string) => (await fetch(`http://${admin}/${name}`)).text();
+  await until(async () => (await get('metrics')).includes('{outcome="failed"} 1\n'));
+  expect(await get('metrics')).toContain('schedule_last_run_outcome{outcome="failed"} 1\n');
+  const { last_run: lastRun } = JSON.parse(await get('readyz'));
+  expect(lastRun).toMatchObject({ outcome: 'failed', current_as_of: null });
+  expect(lastRun.error).toContain('write status.json');
+});
