@@ -56,18 +56,27 @@ function wantedBy(programs: readonly Program[], exists: (table: string) => boole
     for (const right of setup) allowed.add(right);
     wanted.set(table, { needed, allowed });
   };
+  // MySQL and MariaDB hide a table from a user who has no right to it, so a hidden table is needed, too.
   const read = (tables: object) => {
-    for (const table of Object.keys(tables)) if (exists(table)) add(table, ['SELECT'], []);
+    for (const table of Object.keys(tables)) add(table, ['SELECT'], []);
   };
   const isForSchedule = programs.includes('schedule');
   const isForAccount = programs.includes('account');
-  if (isForSchedule) read({ ...CATALOGUE_TABLES, ...GAME_TITLES_TABLE });
+  if (isForSchedule) {
+    read(CATALOGUE_TABLES);
+    // This table is optional.
+    if (exists('game_titles')) read(GAME_TITLES_TABLE);
+  }
   if (isForAccount) read(ACCOUNTS_TABLE);
   for (const [table, { use, setup }] of Object.entries(KEYS_RIGHTS)) {
-    if (!exists(table)) continue;
-    if (isForAccount) add(table, ['SELECT', ...use], setup);
+    // `cover-catalogue keys` runs with the same DATABASE_URL as each of the programs.
+    add(table, [], ['SELECT', ...use, ...setup]);
     const ofSchedule = SCHEDULE_RIGHTS[table];
-    if (isForSchedule && ofSchedule !== undefined) add(table, ['SELECT', ...ofSchedule.use], []);
+    // The first use of keys creates the tables; until then, the rights to write into them may be missing.
+    if (isForAccount) add(table, ['SELECT', ...(exists(table) ? use : [])], []);
+    if (isForSchedule && ofSchedule !== undefined) {
+      add(table, ['SELECT', ...(exists(table) ? ofSchedule.use : [])], []);
+    }
   }
   return wanted;
 }
@@ -122,8 +131,8 @@ function isExcess({ right, on, isGrantable }: Grant, wanted: Wanted): boolean {
   if (on === '*') return right !== 'SELECT';
   const known = wanted.get(on.table);
   // What the other tables are for is not known here, but nothing needs to write into them.
-  if (known === undefined) return right !== 'SELECT' && !(on.table in KEYS_RIGHTS);
-  return !known.needed.has(right) && !known.allowed.has(right);
+  if (known === undefined) return right !== 'SELECT';
+  return right !== 'SELECT' && !known.needed.has(right) && !known.allowed.has(right);
 }
 
 function consequenceOf(place: string, rights: readonly string[], { schema }: Grants): string {

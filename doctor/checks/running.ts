@@ -147,7 +147,17 @@ function reportState(state: Readiness, { ok, warn, error }: Findings): void {
       `The proxy ${state.keys === null ? 'has no keys' : 'keeps old keys'}: ${state.keys_error ?? 'keys.json was not read yet.'}`,
       'Start "cover-catalogue schedule", which exports the keys, and check the permissions of keys.json.',
     );
-  } else if ((state.keys_age_seconds ?? 0) > OLD_KEYS_SECONDS) {
+  } else if (state.keys === 0) {
+    warn(
+      'The proxy knows no keys: it refuses every key that a client sends.',
+      'If keys were issued before, restore them: see operations/runbooks/database-lost.md. Otherwise run "cover-catalogue keys issue".',
+    );
+  }
+  if (
+    state.keys !== null &&
+    state.keys_error === null &&
+    (state.keys_age_seconds ?? 0) > OLD_KEYS_SECONDS
+  ) {
     warn(
       `The keys last agreed with the database ${state.keys_age_seconds} seconds ago: a revoked key still works.`,
       'Start "cover-catalogue schedule" (or, on a replica, "cover-catalogue replica"), and look at its log.',

@@ -4,10 +4,12 @@ import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Database } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
+import { CATALOGUE_TABLES } from '../../../database/schema.ts';
 import { grants } from '../../../doctor/checks/grants.ts';
+import { keys } from '../../../doctor/checks/keys.ts';
 import type { Finding } from '../../../doctor/findings/check.ts';
 import { KEYS_RIGHTS, SCHEDULE_RIGHTS } from '../../../keys/tables/rights.ts';
-import { KEYS_TABLES } from '../../../keys/tables/schema.ts';
+import { ACCOUNTS_TABLE, KEYS_TABLES } from '../../../keys/tables/schema.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
 import { makeDatabase } from '../../support/databases.ts';
@@ -65,11 +67,43 @@ test('the documents grant the rights in the code, for every table of keys', () =
   expect(Object.keys(KEYS_RIGHTS)).toEqual(Object.keys(KEYS_TABLES));
 });
 
-test('the documented rights are exactly those that account needs', async () => {
-  await grant(...documented());
-  expect(await findings('account', 'all')).toEqual([
-    { level: 'ok', text: `'${user}'@'%' has exactly the rights that it needs.` },
+// Commands of keys use the DATABASE_URL of schedule, so the rights of account are none too many there.
+test.each(['account', 'schedule'] as const)(
+  'the documented rights are exactly those that %s needs',
+  async (program) => {
+    await grant(...documented());
+    expect(await findings(program, 'all')).toEqual([
+      { level: 'ok', text: `'${user}'@'%' has exactly the rights that it needs.` },
+    ]);
+  },
+);
+
+test.each([
+  ['schedule', 'cover_files'],
+  ['schedule', 'api_keys'],
+  ['account', 'accounts'],
+  ['account', 'sessions'],
+] as const)('for %s, %s that may not be read is an error', async (program, unread) => {
+  const tables = [...Object.keys({ ...CATALOGUE_TABLES, ...ACCOUNTS_TABLE, ...KEYS_RIGHTS })];
+  const read = tables.filter((table) => table !== unread).map((table) => `SELECT ON ${table}`);
+  const write = Object.entries(KEYS_RIGHTS)
+    .filter(([table]) => table !== unread)
+    .map(([table, { use, setup }]) => `${[...use, ...setup].join(', ')} ON ${table}`);
+  await grant(...read, ...write);
+  expect(await findings(program)).toEqual([
+    {
+      level: 'error',
+      text: `'${user}'@'%' lacks SELECT on ${unread}.`,
+      fix: `Run as an administrator: GRANT SELECT ON ${schema}.${unread} TO '${user}'@'%';`,
+    },
   ]);
+  if (unread !== 'accounts') return;
+  const found = await examine(keys, { DATABASE_URL: userUrl }, { programs: [program] });
+  expect(found).toContainEqual({
+    level: 'error',
+    text: expect.stringMatching(/"accounts" .* does not exist or may not be read/),
+    fix: expect.stringContaining('GRANT SELECT'),
+  });
 });
 
 test('too few rights are an error, with the statement that grants them', async () => {
