@@ -11,7 +11,7 @@ export function addressOf(host: string, port: number): string {
 }
 
 /**
- * Reports it if nothing answers.
+ * Reports it if nothing answers, with `reportDown` if the connection is refused.
  * @returns the JSON of the answer, or null if it is not JSON; undefined if nothing answers
  */
 export async function ask(
@@ -19,6 +19,7 @@ export async function ask(
   what: string,
   start: string,
   { warn, error }: Findings,
+  reportDown = warn,
 ): Promise<unknown> {
   try {
     const options = { signal: AbortSignal.timeout(ANSWER_MS), redirect: 'manual' } as const;
@@ -38,7 +39,7 @@ export async function ask(
       return undefined;
     }
     const reason = messageOf((cause as Error).cause ?? cause);
-    warn(
+    reportDown(
       `At ${url}, ${what} cannot be reached: ${reason}.`,
       `Start ${start}, if it should run on this machine.`,
     );

@@ -80,6 +80,8 @@ export const replica: Check = {
 interface TaskStates {
   readonly ready: boolean;
   readonly tasks: Readonly<Record<string, { readonly error: string | null }>>;
+  /** Whether the account pages can read the database; other programs do not say. */
+  readonly database?: boolean;
 }
 
 /** Reports what a program does again and again, such as exporting keys, and fails to do. */
@@ -98,7 +100,9 @@ async function askAboutTasks(
     return;
   }
   const url = addressOf(requireValue(scene, 'ADMIN_HOST'), port);
-  const state = await ask(`${url}/readyz`, start, start, findings);
+  // Without the schedule, revoked keys keep working and the data grows old. Other programs may run elsewhere.
+  const reportDown = portVariable === 'SCHEDULE_ADMIN_PORT' ? findings.error : findings.warn;
+  const state = await ask(`${url}/readyz`, start, start, findings, reportDown);
   if (state === undefined) return;
   if (!isTaskStates(state)) {
     findings.error(
@@ -114,7 +118,12 @@ async function askAboutTasks(
       'Correct what the message names. The program tries again by itself.',
     );
   }
-  if (failing.length === 0 && state.ready) findings.ok(`${start} runs, and nothing fails.`);
+  if (state.database === false) {
+    findings.error(
+      `${start} cannot read the database.`,
+      'Correct what the checks "database" and "tables of API keys" report. If the database is lost, see operations/runbooks/database-lost.md.',
+    );
+  } else if (failing.length === 0 && state.ready) findings.ok(`${start} runs, and nothing fails.`);
   else if (failing.length === 0) findings.warn(`${start} is not ready.`, 'Wait for its start.');
 }
 

@@ -1,5 +1,5 @@
 /** `cover-catalogue doctor` on SQLite: what it finds, what it prints, and what it leaves alone. */
-import { chmodSync, readdirSync, readFileSync } from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:net';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -7,8 +7,9 @@ import { openDatabase } from '../../database/open.ts';
 import { folder } from '../../doctor/checks/folder.ts';
 import { mail } from '../../doctor/checks/mail.ts';
 import { publishing } from '../../doctor/checks/publishing.ts';
-import { schedule } from '../../doctor/checks/running.ts';
+import { account, schedule } from '../../doctor/checks/running.ts';
 import { stores } from '../../doctor/checks/stores.ts';
+import { exportKeys } from '../../generator/keys/export-keys.ts';
 import { createKeysTables } from '../../keys/tables/schema.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import { makeSqlite } from '../catalogue/snapshots.ts';
@@ -68,7 +69,10 @@ function everything(): [name: string, bytes: string][] {
 
 test('a complete installation has no errors, and the doctor changes nothing', async () => {
   await generate(databaseUrl, snapshotsDir);
-  writeKeys(snapshotsDir, [testKey(1)]);
+  await runProgram('keys/cli/main.ts', ['issue'], environment);
+  const database = await openDatabase(databaseUrl);
+  await exportKeys(database, snapshotsDir);
+  await database.close();
   const proxy = await startProxy(snapshotsDir);
   const account = await startServing('keys/account/main.ts', {
     DATABASE_URL: databaseUrl,
@@ -242,6 +246,43 @@ describe('a check', () => {
     ]);
   });
 
+  test('of the data warns when the alert about old data would fire', async () => {
+    await generate(databaseUrl, snapshotsDir);
+    const file = path.join(snapshotsDir, 'status.json');
+    const status = JSON.parse(readFileSync(file, 'utf8'));
+    const foundAfter = async (minutes: number) => {
+      const current_as_of = new Date(Date.now() - minutes * 60_000).toISOString();
+      writeFileSync(file, JSON.stringify({ ...status, current_as_of }));
+      return faultsIn(await examine(publishing, environment));
+    };
+    expect(await foundAfter(59)).toEqual([]);
+    expect(await foundAfter(61)).toMatchObject([
+      { level: 'warning', text: expect.stringContaining('more than an hour old') },
+    ]);
+  });
+
+  test('of the account pages says that they cannot read the database', async () => {
+    const { stop, ...running } = await startServing('keys/account/main.ts', {
+      DATABASE_URL: databaseUrl,
+      ...{ ACCOUNT_PORT: '0', ACCOUNT_ADMIN_PORT: '0' },
+      MAIL_FOLDER: makeFolder(),
+    });
+    const database = await openDatabase(databaseUrl);
+    await database.run('DROP TABLE api_keys');
+    await database.close();
+    const found = await examine(account, {
+      ...environment,
+      ACCOUNT_PORT: String(running.listening.account?.split(':').at(-1)),
+      ACCOUNT_ADMIN_PORT: String(running.listening.admin?.split(':').at(-1)),
+    });
+    expect(found).toContainEqual({
+      level: 'error',
+      text: '"cover-catalogue account" cannot read the database.',
+      fix: expect.stringContaining('database-lost.md'),
+    });
+    await stop();
+  });
+
   test('of a running program says which of its tasks fails, and why', async () => {
     const { child, admin } = await startWithAdmin('generator/cli/schedule.ts', 'scheduled', {
       ...{ DATABASE_URL: `${databaseUrl}.gone`, SNAPSHOTS_DIR: snapshotsDir },
@@ -256,6 +297,9 @@ describe('a check', () => {
     });
     await end(child, 'SIGTERM');
     expect(await examine(schedule, environment)).toMatchObject([{ level: 'skipped' }]);
+    expect(await examine(schedule, settings)).toMatchObject([
+      { level: 'error', text: expect.stringContaining('cannot be reached') },
+    ]);
   });
 
   test('of the folder finds what the user of the proxy may not read', async () => {
