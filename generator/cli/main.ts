@@ -19,7 +19,7 @@ import { checkPushAddress, PUSH_CHECKS, PUSH_VARIABLES } from '../../store/push/
 import { startPush } from '../../store/push/start-push.ts';
 import { saveStatus } from '../../store/run-status.ts';
 import { generate, RefusedError, type RunResult } from '../generate.ts';
-import { exportKeys, hasKeys } from '../keys/export-keys.ts';
+import { exportKeys, hasKeys, KeysLostError } from '../keys/export-keys.ts';
 import { findLocalAddresses } from '../read/warnings.ts';
 import { warningText } from '../report/report.ts';
 import { printableJson } from '../report/shown-value.ts';
@@ -102,9 +102,12 @@ async function main(progress: Progress): Promise<number> {
       if (await hasKeys(database)) await exportKeys(database, snapshotsDir);
     } catch (cause) {
       const { message } = cause as Error;
-      throw new Error(`export the keys (${result.id ?? 'no generation'} is current): ${message}`, {
-        cause,
-      });
+      if (!(cause instanceof KeysLostError)) {
+        const state = `${result.id ?? 'no generation'} is current`;
+        throw new Error(`export the keys (${state}): ${message}`, { cause });
+      }
+      // Clients keep their keys, and the schedule reports the loss until it is repaired.
+      progress.warn(`The keys stay as they were: ${message}`);
     }
   } catch (error) {
     await endWithError(error as Error, database, snapshotsDir, progress);

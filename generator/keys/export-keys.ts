@@ -25,7 +25,15 @@ const sqlWith = (quota: string) => `SELECT id, key_hash, state, limit_per_minute
   FROM api_keys
   WHERE key_hash IS NOT NULL AND state IN ('approved', 'suspended', 'rejected', 'revoked') ORDER BY id`;
 
-/** @returns whether the content of the file changed, or its mode */
+/** The known keys are not in the database. `keys.json` stays as it is. */
+export class KeysLostError extends Error {
+  override readonly name = 'KeysLostError';
+}
+
+/**
+ * @returns whether the content of the file changed, or its mode
+ * @throws KeysLostError
+ */
 export async function exportKeys(database: Database, snapshotsDir: string): Promise<boolean> {
   return writeKeys(await readKeys(database), snapshotsDir);
 }
@@ -53,7 +61,7 @@ export async function readKeys(database: Database): Promise<string> {
 /**
  * @param content the content that {@link readKeys} returned
  * @returns whether the content of the file changed, or its mode
- * @throws Error if the keys seem to be lost, as {@link refuseLoss} explains
+ * @throws KeysLostError, as {@link refuseLoss} explains
  */
 export function writeKeys(content: string, snapshotsDir: string): boolean {
   const file = path.join(snapshotsDir, KEYS_FILE);
@@ -73,7 +81,7 @@ export function writeKeys(content: string, snapshotsDir: string): boolean {
  * Keys are revoked, never deleted. So if the database has none of the known keys, its table was lost or
  * created again, and no client must lose its key because of that. A single key may have been rotated.
  * @param content the keys in the database, as {@link readKeys} returned them; undefined without a table
- * @throws Error
+ * @throws KeysLostError
  */
 export function refuseLoss(content: string | undefined, snapshotsDir: string): void {
   const file = path.join(snapshotsDir, KEYS_FILE);
@@ -81,7 +89,7 @@ export function refuseLoss(content: string | undefined, snapshotsDir: string): v
   const found = new Set(keysIn(content).map(({ hash }) => hash));
   if (known.length === 0 || known.some(({ hash }) => found.has(hash))) return;
   if (known.length === 1 && found.size > 0) return;
-  throw new Error(
+  throw new KeysLostError(
     `the table api_keys of the database has none of the ${known.length} keys in ${file}, which keep working. If the table was lost, restore it with "cover-catalogue keys import". If these keys are to stop working, remove ${file}.`,
   );
 }
