@@ -32,8 +32,8 @@ export function makeDayCounts(
   /** @returns whether the key has used anything since the last call */
   function collectKey(id: number, memory: SharedArrayBuffer): boolean {
     const sums: Sums = [sumOfUse(memory, 0), sumOfUse(memory, 1)];
-    // After the counts: otherwise the first requests of a new day could be taken for those of the day
-    // before yesterday, which has the same cells.
+    // Read the clock after the counts. Otherwise, the first requests of a new day could be counted for
+    // the day before yesterday, which has the same cells.
     const time = wallClock();
     const last = lastSums.get(memory);
     lastSums.set(memory, sums);

@@ -3,21 +3,16 @@
  * the path of a checkout of an earlier version, it also measures that version, which shows what request
  * ids and metrics cost.
  */
-import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { openDatabase } from '../../database/open.ts';
-import { hashKey, makeKey } from '../../format/api-key.ts';
-import { encodeKeys } from '../../format/keys-file.ts';
-import { KEYS_FILE } from '../../format/layout.ts';
-import { loadCatalogue } from '../catalogue/load.ts';
-import { sampleCatalogue } from '../catalogue/sample.ts';
+import { makeKey } from '../../format/api-key.ts';
 import { flagsOf } from '../support/processes.ts';
 import { freePort } from '../support/servers/ports.ts';
 import { measure } from './http/load.ts';
 import { chooseCores, startServer } from './http/process.ts';
 import { median, type PartOptions, table } from './part.ts';
-import { runGenerator } from './run-generator.ts';
+import { prepareSample } from './prepare-sample.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
 const TARGET = '/api/v1/games/snes/chrono-trigger';
@@ -44,7 +39,7 @@ export async function run({ rounds, seconds, report }: PartOptions): Promise<str
   const ends: (() => unknown)[] = [remove];
   try {
     const key = makeKey();
-    const snapshotsDir = await prepare(folder, key);
+    const snapshotsDir = await prepareSample(folder, [key], Number(LIMIT));
     const baseline = process.env.BENCH_BASELINE;
     const candidates: Candidate[] = [];
     for (const [name, root] of [
@@ -89,19 +84,6 @@ ${figures(candidates)}`;
   } finally {
     for (const end of ends.reverse()) await end();
   }
-}
-
-async function prepare(folder: string, key: string): Promise<string> {
-  const databaseUrl = `sqlite:${path.join(folder, 'catalogue.db')}`;
-  const database = await openDatabase(databaseUrl, { create: true });
-  await loadCatalogue(database, sampleCatalogue());
-  await database.close();
-  const snapshotsDir = path.join(folder, 'snapshots');
-  mkdirSync(snapshotsDir);
-  await runGenerator(databaseUrl, snapshotsDir);
-  const keys = encodeKeys([{ id: 1, hash: hashKey(key), state: 'approved', limit: Number(LIMIT) }]);
-  writeFileSync(path.join(snapshotsDir, KEYS_FILE), keys, { mode: 0o600 });
-  return snapshotsDir;
 }
 
 interface StartOptions {

@@ -3,22 +3,17 @@
  * @fastify/rate-limit and rate-limiter-flexible, each with its limits in the process and in Redis. The
  * server runs on one core; Redis and the load share the other.
  */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { openDatabase } from '../../database/open.ts';
-import { hashKey, makeKey } from '../../format/api-key.ts';
-import { encodeKeys } from '../../format/keys-file.ts';
-import { KEYS_FILE } from '../../format/layout.ts';
-import { loadCatalogue } from '../catalogue/load.ts';
-import { sampleCatalogue } from '../catalogue/sample.ts';
+import { makeKey } from '../../format/api-key.ts';
 import { flagsOf } from '../support/processes.ts';
 import { freePort } from '../support/servers/ports.ts';
 import { startRedis } from '../support/servers/redis.ts';
 import { measure } from './http/load.ts';
 import { chooseCores, startServer } from './http/process.ts';
 import { median, type PartOptions, table } from './part.ts';
-import { runGenerator } from './run-generator.ts';
+import { prepareSample } from './prepare-sample.ts';
 import { measurePaced, type PacedMeasurement } from './shared-limits/paced-load.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
@@ -52,7 +47,7 @@ export async function run({ rounds, seconds, report }: PartOptions): Promise<str
   const ends: (() => unknown)[] = [remove];
   try {
     const keys = Array.from({ length: KEYS }, makeKey);
-    const snapshotsDir = await prepare(folder, keys);
+    const snapshotsDir = await prepareSample(folder, keys, LIMIT);
     const redis = await startRedis();
     ends.push(redis.stop);
     const { candidates, stop } = await startAll({
@@ -99,21 +94,6 @@ ${figures(candidates)}`;
   } finally {
     for (const end of ends.reverse()) await end();
   }
-}
-
-async function prepare(folder: string, keys: readonly string[]): Promise<string> {
-  const databaseUrl = `sqlite:${path.join(folder, 'catalogue.db')}`;
-  const database = await openDatabase(databaseUrl, { create: true });
-  await loadCatalogue(database, sampleCatalogue());
-  await database.close();
-  const snapshotsDir = path.join(folder, 'snapshots');
-  mkdirSync(snapshotsDir);
-  await runGenerator(databaseUrl, snapshotsDir);
-  const entries = keys.map((key, i) => ({
-    ...{ id: i + 1, hash: hashKey(key), state: 'approved' as const, limit: LIMIT },
-  }));
-  writeFileSync(path.join(snapshotsDir, KEYS_FILE), encodeKeys(entries), { mode: 0o600 });
-  return snapshotsDir;
 }
 
 interface StartOptions {

@@ -30,7 +30,7 @@ test('the image gets everything that the programs import', () => {
       path.posix.join(path.posix.dirname(file), specifier as string),
     ),
   );
-  const missing = imported.filter((file) => !folders.includes(file.split('/', 1)[0] as string));
+  const missing = imported.filter((file) => !folders.includes(file.split('/', 1)[0]));
   expect([...new Set(missing)].toSorted()).toEqual(['openapi.yaml', 'package.json']);
 });
 
