@@ -16,7 +16,6 @@ const IS_QUICK = process.env.QUICK === '1';
 
 /** These compare times, so nothing may run at the same time. */
 const MEASURED = [
-  'test/generator/whole-catalogue.test.ts',
   'test/guarantees/slow-clients.test.ts',
   'test/guarantees/search-abuse.test.ts',
   'test/keys/account/account-browser.test.ts',
@@ -55,6 +54,7 @@ const SLOW = [
   'test/proxy/changes/changes-http.test.ts',
   'test/proxy/changes/serving-pause.test.ts',
   'test/proxy/downloads/downloads.test.ts',
+  'test/proxy/explore/explorer.test.ts',
   'test/proxy/http/connections.test.ts',
   'test/proxy/http/failed-requests.test.ts',
   'test/proxy/http/fast-path.test.ts',
@@ -65,6 +65,7 @@ const SLOW = [
   'test/proxy/search/judged.test.ts',
   'test/proxy/search/search-agreement.test.ts',
   'test/proxy/refusals/refusals.test.ts',
+  'test/proxy/site/docs/examples.test.ts',
   'test/proxy/site/forward.test.ts',
   'test/proxy/snapshot/data-age.test.ts',
   'test/proxy/snapshot/generation-store.test.ts',

@@ -280,16 +280,16 @@ export interface paths {
         };
         /**
          * What changed since a snapshot
-         * @description The records that are different, new or gone in the current snapshot (`to`), compared with an
-         *     earlier one (`from`): platforms, then games, then covers, each by id. The list is exact between
-         *     any two snapshots that were current in the last 30 days, even if the earlier one is no longer
-         *     kept.
+         * @description The records that were added, changed or removed from an earlier snapshot (`from`) to the current
+         *     one (`to`): platforms, then games, then covers, each by id. The list is exact between any two
+         *     snapshots that were current in the last 30 days, even if the API no longer keeps the earlier one.
          *
-         *     To read several pages, send the `to` of the first one as `X-Snapshot` with the others: a new
-         *     snapshot may come in between. Apply removals first, because another record may have the path of
-         *     a removed one. A game that has moved to another path is a removal and an addition.
+         *     A new snapshot may replace the current one while you read several pages. Therefore, send the `to`
+         *     of the first page as `X-Snapshot` with the others. Apply removals first, because another record
+         *     may have the path of a removed one. A game that has moved to another path is a removal and an
+         *     addition.
          *
-         *     A platform counts as changed if its own record did, for example the number of its games.
+         *     A platform counts as changed if its own record has changed, for example the number of its games.
          */
         get: operations["listChanges"];
         put?: never;
@@ -311,7 +311,7 @@ export interface paths {
          * The manifest of a snapshot
          * @description The manifest of the snapshot: its id, its counts, and the path, size and SHA-256 of every file.
          *     Download the files with [/snapshot/files](#/Snapshots/getSnapshotFile). API keys are never part
-         *     of a snapshot. A server that does not offer its snapshots answers 404.
+         *     of a snapshot. An installation that does not offer its snapshots answers 404.
          */
         get: operations["getSnapshot"];
         put?: never;
@@ -331,11 +331,11 @@ export interface paths {
         };
         /**
          * A file of a snapshot
-         * @description The bytes of one file that the manifest names. Send the id of the manifest in `X-Snapshot`, so
+         * @description The bytes of one file that the manifest lists. Send the id of the manifest in `X-Snapshot`, so
          *     that all files come from the same snapshot; such a response never changes.
          *
-         *     A client that has an earlier version of the file can fetch the difference: it names that version
-         *     with `Available-Dictionary` and accepts `dcz`
+         *     A client that has an earlier version of the file can fetch only the difference: it sends the hash
+         *     of that version in `Available-Dictionary` and accepts the content coding `dcz`
          *     ([RFC 9842](https://www.rfc-editor.org/rfc/rfc9842)). The server may send the whole file instead.
          */
         get: operations["getSnapshotFile"];
@@ -494,7 +494,7 @@ export interface components {
         };
         Change: {
             /**
-             * @description Whether the record is new, different or gone.
+             * @description Whether the record was added, changed or removed.
              * @enum {string}
              */
             change: "added" | "changed" | "removed";
@@ -758,7 +758,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The snapshot in `X-Snapshot` is no longer kept, or never existed. */
+        /** @description The API no longer keeps the snapshot in `X-Snapshot`, or it never existed. */
         SnapshotGone: {
             headers: {
                 "Cache-Control": components["headers"]["NotStored"];
@@ -775,8 +775,8 @@ export interface components {
             };
         };
         /**
-         * @description The changes since the snapshot in `since` are not known: it was replaced more than 30 days ago,
-         *     or never existed. Or the snapshot in `X-Snapshot` is no longer kept.
+         * @description The API does not know the changes since the snapshot in `since`: it was replaced more than 30
+         *     days ago, or never existed. Or it no longer keeps the snapshot in `X-Snapshot`.
          */
         SinceGone: {
             headers: {
@@ -810,7 +810,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The limit of the key, its daily quota, or for requests without a valid key the limit of the address is used up. */
+        /** @description The limit of the key or its daily quota is used up; or, without a valid key, the limit of the address. */
         TooManyRequests: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
@@ -827,7 +827,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description Something failed on our side. */
+        /** @description The server failed. */
         InternalError: {
             headers: {
                 "Cache-Control": components["headers"]["NotStored"];
@@ -843,7 +843,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The API is under maintenance, or has just been set up and has no snapshot or no API keys yet, too many requests wait for the snapshots that they name in `X-Snapshot`, or too many files are being downloaded. */
+        /** @description The API is under maintenance, or has just been set up and has no snapshot or no API keys yet. Or too many requests are waiting for snapshots that they name in `X-Snapshot`, or too many files are being downloaded. */
         NoSnapshot: {
             headers: {
                 "Retry-After": components["headers"]["Retry-After"];
@@ -914,7 +914,7 @@ export interface components {
          */
         CoverIds: string;
         /**
-         * @description The id of the snapshot that you have, as the `X-Snapshot` of its responses named it. To begin,
+         * @description The id of the snapshot that you have, from the `X-Snapshot` header of its responses. To begin,
          *     read the catalogue once from one snapshot, and keep its id.
          */
         Since: components["schemas"]["SnapshotId"];
@@ -925,12 +925,12 @@ export interface components {
         FilePath: string;
         /** @description One range of bytes of the file, such as `bytes=1024-`, to continue a download. */
         Range: string;
-        /** @description The `ETag` of the part that you have. If the file is another one, the response is the whole file. */
+        /** @description The `ETag` of the part that you have. If the file has changed, the response is the whole file. */
         IfRange: string;
         /**
-         * @description The id of the snapshot to answer from, as an earlier response named it. Without it, the
-         *     current snapshot is used. If the value is not the id of a snapshot that is still kept, the
-         *     response is 410.
+         * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
+         *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
+         *     the response is 410.
          */
         Snapshot: components["schemas"]["SnapshotId"];
         /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -954,12 +954,12 @@ export interface components {
          */
         Revalidated: "private, no-cache";
         /**
-         * @description A file of a snapshot that the request names never changes. Otherwise revalidate it.
+         * @description If the request names the snapshot, the file never changes. Otherwise, revalidate it.
          * @example private, max-age=31536000, immutable
          */
         Stored: string;
         /**
-         * @description A part of the file can be requested with `Range`.
+         * @description You can request a part of the file with `Range`.
          * @example bytes
          */
         "Accept-Ranges": "bytes";
@@ -985,7 +985,7 @@ export interface components {
         FileVary: "Accept-Encoding, Available-Dictionary, X-Snapshot";
         /** @description Present if the body is compressed. A range never is. */
         FileEncoding: "gzip" | "dcz";
-        /** @description Present if the body is compressed. Bodies of 1 KiB or more are, if the client accepts it. */
+        /** @description Present if the body is compressed, as bodies of 1 KiB or more are if the client accepts it. */
         "Content-Encoding": "gzip" | "br";
         /**
          * @description Absolute addresses of other pages of this list (RFC 8288). `first` is always present; `prev`,
@@ -1010,8 +1010,8 @@ export interface components {
          */
         "X-RateLimit-Remaining": number;
         /**
-         * @description Whole seconds until `X-RateLimit-Remaining` grows, 0 if it is the full limit. With 429 it is the
-         *     same as `Retry-After`.
+         * @description Whole seconds until `X-RateLimit-Remaining` increases; 0 if it is the full limit. With 429, it
+         *     equals `Retry-After`.
          * @example 42
          */
         "X-RateLimit-Reset": number;
@@ -1055,9 +1055,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, as an earlier response named it. Without it, the
-                 *     current snapshot is used. If the value is not the id of a snapshot that is still kept, the
-                 *     response is 410.
+                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
+                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
+                 *     the response is 410.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1104,9 +1104,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, as an earlier response named it. Without it, the
-                 *     current snapshot is used. If the value is not the id of a snapshot that is still kept, the
-                 *     response is 410.
+                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
+                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
+                 *     the response is 410.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1177,9 +1177,9 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, as an earlier response named it. Without it, the
-                 *     current snapshot is used. If the value is not the id of a snapshot that is still kept, the
-                 *     response is 410.
+                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
+                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
+                 *     the response is 410.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1239,9 +1239,9 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, as an earlier response named it. Without it, the
-                 *     current snapshot is used. If the value is not the id of a snapshot that is still kept, the
-                 *     response is 410.
+                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
+                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
+                 *     the response is 410.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1319,9 +1319,9 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, as an earlier response named it. Without it, the
-                 *     current snapshot is used. If the value is not the id of a snapshot that is still kept, the
-                 *     response is 410.
+                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
+                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
+                 *     the response is 410.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1381,9 +1381,9 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, as an earlier response named it. Without it, the
-                 *     current snapshot is used. If the value is not the id of a snapshot that is still kept, the
-                 *     response is 410.
+                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
+                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
+                 *     the response is 410.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1442,9 +1442,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, as an earlier response named it. Without it, the
-                 *     current snapshot is used. If the value is not the id of a snapshot that is still kept, the
-                 *     response is 410.
+                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
+                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
+                 *     the response is 410.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1509,9 +1509,9 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, as an earlier response named it. Without it, the
-                 *     current snapshot is used. If the value is not the id of a snapshot that is still kept, the
-                 *     response is 410.
+                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
+                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
+                 *     the response is 410.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1558,9 +1558,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, as an earlier response named it. Without it, the
-                 *     current snapshot is used. If the value is not the id of a snapshot that is still kept, the
-                 *     response is 410.
+                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
+                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
+                 *     the response is 410.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1607,9 +1607,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, as an earlier response named it. Without it, the
-                 *     current snapshot is used. If the value is not the id of a snapshot that is still kept, the
-                 *     response is 410.
+                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
+                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
+                 *     the response is 410.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1705,12 +1705,16 @@ export interface operations {
                  *     `title_desc` is its exact reverse. `year_asc` and `year_desc` both put games without a
                  *     year last, and games of the same year in `title_asc` order.
                  *
-                 *     `relevance` puts the best matches first: titles that equal `q`; that begin with `q`, first
-                 *     those with its last word as a whole word; that have its words next to each other, in order;
-                 *     that have all of them as whole words; then those that have its last word only as the
-                 *     beginning of a word. Of equally good matches,
-                 *     shorter titles come first (in words), then games with more covers, then `title_asc`
-                 *     order. Without `q`, games with more covers come first.
+                 *     `relevance` puts the best matches first:
+                 *
+                 *     1. titles that equal `q`
+                 *     2. titles that begin with `q`; first those that have its last word as a whole word
+                 *     3. titles that have its words next to each other, in order
+                 *     4. titles that have all its words as whole words
+                 *     5. titles that have its last word only as the beginning of a word
+                 *
+                 *     Of equally good matches, titles with fewer words come first, then games with more covers,
+                 *     then `title_asc` order. Without `q`, games with more covers come first.
                  */
                 sort?: "title_asc" | "title_desc" | "year_asc" | "year_desc" | "relevance";
                 /**
@@ -1732,9 +1736,9 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, as an earlier response named it. Without it, the
-                 *     current snapshot is used. If the value is not the id of a snapshot that is still kept, the
-                 *     response is 410.
+                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
+                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
+                 *     the response is 410.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1783,9 +1787,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, as an earlier response named it. Without it, the
-                 *     current snapshot is used. If the value is not the id of a snapshot that is still kept, the
-                 *     response is 410.
+                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
+                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
+                 *     the response is 410.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1831,7 +1835,7 @@ export interface operations {
         parameters: {
             query: {
                 /**
-                 * @description The id of the snapshot that you have, as the `X-Snapshot` of its responses named it. To begin,
+                 * @description The id of the snapshot that you have, from the `X-Snapshot` header of its responses. To begin,
                  *     read the catalogue once from one snapshot, and keep its id.
                  */
                 since: components["parameters"]["Since"];
@@ -1842,9 +1846,9 @@ export interface operations {
             };
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, as an earlier response named it. Without it, the
-                 *     current snapshot is used. If the value is not the id of a snapshot that is still kept, the
-                 *     response is 410.
+                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
+                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
+                 *     the response is 410.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1892,9 +1896,9 @@ export interface operations {
             query?: never;
             header?: {
                 /**
-                 * @description The id of the snapshot to answer from, as an earlier response named it. Without it, the
-                 *     current snapshot is used. If the value is not the id of a snapshot that is still kept, the
-                 *     response is 410.
+                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
+                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
+                 *     the response is 410.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */
@@ -1943,12 +1947,12 @@ export interface operations {
             header?: {
                 /** @description One range of bytes of the file, such as `bytes=1024-`, to continue a download. */
                 Range?: components["parameters"]["Range"];
-                /** @description The `ETag` of the part that you have. If the file is another one, the response is the whole file. */
+                /** @description The `ETag` of the part that you have. If the file has changed, the response is the whole file. */
                 "If-Range"?: components["parameters"]["IfRange"];
                 /**
-                 * @description The id of the snapshot to answer from, as an earlier response named it. Without it, the
-                 *     current snapshot is used. If the value is not the id of a snapshot that is still kept, the
-                 *     response is 410.
+                 * @description The id of the snapshot to answer from, from the `X-Snapshot` header of an earlier response.
+                 *     Without it, the API uses the current snapshot. If the API does not have a snapshot with this id,
+                 *     the response is 410.
                  */
                 "X-Snapshot"?: components["parameters"]["Snapshot"];
                 /** @description The `ETag` of the response you have, or several, separated by commas. */

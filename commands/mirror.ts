@@ -30,17 +30,16 @@ const USAGE = `cover-catalogue mirror --from URL [--key-file FILE | --key KEY] [
 
 Fetches the newest generation from the API at URL, such as
 https://api.example.org/api/v1, and publishes it in FOLDER under the same id.
-Files that are there already are not fetched again. A run that was interrupted
-continues where it ended.
+Fetches only the files that FOLDER lacks, and continues an interrupted run where
+it stopped.
 
-  --from URL         the address of the API, with its base
-  --key-file FILE    a file with the API key
-  --key KEY          the API key; other users can see it in the list of processes
-                     (without either, the variable MIRROR_KEY holds the key)
+  --from URL         the address of the API, including /api/v1
+  --key-file FILE    a file with the API key (default: the variable MIRROR_KEY)
+  --key KEY          the API key; other users can see it in the process list
   --to FOLDER        the snapshots folder (default: the variable SNAPSHOTS_DIR)
-  --force            replace the current generation by one that is not newer
+  --force            replace the current generation even with an older one
   --parallel N       how many files to fetch at the same time (default 4, at most 16)
-  --timeout SECONDS  give up a transfer without progress after this time (default 30)
+  --timeout SECONDS  repeat a transfer without progress after this time (default 30)
 
 Exit codes: 0 published or nothing new, 1 failed, 2 wrong usage or
 configuration, 3 refused to publish or held, 4 another run is under way.

@@ -3,13 +3,13 @@
  * stdout.
  */
 import { closeSync, writeFileSync } from 'node:fs';
-import { ConfigurationError } from '../program/environment/environment.ts';
 import { exitOnSignals } from '../program/exit-on-signals.ts';
 import { makeProgress } from '../program/progress.ts';
 import type { VerbArguments, VerbSyntax } from '../program/verbs.ts';
 import { openForWriting } from '../store/files/file-modes.ts';
 import { pushAsConfigured } from '../store/push/configured-push.ts';
 import { makeKeyPair } from '../store/signatures/keys.ts';
+import { readNumber } from './read-number.ts';
 
 const MOST_PARALLEL = 16;
 const LONGEST_TIMEOUT_SECONDS = 3_600;
@@ -17,7 +17,7 @@ const PRIVATE_FILE = 0o600;
 
 export const PUSH_SYNTAX = {
   usage: 'push [--to ADDRESS] [--parallel N] [--timeout SECONDS] [--force]',
-  help: 'sends the current generation to a store for replicas: a folder or s3://bucket/prefix (default: SNAPSHOT_PUSH), signed if SNAPSHOT_SIGNING_KEY is set; with --force, also if the store has a newer pointer, or a signed one and this one is not',
+  help: 'sends the current generation to a store for replicas: a folder or s3://bucket/prefix (default: SNAPSHOT_PUSH), signed if SNAPSHOT_SIGNING_KEY is set; with --force, even if the store has a newer pointer, or a signed one while this machine has no signing key',
   options: {
     to: { type: 'string' },
     parallel: { type: 'string' },
@@ -38,7 +38,7 @@ export async function runPush(
   snapshotsDir: string,
   { to, parallel, timeout, force }: VerbArguments['options'],
 ): Promise<void> {
-  // What a killed push has sent is found by the next one.
+  // The next push finds what a killed one has sent.
   exitOnSignals();
   const progress = makeProgress(process.stderr);
   const started = performance.now();
@@ -47,8 +47,8 @@ export async function runPush(
       environment: { ...process.env, SNAPSHOTS_DIR: snapshotsDir },
       to: to === undefined ? undefined : String(to),
       isForced: force === true,
-      ...numberOption('parallel', '--parallel', parallel, MOST_PARALLEL),
-      ...numberOption('stallSeconds', '--timeout', timeout, LONGEST_TIMEOUT_SECONDS),
+      parallel: readNumber('--parallel', parallel, undefined, MOST_PARALLEL),
+      stallSeconds: readNumber('--timeout', timeout, undefined, LONGEST_TIMEOUT_SECONDS),
       report: {
         advance: (done, size) =>
           progress.advance(
@@ -93,23 +93,6 @@ export function runKeygen(file: string): void {
     `The private key is in ${file}, for SNAPSHOT_SIGNING_KEY where snapshots are pushed. The public key, for SNAPSHOT_PUBLIC_KEYS of replicas:\n`,
   );
   process.stdout.write(`${publicKey}\n`);
-}
-
-/** An option that is a number, as a member of an object; nothing if it was not given. */
-function numberOption<Name extends string>(
-  member: Name,
-  option: string,
-  text: string | boolean | undefined,
-  most: number,
-): { [N in Name]?: number } {
-  if (text === undefined) return {};
-  const number = Number(text);
-  if (Number.isSafeInteger(number) && number >= 1 && number <= most) {
-    return { [member]: number } as { [N in Name]?: number };
-  }
-  throw new ConfigurationError(
-    `${option} must be a whole number from 1 to ${most}, not ${JSON.stringify(text)}.`,
-  );
 }
 
 /** Bytes as megabytes with one decimal. */

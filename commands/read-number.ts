@@ -7,7 +7,7 @@ import { ConfigurationError } from '../program/environment/environment.ts';
  */
 export function readNumber<T>(
   name: string,
-  text: string | undefined,
+  text: string | boolean | undefined,
   fallback: T,
   most: number,
 ): number | T {

@@ -1,4 +1,7 @@
-/** The metrics of `cover-catalogue replica`: the generation that it follows, and what it has transferred. */
+/**
+ * The metrics of `cover-catalogue replica`: the generation that its store offers, and what it has
+ * transferred.
+ */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { Followed } from '../store/replica/follow-snapshot.ts';
 

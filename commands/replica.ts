@@ -45,21 +45,21 @@ const USAGE = `cover-catalogue replica [--from ADDRESS] [--to FOLDER] [--once]
 
 Keeps FOLDER equal to the newest generation that was pushed to ADDRESS, and its
 keys.json equal to the keys in KEYS_STORE, until SIGTERM or SIGINT. It fetches
-only what is not there already. It never stops because the store is gone, and
+only the files that FOLDER lacks. It keeps running while the store is down, and
 never goes back to an older generation or older keys.
 
   --from ADDRESS     a folder, s3://bucket/prefix, or the http or https address
                      of a web server (default: the variable REPLICA_FROM)
   --to FOLDER        the snapshots folder (default: the variable SNAPSHOTS_DIR)
-  --once             check once, and end
+  --once             check once and exit
   --interval N       seconds from one check to the next (default 1)
   --parallel N       how many files to fetch at the same time (default 4, at most 16)
   --limit-rate N     fetch at most N megabytes per second
-  --timeout SECONDS  give up a transfer without progress after this time (default 30)
+  --timeout SECONDS  repeat a transfer without progress after this time (default 30)
 
-If SNAPSHOT_PUBLIC_KEYS is set, snapshots and keys must be signed with one of
-these keys. If REPLICA_ADMIN_PORT is set, health and metrics are served on
-ADMIN_HOST:REPLICA_ADMIN_PORT; not with --once.
+If SNAPSHOT_PUBLIC_KEYS is set, it accepts only snapshots and keys that are
+signed with one of these keys. If REPLICA_ADMIN_PORT is set, and without --once,
+it serves health checks and metrics on ADMIN_HOST:REPLICA_ADMIN_PORT.
 
 Exit codes: 0 stopped or, with --once, equal to the store; 1 failed, 2 wrong
 usage or configuration, 3 refused to publish or held, 4 another run is under way.
@@ -110,13 +110,15 @@ async function main(progress: Progress): Promise<void> {
   const parallel = readNumber('--parallel', values.parallel, 4, MOST_PARALLEL);
   const keysStore = openKeysStore(
     environment.KEYS_STORE,
-    { SNAPSHOT_PUSH, 'the store of snapshots': from },
+    { SNAPSHOT_PUSH, 'the snapshot store': from },
     { stallSeconds },
   );
   const name = environment.REPLICA_NAME || defaultName(snapshotsDir);
   const log = makeLog(environment.LOG_LEVEL);
   const replica = makeReplica({
-    ...{ snapshotsDir, parallel, clock: systemClock },
+    snapshotsDir,
+    parallel,
+    clock: systemClock,
     remote: openLater(from, { stallSeconds }),
     keys: keysStore && { store: keysStore, name },
     publicKeys: readVerifyingKeys(environment.SNAPSHOT_PUBLIC_KEYS),

@@ -1,4 +1,4 @@
-/** Shows on a terminal how far a pull is. */
+/** Shows the progress of a pull on a terminal. */
 import type { Progress } from '../program/progress.ts';
 import { megabytes, type PullReport } from '../store/pull/pull.ts';
 

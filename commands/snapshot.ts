@@ -1,6 +1,7 @@
 /**
- * `cover-catalogue snapshot VERB …`: operators list, show, verify and compare generations, roll back
- * to one, hold and release publishing, push to a store, and prune. Data goes to stdout, everything else to stderr.
+ * `cover-catalogue snapshot VERB …`: operators list, show, verify and compare generations, roll back to
+ * one, hold and release publishing, push to a store, and prune. Data goes to stdout, everything else to
+ * stderr.
  */
 import '../program/environment/node-version.ts';
 import '../program/standard-output.ts';
@@ -24,7 +25,6 @@ import { addStateToErrors, holdCurrent, rollbackAndHold } from '../store/pause-p
 import { KEPT_GENERATIONS, prune } from '../store/prune.ts';
 import { rollbackTo } from '../store/rollback.ts';
 import { KEYGEN_SYNTAX, PUSH_SYNTAX, runKeygen, runPush } from './push.ts';
-import { showBody } from './show.ts';
 
 interface Verb extends VerbSyntax {
   /** Whether the verb changes SNAPSHOTS_DIR. */
@@ -40,7 +40,7 @@ const REASON_OPTION = { reason: { type: 'string' } } as const;
 const VERBS: Readonly<Record<string, Verb>> = {
   list: {
     usage: 'list [--json]',
-    help: 'lists the generations, oldest first; "*" marks the current one, "held" the held one',
+    help: 'lists the generations, oldest first; "*" marks the current generation, "held" a held one',
     options: JSON_OPTION,
     positionals: [],
     run: async (dir, _args, options) => list(dir, options),
@@ -53,6 +53,8 @@ const VERBS: Readonly<Record<string, Verb>> = {
     optional: ['ID'],
     run: async (dir, [target = '', id]) => {
       const picked = pickId(dir, id);
+      // Only this verb needs the proxy, and importing it takes longer than a small push.
+      const { showBody } = await import('./show.ts');
       process.stdout.write(await showBody(dir, picked, target));
     },
   },
@@ -76,7 +78,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   },
   diff: {
     usage: 'diff ID [ID] [--json]',
-    help: 'lists the games and covers that were added, changed and removed from the first generation to the second',
+    help: 'lists the games and covers that were added, changed or removed between two generations; the second is the current one by default',
     options: JSON_OPTION,
     positionals: ['ID'],
     optional: ['ID'],
@@ -93,7 +95,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   },
   hold: {
     usage: 'hold [ID] [--reason TEXT]',
-    help: 'keeps the current generation: no run publishes until "release"; runs still export keys',
+    help: 'pauses publishing: no run publishes until "release"; runs still export keys',
     options: REASON_OPTION,
     positionals: [],
     optional: ['ID'],
@@ -126,7 +128,7 @@ const VERBS: Readonly<Record<string, Verb>> = {
   },
   prune: {
     usage: `prune [--keep N]`,
-    help: `removes old generations, and unfinished files of killed runs; keeps the last N generations (default ${KEPT_GENERATIONS}), the current and the held one`,
+    help: `removes old generations and unfinished files of killed runs; keeps the last N generations (default ${KEPT_GENERATIONS}), the current one and the held one`,
     options: { keep: { type: 'string' } },
     positionals: [],
     writes: true,

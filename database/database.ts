@@ -47,9 +47,16 @@ export interface Database extends Writer {
   columns(): Promise<Map<string, Set<string>>>;
   /**
    * A text that names the database and describes its tables and views. It is another one if a table was
-   * created again or altered, or if the definition of a view was changed.
+   * created again or altered, or if the definition of a view was changed. The definitions that the user
+   * may not see are not part of it; see `findHiddenViews`.
    */
   identity(): Promise<string>;
+  /**
+   * A text that becomes another one once another connection has committed a change to one of the tables.
+   * It costs the database almost nothing. Undefined if the database cannot tell: a server for views, and
+   * within two seconds after a change.
+   */
+  changeMark(tables: readonly string[]): Promise<string | undefined>;
   /**
    * Removes deleted content from the files of an SQLite database, unless another connection is using
    * them. Does nothing for a database server, which manages its own files.

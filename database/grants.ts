@@ -8,17 +8,22 @@ import type { Database } from './database.ts';
 export interface Grant {
   /** {@link ALL} stands for all of them. */
   readonly right: string;
-  /** All databases, this database, or one table or view of it, in lower case. */
-  readonly on: '*.*' | '*' | { readonly table: string };
+  /** All databases, this database, one table or view of it, in lower case, or something elsewhere. */
+  readonly on: '*.*' | '*' | { readonly table: string } | 'elsewhere';
+  /** The same as every statement may name it, whatever the SQL mode: "`site`.`covers`". */
+  readonly place: string;
   /** Whether the user may grant the right to others. */
   readonly isGrantable: boolean;
 }
 
-export interface Grants {
+export interface User {
   /** As statements name it: "'covers'@'%'". */
   readonly user: string;
   /** The name of the database. */
   readonly schema: string;
+}
+
+export interface Grants extends User {
   readonly all: readonly Grant[];
 }
 
@@ -31,38 +36,59 @@ const LINE =
 
 /** @param database on MySQL or MariaDB */
 export async function readGrants(database: Database): Promise<Grants> {
-  const [[name, schema] = []] = await database.rows('SELECT CURRENT_USER(), DATABASE()');
+  const { user, schema } = await readUser(database);
   const lines = await database.rows('SHOW GRANTS');
-  const all = lines.flatMap(([line]) => parseGrants(String(line), String(schema)));
+  const all = lines.flatMap(([line]) => parseGrants(String(line), schema));
+  return { user, schema, all };
+}
+
+/** @param database on MySQL or MariaDB */
+export async function readUser(database: Database): Promise<User> {
+  const [[name, schema] = []] = await database.rows('SELECT CURRENT_USER(), DATABASE()');
   const [, user = '', host = ''] = /^(.*)@([^@]*)$/.exec(String(name)) ?? [];
-  return { user: `'${user}'@'${host}'`, schema: String(schema), all };
+  return { user: `'${user}'@'${host}'`, schema: String(schema) };
 }
 
 /** Whether the user has a right on one table, wherever it was granted. */
 export function hasRight(table: string, wanted: string, { all }: Grants): boolean {
   return all.some(
     ({ right, on }) =>
-      (right === wanted || right === ALL) && (typeof on === 'string' || on.table === table),
+      (right === wanted || right === ALL) &&
+      (on === '*.*' || on === '*' || (on !== 'elsewhere' && on.table === table)),
   );
 }
 
 /**
  * The rights in one line of SHOW GRANTS.
- * @returns nothing for a line about a role, a routine or another database
+ * @returns nothing for a line about a role or a routine
  */
 export function parseGrants(line: string, database: string): Grant[] {
-  const { rights = '', everything, schema = '', table, rest = '' } = LINE.exec(line)?.groups ?? {};
+  const groups = LINE.exec(line)?.groups ?? {};
+  const { rights = '', rest = '' } = groups;
+  if (rights === '') return [];
   const isGrantable = /\bWITH\b.*\bGRANT OPTION\b/.test(rest);
-  const isOther =
-    everything === undefined &&
-    !(table === undefined ? matches(schema, database) : isSame(schema, database));
-  if (rights === '' || isOther) return [];
-  const on = everything ? '*.*' : table === undefined ? '*' : { table: table.toLowerCase() };
+  const on = kindOf(groups, database);
+  const place = placeOf(groups);
   return rights
     .replaceAll(/ ?\([^)]*\)/g, '')
     .split(', ')
     .filter((right) => right !== NONE || isGrantable)
-    .map((right): Grant => ({ right: right.toUpperCase(), on, isGrantable }));
+    .map((right): Grant => ({ right: right.toUpperCase(), on, place, isGrantable }));
+}
+
+/** Those of {@link LINE}. */
+type Groups = Readonly<Record<string, string | undefined>>;
+
+function kindOf({ everything, schema = '', table }: Groups, database: string): Grant['on'] {
+  if (everything !== undefined) return '*.*';
+  if (table === undefined) return matches(schema, database) ? '*' : 'elsewhere';
+  return isSame(schema, database) ? { table: table.toLowerCase() } : 'elsewhere';
+}
+
+function placeOf({ everything, quote = '', schema = '', table }: Groups): string {
+  const quoted = (name: string) =>
+    `\`${name.replaceAll(quote + quote, quote).replaceAll('`', '``')}\``;
+  return everything ?? `${quoted(schema)}.${table === undefined ? '*' : quoted(table)}`;
 }
 
 /** The name of a database in a grant may be a pattern, as of LIKE. */

@@ -16,7 +16,8 @@ const SESSION = [
   // value that does not fit is an error instead of being cut. NO_BACKSLASH_ESCAPES is not set, because
   // mysql2 escapes parameters with backslashes.
   "SET SESSION sql_mode = 'ANSI_QUOTES,PIPES_AS_CONCAT,STRICT_ALL_TABLES,NO_ENGINE_SUBSTITUTION'",
-  "SET SESSION time_zone = '+00:00'",
+  // MySQL 8 would show times of information_schema that are up to a day old. MariaDB skips the comment.
+  "SET /*!80000 SESSION information_schema_stats_expiry = 0, */ SESSION time_zone = '+00:00'",
   // The server must not close the connection of a reader that computes for minutes between two reads.
   'SET SESSION net_write_timeout = 3600',
   'SET SESSION wait_timeout = 28800',
@@ -104,7 +105,7 @@ function explain(error: { code?: string }, server: string, user: string, name: s
   switch (error.code) {
     case 'ER_ACCESS_DENIED_ERROR':
     case 'ER_ACCESS_DENIED_NO_PASSWORD_ERROR':
-      return `The database server at ${server} refuses the user "${user}" or its password: fix them in DATABASE_URL (special characters percent-encoded).`;
+      return `The database server at ${server} refuses the user "${user}" or its password: fix them in DATABASE_URL (special characters percent-encoded). If both are right, the server may have an anonymous user, which hides '${user}'@'%' from its own machine: DROP USER ''@'localhost'.`;
     case 'ER_DBACCESS_DENIED_ERROR':
       return `The user "${user}" has no rights on the database "${name}" at ${server}, or it does not exist: GRANT them or fix DATABASE_URL.`;
     case 'ER_BAD_DB_ERROR':

@@ -45,6 +45,7 @@ export async function openMysql(address: MysqlAddress, patience: Patience): Prom
       ),
     columns: () => columnsOf(database),
     identity: () => identityOf(database, connections.server, address.name),
+    changeMark: (tables) => changeMarkOf(database, tables),
     async eraseDeleted() {},
     close: connections.close,
   };
@@ -168,11 +169,30 @@ async function identityOf(reader: Reader, server: string, name: string): Promise
       WHERE table_schema = DATABASE() ORDER BY table_name`,
     `SELECT table_name, column_name, column_type, collation_name FROM information_schema.columns
       WHERE table_schema = DATABASE() ORDER BY table_name, ordinal_position`,
-    // Empty if the user may not see how a view is defined.
+    // Empty if the user may not see how a view is defined; see `hidden-views.ts`.
     `SELECT table_name, view_definition FROM information_schema.views
       WHERE table_schema = DATABASE() ORDER BY table_name`,
   ];
   const rows: unknown[] = [];
   for (const sql of parts) rows.push(await reader.rows(sql));
   return JSON.stringify([server, name, rows]);
+}
+
+/**
+ * InnoDB records when a change to a table was last committed, in whole seconds, so a time can only be
+ * relied on once its second is over. It is NULL until the first change after a start of the server.
+ */
+async function changeMarkOf(
+  reader: Reader,
+  tables: readonly string[],
+): Promise<string | undefined> {
+  const rows = await reader.rows(
+    `SELECT table_name, update_time, update_time >= NOW() - INTERVAL 2 SECOND
+      FROM information_schema.tables
+      WHERE table_schema = DATABASE() AND engine = 'InnoDB'
+        AND table_name IN (${tables.map(() => '?').join(', ')}) ORDER BY table_name`,
+    tables,
+  );
+  const isKnown = rows.length === tables.length && rows.every(([, , isRecent]) => !isRecent);
+  return isKnown ? JSON.stringify(rows) : undefined;
 }

@@ -57,7 +57,7 @@ export const CATALOGUE_TABLES = {
   },
 } as const satisfies Tables;
 
-/** A database may lack this table. It has other titles by which people search a game, such as "FF7". */
+/** A database may lack this table. It contains alternative titles of games, such as "FF7". */
 export const GAME_TITLES_TABLE = {
   game_titles: {
     columns: {

@@ -33,15 +33,27 @@ const SQLITE_READONLY = 8;
  * @throws Error that names the path and the fix
  */
 export async function openSqlite(path: string, create: boolean): Promise<Database> {
-  const isNew = checkFile(path, create);
-  const main = connect(path);
-  const writer = writerOn(main, path);
+  const isNew = checkFile(path, create) === undefined;
+  let main = connect(path);
+  let { ino: inode } = statSync(path);
+  const mainWriter = () => writerOn(currentMain(), path);
   try {
     if (isNew) await retryWhileLocked(path, () => main.exec('PRAGMA journal_mode = WAL'));
-    await writer.rows('SELECT COUNT(*) FROM sqlite_schema');
+    await mainWriter().rows('SELECT COUNT(*) FROM sqlite_schema');
   } catch (cause) {
     main.close();
     throw new Error(`${path} cannot be used as a SQLite database: ${messageOf(cause)}`, { cause });
+  }
+
+  /** Connects again if another file has taken the place of the one that is open. */
+  function currentMain(): DatabaseSync {
+    const found = checkFile(path, false)?.ino;
+    if (found !== undefined && found !== inode) {
+      main.close();
+      main = connect(path);
+      inode = found;
+    }
+    return main;
   }
 
   const snapshot = async <T>(read: (reader: Reader) => Promise<T>): Promise<T> => {
@@ -59,8 +71,8 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
 
   return {
     kind: 'sqlite',
-    rows: writer.rows,
-    run: writer.run,
+    rows: async (sql, parameters) => mainWriter().rows(sql, parameters),
+    run: async (sql, parameters) => mainWriter().run(sql, parameters),
     each: (sql, onRow) => snapshot((reader) => reader.each(sql, onRow)),
     snapshot,
     async transaction(work) {
@@ -76,6 +88,7 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
       }
     },
     async columns() {
+      const writer = mainWriter();
       const tables = await writer.rows(
         "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')",
       );
@@ -87,12 +100,18 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
     },
     async identity() {
       const { dev, ino } = statSync(path, { bigint: true });
-      const schema = await writer.rows('SELECT name, sql FROM sqlite_schema ORDER BY name, type');
+      const schema = await mainWriter().rows(
+        'SELECT name, sql FROM sqlite_schema ORDER BY name, type',
+      );
       return JSON.stringify([resolve(path), String(dev), String(ino), schema]);
+    },
+    async changeMark() {
+      const version = await mainWriter().rows('PRAGMA data_version');
+      return JSON.stringify([inode, version]);
     },
     async eraseDeleted() {
       // Does not wait: while another connection reads or writes, the log keeps its content.
-      await writer.rows('PRAGMA wal_checkpoint(TRUNCATE)');
+      await mainWriter().rows('PRAGMA wal_checkpoint(TRUNCATE)');
     },
     async close() {
       main.close();
@@ -100,8 +119,8 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
   };
 }
 
-/** Checks the file, and creates a missing one if `create` is true. @returns whether it is new */
-function checkFile(path: string, create: boolean): boolean {
+/** Checks the file, and creates a missing one if `create` is true. @returns undefined if it is new */
+function checkFile(path: string, create: boolean): Stats | undefined {
   if (path === '' || path === ':memory:') {
     throw new Error(`"sqlite:${path}" names no file: write sqlite:path/to/catalogue.db.`);
   }
@@ -118,7 +137,7 @@ function checkFile(path: string, create: boolean): boolean {
   }
   if (stats !== undefined && !stats.isFile()) throw new Error(`${path} is not a file.`);
   if (stats === undefined) makeFile(path);
-  return stats === undefined;
+  return stats;
 }
 
 // SQLite creates further files with the same data beside this one, and gives them the same mode.

@@ -10,6 +10,7 @@ import { createSignInLink } from '../keys/lifecycle/sign-in.ts';
 import { readArguments } from '../program/arguments.ts';
 import { readEnvironment } from '../program/environment/environment.ts';
 import { issueKey, makeCatalogue } from './catalogue.ts';
+import { serveImages } from './covers/serve-images.ts';
 import {
   freePort,
   makeDemoFolder,
@@ -40,17 +41,20 @@ async function main(): Promise<void> {
   const api = `http://${host}:${port}`;
   // Browsers reach the account pages through the proxy, so any port will do.
   const accountPort = await freePort();
+  const imagesPort = await freePort();
   const environment = {
     ...process.env,
     DATABASE_URL: `sqlite:${path.join(folder, 'catalogue.db')}`,
     SNAPSHOTS_DIR: path.join(folder, 'snapshots'),
     SITE_URL: 'https://covers.example',
-    FILES_URL: 'https://covers.example/files',
+    FILES_URL: `http://${host}:${imagesPort}`,
     PUBLIC_URL: api,
     ACCOUNT_HOST: '127.0.0.1',
     ACCOUNT_PORT: String(accountPort),
     ACCOUNT_URL: `http://127.0.0.1:${accountPort}`,
     MAIL_FOLDER: path.join(folder, 'mail'),
+    ACCOUNTS: 'own',
+    TRIAL_KEYS: 'on',
     // The demo does not use a mail server or a site's keys from the environment.
     SMTP_URL: '',
     SITE_JWT_SECRET: '',
@@ -59,22 +63,29 @@ async function main(): Promise<void> {
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'warn',
   };
   report('Creating the sample catalogue …');
-  await makeCatalogue(environment.DATABASE_URL);
+  const images = await makeCatalogue(environment.DATABASE_URL);
+  await serveImages(images, host, imagesPort);
   const key = await issueKey(environment, KEY_LIMIT);
+  const explorerKey = await issueKey(environment, KEY_LIMIT, 'explorer');
   report('Generating a snapshot and starting the proxy …');
-  startCommand('the proxy', 'proxy', environment);
-  // With its real PUBLIC_URL, the schedule would warn that only this machine can reach it.
-  startCommand('the schedule', 'schedule', { ...environment, PUBLIC_URL: environment.SITE_URL });
+  startCommand('the proxy', 'proxy', { ...environment, EXPLORER_KEY: explorerKey });
+  // Its warnings would be that only this machine can reach these addresses, which is so on purpose.
+  const { LOG_LEVEL: level = 'error' } = process.env;
+  startCommand('the schedule', 'schedule', { ...environment, LOG_LEVEL: level });
   startCommand('the account pages', 'account', environment);
   await waitUntilReady(`http://127.0.0.1:${adminPort}/readyz`);
   await waitUntilReady(`${environment.ACCOUNT_URL}/account/sign-in`);
   const [asUser, asModerator] = await makeLinks(environment.DATABASE_URL, api);
   process.stdout.write(`
+Explore the covers:  ${api}/explore
 The API is at ${api}/api/v1, its reference at ${api}/docs
 The snapshot's files are in ${environment.SNAPSHOTS_DIR}
 
 API key: ${key}
-curl -H 'X-Api-Key: ${key}' ${api}/api/v1/games/snes/chrono-trigger
+curl -H 'Authorization: Bearer ${key}' ${api}/api/v1/games/snes/chrono-trigger
+
+The examples on the pages read the key from a variable:
+export COVERS_KEY=${key}
 
 To try the account pages in a browser, sign in (each link works once, within 15 minutes):
   as a user, to request a key and reveal it:  ${asUser}

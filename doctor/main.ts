@@ -1,6 +1,6 @@
 /**
- * `cover-catalogue doctor`: checks an installation and says how to fix what is wrong. It changes
- * nothing. Exit codes: 0 nothing is wrong, 1 there are errors (with --strict, or warnings), 2 wrong usage.
+ * `cover-catalogue doctor`: checks an installation and says how to fix what is wrong. It changes nothing.
+ * Exit codes: 0 no errors, 1 errors (with --strict, also for warnings), 2 wrong usage.
  */
 import '../program/environment/node-version.ts';
 import '../program/standard-output.ts';
@@ -9,19 +9,20 @@ import { readArguments } from '../program/arguments.ts';
 import { ConfigurationError, loadEnvironmentFile } from '../program/environment/environment.ts';
 import { exitOnSignals } from '../program/exit-on-signals.ts';
 import { reportFailure } from '../program/failure.ts';
-import { catalogue } from './checks/catalogue.ts';
 import { certificate } from './checks/certificate.ts';
 import { configuration, readConfiguration } from './checks/configuration.ts';
-import { databaseCheck, makeDatabaseAccess } from './checks/database.ts';
+import { catalogue } from './checks/database/catalogue.ts';
+import { grants } from './checks/database/grants.ts';
+import { keys } from './checks/database/keys.ts';
+import { sample } from './checks/database/sample.ts';
+import { databaseCheck, makeDatabaseAccess } from './checks/database/server.ts';
 import { descriptors } from './checks/descriptors.ts';
 import { folder } from './checks/folder.ts';
-import { grants } from './checks/grants.ts';
-import { keys } from './checks/keys.ts';
 import { mail } from './checks/mail.ts';
 import { node } from './checks/node.ts';
+import { proxyFiles } from './checks/proxy-files.ts';
 import { publishing } from './checks/publishing.ts';
 import { account, proxy, replica, schedule } from './checks/running.ts';
-import { sample } from './checks/sample.ts';
 import { space } from './checks/space.ts';
 import { limits, stores } from './checks/stores.ts';
 import { type Check, PROGRAMS, type Program, type Scene } from './findings/check.ts';
@@ -32,23 +33,24 @@ import { makeRedaction } from './findings/secrets.ts';
 const USAGE = `cover-catalogue doctor [--for PROGRAM]… [--proxy-user USER]
                        [--json] [--strict]
 
-Checks the installation, and says how to fix what is wrong: configuration,
-database, rights, tables, sample records as they would be served, folders,
-space, limits on open files, mail server, certificate, remote stores, and the
-running programs. It changes nothing, sends no e-mail, and prints no secret.
+Checks the installation and says how to fix what is wrong. It checks the
+configuration, database, rights, tables, folders, disk space, limits on open
+files, mail server, certificate, remote stores and running programs, and shows
+sample records as the API would serve them. It changes nothing, sends no e-mail,
+and prints no secret.
 
-  --for PROGRAM      check only what one program needs, with its environment and
-                     as its user: schedule, proxy, account or replica. Can be
-                     given several times. The default is schedule, proxy and
-                     account, on one machine
-  --proxy-user USER  the user that the proxy runs as (default: the owner of the
-                     folder "proxy" in SNAPSHOTS_DIR)
+  --for PROGRAM      check only what this program needs: schedule, proxy, account
+                     or replica. Run it as the user of the program, in its
+                     environment. May be repeated (default: schedule, proxy and
+                     account)
+  --proxy-user USER  the user of the proxy (default: the owner of the folder
+                     "proxy" in SNAPSHOTS_DIR)
   --json             print one JSON object
-  --strict           warnings count as errors
+  --strict           also exit with 1 if there are only warnings
 
 A check takes at most 10 seconds.
 
-Exit codes: 0 nothing is wrong, 1 something is, 2 wrong usage.
+Exit codes: 0 no errors, 1 at least one error, 2 wrong usage.
 `;
 const LIMIT_MS = 10_000;
 const DEFAULT_PROGRAMS: readonly Program[] = ['schedule', 'proxy', 'account'];
@@ -66,14 +68,15 @@ async function main(): Promise<number> {
   const access = makeDatabaseAccess();
   const scene: Scene = {
     ...readConfiguration(programs, process.env),
-    ...{ misspelled, programs },
+    misspelled,
+    programs,
     variables: process.env,
     proxyUser: options['proxy-user'],
     database: access.open,
   };
   const checks: readonly Check[] = [
     ...[node, configuration, databaseCheck(access), grants, catalogue, sample, keys],
-    ...[folder, space, publishing, descriptors, mail, certificate, stores, limits],
+    ...[folder, space, publishing, proxyFiles, descriptors, mail, certificate, stores, limits],
     ...[schedule, proxy, account, replica],
   ];
   const results = await runChecks(

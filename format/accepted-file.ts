@@ -1,7 +1,7 @@
 /**
- * `accepted.json`: the newest pointers that a replica has accepted. It never accepts older ones, so
- * nobody who controls the store can bring back an old generation or a revoked key. If the file is
- * damaged, nothing is accepted until an operator decides.
+ * `accepted.json`: the newest pointers that a replica has accepted. The replica never accepts older ones,
+ * so even somebody who controls the store cannot bring back an old generation or a revoked key. If the file
+ * is damaged, the replica accepts nothing until an operator removes the file.
  */
 import type { KeysPointer } from './keys-pointer.ts';
 import { ACCEPTED_FILE, isGenerationId } from './layout.ts';
@@ -20,7 +20,7 @@ export function encodeAccepted({ snapshot, keys }: Accepted): string {
   return `${JSON.stringify({ version: VERSION, snapshot, keys }, null, 1)}\n`;
 }
 
-/** @throws Error that names the fault */
+/** @throws Error that says what is wrong */
 export function parseAccepted(text: string): Accepted {
   let found: { version?: unknown; snapshot?: unknown; keys?: unknown };
   try {

@@ -1,6 +1,7 @@
 /**
- * Content hashes: ETags are made from them, and they show which records are unchanged. A hash has 64
- * bits, as two unsigned 32-bit halves, so that millions of hashes fit in a typed array.
+ * Content hashes of records and bodies. ETags are made from them, and they show which records are
+ * unchanged. A hash has 64 bits, as two unsigned 32-bit halves, so that millions of hashes fit in a typed
+ * array.
  */
 import { hash } from 'node:crypto';
 

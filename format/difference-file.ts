@@ -1,9 +1,8 @@
 /**
- * A difference: which records one generation has, lacks or holds differently, compared with the
- * generation that was current before it. A difference is a text file with one JSON object per line: a
- * head, the changes in a fixed order, and a tail with a checksum. Each change has the content hash of
- * the record before and after, so a difference can be reversed, and differences that follow one another
- * can be joined.
+ * A difference: the records that were added, changed or removed from a generation to the one that replaced
+ * it. It is a text file with one JSON object per line: a head, the changes in a fixed order, and a tail
+ * with a checksum. Each change has the content hash of the record before and after, so a difference can be
+ * reversed, and consecutive differences can be joined.
  */
 import { isGenerationId, sequenceOf } from './layout.ts';
 
@@ -69,7 +68,7 @@ export function encodeTail(changes: number, sha256: string): string {
 
 /**
  * @param line without its line break
- * @throws Error that names the fault; for another version, both versions
+ * @throws Error that says what is wrong; for another version, with both versions
  */
 export function parseHead(line: string): DifferenceHead {
   let found: Partial<Record<keyof DifferenceHead | 'version', unknown>>;

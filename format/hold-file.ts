@@ -1,6 +1,6 @@
 /**
- * `hold.json`: publishing is paused. While the file exists, even if it is damaged, no generation is
- * published, and the generation that the file names is not removed. The commands `snapshot hold` and
+ * `hold.json`: publishing is held (paused). While the file exists, even if it is damaged, no run publishes
+ * a generation, and nothing removes the generation whose id it contains. The commands `snapshot hold` and
  * `snapshot rollback` write the file; `snapshot release` removes it.
  */
 import { HOLD_FILE, isGenerationId } from './layout.ts';
@@ -33,7 +33,7 @@ export function encodeHold({ id, since, reason, by }: Hold): string {
 
 /**
  * @param text the content of the file
- * @throws Error that names the fault; for a file of another version, it names both versions
+ * @throws Error that says what is wrong; for a file of another version, with both versions
  */
 export function parseHold(text: string): Hold {
   let found: Partial<Record<keyof Hold | 'version', unknown>>;

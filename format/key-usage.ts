@@ -66,12 +66,11 @@ export function encodeKeyUsage({ days, counts }: KeyUsageReport): string {
   const keys = [...days].sort(byId).map(([id, day]) => JSON.stringify({ id, day }));
   const lines = counts.map(({ run, day, keys }) =>
     JSON.stringify({
-      ...{ run, day },
+      run,
+      day,
       keys: [...keys]
         .sort(byId)
-        .map(([id, { requests, notModified, refused, bytes }]) => [
-          ...[id, requests, notModified, refused, bytes],
-        ]),
+        .map(([id, usage]) => [id, usage.requests, usage.notModified, usage.refused, usage.bytes]),
     }),
   );
   return `{"version":${VERSION},"keys":${asList(keys)},"counts":${asList(lines)}}\n`;
@@ -88,7 +87,7 @@ function asList(lines: readonly string[]): string {
 /**
  * @param text the content of the file
  * @param file the name of the file, used in errors
- * @throws Error that names the fault; for a file of another version, it names both versions
+ * @throws Error that says what is wrong; for a file of another version, with both versions
  */
 export function parseKeyUsage(text: string, file: string): KeyUsageReport {
   let found: { version?: unknown; keys?: unknown; counts?: unknown };

@@ -1,7 +1,7 @@
 /**
- * The store of keys (KEYS_STORE): its layout, and its pointer `keys/current.json`. The pointer names the
- * newest keys file by its SHA-256, says when it last agreed with the database, and is signed. It is the
- * only object that is replaced. This module does no input or output.
+ * The key store (KEYS_STORE): its layout, and its pointer `keys/current.json`. The pointer contains the
+ * SHA-256 of the newest keys file and the time at which that file last agreed with the database, and is
+ * signed. It is the only object that is ever replaced. This module performs no input or output.
  */
 import { isKeyUsageFile } from './layout.ts';
 import { isSignature, isTime, type PointerSignature } from './pointer.ts';
@@ -56,7 +56,7 @@ export interface KeysPointer {
 export const LARGEST_KEYS_POINTER = 16 * 1024;
 const MOST_SIGNATURES = 16;
 
-/** What is signed: everything but the signatures, behind a line that no other signed text begins with. */
+/** The signed text: everything but the signatures, after a first line that no other signed text has. */
 export function signedKeysText(pointer: Omit<KeysPointer, 'signatures'>): string {
   const { format_version, sequence, sha256, confirmed_at } = pointer;
   return `cover-catalogue keys ${format_version}\n${sequence}\n${sha256}\n${confirmed_at}\n`;
@@ -68,8 +68,8 @@ export function encodeKeysPointer(pointer: KeysPointer): string {
 }
 
 /**
- * Parses and checks the form of a pointer; whether it may be trusted is another matter.
- * @throws Error that names the fault
+ * Parses a pointer and checks its form, not its signatures.
+ * @throws Error that says what is wrong
  */
 export function parseKeysPointer(text: string): KeysPointer {
   let found: Partial<Record<keyof KeysPointer, unknown>>;

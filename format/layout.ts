@@ -4,7 +4,7 @@
  */
 
 /** The version of the format that this code writes, and the only one that it reads. */
-export const FORMAT_VERSION = 2;
+export const FORMAT_VERSION = 3;
 
 // Inside `SNAPSHOTS_DIR`:
 export const CURRENT = 'current';
@@ -13,21 +13,23 @@ export const KEYS_FILE = 'keys.json';
 export const STATUS_FILE = 'status.json';
 /**
  * The report of the last run that read the whole catalogue, even if it was refused; each generation
- * also has a report of its own.
+ * also has its own report.
  */
 export const RUN_REPORT = 'report.json';
 export const HOLD_FILE = 'hold.json';
-/** An operator makes it, and removes it: while it exists, the API answers 503. */
+/** An operator creates and removes it: while it exists, the API answers 503. */
 export const MAINTENANCE_FILE = 'maintenance';
-/** How a replica is doing. */
+/** The state of a replica. */
 export const REPLICA_FILE = 'replica.json';
 /** What a replica has accepted last: it never accepts anything older. */
 export const ACCEPTED_FILE = 'accepted.json';
 export const LOCK_FILE = 'lock';
 /** What a mirror has fetched of a generation that it has not published yet. */
 export const PULL_FOLDER = 'pull';
-/** The folder in which the generator keeps what it knows about the rows that it has read. */
+/** The folder in which the generator caches the rows that it has read. */
 export const ROW_CACHE = 'row-cache';
+/** The folder in which Node keeps the compiled code of the runs that `schedule` starts. */
+export const COMPILE_CACHE = 'compile-cache';
 /** Prefix of what is being written, replaced or removed; readers ignore it. */
 export const UNFINISHED_PREFIX = '.unfinished-';
 
@@ -78,8 +80,12 @@ export const COVERS_RECENT = 'covers-recent.json';
 export const MINISEARCH = 'search.json';
 export const PLATFORM_INDEX = 'index/platforms.json';
 export const GAME_INDEX = 'index/games.bin';
+/** Apart from {@link GAME_INDEX}: it stays the same file as long as no title, path or game changes. */
+export const PATH_INDEX = 'index/paths.bin';
 export const COVER_INDEX = 'index/covers.bin';
-export const SEARCH_INDEX = 'index/search.bin';
+/** Apart from {@link FILTER_INDEX}: it stays the same file as long as no title or path changes. */
+export const WORD_INDEX = 'index/words.bin';
+export const FILTER_INDEX = 'index/filters.bin';
 
 /** The files that every generation has besides its packs and its manifest. */
 export const FIXED_FILES: readonly string[] = [
@@ -90,8 +96,10 @@ export const FIXED_FILES: readonly string[] = [
   MINISEARCH,
   PLATFORM_INDEX,
   GAME_INDEX,
+  PATH_INDEX,
   COVER_INDEX,
-  SEARCH_INDEX,
+  WORD_INDEX,
+  FILTER_INDEX,
 ];
 
 const SLUG = /^(?!\.)[A-Za-z0-9._~-]{1,191}$/;

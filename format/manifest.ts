@@ -1,8 +1,8 @@
 /**
- * The manifest: the last file written into a generation and the first one read. It names every other
- * file with its size and SHA-256, so that a reader refuses a generation that is not complete.
+ * The manifest: the last file written into a generation and the first one read. It lists every other file
+ * with its size and SHA-256, so that a reader refuses an incomplete generation.
  *
- * It holds nothing about the run that wrote it, except the versions of ICU and Unicode. With the same
+ * It contains nothing about the run that wrote it, except the versions of ICU and Unicode. With the same
  * versions, the same rows and settings give the same content.
  */
 import { hash } from 'node:crypto';
@@ -118,7 +118,7 @@ export function encodeManifest(manifest: Manifest): string {
 /**
  * Parses and checks a manifest.
  * @param text the content of `manifest.json`
- * @throws Error that names the fault; for a manifest of another version, it names both versions
+ * @throws Error that says what is wrong; for a manifest of another version, with both versions
  */
 export function parseManifest(text: string): Manifest {
   let found: unknown;

@@ -1,9 +1,9 @@
 /**
- * The form of packs and of the list bodies that are made from them.
+ * The format of packs and of the list bodies that are made from them.
  *
- * A pack is a JSON array with one record per line. A response that lists records contains the same
- * bytes between a different head and tail. So a page of the games of one platform is one contiguous
- * read, and nothing is serialised again.
+ * A pack is a JSON array with one record per line. A response that lists records contains the same bytes
+ * between another head and tail. A page of the games of one platform is therefore one contiguous read, and
+ * nothing is serialised again.
  */
 
 export const PACK_HEAD = '[\n';

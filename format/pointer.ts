@@ -1,10 +1,10 @@
 /**
- * The pointer of a remote store: which generation is current, the hash of its manifest, and signatures.
- * The manifest names the hash of every file, so a signature of the pointer covers all bytes.
+ * The pointer of a remote store: which generation is current, the hash of its manifest, and signatures. The
+ * manifest contains the hash of every file, so a signature of the pointer covers all bytes.
  *
- * The sequence of a pointer is not that of its generation: it grows with every pointer, also when a
- * rollback makes an older generation current. A reader never goes back to a lower one, and so cannot be
- * made to accept an old pointer again. This module does no input or output.
+ * The sequence of a pointer is not that of its generation: it grows with every pointer, even if a rollback
+ * makes an older generation current. A reader refuses lower sequences, so nobody can make it accept an old
+ * pointer again. This module performs no input or output.
  */
 import { isGenerationId } from './layout.ts';
 
@@ -33,7 +33,7 @@ export interface PointerSignature {
 export const LARGEST_POINTER = 16 * 1024;
 const MOST_SIGNATURES = 16;
 
-/** What is signed: everything but the signatures, behind a line that no other signed text begins with. */
+/** The signed text: everything but the signatures, after a first line that no other signed text has. */
 export function signedText(pointer: Omit<Pointer, 'signatures'>): string {
   const { format_version, sequence, id, manifest_sha256, published_at } = pointer;
   return `cover-catalogue pointer ${format_version}\n${sequence}\n${id}\n${manifest_sha256}\n${published_at}\n`;
@@ -47,8 +47,8 @@ export function encodePointer(pointer: Pointer): string {
 }
 
 /**
- * Parses and checks the form of a pointer; whether it may be trusted is another matter.
- * @throws Error that names the fault
+ * Parses a pointer and checks its form, not its signatures.
+ * @throws Error that says what is wrong
  */
 export function parsePointer(text: string): Pointer {
   let found: unknown;

@@ -1,7 +1,7 @@
 /**
- * The paths of the objects in a remote store, and the list of the objects of a generation. Objects other
- * than the pointer are named by their content, so they are written once and never change: a cache in
- * between cannot mix generations. This module does no input or output.
+ * The paths of the objects in a remote store, and the list of the objects of a generation. All objects but
+ * the pointer are named by their content, written once and never changed, so that no cache can mix
+ * generations. This module performs no input or output.
  */
 import { isGenerationId, MANIFEST } from './layout.ts';
 
@@ -85,7 +85,7 @@ export function encodeObjectList(list: ObjectList): string {
   return `${JSON.stringify(list)}\n`;
 }
 
-/** @throws Error that names the fault */
+/** @throws Error that says what is wrong */
 export function parseObjectList(text: string): ObjectList {
   let found: unknown;
   try {

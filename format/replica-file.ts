@@ -1,6 +1,6 @@
 /**
- * `replica.json`: how the replica in this snapshots folder is doing. `cover-catalogue replica` writes it
- * at every check, and the proxy shows it in `/readyz` and `/metrics`. Times are RFC 3339 in UTC.
+ * `replica.json`: the state of the replica that writes this snapshots folder. `cover-catalogue replica`
+ * replaces it at every check, and `/readyz` and `/metrics` of the proxy show it. Times are RFC 3339 in UTC.
  */
 import { isGenerationId, REPLICA_FILE } from './layout.ts';
 

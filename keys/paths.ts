@@ -10,19 +10,26 @@ export const PATHS = {
   review: '/moderation/api-keys',
 } as const;
 
-/** The files of the pages, in `keys/account/files`. */
-export const FILE_PATHS = {
-  styles: '/account/account.css',
-  script: '/account/copy.js',
-  icon: '/account/icon.svg',
-} as const;
+/** The path in front of the files that all pages share. */
+export const SHARED_FILES_PATH = '/account';
+/** The stylesheet of the account pages, in `keys/account/files`. */
+export const STYLES_PATH = '/account/account.css';
 
 /** The pattern for the id of a key in the path of a route. */
 export const ANY_KEY = ':id{[0-9]+}';
 type KeyId = number | typeof ANY_KEY;
 
-/** The path to which an owner's form for a key is sent. */
-export function ownKeyPath(id: KeyId, action: 'reveal' | 'rotate' | 'revoke'): string {
+export type OwnAction =
+  | 'edit'
+  | 'withdraw'
+  | 'rename'
+  | 'reveal'
+  | 'rotate'
+  | 'end-overlap'
+  | 'revoke';
+
+/** The path to which an owner's form for a key is sent, and of the page of the form `edit`. */
+export function ownKeyPath(id: KeyId, action: OwnAction): string {
   return `${PATHS.keys}/${id}/${action}`;
 }
 

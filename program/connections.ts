@@ -1,11 +1,10 @@
 /**
- * Tracks the open connections of one serving thread and keeps them within its limit. When a new
- * connection arrives at the limit, the least recently used idle one is closed, so that a client that
- * holds idle connections does not keep others out. If every connection is busy, the new one is
- * refused.
+ * Tracks the open connections of one serving thread and keeps them within its limit. When a new connection
+ * arrives at the limit, the least recently used idle one is closed, so that a client that holds idle
+ * connections does not keep others out. If every connection is busy, the new one is refused.
  *
- * A client uses a connection when it opens it and when it sends a request. Only the order of uses
- * matters, so each use gets the next number instead of a time.
+ * A client uses a connection when it opens it and when it sends a request. Only the order of uses matters,
+ * so each use gets the next number instead of a time.
  */
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';

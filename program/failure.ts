@@ -1,7 +1,7 @@
 /** Prints on stderr why a program failed, and chooses its exit code. */
 import { ConfigurationError } from './environment/environment.ts';
 
-/** An error that ends a program with an exit code of its own: 3 for refused or held, 4 for locked. */
+/** An error with its own exit code: 3 for refused or held, 4 for locked. */
 export interface ErrorWithExitCode extends Error {
   readonly exitCode: 3 | 4;
 }

@@ -1,6 +1,6 @@
 /**
  * Repeats some work, such as checking a file for changes. The first run is at the start; each later
- * run starts a fixed time after the end of the one before. Invariant: runs never overlap.
+ * run starts some time after the end of the one before. Invariant: runs never overlap.
  */
 
 export interface Poll {
@@ -15,12 +15,12 @@ export interface Poll {
 }
 
 /**
- * @param milliseconds from the end of a run to the start of the next one
+ * @param milliseconds from the end of a run to the start of the next one; a function is called after each
  * @param onFault called when a run fails, unless the run before failed with the same message
  */
 export function poll(
   work: () => Promise<unknown>,
-  milliseconds: number,
+  milliseconds: number | (() => number),
   onFault: (error: Error) => void,
 ): Poll {
   let lastFault = '';
@@ -43,7 +43,8 @@ export function poll(
       if (message !== lastFault) onFault(error as Error);
       lastFault = message;
     }
-    if (!isStopped) timer = setTimeout(workNext, milliseconds);
+    if (isStopped) return;
+    timer = setTimeout(workNext, typeof milliseconds === 'number' ? milliseconds : milliseconds());
   }
 
   function stop(): Promise<void> {

@@ -1,6 +1,6 @@
 /**
- * Ends a server with exit code 0 on SIGTERM or SIGINT. Programs import this module early, for its
- * effect, so that a signal during their start also ends them with 0.
+ * Ends a server with exit code 0 on SIGTERM or SIGINT. Programs import this module early, for its effect,
+ * so that a signal during startup also ends them with 0.
  */
 
 /** Ends the work of a program. */

@@ -28,6 +28,7 @@ import { makePolling, type Polling } from './polling.ts';
 import { type AddressRanges, countRanges } from './refusals/address-ranges.ts';
 import { makeBlockedFile } from './refusals/blocked-file.ts';
 import { makeMaintenanceFile, newMaintenanceCell } from './refusals/maintenance.ts';
+import { openSite } from './site/site.ts';
 import { openSnapshots, type SnapshotEvents } from './snapshot/snapshots.ts';
 import { makeInstanceFiles } from './state/instance-files.ts';
 import { makeKeyUsage, readAdmittedToday } from './state/key-usage.ts';
@@ -36,7 +37,6 @@ import { makeServing, now, SERVING_VARIABLES, type Serving } from './workers/ser
 import { startWorkers, type WorkerPool } from './workers/worker-pool.ts';
 
 export const VARIABLES = [
-  'SNAPSHOTS_DIR',
   'HOST',
   'PORT',
   'PROXY_THREADS',
@@ -44,6 +44,10 @@ export const VARIABLES = [
   'ADMIN_HOST',
   'ADMIN_PORT',
   ...SERVING_VARIABLES,
+  // The guides mention them.
+  'DEFAULT_RATE_LIMIT',
+  'TRIAL_KEYS',
+  'TRIAL_RATE_LIMIT',
   // After ACCESS_LOG: without a log, its file is not checked.
   'ACCESS_LOG_FILE',
 ] as const;
@@ -102,6 +106,11 @@ export async function assemble(
     proxy: saved?.fleet?.proxy ?? randomBytes(8).toString('hex'),
     reportedEpoch: saved?.fleet?.epoch,
     maintenance: newMaintenanceCell(),
+    sitePages: openSite({
+      publicUrl: environment.PUBLIC_URL,
+      defaultLimit: environment.DEFAULT_RATE_LIMIT,
+      trialLimit: environment.TRIAL_KEYS ? environment.TRIAL_RATE_LIMIT : undefined,
+    }),
   };
   const workers = startWorkers(
     cells.slice(1).map((each) => ({ ...each, ...place })),
@@ -114,8 +123,14 @@ export async function assemble(
   const earlier = await readAdmittedToday(files, keyUsageFile(port), Date.now());
   const keys = makeKeyStore(snapshotsDir, workers.announceKeys, saved?.keys, threads, earlier);
   const serving = makeServing({
-    ...{ snapshots, readChanges: changes.read, keys, addresses, environment, log },
-    ...{ ...firstCells, ...place },
+    snapshots,
+    readChanges: changes.read,
+    keys,
+    addresses,
+    environment,
+    log,
+    ...firstCells,
+    ...place,
     connectToStore: await loadStoreClient(environment.LIMITS_URL),
     handOnLines: accessLog.handOn,
     counts: makeRequestCounts(firstCells.counts),
@@ -136,13 +151,25 @@ export async function assemble(
   const polling = makePolling({ snapshots, keys, usage, ...refusals }, log);
   const state = { isStopping: false };
   const admin = makeProxyAdmin({
-    ...{ snapshotsDir, snapshots, keys, metrics, limitState },
+    snapshotsDir,
+    snapshots,
+    keys,
+    metrics,
+    limitState,
     maintenance: () => place.maintenance[0] ?? 0,
     isStopping: () => state.isStopping,
     faults: () => [...polling.faults(), ...accessLog.faults()],
   });
   return {
-    ...{ serving, workers, changes, admin, accessLog, polling, connectionLimit, handover, state },
+    serving,
+    workers,
+    changes,
+    admin,
+    accessLog,
+    polling,
+    connectionLimit,
+    handover,
+    state,
     saveLimits: () =>
       handover.write({
         keys: keys.windows(now()),

@@ -26,8 +26,8 @@ import { checkBlockedFile } from './refusals/blocked-file.ts';
 const USAGE = `cover-catalogue proxy
 
 Serves the API on HOST:PORT from the current generation in SNAPSHOTS_DIR, and
-health and metrics on ADMIN_HOST:ADMIN_PORT, until SIGTERM or SIGINT. SIGHUP
-opens ACCESS_LOG_FILE again.
+health checks and metrics on ADMIN_HOST:ADMIN_PORT, until SIGTERM or SIGINT. On
+SIGHUP, it reopens ACCESS_LOG_FILE.
 
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;

@@ -10,8 +10,10 @@ import type { MaintenanceFile } from './refusals/maintenance.ts';
 import type { Snapshots } from './snapshot/snapshots.ts';
 import type { KeyUsage } from './state/key-usage.ts';
 
-const SNAPSHOT_POLL_MS = 500;
-const KEYS_POLL_MS = 1_000;
+/** Each poll reads one symbolic link. */
+const SNAPSHOT_POLL_MS = 100;
+/** Each poll reads the modification time. An owner of a new key waits for it. */
+const KEYS_POLL_MS = 200;
 const USAGE_INTERVAL_MS = 60_000;
 /** How often the files of blocked addresses and of maintenance are looked at. */
 const REFUSALS_POLL_MS = 1_000;

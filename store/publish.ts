@@ -26,11 +26,16 @@ import {
 import { prepareDifference } from './changes/write-difference.ts';
 import { isIntact } from './files/checked-files.ts';
 import { openForWriting } from './files/file-modes.ts';
-import { isSameFile } from './files/known-files.ts';
+import { type FileChecks, isSameFile } from './files/known-files.ts';
 import { syncFolder } from './files/sync-folder.ts';
 import { currentId, generationDir, idsOnDisk, pointCurrentTo } from './generations/generations.ts';
 import { readManifest } from './generations/manifest-file.ts';
-import { checkOneByOne, type PackChecker, verifyAndOpen } from './generations/verify.ts';
+import {
+  checkOneByOne,
+  makeBytesChecker,
+  type PackChecker,
+  verifyAndOpen,
+} from './generations/verify.ts';
 import { HeldError, whyHeld } from './hold.ts';
 import { KEPT_GENERATIONS, pruneLocked } from './prune.ts';
 
@@ -94,8 +99,6 @@ export function findMissingCovers({ manifest }: Previous, { counts }: ManifestCo
 /**
  * Publishes a folder in which every file but the manifest is written. The caller holds the lock.
  * @param dir a folder in `generations/` under another name than an id
- * @param checkPacks checks the written packs before the generation becomes current
- * @param warn called if there is no difference to the previous generation, because that is damaged
  * @returns the manifest of the generation that is now current
  * @throws HeldError if publishing is held
  */
@@ -104,15 +107,14 @@ export async function publish(
   dir: string,
   content: ManifestContent,
   previous: Previous,
-  checkPacks: PackChecker,
-  warn: (text: string) => void,
+  steps: PublishSteps,
 ): Promise<Manifest> {
   const last = idsOnDisk(snapshotsDir).at(-1);
   const manifest = makeManifest(content, last === undefined ? 1 : sequenceOf(last) + 1);
   const target = generationDir(snapshotsDir, manifest.id);
   if (existsSync(target)) throw new Error(`publish: ${target} already exists.`);
   const encoded = encodeManifest(manifest);
-  return publishAs(snapshotsDir, dir, { manifest, encoded }, previous, { warn, checkPacks });
+  return publishAs(snapshotsDir, dir, { manifest, encoded }, previous, steps);
 }
 
 /** A manifest and the bytes of its file. */
@@ -122,9 +124,12 @@ export interface EncodedManifest {
 }
 
 export interface PublishSteps {
+  /** Called if there is no difference to the previous generation, because that is damaged. */
   readonly warn: (text: string) => void;
-  /** By default checks one pack after another, with every record. */
+  /** Checks the packs before the generation becomes current; by default one after another, with every record. */
   readonly checkPacks?: PackChecker | undefined;
+  /** For a generation whose publisher has checked its records: checks only the bytes of its files. */
+  readonly known?: FileChecks | undefined;
   /** Called just before the generation becomes current. If it throws, nothing becomes current. */
   readonly beforeCurrent?: (() => void) | undefined;
 }
@@ -138,11 +143,12 @@ export async function publishAs(
   dir: string,
   { manifest, encoded }: EncodedManifest,
   previous: Previous,
-  { warn, checkPacks = checkOneByOne, beforeCurrent }: PublishSteps,
+  { warn, checkPacks, known, beforeCurrent }: PublishSteps,
 ): Promise<Manifest> {
   const target = generationDir(snapshotsDir, manifest.id);
   writeManifest(dir, encoded);
-  const { index } = await verifyAndOpen(dir, checkPacks).catch((cause: Error) => {
+  const checker = checkPacks ?? (known === undefined ? checkOneByOne : makeBytesChecker(known));
+  const { index } = await verifyAndOpen(dir, checker, known?.read).catch((cause: Error) => {
     throw new Error(`verify the new generation: ${cause.message}`, { cause });
   });
   linkUnchanged(snapshotsDir, dir, manifest, previous);
@@ -150,7 +156,14 @@ export async function publishAs(
   const isSame = previous.manifest && contentHash(previous.manifest) === contentHash(manifest);
   const publishDifference = prepareDifference(
     snapshotsDir,
-    { id: manifest.id, dir, index, parent: previous.id, isSame: isSame === true },
+    {
+      id: manifest.id,
+      dir,
+      index,
+      parent: previous.id,
+      isSame: isSame === true,
+      readFile: known?.read,
+    },
     warn,
   );
   // As late as possible: an operator may have held publishing while this run was under way.

@@ -1,11 +1,12 @@
 /**
- * Reads and writes `status.json`. A run writes it at its end: how the run ended, and when each
- * generation last agreed with the database.
+ * Reads and writes `status.json`. A run writes it at its end: how it and the runs before it ended, and
+ * when each generation last agreed with the database.
  */
 import path from 'node:path';
 import { STATUS_FILE } from '../format/layout.ts';
 import {
   type Agreement,
+  type EndedRun,
   encodeStatus,
   LARGEST_STATUS_FILE,
   parseStatus,
@@ -16,6 +17,9 @@ import { utcNow } from '../program/utc-now.ts';
 import { makeSnapshotsFolder } from './files/file-modes.ts';
 import { replaceFile } from './files/replace-file.ts';
 import { idsOnDisk } from './generations/generations.ts';
+
+/** How many of the runs before the last one are kept. */
+const MOST_EARLIER = 19;
 
 /** How a run ended. A run that published or found nothing new names the current generation. */
 export type Ending =
@@ -34,6 +38,7 @@ export function saveStatus(snapshotsDir: string, end: Ending): void {
       current_as_of: 'id' in end ? now : (known?.current_as_of ?? null),
       error: 'id' in end ? null : end.error,
       agreed: agreementsOf(snapshotsDir, known, 'id' in end ? { id: end.id, at: now } : undefined),
+      earlier: known && runsOf(known).slice(0, MOST_EARLIER),
     };
     replaceFile(path.join(snapshotsDir, STATUS_FILE), encodeStatus(status));
   } catch (cause) {
@@ -51,6 +56,11 @@ function agreementsOf(
   const ids = idsOnDisk(snapshotsDir);
   const earlier = known?.agreed.filter(({ id }) => id !== found?.id && ids.includes(id)) ?? [];
   return found === undefined ? earlier : [found, ...earlier];
+}
+
+/** The last run and those before it, the latest first. */
+export function runsOf({ finished_at, outcome, earlier = [] }: RunStatus): EndedRun[] {
+  return [{ finished_at, outcome }, ...earlier];
 }
 
 /** How the last run ended; undefined if no run has ended yet, or the file cannot be read. */

@@ -11,7 +11,7 @@ install_npm_packages_in client
 install_npm_packages_in test/client/generators
 install_debian_packages mariadbd:mariadb-server-core mariadb-install-db:mariadb-server-core \
   mariadb:mariadb-client mariadb-dump:mariadb-client nginx:nginx openssl:openssl chromium:chromium \
-  redis-server:redis-server promtool:prometheus systemd-analyze:systemd systemd-nspawn:systemd-container \
+  curl:curl python3:python3 redis-server:redis-server promtool:prometheus systemd-analyze:systemd systemd-nspawn:systemd-container \
   dbus-daemon:dbus logrotate:logrotate \
   prometheus-blackbox-exporter:prometheus-blackbox-exporter
 # For the soak only: OpenStack Swift with the API of S3, and containers.

@@ -28,7 +28,7 @@ export function startClients(urls: readonly string[], key: string, perSecond: nu
   let failures = 0;
 
   async function send(url: string): Promise<void> {
-    const response = await fetch(url, { headers: { 'X-Api-Key': key } });
+    const response = await fetch(url, { headers: { Authorization: `Bearer ${key}` } });
     await response.arrayBuffer();
     const proxy = response.headers.get('x-demo-proxy') ?? '';
     const counts = byProxy.get(proxy) ?? { admitted: 0, refused: 0 };

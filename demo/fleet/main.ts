@@ -123,7 +123,7 @@ async function main(): Promise<void> {
 The fleet is at ${api}/api/v1
 
 API key: ${key}
-curl -i -H 'X-Api-Key: ${key}' ${api}/api/v1/games/snes/chrono-trigger
+curl -i -H 'Authorization: Bearer ${key}' ${api}/api/v1/games/snes/chrono-trigger
 
 Both proxies count the requests of this key together: at most ${KEY_LIMIT} in any 60 seconds.
 Press Ctrl-C to stop everything.

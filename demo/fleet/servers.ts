@@ -14,7 +14,7 @@ export interface NginxAddresses {
   /** Where clients reach the fleet. */
   readonly port: number;
   readonly proxyPorts: readonly number[];
-  /** Where the replicas find the store of snapshots. */
+  /** Where the replicas find the snapshot store. */
   readonly storePort: number;
   readonly storeFolder: string;
 }

@@ -4,14 +4,15 @@ import type { Findings } from '../findings/check.ts';
 
 const ANSWER_MS = 2_000;
 
-/** An address on which a server listens, as one to connect to. */
+/** Turns an address on which a server listens into one to connect to. */
 export function addressOf(host: string, port: number): string {
   const target = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${target.includes(':') ? `[${target}]` : target}:${port}`;
 }
 
 /**
- * Reports it if nothing answers, with `reportDown` if the connection is refused.
+ * Asks a program for JSON. Calls `reportDown` if it cannot be reached, and reports an error if it accepts
+ * the connection but does not answer.
  * @returns the JSON of the answer, or null if it is not JSON; undefined if nothing answers
  */
 export async function ask(
@@ -34,7 +35,7 @@ export async function ask(
     if ((cause as Error).name === 'TimeoutError') {
       error(
         `At ${url}, ${what} accepted the connection but did not answer within ${ANSWER_MS / 1000} seconds.`,
-        'Look at its log and its processor time, then restart it.',
+        'Check its log and its CPU usage, then restart it.',
       );
       return undefined;
     }

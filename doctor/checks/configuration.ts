@@ -1,12 +1,13 @@
 /**
- * The configuration: every fault, with the checks that the programs make at their start, and values that
- * are valid but probably not meant.
+ * The configuration: every fault, with the checks that the programs make at startup, and values that are
+ * valid but probably unintended.
  */
 import { type Stats, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { availableParallelism, totalmem } from 'node:os';
 import { checkCron } from '../../generator/cli/cron.ts';
 import { findLocalAddresses } from '../../generator/read/warnings.ts';
+import { ACCOUNTS_CHECKS } from '../../keys/lifecycle/account-changes.ts';
 import { MAIL_CHECKS } from '../../keys/mail/mailer.ts';
 import {
   type Checks,
@@ -22,7 +23,7 @@ import type { Check, Findings, Program, Scene } from '../findings/check.ts';
 const SEE = 'See "Configuration" in OPERATIONS.md.';
 /** Host names that RFC 2606 reserves for documentation, as in .env.example. */
 const PLACEHOLDER =
-  /(?:\/\/|@)(?:[a-z0-9-]+\.)*(?:example\.(?:com|net|org)|[a-z0-9-]+\.example)(?=[:/>?#]|$)/i;
+  /(?:\/\/|@)(?<host>(?:[a-z0-9-]+\.)*(?:example\.(?:com|net|org)|[a-z0-9-]+\.example))(?=[:/>?#]|$)/i;
 /**
  * Variables that name files, folders or a database which the other programs need not have access to.
  * With `--for`, they are checked only for these programs.
@@ -49,6 +50,7 @@ export function readConfiguration(
   const checks: Checks<VariableName> = {
     ...pushChecks,
     ...MAIL_CHECKS,
+    ...ACCOUNTS_CHECKS,
     GENERATE_CRON: checkCron,
     REPLICA_NAME: checkReplicaName,
     SNAPSHOT_PUSH: checkPush,
@@ -119,16 +121,20 @@ function checkEnvironmentFile({ warn }: Findings): void {
 
 function checkAddresses(scene: Scene, { warn }: Findings): void {
   const { SITE_URL, FILES_URL, PUBLIC_URL, HOST, TRUSTED_PROXIES } = scene.values;
+  const ofRecords = scene.programs.includes('schedule') ? { SITE_URL, FILES_URL } : {};
   const addresses = Object.fromEntries(
-    Object.entries({ SITE_URL, FILES_URL, PUBLIC_URL }).filter(([, value]) => value !== undefined),
-  ) as Record<string, string>;
+    Object.entries({ ...ofRecords, PUBLIC_URL }).flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value]],
+    ),
+  );
   for (const { reason } of findLocalAddresses(addresses, (name) => isSet(scene, name))) {
     warn(`${reason}.`, 'Set it to the public address.');
   }
   for (const [name, value] of Object.entries(scene.variables)) {
-    if (!(name in VARIABLES) || value === undefined || !PLACEHOLDER.test(value)) continue;
+    const { host } = PLACEHOLDER.exec(value ?? '')?.groups ?? {};
+    if (!(name in VARIABLES) || host === undefined) continue;
     warn(
-      `${name} contains a placeholder, an address of example.org.`,
+      `${name} contains ${host}, a name that is reserved for examples.`,
       'Set it to an address of yours.',
     );
   }

@@ -7,7 +7,7 @@ import { type Check, requireValue, type Scene } from '../findings/check.ts';
 
 /** What a proxy has open besides connections and packs: libraries, pipes, sockets. */
 const IN_USE = 64;
-/** Fewer are exhausted by a few clients with keep-alive. */
+/** A few clients with keep-alive connections can exhaust fewer than this. */
 const FEWEST = 256;
 
 export const descriptors: Check = {

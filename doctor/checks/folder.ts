@@ -5,15 +5,12 @@
 import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { KEYS_FILE, PROXY_FOLDER } from '../../format/layout.ts';
-import {
-  findDenial,
-  findSystemUser,
-  type SystemUser,
-} from '../../program/files/user-permissions.ts';
+import { findDenial, type SystemUser } from '../../program/files/user-permissions.ts';
 import { checkReadableFolder, checkWritableFolder, isMissing } from '../../program/folders.ts';
 import { currentId, generationDir } from '../../store/generations/generations.ts';
 import { checkId, readManifest } from '../../store/generations/manifest-file.ts';
 import { type Check, type Findings, requireValue, type Scene } from '../findings/check.ts';
+import { findProxyUser } from './proxy-user.ts';
 
 const SEE = 'See "Users and file permissions" in OPERATIONS.md.';
 
@@ -87,26 +84,26 @@ function checkPrivacy(snapshotsDir: string, { warn }: Findings): void {
 }
 
 async function checkProxyUser(
-  { proxyUser }: Scene,
+  scene: Scene,
   snapshotsDir: string,
   { ok, warn, error, skip }: Findings,
 ): Promise<void> {
   const proxyFolder = path.join(snapshotsDir, PROXY_FOLDER);
-  // The proxy creates this folder, or an administrator does so for the user of the proxy.
-  const owner = existsSync(proxyFolder) ? String(statSync(proxyFolder).uid) : undefined;
-  if (proxyUser === undefined && owner === undefined) {
+  const user = await findProxyUser(scene, snapshotsDir);
+  if (user === undefined) {
     skip(
       'It is not known which user the proxy runs as, so its permissions were not checked.',
       'Name the user with --proxy-user, or run the doctor again after the first start of the proxy.',
     );
     return;
   }
-  const user = await findSystemUser(proxyUser ?? owner ?? '');
   const denials = denialsOf(user, snapshotsDir);
   for (const denial of denials) error(`The user of the proxy, ${user.name}, ${denial}.`, SEE);
   if (denials.length > 0) return;
   ok(`The user of the proxy, ${user.name}, can read generations and keys.`);
-  const refused = owner === undefined ? undefined : findDenial(user, proxyFolder, 'write');
+  const refused = !existsSync(proxyFolder)
+    ? undefined
+    : findDenial(user, proxyFolder, 'write into');
   if (refused === undefined) return;
   warn(
     `The user of the proxy, ${user.name}, ${refused}: limits are lost when it restarts, and key usage is not reported.`,

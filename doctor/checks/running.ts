@@ -1,4 +1,4 @@
-/** The running programs: what they say about themselves, if they listen. */
+/** The running programs: what they report at their admin addresses, if they listen there. */
 
 import { currentId } from '../../store/generations/generations.ts';
 import { type Check, type Findings, requireValue, type Scene } from '../findings/check.ts';
@@ -7,7 +7,7 @@ import { addressOf, ask } from './ask.ts';
 /** `schedule` confirms the keys every two seconds, and a replica every second. */
 const OLD_KEYS_SECONDS = 60;
 
-/** The members of `/readyz` that are looked at. */
+/** The members of `/readyz` that the check reads. */
 interface Readiness {
   readonly ready: boolean;
   readonly stopping: boolean;
@@ -76,7 +76,7 @@ export const replica: Check = {
     askAboutTasks(scene, 'REPLICA_ADMIN_PORT', '"cover-catalogue replica"', findings),
 };
 
-/** The members of `/readyz` of these programs that are looked at. */
+/** The members of `/readyz` of these programs that the check reads. */
 interface TaskStates {
   readonly ready: boolean;
   readonly tasks: Readonly<Record<string, { readonly error: string | null }>>;
@@ -84,7 +84,7 @@ interface TaskStates {
   readonly database?: boolean;
 }
 
-/** Reports what a program does again and again, such as exporting keys, and fails to do. */
+/** Reports the tasks of a program that fail, such as exporting keys. */
 async function askAboutTasks(
   scene: Scene,
   portVariable: 'SCHEDULE_ADMIN_PORT' | 'ACCOUNT_ADMIN_PORT' | 'REPLICA_ADMIN_PORT',

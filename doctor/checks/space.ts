@@ -1,4 +1,4 @@
-/** How long a run will take about, how much space it needs, and whether the disk has it. */
+/** About how long a run will take, how much space it needs, and whether the disk has it. */
 import { existsSync, statfsSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../../database/database.ts';
@@ -27,7 +27,7 @@ export const space: Check = {
     const where = `on the disk of ${snapshotsDir}`;
     if (free < LEAST_FREE) {
       error(
-        `Only ${megabytes(free)} are free ${where}.`,
+        free === 0 ? `No space is free ${where}.` : `Only ${sizeText(free)} are free ${where}.`,
         'Free space there: "cover-catalogue snapshot prune --keep 2" removes old generations.',
       );
       return;
@@ -45,12 +45,12 @@ export const space: Check = {
     }
     if (generation === undefined) {
       skip(
-        `${megabytes(free)} are free ${where}, but the size of a generation is not known.`,
+        `${sizeText(free)} are free ${where}, but the size of a generation is not known.`,
         'Run the doctor where DATABASE_URL is set, or after the first generation.',
       );
       return;
     }
-    const text = `A generation takes about ${megabytes(generation)}, all that are kept about ${megabytes(generation * MOST_GENERATIONS)}, and ${megabytes(free)} are free ${where}.`;
+    const text = `A generation takes about ${sizeText(generation)}, all that are kept about ${sizeText(generation * MOST_GENERATIONS)}, and ${sizeText(free)} are free ${where}.`;
     const fix = 'Use a larger disk, or free space there.';
     const existing =
       current === undefined ? 0 : Math.min(idsOnDisk(snapshotsDir).length, MOST_GENERATIONS);
@@ -105,8 +105,7 @@ function costOf(rows: Rows, what: 'bytes' | 'time'): number {
   return tables.reduce((sum, table) => sum + rows[table] * COSTS[table][what], 0);
 }
 
-function megabytes(bytes: number): string {
-  return bytes >= 1e9
-    ? `${(bytes / 1e9).toFixed(1)} GB`
-    : `${Math.max(1, Math.round(bytes / 1e6))} MB`;
+function sizeText(bytes: number): string {
+  if (bytes >= 1e9) return `${(bytes / 1e9).toFixed(1)} GB`;
+  return bytes >= 1e6 ? `${Math.round(bytes / 1e6)} MB` : `${Math.ceil(bytes / 1e3)} KB`;
 }

@@ -1,4 +1,6 @@
-/** What the installation reaches over the network, where it is configured: Redis, and remote stores. */
+/**
+ * The servers that the installation uses over the network, if they are configured: Redis and remote stores.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KEYS_POINTER } from '../../format/keys-pointer.ts';
 import { messageOf } from '../../program/failure.ts';
@@ -80,10 +82,10 @@ async function checkKeys(remote: RemoteStore, { ok, warn }: Findings): Promise<v
   const reply = await remote.get(KEYS_POINTER);
   if (reply.status === 'found') {
     reply.drop();
-    ok(`The store of keys, ${remote.name}, can be read and has keys.`);
+    ok(`The key store, ${remote.name}, can be read and has keys.`);
   } else {
     warn(
-      `The store of keys, ${remote.name}, can be read, but has no keys.`,
+      `The key store, ${remote.name}, can be read, but has no keys.`,
       'Start "cover-catalogue schedule" at the origin, with the same KEYS_STORE.',
     );
   }

@@ -1,6 +1,6 @@
 /**
- * What a check is: it looks at one part of an installation, and adds findings. A check never changes
- * anything. Whatever is wrong has a fix, so that an operator never gets a problem without a next step.
+ * The interface of checks. A check looks at one part of an installation and adds findings. It never changes
+ * anything. Every problem has a fix, so that an operator always gets a next step.
  */
 import type { Database } from '../../database/database.ts';
 import type { Environment } from '../../program/environment/environment.ts';
@@ -32,7 +32,7 @@ export interface Findings {
   skip(text: string, fix: string): void;
 }
 
-/** What the checks look at. */
+/** The input of every check. */
 export interface Scene {
   /** The variables that are valid. Those with a fault are missing; the check of the configuration reports them. */
   readonly values: Partial<Environment<VariableName>>;

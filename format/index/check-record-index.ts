@@ -9,12 +9,13 @@ import {
   GAME_INDEX,
   gamesPack,
   isSlug,
+  PATH_INDEX,
   PLATFORM_INDEX,
   PLATFORMS,
 } from '../layout.ts';
 import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../pack.ts';
 import { checkStarts, damaged } from './damaged.ts';
-import { compareIds, type IdColumns, idAt } from './ids.ts';
+import { compareIdsAt, type IdColumns } from './ids.ts';
 import type { PlatformEntry, RecordColumns, RecordIndex } from './record-index.ts';
 
 /**
@@ -30,11 +31,11 @@ export function checkRecordIndex(
     checkPack(index.games, GAME_INDEX, gamesPack(slug), first_game, games, sizeOf);
     checkPack(index.covers, COVER_INDEX, coversPack(slug), first_cover, covers, sizeOf);
   }
-  checkStarts(index.games.slugStart, index.games.slugText.length, GAME_INDEX, 'slugStart');
+  checkStarts(index.games.slugStart, index.games.slugText.length, PATH_INDEX, 'slugStart');
   checkRanks(index);
   checkFirstCovers(index);
   checkSlots(index.games.slots, index.games.byteLength.length);
-  checkIds(index.games, GAME_INDEX);
+  checkIds(index.games, PATH_INDEX);
   checkIds(index.covers, COVER_INDEX);
 }
 
@@ -83,13 +84,13 @@ function checkPack(
 function checkRanks({ platforms, games: { rank, gameOfRank } }: RecordIndex): void {
   for (let game = 0; game < rank.length; game++) {
     if (gameOfRank[rank[game]] !== game) {
-      throw damaged(GAME_INDEX, `"gameOfRank" does not lead back to game ${game}`);
+      throw damaged(PATH_INDEX, `"gameOfRank" does not lead back to game ${game}`);
     }
   }
   for (const { slug, first_game, games } of platforms) {
     for (let game = first_game + 1; game < first_game + games; game++) {
       if (rank[game] < rank[game - 1]) {
-        throw damaged(GAME_INDEX, `the games of ${slug} are not in title order`);
+        throw damaged(PATH_INDEX, `the games of ${slug} are not in title order`);
       }
     }
   }
@@ -114,9 +115,9 @@ function checkSlots(slots: Uint32Array, games: number): void {
     if (entry > highest) highest = entry;
   }
   if (slots.length < games * 2 || taken !== games) {
-    throw damaged(GAME_INDEX, `${taken} of ${slots.length} slots are taken, by ${games} games`);
+    throw damaged(PATH_INDEX, `${taken} of ${slots.length} slots are taken, by ${games} games`);
   }
-  if (highest > games) throw damaged(GAME_INDEX, `a slot names game ${highest - 1} of ${games}`);
+  if (highest > games) throw damaged(PATH_INDEX, `a slot names game ${highest - 1} of ${games}`);
 }
 
 function checkIds(columns: IdColumns, file: string): void {
@@ -127,7 +128,7 @@ function checkIds(columns: IdColumns, file: string): void {
       throw damaged(file, `"numberOfId" names record ${numberOfId[position]} of ${count}`);
     }
     if (position === 0) continue;
-    if (compareIds(idAt(columns, position), idAt(columns, position - 1)) <= 0) {
+    if (compareIdsAt(columns, position, columns, position - 1) <= 0) {
       throw damaged(file, 'its ids do not ascend');
     }
   }

@@ -25,6 +25,13 @@ export function compareIds(a: Id, b: Id): number {
   return a[0] - b[0] || a[1] - b[1];
 }
 
+/** As {@link compareIds}, for ids at positions of columns. It allocates nothing. */
+export function compareIdsAt(a: IdColumns, at: number, b: IdColumns, atB: number): number {
+  const high = a.idHigh.length === 0 ? 0 : a.idHigh[at];
+  const highB = b.idHigh.length === 0 ? 0 : b.idHigh[atB];
+  return high - highB || a.idLow[at] - b.idLow[atB];
+}
+
 /**
  * Finds the record with an id. Ids are mostly consecutive, so the search starts where the id would be if
  * they were evenly spaced: 100 random ids of 150,000 games are found in half of the time.

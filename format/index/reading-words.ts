@@ -3,7 +3,7 @@
  * is made from it while a generation is opened. A word is stored as its number, its index in `words`.
  * Since `words` is sorted, numbers compare as their words do.
  */
-import { SEARCH_INDEX } from '../layout.ts';
+import { WORD_INDEX } from '../layout.ts';
 import { compareSlices } from './compare-slices.ts';
 import { damaged } from './damaged.ts';
 import { countReadings, type SearchIndex, textCount } from './search-index.ts';
@@ -43,7 +43,7 @@ export function makeReadingWords(index: SearchIndex): ReadingWords {
   function put(reading: number, position: number, word: number): void {
     const at = start[reading] + position;
     if (position >= MOST_POSITIONS || at >= start[reading + 1] || words[at] !== NO_WORD) {
-      throw damaged(SEARCH_INDEX, `the words of reading ${reading} have wrong positions`);
+      throw damaged(WORD_INDEX, `the words of reading ${reading} have wrong positions`);
     }
     words[at] = word;
   }
@@ -70,5 +70,5 @@ export function compareReadings(
 }
 
 function wrongRepeat(): Error {
-  return damaged(SEARCH_INDEX, '"repeatedWords" names a reading or a word that does not exist');
+  return damaged(WORD_INDEX, '"repeatedWords" names a reading or a word that does not exist');
 }

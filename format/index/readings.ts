@@ -2,7 +2,7 @@
  * The readings of a title or a query: the lists of words under which it is searched. A title that matches
  * in one of its readings is found.
  */
-import { plainWordsOf, wordsOf } from './words.ts';
+import { hasOnlyPlainWords, plainWordsOf, wordsOf } from './words.ts';
 
 const LATIN_LETTER = /\p{Script=Latin}/u;
 const OTHER_LETTER = /[^\P{L}\p{Script=Latin}]/u;
@@ -14,6 +14,7 @@ const OTHER_LETTER = /[^\P{L}\p{Script=Latin}]/u;
  */
 export function readingsOf(text: string, most = Number.POSITIVE_INFINITY): string[][] {
   const words = wordsOf(text).slice(0, most);
+  if (hasOnlyPlainWords(text)) return words.length > 0 ? [words] : [];
   const plain = plainWordsOf(text).slice(0, most);
   return [words, plain].filter(
     (reading, at) => reading.length > 0 && (at === 0 || !equals(words, plain)),

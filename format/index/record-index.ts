@@ -7,7 +7,7 @@
  * is a range of numbers, and a range of numbers of one platform is a range of bytes of its pack.
  */
 import type { ContentHash } from '../content-hash.ts';
-import { COVER_INDEX, GAME_INDEX, PLATFORM_INDEX } from '../layout.ts';
+import { COVER_INDEX, GAME_INDEX, PATH_INDEX, PLATFORM_INDEX } from '../layout.ts';
 import { type Column, type Columns, column, openColumns } from './columns.ts';
 import { damaged } from './damaged.ts';
 import { firstIndex } from './first-index.ts';
@@ -39,13 +39,18 @@ export interface RecordColumns {
   readonly hash: Uint32Array;
 }
 
-export interface GameColumns extends RecordColumns, IdColumns {
+/** The columns of `index/games.bin`: what changes with a record. */
+export interface GamePositions extends RecordColumns {
+  /** The number of the game's first cover, and at the end the number of all covers. */
+  readonly firstCover: Uint32Array;
+}
+
+/** The columns of `index/paths.bin`: what changes with a title, a path, or the number of games. */
+export interface GamePaths extends IdColumns {
   /** The game's index in title order over all platforms. */
   readonly rank: Uint32Array;
   /** For each rank, the number of the game. */
   readonly gameOfRank: Uint32Array;
-  /** The number of the game's first cover, and at the end the number of all covers. */
-  readonly firstCover: Uint32Array;
   /** Where the game's slug starts in `slugText`, and at the end the length of `slugText`. */
   readonly slugStart: Uint32Array;
   /** The slugs in ASCII, concatenated. */
@@ -56,6 +61,8 @@ export interface GameColumns extends RecordColumns, IdColumns {
    */
   readonly slots: Uint32Array;
 }
+
+export interface GameColumns extends GamePositions, GamePaths {}
 
 export interface CoverColumns extends RecordColumns, IdColumns {
   /** The index of the cover's region in the regions of the search index, or {@link NO_REGION}. */
@@ -85,19 +92,18 @@ export interface RecordIndex {
 }
 
 /**
- * Opens the index from the content of its three files.
+ * @param contentOf returns the content of a file of the index by its name
  * @throws Error that names the damaged file
  */
-export function openRecordIndex(
-  platformsFile: Uint8Array,
-  gamesFile: Uint8Array,
-  coversFile: Uint8Array,
-): RecordIndex {
-  const platforms = parsePlatforms(platformsFile);
-  const gameColumns = openColumns(gamesFile, GAME_INDEX);
-  const coverColumns = openColumns(coversFile, COVER_INDEX);
+export function openRecordIndex(contentOf: (name: string) => Uint8Array): RecordIndex {
+  const platforms = parsePlatforms(contentOf(PLATFORM_INDEX));
+  const gameColumns = openColumns(contentOf(GAME_INDEX), GAME_INDEX);
+  const pathColumns = openColumns(contentOf(PATH_INDEX), PATH_INDEX);
+  const coverColumns = openColumns(contentOf(COVER_INDEX), COVER_INDEX);
   const ofGames = <T extends Column>(name: string, Type: new (length: number) => T) =>
     column(gameColumns, name, Type, GAME_INDEX);
+  const ofPaths = <T extends Column>(name: string, Type: new (length: number) => T) =>
+    column(pathColumns, name, Type, PATH_INDEX);
   const ofCovers = <T extends Column>(name: string, Type: new (length: number) => T) =>
     column(coverColumns, name, Type, COVER_INDEX);
   const index: RecordIndex = {
@@ -107,15 +113,15 @@ export function openRecordIndex(
       byteOffset: offsets(gameColumns, GAME_INDEX),
       byteLength: ofGames('length', Uint32Array),
       hash: ofGames('hash', Uint32Array),
-      rank: ofGames('rank', Uint32Array),
-      gameOfRank: ofGames('gameOfRank', Uint32Array),
       firstCover: ofGames('firstCover', Uint32Array),
-      slugStart: ofGames('slugStart', Uint32Array),
-      slugText: ofGames('slugText', Uint8Array),
-      slots: ofGames('slots', Uint32Array),
-      idHigh: ofGames('idHigh', Uint32Array),
-      idLow: ofGames('idLow', Uint32Array),
-      numberOfId: ofGames('numberOfId', Uint32Array),
+      rank: ofPaths('rank', Uint32Array),
+      gameOfRank: ofPaths('gameOfRank', Uint32Array),
+      slugStart: ofPaths('slugStart', Uint32Array),
+      slugText: ofPaths('slugText', Uint8Array),
+      slots: ofPaths('slots', Uint32Array),
+      idHigh: ofPaths('idHigh', Uint32Array),
+      idLow: ofPaths('idLow', Uint32Array),
+      numberOfId: ofPaths('numberOfId', Uint32Array),
     },
     covers: {
       byteOffset: offsets(coverColumns, COVER_INDEX),
@@ -260,9 +266,10 @@ function checkLengths({ platforms, games, covers }: RecordIndex): void {
     [GAME_INDEX]:
       games.byteLength.length === gameCount &&
       games.hash.length === gameCount * 2 &&
+      games.firstCover.length === gameCount + 1,
+    [PATH_INDEX]:
       games.rank.length === gameCount &&
       games.gameOfRank.length === gameCount &&
-      games.firstCover.length === gameCount + 1 &&
       games.slugStart.length === gameCount + 1 &&
       games.slugStart[gameCount] === games.slugText.length &&
       games.slots.length > gameCount &&

@@ -9,7 +9,7 @@
  * each text; the entries of all texts, concatenated; the start of each text's entries. Entries are ranks
  * of games, or numbers of readings.
  */
-import { SEARCH_INDEX } from '../layout.ts';
+import { FILTER_INDEX, WORD_INDEX } from '../layout.ts';
 import { type Column, column, openColumns } from './columns.ts';
 import { compareSlices } from './compare-slices.ts';
 import { damaged } from './damaged.ts';
@@ -26,9 +26,8 @@ export interface Postings {
   readonly entriesStart: Uint32Array;
 }
 
-export interface SearchIndex {
-  /** How many games there are. */
-  readonly games: number;
+/** The columns of `index/words.bin`: what changes with a title, a path, or the number of games. */
+export interface WordIndex {
   /** Every word of the readings, each with the readings that have it. */
   readonly words: Postings;
   /**
@@ -45,6 +44,10 @@ export interface SearchIndex {
   readonly rankOfFurther: Uint32Array;
   /** The numbers of all readings, ordered by the numbers of their words. */
   readonly readingsByWords: Uint32Array;
+}
+
+/** The columns of `index/filters.bin`: what changes with other values of games, and with covers. */
+export interface FilterIndex {
   /** The regions and types of the approved covers, and the genres strings, in lower case, with ranks. */
   readonly regions: Postings;
   readonly types: Postings;
@@ -62,66 +65,97 @@ export interface SearchIndex {
   readonly yearStart: Uint32Array;
 }
 
+export interface SearchIndex extends WordIndex, FilterIndex {
+  /** How many games there are. */
+  readonly games: number;
+}
+
 /** How many characters (code points) an ending has at most. */
 export const LONGEST_ENDING = 100;
 
-/** The names of the lists of postings in the file. */
-export const POSTINGS = ['words', 'endings', 'regions', 'types', 'genres'] as const;
+/** The names of the lists of postings in each file. */
+export const WORD_POSTINGS = ['words', 'endings'] as const;
+export const FILTER_POSTINGS = ['regions', 'types', 'genres'] as const;
 
-/** The columns of `index/search.bin`, for {@link encodeColumns}. */
-export function searchColumns(index: SearchIndex): Record<string, Column> {
-  const columns: Record<string, Column> = {};
-  for (const name of POSTINGS) {
-    const { text, textStart, entries, entriesStart } = index[name];
-    columns[`${name}.text`] = text;
-    columns[`${name}.textStart`] = textStart;
-    columns[`${name}.ranks`] = entries;
-    columns[`${name}.ranksStart`] = entriesStart;
-  }
-  columns.wordPositions = index.wordPositions;
-  columns.repeatedWords = index.repeatedWords;
-  columns.rankOfFurther = index.rankOfFurther;
-  columns.readingsByWords = index.readingsByWords;
-  columns.years = index.years;
-  columns.yearOfRank = index.yearOfRank;
-  columns.ranksByYear = index.ranksByYear;
-  columns.yearStart = index.yearStart;
-  return columns;
+/** The columns of `index/words.bin`, for {@link encodeColumns}. */
+export function wordColumns(index: WordIndex): Record<string, Column> {
+  return {
+    ...postingsColumns('words', index.words),
+    ...postingsColumns('endings', index.endings),
+    wordPositions: index.wordPositions,
+    repeatedWords: index.repeatedWords,
+    rankOfFurther: index.rankOfFurther,
+    readingsByWords: index.readingsByWords,
+  };
+}
+
+/** The columns of `index/filters.bin`, for {@link encodeColumns}. */
+export function filterColumns(index: FilterIndex): Record<string, Column> {
+  return {
+    ...postingsColumns('regions', index.regions),
+    ...postingsColumns('types', index.types),
+    ...postingsColumns('genres', index.genres),
+    years: index.years,
+    yearOfRank: index.yearOfRank,
+    ranksByYear: index.ranksByYear,
+    yearStart: index.yearStart,
+  };
+}
+
+function postingsColumns(
+  name: string,
+  { text, textStart, entries, entriesStart }: Postings,
+): Record<string, Column> {
+  return {
+    [`${name}.text`]: text,
+    [`${name}.textStart`]: textStart,
+    [`${name}.ranks`]: entries,
+    [`${name}.ranksStart`]: entriesStart,
+  };
 }
 
 /**
- * Opens the content of `index/search.bin`.
+ * Opens both files of the search index.
+ * @param contentOf returns the content of a file by its name
  * @throws Error that names what is damaged
  */
-export function openSearchIndex(file: Uint8Array): SearchIndex {
-  const columns = openColumns(file, SEARCH_INDEX);
-  const of = <T extends Column>(name: string, Type: new (length: number) => T) =>
-    column(columns, name, Type, SEARCH_INDEX);
-  const postings = (name: (typeof POSTINGS)[number]): Postings => ({
-    text: of(`${name}.text`, Uint16Array),
-    textStart: of(`${name}.textStart`, Uint32Array),
-    entries: of(`${name}.ranks`, Uint32Array),
-    entriesStart: of(`${name}.ranksStart`, Uint32Array),
-  });
-  const yearOfRank = of('yearOfRank', Uint16Array);
+export function openSearchIndex(contentOf: (name: string) => Uint8Array): SearchIndex {
+  const words = openWith(contentOf(WORD_INDEX), WORD_INDEX);
+  const filters = openWith(contentOf(FILTER_INDEX), FILTER_INDEX);
+  const yearOfRank = filters.column('yearOfRank', Uint16Array);
   const index: SearchIndex = {
     games: yearOfRank.length,
-    words: postings('words'),
-    endings: postings('endings'),
-    wordPositions: of('wordPositions', Uint8Array),
-    repeatedWords: of('repeatedWords', Uint32Array),
-    rankOfFurther: of('rankOfFurther', Uint32Array),
-    readingsByWords: of('readingsByWords', Uint32Array),
-    regions: postings('regions'),
-    types: postings('types'),
-    genres: postings('genres'),
-    years: of('years', Int32Array),
+    words: words.postings('words'),
+    endings: words.postings('endings'),
+    wordPositions: words.column('wordPositions', Uint8Array),
+    repeatedWords: words.column('repeatedWords', Uint32Array),
+    rankOfFurther: words.column('rankOfFurther', Uint32Array),
+    readingsByWords: words.column('readingsByWords', Uint32Array),
+    regions: filters.postings('regions'),
+    types: filters.postings('types'),
+    genres: filters.postings('genres'),
+    years: filters.column('years', Int32Array),
     yearOfRank,
-    ranksByYear: of('ranksByYear', Uint32Array),
-    yearStart: of('yearStart', Uint32Array),
+    ranksByYear: filters.column('ranksByYear', Uint32Array),
+    yearStart: filters.column('yearStart', Uint32Array),
   };
   checkLengths(index);
   return index;
+}
+
+function openWith(content: Uint8Array, file: string) {
+  const columns = openColumns(content, file);
+  const of = <T extends Column>(name: string, Type: new (length: number) => T) =>
+    column(columns, name, Type, file);
+  return {
+    column: of,
+    postings: (name: string): Postings => ({
+      text: of(`${name}.text`, Uint16Array),
+      textStart: of(`${name}.textStart`, Uint32Array),
+      entries: of(`${name}.ranks`, Uint32Array),
+      entriesStart: of(`${name}.ranksStart`, Uint32Array),
+    }),
+  };
 }
 
 /**
@@ -211,26 +245,30 @@ function hasPrefix({ text, textStart }: Postings, index: number, prefix: string)
 }
 
 function checkLengths(index: SearchIndex): void {
-  for (const name of POSTINGS) {
-    const { text, textStart, entries, entriesStart } = index[name];
-    const isConsistent =
-      textStart.length > 0 &&
-      textStart.length === entriesStart.length &&
-      textStart.at(-1) === text.length &&
-      entriesStart.at(-1) === entries.length;
-    if (!isConsistent) {
-      throw damaged(SEARCH_INDEX, `the columns of "${name}" have inconsistent lengths`);
-    }
-  }
+  for (const name of WORD_POSTINGS) checkPostingLengths(index[name], WORD_INDEX, name);
+  for (const name of FILTER_POSTINGS) checkPostingLengths(index[name], FILTER_INDEX, name);
   if (
     index.wordPositions.length !== index.words.entries.length ||
     index.repeatedWords.length % 3 !== 0 ||
     index.readingsByWords.length !== countReadings(index)
   ) {
-    throw damaged(SEARCH_INDEX, 'the columns of its readings have inconsistent lengths');
+    throw damaged(WORD_INDEX, 'the columns of its readings have inconsistent lengths');
   }
   const { games, years, ranksByYear, yearStart } = index;
   if (ranksByYear.length !== games || yearStart.length !== years.length + 2) {
-    throw damaged(SEARCH_INDEX, 'its year columns have inconsistent lengths');
+    throw damaged(FILTER_INDEX, 'its year columns have inconsistent lengths');
   }
+}
+
+function checkPostingLengths(
+  { text, textStart, entries, entriesStart }: Postings,
+  file: string,
+  name: string,
+): void {
+  const isConsistent =
+    textStart.length > 0 &&
+    textStart.length === entriesStart.length &&
+    textStart.at(-1) === text.length &&
+    entriesStart.at(-1) === entries.length;
+  if (!isConsistent) throw damaged(file, `the columns of "${name}" have inconsistent lengths`);
 }

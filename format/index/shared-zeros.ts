@@ -9,7 +9,7 @@ export type NumberArray =
   | Float64Array;
 
 export type NumberArrayType<T extends NumberArray> = {
-  new (buffer: SharedArrayBuffer): T;
+  new (buffer: SharedArrayBuffer, byteOffset?: number, length?: number): T;
   readonly BYTES_PER_ELEMENT: number;
 };
 

@@ -71,6 +71,11 @@ export function wordsOf(text: string): string[] {
   return split(folded);
 }
 
+/** Whether the words of a text are its plain words, because no other rule applies to it. */
+export function hasOnlyPlainWords(text: string): boolean {
+  return ASCII_WITHOUT_RULES.test(text);
+}
+
 /** The words of a text by the rules for plain words. */
 export function plainWordsOf(text: string): string[] {
   return ASCII_WITHOUT_RULES.test(text) ? asciiWordsOf(text) : split(fold(text));

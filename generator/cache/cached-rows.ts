@@ -6,70 +6,95 @@ import type { Covers, Games } from '../columns/catalogue.ts';
 import type { Ids } from '../columns/ids.ts';
 import { makeTextWriter, type Texts } from '../columns/texts.ts';
 import type { Files } from '../read/read-files.ts';
-import type { CachedRows } from '../reuse/cached-rows.ts';
+import type { CachedFileRows, CachedRows, EarlierRun } from '../reuse/earlier-run.ts';
 import type { Fingerprints } from '../reuse/fingerprints.ts';
+import type { ForNextRun } from '../reuse/next-run.ts';
 import type { CachedTable } from '../reuse/plan-read.ts';
-
-type TableColumns = Readonly<Record<TimedTable, Columns>>;
 
 /** The values that are not columns, as JSON keeps them. */
 export interface CachedValues {
   readonly genres: Games['genres'];
   readonly regions: Covers['regions'];
   readonly types: Covers['types'];
-  readonly fingerprints: Readonly<
-    Record<TimedTable, { shift: number; chunks: [chunk: number, text: string][] }>
-  >;
+  readonly fingerprints: Readonly<Record<TimedTable, PlainFingerprints>>;
+  readonly platforms: EarlierRun['platforms'];
+  readonly alternativeTitles: EarlierRun['alternativeTitles'];
+  readonly unsettled: EarlierRun['unsettled'];
 }
 
-export function encodeRows(
-  games: Games,
-  covers: Covers,
-  files: Files,
-  times: Readonly<Record<TimedTable, Float64Array>>,
-  fingerprints: Readonly<Record<TimedTable, Fingerprints>>,
-): { columns: TableColumns; values: CachedValues } {
-  const gamesTo = <T extends { subarray(from: number, to: number): T }>(list: T) =>
-    list.subarray(0, games.rows);
-  const coversTo = <T extends { subarray(from: number, to: number): T }>(list: T) =>
-    list.subarray(0, covers.rows);
-  const plain = ({ shift, chunks }: Fingerprints) => ({ shift, chunks: [...chunks] });
+interface PlainFingerprints extends Omit<Fingerprints, 'chunks'> {
+  readonly chunks: readonly [chunk: number, text: string][];
+}
+
+/** @param time the time of each row */
+export function encodeTable(
+  table: TimedTable,
+  { games, covers, files }: { games: Games; covers: Covers; files: Files },
+  time: Float64Array,
+): Columns {
+  if (table === 'cover_files') {
+    return {
+      ...idColumns(files.ids, files.rows),
+      time,
+      cover: files.cover.subarray(0, files.rows),
+    };
+  }
+  if (table === 'covers') {
+    const { rows } = covers;
+    return {
+      ...idColumns(covers.ids, rows),
+      time,
+      game: covers.game.subarray(0, rows),
+      region: covers.region.subarray(0, rows),
+      type: covers.type.subarray(0, rows),
+      approvedAt: covers.approvedAt.subarray(0, rows),
+    };
+  }
+  const { rows } = games;
   return {
-    columns: {
-      games: {
-        ...idColumns(games.ids, games.rows),
-        time: times.games,
-        platform: gamesTo(games.platform),
-        year: Int32Array.from(gamesTo(games.year)),
-        genresOf: gamesTo(games.genresOf),
-        headLength: gamesTo(games.headLength),
-        ...textColumns('title', games.titles, games.rows),
-        ...textColumns('slug', games.slugs, games.rows),
-      },
-      covers: {
-        ...idColumns(covers.ids, covers.rows),
-        time: times.covers,
-        game: coversTo(covers.game),
-        region: coversTo(covers.region),
-        type: coversTo(covers.type),
-        approvedAt: coversTo(covers.approvedAt),
-      },
-      cover_files: {
-        ...idColumns(files.ids, files.rows),
-        time: times.cover_files,
-        cover: files.cover.subarray(0, files.rows),
-      },
+    ...idColumns(games.ids, rows),
+    time,
+    platform: games.platform.subarray(0, rows),
+    year: Int32Array.from(games.year.subarray(0, rows)),
+    genresOf: games.genresOf.subarray(0, rows),
+    headLength: games.headLength.subarray(0, rows),
+    ...textColumns('title', games.titles, rows),
+    ...textColumns('slug', games.slugs, rows),
+  };
+}
+
+export function encodeValues(
+  { genres }: Games,
+  { regions, types }: Covers,
+  { fingerprints, platforms, alternativeTitles, unsettled }: ForNextRun,
+): CachedValues {
+  const plain = ({ chunks, ...others }: Fingerprints) => ({ ...others, chunks: [...chunks] });
+  return {
+    genres,
+    regions,
+    types,
+    platforms,
+    alternativeTitles,
+    unsettled,
+    fingerprints: {
+      games: plain(fingerprints.games),
+      covers: plain(fingerprints.covers),
+      cover_files: plain(fingerprints.cover_files),
     },
-    values: {
-      genres: games.genres,
-      regions: covers.regions,
-      types: covers.types,
-      fingerprints: {
-        games: plain(fingerprints.games),
-        covers: plain(fingerprints.covers),
-        cover_files: plain(fingerprints.cover_files),
-      },
-    },
+  };
+}
+
+export function decodeFingerprints({
+  fingerprints,
+}: CachedValues): Readonly<Record<TimedTable, Fingerprints>> {
+  const decode = ({ chunks, ...others }: PlainFingerprints) => ({
+    ...others,
+    chunks: new Map(chunks),
+  });
+  return {
+    games: decode(fingerprints.games),
+    covers: decode(fingerprints.covers),
+    cover_files: decode(fingerprints.cover_files),
   };
 }
 
@@ -89,37 +114,34 @@ function textColumns(name: string, texts: Texts, rows: number): Columns {
   return { [`${name}Start`]: start, [`${name}Bytes`]: bytes };
 }
 
+type ColumnOf = <T extends Column>(name: string, Type: new (length: number) => T) => T;
+
+function columnsOf(columns: Columns, table: TimedTable): ColumnOf {
+  return (name, Type) => column(columns, name, Type, table);
+}
+
+function decodeTable(of: ColumnOf): CachedTable {
+  const updated = of('time', Float64Array);
+  const ids = { high: of('idHigh', Uint32Array), low: of('idLow', Uint32Array) };
+  return { rows: updated.length, ids, updated };
+}
+
 /** @throws Error if a column is missing */
-export function decodeRows(columns: TableColumns, values: CachedValues): CachedRows {
-  const of =
-    (table: TimedTable) =>
-    <T extends Column>(name: string, Type: new (length: number) => T): T =>
-      column(columns[table], name, Type, table);
-  const tableOf = (table: TimedTable): CachedTable => {
-    const updated = of(table)('time', Float64Array);
-    const { shift, chunks } = values.fingerprints[table];
-    return {
-      rows: updated.length,
-      ids: { high: of(table)('idHigh', Uint32Array), low: of(table)('idLow', Uint32Array) },
-      updated,
-      fingerprints: { shift, chunks: new Map(chunks) },
-    };
-  };
-  const tables = {
-    games: tableOf('games'),
-    covers: tableOf('covers'),
-    cover_files: tableOf('cover_files'),
-  };
-  const [game, cover] = [of('games'), of('covers')];
-  const { rows } = tables.games;
+export function decodeRows(
+  open: (table: TimedTable) => Columns,
+  { genres, regions, types }: CachedValues,
+): CachedRows {
+  const [game, cover] = [columnsOf(open('games'), 'games'), columnsOf(open('covers'), 'covers')];
+  const tables = { games: decodeTable(game), covers: decodeTable(cover) };
+  const { rows, ids } = tables.games;
   return {
     tables,
     games: {
       rows,
-      ids: tables.games.ids,
+      ids,
+      genres,
       platform: game('platform', Uint32Array),
       year: Int16Array.from(game('year', Int32Array)),
-      genres: values.genres,
       genresOf: game('genresOf', Uint32Array),
       headStart: new Float64Array(0),
       headLength: game('headLength', Uint32Array),
@@ -129,15 +151,20 @@ export function decodeRows(columns: TableColumns, values: CachedValues): CachedR
     covers: {
       rows: tables.covers.rows,
       ids: tables.covers.ids,
-      regions: values.regions,
-      types: values.types,
+      regions,
+      types,
       game: cover('game', Uint32Array),
       region: cover('region', Uint32Array),
       type: cover('type', Uint32Array),
       approvedAt: cover('approvedAt', Float64Array),
     },
-    coverOfFile: of('cover_files')('cover', Uint32Array),
   };
+}
+
+/** @throws Error if a column is missing */
+export function decodeFileRows(open: (table: TimedTable) => Columns): CachedFileRows {
+  const of = columnsOf(open('cover_files'), 'cover_files');
+  return { table: decodeTable(of), cover: of('cover', Uint32Array) };
 }
 
 function textsOf(starts: Uint32Array, bytes: Uint8Array, rows: number): Texts {

@@ -4,104 +4,164 @@
  * of them are still the same, and if every byte is as it was written. The head is written last.
  */
 import { hash } from 'node:crypto';
-import { chmodSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { TIMED_TABLES, type TimedTable } from '../../database/schema.ts';
 import { type Columns, encodeColumns, openColumns } from '../../format/index/columns.ts';
 import { ROW_CACHE } from '../../format/layout.ts';
-import type { ManifestFile, Settings } from '../../format/manifest.ts';
+import type { ManifestFile } from '../../format/manifest.ts';
+import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
 import { readChecked } from '../../store/files/checked-files.ts';
 import { replaceFile } from '../../store/files/replace-file.ts';
+import { namesIn } from '../../store/generations/generations.ts';
 import { allSynced, writeWhole } from '../write/file-writer.ts';
+import type { CacheOwner } from './cache-owner.ts';
+import type { CachedValues } from './cached-rows.ts';
 
-/** What must be the same for the cache to be used. */
-export interface CacheOwner {
-  /** The generation that the rows were written to. */
-  readonly generation: string;
-  /** Of the database; see `Database.identity`. */
-  readonly database: string;
-  readonly settings: Settings;
-  /** The versions of the program and of what it runs on. */
-  readonly program: string;
-}
-
-/** What a run keeps. */
+/** What a run keeps, beside the tables. */
 export interface CacheContent {
   /** When all rows were read last, in milliseconds since 1970. */
   readonly fullRunAt: number;
-  /** Small values. */
-  readonly values: Readonly<Record<string, unknown>>;
-  readonly columns: Readonly<Record<TimedTable, Columns>>;
+  readonly values: CachedValues;
+  /** For each file of the generation, what shows that it is still the same one; see `fileState`. */
+  readonly fileStates: Readonly<Record<string, string | undefined>>;
+}
+
+/** A cache whose head was read and checked. */
+export interface StoredCache extends CacheContent {
+  /** @throws Error if the file of the table is damaged */
+  open(table: TimedTable): Columns;
+  readonly files: readonly ManifestFile[];
 }
 
 const HEAD = 'head.json';
+/** In bytes. The head of a million games has 2 MB. */
+const LARGEST_HEAD = 64 * 2 ** 20;
 
-interface Head extends Omit<CacheContent, 'columns'> {
+interface Head extends CacheContent {
   readonly owner: string;
   readonly files: readonly ManifestFile[];
 }
 
 const folderIn = (snapshotsDir: string) => path.join(snapshotsDir, ROW_CACHE);
 const fileOf = (table: TimedTable) => `${table}.bin`;
+/** The name of a table until it becomes part of the cache. */
+const nextOf = (table: TimedTable) => `${fileOf(table)}.next`;
 
 function sealOf(text: string): string {
   return hash('sha256', text);
 }
 
-export function removeCache(snapshotsDir: string): void {
-  rmSync(folderIn(snapshotsDir), { recursive: true, force: true });
+/** The tables of the next cache: new ones, and those that the cache has already. */
+export interface WrittenTables {
+  readonly files: readonly ManifestFile[];
+  readonly fresh: readonly TimedTable[];
+}
+
+/**
+ * Writes tables next to the cache, which stays as it is.
+ * @param columnsOf returns the columns of a table; undefined if they are those of the cache `before`
+ */
+export async function writeTables(
+  snapshotsDir: string,
+  columnsOf: (table: TimedTable) => Columns | undefined,
+  before?: StoredCache,
+): Promise<WrittenTables> {
+  const dir = folderIn(snapshotsDir);
+  if (!lstatSync(dir, { throwIfNoEntry: false })?.isDirectory()) rmSync(dir, { force: true });
+  mkdirSync(dir, { recursive: true, mode: 0o700 });
+  // A folder inherits the setgid bit of a shared folder, and its files then belong to the group, too.
+  chmodSync(dir, 0o700);
+  discardTables(snapshotsDir);
+  const files: ManifestFile[] = [];
+  const fresh: TimedTable[] = [];
+  for (const table of TIMED_TABLES) {
+    const columns = columnsOf(table);
+    const kept = before?.files.find((file) => file.path === fileOf(table));
+    if (columns === undefined && kept !== undefined) {
+      files.push(kept);
+      continue;
+    }
+    const written = await writeWhole(dir, nextOf(table), encodeColumns(columns ?? {}));
+    files.push({ ...written, path: fileOf(table) });
+    fresh.push(table);
+  }
+  return { files, fresh };
+}
+
+/** Removes what {@link writeTables} has written, now or before a run was killed. */
+export function discardTables(snapshotsDir: string): void {
+  const dir = folderIn(snapshotsDir);
+  const ofCache = [HEAD, ...TIMED_TABLES.map(fileOf)];
+  for (const name of namesIn(dir)) {
+    if (!ofCache.includes(name)) rmSync(path.join(dir, name), { recursive: true, force: true });
+  }
 }
 
 /** Replaces the cache. If this fails, or is interrupted, there is none. */
-export async function writeCache(
+export async function replaceCache(
   snapshotsDir: string,
   owner: CacheOwner,
-  { columns, ...content }: CacheContent,
+  content: CacheContent,
+  { files, fresh }: WrittenTables,
 ): Promise<void> {
   const dir = folderIn(snapshotsDir);
-  removeCache(snapshotsDir);
-  mkdirSync(dir, { mode: 0o700 });
-  // A folder inherits the setgid bit of a shared folder, and its files then belong to the group, too.
-  chmodSync(dir, 0o700);
-  const files: ManifestFile[] = [];
-  for (const table of TIMED_TABLES) {
-    files.push(await writeWhole(dir, fileOf(table), encodeColumns(columns[table])));
-  }
   await allSynced();
+  rmSync(path.join(dir, HEAD), { recursive: true, force: true });
+  for (const table of fresh) {
+    const file = path.join(dir, fileOf(table));
+    // A rename does not replace a folder.
+    rmSync(file, { recursive: true, force: true });
+    renameSync(path.join(dir, nextOf(table)), file);
+  }
   const head: Head = { owner: sealOf(JSON.stringify(owner)), ...content, files };
   const text = JSON.stringify(head);
   replaceFile(path.join(dir, HEAD), `${sealOf(text)}\n${text}\n`, 0o600);
 }
 
-/** @throws Error that says why the cache cannot be used */
-export function readCache(snapshotsDir: string, owner: CacheOwner): CacheContent {
+/**
+ * Reads the head of the cache. The files of the tables are only checked for their sizes.
+ * @throws Error that says why the cache cannot be used
+ */
+export function openCache(snapshotsDir: string, owner: CacheOwner): StoredCache {
   const dir = folderIn(snapshotsDir);
-  const { owner: ownerSeal, files, ...content } = readHead(dir);
+  const { owner: ownerSeal, ...content } = readHead(dir);
   if (ownerSeal !== sealOf(JSON.stringify(owner))) {
     throw new Error(
       'the row cache is of another generation, database or version, or of other settings',
     );
   }
-  const open = (table: TimedTable) => {
+  const { files } = content;
+  const entryOf = (table: TimedTable): ManifestFile => {
     const name = fileOf(table);
     const file = files.find((entry) => entry.path === name);
     if (file === undefined) throw new Error(`the row cache has no ${name}`);
-    try {
-      return openColumns(readChecked(dir, file, SharedArrayBuffer), name);
-    } catch (cause) {
-      throw new Error(`the row cache is damaged (${(cause as Error).message})`, { cause });
-    }
+    return file;
   };
+  for (const { path: name, size } of TIMED_TABLES.map(entryOf)) {
+    const found = statSync(path.join(dir, name), { throwIfNoEntry: false })?.size ?? 0;
+    if (found === size) continue;
+    throw new Error(`the row cache is damaged (${name} has ${found} bytes instead of ${size})`);
+  }
   return {
     ...content,
-    columns: { games: open('games'), covers: open('covers'), cover_files: open('cover_files') },
+    open(table) {
+      const file = entryOf(table);
+      try {
+        // The worker thread reads games and covers. V8 frees memory that is not shared sooner.
+        const Memory = table === 'cover_files' ? ArrayBuffer : SharedArrayBuffer;
+        return openColumns(readChecked(dir, file, Memory), file.path);
+      } catch (cause) {
+        throw new Error(`the row cache is damaged (${(cause as Error).message})`, { cause });
+      }
+    },
   };
 }
 
 function readHead(dir: string): Head {
   let text: string;
   try {
-    text = readFileSync(path.join(dir, HEAD), 'utf8');
+    text = readBoundedFileSync(path.join(dir, HEAD), LARGEST_HEAD).toString();
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     if (code === 'ENOENT') throw new Error('there is no row cache yet');

@@ -18,32 +18,33 @@ import { LockedError } from '../../store/lock.ts';
 import { checkPushAddress, PUSH_CHECKS, PUSH_VARIABLES } from '../../store/push/configured-push.ts';
 import { startPush } from '../../store/push/start-push.ts';
 import { saveStatus } from '../../store/run-status.ts';
-import { generate, RefusedError, type RunResult } from '../generate.ts';
+import { generate } from '../generate.ts';
 import { exportKeys, hasKeys, KeysLostError } from '../keys/export-keys.ts';
 import { findLocalAddresses } from '../read/warnings.ts';
 import { warningText } from '../report/report.ts';
 import { printableJson } from '../report/shown-value.ts';
+import { RefusedError, type RunResult } from '../run/run.ts';
 import { measureStages } from './stages.ts';
 
 const USAGE = `cover-catalogue generate [--full] [--dry-run] [--force] [--json]
 
 Exports the catalogue of DATABASE_URL into one generation in SNAPSHOTS_DIR and
-publishes it. The same data publishes nothing new.
+publishes it. If the data has not changed, publishes nothing.
 
   --full     read all rows, even if updated_at shows which of them have changed
-  --dry-run  do everything but publish, and say what would change
-  --force    publish although too many rows break the contract, although the
-             catalogue shrank by more than 20 %, or although a first generation
-             has games and no covers
-  --json     print the result as one JSON object, also when the run is refused
+  --dry-run  do everything but publish, and print what would change
+  --force    publish even if too many rows break the contract, the catalogue
+             shrank by more than 20 %, or a first generation has games but no
+             covers
+  --json     print the result as one JSON object, even if the run is refused
 
-If SNAPSHOT_PUSH is set, the current generation is then pushed to that store. If
-that fails, the run warns, and the next run tries again.
+report.json in SNAPSHOTS_DIR lists the rows that were left out, and why.
 
-What was left out, and why, is in report.json in SNAPSHOTS_DIR.
+If SNAPSHOT_PUSH is set, the run then pushes the current generation to that
+store. If the push fails, the run warns, and the next run tries again.
 
 While publishing is held, only a dry run reads the catalogue. Any other run
-hands the keys over and ends with 3, even with --force.
+exports the keys and exits with 3, even with --force.
 
 Exit codes: 0 published or nothing new, 1 failed, 2 wrong usage or
 configuration, 3 refused to publish or held, 4 another run is under way.

@@ -27,25 +27,28 @@ import { readSigningKeys } from '../../store/signatures/configured-keys.ts';
 import { pollKeys } from '../keys/poll-keys.ts';
 import { paceRuns } from '../schedule/pace-runs.ts';
 import { pollChanges } from '../schedule/poll-changes.ts';
-import { checkCron, NO_RUNS } from './cron.ts';
+import { CRON_TIMEZONE, checkCron, NO_RUNS } from './cron.ts';
 import { makeLastRun } from './last-run.ts';
 import { makeRuns } from './runs.ts';
 import { addScheduleMetrics } from './schedule-metrics.ts';
 
 const USAGE = `cover-catalogue schedule
 
-Publishes a generation whenever GENERATE_CRON says so, and exports the API keys
-every two seconds, until SIGTERM or SIGINT. If the tables have updated_at, it
-also asks the database for changes every CHANGE_POLL_SECONDS, and publishes them
-at most every PUBLISH_AT_MOST_EVERY seconds; what was taken down, at once. If
-SNAPSHOT_PUSH is set, pushes each generation that becomes current to that store.
-If GENERATE_CRON is "off", it only exports the keys and pushes, as for a mirror.
-If SCHEDULE_ADMIN_PORT is set, it serves health and metrics on
+Generates at the times of GENERATE_CRON, and exports the API keys every two
+seconds, until SIGTERM or SIGINT. If GENERATE_CRON is "off", it only exports the
+keys and pushes, as a mirror needs it.
+
+If the tables have updated_at, it also polls the database for changes every
+CHANGE_POLL_SECONDS. It publishes changes at most every PUBLISH_AT_MOST_EVERY
+seconds; removed games and covers do not wait.
+
+If SNAPSHOT_PUSH is set, it pushes each new current generation to that store. If
+SCHEDULE_ADMIN_PORT is set, it serves health checks and metrics on
 ADMIN_HOST:SCHEDULE_ADMIN_PORT.
 
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
-/** The objects in the store of keys are small. */
+/** The objects in the key store are small. */
 const STORE_STALL_SECONDS = 10;
 
 async function main(): Promise<void> {
@@ -90,6 +93,7 @@ async function main(): Promise<void> {
   const readDisk = addDiskMetrics(registry, snapshotsDir);
   const countRun = addScheduleMetrics(registry, snapshotsDir, lastRun);
   const runs = makeRuns(
+    snapshotsDir,
     isHeld,
     (ending) => {
       lastRun.remember(ending);
@@ -98,10 +102,15 @@ async function main(): Promise<void> {
     log,
   );
   const adminAddress = await admin.listen();
-  const task = isOff ? undefined : schedule(cron, runs.start, { noOverlap: true, timezone: 'UTC' });
+  const task = isOff
+    ? undefined
+    : schedule(cron, runs.start, { noOverlap: true, timezone: CRON_TIMEZONE });
   const changes = isOff ? undefined : publishChanges(environment, runs.startNext, tasks, log);
   const keys = pollKeys({
-    ...{ databaseUrl: environment.DATABASE_URL, snapshotsDir, tasks, log },
+    databaseUrl: environment.DATABASE_URL,
+    snapshotsDir,
+    tasks,
+    log,
     signingKeys: readSigningKeys(environment.SNAPSHOT_SIGNING_KEY),
     store: openKeysStore(
       environment.KEYS_STORE,
@@ -140,7 +149,7 @@ function publishChanges(
   const pace = paceRuns({
     milliseconds: environment.PUBLISH_AT_MOST_EVERY * 1000,
     run,
-    onFailure: () => changes.forget(),
+    onFailure: (isUrgent) => changes.forget(isUrgent),
   });
   const changes = pollChanges({ databaseUrl, seconds, tasks, log, request: pace.request });
   return {

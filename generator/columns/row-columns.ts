@@ -15,8 +15,12 @@ export type Columns<Types extends ColumnTypes> = {
   readonly [Name in keyof Types]: InstanceType<Types[Name]>;
 };
 
-/** Costs nothing for small tables, since the system provides memory only when it is first written to. */
-const FIRST_ROWS = 1024 * 1024;
+const FIRST_ROWS = 64 * 1024;
+/**
+ * For so many rows, a column reserves addresses. It grows into them without being copied: V8 would free
+ * the smaller column late, because it does not count memory that threads share.
+ */
+const RESERVED_ROWS = 16 * 1024 * 1024;
 
 /**
  * Makes columns of zeros for a table whose number of rows is not known: counting the rows would take the
@@ -24,19 +28,32 @@ const FIRST_ROWS = 1024 * 1024;
  */
 export function growingColumns<Types extends ColumnTypes>(types: Types) {
   const columns: Record<string, NumberArray> = {};
-  for (const [name, Type] of Object.entries(types)) columns[name] = sharedZeros(Type, FIRST_ROWS);
   let rows = FIRST_ROWS;
+  for (const [name, Type] of Object.entries(types)) {
+    const bytes = Type.BYTES_PER_ELEMENT;
+    const memory = new SharedArrayBuffer(rows * bytes, { maxByteLength: RESERVED_ROWS * bytes });
+    columns[name] = new Type(memory, 0, rows);
+  }
+
+  /** The same column with room for all `rows`. */
+  function grown(column: NumberArray, Type: NumberArrayType<NumberArray>): NumberArray {
+    const memory = column.buffer as SharedArrayBuffer;
+    if (rows <= RESERVED_ROWS) {
+      memory.grow(rows * Type.BYTES_PER_ELEMENT);
+      return new Type(memory, 0, rows);
+    }
+    const larger = sharedZeros(Type, rows);
+    larger.set(column);
+    return larger;
+  }
+
   return {
     columns: columns as Columns<Types>,
-    /** Makes room for a row. Its index is at most one above the highest one so far. */
+    /** Makes room for all rows up to this one. */
     reserve(row: number): void {
       if (row < rows) return;
-      rows *= 2;
-      for (const [name, Type] of Object.entries(types)) {
-        const larger = sharedZeros(Type, rows);
-        larger.set(columns[name]);
-        columns[name] = larger;
-      }
+      while (row >= rows) rows *= 2;
+      for (const [name, Type] of Object.entries(types)) columns[name] = grown(columns[name], Type);
     },
   };
 }

@@ -1,6 +1,7 @@
 /**
  * A column of texts. Their UTF-8 bytes are concatenated in chunks of memory that both threads share.
  */
+import { equalsAscii } from '../../format/index/record-index.ts';
 import { putBytes, putTextBytes } from './json-bytes.ts';
 import { type Columns, growingColumns } from './row-columns.ts';
 
@@ -18,12 +19,15 @@ export interface TextsBuilder {
   readonly texts: Texts;
   /** Adds the text of a row. Rows must be added in ascending order. */
   add(row: number, text: string): void;
-  /** As `add`, for `length` bytes of UTF-8, which `put` writes. */
-  addBytes(row: number, length: number, put: (target: Uint8Array, at: number) => void): void;
+  /** Adds the texts that the cached rows from `from` (inclusive) to `to` (exclusive) have, without copying them. */
+  addCached(row: number, from: number, to: number): void;
+  /** Whether the text of a row is `text`, which has only ASCII characters. */
+  isAscii(row: number, text: string): boolean;
 }
 
-export function makeTexts(): TextsBuilder {
-  const chunks: Uint8Array[] = [];
+/** @param cached the texts of an earlier run, for `addCached` */
+export function makeTexts(cached?: Texts): TextsBuilder {
+  const chunks: Uint8Array[] = [...(cached?.chunks ?? [])];
   const { columns, reserve } = growingColumns(TEXT_COLUMNS);
   let chunk: Buffer = Buffer.alloc(0);
   let used = 0;
@@ -47,10 +51,17 @@ export function makeTexts(): TextsBuilder {
       makeRoom(text.length * 3);
       end(row, chunk.write(text, used));
     },
-    addBytes(row, length, put) {
-      makeRoom(length);
-      put(chunk, used);
-      end(row, length);
+    addCached(row, from, to) {
+      if (cached === undefined) throw new Error('there are no cached texts');
+      reserve(row + to - from - 1);
+      for (const name of ['chunkOf', 'start', 'length'] as const) {
+        columns[name].set(cached.columns[name].subarray(from, to), row);
+      }
+    },
+    isAscii(row, text) {
+      const start = columns.start[row];
+      const { buffer } = chunks[columns.chunkOf[row]];
+      return equalsAscii(text, new Uint8Array(buffer), start, start + columns.length[row]);
     },
   };
 }

@@ -5,7 +5,7 @@
  */
 import { statSync, utimesSync } from 'node:fs';
 import path from 'node:path';
-import type { Database } from '../../database/database.ts';
+import type { Database, Row, Value } from '../../database/database.ts';
 import {
   encodeKeys,
   isKeyEntry,
@@ -20,10 +20,8 @@ import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
 import { hasModes, makeSnapshotsFolder, modesIn } from '../../store/files/file-modes.ts';
 import { replaceFile } from '../../store/files/replace-file.ts';
 
-// A key without a hash was never shown to its owner, so no client can send it.
-const sqlWith = (quota: string) => `SELECT id, key_hash, state, limit_per_minute, ${quota}
-  FROM api_keys
-  WHERE key_hash IS NOT NULL AND state IN ('approved', 'suspended', 'rejected', 'revoked') ORDER BY id`;
+/** Columns that a table made by an older version does not have. */
+const NEWER_COLUMNS = ['daily_quota', 'previous_hash', 'previous_until', 'trial_until'];
 
 /** The known keys are not in the database. `keys.json` stays as it is. */
 export class KeysLostError extends Error {
@@ -39,23 +37,41 @@ export async function exportKeys(database: Database, snapshotsDir: string): Prom
 }
 
 /** The content of the file for the keys that are in the database. */
-export async function readKeys(database: Database): Promise<string> {
+export async function readKeys(database: Database, now = new Date()): Promise<string> {
   const columns = (await database.columns()).get('api_keys');
-  // A table made by an older version does not have the column.
-  const rows = await database.rows(sqlWith(columns?.has('daily_quota') ? 'daily_quota' : 'NULL'));
-  const keys = rows
-    .map(([id, hash, state, limit, quota]): unknown => ({
-      id: Number(id),
-      hash,
-      state,
-      limit: Math.min(LARGEST_LIMIT, Math.max(1, Number(limit))),
-      ...(quota === null
-        ? {}
-        : { dailyQuota: Math.min(LARGEST_QUOTA, Math.max(1, Number(quota))) }),
-    }))
-    // A broken row is skipped, so that the other keys are exported.
-    .filter(isKeyEntry);
-  return encodeKeys(keys);
+  const newer = NEWER_COLUMNS.map((name) => (columns?.has(name) ? name : 'NULL'));
+  // A key without a hash was never shown to its owner, so no client can send it.
+  const rows = await database.rows(
+    `SELECT id, key_hash, state, limit_per_minute, ${newer.join(', ')} FROM api_keys
+     WHERE key_hash IS NOT NULL ORDER BY id`,
+  );
+  // A broken row is skipped, so that the other keys are exported.
+  return encodeKeys(rows.map((row) => toEntry(row, now.getTime())).filter(isKeyEntry));
+}
+
+function toEntry(row: Row, now: number): unknown {
+  const [id, hash, state, limit, quota, previousHash, previousUntil, trialUntil] = row;
+  const previousEnd = toTime(previousUntil);
+  return {
+    ...{ id: Number(id), hash, ...toState(state, toTime(trialUntil), now) },
+    limit: Math.min(LARGEST_LIMIT, Math.max(1, Number(limit))),
+    ...(quota === null ? {} : { dailyQuota: Math.min(LARGEST_QUOTA, Math.max(1, Number(quota))) }),
+    ...(previousHash === null || previousEnd <= now
+      ? {}
+      : { previous: { hash: previousHash, endsAt: previousEnd } }),
+  };
+}
+
+/** A request has a key before its review only as a trial, which works until the trial ends. */
+function toState(state: Value, trialEnd: number, now: number): object {
+  if (state === 'withdrawn') return { state: 'revoked' };
+  if (state !== 'pending') return { state };
+  return trialEnd > now ? { state: 'approved', endsAt: trialEnd } : { state: 'revoked' };
+}
+
+/** @param time "YYYY-MM-DD HH:MM:SS" in UTC; 0 for NULL */
+function toTime(time: Value): number {
+  return time === null ? 0 : Date.parse(`${String(time).slice(0, 19).replace(' ', 'T')}Z`);
 }
 
 /**

@@ -77,8 +77,13 @@ async function raise(
   const rows = keys
     .filter(([id]) => known.has(id))
     .map(([id, used]): Value[] => [
-      ...[id, day, run],
-      ...[used.requests, used.notModified, used.refused, used.bytes],
+      id,
+      day,
+      run,
+      used.requests,
+      used.notModified,
+      used.refused,
+      used.bytes,
     ]);
   if (rows.length === 0) return;
   await database.run(

@@ -1,5 +1,5 @@
 /**
- * Imports what replicas have sent to the store of keys about the use of keys. Objects that have not
+ * Imports what replicas have sent to the key store about the use of keys. Objects that have not
  * changed since they were imported are skipped.
  */
 import type { Database } from '../../database/database.ts';

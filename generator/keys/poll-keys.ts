@@ -1,6 +1,6 @@
 /**
  * What `cover-catalogue schedule` does with API keys: exports them to `keys.json` every two seconds, or
- * every second if there are replicas; sends them to the store of keys; and imports key usage from proxies
+ * every second if there are replicas; sends them to the key store; and imports key usage from proxies
  * here and at replicas. The store has polls of its own, so that a slow one never delays the export.
  */
 import { setTimeout as pause } from 'node:timers/promises';
@@ -29,7 +29,7 @@ const LONGEST_STOP_MS = 2_000;
 export interface KeysPollOptions {
   readonly databaseUrl: string;
   readonly snapshotsDir: string;
-  /** The store of keys; undefined if there are no replicas. */
+  /** The key store; undefined if there are no replicas. */
   readonly store: RemoteStore | undefined;
   readonly signingKeys: readonly SigningKey[];
   readonly tasks: Tasks;

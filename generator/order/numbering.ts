@@ -7,6 +7,7 @@
 import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import { type Covers, type Games, LEFT_OUT, type Platform } from '../columns/catalogue.ts';
 import { openTexts } from '../columns/texts.ts';
+import { sortRange } from './sort-range.ts';
 import { makeCollator, merge, orderTitles } from './title-order.ts';
 
 export interface Numbering {
@@ -48,7 +49,11 @@ export function orderGames(
   const isSorted = new Uint8Array(games.rows);
   for (const row of sorted) isSorted[row] = 1;
   const others = keptRows(platformOf.subarray(0, games.rows)).filter((row) => isSorted[row] === 0);
-  const order = orderTitles(Array.from(others, titleAt), (a, b) => tieOrder(others[a], others[b]));
+  const order = orderTitles(
+    others.length,
+    (at) => titleAt(others[at]),
+    (a, b) => tieOrder(others[a], others[b]),
+  );
   const rest = order.map((at) => others[at]);
   const collator = makeCollator();
   const compare = (a: number, b: number) =>
@@ -118,7 +123,7 @@ function orderCovers(covers: Covers, rowOfCover: Uint32Array, firstCover: Uint32
   for (let game = 0; game + 1 < firstCover.length; game++) {
     const from = firstCover[game];
     const to = firstCover[game + 1];
-    if (to - from > 1) rowOfCover.subarray(from, to).sort(compareCovers);
+    if (to - from > 1) sortRange(rowOfCover, from, to, compareCovers);
   }
 }
 
@@ -135,7 +140,7 @@ export function keptRows(column: Uint32Array): Uint32Array {
 /** For each group, the index of its first member if all are sorted by group; at the end their number. */
 export function startsOf(groupOf: Uint32Array, groups: number): Uint32Array {
   const starts = sharedZeros(Uint32Array, groups + 1);
-  for (const group of groupOf) starts[group + 1]++;
+  for (let i = 0; i < groupOf.length; i++) starts[groupOf[i] + 1]++;
   for (let group = 1; group <= groups; group++) starts[group] += starts[group - 1];
   return starts;
 }

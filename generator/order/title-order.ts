@@ -21,29 +21,32 @@ export function makeCollator(): Intl.Collator {
 }
 
 /**
- * Sorts titles.
+ * Sorts titles, which are read one at a time: a million strings would take most of the memory of a run.
+ * @param titles how many titles there are
+ * @param titleAt returns the title at an index
  * @param tieOrder compares two equal titles, given by index; returns a negative or positive number
  * @returns the indexes of the titles, in order
  */
 export function orderTitles(
-  titles: readonly string[],
+  titles: number,
+  titleAt: (index: number) => string,
   tieOrder: (a: number, b: number) => number,
 ): Uint32Array {
   const collator = makeCollator();
-  const makeKey = makeKeys(collator);
-  const keys: (string | undefined)[] = titles.map(makeKey);
-  const simple: number[] = [];
+  const keys = makeKeys(collator, titles);
+  const simple = new Uint32Array(titles);
+  let simpleTitles = 0;
   const others: number[] = [];
-  for (const [index, key] of keys.entries()) (key === undefined ? others : simple).push(index);
-  simple.sort((a, b) => {
-    const left = keys[a] as string;
-    const right = keys[b] as string;
-    return left < right ? -1 : left > right ? 1 : tieOrder(a, b);
-  });
+  for (let index = 0; index < titles; index++) {
+    if (keys.add(index, titleAt(index))) simple[simpleTitles++] = index;
+    else others.push(index);
+  }
+  const sorted = simple.subarray(0, simpleTitles);
+  sorted.sort((a, b) => keys.compare(a, b) || tieOrder(a, b));
   const compare = (a: number, b: number) =>
-    collator.compare(titles[a], titles[b]) || tieOrder(a, b);
+    collator.compare(titleAt(a), titleAt(b)) || tieOrder(a, b);
   others.sort(compare);
-  return merge(simple, others, compare);
+  return merge(sorted, others, compare);
 }
 
 /** Merges two lists that `compare` has sorted; no two entries are equal. */
@@ -63,35 +66,85 @@ export function merge(
   return merged;
 }
 
+interface Keys {
+  /** Adds the key of a title. Indexes must ascend. @returns false if the title has no key */
+  add(index: number, title: string): boolean;
+  /** Compares two keys: the order of their titles. */
+  compare(a: number, b: number): number;
+}
+
+const BYTES_PER_TITLE = 32;
+/** The first bytes of a key, which are kept as two numbers: comparing these settles most comparisons. */
+const PREFIX_BYTES = 8;
+
 /**
- * @returns a function that makes the key of a title. Comparing two keys by code unit gives the same
- * order as the collator. The function returns undefined for a title that has no such key.
+ * Makes keys whose bytes have the same order as the titles in the collator. No byte is 0.
+ * @param titles how many titles there are
  */
-function makeKeys(collator: Intl.Collator): (title: string) => string | undefined {
+function makeKeys(collator: Intl.Collator, titles: number): Keys {
   const weights = weighAscii(collator);
   const digitWeight = weights[ZERO];
-  let key = Buffer.alloc(4096);
-  return (title) => {
-    if (key.length < title.length * 2) key = Buffer.alloc(title.length * 4);
-    let end = 0;
+  // Where the key of each title starts in `bytes`, and where it ends.
+  const start = new Uint32Array(titles);
+  const end = new Uint32Array(titles);
+  const high = new Uint32Array(titles);
+  const low = new Uint32Array(titles);
+  let bytes = Buffer.allocUnsafeSlow(titles * BYTES_PER_TITLE + PREFIX_BYTES);
+  let used = 0;
+
+  /** Writes the key of a title. @returns the position after it, or -1 if there is none */
+  function put(title: string): number {
+    let at = used;
     for (let i = 0; i < title.length; i++) {
       const code = title.charCodeAt(i);
-      if (code < FIRST_PRINTABLE || code > LAST_PRINTABLE) return undefined;
+      if (code < FIRST_PRINTABLE || code > LAST_PRINTABLE) return -1;
       if (code < ZERO || code > NINE) {
-        key[end++] = weights[code];
+        bytes[at++] = weights[code];
         continue;
       }
       // The key of a number: the weight of digits, how many digits it has without leading zeros, and these
       // digits. The count precedes the digits, since a number with more digits is larger.
       let from = i;
       while (i + 1 < title.length && isDigit(title.charCodeAt(i + 1))) i++;
-      if (i + 1 - from > LONGEST_DIGIT_RUN) return undefined;
+      if (i + 1 - from > LONGEST_DIGIT_RUN) return -1;
       while (from < i && title.charCodeAt(from) === ZERO) from++;
-      key[end++] = digitWeight;
-      key[end++] = i + 1 - from;
-      for (; from <= i; from++) key[end++] = title.charCodeAt(from);
+      bytes[at++] = digitWeight;
+      bytes[at++] = i + 1 - from;
+      for (; from <= i; from++) bytes[at++] = title.charCodeAt(from);
     }
-    return key.toString('latin1', 0, end);
+    return at;
+  }
+
+  return {
+    add(index, title) {
+      // A digit takes three bytes at most, and any other character one.
+      const most = used + title.length * 3 + PREFIX_BYTES;
+      if (most > bytes.length) {
+        const larger = Buffer.allocUnsafeSlow(Math.max(most, bytes.length * 2));
+        larger.set(bytes);
+        bytes = larger;
+      }
+      const keyEnd = put(title);
+      if (keyEnd < 0) return false;
+      bytes.fill(0, keyEnd, keyEnd + PREFIX_BYTES);
+      start[index] = used;
+      end[index] = keyEnd;
+      high[index] = bytes.readUInt32BE(used);
+      low[index] = bytes.readUInt32BE(used + 4);
+      used = keyEnd;
+      return true;
+    },
+    compare(a, b) {
+      const difference = high[a] - high[b] || low[a] - low[b];
+      if (difference !== 0) return difference;
+      let i = start[a] + PREFIX_BYTES;
+      let j = start[b] + PREFIX_BYTES;
+      while (i < end[a] && j < end[b]) {
+        const order = bytes[i++] - bytes[j++];
+        if (order !== 0) return order;
+      }
+      return end[a] - start[a] - (end[b] - start[b]);
+    },
   };
 }
 

@@ -4,8 +4,9 @@ import { findId, valueOfId } from '../columns/ids.ts';
 import { growingColumns } from '../columns/row-columns.ts';
 import type { Report } from '../report/report.ts';
 import { RowFault } from '../report/row-fault.ts';
+import { idOfRow } from '../reuse/plan-read.ts';
 import { makeStatusCheck } from './cover-status.ts';
-import { READ_AGAIN, type ReadTable } from './read-table.ts';
+import { type KnownRows, READ_AGAIN, type ReadTable } from './read-table.ts';
 import { makeRepeatedValues } from './repeated-values.ts';
 import * as check from './row-checks.ts';
 import { makeIds } from './table-ids.ts';
@@ -36,40 +37,40 @@ export async function readCovers(
 ): Promise<Covers> {
   const { ids, add, addCached, rows } = makeIds();
   const { columns, reserve } = growingColumns(COVER_COLUMN_TYPES);
-  const regions = makeRepeatedValues();
-  const types = makeRepeatedValues();
+  const regions = makeRepeatedValues(cached?.covers.regions);
+  const types = makeRepeatedValues(cached?.covers.types);
   const isApproved = makeStatusCheck();
   let lastGame = 0;
 
-  const makeCachedCover =
-    ({ covers, games: cachedGames, rowOfGame }: CachedCovers) =>
-    (cachedRow: number) => {
-      const index = addCached(covers.ids, cachedRow);
-      reserve(index);
-      columns.game[index] = LEFT_OUT;
+  const takeCached = ({ covers, games: cachedGames, rowOfGame }: CachedCovers): KnownRows => ({
+    isAffected: findAffected(covers, games, rowOfGame),
+    takeAll(from, to) {
+      const row = addCached(covers.ids, from, to);
+      reserve(row + to - from - 1);
+      for (const name of ['region', 'type', 'approvedAt'] as const) {
+        columns[name].set(covers[name].subarray(from, to), row);
+      }
+      for (let at = from; at < to; at++) {
+        const cachedGame = covers.game[at];
+        // Not approved: every other cover that was left out is read again.
+        columns.game[row + at - from] = cachedGame === LEFT_OUT ? LEFT_OUT : rowOfGame[cachedGame];
+      }
+    },
+    takeAffected(cachedRow) {
+      const row = addCached(covers.ids, cachedRow, cachedRow + 1);
+      reserve(row);
+      columns.game[row] = LEFT_OUT;
       const cachedGame = covers.game[cachedRow];
-      // Not approved: every other cover that was left out is read again.
-      if (cachedGame === LEFT_OUT) return undefined;
-      const game = rowOfGame[cachedGame];
-      if (game === LEFT_OUT) {
-        const { high, low } = cachedGames.ids;
+      if (rowOfGame[cachedGame] === LEFT_OUT) {
         throw new RowFault(
           'the game does not exist',
-          valueOfId([high[cachedGame], low[cachedGame]]),
+          valueOfId(idOfRow(cachedGames.ids, cachedGame)),
         );
       }
-      if (games.platform[game] === LEFT_OUT) {
-        report.addConsequence();
-        return READ_AGAIN;
-      }
-      const region = covers.regions[covers.region[cachedRow]];
-      const type = covers.types[covers.type[cachedRow]];
-      columns.game[index] = game;
-      columns.region[index] = regions.numberOf(region ?? null, 'region', () => {});
-      columns.type[index] = types.numberOf(type ?? null, 'type', () => {});
-      columns.approvedAt[index] = covers.approvedAt[cachedRow];
-      return undefined;
-    };
+      report.addConsequence();
+      return READ_AGAIN;
+    },
+  });
 
   await read(
     'covers',
@@ -100,7 +101,7 @@ export async function readCovers(
       // Without its text, the next run could not report another form of this id.
       return row[1] === valueOfId(gameId) ? undefined : READ_AGAIN;
     },
-    cached && makeCachedCover(cached),
+    cached && takeCached(cached),
   );
   return {
     rows: rows(),
@@ -109,4 +110,15 @@ export async function readCovers(
     types: types.values(),
     ...columns,
   };
+}
+
+/** For each cached cover: 1 if it was published, and its game is gone or left out now. */
+function findAffected({ rows, game }: Covers, games: Games, rowOfGame: Uint32Array): Uint8Array {
+  const isAffected = new Uint8Array(rows);
+  for (let row = 0; row < rows; row++) {
+    if (game[row] === LEFT_OUT) continue;
+    const now = rowOfGame[game[row]];
+    if (now === LEFT_OUT || games.platform[now] === LEFT_OUT) isAffected[row] = 1;
+  }
+  return isAffected;
 }

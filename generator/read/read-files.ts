@@ -12,8 +12,9 @@ import { mostBytes } from '../columns/json-bytes.ts';
 import { growingColumns } from '../columns/row-columns.ts';
 import type { SpillFile } from '../columns/spill-file.ts';
 import { RowFault } from '../report/row-fault.ts';
-import { idOfRow, type ReadPlan, readRows } from '../reuse/plan-read.ts';
-import { READ_AGAIN, type ReadTable } from './read-table.ts';
+import type { CachedFileRows } from '../reuse/earlier-run.ts';
+import { idOfRow, isUnchanged, type ReadPlan, readRows } from '../reuse/plan-read.ts';
+import { type KnownRows, READ_AGAIN, type ReadTable } from './read-table.ts';
 import { FILE_COLUMNS, mostOfRow, putFile } from './records.ts';
 import * as check from './row-checks.ts';
 import { makeIds } from './table-ids.ts';
@@ -32,13 +33,17 @@ export interface Files {
 }
 
 /** The files of an earlier run. */
-export interface CachedFiles {
+export interface EarlierFiles {
   readonly plan: ReadPlan;
-  /** For each file, the row of its cover in that run. */
-  readonly cover: Uint32Array;
-  readonly coverIds: Ids;
+  /** Called only if it is needed. */
+  open(): CachedFileRows;
+  /** The ids of the covers of that run. Only called if they are needed. */
+  coverIds(): Ids;
   /** For each cover of that run, its row in this one, or LEFT_OUT. */
   readonly rowOfCover: Uint32Array;
+}
+
+export interface CachedFiles extends EarlierFiles {
   /** For each cover of this run: 1 if its files must be read. See {@link findCoversToRead}. */
   readonly mustRead: Uint8Array;
 }
@@ -60,22 +65,30 @@ export async function readFiles(
   let published = 0;
   let lastCover = 0;
 
-  const makeCachedFile =
-    ({ plan, cover: cachedCovers, coverIds, rowOfCover, mustRead }: CachedFiles) =>
-    (cachedRow: number): undefined => {
-      const index = addCached(plan.cached.ids, cachedRow);
-      reserve(index);
-      columns.cover[index] = LEFT_OUT;
-      const cachedCover = cachedCovers[cachedRow];
-      const cover = rowOfCover[cachedCover];
-      if (cover === LEFT_OUT) {
-        throw new RowFault('the cover does not exist', valueOfId(idOfRow(coverIds, cachedCover)));
-      }
-      columns.cover[index] = cover;
-      if (numberOfCover[cover] === LEFT_OUT) return;
-      if (mustRead[cover] === 1) throw new Error('a file that must be read was not');
-      published++;
+  function takeCached({ open, coverIds, rowOfCover, mustRead }: CachedFiles): KnownRows {
+    const { table, cover: cachedCovers } = open();
+    return {
+      isAffected: findAffected(cachedCovers, rowOfCover),
+      takeAll(from, to) {
+        const row = addCached(table.ids, from, to);
+        reserve(row + to - from - 1);
+        for (let at = from; at < to; at++) {
+          const cover = rowOfCover[cachedCovers[at]];
+          columns.cover[row + at - from] = cover;
+          if (numberOfCover[cover] === LEFT_OUT) continue;
+          if (mustRead[cover] === 1) throw new Error('a file that must be read was not');
+          published++;
+        }
+      },
+      takeAffected(cachedRow) {
+        const row = addCached(table.ids, cachedRow, cachedRow + 1);
+        reserve(row);
+        columns.cover[row] = LEFT_OUT;
+        const id = idOfRow(coverIds(), cachedCovers[cachedRow]);
+        throw new RowFault('the cover does not exist', valueOfId(id));
+      },
     };
+  }
 
   // Read in order of file id, not of cover: to order by cover, the server would sort the whole table
   // first, which takes longer than reading it.
@@ -102,9 +115,18 @@ export async function readFiles(
       published++;
       return isUsual ? undefined : READ_AGAIN;
     },
-    cached && makeCachedFile(cached),
+    cached && takeCached(cached),
   );
   return { rows: rows(), ids, cover: columns.cover, published };
+}
+
+/** For each cached file: 1 if its cover is gone. */
+function findAffected(cachedCovers: Uint32Array, rowOfCover: Uint32Array): Uint8Array {
+  const isAffected = new Uint8Array(cachedCovers.length);
+  for (let row = 0; row < cachedCovers.length; row++) {
+    if (rowOfCover[cachedCovers[row]] === LEFT_OUT) isAffected[row] = 1;
+  }
+  return isAffected;
 }
 
 /**
@@ -118,29 +140,34 @@ export async function findCoversToRead(
   covers: Covers,
   numberOfCover: Uint32Array,
   isNew: (row: number) => boolean,
-  { plan, cover: cachedCovers, rowOfCover }: Omit<CachedFiles, 'mustRead'>,
+  { plan, open, rowOfCover }: EarlierFiles,
 ): Promise<Uint8Array> {
   const mustRead = sharedZeros(Uint8Array, covers.rows);
+  let areAllSame = isUnchanged(plan);
   for (let row = 0; row < covers.rows; row++) {
-    if (numberOfCover[row] !== LEFT_OUT && isNew(row)) mustRead[row] = 1;
+    if (numberOfCover[row] === LEFT_OUT || !isNew(row)) continue;
+    mustRead[row] = 1;
+    areAllSame = false;
   }
+  if (areAllSame) return mustRead;
   for await (const [, value] of readRows(reader, 'cover_files', 'id, cover_id', plan.fresh)) {
     const coverId = readId(value);
     const row = coverId === undefined ? -1 : findId(covers.ids, covers.rows, coverId, 0);
     if (row >= 0) mustRead[row] = 1;
   }
-  const { isKnown, cached, fresh } = plan;
+  const { isKnown, fresh } = plan;
+  const { table, cover: cachedCovers } = open();
   const rowOfCached = (file: number) =>
     cachedCovers[file] === LEFT_OUT ? LEFT_OUT : rowOfCover[cachedCovers[file]];
-  for (let file = 0; file < cached.rows; file++) {
+  for (let file = 0; file < table.rows; file++) {
     const row = rowOfCached(file);
     if (isKnown[file] === 0 && row !== LEFT_OUT) mustRead[row] = 1;
   }
-  for (let file = 0; file < cached.rows; file++) {
+  for (let file = 0; file < table.rows; file++) {
     const row = rowOfCached(file);
     if (isKnown[file] === 0 || row === LEFT_OUT || mustRead[row] === 0) continue;
     isKnown[file] = 0;
-    fresh.push(idOfRow(cached.ids, file));
+    fresh.push(idOfRow(table.ids, file));
   }
   fresh.sort(compareIds);
   return mustRead;

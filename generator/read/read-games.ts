@@ -2,12 +2,15 @@
  * Reads the games into columns. Titles, slugs and the values needed to sort and index stay in memory;
  * other texts go straight to a spill file. Those of cached games stay in the records of an earlier run.
  */
+import { compareIds } from '../../format/index/ids.ts';
 import { type Games, LEFT_OUT, NO_YEAR } from '../columns/catalogue.ts';
+import { makePathTable } from '../columns/path-table.ts';
 import { growingColumns } from '../columns/row-columns.ts';
 import type { SpillFile } from '../columns/spill-file.ts';
-import { makeTexts, makeTextWriter, openTexts } from '../columns/texts.ts';
+import { makeTexts, openTexts } from '../columns/texts.ts';
 import { RowFault } from '../report/row-fault.ts';
-import type { ReadTable } from './read-table.ts';
+import { idOfRow } from '../reuse/plan-read.ts';
+import type { KnownRows, ReadTable } from './read-table.ts';
 import { GAME_COLUMNS, mostOfRow, putGameHead } from './records.ts';
 import { makeRepeatedValues } from './repeated-values.ts';
 import * as check from './row-checks.ts';
@@ -21,54 +24,70 @@ const GAME_COLUMN_TYPES = {
   headLength: Uint32Array,
 };
 
+/** The games of an earlier run, which had the same platforms. */
+export interface CachedGames {
+  readonly games: Games;
+  /** For each cached row: 1 if it is unchanged and not read again, otherwise 0. */
+  readonly isKnown: Uint8Array;
+  /** The cached row that was published with a path; undefined if none was. */
+  rowOf(platform: number, slug: string): number | undefined;
+}
+
 /**
  * @param knownPlatforms all ids in the table of platforms
  * @param heads receives the first part of each game's record, up to and including `publisher`; one
  * bucket per platform
- * @param cached the games of an earlier run, which had the same platforms
  */
 export async function readGames(
   read: ReadTable,
   platformNumbers: ReadonlyMap<string, number>,
   knownPlatforms: ReadonlySet<string>,
   heads: SpillFile,
-  cached?: Games,
+  cached?: CachedGames,
 ): Promise<Games> {
   const { ids, add, addCached, rows } = makeIds();
   const { columns, reserve } = growingColumns(GAME_COLUMN_TYPES);
-  const slugs = makeTexts();
-  const titles = makeTexts();
-  const genres = makeRepeatedValues();
-  const taken = Array.from({ length: platformNumbers.size }, () => new Set<string>());
-  const takeSlug = (platform: number, slug: string) => {
-    if (taken[platform].has(slug)) {
-      throw new RowFault('the slug stands twice on its platform', slug);
-    }
-    taken[platform].add(slug);
-  };
+  const slugs = makeTexts(cached?.games.slugs);
+  const titles = makeTexts(cached?.games.titles);
+  const genres = makeRepeatedValues(cached?.games.genres);
+  // The paths of the rows that are read. Those of known rows were unique in the earlier run.
+  const paths = makePathTable(slugs, (row) => columns.platform[row]);
+  const isAffected = new Uint8Array(cached?.games.rows ?? 0);
+  const slugTwice = (slug: string) => new RowFault('the slug stands twice on its platform', slug);
 
-  function makeCachedGames(games: Games) {
-    const cachedSlug = openTexts(games.slugs, 'latin1');
-    const slugTexts = makeTextWriter(games.slugs);
-    const titleTexts = makeTextWriter(games.titles);
-    return (cachedRow: number): undefined => {
-      const index = addCached(games.ids, cachedRow);
-      reserve(index);
-      columns.platform[index] = LEFT_OUT;
-      slugs.addBytes(index, slugTexts.lengthOf(cachedRow), (target, at) => {
-        slugTexts.put(target, at, cachedRow);
-      });
-      const platform = games.platform[cachedRow];
-      takeSlug(platform, cachedSlug(cachedRow));
-      titles.addBytes(index, titleTexts.lengthOf(cachedRow), (target, at) => {
-        titleTexts.put(target, at, cachedRow);
-      });
-      columns.platform[index] = platform;
-      columns.year[index] = games.year[cachedRow];
-      const text = games.genres[games.genresOf[cachedRow]] ?? null;
-      columns.genresOf[index] = genres.numberOf(text, 'genres', () => {});
-      columns.headStart[index] = Number.NaN;
-      columns.headLength[index] = games.headLength[cachedRow];
+  /** @throws RowFault if an earlier row has the path */
+  function takePath(platform: number, slug: string, row: number): void {
+    const other = cached?.rowOf(platform, slug);
+    if (cached !== undefined && other !== undefined && cached.isKnown[other] === 1) {
+      const isEarlier = compareIds(idOfRow(cached.games.ids, other), idOfRow(ids, row)) < 0;
+      if (isEarlier) throw slugTwice(slug);
+      isAffected[other] = 1;
+    }
+    if (!paths.add(platform, slug, row)) throw slugTwice(slug);
+  }
+
+  function takeCached({ games }: CachedGames): KnownRows {
+    const slugAt = openTexts(games.slugs, 'latin1');
+    return {
+      isAffected,
+      takeAll(from, to) {
+        const row = addCached(games.ids, from, to);
+        const end = row + to - from;
+        reserve(end - 1);
+        for (const name of ['platform', 'year', 'genresOf', 'headLength'] as const) {
+          columns[name].set(games[name].subarray(from, to), row);
+        }
+        columns.headStart.fill(Number.NaN, row, end);
+        slugs.addCached(row, from, to);
+        titles.addCached(row, from, to);
+      },
+      takeAffected(cachedRow) {
+        const row = addCached(games.ids, cachedRow, cachedRow + 1);
+        reserve(row);
+        columns.platform[row] = LEFT_OUT;
+        slugs.addCached(row, cachedRow, cachedRow + 1);
+        throw slugTwice(slugAt(cachedRow));
+      },
     };
   }
 
@@ -94,7 +113,7 @@ export async function readGames(
       const end = putGameHead(heads.buffer, start, row, note);
       const genresOf = genres.numberOf(row[6], 'genres', note);
       slugs.add(index, slug);
-      takeSlug(platform, slug);
+      takePath(platform, slug, index);
       heads.end(platform, end);
       titles.add(index, title);
       columns.platform[index] = platform;
@@ -104,7 +123,7 @@ export async function readGames(
       columns.headLength[index] = end - start;
       return undefined;
     },
-    cached && makeCachedGames(cached),
+    cached && takeCached(cached),
   );
   return {
     rows: rows(),

@@ -5,7 +5,8 @@
  */
 import type { Reader, Row, Value } from '../../database/database.ts';
 import { TIMED_TABLES, type TimedTable } from '../../database/schema.ts';
-import { compareIds, type Id } from '../../format/index/ids.ts';
+import { firstIndex } from '../../format/index/first-index.ts';
+import { compareIds } from '../../format/index/ids.ts';
 import { LEFT_OUT } from '../columns/catalogue.ts';
 import { readId, valueOfId } from '../columns/ids.ts';
 import type { Report, Table } from '../report/report.ts';
@@ -24,16 +25,28 @@ type Outcome = typeof READ_AGAIN | undefined;
  * rows have no ids.
  * @param onRow called for each row. If it throws a RowFault, the row is left out and reported.
  * Otherwise, what it notes becomes warnings.
- * @param onKnown called instead for a row that an earlier run has cached, with its index among the cached
- * rows. It does what `onRow` would do with the same row.
+ * @param known takes the rows that an earlier run has cached
  * @returns the number of rows in the table
  */
 export type ReadTable = (
   table: Table,
   columns: string,
   onRow: (row: Row, id: Value, note: Note) => Outcome,
-  onKnown?: (cachedRow: number) => Outcome,
+  known?: KnownRows,
 ) => Promise<number>;
+
+/** Does with the known rows of a table what `onRow` would do with the same rows. */
+export interface KnownRows {
+  /**
+   * For each cached row: 1 if it may have a fault now, because of changes in other rows. `onRow` may set
+   * it for rows that come later.
+   */
+  readonly isAffected: Uint8Array;
+  /** Takes the cached rows from `from` (inclusive) to `to` (exclusive), of which none is affected. */
+  takeAll(from: number, to: number): void;
+  /** Takes an affected row. */
+  takeAffected(cachedRow: number): Outcome;
+}
 
 /**
  * Called every few thousand rows and at the end.
@@ -56,7 +69,7 @@ export function makeReadTable(
   conditions: Conditions = {},
   timed?: Timed,
 ): ReadTable {
-  return async (table, columns, onRow, onKnown) => {
+  return async (table, columns, onRow, known) => {
     const timedTable = timed === undefined ? undefined : timedTableOf(table);
     const track = timedTable && timed?.tracks[timedTable];
     const plan = timedTable && timed?.plans?.[timedTable];
@@ -73,19 +86,25 @@ export function makeReadTable(
       track?.add(time, cachedRow, row);
     };
     let rows: number;
-    if (timedTable === undefined || plan === undefined || onKnown === undefined) {
+    if (timedTable === undefined || plan === undefined || known === undefined) {
       rows = await readAll(reader, table, selected, conditions[table], onRows, take);
     } else {
-      const takeKnown = (cachedRow: number) => {
+      const { ids, updated } = plan.cached();
+      const takeAffected = (cachedRow: number) => {
         const isFaultless = check(
-          () => valueOfId(idOfRow(plan.cached.ids, cachedRow)),
-          () => onKnown(cachedRow),
+          () => valueOfId(idOfRow(ids, cachedRow)),
+          () => known.takeAffected(cachedRow),
         );
-        const time = isFaultless ? plan.cached.updated[cachedRow] : Number.NaN;
+        const time = isFaultless ? updated[cachedRow] : Number.NaN;
         track?.add(time, cachedRow, undefined);
       };
+      const takeAll = (from: number, to: number) => {
+        known.takeAll(from, to);
+        track?.addKnown(updated, from, to);
+      };
+      const { isAffected } = known;
       const fresh = readRows(reader, timedTable, selected, plan.fresh);
-      rows = await mergeRows(plan, fresh, take, takeKnown);
+      rows = await mergeRows(plan, fresh, take, { isAffected, takeAll, takeAffected });
       if (rows !== plan.rows) {
         throw new Error(`${table} has ${plan.rows} rows, and ${rows} were found`);
       }
@@ -165,32 +184,45 @@ function shareOf(current: Value, last: Value): number {
  * @returns the number of rows
  */
 async function mergeRows(
-  { cached, isKnown }: ReadPlan,
+  plan: ReadPlan,
   fresh: AsyncIterable<Row>,
   take: (row: Row, cachedRow?: number) => void,
-  takeKnown: (cachedRow: number) => void,
+  known: Pick<KnownRows, 'isAffected' | 'takeAll'> & { takeAffected(cachedRow: number): void },
 ): Promise<number> {
-  let cachedRow = 0;
+  const { isKnown } = plan;
+  const cached = plan.cached();
+  let next = 0;
   let rows = 0;
-  /** Takes the known rows before an id. @returns whether the row after them has the id */
-  const takeUpTo = (id: Id | undefined): boolean => {
-    for (; cachedRow < cached.rows; cachedRow++) {
-      const order = id === undefined ? -1 : compareIds(idOfRow(cached.ids, cachedRow), id);
-      if (order > 0) return false;
-      if (order === 0) return true;
-      if (isKnown[cachedRow] === 0) continue;
-      takeKnown(cachedRow);
-      rows++;
+  /** Takes the known rows before the cached row `end`. */
+  const takeUpTo = (end: number) => {
+    while (next < end) {
+      if (isKnown[next] === 0) {
+        next++;
+        continue;
+      }
+      const knownEnd = indexIn(isKnown, 0, next, end);
+      const from = next;
+      next = indexIn(known.isAffected, 1, from, knownEnd);
+      if (next > from) known.takeAll(from, next);
+      else known.takeAffected(next++);
+      rows += next - from;
     }
-    return false;
   };
   for await (const row of fresh) {
     const id = readId(row[0]);
     if (id === undefined) throw new Error(`a row has the id ${row[0]}`);
-    const isCached = takeUpTo(id);
-    take(row, isCached ? cachedRow++ : undefined);
+    const compareAt = (at: number) => compareIds(idOfRow(cached.ids, at), id);
+    takeUpTo(firstIndex(next, cached.rows, (at) => compareAt(at) >= 0));
+    const isCached = next < cached.rows && compareAt(next) === 0;
+    take(row, isCached ? next++ : undefined);
     rows++;
   }
-  takeUpTo(undefined);
+  takeUpTo(cached.rows);
   return rows;
+}
+
+/** The first index of a value from `from` (inclusive) to `to` (exclusive), or `to`. */
+function indexIn(list: Uint8Array, value: number, from: number, to: number): number {
+  const at = list.subarray(from, to).indexOf(value);
+  return at < 0 ? to : from + at;
 }

@@ -16,8 +16,10 @@ export interface RepeatedValues {
   values(): (string | null)[];
 }
 
-export function makeRepeatedValues(): RepeatedValues {
+/** @param cached the values of an earlier run, which keep their numbers */
+export function makeRepeatedValues(cached: readonly (string | null)[] = []): RepeatedValues {
   const table = makeStringTable();
+  for (const text of cached) if (text !== null) table.numberOf(text);
   return {
     numberOf(value, name, note) {
       const text = checkOptionalText(value, name);

@@ -10,12 +10,6 @@ export function makeIds() {
   const { columns: ids, reserve } = growingColumns({ high: Uint32Array, low: Uint32Array });
   const checkAscends = ascendingIds();
   let rows = 0;
-  const push = (high: number, low: number): number => {
-    reserve(rows);
-    ids.high[rows] = high;
-    ids.low[rows] = low;
-    return rows++;
-  };
   return {
     ids,
     rows: () => rows,
@@ -23,16 +17,28 @@ export function makeIds() {
     add(value: Value): number {
       const id = checkId(value);
       checkAscends(id);
-      return push(id[0], id[1]);
+      reserve(rows);
+      ids.high[rows] = id[0];
+      ids.low[rows] = id[1];
+      return rows++;
     },
-    /** Adds an id that an earlier run has checked. @returns the index of the row */
-    addCached: ({ high, low }: Ids, cachedRow: number): number =>
-      push(high[cachedRow], low[cachedRow]),
+    /**
+     * Adds ids that an earlier run has checked: those from `from` (inclusive) to `to` (exclusive).
+     * @returns the index of the first row
+     */
+    addCached({ high, low }: Ids, from: number, to: number): number {
+      const first = rows;
+      rows += to - from;
+      reserve(rows - 1);
+      ids.high.set(high.subarray(from, to), first);
+      ids.low.set(low.subarray(from, to), first);
+      return first;
+    },
   };
 }
 
 /** @returns a function that throws a RowFault for an id that is not higher than the previous one */
-export function ascendingIds(): (id: Id) => void {
+function ascendingIds(): (id: Id) => void {
   let last: Id = [-1, 0];
   return (id) => {
     if (compareIds(id, last) <= 0) throw new RowFault('the id stands twice', valueOfId(id));

@@ -3,6 +3,7 @@
  * correct catalogue, since nobody reads a warning that is always there.
  */
 import { isIPv4 } from 'node:net';
+import type { HiddenViews } from '../../database/hidden-views.ts';
 import { type Covers, type Games, LEFT_OUT } from '../columns/catalogue.ts';
 import { valueOfId } from '../columns/ids.ts';
 import { MOST_LISTED } from '../report/reasons.ts';
@@ -105,4 +106,12 @@ export function findLocalAddresses(
       const reason = `${name} ${where}, which only this machine can reach`;
       return { table: null, reason, count: 1, rows: [] };
     });
+}
+
+/** Says why each run reads all rows, although `updated_at` would show which of them have changed. */
+export function warnOfHiddenViews(hidden: HiddenViews | undefined): Warning[] {
+  if (hidden === undefined) return [];
+  const { fault, grant } = hidden;
+  const reason = `All rows are read: ${fault}, so a new definition would go unnoticed. Run as an administrator: ${grant}`;
+  return [{ table: null, reason, count: 1, rows: [] }];
 }

@@ -8,14 +8,7 @@ import { firstIndex } from '../../format/index/first-index.ts';
 import { compareIds, type Id, textOfId } from '../../format/index/ids.ts';
 import type { Ids } from '../columns/ids.ts';
 import { readId } from '../columns/ids.ts';
-import {
-  chunkOf,
-  differingChunks,
-  type Fingerprints,
-  idsOfChunk,
-  readFingerprints,
-  rowsIn,
-} from './fingerprints.ts';
+import { chunkOf, differingChunks, type Fingerprints, idsOfChunk, rowsIn } from './fingerprints.ts';
 import { rowTime } from './row-times.ts';
 
 /** A table as an earlier run has read it, in the order of its ids. */
@@ -24,17 +17,32 @@ export interface CachedTable {
   readonly ids: Ids;
   /** The time of each row, or NaN for a row that must be read again. */
   readonly updated: Float64Array;
+}
+
+/** Rows that the next run must read again, to find out whether they are still the same. */
+export interface UnsettledRows {
+  /** In decimal digits, ascending. */
+  readonly ids: readonly string[];
+  /** See `makeRowsHash`. */
+  readonly hash: string;
+}
+
+/** What a plan needs to know about a table as an earlier run has read it. */
+export interface EarlierTable {
   readonly fingerprints: Fingerprints;
+  /** The rows that are always read again; undefined if they are too many. */
+  readonly unsettled: UnsettledRows | undefined;
+  /** Only called if it is needed. */
+  open(): CachedTable;
 }
 
 export interface ReadPlan {
-  readonly cached: CachedTable;
+  /** Opens the table, unless it is open. */
+  cached(): CachedTable;
   /** For each cached row: 1 if it is unchanged and need not be read, otherwise 0. */
   readonly isKnown: Uint8Array;
   /** The ids of the rows to read, ascending. */
   readonly fresh: Id[];
-  /** Whether a row is new, gone, or has another time. The others to read may still be the same. */
-  readonly isChanged: boolean;
   /** How many rows the table has now. */
   readonly rows: number;
   readonly fingerprints: Fingerprints;
@@ -48,14 +56,19 @@ const FEWEST_ROWS_READ = 2_000;
 export async function planRead(
   reader: Reader,
   table: TimedTable,
-  cached: CachedTable,
+  earlier: EarlierTable,
+  fingerprints: Fingerprints,
 ): Promise<ReadPlan> {
-  const { shift } = cached.fingerprints;
-  const fingerprints = await readFingerprints(reader, table, shift);
+  const { shift } = fingerprints;
   const rows = rowsIn(fingerprints);
-  const isKnown = new Uint8Array(cached.rows).fill(1);
   const fresh: Id[] = [];
-  const differing = differingChunks(cached.fingerprints, fingerprints);
+  const differing = differingChunks(earlier.fingerprints, fingerprints);
+  if (differing.length === 0 && earlier.unsettled?.ids.length === 0) {
+    const isKnown = new Uint8Array(rows).fill(1);
+    return { cached: earlier.open, isKnown, fresh, rows, fingerprints };
+  }
+  const cached = earlier.open();
+  const isKnown = new Uint8Array(cached.rows).fill(1);
   const isDiffering = new Set(differing);
   for (let row = 0; row < cached.rows; row++) {
     if (!Number.isNaN(cached.updated[row])) continue;
@@ -64,68 +77,60 @@ export async function planRead(
     if (!isDiffering.has(chunkOf(id, shift))) fresh.push(id);
   }
   const most = Math.max(FEWEST_ROWS_READ, rows * LARGEST_SHARE_READ);
-  let isChanged = false;
   for (const chunk of differing) {
     if (fresh.length > most) break;
-    const differs = await compareChunk(reader, table, cached, fingerprints, chunk, isKnown, fresh);
-    isChanged ||= differs;
+    await compareChunk(reader, table, cached, fingerprints, chunk, isKnown, fresh);
   }
   if (fresh.length > most) {
     const percent = Math.round(LARGEST_SHARE_READ * 100);
     throw new Error(`more than ${percent} % of the rows of ${table} must be read`);
   }
-  return { cached, isKnown, fresh: fresh.sort(compareIds), isChanged, rows, fingerprints };
+  return { cached: earlier.open, isKnown, fresh: fresh.sort(compareIds), rows, fingerprints };
 }
 
 export function idOfRow({ high, low }: Ids, row: number): Id {
   return [high[row], low[row]];
 }
 
-/** @returns whether a row is new, gone, or has another time */
+/** Whether all rows are known, and none is gone. */
+export function isUnchanged({ isKnown, fresh }: ReadPlan): boolean {
+  return fresh.length === 0 && !isKnown.includes(0);
+}
+
+/** Finds the rows of a chunk that are new, gone, or have another time. */
 async function compareChunk(
   reader: Reader,
   table: TimedTable,
-  { rows: cachedRows, ids, updated, fingerprints: before }: CachedTable,
+  { rows: cachedRows, ids, updated }: CachedTable,
   after: Fingerprints,
   chunk: number,
   isKnown: Uint8Array,
   fresh: Id[],
-): Promise<boolean> {
-  const { first, last } = idsOfChunk(chunk, before.shift);
+): Promise<void> {
+  const { first, last } = idsOfChunk(chunk, after.shift);
   const found = await reader.rows(
     `SELECT id, ${UPDATED_AT} || '' FROM ${table} WHERE id >= ${first} AND id <= ${last} ORDER BY id`,
   );
-  const expected = rowsIn({
-    shift: after.shift,
-    chunks: new Map([[chunk, after.chunks.get(chunk) ?? '[0]']]),
-  });
+  const expected = rowsIn({ chunks: new Map([[chunk, after.chunks.get(chunk) ?? '[0]']]) });
   if (found.length !== expected) {
     throw new Error(
       `Chunk ${chunk} of ${table} has ${expected} rows, but ${found.length} arrived.`,
     );
   }
-  const chunkAt = (row: number) => chunkOf(idOfRow(ids, row), before.shift);
+  const chunkAt = (row: number) => chunkOf(idOfRow(ids, row), after.shift);
   let row = firstIndex(0, cachedRows, (at) => chunkAt(at) >= chunk);
-  let isChanged = false;
-  const passGone = () => {
-    isChanged = true;
-    isKnown[row++] = 0;
-  };
   for (const [value, updatedAt] of found) {
     const id = readId(value);
     if (id === undefined) throw new Error(`${table} has the id ${value}`);
-    while (row < cachedRows && compareIds(idOfRow(ids, row), id) < 0) passGone();
+    while (row < cachedRows && compareIds(idOfRow(ids, row), id) < 0) isKnown[row++] = 0;
     const isCached = row < cachedRows && compareIds(idOfRow(ids, row), id) === 0;
     if (!isCached || updated[row] !== rowTime(updatedAt)) {
       fresh.push(id);
-      // A row without a time is read again anyway.
-      if (!isCached || !Number.isNaN(updated[row])) isChanged = true;
       if (isCached) isKnown[row] = 0;
     }
     if (isCached) row++;
   }
-  while (row < cachedRows && chunkAt(row) === chunk) passGone();
-  return isChanged;
+  while (row < cachedRows && chunkAt(row) === chunk) isKnown[row++] = 0;
 }
 
 const ROWS_PER_QUERY = 1_000;

@@ -8,14 +8,23 @@ import { openTexts } from '../columns/texts.ts';
 import type { EarlierRecords } from './earlier-records.ts';
 import type { Relation } from './row-tracks.ts';
 
-export interface ReusedGames {
+export interface RelatedGames {
   readonly earlier: EarlierRecords;
   readonly relation: Relation;
   /** For each row: 1 if the platform, slug and title are those of the earlier run, and both published. */
   readonly isSamePath: Uint8Array;
+  /** Whether no game that is in both runs has another year or other genres. */
+  readonly haveSameFacts: boolean;
+}
+
+export interface ReusedGames extends RelatedGames {
+  /** Whether the same games were published with the same paths and titles, and so have the same numbers. */
+  readonly haveSameNumbers: boolean;
 }
 
 export interface ReusedCovers {
+  /** Whether the same covers were published, with the same records. */
+  readonly areSame: boolean;
   readonly relation: Relation;
   /** For each row: 1 if the files of the cover were read in this run. */
   readonly mustRead: Uint8Array;
@@ -27,20 +36,25 @@ export function relateGames(
   cached: Games,
   earlier: EarlierRecords,
   relation: Relation,
-): ReusedGames {
+): RelatedGames {
   const isSamePath = sharedZeros(Uint8Array, games.rows);
   const [slugAt, cachedSlug] = [games, cached].map(({ slugs }) => openTexts(slugs, 'latin1'));
   const [titleAt, cachedTitle] = [games, cached].map(({ titles }) => openTexts(titles));
+  const genresIn = ({ genres, genresOf }: Games, row: number) => genres[genresOf[row]];
+  let haveSameFacts = true;
   for (let row = 0; row < games.rows; row++) {
     const before = relation.cachedRow[row];
     if (before === LEFT_OUT || games.platform[row] === LEFT_OUT) continue;
     if (games.platform[row] !== cached.platform[before]) continue;
+    const isKnown = relation.isKnown[row] === 1;
     const isSame =
-      relation.isKnown[row] === 1 ||
-      (slugAt(row) === cachedSlug(before) && titleAt(row) === cachedTitle(before));
+      isKnown || (slugAt(row) === cachedSlug(before) && titleAt(row) === cachedTitle(before));
     if (isSame) isSamePath[row] = 1;
+    if (isKnown) continue;
+    haveSameFacts &&=
+      games.year[row] === cached.year[before] && genresIn(games, row) === genresIn(cached, before);
   }
-  return { earlier, relation, isSamePath };
+  return { earlier, relation, isSamePath, haveSameFacts };
 }
 
 /** The number of the record that an unchanged row had in the earlier generation, or LEFT_OUT. */

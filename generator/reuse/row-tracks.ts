@@ -8,7 +8,7 @@ import { type TimedTable, UPDATED_AT } from '../../database/schema.ts';
 import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import { LEFT_OUT } from '../columns/catalogue.ts';
 import { growingColumns } from '../columns/row-columns.ts';
-import type { ReadPlan } from './plan-read.ts';
+import type { ReadPlan, UnsettledRows } from './plan-read.ts';
 import { isSettled } from './row-times.ts';
 
 /** The last column to select for {@link RowTrack}, as a text with fractions of a second. */
@@ -31,39 +31,84 @@ export interface RowTrack {
    * @param row undefined for a known row
    */
   add(time: number, cachedRow: number, row: Row | undefined): void;
-  /**
-   * The hash of the rows that the next run must read again; undefined if they are too many. By it, the next
-   * run finds out whether they are still the same.
-   */
-  hashOfUnsettled(): string | undefined;
-  /** The time of each row. */
+  /** Adds the known rows from `from` (inclusive) to `to` (exclusive) of the cached ones. */
+  addKnown(updated: Float64Array, from: number, to: number): void;
+  /** Tells, instead of adding rows, that all cached rows are known and have the same indexes. */
+  keepAll(): void;
+  rows(): number;
+  /** The rows that the next run must read again; undefined if they are too many. */
+  unsettled(): UnsettledRows | undefined;
+  /** The time of each row; empty after {@link keepAll}. */
   times(): Float64Array;
-  /** Undefined if all rows were read. */
+  /** Whether each row is known, and has the index of its cached row; so there are no others. */
+  isSame(): boolean;
+  /** Whether no cached row is gone, and each has its index still; there may be rows after them. */
+  keepsIndexes(): boolean;
+  /** Undefined if all rows were read, or if it is not needed. */
   readonly relation: Relation | undefined;
 }
 
 /**
  * @param now the time of the database before the rows were read
  * @param plan undefined if all rows are read
+ * @param isRelated whether `relation` is needed
  */
-export function makeRowTrack(now: number, plan: ReadPlan | undefined): RowTrack {
+function makeRowTrack(now: number, plan: ReadPlan | undefined, isRelated: boolean): RowTrack {
   const { columns, reserve } = growingColumns({ time: Float64Array });
-  const rowsAtMost = plan === undefined ? 0 : plan.cached.rows + plan.fresh.length;
-  const relation = plan && {
-    cachedRow: sharedZeros(Uint32Array, rowsAtMost).fill(LEFT_OUT),
-    isKnown: sharedZeros(Uint8Array, rowsAtMost),
-    rowOfCached: sharedZeros(Uint32Array, plan.cached.rows).fill(LEFT_OUT),
-  };
+  const rowsAtMost = plan === undefined ? 0 : plan.isKnown.length + plan.fresh.length;
+  const relation =
+    plan && isRelated
+      ? {
+          cachedRow: sharedZeros(Uint32Array, rowsAtMost).fill(LEFT_OUT),
+          isKnown: sharedZeros(Uint8Array, rowsAtMost),
+          rowOfCached: sharedZeros(Uint32Array, plan.isKnown.length).fill(LEFT_OUT),
+        }
+      : undefined;
   let rows = 0;
   const unsettled = makeRowsHash();
+  const unsettledIds: string[] = [];
+  let areKnown = true;
+  let areInPlace = true;
+  let cachedRows = 0;
+  const keepsIndexes = () => areInPlace && cachedRows === plan?.isKnown.length;
+  const addUnsettled = (row: Row | undefined) => {
+    unsettled.add(row);
+    if (row !== undefined && unsettledIds.length < MOST_HASHED) unsettledIds.push(String(row[0]));
+  };
   return {
     relation,
-    hashOfUnsettled: unsettled.end,
+    unsettled() {
+      const hash = unsettled.end();
+      return hash === undefined ? undefined : { ids: unsettledIds, hash };
+    },
+    addKnown(updated, from, to) {
+      reserve(rows + to - from - 1);
+      areInPlace &&= from === rows;
+      cachedRows += to - from;
+      columns.time.set(updated.subarray(from, to), rows);
+      for (let cachedRow = from; cachedRow < to; cachedRow++, rows++) {
+        // Only if the clock of the database was set back.
+        if (!isSettled(updated[cachedRow], now)) {
+          columns.time[rows] = Number.NaN;
+          addUnsettled(undefined);
+          areKnown = false;
+        }
+        if (relation === undefined) continue;
+        relation.cachedRow[rows] = cachedRow;
+        relation.isKnown[rows] = 1;
+        relation.rowOfCached[cachedRow] = rows;
+      }
+    },
     add(time, cachedRow, row) {
       reserve(rows);
+      areKnown = false;
+      if (cachedRow !== LEFT_OUT) {
+        areInPlace &&= cachedRow === rows;
+        cachedRows++;
+      }
       const isUsable = isSettled(time, now);
       columns.time[rows] = isUsable ? time : Number.NaN;
-      if (!isUsable) unsettled.add(row);
+      if (!isUsable) addUnsettled(row);
       if (relation !== undefined && cachedRow !== LEFT_OUT) {
         relation.cachedRow[rows] = cachedRow;
         relation.isKnown[rows] = row === undefined ? 1 : 0;
@@ -71,7 +116,21 @@ export function makeRowTrack(now: number, plan: ReadPlan | undefined): RowTrack 
       }
       rows++;
     },
+    keepAll() {
+      if (rows > 0 || plan === undefined) throw new Error('only cached rows can be kept');
+      rows = plan.isKnown.length;
+      cachedRows = rows;
+      if (relation === undefined) return;
+      relation.isKnown.fill(1);
+      for (let row = 0; row < rows; row++) {
+        relation.cachedRow[row] = row;
+        relation.rowOfCached[row] = row;
+      }
+    },
+    rows: () => rows,
     times: () => columns.time.subarray(0, rows),
+    isSame: () => areKnown && keepsIndexes() && rows === cachedRows,
+    keepsIndexes,
   };
 }
 
@@ -100,11 +159,11 @@ export interface Timed {
 }
 
 export function makeTimed(now: number, plans: Timed['plans']): Timed {
-  const track = (table: TimedTable) => makeRowTrack(now, plans?.[table]);
   const tracks = {
-    games: track('games'),
-    covers: track('covers'),
-    cover_files: track('cover_files'),
+    games: makeRowTrack(now, plans?.games, true),
+    covers: makeRowTrack(now, plans?.covers, true),
+    // No table refers to files.
+    cover_files: makeRowTrack(now, plans?.cover_files, false),
   };
   return { now, plans, tracks };
 }

@@ -15,15 +15,22 @@ export interface PaceOptions {
   readonly milliseconds: number;
   /** Runs once; never rejects. @returns whether the run has read the database */
   readonly run: () => Promise<boolean>;
-  /** Called after a run that has not read the database. */
-  readonly onFailure: () => void;
+  /**
+   * Called after a run that has not read the database.
+   * @param isUrgent whether its next try must not wait
+   */
+  readonly onFailure: (isUrgent: boolean) => void;
 }
+
+/** An urgent run that has failed more often waits like any other, so that it does not fill the log. */
+const URGENT_TRIES = 10;
 
 export function paceRuns({ milliseconds, run, onFailure }: PaceOptions): Pace {
   let startedAt = Number.NEGATIVE_INFINITY;
   let timer: NodeJS.Timeout | undefined;
   let isRunning = false;
   let isStopped = false;
+  let failures = 0;
   /** What was requested since the last run began. */
   let requested: 'nothing' | 'check' | 'run' | 'urgent run' = 'nothing';
 
@@ -36,12 +43,14 @@ export function paceRuns({ milliseconds, run, onFailure }: PaceOptions): Pace {
 
   async function start(): Promise<void> {
     const isCheck = requested === 'check';
+    const isUrgent = requested === 'urgent run';
     requested = 'nothing';
     isRunning = true;
     startedAt = performance.now();
     const hasRead = await run();
     isRunning = false;
-    if (!hasRead) onFailure();
+    failures = hasRead ? 0 : failures + 1;
+    if (!hasRead) onFailure(isUrgent && failures < URGENT_TRIES);
     else if (!isCheck && requested === 'nothing') requested = 'check';
     plan();
   }

@@ -1,7 +1,7 @@
 /**
  * Polls the database for changes, and requests a run when there is one. While the database cannot be read,
- * nothing is requested; the runs of GENERATE_CRON go on. Polls never take more than a twentieth of the
- * time of one core of the server.
+ * nothing is requested; the runs of GENERATE_CRON go on. In the long run, polls take at most a twentieth of
+ * the time of one core of the server.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -10,12 +10,16 @@ import { openDatabase } from '../../database/open.ts';
 import { checkCatalogue } from '../../database/schema.ts';
 import type { Tasks } from '../../program/admin/tasks.ts';
 import { poll } from '../../program/poll.ts';
-import { isTakedown, readTableState, type TableState } from './table-state.ts';
+import { isTakedown, POLLED_TABLES, readTableState, type TableState } from './table-state.ts';
+import { makeTimeShare } from './time-share.ts';
 
-/** A poll that takes a share of the time is followed by a pause of this many times its duration. */
-const PAUSES_PER_POLL = 20;
 /** In milliseconds: a poll that takes longer is reported once, with the fix. */
 const SLOW_POLL = 250;
+/**
+ * The tables are read this often even if nothing seems to have happened to them. A commit that changes
+ * nothing of what is read, because it is late or a time is in the future, leads to a run as late as this.
+ */
+const LONGEST_TRUST_MS = 60_000;
 const LONGEST_STOP_MS = 2_000;
 
 export interface ChangePollOptions {
@@ -25,14 +29,30 @@ export interface ChangePollOptions {
   readonly log: Logger;
   /** @param isUrgent whether the run must not wait */
   readonly request: (isUrgent: boolean) => void;
+  /** In milliseconds; by default {@link LONGEST_TRUST_MS}. */
+  readonly longestTrust?: number;
 }
 
 /** Starts to poll, unless the database cannot show what has changed. */
-export function pollChanges({ databaseUrl, seconds, tasks, log, request }: ChangePollOptions) {
+export function pollChanges({
+  databaseUrl,
+  seconds,
+  tasks,
+  log,
+  request,
+  longestTrust = LONGEST_TRUST_MS,
+}: ChangePollOptions) {
   let database: Database | undefined;
   let isTimed: boolean | undefined;
   let before: TableState | undefined;
-  let nextAt = 0;
+  /** Whether the next run must not wait, because an urgent one has failed. */
+  let isRetryUrgent = false;
+  const newReader = () => makeStateReader(longestTrust);
+  let readState = newReader();
+  /** Whether there was a commit since the last request that did not change the state. */
+  let isInDoubt = false;
+  let requestedAt = Number.NEGATIVE_INFINITY;
+  const share = makeTimeShare(() => performance.now());
   let wasSlow = false;
 
   async function open(): Promise<Database> {
@@ -53,49 +73,92 @@ export function pollChanges({ databaseUrl, seconds, tasks, log, request }: Chang
   }
 
   async function pollOnce(): Promise<void> {
-    if (isTimed === false || performance.now() < nextAt) return;
+    if (isTimed === false) return;
     try {
       const opened = await open();
       if (!isTimed) return await close();
       const started = performance.now();
-      const state = await readTableState(opened);
+      const { state, hasCommit } = await readState(opened);
       const taken = performance.now() - started;
-      nextAt = performance.now() + taken * PAUSES_PER_POLL;
+      share.use(taken);
       if (taken > SLOW_POLL && !wasSlow) {
         wasSlow = true;
         log.warn(
-          `asking the database for changes takes ${Math.round(taken)} ms: indexes on updated_at in games, covers and cover_files make it faster`,
+          `asking the database for changes takes ${Math.round(taken)} ms: make sure that games, covers and cover_files have indexes on updated_at`,
         );
       }
-      const known = before;
-      if (known?.all === state.all) return;
-      const isUrgent = known !== undefined && (await isTakedown(opened, known, state));
-      before = state;
-      request(isUrgent);
+      isInDoubt ||= hasCommit;
+      if (state !== undefined && state.all !== before?.all) {
+        const isUrgent =
+          before === undefined ? isRetryUrgent : await isTakedown(opened, before, state);
+        before = state;
+        requestRun(isUrgent);
+      } else if (isInDoubt && performance.now() >= requestedAt + longestTrust) {
+        requestRun(false);
+      }
     } catch (error) {
       await close();
       throw error;
     }
   }
 
+  function requestRun(isUrgent: boolean): void {
+    isInDoubt = false;
+    isRetryUrgent = false;
+    requestedAt = performance.now();
+    request(isUrgent);
+  }
+
   async function close(): Promise<void> {
     const old = database;
     database = undefined;
+    readState = newReader();
     await old?.close().catch(() => {});
   }
 
-  const polling = poll(tasks.observe('poll_changes', pollOnce), seconds * 1000, ({ message }) =>
-    log.error(`the database cannot be asked for changes: ${message}`),
+  const polling = poll(
+    tasks.observe('poll_changes', pollOnce),
+    () => Math.max(seconds * 1000, share.pause()),
+    ({ message }) => log.error(`the database cannot be asked for changes: ${message}`),
   );
   void polling.start();
 
   return {
-    /** Requests a run at the next poll, even if nothing has changed until then. */
-    forget() {
+    /**
+     * Requests a run at the next poll, even if nothing has changed until then.
+     * @param isUrgent whether that run must not wait
+     */
+    forget(isUrgent: boolean) {
       before = undefined;
+      isRetryUrgent = isUrgent;
+      readState = newReader();
     },
     async stop() {
       await Promise.race([polling.stop().then(close), pause(LONGEST_STOP_MS)]);
     },
+  };
+}
+
+interface Reading {
+  /** Undefined if nothing has happened to the tables since the last reading. */
+  readonly state: TableState | undefined;
+  /** Whether a change to the tables was committed since the last reading. False if that is not known. */
+  readonly hasCommit: boolean;
+}
+
+/** @param longestTrust how long an unchanged mark is trusted, in milliseconds */
+function makeStateReader(longestTrust: number): (database: Database) => Promise<Reading> {
+  let lastMark: string | undefined;
+  let readAt = Number.NEGATIVE_INFINITY;
+  return async (database) => {
+    // Read first: a change after it gives another mark, and so the next call reads the tables again.
+    const mark = await database.changeMark(POLLED_TABLES);
+    const isTrusted = mark !== undefined && performance.now() < readAt + longestTrust;
+    if (isTrusted && mark === lastMark) return { state: undefined, hasCommit: false };
+    const hasCommit = mark !== undefined && lastMark !== undefined && mark !== lastMark;
+    const state = await readTableState(database);
+    lastMark = mark ?? lastMark;
+    readAt = performance.now();
+    return { state, hasCommit };
   };
 }

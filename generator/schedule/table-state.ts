@@ -1,9 +1,10 @@
 /**
- * What a poll reads of the tables to find out whether anything has changed: numbers of rows and latest
- * times, which cost the database little if `updated_at` has an index.
+ * What a poll reads of the tables to find out whether anything that is published has changed: numbers of
+ * rows and latest times. With an index on `updated_at`, the times cost the database little, but to count
+ * rows, it reads an index of each table.
  */
 import type { Database, Value } from '../../database/database.ts';
-import { UPDATED_AT } from '../../database/schema.ts';
+import { TIMED_TABLES, UPDATED_AT } from '../../database/schema.ts';
 
 export interface TableState {
   readonly games: number;
@@ -14,6 +15,9 @@ export interface TableState {
   readonly all: string;
 }
 
+/** The tables that {@link readTableState} reads. */
+export const POLLED_TABLES: readonly string[] = ['platforms', ...TIMED_TABLES];
+
 const latestOf = (table: string) => `(SELECT MAX(${UPDATED_AT}) FROM ${table}) || ''`;
 const countOf = (table: string) => `(SELECT COUNT(*) FROM ${table})`;
 const STATE = `SELECT ${[
@@ -22,7 +26,6 @@ const STATE = `SELECT ${[
   latestOf('covers'),
   latestOf('games'),
   latestOf('cover_files'),
-  countOf('covers'),
   countOf('cover_files'),
   "(SELECT SUM(CRC32(id || ' ' || slug || ' ' || name)) FROM platforms)",
 ].join(', ')}`;

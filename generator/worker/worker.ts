@@ -1,9 +1,10 @@
 /**
  * A worker thread that runs jobs for the main thread, one after another. The input of a job can be
- * columns in memory that both threads share. The main thread calls {@link startWorker}; the worker's
+ * columns in memory that both threads share. The main thread calls {@link makeWorker}; the worker's
  * program calls {@link answerOrders}.
  */
 import { parentPort, Worker } from 'node:worker_threads';
+import { freeMemory } from './free-memory.ts';
 
 /** The functions of the worker's program, by name. */
 export type JobTable = Readonly<Record<string, (...input: never[]) => unknown>>;
@@ -25,8 +26,22 @@ interface Order {
 
 type Answer = { readonly output: unknown } | { readonly error: unknown };
 
-/** @param program the module to run, which calls {@link answerOrders} with the same jobs */
-export function startWorker<Jobs extends JobTable>(program: URL): JobWorker<Jobs> {
+/**
+ * The thread starts with its first job, since a run that finds nothing new needs none.
+ * @param program the module to run, which calls {@link answerOrders} with the same jobs
+ */
+export function makeWorker<Jobs extends JobTable>(program: URL): JobWorker<Jobs> {
+  let started: JobWorker<Jobs> | undefined;
+  return {
+    run(job, ...input) {
+      started ??= startWorker<Jobs>(program);
+      return started.run(job, ...input);
+    },
+    end: async () => started?.end(),
+  };
+}
+
+function startWorker<Jobs extends JobTable>(program: URL): JobWorker<Jobs> {
   const worker = new Worker(program);
   // One entry for each job that has no answer yet. The worker answers jobs in the order of this list.
   const waiting: { resolve(output: unknown): void; reject(error: unknown): void }[] = [];
@@ -59,7 +74,11 @@ export function startWorker<Jobs extends JobTable>(program: URL): JobWorker<Jobs
 export function answerOrders(jobs: JobTable): void {
   let previous = Promise.resolve();
   parentPort?.on('message', (order: Order) => {
-    previous = previous.then(async () => parentPort?.postMessage(await answer(jobs, order)));
+    previous = previous.then(async () => {
+      parentPort?.postMessage(await answer(jobs, order));
+      // Later, since this function still refers to the input of the job.
+      setImmediate(freeMemory);
+    });
   });
 }
 

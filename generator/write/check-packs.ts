@@ -23,9 +23,9 @@ import { both, type JobWorker } from '../worker/worker.ts';
  */
 export function checkPacksWith(
   worker: JobWorker<{ checkPackFiles: typeof checkPackFiles }>,
-  earlier?: { readonly dir: string; readonly files: readonly ManifestFile[] },
+  earlier?: { readonly dir: string; readonly manifestFiles: readonly ManifestFile[] },
 ): PackChecker {
-  const hashes = new Map(earlier?.files.map(({ path: name, sha256 }) => [name, sha256]));
+  const hashes = new Map(earlier?.manifestFiles.map(({ path: name, sha256 }) => [name, sha256]));
   const isLinked = (dir: string, { path: name, sha256 }: ManifestFile) =>
     earlier !== undefined &&
     hashes.get(name) === sha256 &&

@@ -3,7 +3,7 @@
  */
 import { isMainThread } from 'node:worker_threads';
 import { orderGames } from '../order/numbering.ts';
-import { answerOrders, type JobWorker, startWorker } from '../worker/worker.ts';
+import { answerOrders, type JobWorker, makeWorker } from '../worker/worker.ts';
 import { checkPackFiles } from './check-packs.ts';
 import { allSynced } from './file-writer.ts';
 import { writeCoverPacks } from './write-covers.ts';
@@ -15,8 +15,8 @@ const JOBS = { orderGames, writeGames, writeSearch, writeCoverPacks, checkPackFi
 /** The handle with which the main thread controls the worker of a run. */
 export type RunWorker = JobWorker<typeof JOBS>;
 
-export function startRunWorker(): RunWorker {
-  return startWorker(new URL(import.meta.url));
+export function makeRunWorker(): RunWorker {
+  return makeWorker(new URL(import.meta.url));
 }
 
 if (!isMainThread) answerOrders(JOBS);

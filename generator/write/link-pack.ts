@@ -1,5 +1,5 @@
-/** Links packs of the earlier generation in which no record has changed, instead of writing them again. */
-import { linkSync, statSync } from 'node:fs';
+/** Links files of the earlier generation in which nothing has changed, instead of writing them again. */
+import { linkSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import type { RecordColumns } from '../../format/index/record-index.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
@@ -25,25 +25,52 @@ export function linkPack(
 ): ManifestFile | undefined {
   if (count !== to - from || count === 0) return undefined;
   for (let i = 0; i < count; i++) if (numberOf(from + i) !== first + i) return undefined;
-  const file = files.find(({ path }) => path === name);
-  if (file === undefined || !linkFile(earlierDir, dir, name)) return undefined;
+  const file = linkEarlier(earlierDir, files, dir, name);
+  if (file === undefined) return undefined;
   columns.byteOffset.set(records.byteOffset.subarray(first, first + count), from);
   columns.byteLength.set(records.byteLength.subarray(first, first + count), from);
   columns.hash.set(records.hash.subarray(first * 2, (first + count) * 2), from * 2);
   return file;
 }
 
-/** @returns false if the file system or wrong permissions prevent it */
-export function linkFile(earlierDir: string, dir: string, name: string): boolean {
+/**
+ * As {@link linkEarlier}, for several files.
+ * @returns undefined if all of them must be written
+ */
+export function linkAll(
+  earlierDir: string,
+  files: readonly ManifestFile[],
+  dir: string,
+  names: readonly string[],
+): ManifestFile[] | undefined {
+  const linked = names.flatMap((name) => linkEarlier(earlierDir, files, dir, name) ?? []);
+  if (linked.length === names.length) return linked;
+  for (const name of names) rmSync(path.join(dir, name), { force: true });
+  return undefined;
+}
+
+/**
+ * Links a file of an earlier generation that this one needs byte by byte.
+ * @param files those of the earlier generation
+ * @returns undefined if it must be written: the file system or wrong permissions prevent the link
+ */
+export function linkEarlier(
+  earlierDir: string,
+  files: readonly ManifestFile[],
+  dir: string,
+  name: string,
+): ManifestFile | undefined {
+  const file = files.find((entry) => entry.path === name);
+  if (file === undefined) return undefined;
   const target = path.join(dir, name);
   const source = path.join(earlierDir, name);
   try {
     // The link has the permissions of the old file, which may be wrong for this generation.
     const modes = modesIn(path.dirname(target));
-    if (!hasModes(statSync(source), modes.file, modes)) return false;
+    if (!hasModes(statSync(source), modes.file, modes)) return undefined;
     linkSync(source, target);
-    return true;
+    return file;
   } catch {
-    return false;
+    return undefined;
   }
 }

@@ -3,7 +3,11 @@
  */
 import { hashBytes } from '../../format/content-hash.ts';
 import type { Columns } from '../../format/index/columns.ts';
-import type { CoverColumns, GameColumns, RecordColumns } from '../../format/index/record-index.ts';
+import type {
+  CoverColumns,
+  GamePositions,
+  RecordColumns,
+} from '../../format/index/record-index.ts';
 import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { EMPTY_PACK, PACK_HEAD, PACK_TAIL, RECORD_SEPARATOR } from '../../format/pack.ts';
@@ -27,7 +31,7 @@ export function namedAsInFile({
   byteOffset,
   byteLength,
   ...others
-}: GameColumns | CoverColumns): Columns {
+}: GamePositions | CoverColumns): Columns {
   const needs64Bits = byteOffset.some((offset) => offset > LARGEST_32_BITS);
   const offset = needs64Bits ? byteOffset : Uint32Array.from(byteOffset);
   return { offset, length: byteLength, ...others };
@@ -61,29 +65,54 @@ export async function writePack(
   if (from === to) return writeWhole(dir, name, [EMPTY_PACK]);
   const writer = writeFile(dir, name);
   writer.add(PACK_HEAD);
-  for (let number = from; number < to; number++) {
+  for (let number = from; number < to; ) {
     if (number > from) {
       writer.reserve(SEPARATOR_BYTES.length);
       for (const byte of SEPARATOR_BYTES) writer.buffer[writer.at++] = byte;
     }
+    const copied = source === undefined ? 0 : copyRun(writer, source, number, to, columns);
+    number += copied;
+    if (copied > 0) continue;
     const offset = writer.end();
-    const earlier = source?.numberOf(number) ?? LEFT_OUT;
-    let hash: ArrayLike<number>;
-    if (source !== undefined && earlier !== LEFT_OUT) {
-      const record = source.pack.read(earlier);
-      writer.reserve(record.length);
-      writer.at += record.copy(writer.buffer, writer.at);
-      hash = source.records.hash.subarray(earlier * 2, earlier * 2 + 2);
-    } else {
-      addRecord(writer, number);
-      const length = writer.end() - offset;
-      hash = hashBytes(writer.buffer.subarray(writer.at - length, writer.at));
-    }
+    addRecord(writer, number);
+    const length = writer.end() - offset;
+    const [high, low] = hashBytes(writer.buffer.subarray(writer.at - length, writer.at));
     columns.byteOffset[number] = offset;
-    columns.byteLength[number] = writer.end() - offset;
-    columns.hash[number * 2] = hash[0];
-    columns.hash[number * 2 + 1] = hash[1];
+    columns.byteLength[number] = length;
+    columns.hash[number * 2] = high;
+    columns.hash[number * 2 + 1] = low;
+    number++;
   }
   writer.add(PACK_TAIL);
   return writer.finish();
+}
+
+/**
+ * Copies the records from `from` on that follow one another in the earlier generation, too.
+ * @param to the number after the last record of the pack
+ * @param columns receive the positions of the copied records
+ * @returns how many were copied
+ */
+function copyRun(
+  writer: FileWriter,
+  { numberOf, records, pack }: CopySource,
+  from: number,
+  to: number,
+  columns: RecordColumns,
+): number {
+  const first = numberOf(from);
+  if (first === LEFT_OUT) return 0;
+  let count = 1;
+  while (from + count < to && numberOf(from + count) === first + count) count++;
+  const shift = writer.end() - records.byteOffset[first];
+  for (const piece of pack.readRun(first, first + count - 1)) {
+    writer.reserve(piece.length);
+    writer.at += piece.copy(writer.buffer, writer.at);
+  }
+  for (let i = 0; i < count; i++) {
+    columns.byteOffset[from + i] = records.byteOffset[first + i] + shift;
+  }
+  columns.byteLength.set(records.byteLength.subarray(first, first + count), from);
+  columns.hash.set(records.hash.subarray(first * 2, (first + count) * 2), from * 2);
+  return count;
 }

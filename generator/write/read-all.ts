@@ -5,25 +5,31 @@
 import path from 'node:path';
 import type { Reader } from '../../database/database.ts';
 import type { TimedTable } from '../../database/schema.ts';
+import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import type { ManifestFile, Settings } from '../../format/manifest.ts';
 import type { Progress } from '../../program/progress.ts';
-import { type Games, LEFT_OUT } from '../columns/catalogue.ts';
+import { LEFT_OUT } from '../columns/catalogue.ts';
 import { makeSpillFile, type SpillFile } from '../columns/spill-file.ts';
 import { numberRecords } from '../order/numbering.ts';
-import { hashTitles, isNothingNew } from '../read/is-nothing-new.ts';
+import { findChanges, hashTitles } from '../read/find-changes.ts';
+import {
+  type Before,
+  keepOrReadCovers,
+  keepOrReadFiles,
+  keepOrReadGames,
+} from '../read/keep-or-read.ts';
 import { readCovers } from '../read/read-covers.ts';
-import { COVERS_PER_BUCKET, type Files, findCoversToRead, readFiles } from '../read/read-files.ts';
+import { COVERS_PER_BUCKET, type Files, readFiles } from '../read/read-files.ts';
 import { noGameTitles, readGameTitles } from '../read/read-game-titles.ts';
 import { readGames } from '../read/read-games.ts';
 import { readPlatforms } from '../read/read-platforms.ts';
 import { type Conditions, makeReadTable } from '../read/read-table.ts';
 import type { Report, ReportContent } from '../report/report.ts';
-import type { EarlierRun } from '../reuse/cached-rows.ts';
-import { chooseShift, type Fingerprints, readFingerprints } from '../reuse/fingerprints.ts';
-import { idOfRow, planRead, type ReadPlan } from '../reuse/plan-read.ts';
-import { earlierNumber, type ReusedGames, relateGames } from '../reuse/reuse.ts';
-import { rowTime } from '../reuse/row-times.ts';
-import { makeTimed, type Timed } from '../reuse/row-tracks.ts';
+import type { EarlierRun } from '../reuse/earlier-run.ts';
+import { type ForNextRun, findSameTables, prepareNextRun } from '../reuse/next-run.ts';
+import { type RelatedGames, relateGames } from '../reuse/reuse.ts';
+import type { Timed } from '../reuse/row-tracks.ts';
+import { freeMemory } from '../worker/free-memory.ts';
 import { both } from '../worker/worker.ts';
 import type { RunWorker } from './jobs.ts';
 import type { CoverSource } from './write-covers.ts';
@@ -49,21 +55,14 @@ export interface WriteOptions {
   readonly conditions?: Conditions;
 }
 
-/** What the next run needs to find out what has changed. */
-export interface ForNextRun {
-  readonly times: Readonly<Record<TimedTable, Float64Array>>;
-  readonly fingerprints: Readonly<Record<TimedTable, Fingerprints>>;
-  /** The hashes of the rows that are always read again; see `EarlierRun.unsettled`. */
-  readonly unsettled: Readonly<Partial<Record<TimedTable, string>>>;
-  readonly platforms: string;
-  readonly alternativeTitles: string;
-}
-
-export interface Catalogue extends CoverSource {
+/** The rows that a run has read. */
+export interface ReadRows extends Pick<CoverSource, 'games' | 'covers'> {
   readonly files: Files;
   /** Undefined if the next run must read all rows. */
   readonly forNextRun: ForNextRun | undefined;
 }
+
+export interface Catalogue extends CoverSource, ReadRows {}
 
 /** Spill files and jobs, which must be ended even if the run fails. */
 export interface Pending {
@@ -84,17 +83,14 @@ export async function readAll(
     pending.spills.push(spill);
     return spill;
   };
-  const keep = (written: Promise<ManifestFile[]>) => {
+  const awaitLater = (written: Promise<ManifestFile[]>) => {
     pending.written.push(written);
     // The promise is awaited later. A rejection before that must not count as unhandled.
     written.catch(() => {});
   };
-  const timed = isTimed ? await startTimed(reader, earlier) : undefined;
-  const plans = timed?.plans;
-  if (earlier && plans && options.reportBefore !== undefined) {
-    const { reportBefore } = options;
-    if (await isNothingNew(reader, plans, earlier, hasGameTitles, reportBefore)) return undefined;
-  }
+  const timed = isTimed ? await findChanges(reader, options) : undefined;
+  if (timed === 'nothing new') return undefined;
+  const before = timed && earlier && relateTo(earlier, timed, options);
   const readTable = makeReadTable(
     reader,
     report,
@@ -108,29 +104,36 @@ export async function readAll(
   }
 
   const heads = spillTo('game-heads', platforms.length, false);
-  const games = await readGames(readTable, numberOf, known, heads, earlier?.rows.games);
-  const ofGames = timed?.tracks.games.relation;
-  const reusedGames =
-    earlier && ofGames && relateGames(games, earlier.rows.games, earlier.records, ofGames);
-  const sorted = reusedGames && rowsInOrder(reusedGames);
+  const games = await keepOrReadGames(before, (cached) =>
+    readGames(readTable, numberOf, known, heads, cached),
+  );
+  const related =
+    before &&
+    relateGames(
+      games,
+      before.earlier.rows().games,
+      before.earlier.records(),
+      before.relations.games,
+    );
+  const sorted = related && rowsInOrder(related);
+  earlier?.forgetIndex();
+  freeMemory();
   const [rowOfRank, covers] = await both(
     worker.run('orderGames', platforms, games, sorted),
-    readCovers(
-      readTable,
-      report,
-      games,
-      earlier &&
-        ofGames && {
-          covers: earlier.rows.covers,
-          games: earlier.rows.games,
-          rowOfGame: ofGames.rowOfCached,
-        },
-    ),
+    keepOrReadCovers(before, games, (cached) => readCovers(readTable, report, games, cached)),
   );
+  if (earlier !== undefined) {
+    // Numbering the records takes memory, too.
+    earlier.forgetRows();
+    freeMemory();
+  }
+  const haveSameNumbers =
+    sorted?.length === rowOfRank.length && rowOfRank.length === related?.earlier.rowOfRank.length;
+  const reusedGames = related && { ...related, haveSameNumbers };
   const numbering = numberRecords(platforms, games, covers, rowOfRank);
   const { rowOfCover, numberOfCover } = numbering;
   const headContent = heads.finish();
-  keep(
+  awaitLater(
     worker.run('writeGames', dir, platforms, games, headContent, numbering, settings, reusedGames),
   );
   const alternatives = hasGameTitles
@@ -138,106 +141,88 @@ export async function readAll(
     : noGameTitles();
   const alternativeTitles = isTimed ? hashTitles(games, alternatives) : '';
   const areSameWords =
-    earlier !== undefined &&
-    sorted?.length === rowOfRank.length &&
-    rowOfRank.length === earlier.records.rowOfRank.length &&
-    earlier.alternativeTitles === alternativeTitles;
-  const words = areSameWords ? earlier.records : undefined;
-  const { dir: earlierDir = '', files: earlierFiles = [] } = words ?? {};
-  keep(
+    reusedGames?.haveSameNumbers === true && earlier?.alternativeTitles === alternativeTitles;
+  const words = areSameWords ? earlier : undefined;
+  const haveSameFilters =
+    reusedGames?.haveSameFacts === true && timed !== undefined && hasSame(timed, 'covers');
+  awaitLater(
     worker.run(
       ...(['writeSearch', dir, platforms, games, alternatives, covers, numbering] as const),
-      words && { dir: earlierDir, files: earlierFiles },
+      words && { dir: words.dir, files: words.manifestFiles, haveSameFilters },
     ),
   );
 
-  const ofCovers = timed?.tracks.covers.relation;
-  const cachedFiles = earlier &&
-    plans &&
-    ofCovers && {
-      plan: plans.cover_files,
-      cover: earlier.rows.coverOfFile,
-      coverIds: earlier.rows.covers.ids,
-      rowOfCover: ofCovers.rowOfCached,
-    };
-  const mustRead =
-    cachedFiles &&
-    (await findCoversToRead(
-      reader,
-      covers,
-      numberOfCover,
-      (row) => earlierNumber(earlier.records.covers.numberOf, ofCovers, row) === LEFT_OUT,
-      cachedFiles,
-    ));
+  freeMemory();
   const spill = spillTo('cover-files', Math.ceil(rowOfCover.length / COVERS_PER_BUCKET), true);
-  const files = await readFiles(
-    readTable,
+  const { files, mustRead } = await keepOrReadFiles(
+    before,
+    reader,
     covers,
     numberOfCover,
-    settings,
-    spill,
-    mustRead && { ...cachedFiles, mustRead },
+    (cached) => readFiles(readTable, covers, numberOfCover, settings, spill, cached),
   );
-  const reused = reusedGames &&
-    mustRead && { games: reusedGames, covers: { relation: ofCovers, mustRead } };
+  const reused =
+    reusedGames && mustRead && before
+      ? {
+          games: reusedGames,
+          covers: {
+            areSame:
+              reusedGames.haveSameNumbers &&
+              hasSame(before.timed, 'covers') &&
+              hasSame(before.timed, 'cover_files'),
+            relation: before.relations.covers,
+            mustRead,
+          },
+        }
+      : undefined;
   const forNextRun =
     timed && (await prepareNextRun(reader, timed, { games, covers, cover_files: files }));
+  earlier?.forgetRows();
+  earlier?.forgetFiles();
   return {
-    ...{ platforms, games, covers, numbering, files, reused },
+    platforms,
+    games,
+    covers,
+    numbering,
+    files,
+    reused,
     fileSpill: spill.finish(),
     forNextRun: forNextRun && { ...forNextRun, platforms: content, alternativeTitles },
   };
 }
 
-/** Finds out what has changed since an earlier run. */
-async function startTimed(reader: Reader, earlier: EarlierRun | undefined): Promise<Timed> {
-  const [[now = null] = []] = await reader.rows('SELECT CURRENT_TIMESTAMP');
-  const plan = (table: TimedTable, { rows }: EarlierRun): Promise<ReadPlan> =>
-    planRead(reader, table, rows.tables[table]);
-  const plans = earlier && {
-    games: await plan('games', earlier),
-    covers: await plan('covers', earlier),
-    cover_files: await plan('cover_files', earlier),
+function hasSame({ tracks }: Timed, table: TimedTable): boolean {
+  return findSameTables(tracks).has(table);
+}
+
+function relateTo(
+  earlier: EarlierRun,
+  timed: Timed,
+  { report, progress }: WriteOptions,
+): Before | undefined {
+  const { plans, tracks } = timed;
+  const [games, covers] = [tracks.games.relation, tracks.covers.relation];
+  if (plans === undefined || games === undefined || covers === undefined) return undefined;
+  return {
+    earlier,
+    timed,
+    plans,
+    relations: { games, covers },
+    keep(table, rows) {
+      tracks[table].keepAll();
+      report.setRows(table, rows);
+      progress.advance(`reading ${table}`, rows, 1);
+    },
   };
-  return makeTimed(rowTime(now), plans);
 }
 
 /** The rows of the games whose order is known from the earlier run. */
-function rowsInOrder({ earlier, relation, isSamePath }: ReusedGames): Uint32Array {
-  return earlier.rowOfRank
-    .map((cachedRow) => relation.rowOfCached[cachedRow])
-    .filter((row) => row !== LEFT_OUT && isSamePath[row] === 1);
-}
-
-type ReadTables = Readonly<
-  Record<TimedTable, { readonly rows: number; readonly ids: Games['ids'] }>
->;
-
-/** @returns undefined if a row has no usable id, so that the next run must read all rows */
-async function prepareNextRun(
-  reader: Reader,
-  { plans, tracks }: Timed,
-  tables: ReadTables,
-): Promise<Pick<ForNextRun, 'times' | 'fingerprints' | 'unsettled'> | undefined> {
-  const times = {
-    games: tracks.games.times(),
-    covers: tracks.covers.times(),
-    cover_files: tracks.cover_files.times(),
-  };
-  const names = ['games', 'covers', 'cover_files'] as const;
-  if (names.some((table) => times[table].length !== tables[table].rows)) return undefined;
-  const fingerprint = (table: TimedTable): Promise<Fingerprints> | Fingerprints => {
-    const { rows, ids } = tables[table];
-    const last = rows === 0 ? ([0, 0] as const) : idOfRow(ids, rows - 1);
-    return plans?.[table].fingerprints ?? readFingerprints(reader, table, chooseShift(rows, last));
-  };
-  const fingerprints = {
-    games: await fingerprint('games'),
-    covers: await fingerprint('covers'),
-    cover_files: await fingerprint('cover_files'),
-  };
-  const unsettled = Object.fromEntries(
-    names.map((table) => [table, tracks[table].hashOfUnsettled()]),
-  );
-  return { times, fingerprints, unsettled };
+function rowsInOrder({ earlier, relation, isSamePath }: RelatedGames): Uint32Array {
+  const rows = sharedZeros(Uint32Array, earlier.rowOfRank.length);
+  let count = 0;
+  for (const cachedRow of earlier.rowOfRank) {
+    const row = relation.rowOfCached[cachedRow];
+    if (row !== LEFT_OUT && isSamePath[row] === 1) rows[count++] = row;
+  }
+  return rows.subarray(0, count);
 }

@@ -24,8 +24,8 @@ export function gatherStatistics(
   coverFiles: number,
 ): Statistics {
   let latest = Number.NEGATIVE_INFINITY;
-  for (const row of rowOfCover) {
-    const time = covers.approvedAt[row];
+  for (let number = 0; number < rowOfCover.length; number++) {
+    const time = covers.approvedAt[rowOfCover[number]];
     if (time > latest) latest = time;
   }
   let gamesWithCovers = 0;
@@ -72,9 +72,7 @@ function countBy(
   rowOfCover: Uint32Array,
 ): [value: string | null, count: number][] {
   const counts = new Uint32Array(values.length);
-  for (const row of rowOfCover) {
-    counts[column[row]]++;
-  }
+  for (let number = 0; number < rowOfCover.length; number++) counts[column[rowOfCover[number]]]++;
   return values
     .map((value, number): [string | null, number] => [value, counts[number]])
     .filter(([, count]) => count > 0)

@@ -1,35 +1,21 @@
-/**
- * Writes the packs of covers and the index of their ids.
- */
-import { encodeColumns } from '../../format/index/columns.ts';
-import {
-  type CoverColumns,
-  NO_REGION,
-  NOT_FRONT,
-  type RecordColumns,
-} from '../../format/index/record-index.ts';
-import { foldCase } from '../../format/index/words.ts';
-import { COVER_INDEX, coversPack } from '../../format/layout.ts';
+/** Writes the packs of covers. */
+import type { RecordColumns } from '../../format/index/record-index.ts';
+import { coversPack } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { type Covers, type Games, LEFT_OUT, type Platform } from '../columns/catalogue.ts';
 import { putId } from '../columns/ids.ts';
 import { mostBytes, putAscii, putBytes, putText } from '../columns/json-bytes.ts';
-import { readTagged, type SpillContent, type TaggedPieces } from '../columns/spill-file.ts';
+import type { SpillContent } from '../columns/spill-file.ts';
 import { makeTextWriter } from '../columns/texts.ts';
-import { keptRows, type Numbering } from '../order/numbering.ts';
-import { COVERS_PER_BUCKET } from '../read/read-files.ts';
+import type { Numbering } from '../order/numbering.ts';
 import { encodePlatformRef, encodeText, encodeTime, FIXED_BYTES } from '../read/records.ts';
 import { openRecords } from '../reuse/earlier-records.ts';
 import { earlierNumber, type ReusedCovers, type ReusedGames } from '../reuse/reuse.ts';
 import { type QueueEnd, type SharedQueue, takeFrom } from '../worker/shared-queue.ts';
-import { type FileWriter, writeWhole } from './file-writer.ts';
-import { idColumns } from './id-columns.ts';
+import { makeFileCopier } from './cover-files.ts';
+import type { FileWriter } from './file-writer.ts';
 import { linkPack } from './link-pack.ts';
-import { type CopySource, namedAsInFile, writePack } from './packs.ts';
-
-const COMMA = 0x2c;
-/** The type of front covers, in lower case. */
-const FRONT = 'front';
+import { type CopySource, writePack } from './packs.ts';
 
 /** The data from which the packs of covers are written. */
 export interface CoverSource {
@@ -153,58 +139,6 @@ function copySource(
   };
 }
 
-/** Copies the JSON of the files of a cover from the spill file. */
-interface FileCopier {
-  /** Selects the files of a cover. @returns the most bytes that {@link copy} will write */
-  seek(cover: number): number;
-  /** Writes the files with commas between them. @returns the position after them */
-  copy(target: Buffer, at: number): number;
-}
-
-/** @param earlierFiles the files of a cover in its earlier record, or undefined if they are in the spill file */
-function makeFileCopier(
-  spill: SpillContent,
-  covers: number,
-  earlierFiles: (cover: number) => Buffer | undefined = () => undefined,
-): FileCopier {
-  let loadedBucket = -1;
-  let earlier: Buffer | undefined;
-  let pieces: TaggedPieces | undefined;
-  let from = 0;
-  let to = 0;
-  return {
-    seek(cover) {
-      earlier = earlierFiles(cover);
-      if (earlier !== undefined) return earlier.length;
-      const bucket = Math.floor(cover / COVERS_PER_BUCKET);
-      const firstCover = bucket * COVERS_PER_BUCKET;
-      if (bucket !== loadedBucket || pieces === undefined) {
-        const count = Math.min(COVERS_PER_BUCKET, covers - firstCover);
-        pieces = readTagged(spill, bucket, firstCover, count);
-        loadedBucket = bucket;
-      }
-      const { first, length } = pieces;
-      from = first[cover - firstCover];
-      to = first[cover - firstCover + 1];
-      let most = 0;
-      for (let piece = from; piece < to; piece++) most += length[piece] + 1;
-      return most;
-    },
-    copy(target, at) {
-      if (earlier !== undefined) return putBytes(target, at, earlier);
-      if (pieces === undefined) return at;
-      const { bytes, start, length } = pieces;
-      let end = at;
-      for (let piece = from; piece < to; piece++) {
-        if (piece > from) target[end++] = COMMA;
-        const begin = start[piece];
-        end += bytes.copy(target, end, begin, begin + length[piece]);
-      }
-      return end;
-    },
-  };
-}
-
 /** @returns a function that returns the JSON of a game inside a cover; valid until its next call */
 function makeGameEncoder({ slugs, titles }: Games) {
   const slug = makeTextWriter(slugs);
@@ -222,55 +156,4 @@ function makeGameEncoder({ slugs, titles }: Games) {
     end = putBytes(scratch, end, platform);
     return scratch.subarray(0, putAscii(scratch, end, '}'));
   };
-}
-
-export function writeCoverIndex(
-  dir: string,
-  covers: Covers,
-  numbering: Numbering,
-  columns: RecordColumns,
-): Promise<ManifestFile> {
-  const { numberOfCover } = numbering;
-  const all: CoverColumns = {
-    ...columns,
-    ...idColumns(covers.ids, keptRows(covers.game.subarray(0, covers.rows)), numberOfCover),
-    ...choiceColumns(covers, numbering),
-  };
-  return writeWhole(dir, COVER_INDEX, encodeColumns(namedAsInFile(all)));
-}
-
-/** The columns by which `include=cover` chooses a cover. */
-function choiceColumns(
-  covers: Covers,
-  { rowOfCover, firstCover }: Numbering,
-): Pick<CoverColumns, 'region' | 'preference'> {
-  const numberOfRegion = numberRegions(covers, rowOfCover);
-  const isFrontType = covers.types.map((type) => type !== null && foldCase(type) === FRONT);
-  const region = rowOfCover.map((row) => numberOfRegion[covers.region[row]]);
-  const preference = new Uint16Array(rowOfCover.length);
-  for (let game = 0; game + 1 < firstCover.length; game++) {
-    const first = firstCover[game];
-    // Rows are in the order of ids.
-    const numbers = Array.from({ length: firstCover[game + 1] - first }, (_, i) => first + i);
-    numbers.sort((a, b) => rowOfCover[a] - rowOfCover[b]);
-    for (const [index, number] of numbers.entries()) {
-      const isFront = isFrontType[covers.type[rowOfCover[number]]];
-      preference[number] = Math.min(index, NOT_FRONT - 1) + (isFront ? 0 : NOT_FRONT);
-    }
-  }
-  return { region: Uint16Array.from(region), preference };
-}
-
-/** For each region of the catalogue, its index in the regions of the search index, or NO_REGION. */
-function numberRegions({ regions, region }: Covers, rowOfCover: Uint32Array): number[] {
-  const texts = regions.map((value) => value && foldCase(value));
-  const published = new Set<string>();
-  for (const row of rowOfCover) {
-    const text = texts[region[row]];
-    if (text !== null) published.add(text);
-  }
-  // The search index has the same texts in the same order.
-  const indexOf = new Map([...published].sort().map((text, index) => [text, index]));
-  const numberOf = (text: string) => Math.min(indexOf.get(text) ?? NO_REGION, NO_REGION);
-  return texts.map((text) => (text === null ? NO_REGION : numberOf(text)));
 }

@@ -1,9 +1,9 @@
 /**
- * Writes the packs of games and the index of their paths.
+ * Writes the packs of games, and the index that finds their records.
  */
 import { encodeColumns } from '../../format/index/columns.ts';
-import { type GameColumns, makeSlots } from '../../format/index/record-index.ts';
-import { GAME_INDEX, gamesPack } from '../../format/layout.ts';
+import { type GamePaths, makeSlots } from '../../format/index/record-index.ts';
+import { GAME_INDEX, gamesPack, PATH_INDEX } from '../../format/layout.ts';
 import type { ManifestFile, Settings } from '../../format/manifest.ts';
 import { type Games, LEFT_OUT, type Platform } from '../columns/catalogue.ts';
 import { putAscii, putBytes, putInteger } from '../columns/json-bytes.ts';
@@ -15,7 +15,7 @@ import { type EarlierRecords, openRecords } from '../reuse/earlier-records.ts';
 import { earlierNumber, type ReusedGames } from '../reuse/reuse.ts';
 import { type FileWriter, writeWhole } from './file-writer.ts';
 import { idColumns } from './id-columns.ts';
-import { linkPack } from './link-pack.ts';
+import { linkEarlier, linkPack } from './link-pack.ts';
 import { type CopySource, makeRecordColumns, namedAsInFile, writePack } from './packs.ts';
 
 /**
@@ -70,7 +70,10 @@ export async function writeGames(
     files.push(await writePack(dir, gamesPack(slug), from, to, columns, addRecord, source));
   }
   source?.pack.close();
-  files.push(await writeIndex(dir, games, numbering, columns));
+  const positions = namedAsInFile({ ...columns, firstCover });
+  files.push(await writeWhole(dir, GAME_INDEX, encodeColumns(positions)));
+  const linked = reused?.haveSameNumbers ? linkPaths(reused.earlier, dir) : undefined;
+  files.push(linked ?? (await writePaths(dir, games, numbering)));
   return files;
 }
 
@@ -105,11 +108,14 @@ function linkPackOf(
   return linkPack(earlier, dir, gamesPack(slug), range, [first_game, games], columns, source);
 }
 
-function writeIndex(
+function linkPaths({ dir: earlierDir, files }: EarlierRecords, dir: string) {
+  return linkEarlier(earlierDir, files, dir, PATH_INDEX);
+}
+
+function writePaths(
   dir: string,
   games: Games,
-  { rowOfGame, rowOfRank, numberOfGame, rankOfGame, firstCover }: Numbering,
-  columns: ReturnType<typeof makeRecordColumns>,
+  { rowOfGame, rowOfRank, numberOfGame, rankOfGame }: Numbering,
 ): Promise<ManifestFile> {
   const count = rowOfGame.length;
   const slugAt = openTexts(games.slugs, 'latin1');
@@ -124,15 +130,13 @@ function writeIndex(
     slugs.put(slugText, slugStart[number], rowOfGame[number]);
   }
   const platformOf = (number: number) => games.platform[rowOfGame[number]];
-  const all: GameColumns = {
-    ...columns,
+  const paths: GamePaths = {
     rank: rankOfGame,
     gameOfRank: rowOfRank.map((row) => numberOfGame[row]),
-    firstCover,
     slugStart,
     slugText,
     ...idColumns(games.ids, keptRows(games.platform.subarray(0, games.rows)), numberOfGame),
     slots: makeSlots(count, platformOf, (number) => slugAt(rowOfGame[number])),
   };
-  return writeWhole(dir, GAME_INDEX, encodeColumns(namedAsInFile(all)));
+  return writeWhole(dir, PATH_INDEX, encodeColumns({ ...paths }));
 }

@@ -8,27 +8,38 @@
  */
 import type { Database } from '../../database/database.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../../format/index/minisearch-hash.ts';
-import { REPORT, STATS } from '../../format/layout.ts';
+import { COVER_INDEX, COVERS_RECENT, coversPack, REPORT, STATS } from '../../format/layout.ts';
 import {
   COLLATION_VERSIONS,
   type ManifestContent,
   type ManifestFile,
 } from '../../format/manifest.ts';
+import type { Platform } from '../columns/catalogue.ts';
 import { findFutureApprovals, findGenreWarnings } from '../read/warnings.ts';
 import { encodeReport } from '../report/report.ts';
+import type { EarlierRecords } from '../reuse/earlier-records.ts';
+import { freeMemory } from '../worker/free-memory.ts';
 import { makeSharedQueue } from '../worker/shared-queue.ts';
 import { both } from '../worker/worker.ts';
 import { allSynced, writeWhole } from './file-writer.ts';
+import { linkAll } from './link-pack.ts';
 import { makeRecordColumns } from './packs.ts';
-import { type Catalogue, type Pending, readAll, type WriteOptions } from './read-all.ts';
+import {
+  type Catalogue,
+  type Pending,
+  type ReadRows,
+  readAll,
+  type WriteOptions,
+} from './read-all.ts';
 import { gatherStatistics } from './stats.ts';
-import { type CoverSource, writeCoverIndex, writeCoverPacks } from './write-covers.ts';
+import { writeCoverIndex } from './write-cover-index.ts';
+import { type CoverSource, writeCoverPacks } from './write-covers.ts';
 import { writePlatforms, writeRecentCovers } from './write-lists.ts';
 
 /** What a run has written, and what the next run can use of it. */
 export interface Written {
   readonly content: ManifestContent;
-  readonly catalogue: Catalogue;
+  readonly rows: ReadRows;
 }
 
 /**
@@ -44,7 +55,8 @@ export async function writeGeneration(
   try {
     const catalogue = await database.snapshot((reader) => readAll(reader, options, pending));
     if (catalogue === undefined) return undefined;
-    const { platforms, games, covers, numbering, files: coverFiles } = catalogue;
+    freeMemory();
+    const { platforms, games, covers, numbering, files: coverFiles, forNextRun } = catalogue;
     report.addWarnings(findGenreWarnings(games));
     progress.step('writing packs');
     const statistics = gatherStatistics(platforms, covers, numbering, coverFiles.published);
@@ -67,7 +79,8 @@ export async function writeGeneration(
       ...COLLATION_VERSIONS,
       files,
     };
-    return { content, catalogue };
+    // Nothing else of the catalogue is needed any more.
+    return { content, rows: { games, covers, files: coverFiles, forNextRun } };
   } finally {
     // The worker may still be reading a spill file, so it must end first.
     await Promise.allSettled(pending.written);
@@ -75,11 +88,24 @@ export async function writeGeneration(
   }
 }
 
+function linkCovers(
+  dir: string,
+  platforms: readonly Platform[],
+  earlier: EarlierRecords,
+): ManifestFile[] | undefined {
+  const names = [COVER_INDEX, COVERS_RECENT, ...platforms.map(({ slug }) => coversPack(slug))];
+  return linkAll(earlier.dir, earlier.files, dir, names);
+}
+
 /** Writes the covers on both threads, then their index and the list of recent ones. */
 async function writeCovers(
   { platforms, games, covers, numbering, fileSpill, reused }: Catalogue,
   { worker, dir }: WriteOptions,
 ): Promise<ManifestFile[]> {
+  const linked = reused?.covers.areSame
+    ? linkCovers(dir, platforms, reused.games.earlier)
+    : undefined;
+  if (linked !== undefined) return linked;
   const source: CoverSource = { platforms, games, covers, numbering, fileSpill, reused };
   const columns = makeRecordColumns(numbering.rowOfCover.length);
   const queue = makeSharedQueue(platforms.length);

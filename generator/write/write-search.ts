@@ -4,15 +4,14 @@
  */
 import { encodeColumns } from '../../format/index/columns.ts';
 import {
-  openSearchIndex,
+  type FilterIndex,
+  filterColumns,
   type Postings,
-  type SearchIndex,
-  searchColumns,
+  wordColumns,
 } from '../../format/index/search-index.ts';
 import { foldCase } from '../../format/index/words.ts';
-import { MINISEARCH, SEARCH_INDEX } from '../../format/layout.ts';
+import { FILTER_INDEX, MINISEARCH, WORD_INDEX } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
-import { readChecked } from '../../store/files/checked-files.ts';
 import {
   type AlternativeTitles,
   type Covers,
@@ -22,17 +21,20 @@ import {
 } from '../columns/catalogue.ts';
 import { openTexts } from '../columns/texts.ts';
 import { type Numbering, startsOf } from '../order/numbering.ts';
+import { encodeMiniSearch } from '../search/minisearch.ts';
+import { makePostings, type PostingsBuilder } from '../search/postings.ts';
+import { indexReadings } from '../search/readings.ts';
+import { freeMemory } from '../worker/free-memory.ts';
 import { writeWhole } from './file-writer.ts';
-import { linkFile } from './link-pack.ts';
-import { encodeMiniSearch } from './minisearch.ts';
-import { makePostings } from './postings.ts';
-import { type IndexedReadings, indexReadings } from './readings.ts';
+import { linkAll } from './link-pack.ts';
 
-/** The search index of an earlier generation whose games have the same paths and titles, in the same order. */
+/** The words of an earlier generation whose games have the same paths and titles, in the same order. */
 export interface EarlierWords {
   /** The folder of the generation. */
   readonly dir: string;
   readonly files: readonly ManifestFile[];
+  /** Whether no other value by which a search can be filtered has changed. */
+  readonly haveSameFilters: boolean;
 }
 
 /** @param earlier undefined if the words of the titles must be indexed */
@@ -46,72 +48,59 @@ export async function writeSearch(
   earlier?: EarlierWords,
 ): Promise<ManifestFile[]> {
   const { rowOfRank } = numbering;
-  const filters = {
-    games: rowOfRank.length,
+  if (earlier?.haveSameFilters) {
+    const names = [FILTER_INDEX, WORD_INDEX, MINISEARCH];
+    const linked = linkAll(earlier.dir, earlier.files, dir, names);
+    if (linked !== undefined) return linked;
+  }
+  const filters: FilterIndex = {
     regions: coverPostings(numbering, covers.regions, covers.region),
     types: coverPostings(numbering, covers.types, covers.type),
     genres: genrePostings(games, rowOfRank),
     ...orderByYear(games, rowOfRank),
   };
-  const linked = earlier && linkSearch(earlier, dir, filters);
-  if (linked !== undefined) return linked;
+  const written = await writeWhole(dir, FILTER_INDEX, encodeColumns(filterColumns(filters)));
+  const linked = earlier && linkAll(earlier.dir, earlier.files, dir, [WORD_INDEX, MINISEARCH]);
+  if (linked !== undefined) return [written, ...linked];
+  freeMemory();
   const slugAt = openTexts(games.slugs, 'latin1');
   const readings = indexReadings(games, alternativeTitles, rowOfRank);
   const pathOf = (rank: number) => {
     const row = rowOfRank[rank];
     return `${platforms[games.platform[row]]?.slug}/${slugAt(row)}`;
   };
-  const columns = searchColumns({ ...readings.columns, ...filters });
   const {
     columns: { words },
     frequencies,
     wordCounts,
   } = readings;
   return [
-    await writeWhole(dir, SEARCH_INDEX, encodeColumns(columns)),
+    written,
+    await writeWhole(dir, WORD_INDEX, encodeColumns(wordColumns(readings.columns))),
     await writeWhole(dir, MINISEARCH, encodeMiniSearch(words, frequencies, wordCounts, pathOf)),
   ];
 }
 
-/**
- * Writes the search index with the words of an earlier one, and links the file for MiniSearch, which has
- * nothing but words.
- */
-function linkSearch(
-  { dir: earlierDir, files }: EarlierWords,
-  dir: string,
-  filters: Omit<SearchIndex, keyof IndexedReadings['columns']>,
-): Promise<ManifestFile[]> | undefined {
-  const [search, miniSearch] = [SEARCH_INDEX, MINISEARCH].map((name) =>
-    files.find((file) => file.path === name),
-  );
-  if (search === undefined || miniSearch === undefined) return undefined;
-  if (!linkFile(earlierDir, dir, MINISEARCH)) return undefined;
-  const words = openSearchIndex(readChecked(earlierDir, search));
-  const written = writeWhole(
-    dir,
-    SEARCH_INDEX,
-    encodeColumns(searchColumns({ ...words, ...filters })),
-  );
-  return written.then((file) => [file, miniSearch]);
-}
-
 function genrePostings(games: Games, rowOfRank: Uint32Array): Postings {
   const builder = makePostings();
-  const genreOf = foldedValues(games.genres);
-  rowOfRank.forEach((row, rank) => {
+  const numberOf = numberFolded(games.genres, builder);
+  for (const row of rowOfRank) {
     const genre = games.genresOf[row];
-    if (games.genres[genre] !== null) builder.add(builder.numberOf(genreOf(genre)), rank);
-  });
-  return builder.build().postings;
+    if (games.genres[genre] !== null) builder.add(numberOf(genre));
+    builder.endEntry();
+  }
+  return builder.build();
 }
 
-/** @returns a function that returns the case-folded value at an index; each value is folded only once */
-function foldedValues(values: readonly (string | null)[]): (index: number) => string {
-  const folded: string[] = [];
+/** @returns a function that returns the number of a value in lower case; each value is folded only once */
+function numberFolded(
+  values: readonly (string | null)[],
+  builder: PostingsBuilder,
+): (index: number) => number {
+  const numbers: number[] = [];
   return (index) => {
-    folded[index] ??= foldCase(values[index] ?? '');
-    return folded[index];
+    numbers[index] ??= builder.numberOf(foldCase(values[index] ?? ''));
+    return numbers[index];
   };
 }
 
@@ -122,15 +111,16 @@ function coverPostings(
   column: Uint32Array,
 ): Postings {
   const builder = makePostings();
-  const textOf = foldedValues(values);
-  for (let rank = 0; rank < rowOfRank.length; rank++) {
-    const game = numberOfGame[rowOfRank[rank]];
+  const numberOf = numberFolded(values, builder);
+  for (const row of rowOfRank) {
+    const game = numberOfGame[row];
     for (let cover = firstCover[game]; cover < firstCover[game + 1]; cover++) {
       const value = column[rowOfCover[cover]];
-      if (values[value] !== null) builder.add(builder.numberOf(textOf(value)), rank);
+      if (values[value] !== null) builder.add(numberOf(value));
     }
+    builder.endEntry();
   }
-  return builder.build().postings;
+  return builder.build();
 }
 
 function orderByYear({ year: yearOf }: Games, rowOfRank: Uint32Array) {

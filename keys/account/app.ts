@@ -9,10 +9,12 @@ import { HTTPException } from 'hono/http-exception';
 import { methodNotAllowed } from 'hono/method-not-allowed';
 import { secureHeaders } from 'hono/secure-headers';
 import type { Logger } from 'pino';
-import { FILE_PATHS } from '../paths.ts';
+import { readSharedFile, SHARED_FILES } from '../../pages/shared-files.ts';
+import { SHARED_FILES_PATH, STYLES_PATH } from '../paths.ts';
 import { endExchange } from './end-exchange.ts';
 import { addAccountRoutes } from './routes/account-routes.ts';
 import { addModerationRoutes } from './routes/moderation-routes.ts';
+import { addOwnKeyRoutes } from './routes/own-key-routes.ts';
 import { sendMessage, sendText } from './routes/replies.ts';
 import { addSignInRoutes } from './routes/sign-in-routes.ts';
 import type { App, PageEnv, Site } from './routes/site.ts';
@@ -46,17 +48,10 @@ const SECURE_HEADERS = secureHeaders({
   xPermittedCrossDomainPolicies: false,
   xXssProtection: false,
 });
-const FILES = [
-  [FILE_PATHS.styles, 'account.css', 'text/css; charset=utf-8'],
-  [FILE_PATHS.script, 'copy.js', 'text/javascript; charset=utf-8'],
-  [FILE_PATHS.icon, 'icon.svg', 'image/svg+xml'],
-] as const;
-
 export function makeApp(site: Site, log: Logger): App {
   const app: App = new Hono<PageEnv>();
   app.use(endExchange, SECURE_HEADERS);
-  for (const [path, name, type] of FILES) {
-    const text = readFileSync(new URL(`./files/${name}`, import.meta.url), 'utf8');
+  for (const [path, type, text] of readFiles()) {
     app.get(path, (c) => {
       c.header('Cache-Control', 'no-cache');
       return sendText(c, 200, type, text);
@@ -81,30 +76,41 @@ export function makeApp(site: Site, log: Logger): App {
         return sendMessage(
           c,
           405,
-          'Not possible',
-          'This page does not accept this kind of request.',
+          'Nothing happened',
+          'This address does not accept that kind of request.',
         );
       },
     }),
   );
   addSignInRoutes(app, site);
   addAccountRoutes(app, site);
+  addOwnKeyRoutes(app, site);
   addModerationRoutes(app, site);
-  app.notFound((c) => sendMessage(c, 404, 'Not found', 'There is no such page.'));
+  app.notFound((c) => sendMessage(c, 404, 'Page not found', 'There is nothing at this address.'));
   app.onError((error, c) => {
     if (error instanceof HTTPException && error.status === 404) return c.notFound();
     if (error instanceof HTTPException && error.status === 403) {
-      return sendMessage(c, 403, 'Refused', 'This form was sent from another site.');
+      const text = 'This form came from another site, so nothing was changed.';
+      return sendMessage(c, 403, 'Nothing was changed', text);
     }
     if (error instanceof SiteKeysUnreachable) {
-      const text =
-        'We cannot check at the moment whether you are signed in. Try again in a minute.';
-      return sendMessage(c, 503, 'Not available', text);
+      const text = 'We cannot check right now whether you are signed in. Try again in a minute.';
+      return sendMessage(c, 503, 'Try again in a minute', text);
     }
     // The query and the form are never logged: they may contain tokens and what people typed.
     log.error({ err: error, method: c.req.method, path: c.req.path }, 'a request failed');
-    const text = 'Something went wrong on our side. Try again in a while.';
-    return sendMessage(c, 500, 'Error', text);
+    const text = 'That is our fault, and it is in our logs. Try again in a few minutes.';
+    return sendMessage(c, 500, 'Something went wrong', text);
   });
   return app;
+}
+
+/** The static files: path, Content-Type and content. */
+function readFiles(): (readonly [path: string, type: string, text: string])[] {
+  const own = readFileSync(new URL('./files/account.css', import.meta.url), 'utf8');
+  const shared = SHARED_FILES.map(
+    (file) =>
+      [`${SHARED_FILES_PATH}/${file.name}`, file.type, readSharedFile(file).toString()] as const,
+  );
+  return [[STYLES_PATH, 'text/css; charset=utf-8', own], ...shared];
 }

@@ -24,6 +24,7 @@ import { addressOf, listenAll } from '../../program/listen.ts';
 import { makeLog } from '../../program/log.ts';
 import { stopWith } from '../../program/stop.ts';
 import { reportReady } from '../../program/systemd/report-ready.ts';
+import { ACCOUNTS_CHECKS, prepareOwnAccounts } from '../lifecycle/account-changes.ts';
 import { MAIL_CHECKS } from '../mail/mailer.ts';
 import { ACCOUNTS_TABLE, createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
 import { addServerMetrics, addSignInMetrics, makeAccountAdmin } from './account-metrics.ts';
@@ -35,9 +36,9 @@ import { makeCookies } from './visitors/cookies.ts';
 
 const USAGE = `cover-catalogue account
 
-Serves the account pages on ACCOUNT_HOST:ACCOUNT_PORT and sends the e-mails of the
-outbox, until SIGTERM or SIGINT. If ACCOUNT_ADMIN_PORT is set, health and metrics
-are served on ADMIN_HOST:ACCOUNT_ADMIN_PORT.
+Serves the account pages on ACCOUNT_HOST:ACCOUNT_PORT and sends the e-mails of
+the outbox, until SIGTERM or SIGINT. If ACCOUNT_ADMIN_PORT is set, it serves
+health checks and metrics on ADMIN_HOST:ACCOUNT_ADMIN_PORT.
 
 Exit codes: 0 stopped, 1 failed, 2 wrong usage or configuration.
 `;
@@ -64,14 +65,17 @@ function readSettings() {
       'SITE_URL',
       'SITE_JWT_SECRET',
       'SITE_JWKS',
+      'ACCOUNTS',
       'SMTP_URL',
       'MAIL_FROM',
       'MAIL_FOLDER',
       'DEFAULT_RATE_LIMIT',
+      'TRIAL_KEYS',
+      'TRIAL_RATE_LIMIT',
       'LOG_LEVEL',
     ],
     process.env,
-    MAIL_CHECKS,
+    { ...MAIL_CHECKS, ...ACCOUNTS_CHECKS },
   );
 }
 
@@ -85,6 +89,8 @@ async function main(): Promise<void> {
   const checkAssertion = siteKeys && makeAssertionCheck(siteKeys, log);
   const database = await openDatabase(databaseUrl);
   await createKeysTables(database);
+  const maySignUp = settings.ACCOUNTS === 'own';
+  if (maySignUp) await prepareOwnAccounts(database);
   await checkTables(database, { ...ACCOUNTS_TABLE, api_keys: KEYS_TABLES.api_keys });
 
   const mail = {
@@ -92,7 +98,8 @@ async function main(): Promise<void> {
     folder: settings.MAIL_FOLDER,
     from: settings.MAIL_FROM,
   };
-  const mails = await startMailWorker({ databaseUrl, mail, publicUrl, logLevel }, (error) => {
+  const worker = { databaseUrl, mail, publicUrl, maySignUp, logLevel };
+  const mails = await startMailWorker(worker, (error) => {
     log.fatal({ err: error }, 'the mail worker failed');
     process.exit(1);
   });
@@ -101,7 +108,9 @@ async function main(): Promise<void> {
     database,
     publicUrl,
     siteUrl: settings.SITE_URL,
+    maySignUp,
     defaultLimit: settings.DEFAULT_RATE_LIMIT,
+    trialLimit: settings.TRIAL_KEYS ? settings.TRIAL_RATE_LIMIT : undefined,
     cookies: makeCookies(publicUrl.startsWith('https:')),
     checkAssertion,
     requestLink: mails.requestLink,

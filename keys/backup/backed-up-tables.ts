@@ -8,6 +8,7 @@ import { ACCOUNTS_TABLE, KEYS_TABLES } from '../tables/schema.ts';
 /** Tables that are worthless or harmful in a backup. */
 export const NOT_BACKED_UP: Readonly<Record<string, string>> = {
   mail_outbox: 'e-mails that were sent since the backup would be sent again',
+  sent_notices: 'notices of the last days may be sent again',
   sign_in_links: 'links work for 15 minutes',
   sessions: 'sessions that were ended since the backup would work again',
 };

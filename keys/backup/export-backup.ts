@@ -17,6 +17,7 @@ import {
 import path from 'node:path';
 import type { Database, Reader } from '../../database/database.ts';
 import { messageOf } from '../../program/failure.ts';
+import { viewsOf } from '../tables/accounts.ts';
 import { BACKED_UP, type BackedUpTable } from './backed-up-tables.ts';
 import { type Columns, type Counts, encodeEnd, encodeHead, encodeRow } from './backup-lines.ts';
 
@@ -61,16 +62,6 @@ async function existing(database: Database): Promise<BackedUpTable[]> {
   const found = await database.columns();
   const views = await viewsOf(database);
   return BACKED_UP.filter(({ name }) => found.has(name) && !views.has(name));
-}
-
-/** The names of all views, in lower case. */
-export async function viewsOf(database: Reader & Pick<Database, 'kind'>): Promise<Set<string>> {
-  const rows = await database.rows(
-    database.kind === 'sqlite'
-      ? "SELECT name FROM sqlite_schema WHERE type = 'view'"
-      : "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'VIEW'",
-  );
-  return new Set(rows.map(([name]) => String(name).toLowerCase()));
 }
 
 async function writeRows(

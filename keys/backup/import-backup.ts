@@ -5,10 +5,10 @@
  */
 import type { Database, Reader, Value, Writer } from '../../database/database.ts';
 import { createTables } from '../../database/tables.ts';
+import { viewsOf } from '../tables/accounts.ts';
 import { ACCOUNTS_TABLE } from '../tables/schema.ts';
 import { BACKED_UP, type BackedUpTable } from './backed-up-tables.ts';
 import { type Columns, type Counts, readBackup } from './backup-lines.ts';
-import { viewsOf } from './export-backup.ts';
 
 /** A row can have two texts of 64 KiB, and a statement at most 16 MB. */
 const ROWS_PER_INSERT = 50;

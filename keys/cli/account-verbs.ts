@@ -25,7 +25,7 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
   }),
   'add-account': makeVerb({
     usage: 'add-account EMAIL --name NAME [--role ROLE]',
-    help: `Adds an account, and prints its id. ROLE is ${ROLES.join(' or ')}. Not possible if "accounts" is a view of your site's accounts.`,
+    help: `Adds an account and prints its id. ROLE is ${ROLES.join(' or ')}. This does not work if "accounts" is a view of your site's accounts.`,
     options: { name: { type: 'string' }, role: { type: 'string' } },
     positionals: ['EMAIL'],
     prepare({ positionals: [email], options }) {
@@ -73,7 +73,7 @@ export const ACCOUNT_VERBS: Readonly<Record<string, Verb>> = {
   }),
   'sign-in': makeVerb({
     usage: 'sign-in EMAIL',
-    help: `Prints a link that signs an account in, once, within ${LINK_MINUTES} minutes, and mails the account a second one. Anybody who has a link can sign in as that account.`,
+    help: `Prints a sign-in link for an account, which works once, within ${LINK_MINUTES} minutes, and e-mails the account a second one. Anybody who has the link can sign in as that account.`,
     options: {},
     positionals: ['EMAIL'],
     prepare({ positionals: [email], publicUrl }) {

@@ -23,7 +23,7 @@ export const BACKUP_VERBS: Readonly<Record<string, Verb>> = {
   }),
   import: makeVerb({
     usage: 'import FILE [--add]',
-    help: 'Restores a backup into empty tables, all of it or nothing. --add: into tables with rows; adds those that are missing, and refuses if one differs.',
+    help: 'Restores a backup into empty tables, all of it or nothing. With --add, restores into tables with rows: adds the missing rows, and refuses if an existing row differs.',
     options: { add: { type: 'boolean' } },
     positionals: ['FILE'],
     prepare:

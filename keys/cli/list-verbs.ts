@@ -50,7 +50,7 @@ export const LIST_VERBS: Readonly<Record<string, Verb>> = {
   }),
   outbox: makeVerb({
     usage: 'outbox [--all] [--send] [--json]',
-    help: 'Lists the mails that were not sent; with --all, the sent ones too. --send first tries to send all unsent mails now, including those that were given up.',
+    help: 'Lists the e-mails that were not sent; with --all, also those that were. --send first tries to send all unsent e-mails, including those that were given up.',
     options: {
       all: { type: 'boolean' },
       send: { type: 'boolean' },

@@ -1,15 +1,23 @@
-/** The verbs with which an operator acts for an owner: request, reveal and rotate a key. */
-import { requestKey, revealKey, rotateKey } from '../lifecycle/own-keys.ts';
-import { idOf, makeVerb, parseAccountId, requireText, type Verb } from './arguments.ts';
+/** The verbs with which an operator acts for an owner: request, name, reveal, rotate and withdraw. */
+
+import { ConfigurationError } from '../../program/environment/environment.ts';
+import { endOverlap, LONGEST_OVERLAP_HOURS, revealKey, rotateKey } from '../lifecycle/own-keys.ts';
+import { renameKey, requestKey, withdrawRequest } from '../lifecycle/own-requests.ts';
+import { idOf, makeVerb, parseAccountId, parseLimit, requireText, type Verb } from './arguments.ts';
+
+/** An operator may act on the key of any account. */
+const asOperator = (id: number) => ({ id, accountId: 'operator', at: new Date() }) as const;
 
 export const OWNER_VERBS: Readonly<Record<string, Verb>> = {
   request: makeVerb({
-    usage: 'request --account ID --purpose TEXT --url ADDRESS',
-    help: 'Requests a key for an account; "approve" grants it. ADDRESS is the website of the project.',
+    usage: 'request --account ID --purpose TEXT --url ADDRESS [--limit N] [--name NAME]',
+    help: 'Requests a key for an account; "approve" grants it. ADDRESS is the website of the project. The limit, in requests per minute, is what the account asks for.',
     options: {
       account: { type: 'string' },
       purpose: { type: 'string' },
       url: { type: 'string' },
+      limit: { type: 'string' },
+      name: { type: 'string' },
     },
     positionals: [],
     prepare({ options }) {
@@ -19,22 +27,51 @@ export const OWNER_VERBS: Readonly<Record<string, Verb>> = {
       );
       const purpose = requireText('--purpose', options.purpose, why);
       const websiteUrl = requireText('--url', options.url, why);
+      const { limit, name } = options;
+      const wantedLimit = limit === undefined ? undefined : parseLimit('--limit', limit);
       return async (database) => {
-        const request = { accountId, purpose, websiteUrl, at: new Date(), by: null };
-        const { id } = await requestKey(database, request);
+        const text = { purpose, websiteUrl, wantedLimit, name };
+        const { id } = await requestKey(database, { ...text, accountId, at: new Date(), by: null });
         return { message: `Request ${id} is waiting for review.` };
       };
     },
   }),
-  reveal: makeVerb({
-    usage: 'reveal ID',
-    help: 'Creates the key of an approved request and prints it once. Its owner cannot reveal it any more.',
+  withdraw: makeVerb({
+    usage: 'withdraw ID',
+    help: 'Withdraws a pending request, as its owner can. A trial key stops working.',
     options: {},
     positionals: ['ID'],
     prepare({ positionals }) {
       const id = idOf(positionals);
       return async (database) => {
-        const { key } = await revealKey(database, { id, accountId: 'operator', at: new Date() });
+        await withdrawRequest(database, asOperator(id));
+        return { message: `Request ${id} is withdrawn.` };
+      };
+    },
+  }),
+  rename: makeVerb({
+    usage: 'rename ID NAME',
+    help: 'Gives a key or a request the name that its owner sees; "" removes it.',
+    options: {},
+    positionals: ['ID', 'NAME'],
+    prepare({ positionals }) {
+      const id = idOf(positionals);
+      const [, name = ''] = positionals;
+      return async (database) => {
+        await renameKey(database, { ...asOperator(id), name });
+        return { message: `Key ${id} has its new name.` };
+      };
+    },
+  }),
+  reveal: makeVerb({
+    usage: 'reveal ID',
+    help: 'Creates the key of a request that was approved or has a trial, and prints it once. Its owner can then no longer reveal it.',
+    options: {},
+    positionals: ['ID'],
+    prepare({ positionals }) {
+      const id = idOf(positionals);
+      return async (database) => {
+        const { key } = await revealKey(database, asOperator(id));
         return {
           message: `Key ${id} is shown only once:`,
           data: `${key}\n`,
@@ -43,19 +80,44 @@ export const OWNER_VERBS: Readonly<Record<string, Verb>> = {
     },
   }),
   rotate: makeVerb({
-    usage: 'rotate ID',
-    help: 'Replaces a revealed key by a new one and prints it once. The old key stops working.',
-    options: {},
+    usage: 'rotate ID [--overlap HOURS]',
+    help: `Replaces a revealed key with a new one and prints it once. The old key stops working immediately or, with --overlap, after 1 to ${LONGEST_OVERLAP_HOURS} hours. Its owner gets an e-mail.`,
+    options: { overlap: { type: 'string' } },
     positionals: ['ID'],
-    prepare({ positionals }) {
+    prepare({ positionals, options: { overlap }, publicUrl }) {
       const id = idOf(positionals);
+      const overlapHours = overlap === undefined ? 0 : parseOverlap(overlap);
       return async (database) => {
-        const { key } = await rotateKey(database, { id, accountId: 'operator', at: new Date() });
+        const rotation = { ...asOperator(id), overlapHours, publicUrl };
+        const { key, oldUntil } = await rotateKey(database, rotation);
+        const old =
+          oldUntil === undefined ? 'stops working' : `works until ${oldUntil.toISOString()}`;
         return {
-          message: `Key ${id} is rotated; the old one stops working. The new one is shown only once:`,
+          message: `Key ${id} is rotated; the old one ${old}. The new one is shown only once:`,
           data: `${key}\n`,
         };
       };
     },
   }),
+  'end-overlap': makeVerb({
+    usage: 'end-overlap ID',
+    help: 'Stops the old key that still works after "rotate --overlap".',
+    options: {},
+    positionals: ['ID'],
+    prepare({ positionals }) {
+      const id = idOf(positionals);
+      return async (database) => {
+        await endOverlap(database, asOperator(id));
+        return { message: `The old key of key ${id} stops working.` };
+      };
+    },
+  }),
 };
+
+function parseOverlap(text: string): number {
+  const hours = /^[1-9]\d{0,2}$/.test(text) ? Number(text) : 0;
+  if (hours >= 1 && hours <= LONGEST_OVERLAP_HOURS) return hours;
+  throw new ConfigurationError(
+    `--overlap must be a whole number of hours from 1 to ${LONGEST_OVERLAP_HOURS}, not ${JSON.stringify(text)}.`,
+  );
+}

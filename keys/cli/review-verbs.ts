@@ -11,7 +11,7 @@ import {
   resumeKey,
   revokeKey,
   suspendKey,
-} from '../lifecycle/requests.ts';
+} from '../lifecycle/reviews.ts';
 import {
   idOf,
   makeVerb,
@@ -70,7 +70,7 @@ function makeVerbWithReason(
 export const REVIEW_VERBS: Readonly<Record<string, Verb>> = {
   issue: makeVerb({
     usage: 'issue [--limit N] [--daily-quota N] [--note TEXT]',
-    help: 'Creates an approved key without an account and prints it once. The limit is in requests per minute (default: DEFAULT_RATE_LIMIT), the quota in requests per day in UTC and proxy (default: none).',
+    help: 'Creates an approved key without an account and prints it once. The limit is in requests per minute (default: DEFAULT_RATE_LIMIT), the quota in requests per UTC day at each proxy (default: none).',
     options: { ...LIMITS, note: { type: 'string' } },
     positionals: [],
     prepare({ options, ...settings }) {
@@ -87,7 +87,7 @@ export const REVIEW_VERBS: Readonly<Record<string, Verb>> = {
   }),
   approve: makeVerb({
     usage: 'approve ID [--limit N] [--daily-quota N]',
-    help: 'Approves a pending request. The limit and the quota are as for "issue".',
+    help: 'Approves a pending request. For the limit and the quota, see "issue".',
     options: LIMITS,
     positionals: ['ID'],
     prepare({ positionals, options, ...settings }) {
@@ -143,7 +143,7 @@ export const REVIEW_VERBS: Readonly<Record<string, Verb>> = {
   }),
   quota: makeVerb({
     usage: 'quota ID N',
-    help: 'Changes the daily quota of an approved key, in requests per day in UTC and proxy; "none" removes it.',
+    help: 'Changes the daily quota of an approved key, in requests per UTC day at each proxy; "none" removes it.',
     options: {},
     positionals: ['ID', 'N'],
     prepare({ positionals, ...settings }) {

@@ -16,7 +16,10 @@ const STEERING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/gu;
 /** A line of headings, then one line for each key. The longest column, purpose, comes last. */
 export function keysAsTable(keys: readonly KeyRow[]): string {
   return asTable(
-    ['ID', 'STATE', 'ACCOUNT', 'LIMIT', 'QUOTA', 'PREFIX', 'REQUESTED', 'WEBSITE', 'PURPOSE'],
+    [
+      ...['ID', 'STATE', 'ACCOUNT', 'LIMIT', 'QUOTA', 'PREFIX', 'REQUESTED'],
+      ...['NAME', 'WEBSITE', 'PURPOSE'],
+    ],
     keys.map((key) => [
       String(key.id),
       key.state,
@@ -25,6 +28,7 @@ export function keysAsTable(keys: readonly KeyRow[]): string {
       key.daily_quota === null ? null : String(key.daily_quota),
       key.key_prefix,
       utc(key.requested_at),
+      key.name,
       key.website_url,
       key.purpose,
     ]),

@@ -5,17 +5,50 @@
  */
 import type { Database, Reader } from '../../database/database.ts';
 import { checkTables, createTables } from '../../database/tables.ts';
+import { type Checks, ConfigurationError } from '../../program/environment/environment.ts';
 import { isMailAddress } from '../mail/mailer.ts';
 import { lockAccount } from '../tables/account-lock.ts';
-import { type Account, findAccount, hasAccounts } from '../tables/accounts.ts';
+import { type Account, findAccount, hasAccounts, viewsOf } from '../tables/accounts.ts';
 import { ACCOUNTS_TABLE } from '../tables/schema.ts';
 import { noSuchAccount, Refusal } from './transition.ts';
 
 export const ROLES = ['user', 'moderator'] as const satisfies readonly Account['role'][];
 
-const LONGEST_NAME = 255;
+export const LONGEST_NAME = 255;
 const LONGEST_EMAIL = 320;
 const MOST_ATTEMPTS = 20;
+
+/** People who make an account of their own sign in with links, not through the site. */
+export const ACCOUNTS_CHECKS: Checks<'ACCOUNTS' | 'SITE_JWT_SECRET' | 'SITE_JWKS'> = {
+  ACCOUNTS(accounts, { SITE_JWT_SECRET, SITE_JWKS }) {
+    if (accounts === 'site' || (!SITE_JWT_SECRET && SITE_JWKS === undefined)) return;
+    throw new Error(
+      'cannot be own with SITE_JWT_SECRET or SITE_JWKS, with which your site signs users in. Remove one of them.',
+    );
+  },
+};
+
+/**
+ * Creates the table of accounts if it does not exist, so that people can make accounts of their own.
+ * @throws ConfigurationError if the accounts are a view of the site's
+ */
+export async function prepareOwnAccounts(database: Database): Promise<void> {
+  if ((await viewsOf(database)).has('accounts')) {
+    throw new ConfigurationError(
+      'ACCOUNTS=own needs a table of accounts, but "accounts" is a view. Remove ACCOUNTS=own if the accounts come from your site; otherwise drop the view.',
+    );
+  }
+  if (!(await hasAccounts(database))) await createTables(database, ACCOUNTS_TABLE);
+}
+
+/** @throws Refusal if an account may not have this name */
+export function checkAccountName(name: string): void {
+  if (name.trim() !== '' && name.length <= LONGEST_NAME && !/\p{C}/u.test(name)) return;
+  throw new Refusal(
+    `The name must have 1 to ${LONGEST_NAME} characters, none of them invisible.`,
+    'invalid',
+  );
+}
 
 /**
  * Adds an account. Creates the table of accounts if it does not exist.
@@ -31,12 +64,7 @@ export async function addAccount(
       'invalid',
     );
   }
-  if (name.trim() === '' || name.length > LONGEST_NAME || /\p{C}/u.test(name)) {
-    throw new Refusal(
-      `The name must have 1 to ${LONGEST_NAME} characters, none of them invisible.`,
-      'invalid',
-    );
-  }
+  checkAccountName(name);
   if (!(await hasAccounts(database))) {
     await createTables(database, ACCOUNTS_TABLE);
     await checkTables(database, ACCOUNTS_TABLE);

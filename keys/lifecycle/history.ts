@@ -8,11 +8,15 @@ import { toNumber, toText } from '../tables/values.ts';
 
 export const EVENT_ACTIONS = [
   'requested',
+  'edited',
+  'withdrawn',
+  'renamed',
   'issued',
   'approved',
   'rejected',
   'revealed',
   'rotated',
+  'overlap_ended',
   'suspended',
   'resumed',
   'revoked',
@@ -30,8 +34,8 @@ export interface KeyEvent {
   readonly actor_id: number | null;
   readonly action: EventAction;
   /**
-   * Why a moderator or operator rejected, suspended or revoked the key; the daily quota that an action
-   * sets, in words; otherwise null.
+   * Why a moderator or operator rejected, suspended or revoked the key; in words, the daily quota that
+   * an action sets, until when an old key works after a rotation, or the new name; otherwise null.
    */
   readonly reason: string | null;
   /** The limit that the key got, in requests per minute; null if the action sets none. */
@@ -64,12 +68,13 @@ export async function recordEvent(
   );
 }
 
-/** The events of a key, oldest first. */
-export async function eventsOf(reader: Reader, keyId: number): Promise<KeyEvent[]> {
+/** The events of some keys, oldest first. */
+export async function eventsOf(reader: Reader, ...keyIds: number[]): Promise<KeyEvent[]> {
+  if (keyIds.length === 0) return [];
   const rows = await reader.rows(
     `SELECT id, key_id, at, actor_id, action, reason, limit_per_minute
-     FROM key_events WHERE key_id = ? ORDER BY id`,
-    [keyId],
+     FROM key_events WHERE key_id IN (${keyIds.map(() => '?').join(', ')}) ORDER BY id`,
+    keyIds,
   );
   return rows.map(([id, key, at, actor, action, reason, limit]) => ({
     id: Number(id),

@@ -28,6 +28,18 @@ export interface KeyRow {
   readonly revoked_at: string | null;
   /** "YYYY-MM-DD" in UTC; null if no use is known. */
   readonly last_used_on: string | null;
+  /** What the owner calls the key; null if it has no name. */
+  readonly name: string | null;
+  /** The limit that the owner asked for; null if an operator issued the key. */
+  readonly wanted_limit: number | null;
+  /** How often the request was edited. */
+  readonly edits: number;
+  /** The first characters of the key that was rotated. */
+  readonly previous_prefix: string | null;
+  /** Until when the rotated key works; null if it stopped at once. The time may be over. */
+  readonly previous_until: string | null;
+  /** Until when the key works before its review; null without a trial. The time may be over. */
+  readonly trial_until: string | null;
 }
 
 /** A key with its account. Both values are null if the key has no account or the account is removed. */
@@ -52,12 +64,18 @@ const COLUMNS = [
   'revealed_at',
   'revoked_at',
   'last_used_on',
+  'name',
+  'wanted_limit',
+  'edits',
+  'previous_prefix',
+  'previous_until',
+  'trial_until',
 ] as const satisfies readonly (keyof KeyRow)[];
 
 /** Restricts a list of keys. */
 export interface Filter {
   readonly state?: KeyState | undefined;
-  /** A text to find in the purpose, website, prefix, or the name or e-mail address of the account. */
+  /** A text to find in name, purpose, website, prefix, or the name or e-mail address of the account. */
   readonly text?: string | undefined;
 }
 
@@ -139,7 +157,8 @@ async function select(
 /** @param row the columns of {@link COLUMNS}, in their order */
 function toKey(row: Row): KeyRow {
   const [id, state, limit, quota, prefix, account, purpose, website, reason, ...dates] = row;
-  const [requestedAt, reviewedAt, reviewedBy, revealedAt, revokedAt, lastUsedOn] = dates;
+  const [requestedAt, reviewedAt, reviewedBy, revealedAt, revokedAt, lastUsedOn, ...newer] = dates;
+  const [name, wantedLimit, edits, previousPrefix, previousUntil, trialUntil] = newer;
   return {
     id: Number(id),
     // No transition writes another state.
@@ -157,6 +176,12 @@ function toKey(row: Row): KeyRow {
     revealed_at: toText(revealedAt),
     revoked_at: toText(revokedAt),
     last_used_on: toText(lastUsedOn),
+    name: toText(name),
+    wanted_limit: toNumber(wantedLimit),
+    edits: Number(edits),
+    previous_prefix: toText(previousPrefix),
+    previous_until: toText(previousUntil),
+    trial_until: toText(trialUntil),
   };
 }
 
@@ -171,7 +196,7 @@ function conditionOf(
     values.push(state);
   }
   if (text !== '') {
-    const searched = ['k.purpose', 'k.website_url', 'k.key_prefix'];
+    const searched = ['k.name', 'k.purpose', 'k.website_url', 'k.key_prefix'];
     if (isJoined) searched.push('a.name', 'a.email');
     conditions.push(
       `(${searched.map((column) => `INSTR(LOWER(${column}), LOWER(?)) > 0`).join(' OR ')})`,

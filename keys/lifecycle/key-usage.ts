@@ -77,8 +77,10 @@ export async function mostUsedKeys(database: Database, period: Period): Promise<
 export function totalOf(days: readonly Use[]): Use {
   const sum = (column: keyof Use) => days.reduce((total, each) => total + each[column], 0);
   return {
-    ...{ requests: sum('requests'), not_modified: sum('not_modified') },
-    ...{ refused: sum('refused'), bytes: sum('bytes') },
+    requests: sum('requests'),
+    not_modified: sum('not_modified'),
+    refused: sum('refused'),
+    bytes: sum('bytes'),
   };
 }
 
@@ -89,7 +91,9 @@ export function boundsOf({ days, now }: Period): [first: string, last: string] {
 
 function toUse([requests, notModified, refused, bytes]: readonly Value[]): Use {
   return {
-    ...{ requests: Number(requests), not_modified: Number(notModified) },
-    ...{ refused: Number(refused), bytes: Number(bytes) },
+    requests: Number(requests),
+    not_modified: Number(notModified),
+    refused: Number(refused),
+    bytes: Number(bytes),
   };
 }

@@ -3,17 +3,20 @@
  * database contains only hashes of their tokens, so nobody can sign in by reading it.
  */
 import type { Database, Writer } from '../../database/database.ts';
-import { SIGN_IN_SUBJECT } from '../mail/mail-texts.ts';
+import { SIGN_IN_SUBJECT, SIGN_UP_SUBJECT } from '../mail/mail-texts.ts';
+import { isMailAddress } from '../mail/mailer.ts';
 import { enqueueMail } from '../mail/outbox.ts';
 import { lockAccount, prepareAccountLock } from '../tables/account-lock.ts';
-import { type Account, findAccountByEmail } from '../tables/accounts.ts';
+import { type Account, findAccountByEmail, isKnownEmail } from '../tables/accounts.ts';
 import { addSeconds, toDatabaseTime } from '../tables/database-time.ts';
 import {
   addLink,
   endOfLink,
   hasMostLinks,
+  hasMostSignUps,
   type LinkNote,
   linkNoteText,
+  NO_ACCOUNT,
   removeOldLinks,
 } from '../tables/sign-in-links.ts';
 import { hashToken, makeToken } from '../tables/tokens.ts';
@@ -24,6 +27,8 @@ interface LinkRequest {
   readonly at: Date;
   /** The address of the pages, without a slash at the end. */
   readonly publicUrl: string;
+  /** Whether an address without an account gets a link that creates one. */
+  readonly maySignUp?: boolean;
 }
 
 /**
@@ -36,13 +41,36 @@ export async function mailSignInLink(
   email: string,
   request: LinkRequest,
 ): Promise<boolean> {
+  if (request.maySignUp && !(await isKnownEmail(database, email))) {
+    return mailSignUpLink(database, email, request);
+  }
   const queued = await withRoomForLink(database, email, request.at, async (writer, owner) => {
+    const link = { accountId: owner.id };
     // This token is never used: `writeMail` replaces it when the mail is sent.
-    const { tokenHash } = await addLink(writer, owner.id, request.at);
-    await enqueueLink(writer, owner, tokenHash, request);
+    const { tokenHash } = await addLink(writer, link, request.at);
+    await enqueueLink(writer, owner.email, { ...link, replaces: tokenHash }, request);
     return true;
   });
   return queued ?? false;
+}
+
+/** Queues a mail with a link that creates an account, unless there are too many such links. */
+async function mailSignUpLink(
+  database: Database,
+  email: string,
+  request: LinkRequest,
+): Promise<boolean> {
+  if (!isMailAddress(email) || (await hasMostSignUps(database, email, request.at))) return false;
+  await removeOldLinks(database, request.at);
+  await prepareAccountLock(database, NO_ACCOUNT);
+  return database.transaction(async (writer) => {
+    await lockAccount(writer, NO_ACCOUNT);
+    if (await hasMostSignUps(writer, email, request.at)) return false;
+    const link = { accountId: NO_ACCOUNT, email };
+    const { tokenHash } = await addLink(writer, link, request.at);
+    await enqueueLink(writer, email, { ...link, replaces: tokenHash }, request);
+    return true;
+  });
 }
 
 /**
@@ -56,8 +84,9 @@ export async function createSignInLink(
   request: LinkRequest,
 ): Promise<string | undefined> {
   return withRoomForLink(database, email, request.at, async (writer, owner) => {
-    const { token } = await addLink(writer, owner.id, request.at);
-    await enqueueLink(writer, owner, null, request);
+    const link = { accountId: owner.id };
+    const { token } = await addLink(writer, link, request.at);
+    await enqueueLink(writer, owner.email, { ...link, replaces: null }, request);
     return token;
   });
 }
@@ -83,14 +112,14 @@ async function withRoomForLink<T>(
 
 async function enqueueLink(
   writer: Writer,
-  owner: Account,
-  replaces: LinkNote['replaces'],
+  recipient: string,
+  note: Omit<LinkNote, 'publicUrl'>,
   { at, publicUrl }: LinkRequest,
 ): Promise<void> {
   await enqueueMail(writer, {
-    subject: SIGN_IN_SUBJECT,
-    body: linkNoteText({ accountId: owner.id, replaces, publicUrl }),
-    recipient: owner.email,
+    subject: note.email === undefined ? SIGN_IN_SUBJECT : SIGN_UP_SUBJECT,
+    body: linkNoteText({ ...note, publicUrl }),
+    recipient,
     at,
     expiresAt: endOfLink(at),
   });

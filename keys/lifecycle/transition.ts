@@ -5,7 +5,10 @@
  *      │                    │ ▲                                                        ▲
  *      │             suspend▼ │resume                                                  │
  *      │                 suspended ───────────────────────revoke───────────────────────┘
- *      └─────reject────► rejected
+ *      ├─────reject────► rejected
+ *      └────withdraw───► withdrawn
+ *
+ * During a trial, a pending key works, and can be revealed and rotated like an approved one.
  *
  * A transition is one UPDATE with the state that the key must have before. If two programs try the same
  * transition at once, one succeeds and the other is refused. The event and the mail of a transition are
@@ -16,6 +19,7 @@ import type { KeyState } from '../../format/api-key.ts';
 import type { KeyNews, MailText } from '../mail/mail-texts.ts';
 import { enqueueMail } from '../mail/outbox.ts';
 import { findAccount, hasAccounts } from '../tables/accounts.ts';
+import { toText } from '../tables/values.ts';
 import { type EventAction, recordEvent } from './history.ts';
 
 /** An action was refused, and nothing was changed. The message is for the user who tried it. */
@@ -33,7 +37,8 @@ export class Refusal extends Error {
 /** The states before and after a transition. */
 interface StateChange {
   readonly from: readonly KeyState[];
-  readonly to: KeyState;
+  /** Undefined if the state stays. */
+  readonly to?: KeyState | undefined;
   /** The end of the error for a key in another state. */
   readonly rule: string;
 }
@@ -63,15 +68,29 @@ export const RESUME: StateChange = {
   to: 'approved',
   rule: 'only a suspended key can be resumed',
 };
+export const WITHDRAW: StateChange = {
+  from: ['pending'],
+  to: 'withdrawn',
+  rule: 'only a pending request can be withdrawn',
+};
+export const EDIT: StateChange = {
+  from: ['pending'],
+  rule: 'only a pending request can be edited',
+};
+export const RENAME: StateChange = {
+  from: ['pending', 'approved', 'suspended'],
+  rule: 'only a key that is in use, or a pending request, can get another name',
+};
+export const END_OVERLAP: StateChange = {
+  from: ['pending', 'approved', 'suspended'],
+  rule: 'it has no old key that still works',
+};
 export const CHANGE_LIMIT: StateChange = {
   from: ['approved'],
-  to: 'approved',
   rule: 'only an approved key can get another limit',
 };
-
 export const CHANGE_QUOTA: StateChange = {
   from: ['approved'],
-  to: 'approved',
   rule: 'only an approved key can get another daily quota',
 };
 
@@ -86,7 +105,11 @@ export interface Transition extends StateChange {
     /** The end of the error for a key that does not meet the condition: "Key 1 …". */
     readonly otherwise: string;
   };
+  /** Columns that get the present value of another column. They are copied before the changes. */
+  readonly copies?: Readonly<Record<string, string>> | undefined;
   readonly changes: Readonly<Record<string, Value>>;
+  /** Columns whose number grows by one. */
+  readonly increments?: readonly string[];
   readonly event: {
     readonly action: EventAction;
     readonly actorId: number | null;
@@ -104,17 +127,16 @@ export async function applyTransition(
   id: number,
   transition: Transition,
 ): Promise<void> {
-  const { to, from, ownedBy, condition, changes, event, mail } = transition;
+  const { from, ownedBy, condition, event, mail } = transition;
   const isMailed = mail !== undefined && (await hasAccounts(database));
-  const columns = Object.keys(changes).map((column) => `, ${column} = ?`);
+  const { assignments, values } = assignmentsOf(transition);
   await database.transaction(async (writer) => {
     const { changes: changedRows } = await writer.run(
-      `UPDATE api_keys SET state = ?${columns.join('')} WHERE id = ? AND state IN (${from.map(() => '?').join(', ')})
+      `UPDATE api_keys SET ${assignments} WHERE id = ? AND state IN (${from.map(() => '?').join(', ')})
        ${ownedBy === undefined ? '' : 'AND account_id = ?'}
        ${condition === undefined ? '' : `AND ${condition.sql}`}`,
       [
-        to,
-        ...Object.values(changes),
+        ...values,
         id,
         ...from,
         ...(ownedBy === undefined ? [] : [ownedBy]),
@@ -124,17 +146,42 @@ export async function applyTransition(
     if (changedRows !== 1) throw await refusalOf(writer, id, transition);
     await recordEvent(writer, { keyId: id, ...event });
     if (!isMailed) return;
-    const [row] = await writer.rows('SELECT account_id FROM api_keys WHERE id = ?', [id]);
-    const accountId = row?.[0] ?? null;
-    const owner = accountId === null ? undefined : await findAccount(writer, Number(accountId));
-    if (owner === undefined) return;
-    await enqueueMail(writer, {
-      ...mail.write({ keyId: id, owner, publicUrl: mail.publicUrl }),
-      keyId: id,
-      recipient: owner.email,
-      at: event.at,
-    });
+    const news = await readNews(writer, id, mail.publicUrl);
+    if (news === undefined) return;
+    const recipient = news.owner.email;
+    await enqueueMail(writer, { ...mail.write(news), keyId: id, recipient, at: event.at });
   });
+}
+
+/** The assignments of an UPDATE. MySQL performs them from left to right, so copies come first. */
+function assignmentsOf({ to, copies = {}, changes, increments = [] }: Transition): {
+  assignments: string;
+  values: Value[];
+} {
+  const assignments = [
+    ...Object.entries(copies).map(([column, source]) => `${column} = ${source}`),
+    ...Object.keys(changes).map((column) => `${column} = ?`),
+    ...increments.map((column) => `${column} = ${column} + 1`),
+    // An UPDATE needs at least one assignment.
+    to === undefined ? 'state = state' : 'state = ?',
+  ].join(', ');
+  return { assignments, values: [...Object.values(changes), ...(to === undefined ? [] : [to])] };
+}
+
+/**
+ * The facts for a mail to the owner of a key.
+ * @returns undefined if the key has no owner
+ */
+export async function readNews(
+  reader: Reader,
+  keyId: number,
+  publicUrl: string,
+): Promise<KeyNews | undefined> {
+  const sql = 'SELECT account_id, name, key_hash IS NOT NULL FROM api_keys WHERE id = ?';
+  const [[accountId = null, name = null, isRevealed] = []] = await reader.rows(sql, [keyId]);
+  const owner = accountId === null ? undefined : await findAccount(reader, Number(accountId));
+  if (owner === undefined) return undefined;
+  return { keyId, name: toText(name), isRevealed: Number(isRevealed) === 1, owner, publicUrl };
 }
 
 /** The reason why no row was changed. */

@@ -26,6 +26,26 @@ export function checkLength(name: string, text: string): void {
   );
 }
 
+/** In UTF-16 code units: how long the name of a key may be. */
+export const LONGEST_KEY_NAME = 60;
+
+/**
+ * @returns the name on one line; null if it is empty
+ * @throws Refusal if it is too long
+ */
+export function readKeyName(text: string): string | null {
+  const name = cleanText(text)
+    // Characters that change the direction of the text around them.
+    .replace(/[\u202a-\u202e\u2066-\u2069]/g, '')
+    .replace(/[\p{Cc}\p{Zl}\p{Zp}\s]+/gu, ' ')
+    .trim();
+  if (name.length <= LONGEST_KEY_NAME) return /[^\p{C}\p{Z}]/u.test(name) ? name : null;
+  throw new Refusal(
+    `The name has ${name.length} characters; at most ${LONGEST_KEY_NAME} are allowed.`,
+    'invalid',
+  );
+}
+
 /** @throws Refusal if a key may not have this limit, in requests per minute */
 export function checkLimit(limit: number): void {
   if (Number.isInteger(limit) && limit >= 1 && limit <= LARGEST_LIMIT) return;
@@ -48,7 +68,7 @@ export function checkQuota(quota: number | null): void {
 export function readReason(text: string): string {
   const reason = cleanText(text);
   if (reason === '') {
-    throw new Refusal('The reason must not be empty: the owner gets it by e-mail.', 'invalid');
+    throw new Refusal('Write a reason: the owner gets it by e-mail.', 'invalid');
   }
   checkLength('The reason', reason);
   return reason;

@@ -1,9 +1,12 @@
 /**
  * The texts of the e-mails. No mail contains an API key. Text that people typed appears only in
- * bodies, never in subjects.
+ * bodies, never in subjects. A link stands alone on its line, so that every mail program shows it
+ * whole.
  */
-import { PATHS } from '../paths.ts';
+import { shownNumber, shownTime } from '../../pages/shown-values.ts';
+import { PATHS, reviewPath } from '../paths.ts';
 import type { Account } from '../tables/accounts.ts';
+import { fromDatabaseTime } from '../tables/database-time.ts';
 
 export interface MailText {
   /** One line. */
@@ -15,6 +18,10 @@ export interface MailText {
 /** The facts that a mail about a key contains. */
 export interface KeyNews {
   readonly keyId: number;
+  /** What the owner calls the key; null if it has no name. */
+  readonly name: string | null;
+  /** Whether the key exists, so that clients may be using it. */
+  readonly isRevealed: boolean;
   readonly owner: Account;
   /** The address of the pages, without a slash at the end. */
   readonly publicUrl: string;
@@ -24,99 +31,220 @@ export interface KeyNews {
  * @param limit in requests per minute
  * @param dailyQuota null if there is none
  */
-export function approvedMail(
-  { keyId, owner, publicUrl }: KeyNews,
-  limit: number,
-  dailyQuota: number | null,
-): MailText {
-  const quota = dailyQuota === null ? '' : ` and at most ${dailyQuota} a day`;
+export function approvedMail(news: KeyNews, limit: number, dailyQuota: number | null): MailText {
+  const { keyId, owner, publicUrl, isRevealed } = news;
+  const quota = dailyQuota === null ? '' : ` and ${shownNumber(dailyQuota)} per day`;
+  const limits = `${shownNumber(limit)} requests per minute${quota}`;
+  if (isRevealed) {
+    return {
+      subject: `Request ${keyId} is approved: your key has its full limit`,
+      body: letter(owner, [
+        `Your request ${named(news)} is approved. The trial key that you already have now allows ${limits}. You don't have to change anything.`,
+        ...linkToKeys(publicUrl),
+      ]),
+    };
+  }
   return {
-    subject: `Your request ${keyId} for an API key is approved`,
+    subject: `Request ${keyId} is approved: your API key is ready`,
     body: letter(owner, [
-      `your request ${keyId} for an API key is approved, with ${limit} requests a minute${quota}. Reveal the key on your account page:`,
+      `Your request ${named(news)} is approved. Your key allows ${limits}. Reveal it on this page:`,
       `${publicUrl}${PATHS.keys}`,
-      'It is shown only once. Have a safe place ready for it.',
+      'It is shown only once, so have a safe place ready for it.',
     ]),
   };
 }
 
-export function rejectedMail({ keyId, owner, publicUrl }: KeyNews, reason: string): MailText {
+export function rejectedMail(news: KeyNews, reason: string): MailText {
+  const { keyId, owner, publicUrl, isRevealed } = news;
   return {
-    subject: `Your request ${keyId} for an API key is rejected`,
+    subject: `Request ${keyId} for an API key was not approved`,
     body: letter(owner, [
-      `your request ${keyId} for an API key is rejected. The moderator's reason:`,
+      `Your request ${named(news)} was not approved${isRevealed ? ', and its trial key no longer works' : ''}. The moderator wrote:`,
       quoted(reason),
-      'You can request another key on your account page:',
+      'You can send a new request here:',
       `${publicUrl}${PATHS.keys}`,
     ]),
   };
 }
 
-export function suspendedMail({ keyId, owner, publicUrl }: KeyNews, reason: string): MailText {
+export function suspendedMail(news: KeyNews, reason: string): MailText {
+  const { keyId, owner, publicUrl } = news;
   return {
-    subject: `Your API key ${keyId} is suspended`,
+    subject: `API key ${keyId} is suspended`,
     body: letter(owner, [
-      `your API key ${keyId} is suspended. Until a moderator resumes it, requests with it are refused. The moderator's reason:`,
+      `Your API key ${named(news)} is suspended. The API refuses requests with it until a moderator resumes it. The moderator wrote:`,
       quoted(reason),
       ...linkToKeys(publicUrl),
     ]),
   };
 }
 
-export function resumedMail({ keyId, owner, publicUrl }: KeyNews): MailText {
+export function resumedMail(news: KeyNews): MailText {
+  const { keyId, owner, publicUrl } = news;
   return {
-    subject: `Your API key ${keyId} works again`,
+    subject: `API key ${keyId} works again`,
     body: letter(owner, [
-      `your API key ${keyId} is no longer suspended, and works again.`,
+      `Your API key ${named(news)} is no longer suspended. It works again.`,
       ...linkToKeys(publicUrl),
     ]),
   };
 }
 
 /** @param reason undefined if the owner revoked the key */
-export function revokedMail(
-  { keyId, owner, publicUrl }: KeyNews,
-  reason: string | undefined,
-): MailText {
+export function revokedMail(news: KeyNews, reason: string | undefined): MailText {
+  const { keyId, owner, publicUrl } = news;
+  const facts =
+    reason === undefined
+      ? [
+          `Your API key ${named(news)} was revoked on your account page. It no longer works. If that wasn't you, tell us: somebody else may have signed in to your account.`,
+        ]
+      : [
+          `A moderator has revoked your API key ${named(news)}. It no longer works. The moderator wrote:`,
+          quoted(reason),
+        ];
   return {
-    subject: `Your API key ${keyId} is revoked`,
+    subject: `API key ${keyId} was revoked`,
+    body: letter(owner, [...facts, ...linkToKeys(publicUrl)]),
+  };
+}
+
+/** @param oldUntil until when the old key works: "YYYY-MM-DD HH:MM:SS" in UTC; undefined if it stopped */
+export function rotatedMail(news: KeyNews, oldUntil: string | undefined): MailText {
+  const { keyId, owner, publicUrl } = news;
+  const old =
+    oldUntil === undefined
+      ? 'The old one no longer works.'
+      : `The old one works until ${shownTime(fromDatabaseTime(oldUntil))}. Use the new one everywhere by then.`;
+  return {
+    subject: `API key ${keyId} was rotated`,
     body: letter(owner, [
-      ...(reason === undefined
-        ? [
-            `your API key ${keyId} was revoked on your account page and has stopped working. If that was not you, tell us.`,
-          ]
-        : [
-            `your API key ${keyId} is revoked and has stopped working. The moderator's reason:`,
-            quoted(reason),
-          ]),
-      ...linkToKeys(publicUrl),
+      `Your API key ${named(news)} was replaced by a new one. ${old}`,
+      "If that wasn't you, rotate it again at once, or revoke it:",
+      `${publicUrl}${PATHS.keys}`,
     ]),
   };
 }
 
-export const SIGN_IN_SUBJECT = 'Your link to sign in';
-
-/** @param minutes how long the link works */
-export function signInMail(
-  owner: Account,
-  { token, minutes, publicUrl }: { token: string; minutes: number; publicUrl: string },
+/** @param used how many requests the key has sent today */
+export function quotaMail(
+  news: KeyNews,
+  { used, dailyQuota }: { used: number; dailyQuota: number },
 ): MailText {
+  const { keyId, owner, publicUrl } = news;
+  return {
+    subject: `API key ${keyId} has used ${Math.floor((100 * used) / dailyQuota)}% of its daily quota`,
+    body: letter(owner, [
+      `Your API key ${named(news)} has used ${shownNumber(used)} of its ${shownNumber(dailyQuota)} requests for today. When they are used up, the API answers 429 until midnight UTC.`,
+      'See what it used, day by day:',
+      `${publicUrl}${PATHS.keys}`,
+    ]),
+  };
+}
+
+/** @param end when the trial ends, which may be over at the present time `at` */
+export function trialEndMail(news: KeyNews, end: Date, at: Date): MailText {
+  const { keyId, owner, publicUrl } = news;
+  const isOver = end <= at;
+  const fact = isOver
+    ? `Your trial key ${named(news)} stopped working on ${shownTime(end)}, because no moderator has decided about your request yet.`
+    : `Your trial key ${named(news)} stops working on ${shownTime(end)}, unless a moderator approves your request by then.`;
+  return {
+    subject: `The trial of API key ${keyId} ${isOver ? 'has ended' : 'ends soon'}`,
+    body: letter(owner, [
+      `${fact} Once your request is approved, the same key ${isOver ? 'works again, with' : 'has'} its full limit. You don't have to change anything.`,
+      'If you want to tell the moderators more about your project, edit your request here:',
+      `${publicUrl}${PATHS.keys}`,
+    ]),
+  };
+}
+
+/** What a moderator reads about a request that waits for a review. */
+export interface WaitingRequest {
+  readonly id: number;
+  /** The name and e-mail address of the account; null if it was removed. */
+  readonly account_name: string | null;
+  readonly purpose: string;
+  /** "YYYY-MM-DD HH:MM:SS" in UTC. */
+  readonly requested_at: string;
+}
+
+const MOST_LISTED = 20;
+const LONGEST_EXCERPT = 200;
+
+/** The list of waiting requests that a moderator gets at most once a day. */
+export function digestMail(
+  moderator: Account,
+  requests: readonly WaitingRequest[],
+  publicUrl: string,
+): MailText {
+  const count = requests.length;
+  const subject =
+    count === 1
+      ? '1 request for an API key is waiting for your review'
+      : `${count} requests for API keys are waiting for your review`;
+  const listed = requests
+    .slice(0, MOST_LISTED)
+    .flatMap((request) => [
+      `Request ${request.id} by ${oneLine(request.account_name ?? 'a removed account')}, ${shownTime(fromDatabaseTime(request.requested_at))}:`,
+      quoted(excerptOf(request.purpose)),
+      `${publicUrl}${reviewPath(request.id)}`,
+    ]);
+  const more = count > MOST_LISTED ? [`And ${count - MOST_LISTED} more.`] : [];
+  return {
+    subject,
+    body: letter(moderator, [
+      ...[...listed, ...more],
+      'Review all of them here:',
+      `${publicUrl}${PATHS.review}`,
+      'You get this e-mail at most once a day, and only while requests are waiting.',
+    ]),
+  };
+}
+
+export const SIGN_IN_SUBJECT = 'Your sign-in link';
+export const SIGN_UP_SUBJECT = 'Create your account';
+
+interface Link {
+  readonly token: string;
+  /** How long the link works. */
+  readonly minutes: number;
+  readonly publicUrl: string;
+}
+
+export function signInMail(owner: Account, { token, minutes, publicUrl }: Link): MailText {
   return {
     subject: SIGN_IN_SUBJECT,
     body: letter(owner, [
-      'this link signs you in:',
+      'Open this link to sign in:',
       `${publicUrl}${PATHS.link}?token=${token}`,
-      `It works once, within ${minutes} minutes. If you did not request it, ignore this e-mail.`,
+      `It works once, within ${minutes} minutes. If you didn't ask for it, ignore this e-mail.`,
+    ]),
+  };
+}
+
+/** The mail to an address that has no account yet. */
+export function signUpMail({ token, minutes, publicUrl }: Link): MailText {
+  return {
+    subject: SIGN_UP_SUBJECT,
+    body: letter({ name: '' }, [
+      'Open this link to create your account and sign in:',
+      `${publicUrl}${PATHS.link}?token=${token}`,
+      `It works once, within ${minutes} minutes. If you didn't ask for it, ignore this e-mail: nothing happens.`,
     ]),
   };
 }
 
 function linkToKeys(publicUrl: string): string[] {
-  return ['Your keys and requests are on your account page:', `${publicUrl}${PATHS.keys}`];
+  return ['See your keys and requests:', `${publicUrl}${PATHS.keys}`];
 }
 
-function letter(owner: Account, paragraphs: readonly string[]): string {
-  return `${[`Hello ${oneLine(owner.name)},`, ...paragraphs].join('\n\n')}\n`;
+function letter({ name }: Pick<Account, 'name'>, paragraphs: readonly string[]): string {
+  return `${[`Hello ${oneLine(name)}`.trim().concat(','), ...paragraphs].join('\n\n')}\n`;
+}
+
+/** The number of a key and, if it has one, its name: `5 ("Shelf app")`. */
+function named({ keyId, name }: KeyNews): string {
+  return name === null ? String(keyId) : `${keyId} ("${oneLine(name)}")`;
 }
 
 // Each line begins with ">", so that nobody takes a reason for the text of the mail itself.
@@ -126,6 +254,12 @@ function quoted(text: string): string {
     .split(/\r\n|[\r\n\u2028\u2029\v\f\u0085]/)
     .map((line) => `> ${line.replace(/\p{Cc}/gu, ' ')}`.trimEnd())
     .join('\n');
+}
+
+function excerptOf(text: string): string {
+  const characters = [...text];
+  if (characters.length <= LONGEST_EXCERPT) return text;
+  return `${characters.slice(0, LONGEST_EXCERPT).join('')}…`;
 }
 
 function oneLine(text: string): string {

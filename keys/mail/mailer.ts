@@ -8,6 +8,7 @@ import path from 'node:path';
 import type Nodemailer from 'nodemailer';
 import { type Checks, ConfigurationError } from '../../program/environment/environment.ts';
 import { checkWritableFolder } from '../../program/folders.ts';
+import { plainParts, toHtml } from './mail-parts.ts';
 
 export interface Mail {
   /** The same for each attempt to send the same mail; digits and dots. */
@@ -61,7 +62,7 @@ export interface MailSettings {
 export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
   const sender = senderOf(from);
   const domain = sender.address.slice(sender.address.lastIndexOf('@') + 1);
-  const compose = ({ id, to, subject, text, date }: Mail) => {
+  const compose = ({ id, to, subject, date }: Mail) => {
     if (!isMailAddress(to)) {
       throw Object.assign(new Error(`${JSON.stringify(to)} is not an e-mail address.`), {
         code: 'EENVELOPE',
@@ -73,7 +74,6 @@ export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
       envelope: { from: sender.address, to: [to] },
       messageId: `<${id}@${domain}>`,
       subject: subject.replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' '),
-      text,
       date,
       // Tells mail programs not to send automatic replies.
       headers: { 'Auto-Submitted': 'auto-generated' },
@@ -88,7 +88,8 @@ export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
     );
     return {
       async send(mail) {
-        await (await transport()).sendMail(compose(mail));
+        const parts = { text: mail.text, html: toHtml(mail.text) };
+        await (await transport()).sendMail({ ...compose(mail), ...parts });
       },
     };
   }
@@ -97,7 +98,8 @@ export function makeMailer({ smtpUrl, folder, from }: MailSettings): Mailer {
   );
   return {
     async send(mail) {
-      const { message } = await (await transport()).sendMail(compose(mail));
+      const parts = { alternatives: plainParts(mail.text) };
+      const { message } = await (await transport()).sendMail({ ...compose(mail), ...parts });
       if (!Buffer.isBuffer(message))
         throw new Error('Nodemailer did not return the mail as bytes.');
       await writeWhole(path.join(folder, `${mail.id}.eml`), message);

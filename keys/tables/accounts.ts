@@ -21,10 +21,25 @@ export async function hasAccounts(database: Database): Promise<boolean> {
   return columnNames(ACCOUNTS_TABLE.accounts).every((name) => columns?.has(name));
 }
 
+/** The names of all views, in lower case. A view of the site's accounts cannot be written to. */
+export async function viewsOf(database: Reader & Pick<Database, 'kind'>): Promise<Set<string>> {
+  const rows = await database.rows(
+    database.kind === 'sqlite'
+      ? "SELECT name FROM sqlite_schema WHERE type = 'view'"
+      : "SELECT table_name FROM information_schema.tables WHERE table_schema = DATABASE() AND table_type = 'VIEW'",
+  );
+  return new Set(rows.map(([name]) => String(name).toLowerCase()));
+}
+
 /** All accounts, sorted by id. */
 export async function listAccounts(database: Database): Promise<Account[]> {
   if (!(await hasAccounts(database))) return [];
   return (await database.rows(`${SELECT} ORDER BY id`)).map(toAccount);
+}
+
+/** The accounts that review requests. */
+export async function listModerators(reader: Reader): Promise<Account[]> {
+  return (await reader.rows(`${SELECT} WHERE role = 'moderator' ORDER BY id`)).map(toAccount);
 }
 
 /** @returns undefined if there is no such account */
@@ -49,6 +64,12 @@ export async function findAccountByEmail(
   const exact = accounts.filter((account) => account.email === email);
   const candidates = exact.length > 0 ? exact : accounts;
   return candidates.length === 1 ? candidates[0] : undefined;
+}
+
+/** Whether an account has this e-mail address, in upper or lower case. */
+export async function isKnownEmail(reader: Reader, email: string): Promise<boolean> {
+  const sql = 'SELECT id FROM accounts WHERE LOWER(email) = LOWER(?) LIMIT 1';
+  return (await reader.rows(sql, [email])).length > 0;
 }
 
 function toAccount([id, email, name, role]: Row): Account {

@@ -18,9 +18,13 @@ export const KEYS_RIGHTS: Readonly<Record<string, Rights>> = {
   key_usage: { use: ['INSERT'], setup: ['UPDATE', 'DELETE', 'CREATE'] },
   request_turns: { use: ['INSERT', 'UPDATE'], setup: ['CREATE'] },
   mail_outbox: { use: ['INSERT', 'UPDATE'], setup: ['CREATE'] },
-  sign_in_links: { use: ['INSERT', 'UPDATE', 'DELETE'], setup: ['CREATE'] },
+  sent_notices: { use: ['INSERT', 'DELETE'], setup: ['CREATE'] },
+  sign_in_links: { use: ['INSERT', 'UPDATE', 'DELETE'], setup: ['CREATE', 'ALTER'] },
   sessions: { use: ['INSERT', 'UPDATE', 'DELETE'], setup: ['CREATE'] },
 };
+
+/** What `cover-catalogue account` needs on `accounts`, besides SELECT, if people make accounts of their own. */
+export const OWN_ACCOUNTS_RIGHTS: Rights = { use: ['INSERT'], setup: ['CREATE'] };
 
 /** What `cover-catalogue schedule` needs, to import key usage. */
 export const SCHEDULE_RIGHTS: Readonly<Record<string, Rights>> = {

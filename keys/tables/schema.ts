@@ -27,7 +27,7 @@ export const KEYS_TABLES = {
       account_id: 'BIGINT UNSIGNED NULL',
       purpose: 'TEXT NOT NULL',
       website_url: 'VARCHAR(2000) NOT NULL',
-      // pending, approved, suspended, rejected or revoked
+      // pending, approved, suspended, rejected, withdrawn or revoked
       state: 'VARCHAR(16) NOT NULL',
       // Why a moderator or operator rejected, suspended or revoked the key.
       reason: 'TEXT NULL',
@@ -43,6 +43,18 @@ export const KEYS_TABLES = {
       last_used_on: 'DATE NULL',
       // How many requests each proxy admits on a day of UTC; NULL for any number.
       daily_quota: 'INT UNSIGNED NULL',
+      // What the owner calls the key; NULL if the owner has given it no name.
+      name: 'VARCHAR(100) NULL',
+      // The limit that the owner asked for; NULL in requests of older versions.
+      wanted_limit: 'INT UNSIGNED NULL',
+      // How often the request was edited. A moderator cannot approve a request that has changed.
+      edits: 'INT UNSIGNED NOT NULL DEFAULT 0',
+      // The raw key that was rotated, which works until `previous_until`.
+      previous_hash: 'CHAR(64) NULL',
+      previous_prefix: 'VARCHAR(16) NULL',
+      previous_until: 'DATETIME NULL',
+      // Until then, the key works before its review. NULL if the request has no trial.
+      trial_until: 'DATETIME NULL',
     },
     unique: ['key_hash'],
     keys: ['account_id', 'state'],
@@ -106,13 +118,22 @@ export const KEYS_TABLES = {
     },
     keys: ['next_attempt_at'],
   },
+  // Notices of the last days, so that none is sent twice.
+  sent_notices: {
+    columns: {
+      name: 'VARCHAR(64) PRIMARY KEY',
+      sent_at: 'DATETIME NOT NULL',
+    },
+  },
   sign_in_links: {
     columns: {
       // SHA-256 in hexadecimal.
       token_hash: 'CHAR(64) PRIMARY KEY',
+      // 0 if the link creates an account for the address in `email`.
       account_id: 'BIGINT UNSIGNED NOT NULL',
       expires_at: 'DATETIME NOT NULL',
       used_at: 'DATETIME NULL',
+      email: 'VARCHAR(320) NULL',
     },
     keys: ['account_id', 'expires_at'],
   },
@@ -137,8 +158,14 @@ export const KEYS_TABLES = {
 export async function createKeysTables(database: Database): Promise<void> {
   // Existing tables are skipped: the database user may not have the right to create tables.
   const found = await database.columns();
-  for (const column of ADDED_COLUMNS) {
-    if (found.get('api_keys')?.has(column) === false) await addColumn(database, column);
+  for (const [table, columns] of Object.entries(ADDED_COLUMNS)) {
+    const existing = found.get(table);
+    if (existing === undefined) continue;
+    await addColumns(
+      database,
+      table,
+      columns.filter((column) => !existing.has(column)),
+    );
   }
   for (const [name, table] of Object.entries(KEYS_TABLES)) {
     if (found.has(name)) continue;
@@ -154,23 +181,37 @@ export async function createKeysTables(database: Database): Promise<void> {
   await protectHistory(database);
 }
 
-/** The columns of `api_keys` that the tables of older versions do not have. */
-const ADDED_COLUMNS = ['last_used_on', 'daily_quota'] as const;
+/** The columns that the tables of older versions do not have, in the order in which they were added. */
+const ADDED_COLUMNS: Readonly<Record<string, readonly string[]>> = {
+  api_keys: [
+    ...['last_used_on', 'daily_quota', 'name', 'wanted_limit', 'edits'],
+    ...['previous_hash', 'previous_prefix', 'previous_until', 'trial_until'],
+  ],
+  sign_in_links: ['email'],
+};
 
-/** Adds a column to the table `api_keys` of an older version. */
-async function addColumn(
+/** Adds columns to a table of an older version. */
+async function addColumns(
   database: Database,
-  column: (typeof ADDED_COLUMNS)[number],
+  table: string,
+  columns: readonly string[],
 ): Promise<void> {
-  const definition = KEYS_TABLES.api_keys.columns[column];
-  try {
-    await database.run(`ALTER TABLE api_keys ADD COLUMN ${column} ${definition}`);
-  } catch (cause) {
-    // Another program may have added the column in the meantime.
-    if ((await database.columns()).get('api_keys')?.has(column)) return;
-    throw new Error(
-      `The column ${column} cannot be added to api_keys: ${(cause as Error).message}. Add it as an administrator: ALTER TABLE api_keys ADD COLUMN ${column} ${definition}.`,
-      { cause },
-    );
+  const tables: Tables = KEYS_TABLES;
+  const additions = columns.map((column) => ({
+    column,
+    statement: `ALTER TABLE ${table} ADD COLUMN ${column} ${tables[table]?.columns[column]};`,
+  }));
+  for (const [index, { column, statement }] of additions.entries()) {
+    try {
+      await database.run(statement);
+    } catch (cause) {
+      // Another program may have added the column in the meantime.
+      if ((await database.columns()).get(table)?.has(column)) continue;
+      const missing = additions.slice(index).map(({ statement }) => statement);
+      throw new Error(
+        `The column ${column} cannot be added to ${table}: ${(cause as Error).message}. As an administrator, run: ${missing.join(' ')}`,
+        { cause },
+      );
+    }
   }
 }

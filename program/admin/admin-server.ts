@@ -1,6 +1,6 @@
 /**
- * The admin server of a program: `/healthz`, `/readyz` and `/metrics`. It listens on an address of its
- * own, since clients must not see them.
+ * The admin server of a program: `/healthz`, `/readyz` and `/metrics`. It listens on a separate address,
+ * because clients must not see these.
  */
 import { createServer, type Server } from 'node:http';
 import {

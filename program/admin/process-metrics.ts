@@ -1,4 +1,4 @@
-/** The metrics that every program has: memory, processor time, event loop, garbage collection. */
+/** The metrics that every program has: memory, CPU time, event loop, garbage collection. */
 import { collectDefaultMetrics, type Registry } from 'prom-client';
 
 /** Gauges whose names end as only those of counters may. Their sums are left out, and the gauges stay. */

@@ -1,6 +1,6 @@
 /**
- * Counts what a program does again and again, such as exporting keys: how often it succeeded and failed,
- * how long it took, when it last succeeded, and why it failed last.
+ * Counts the tasks that a program repeats, such as exporting keys: how often each succeeded and failed, how
+ * long it took, when it last succeeded, and why it last failed.
  */
 import { Counter, Gauge, type Registry } from 'prom-client';
 

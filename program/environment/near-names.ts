@@ -8,6 +8,8 @@
 const SHORTEST_IN_ENVIRONMENT = 6;
 /** In shorter names, only one letter may be wrong. */
 const SHORTEST_FOR_TWO_EDITS = 8;
+/** "A, B or C" */
+const ANY_OF = new Intl.ListFormat('en-GB', { type: 'disjunction' });
 
 /**
  * Reports the misspelled names, one sentence for each.
@@ -25,7 +27,7 @@ export function checkNames(
     const sentence = `${name} in .env is not a variable of this program`;
     if (meant.length > 0) {
       faults.push(
-        `${sentence}. Did you mean ${meant.join(' or ')}? Rename it, or remove it if it is for another program.`,
+        `${sentence}. Did you mean ${ANY_OF.format(meant)}? Rename it, or remove it if it is for another program.`,
       );
       continue;
     }
@@ -40,7 +42,7 @@ export function checkNames(
     // If our variable is set as well, the similar name is not a misspelling of it.
     if (meant.length === 0 || meant.some((one) => inEnvironment.includes(one))) continue;
     warnings.push(
-      `${name} in the environment is not a variable of this program. Did you mean ${meant.join(' or ')}?`,
+      `${name} in the environment is not a variable of this program. Did you mean ${ANY_OF.format(meant)}?`,
     );
   }
   return { faults, warnings };

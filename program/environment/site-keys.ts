@@ -1,7 +1,7 @@
 /**
- * Reads the keys that verify the site's assertions: a secret in `SITE_JWT_SECRET`, or public keys in
- * the file or at the https address that `SITE_JWKS` names. A secret that looks like a path or an
- * address is refused, so that neither is ever used as a secret. No error quotes the secret.
+ * Reads the keys that verify the JWTs of the site: a secret in `SITE_JWT_SECRET`, or public keys in the
+ * file or at the https address in `SITE_JWKS`. A secret that looks like a path or an address is refused, so
+ * that neither is ever used as a secret. No error quotes the secret.
  */
 import { createPublicKey, type webcrypto } from 'node:crypto';
 import { existsSync } from 'node:fs';

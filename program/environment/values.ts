@@ -17,11 +17,24 @@ export function parseDatabaseUrl(text: string): string {
   );
 }
 
+/** The error does not quote the text, because it is a secret. */
+export function parseApiKey(text: string): string {
+  if (text === '' || /^cck_[0-9A-Za-z]{38}$/.test(text)) return text;
+  throw new Error('must be an API key, such as cck_…, exactly as it was issued.');
+}
+
 export function parseSwitch(text: string): boolean {
   if (text !== 'on' && text !== 'off') {
     throw new Error(`must be on or off, not ${JSON.stringify(text)}.`);
   }
   return text === 'on';
+}
+
+export function parseAccounts(text: string): 'own' | 'site' {
+  if (text !== 'own' && text !== 'site') {
+    throw new Error(`must be own or site, not ${JSON.stringify(text)}.`);
+  }
+  return text;
 }
 
 export function parseFailure(text: string): 'local' | 'refuse' {

@@ -7,7 +7,9 @@ import { parseJwtSecret, parseSiteKeySource } from './site-keys.ts';
 import { parseSmtpUrl } from './smtp-url.ts';
 import {
   parseAccessLog,
+  parseAccounts,
   parseAddresses,
+  parseApiKey,
   parseDatabaseUrl,
   parseFailure,
   parseHost,
@@ -62,16 +64,20 @@ export const VARIABLES = {
   ),
   HTTP_FAST_PATH: variable(
     'on',
-    "`on`: the proxy reads usual requests itself, with less processor time; `off`: Node's HTTP parser reads all requests, and refuses targets that are not percent-encoded",
+    "`on`: the proxy parses ordinary requests itself, which takes less CPU time; `off`: Node's HTTP parser reads all requests and refuses targets that are not percent-encoded",
     parseSwitch,
   ),
   SNAPSHOT_MEMORY_MB: variable(
     '160',
-    'megabytes of memory that the proxy uses for the current generation (always for its index, then for packs as far as they fit); all other generations together may use as much in addition',
+    'megabytes of memory for the current generation: its index, always, then as many packs as fit; all other generations together may use the same amount again',
     parseMegabytes,
   ),
-  ADMIN_HOST: variable('127.0.0.1', 'address of health checks and metrics', parseHost),
-  ADMIN_PORT: variable('9090', 'port of `/healthz`, `/readyz` and `/metrics`', parsePort),
+  ADMIN_HOST: variable('127.0.0.1', 'address that health checks and metrics listen on', parseHost),
+  ADMIN_PORT: variable(
+    '9090',
+    'port of `/healthz`, `/readyz` and `/metrics` of the proxy',
+    parsePort,
+  ),
   ACCESS_LOG: variable(
     'off',
     'which requests the proxy writes to its access log: `off`, `errors` (status 400 and above), a random share such as `1/100`, or `all`',
@@ -79,50 +85,47 @@ export const VARIABLES = {
   ),
   ACCESS_LOG_FILE: variable(
     '',
-    'file of the access log, which is opened again on SIGHUP; if empty, stdout',
+    'file of the access log, which the proxy reopens on SIGHUP; if empty, stdout',
     (text) => text,
   ),
   SCHEDULE_ADMIN_PORT: variable(
     '',
-    'port of the same three of `cover-catalogue schedule`, on `ADMIN_HOST`; if empty, it does not listen',
+    'port of `/healthz`, `/readyz` and `/metrics` of `cover-catalogue schedule`, on `ADMIN_HOST`; if empty, it serves none of them',
     parseOptionalPort,
   ),
-  ACCOUNT_ADMIN_PORT: variable(
-    '',
-    'port of the same three of `cover-catalogue account`, on `ADMIN_HOST`; if empty, it does not listen there',
-    parseOptionalPort,
-  ),
-  REPLICA_ADMIN_PORT: variable(
-    '',
-    'port of the same three of `cover-catalogue replica`, on `ADMIN_HOST`; if empty, it does not listen',
-    parseOptionalPort,
-  ),
+  ACCOUNT_ADMIN_PORT: variable('', 'the same port of `cover-catalogue account`', parseOptionalPort),
+  REPLICA_ADMIN_PORT: variable('', 'the same port of `cover-catalogue replica`', parseOptionalPort),
   SNAPSHOT_DOWNLOADS: variable(
     'on',
-    '`on`: a client with a key can fetch whole generations from `/snapshot`, as mirrors do; `off`: these paths are not found',
+    '`on`: clients with a key can fetch whole generations from `/snapshot`, as mirrors do; `off`: these paths answer 404',
     parseSwitch,
+  ),
+  EXPLORER_KEY: variable(
+    '',
+    'API key that the pages under `/explore` use for visitors without a key, within the limit of this key; if empty, visitors enter their own',
+    parseApiKey,
   ),
   MIRROR_KEY: variable(
     '',
-    'API key with which `cover-catalogue mirror` fetches, unless it gets `--key` or `--key-file`',
+    'API key of `cover-catalogue mirror`, unless `--key` or `--key-file` is given',
     (text) => text,
   ),
   SNAPSHOT_PUSH: variable(
     '',
-    'store that each published generation is pushed to: a folder or `s3://bucket/prefix`; if empty, none',
+    'store to which each published generation is pushed: a folder or `s3://bucket/prefix`; if empty, none',
     (text) => text,
   ),
   SNAPSHOT_SIGNING_KEY: variable(
     '',
-    'private key that signs pushed snapshots: a file, or the line that `cover-catalogue snapshot keygen` wrote into it',
+    'private key that signs pushed snapshots: the file that `cover-catalogue snapshot keygen` wrote, or the line in it',
     (text) => text,
   ),
   SNAPSHOT_PUBLIC_KEYS: variable(
     '',
-    'public keys of which one must have signed a snapshot of a store: lines of `cover-catalogue snapshot keygen` or files with them, separated by commas',
+    'public keys, one of which must have signed a snapshot from a store: lines that `cover-catalogue snapshot keygen` printed, or files that contain them, separated by commas',
     (text) => text,
   ),
-  AWS_ACCESS_KEY_ID: variable('', 'name of the access key of S3 stores', (text) => text),
+  AWS_ACCESS_KEY_ID: variable('', 'id of the access key for S3 stores', (text) => text),
   AWS_SECRET_ACCESS_KEY: variable('', 'secret of that access key', (text) => text),
   AWS_SESSION_TOKEN: variable('', 'session token, if the access key is temporary', (text) => text),
   AWS_REGION: variable('us-east-1', 'region of S3 stores', parseRegion),
@@ -133,7 +136,7 @@ export const VARIABLES = {
   ),
   SITE_URL: variable(
     'http://localhost:8080',
-    'web site of the catalogue, which the records link to',
+    'web site of the catalogue, to which the records link',
     parseWebAddress,
   ),
   SITE_LANGUAGE: variable('en', 'language segment in the links to `SITE_URL`', parseLanguage),
@@ -149,17 +152,17 @@ export const VARIABLES = {
   ),
   CHANGE_POLL_SECONDS: variable(
     '2',
-    'if the tables have `updated_at`: seconds between two polls of `cover-catalogue schedule` for changes, which it publishes at once; `0`: it does not poll',
+    'seconds between two polls of `cover-catalogue schedule` for changes, if the tables have `updated_at`; `0`: it does not poll',
     parseSeconds,
   ),
   PUBLISH_AT_MOST_EVERY: variable(
     '10',
-    'seconds from one publication of changes to the next; what was taken down does not wait',
+    'least number of seconds between the starts of two runs that publish changes; a run that removes games or covers does not wait',
     parseSeconds,
   ),
   REPLICA_FROM: variable(
     '',
-    'where `cover-catalogue replica` pulls snapshots from, unless it gets `--from`: a folder, `s3://bucket/prefix`, or the http or https address of a web server',
+    'where `cover-catalogue replica` pulls snapshots from, unless `--from` is given: a folder, `s3://bucket/prefix`, or the http or https address of a web server',
     (text) => text,
   ),
   REPLICA_NAME: variable(
@@ -174,9 +177,15 @@ export const VARIABLES = {
   ),
   DEFAULT_RATE_LIMIT: variable(
     '120',
-    'requests per minute of a key that is issued without a limit of its own',
+    'requests per minute of a key that is issued without its own limit',
     parseRate,
   ),
+  TRIAL_KEYS: variable(
+    'off',
+    '`on`: a request gets a trial key immediately, which works until a moderator decides, for at most 14 days; `off`: a key works once a moderator has approved it',
+    parseSwitch,
+  ),
+  TRIAL_RATE_LIMIT: variable('30', 'requests per minute of a trial key', parseRate),
   ADDRESS_RATE_LIMIT: variable(
     '60',
     'requests per minute that one address may send without a valid key',
@@ -184,12 +193,12 @@ export const VARIABLES = {
   ),
   LIMITS_URL: variable(
     '',
-    'Redis or Valkey server that holds the limits of all proxies, such as `redis://:password@host:6379`; if empty, each proxy has limits of its own',
+    'Redis or Valkey server that counts the limits of all proxies, such as `redis://:password@host:6379`; if empty, each proxy counts on its own',
     parseLimitsUrl,
   ),
   LIMITS_FAILURE: variable(
     'local',
-    'what a proxy does while it cannot ask that server: `local`: it admits its share of each limit; `refuse`: it answers 503',
+    'what a proxy does while it cannot reach that server: `local`: it admits its share of each limit; `refuse`: it answers 503',
     parseFailure,
   ),
   TRUSTED_PROXIES: variable(
@@ -199,30 +208,35 @@ export const VARIABLES = {
   ),
   BLOCKED_ADDRESSES: variable(
     '',
-    'file of the addresses and CIDR ranges, one per line, whose requests the proxy refuses; it is read again when it changes',
+    'file of addresses and CIDR ranges, one per line, whose requests the proxy refuses; the proxy reads it again when it changes',
     (text) => text,
   ),
   ACCOUNT_HOST: variable('127.0.0.1', 'address that the account pages listen on', parseHost),
   ACCOUNT_PORT: variable('8081', 'port of the account pages', parsePort),
   ACCOUNT_URL: variable(
     '',
-    'where the proxy forwards `/account` and `/moderation` to, such as `http://127.0.0.1:8081`; if empty, these paths are not found',
+    'where the proxy forwards `/account` and `/moderation`, such as `http://127.0.0.1:8081`; if empty, these paths answer 404',
     parseOptionalWebAddress,
   ),
   PUBLIC_URL: variable(
     'http://localhost:8080',
-    'address at which browsers reach the account pages and clients reach the API; links in responses begin with it; if it is https, cookies are sent over TLS only',
+    'address at which browsers reach the account pages and clients reach the API; links in responses begin with it; if it is https, browsers send cookies over TLS only',
     parseWebAddress,
   ),
   SITE_JWT_SECRET: variable(
     '',
-    'secret of at least 32 bytes that the site signs assertions with (HS256); if neither this nor `SITE_JWKS` is set, users sign in with e-mailed links',
+    'secret of at least 32 bytes with which your site signs JWTs (HS256); if neither this nor `SITE_JWKS` is set, users sign in with e-mailed links',
     parseJwtSecret,
   ),
   SITE_JWKS: variable(
     '',
-    'public keys that verify the assertions of the site: the path of a JWKS file, or the https address of a JWKS',
+    'public keys that verify the JWTs of your site: a JWKS file, or the https address of one',
     parseSiteKeySource,
+  ),
+  ACCOUNTS: variable(
+    'site',
+    'who can have an account: `own`: anybody with an e-mail address, who creates it on the sign-in page; `site`: users of your site, or people whom you add',
+    parseAccounts,
   ),
   SMTP_URL: variable(
     '',

@@ -12,7 +12,12 @@ const run = promisify(execFile);
 const READ = 4;
 const WRITE = 2;
 const SEARCH = 1;
-const RIGHTS = { read: READ, write: WRITE | SEARCH, enter: READ | SEARCH } as const;
+const RIGHTS = {
+  read: READ,
+  write: WRITE,
+  'write into': WRITE | SEARCH,
+  enter: READ | SEARCH,
+} as const;
 
 export interface SystemUser {
   readonly name: string;
@@ -63,6 +68,5 @@ function has({ uid, gids }: SystemUser, { mode, uid: owner, gid }: Stats, bits: 
 function describe(file: string, action: string): string {
   const { mode, uid, gid } = statSync(file);
   const bits = (mode & 0o7777).toString(8).padStart(4, '0');
-  const verb = action === 'write' ? 'write into' : action;
-  return `may not ${verb} ${file}, which has mode ${bits} and belongs to uid ${uid} and gid ${gid}`;
+  return `may not ${action} ${file}, which has mode ${bits} and belongs to uid ${uid} and gid ${gid}`;
 }

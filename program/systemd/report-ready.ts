@@ -1,9 +1,10 @@
 /**
- * Tells systemd that a program is ready and, if its unit has WatchdogSec, that its event loop still
- * turns: a program that hangs is restarted. Does nothing outside of a unit with Type=notify.
+ * Tells systemd that a program is ready and, if its unit has WatchdogSec, that its event loop still runs:
+ * systemd restarts a program that hangs. Does nothing outside of a unit with Type=notify.
  *
- * Node has no Unix datagram sockets, with which systemd is told, so `systemd-notify` does it. One small
- * shell starts it for each message: a fork of a proxy, which is large, would delay requests.
+ * systemd listens on a Unix datagram socket, which Node does not support, so `systemd-notify` sends the
+ * messages. One small shell starts it for each message: a fork of a proxy, which is large, would delay
+ * requests.
  */
 import { spawn } from 'node:child_process';
 import type { Logger } from 'pino';

@@ -52,7 +52,7 @@ export function makeProxyAdmin(parts: AdminParts): Server {
 
   /**
    * Ready means: a generation and the keys are in memory, the proxy is not stopping, and it does not
-   * refuse all requests, because of maintenance or because the store of the limits cannot be asked.
+   * refuse all requests, because of maintenance or because the limits store cannot be asked.
    */
   async function readiness() {
     const { snapshot, held, keys: known, dataAge, keysAge, replica } = await read();

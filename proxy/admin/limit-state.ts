@@ -33,7 +33,9 @@ export function addLimitMetrics(registry: Registry, read: () => LimitState | und
   const registers = [registry];
   const gauge = (name: string, help: string, valueIn: (totals: LimitTotals) => number) =>
     new Gauge({
-      ...{ name, help, registers },
+      name,
+      help,
+      registers,
       collect() {
         const state = read();
         if (state !== undefined) this.set(valueIn(state.totals));
@@ -41,14 +43,16 @@ export function addLimitMetrics(registry: Registry, read: () => LimitState | und
     });
   const counter = (name: string, help: string, valueIn: (totals: LimitTotals) => number) =>
     new Counter({
-      ...{ name, help, registers },
+      name,
+      help,
+      registers,
       collect() {
         const state = read();
         this.reset();
         if (state !== undefined) this.inc(valueIn(state.totals));
       },
     });
-  gauge('limits_store_up', '1 while every thread can ask the store of the limits', (totals) =>
+  gauge('limits_store_up', '1 while every thread can ask the limits store', (totals) =>
     Number(totals.isReachable),
   );
   gauge('limits_proxies', 'Proxies that share the limits', ({ proxies }) => proxies);

@@ -57,10 +57,13 @@ export interface ReplicaHealth {
 export function healthOf(state: ReplicaState | undefined): ReplicaHealth | null {
   if (state === undefined) return null;
   const { snapshot, keys } = state;
-  const { age_seconds, ...rest } = healthOfPart(snapshot);
+  const { from, age_seconds, error, refused } = healthOfPart(snapshot);
   return {
-    ...{ from: snapshot.from, age_seconds, published_at: snapshot.published_at },
-    ...rest,
+    from,
+    age_seconds,
+    published_at: snapshot.published_at,
+    error,
+    refused,
     keys: keys && healthOfPart(keys),
   };
 }

@@ -45,7 +45,9 @@ export function addAccessLogMetrics(
 ): void {
   const counter = (name: string, help: string, which: 'written' | 'dropped') =>
     new Counter({
-      ...{ name, help, registers: [registry] },
+      name,
+      help,
+      registers: [registry],
       collect() {
         this.reset();
         this.inc(read()[which]);

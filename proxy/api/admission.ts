@@ -6,7 +6,7 @@ import type { BlockList } from 'node:net';
 import type { ApiRequest } from '../http/message/responder.ts';
 import type { PreparedResponse } from '../http/message/response.ts';
 import { isUsedUp, takeFromDay, usedUp } from '../keys/daily-quota.ts';
-import type { KeyRecord, Keys } from '../keys/key-table.ts';
+import { isValid, type KeyRecord, type Keys } from '../keys/key-table.ts';
 import type { AddressLimits } from '../limits/address-limits.ts';
 import { clientAddress } from '../limits/client-address.ts';
 import type { Quota } from '../limits/rolling-window.ts';
@@ -41,8 +41,8 @@ export interface Admissions {
 }
 
 /** Whether a key keeps working when its address is over its limit. */
-export function isInUse({ state, window }: KeyRecord, time: number): boolean {
-  return state === 'approved' && time - window.lastAdmitted() < IN_USE_MS;
+export function isInUse(record: KeyRecord, time: number): boolean {
+  return isValid(record) && time - record.window.lastAdmitted() < IN_USE_MS;
 }
 
 /** Why a key is not accepted. @param record undefined for an unknown key */
@@ -72,7 +72,9 @@ export function makeAdmissions(parts: AdmissionParts): Admissions {
       if (!quota.admitted) return { quota, key: undefined, refusal: ERRORS.invalidKey };
       record ??= keys.find(key);
     }
-    if (record?.state !== 'approved') return refuse(request, time, refusalOf(record));
+    if (record === undefined || !isValid(record)) {
+      return refuse(request, time, refusalOf(record));
+    }
     const quota = isUsedUp(record) ? usedUp(record.limit) : keys.admit(record, time);
     return { quota: withinDay(record, quota), key: record, refusal: undefined };
   }

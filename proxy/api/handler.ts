@@ -36,7 +36,7 @@ export interface ApiParts extends AdmissionParts, AnswerParts {
   /** Whether clients may download whole generations. */
   readonly hasDownloads: boolean;
   readonly readChanges: ReadChanges;
-  /** Asks the store of the limits; undefined if the limits are those of this process. */
+  /** Asks the limits store; undefined if the limits are those of this process. */
   readonly askLimits?: ((question: Question) => void) | undefined;
   /** Whether the address of a request is blocked; undefined if none can be. */
   readonly isBlocked?: BlockedAddresses['isBlocked'] | undefined;

@@ -5,6 +5,7 @@
 import { type Coding, matchesEtag } from '../http/message/negotiation.ts';
 import type { ApiRequest, Responder } from '../http/message/responder.ts';
 import {
+  type HeaderLines,
   type HeaderList,
   NO_BODY,
   type PreparedResponse,
@@ -12,7 +13,7 @@ import {
 } from '../http/message/response.ts';
 import type { KeyRecord } from '../keys/key-table.ts';
 import type { Quota } from '../limits/rolling-window.ts';
-import { BLOCKED_TEXT } from '../refusals/block-site.ts';
+import { BLOCKED_TEXT } from '../refusals/blocked-addresses.ts';
 import type { Refusal } from './request-counts.ts';
 import { CORS, etagOf, notModified, type Resource, responseOf } from './resources/resource.ts';
 
@@ -103,13 +104,12 @@ export interface Reply {
 export function sendPrepared(
   reply: Reply,
   prepared: PreparedResponse,
-  headers?: HeaderList,
+  headers: HeaderLines = '',
   isLast = false,
 ): void {
   const { response } = reply;
-  const own = ownHeaders(reply);
   reply.bytes = response.isHead ? 0 : prepared.body.length;
-  response.send(prepared, headers === undefined ? own : [...own, ...headers], isLast);
+  response.send(prepared, ownHeaders(reply) + headers, isLast);
 }
 
 /**
@@ -159,14 +159,14 @@ export function sendOverLimit(
 ): number {
   reply.refusal = refusal;
   const prepared = refusal === 'daily_quota' ? OVER_QUOTA : OVER_LIMIT;
-  sendPrepared(reply, prepared, ['Retry-After', String(reply.quota.resetSeconds)]);
+  sendPrepared(reply, prepared, `Retry-After: ${reply.quota.resetSeconds}\r\n`);
   return OVER_LIMIT.head.status;
 }
 
 /** Sends 503. @param seconds after which the client may try again */
 export function sendMaintenance(reply: Reply, seconds: number): number {
   reply.refusal = 'maintenance';
-  sendPrepared(reply, MAINTENANCE, ['Retry-After', String(seconds)]);
+  sendPrepared(reply, MAINTENANCE, `Retry-After: ${seconds}\r\n`);
   return MAINTENANCE.head.status;
 }
 
@@ -185,15 +185,6 @@ function unauthorized(text: string): PreparedResponse {
 }
 
 /** The header fields that every response of the API has, with values of this request. */
-export function ownHeaders({ id, quota: { limit, remaining, resetSeconds } }: Reply): HeaderList {
-  return [
-    'X-RateLimit-Limit',
-    String(limit),
-    'X-RateLimit-Remaining',
-    String(remaining),
-    'X-RateLimit-Reset',
-    String(resetSeconds),
-    'X-Request-Id',
-    id,
-  ];
+export function ownHeaders({ id, quota: { limit, remaining, resetSeconds } }: Reply): HeaderLines {
+  return `X-RateLimit-Limit: ${limit}\r\nX-RateLimit-Remaining: ${remaining}\r\nX-RateLimit-Reset: ${resetSeconds}\r\nX-Request-Id: ${id}\r\n`;
 }

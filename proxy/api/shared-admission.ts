@@ -9,7 +9,7 @@
 import type { ApiRequest } from '../http/message/responder.ts';
 import type { PreparedResponse } from '../http/message/response.ts';
 import { isUsedUp, usedUp } from '../keys/daily-quota.ts';
-import type { KeyRecord } from '../keys/key-table.ts';
+import { isValid, type KeyRecord } from '../keys/key-table.ts';
 import { clientAddress } from '../limits/client-address.ts';
 import type { Quota } from '../limits/rolling-window.ts';
 import { addressWindowName, keyWindowName } from '../limits/shared/own-windows.ts';
@@ -63,7 +63,9 @@ export function makeSharedAdmissions(
   ): void {
     const { limit } = addresses;
     ask({
-      ...{ window: addressOf(request), limit, isPeek: false },
+      window: addressOf(request),
+      limit,
+      isPeek: false,
       done: (quota) =>
         done(quota === undefined ? unavailable(limit) : { quota, key: undefined, refusal }),
     });
@@ -78,7 +80,7 @@ export function makeSharedAdmissions(
     const recent = keys.recent(key);
     const isUsed = recent !== undefined && isInUse(recent, time);
     const record = isUsed ? recent : keys.find(key);
-    if (record?.state !== 'approved') {
+    if (record === undefined || !isValid(record)) {
       refuse(request, refusalOf(record), done);
       return;
     }
@@ -89,7 +91,10 @@ export function makeSharedAdmissions(
     }
     const guard = isUsed ? undefined : { window: addressOf(request), limit: addresses.limit };
     ask({
-      ...{ window: windowOf(record), limit, isPeek: false, guard },
+      window: windowOf(record),
+      limit,
+      isPeek: false,
+      guard,
       done(quota, isGuarded) {
         if (quota === undefined) done(unavailable(limit, record));
         else if (isGuarded) done({ quota, key: undefined, refusal: ERRORS.invalidKey });
@@ -109,7 +114,9 @@ export function makeSharedAdmissions(
     peek(request, done) {
       const { limit } = addresses;
       ask({
-        ...{ window: addressOf(request), limit, isPeek: true },
+        window: addressOf(request),
+        limit,
+        isPeek: true,
         done: (quota) => done(quota ?? unavailable(limit).quota),
       });
     },

@@ -37,6 +37,7 @@ function makeDifference({ snapshotsDir, dir, file, dictionary }: DifferenceOrder
     const compressed = zstdCompressSync(readChecked(dir, file), {
       dictionary: readChecked(otherDir, other),
       params: DIFFERENCE_PARAMETERS,
+      pledgedSrcSize: file.size,
     });
     if (compressed.length > file.size / 4) return undefined;
     return Buffer.concat([dczHead(dictionary), compressed]);

@@ -29,7 +29,7 @@ export function dispatch(
 ): void {
   const target = originForm(request.url ?? '');
   if (target === undefined) {
-    toResponder(response).send(BAD_TARGET, [], true);
+    toResponder(response).send(BAD_TARGET, '', true);
   } else if (UNDER_BASE.test(target)) {
     const { method = '', socket } = request;
     const head = readHead(request);
@@ -46,7 +46,7 @@ export function dispatch(
 export function answerFailure(error: unknown, response: Responder, log: Logger): void {
   log.error({ err: error }, 'a request failed');
   if (response.isSent()) response.destroy();
-  else response.send(INTERNAL_ERROR, [], true);
+  else response.send(INTERNAL_ERROR, '', true);
 }
 
 /**

@@ -5,7 +5,12 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Responder } from './message/responder.ts';
-import { type HeaderList, NO_BODY, type ResponseInPieces } from './message/response.ts';
+import {
+  type HeaderLines,
+  NO_BODY,
+  parseHeaders,
+  type ResponseInPieces,
+} from './message/response.ts';
 import { writePieces } from './message/write-pieces.ts';
 
 /** If a client has not read its response after this time, its connection is closed. */
@@ -36,11 +41,16 @@ export function toResponder(response: ServerResponse): Responder {
 function writeHead(
   response: ServerResponse,
   { head, headers: own }: Omit<ResponseInPieces, 'pieces'>,
-  headers: HeaderList = [],
+  headers: HeaderLines = '',
   isLast = false,
 ): void {
   const connectionHeaders = isLast ? ['Connection', 'close'] : [];
-  response.writeHead(head.status, [...head.headers, ...own, ...headers, ...connectionHeaders]);
+  response.writeHead(head.status, [
+    ...head.headers,
+    ...own,
+    ...parseHeaders(headers),
+    ...connectionHeaders,
+  ]);
 }
 
 /** Ends a response; closes the connection if the client does not read it in time. */

@@ -12,12 +12,10 @@ import { readBoundedFile } from '../../program/files/bounded-file.ts';
 import { HASH_DIGITS, type KeyWindow } from '../limits/handover.ts';
 import { makeLargerWindow, makeRollingWindow, WINDOW_MS } from '../limits/rolling-window.ts';
 import { continueDay, type DayAdmitted } from './daily-quota.ts';
-import { type KeyRecord, type Keys, makeKeyTable, type SharedKey } from './key-table.ts';
+import { type KeyRecord, type KeyTable, makeKeyTable, type SharedKey } from './key-table.ts';
 import { newUseCounts } from './use-counts.ts';
 
-export interface KeyStore extends Keys {
-  /** The records of all known keys. */
-  all(): Iterable<KeyRecord>;
+export interface KeyStore extends Omit<KeyTable, 'replace' | 'entries'> {
   /** For the id of each known key, the memory of its counts, from `newUseCounts`. */
   uses(): ReadonlyMap<number, SharedArrayBuffer>;
   /**
@@ -47,26 +45,65 @@ export function makeKeyStore(
   threads = 1,
   earlier?: DayAdmitted,
 ): KeyStore {
-  const file = path.join(snapshotsDir, KEYS_FILE);
   const table = makeKeyTable();
-  // Saved windows whose keys were not read yet. A key may come with a later file, or never in this run.
-  const unclaimed = new Map(saved.map((window) => [savedName(window.id, window.hash), window]));
+  const unclaimed = makeUnclaimedWindows(saved);
   let usesById = new Map<number, SharedArrayBuffer>();
+
+  function take(text: string): void {
+    const moves: (() => void)[] = [];
+    const keys = parseKeys(text).map((entry): SharedKey => {
+      const key = { ...entry, uses: usesById.get(entry.id) ?? newUses(entry.id) };
+      const known = recordOf(key);
+      if (known === undefined) return { ...key, window: unclaimed.claim(key) };
+      const { window } = known;
+      if (key.limit <= window.capacity) return { ...key, window: window.memory };
+      // The larger window makes every caller wait until the counted requests were moved into it.
+      const larger = makeLargerWindow(key.limit);
+      moves.push(() => window.moveTo(larger));
+      return { ...key, window: larger.memory };
+    });
+    usesById = new Map(keys.map(({ id, uses }) => [id, uses]));
+    announce(keys);
+    table.replace(keys);
+    for (const move of moves) move();
+  }
+
+  function newUses(id: number): SharedArrayBuffer {
+    const uses = newUseCounts(threads);
+    continueDay(uses, earlier?.day ?? 0, earlier?.admitted.get(id) ?? 0);
+    return uses;
+  }
+
+  /** The record of a key or, if it was just rotated, of the raw key that still works beside it. */
+  function recordOf(key: KeyEntry): KeyRecord | undefined {
+    return hashesOf(key)
+      .map(table.byHash)
+      .find((record) => record?.id === key.id);
+  }
+
+  return {
+    ...table,
+    ...makeFileReader(path.join(snapshotsDir, KEYS_FILE), take),
+    uses: () => usesById,
+    windows(now) {
+      const counted = [...table.entries()].map(([hash, { id, window }]) => ({
+        id,
+        hash,
+        times: window.times(now),
+      }));
+      return [...counted, ...unclaimed.rest(now)].filter(({ times }) => times.length > 0);
+    },
+  };
+}
+
+/** Reads the file when it has changed. @param take gets its content, and throws if it is damaged */
+function makeFileReader(
+  file: string,
+  take: (text: string) => void,
+): Pick<KeyStore, 'refresh' | 'fault' | 'confirmedAt'> {
   let content: Buffer | undefined;
   let confirmedAt: number | undefined;
   let fault: string | undefined;
-
-  async function refresh(): Promise<boolean> {
-    try {
-      const isNew = await read();
-      fault = undefined;
-      return isNew;
-    } catch (error) {
-      const explained = await explainUnreadable(error, file);
-      fault = explained.message;
-      throw explained;
-    }
-  }
 
   async function read(): Promise<boolean> {
     const { mtimeMs } = await stat(file);
@@ -82,66 +119,49 @@ export function makeKeyStore(
     return isNew;
   }
 
-  function take(text: string): void {
-    const moves: (() => void)[] = [];
-    const nextUses = new Map<number, SharedArrayBuffer>();
-    const keys = parseKeys(text).map((entry): SharedKey => {
-      const uses = usesById.get(entry.id) ?? newUses(entry.id);
-      nextUses.set(entry.id, uses);
-      const key = { ...entry, uses };
-      const known = table.byHash(key.hash);
-      if (known === undefined || known.id !== key.id) {
-        return { ...key, window: makeWindow(key) };
-      }
-      const { window } = known;
-      if (key.limit <= window.capacity) return { ...key, window: window.memory };
-      // The larger window makes every caller wait until the counted requests were moved into it.
-      const larger = makeLargerWindow(key.limit);
-      moves.push(() => window.moveTo(larger));
-      return { ...key, window: larger.memory };
-    });
-    usesById = nextUses;
-    announce(keys);
-    table.replace(keys);
-    for (const move of moves) move();
-  }
-
-  function newUses(id: number): SharedArrayBuffer {
-    const uses = newUseCounts(threads);
-    continueDay(uses, earlier?.day ?? 0, earlier?.admitted.get(id) ?? 0);
-    return uses;
-  }
-
-  function makeWindow({ id, hash, limit }: KeyEntry): SharedArrayBuffer {
-    const name = savedName(id, hash);
-    const times = unclaimed.get(name)?.times ?? [];
-    unclaimed.delete(name);
-    // If the limit was lowered since, there can be more times than the limit. All of them count.
-    return makeRollingWindow(Math.max(limit, times.length), times).memory;
-  }
-
-  function windows(now: number): KeyWindow[] {
-    const counted = [...table.entries()].map(([hash, { id, window }]) => ({
-      id,
-      hash,
-      times: window.times(now),
-    }));
-    const recent = (times: readonly number[]) => times.filter((time) => now - time < WINDOW_MS);
-    const unread = [...unclaimed.values()].map((saved) => ({
-      ...saved,
-      times: recent(saved.times),
-    }));
-    return [...counted, ...unread].filter(({ times }) => times.length > 0);
-  }
-
   return {
-    ...table,
-    uses: () => usesById,
-    refresh,
+    async refresh() {
+      try {
+        const isNew = await read();
+        fault = undefined;
+        return isNew;
+      } catch (error) {
+        const explained = await explainUnreadable(error, file);
+        fault = explained.message;
+        throw explained;
+      }
+    },
     fault: () => fault,
     confirmedAt: () => confirmedAt,
-    windows,
   };
+}
+
+/** Saved windows whose keys were not read yet. A key may come with a later file, or never in this run. */
+function makeUnclaimedWindows(saved: readonly KeyWindow[]) {
+  const byName = new Map(saved.map((window) => [savedName(window.id, window.hash), window]));
+  return {
+    /** A new window for a key, with the times of its saved one. */
+    claim(key: KeyEntry): SharedArrayBuffer {
+      const { id, limit } = key;
+      const names = hashesOf(key).map((hash) => savedName(id, hash));
+      const name = names.find((each) => byName.has(each)) ?? '';
+      const times = byName.get(name)?.times ?? [];
+      byName.delete(name);
+      // If the limit was lowered since, there can be more times than the limit. All of them count.
+      return makeRollingWindow(Math.max(limit, times.length), times).memory;
+    },
+    /** What is left, without the times that no longer count. */
+    rest: (now: number): KeyWindow[] =>
+      [...byName.values()].map((window) => ({
+        ...window,
+        times: window.times.filter((time) => now - time < WINDOW_MS),
+      })),
+  };
+}
+
+/** The hashes of the raw keys that share a window. */
+function hashesOf({ hash, previous }: KeyEntry): string[] {
+  return previous === undefined ? [hash] : [hash, previous.hash];
 }
 
 function savedName(id: number, hash: string): string {

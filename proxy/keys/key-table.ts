@@ -18,10 +18,15 @@ export interface SharedKey extends KeyEntry {
   readonly uses: SharedArrayBuffer;
 }
 
-/** A key as one thread knows it. The record and its window stay when `keys.json` is replaced. */
+/**
+ * A raw key as one thread knows it. The record and its window stay when `keys.json` is replaced. A
+ * rotated key that still works has a record of its own, with the window and the counts of the new one.
+ */
 export interface KeyRecord extends DailyQuota {
   readonly id: number;
   state: DecidedState;
+  /** When it stops working, in milliseconds of the wall clock; Infinity if it does not. */
+  endsAt: number;
   limit: number;
   dailyQuota: number | undefined;
   window: RollingWindow;
@@ -48,9 +53,17 @@ export interface KeyTable extends Keys {
   replace(keys: readonly SharedKey[]): void;
   /** The record of a key by its hash. */
   byHash(hash: string): KeyRecord | undefined;
+  /** One record for each key: that of a rotated key, which shares its window, is not among them. */
   all(): Iterable<KeyRecord>;
-  /** All records by their hashes. */
+  /** The records of {@link KeyTable.all} by their hashes. */
   entries(): Iterable<[string, KeyRecord]>;
+}
+
+/** Whether requests with a raw key are accepted. @param now of the wall clock, by default the present */
+export function isValid({ state, endsAt }: KeyRecord, now?: number): boolean {
+  if (state !== 'approved') return false;
+  // Few keys ever end, and only for those is the clock read.
+  return endsAt === Number.POSITIVE_INFINITY || (now ?? Date.now()) < endsAt;
 }
 
 /**
@@ -61,12 +74,36 @@ export interface KeyTable extends Keys {
 export function makeKeyTable(receive: () => void = () => {}, thread = 0): KeyTable {
   const rawKeys = new LRUCache<string, KeyRecord>({ max: MOST_RAW_KEYS });
   let records: Map<string, KeyRecord> | undefined;
+  /** The records of rotated keys that still work. */
+  let rotated = new Map<string, KeyRecord>();
+
+  const byHash = (hash: string) => records?.get(hash) ?? rotated.get(hash);
+
+  /** The record of one hash of a key: the known one with the new values, or a new one. */
+  function recordOf(
+    { id, state, limit, dailyQuota, window, uses }: SharedKey,
+    hash: string,
+    endsAt = Number.POSITIVE_INFINITY,
+  ): KeyRecord {
+    const known = byHash(hash);
+    if (known === undefined || known.id !== id) {
+      return {
+        ...{ id, state, limit, dailyQuota, endsAt },
+        window: openRollingWindow(window),
+        uses: useCountsOf(uses, thread),
+        dayCount: dayCountOf(uses),
+      };
+    }
+    Object.assign(known, { state, limit, dailyQuota, endsAt });
+    if (known.window.memory !== window) known.window = openRollingWindow(window);
+    return known;
+  }
 
   return {
     recent: (rawKey) => rawKeys.get(rawKey),
     find(rawKey) {
       if (!isWellFormedKey(rawKey)) return undefined;
-      const record = records?.get(hashKey(rawKey));
+      const record = byHash(hashKey(rawKey));
       // A copy: a slice of the request head would keep the whole head in memory.
       if (record !== undefined) rawKeys.set(Buffer.from(rawKey).toString(), record);
       return record;
@@ -84,36 +121,27 @@ export function makeKeyTable(receive: () => void = () => {}, thread = 0): KeyTab
       while (!record.window.record(now)) receive();
     },
     size: () => records?.size,
-    byHash: (hash) => records?.get(hash),
+    byHash,
     all: () => records?.values() ?? [],
     entries: () => records?.entries() ?? [],
     replace(keys) {
       const next = new Map<string, KeyRecord>();
-      for (const { id, hash, state, limit, dailyQuota, window, uses } of keys) {
-        const known = records?.get(hash);
-        if (known !== undefined && known.id === id) {
-          known.state = state;
-          known.limit = limit;
-          known.dailyQuota = dailyQuota;
-          if (known.window.memory !== window) known.window = openRollingWindow(window);
-          next.set(hash, known);
-        } else {
-          next.set(hash, {
-            ...{ id, state, limit, dailyQuota },
-            window: openRollingWindow(window),
-            uses: useCountsOf(uses, thread),
-            dayCount: dayCountOf(uses),
-          });
-        }
+      const nextRotated = new Map<string, KeyRecord>();
+      for (const key of keys) {
+        const { hash, endsAt, previous } = key;
+        next.set(hash, recordOf(key, hash, endsAt));
+        if (previous === undefined) continue;
+        nextRotated.set(previous.hash, recordOf(key, previous.hash, previous.endsAt));
       }
       // A key that was deleted from the database must not stay valid through the cached raw keys.
-      for (const [hash, record] of records ?? []) {
-        if (next.get(hash) === record) continue;
+      for (const [hash, record] of [...(records ?? []), ...rotated]) {
+        if ((next.get(hash) ?? nextRotated.get(hash)) === record) continue;
         record.state = 'revoked';
         // If the key returns, it gets a new record. The cache would still return the old one.
         rawKeys.clear();
       }
       records = next;
+      rotated = nextRotated;
     },
   };
 }

@@ -19,7 +19,7 @@ const VERSION = 1;
 export interface Windows {
   readonly keys: readonly KeyWindow[];
   readonly addresses: SavedAddresses;
-  /** Set if the store of the shared limits knows all of these requests. */
+  /** Set if the limits store knows all of these requests. */
   readonly fleet?: FleetMember | undefined;
 }
 

@@ -5,6 +5,9 @@ import type { ApiRequest } from '../http/message/responder.ts';
 import { fullClientAddress } from '../limits/client-address.ts';
 import { type AddressRanges, contains, countRanges } from './address-ranges.ts';
 
+/** The error that requests of a blocked address get. */
+export const BLOCKED_TEXT = 'This address is blocked';
+
 /** The most addresses for which the decision is kept. */
 const MOST_ADDRESSES = 10_000;
 

@@ -36,7 +36,7 @@ export function makeBlockedFile(
         read = version;
         fault = undefined;
         try {
-          announce(readRanges(file));
+          announce(explaining(file, () => readBlockedFile(file)));
         } catch (error) {
           fault = error as Error;
         }
@@ -54,16 +54,15 @@ export function makeBlockedFile(
 export function checkBlockedFile(file: string): void {
   if (file === '') return;
   try {
-    readRanges(file);
+    readBlockedFile(file);
   } catch (cause) {
     throw new Error(`is ${path.resolve(file)}: ${(cause as Error).message}`, { cause });
   }
 }
 
-function readRanges(file: string): AddressRanges {
-  return explaining(file, () =>
-    parseAddressRanges(readBoundedFileSync(file, LARGEST_FILE).toString('utf8')),
-  );
+/** @throws Error that names the wrong lines, or says why the file cannot be read */
+export function readBlockedFile(file: string): AddressRanges {
+  return parseAddressRanges(readBoundedFileSync(file, LARGEST_FILE).toString('utf8'));
 }
 
 /** Names the file in an error. */

@@ -3,6 +3,10 @@
 export const SORTS = ['title_asc', 'title_desc', 'year_asc', 'year_desc', 'relevance'] as const;
 export type Sort = (typeof SORTS)[number];
 
+/** The filters of a query. A game passes one if any of its values matches. */
+export const FILTERS = ['platform', 'region', 'type', 'genre'] as const;
+export type FilterName = (typeof FILTERS)[number];
+
 /** The steps that compare the text of a query with titles. The first that finds a game applies. */
 export type Step = 'exact' | 'near' | 'platform' | 'partial';
 

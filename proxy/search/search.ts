@@ -17,7 +17,7 @@ import {
 import { foldCase } from '../../format/index/words.ts';
 import type { Tiers } from './patterns/match-pattern.ts';
 import type { PreparedSearch } from './prepare-search.ts';
-import type { Query, Sort, Step } from './query.ts';
+import { FILTERS, type FilterName, type Query, type Sort, type Step } from './query.ts';
 import { subtract, union, unite } from './sets/combine.ts';
 import { intersect } from './sets/intersect.ts';
 import { compact, EMPTY, type NumberSet, sizeOf, slice, wholeRun } from './sets/number-set.ts';
@@ -36,9 +36,17 @@ export interface Hits {
   readonly ranks: readonly number[];
 }
 
+/** For some filters, values that they can have. */
+export type FilterValues = Partial<Readonly<Record<FilterName, readonly string[]>>>;
+
+/** For each value of each filter, a number of games. */
+export type ValueCounts = Readonly<Record<FilterName, readonly number[]>>;
+
 export interface Search {
   /** Finds at most `count` hits, after skipping the first `start`. */
   find(query: Query, start: number, count: number): Hits;
+  /** Counts the hits that the query would have with each value, instead of its own, in that filter. */
+  countValues(query: Query, values: FilterValues): ValueCounts;
 }
 
 /** @param prepared the result of `prepareSearch` for the index */
@@ -79,15 +87,20 @@ export function makeSearch(
     });
   }
 
-  /** The games that pass the filters, as one set for each. */
-  function filtersOf({ platform, region, type, genre }: Query): NumberSet[] {
+  const passing: Readonly<Record<FilterName, (value: string) => NumberSet>> = {
+    platform: (slug) => onPlatforms(platformsBySlug.get(foldCase(slug)) ?? []),
+    region: (value) => withValue(index.regions, value),
+    type: (value) => withValue(index.types, value),
+    genre: withGenre,
+  };
+
+  /** The games that pass the filters, as one set for each. @param except a filter to ignore */
+  function filtersOf(query: Query, except?: FilterName): NumberSet[] {
     const found: NumberSet[] = [];
-    if (platform !== undefined) {
-      found.push(onPlatforms(platformsBySlug.get(foldCase(platform)) ?? []));
+    for (const name of FILTERS) {
+      const value = query[name];
+      if (value !== undefined && name !== except) found.push(passing[name](value));
     }
-    if (region !== undefined) found.push(withValue(index.regions, region));
-    if (type !== undefined) found.push(withValue(index.types, type));
-    if (genre !== undefined) found.push(withGenre(genre));
     return found;
   }
 
@@ -152,6 +165,28 @@ export function makeSearch(
           ? pageOfAll(sort, start, most)
           : pageOf(found, total, sort, start, most);
       return { ...hits, ranks };
+    },
+    countValues(query, values) {
+      startQuery();
+      const match = query.readings && matchTitles(query.readings);
+      const count = (name: FilterName): number[] => {
+        if (query.readings !== undefined && match === undefined) {
+          return (values[name] ?? []).map(() => 0);
+        }
+        const required = filtersOf(query, name);
+        if (match !== undefined) required.push(match.ranks);
+        // Intersected once, and then with each value.
+        const others = required.length === 0 ? [] : [compact(intersect(required))];
+        return (values[name] ?? []).map((value) =>
+          sizeOf(intersect([...others, passing[name](value)])),
+        );
+      };
+      return {
+        platform: count('platform'),
+        region: count('region'),
+        type: count('type'),
+        genre: count('genre'),
+      };
     },
   };
 }

@@ -11,8 +11,8 @@ import { createProxyServer } from 'httpxy';
 import type { Logger } from 'pino';
 import { mostForwards } from '../../program/connections.ts';
 import type { SiteHandler } from '../http/dispatch.ts';
-import { end } from '../http/node-response.ts';
 import { isTrusted, withoutMapping } from '../limits/client-address.ts';
+import { prepareBadRequest, prepareSiteError, refuse } from './error-page.ts';
 
 /** In bytes; the account pages accept no larger body. */
 const LARGEST_BODY = 64 * 1024;
@@ -24,6 +24,29 @@ const DROPPED_FIELDS = [
   ...['proxy-authorization', 'proxy-authenticate', 'proxy-connection', 'expect'],
   ...['forwarded', 'x-forwarded-host', 'x-forwarded-port', 'x-real-ip', 'x-api-key'],
 ];
+
+const NOT_RUNNING = prepareSiteError({
+  status: 502,
+  error: 'The account pages are not running',
+  title: 'The account pages are not running',
+  text: 'Try again in a few minutes. The API itself keeps working.',
+  headers: ['Retry-After', '5'],
+});
+const BAD_REQUEST = prepareBadRequest(
+  'A request must use HTTP/1.1 and have exactly one Host header',
+);
+const LENGTH_REQUIRED = prepareSiteError({
+  status: 411,
+  error: 'A form must be sent with Content-Length',
+  title: 'Your browser sent a form without its length',
+  text: 'A form must be sent with Content-Length.',
+});
+const TOO_LARGE = prepareSiteError({
+  status: 413,
+  error: `A form may have at most ${LARGEST_BODY} bytes`,
+  title: 'That is too much text',
+  text: 'Go back, shorten what you typed, and send it again.',
+});
 
 export interface ForwardParts {
   /** The URL of the account pages, without a slash at the end; empty: nothing is forwarded. */
@@ -65,13 +88,7 @@ function makeForwarder({ accountUrl, trustedProxies: trusted, connections, log }
       // The target is not logged: it may contain the token of an e-mailed link.
       log.error({ err: error }, 'cannot forward to the account pages');
       if (response.headersSent) response.destroy();
-      else
-        refuse(
-          response,
-          502,
-          'Not reachable',
-          'The account pages are not running. Try again in a few minutes. The API itself keeps working.',
-        );
+      else refuse(request, response, NOT_RUNNING);
     });
   };
 
@@ -79,21 +96,16 @@ function makeForwarder({ accountUrl, trustedProxies: trusted, connections, log }
     const { headers, httpVersion, rawHeaders } = request;
     const hosts = rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/i.test(name));
     if (hosts.length !== 1 || (httpVersion !== '1.1' && httpVersion !== '1.0')) {
-      refuse(
-        response,
-        400,
-        'Bad request',
-        'A request must use HTTP/1.1 and have exactly one Host header.',
-      );
+      refuse(request, response, BAD_REQUEST);
       return;
     }
     if (headers['transfer-encoding'] !== undefined) {
-      refuse(response, 411, 'Length required', 'A form must be sent with Content-Length.');
+      refuse(request, response, LENGTH_REQUIRED);
       return;
     }
     const length = Number(headers['content-length'] ?? 0);
     if (length > LARGEST_BODY) {
-      refuse(response, 413, 'Too large', `A form may have at most ${LARGEST_BODY} bytes.`);
+      refuse(request, response, TOO_LARGE);
       return;
     }
     if (headers.expect !== undefined) response.writeContinue();
@@ -128,30 +140,4 @@ async function readBody(request: IncomingMessage): Promise<Buffer | undefined> {
   } catch {
     return undefined;
   }
-}
-
-/** Sends an error page. @param title, @param text must not contain anything from the request */
-function refuse(response: ServerResponse, status: number, title: string, text: string): void {
-  const body = Buffer.from(`<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${title}</title>
-<link rel="icon" href="/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/site.css">
-<link rel="stylesheet" href="/start.css">
-<main><h1>${title}</h1><p>${text}</p></main>
-</html>
-`);
-  response.writeHead(status, [
-    ...['Content-Type', 'text/html; charset=utf-8', 'Content-Length', String(body.length)],
-    ...[
-      'Content-Security-Policy',
-      "default-src 'none'; style-src 'self'; img-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    ],
-    ...['X-Content-Type-Options', 'nosniff', 'Referrer-Policy', 'no-referrer'],
-    ...['Cache-Control', 'no-store', 'Connection', 'close'],
-    ...(status === 502 ? ['Retry-After', '5'] : []),
-  ]);
-  end(response, body);
 }

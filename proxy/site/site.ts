@@ -1,124 +1,97 @@
 /**
- * The pages outside the base, made once at start: the start page, the API reference and the OpenAPI
- * contract. Only the paths in the map exist. The path of a request is never used as a file name.
+ * The pages outside the base that are made once at start: the start page, the docs, the changelog and
+ * the OpenAPI contract. Only the paths in the map exist. The path of a request is never used as a file
+ * name.
  */
 import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
-import { parse } from 'yaml';
-import { hashBytes, hexOf } from '../../format/content-hash.ts';
-import { type Coding, SMALLEST_COMPRESSED } from '../http/message/negotiation.ts';
-import {
-  type HeaderList,
-  JSON_TYPE,
-  NO_BODY,
-  type PreparedResponse,
-} from '../http/message/response.ts';
+import { readSharedFile, SHARED_FILES } from '../../pages/shared-files.ts';
+import { JSON_TYPE } from '../http/message/response.ts';
 import { BASE } from '../http/message/target.ts';
+import { changelogPage } from './changelog-page.ts';
+import { parseContract, resolveContract } from './docs/contract.ts';
+import { makeDocs } from './docs/docs.ts';
+import type { GuideFacts } from './docs/guides.ts';
+import { CLOSED, DOCS_POLICY, HTML, PAGE_POLICY, START_POLICY } from './page-policies.ts';
+import { makePage, type PageContent } from './page-responses.ts';
+import { startPage } from './start-page.ts';
 
-/** The responses for a page in one content coding. */
-export interface PageResponses {
-  readonly etag: string;
-  readonly whole: PreparedResponse;
-  readonly notModified: PreparedResponse;
-}
-
-/** A page in each of its codings. A small page is not compressed. */
-export interface Page {
-  readonly identity: PageResponses;
-  readonly gzip?: PageResponses;
-  readonly br?: PageResponses;
-}
-
-const HTML = 'text/html; charset=utf-8';
 const CSS = 'text/css; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
-const SVG = 'image/svg+xml';
 const TEXT = 'text/plain; charset=utf-8';
+const XML = 'application/xml; charset=utf-8';
 
-/** Nothing may be loaded, and no other site may frame the page. The policies below allow more. */
-const CLOSED = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
-const START_POLICY = `${CLOSED}; script-src 'self'; style-src 'self'; img-src 'self'`;
-// "Try it out" may send requests to this host only. Swagger UI's stylesheet contains its icons as data.
-const DOCS_POLICY = `${START_POLICY} data:; connect-src 'self'`;
+/** The stylesheets and scripts of the pages, by the paths at which they are served. */
+const FILES = [
+  ['/start.css', './files/start.css'],
+  ['/docs/docs.css', './files/docs.css'],
+  ['/docs/docs.js', './files/docs.js'],
+  ['/docs/reference.css', './files/reference.css'],
+  ['/docs/reference.js', './files/reference.js'],
+  ['/explore.css', '../explore/files/explore.css'],
+  ['/explore.js', '../explore/files/explore.js'],
+] as const;
 
-// At most 4 % larger than with the best level; compressing all pages takes a tenth of a second.
-const BROTLI_QUALITY = 5;
+/** What the pages say about this installation. */
+export interface SiteFacts extends Omit<GuideFacts, 'api'> {
+  /** The address at which clients reach the proxy, for examples and the contract. */
+  readonly publicUrl: string;
+}
+
+/** The pages by their exact path. */
+export type SitePages = ReadonlyMap<string, PageContent>;
 
 /**
- * The pages by their exact path.
- * @param publicUrl the address at which clients reach the proxy, for the contract
- * @throws Error when a file of the program or of its packages is missing
+ * Makes the pages. Only the first thread does, because it takes 0.2 s.
+ * @throws Error when a file of the program is missing
  */
-export function openSite(publicUrl: string): ReadonlyMap<string, Page> {
-  const own = (name: string) => readFileSync(new URL(`./files/${name}`, import.meta.url));
-  const { resolve } = createRequire(import.meta.url);
-  const swagger = (name: string) => readFileSync(resolve(`swagger-ui-dist/${name}`));
-  return new Map<string, Page>([
-    ['/', makePage(HTML, own('start.html'), START_POLICY)],
-    ['/start.css', makePage(CSS, own('start.css'))],
-    ['/start.js', makePage(SCRIPT, own('start.js'))],
-    ['/site.css', makePage(CSS, own('site.css'))],
-    ['/icon.svg', makePage(SVG, own('icon.svg'))],
-    ['/docs', makePage(HTML, own('docs.html'), DOCS_POLICY)],
-    ['/docs/docs.js', makePage(SCRIPT, own('docs.js'))],
-    ['/docs/docs.css', makePage(CSS, own('docs.css'))],
-    ['/docs/swagger-ui.css', makePage(CSS, swagger('swagger-ui.css'))],
-    ['/docs/swagger-ui-bundle.js', makePage(SCRIPT, swagger('swagger-ui-bundle.js'))],
-    // The first line of the bundle refers to this file.
-    [
-      '/docs/swagger-ui-bundle.js.LICENSE.txt',
-      makePage(TEXT, swagger('swagger-ui-bundle.js.LICENSE.txt')),
-    ],
-    [
-      '/openapi.json',
-      makePage(JSON_TYPE, readContract(publicUrl), CLOSED, ['Access-Control-Allow-Origin', '*']),
-    ],
+export function openSite({ publicUrl, ...limits }: SiteFacts): SitePages {
+  const api = `${publicUrl}${BASE}`;
+  const whole = parseContract();
+  const docs = makeDocs(resolveContract(whole), publicUrl, { ...limits, api });
+  const contract = JSON.stringify({ ...whole, servers: [{ url: api }] });
+  const pages = new Map<string, PageContent>([
+    ['/', makePage(HTML, startPage(api).toString(), START_POLICY)],
+    ['/changelog', makePage(HTML, changelogPage().toString(), PAGE_POLICY)],
+    ['/llms.txt', makePage(TEXT, docs.llmsText)],
+    ['/robots.txt', makePage(TEXT, robotsText(publicUrl))],
+    ['/docs/search.json', makePage(JSON_TYPE, JSON.stringify(docs.sections))],
+    ['/openapi.json', makePage(JSON_TYPE, contract, CLOSED, ['Access-Control-Allow-Origin', '*'])],
   ]);
+  for (const [path, page] of docs.pages) {
+    pages.set(path, makePage(HTML, page.toString(), DOCS_POLICY));
+  }
+  for (const [path, file] of FILES) {
+    const content = readFileSync(new URL(file, import.meta.url));
+    pages.set(path, makePage(path.endsWith('.css') ? CSS : SCRIPT, content));
+  }
+  for (const file of SHARED_FILES) {
+    pages.set(`/${file.name}`, makePage(file.type, readSharedFile(file)));
+  }
+  const indexed = ['/', '/explore', '/status', '/changelog', ...docs.pages.keys()];
+  pages.set('/sitemap.xml', makePage(XML, sitemap(publicUrl, indexed)));
+  return pages;
 }
 
-/** The contract with an absolute address, which clients generated from it need. */
-function readContract(publicUrl: string): Buffer {
-  const text = readFileSync(new URL('../../openapi.yaml', import.meta.url), 'utf8');
-  const servers = [{ url: `${publicUrl}${BASE}` }];
-  return Buffer.from(JSON.stringify({ ...parse(text), servers }));
+/**
+ * What search engines may read. The API needs a key, and the account pages a session. Of the explorer,
+ * they may read platforms, games and covers, but not every combination of filters.
+ */
+function robotsText(publicUrl: string): string {
+  return `User-agent: *
+Disallow: ${BASE}/
+Disallow: /account
+Disallow: /moderation
+Disallow: /explore?
+Disallow: /explore/*?
+
+Sitemap: ${publicUrl}/sitemap.xml
+`;
 }
 
-function makePage(
-  contentType: string,
-  bytes: Buffer,
-  policy = CLOSED,
-  extra: HeaderList = [],
-): Page {
-  const hash = hexOf(hashBytes(bytes));
-  const headers = [
-    ...['Content-Type', contentType],
-    ...['Content-Security-Policy', policy],
-    ...['X-Content-Type-Options', 'nosniff'],
-    ...['Referrer-Policy', 'no-referrer'],
-    // File names contain no version. Browsers must revalidate, so that pages and scripts match.
-    ...['Cache-Control', 'no-cache', ...extra],
-  ];
-  const identity = prepare(headers, 'identity', `"${hash}"`, bytes);
-  if (bytes.length < SMALLEST_COMPRESSED) return { identity };
-  const params = {
-    [constants.BROTLI_PARAM_QUALITY]: BROTLI_QUALITY,
-    [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
-  };
-  return {
-    identity,
-    gzip: prepare(headers, 'gzip', `"${hash}-gzip"`, gzipSync(bytes)),
-    br: prepare(headers, 'br', `"${hash}-br"`, brotliCompressSync(bytes, { params })),
-  };
-}
-
-function prepare(headers: HeaderList, coding: Coding, etag: string, body: Buffer): PageResponses {
-  const shared = [...headers, 'ETag', etag, 'Vary', 'Accept-Encoding'];
-  const length = ['Content-Length', String(body.length)];
-  const encoding = coding === 'identity' ? [] : ['Content-Encoding', coding];
-  return {
-    etag,
-    whole: { head: { status: 200, headers: shared }, headers: [...length, ...encoding], body },
-    notModified: { head: { status: 304, headers: shared }, headers: [], body: NO_BODY },
-  };
+function sitemap(publicUrl: string, paths: readonly string[]): string {
+  const entries = paths.map((path) => `  <url><loc>${publicUrl}${path}</loc></url>\n`);
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+${entries.join('')}</urlset>
+`;
 }

@@ -6,17 +6,7 @@ import type { ContentHash } from '../../format/content-hash.ts';
 import { openRecordIndex, platformOf, type RecordIndex } from '../../format/index/record-index.ts';
 import { findText, openSearchIndex, type SearchIndex } from '../../format/index/search-index.ts';
 import { foldCase } from '../../format/index/words.ts';
-import {
-  COVER_INDEX,
-  COVERS_RECENT,
-  coversPack,
-  GAME_INDEX,
-  gamesPack,
-  PLATFORM_INDEX,
-  PLATFORMS,
-  SEARCH_INDEX,
-  STATS,
-} from '../../format/layout.ts';
+import { COVERS_RECENT, coversPack, gamesPack, PLATFORMS, STATS } from '../../format/layout.ts';
 import type { Manifest } from '../../format/manifest.ts';
 import type { PreparedSearch } from '../search/prepare-search.ts';
 import { makeSearch, type Search } from '../search/search.ts';
@@ -60,12 +50,7 @@ export interface GenerationIndex {
 /** Makes the indexes as views of the files in memory, without copying them. */
 export function viewIndex({ contents, prepared }: OpenedFiles): GenerationIndex {
   const content = (name: string) => contentOf(contents, name);
-  const records = openRecordIndex(
-    content(PLATFORM_INDEX),
-    content(GAME_INDEX),
-    content(COVER_INDEX),
-  );
-  return { records, search: openSearchIndex(content(SEARCH_INDEX)), prepared };
+  return { records: openRecordIndex(content), search: openSearchIndex(content), prepared };
 }
 
 /** @param files already checked by `openFiles`, which refuses a generation that cannot be served */

@@ -7,11 +7,10 @@
  * one that was current before. To make room, the least recently used generation is closed.
  */
 import { closeSync } from 'node:fs';
-import { Worker } from 'node:worker_threads';
 import { LRUCache } from 'lru-cache';
 import { generationDir } from '../../store/generations/generations.ts';
-import type { OpenedFiles, OpenOrder, Replaced } from './open-files.ts';
-import type { FromOpenWorker } from './open-worker.ts';
+import type { OpenedFiles, Replaced } from './open-files.ts';
+import { makeOpeningThread } from './opening-thread.ts';
 
 /** How long a generation that is not current stays open after the last request for it. */
 const IDLE_MS = 60_000;
@@ -54,6 +53,7 @@ export function makeOpenGenerations(
   forget: (id: string) => Promise<unknown>,
 ): OpenGenerations {
   const opened = makeOpenedList(now);
+  const thread = makeOpeningThread();
   const identities = new LRUCache<string, ReadonlyMap<string, string>>({
     maxSize: MOST_IDENTITIES,
     sizeCalculation: ({ size }) => size + 1,
@@ -87,7 +87,7 @@ export function makeOpenGenerations(
     const dir = generationDir(snapshotsDir, id);
     const current = memory === undefined ? undefined : opened.currentWhole();
     const order = { dir, id, mostMemory: memory, known: identities.get(id), current };
-    const files = await runWorker(order, (bytes) => makeRoom(bytes, onMadeRoom));
+    const files = await thread.open(order, (bytes) => makeRoom(bytes, onMadeRoom));
     identities.set(id, files.identities);
     opened.add(id, files);
     return files;
@@ -120,6 +120,7 @@ export function makeOpenGenerations(
       for (const id of opened.others()) if (opened.idleTimeOf(id) >= IDLE_MS) void close(id);
     },
     closeAll() {
+      thread.close();
       for (const { manifest } of opened.all()) {
         opened.descriptorsOf(manifest.id).forEach(closeSync);
         opened.remove(manifest.id);
@@ -175,27 +176,4 @@ function makeOpenedList(now: () => number) {
       ids.reduce((sum, id) => sum + (opened.get(id)?.bytes ?? 0), 0),
     descriptorsOf: (id: string) => [...(opened.get(id)?.descriptors.values() ?? [])],
   };
-}
-
-/**
- * Opens a generation on a thread of its own.
- * @param makeRoom awaited before memory is allocated
- */
-function runWorker(
-  order: OpenOrder,
-  makeRoom: (bytes: number) => Promise<void>,
-): Promise<OpenedFiles> {
-  return new Promise((resolve, reject) => {
-    const worker = new Worker(new URL('./open-worker.ts', import.meta.url), {
-      workerData: order,
-      // The descriptors outlive the worker; they are closed with the generation.
-      trackUnmanagedFds: false,
-    });
-    worker.on('message', (message: FromOpenWorker) => {
-      if ('files' in message) resolve(message.files);
-      else makeRoom(message.bytes).then(() => worker.postMessage('continue'), reject);
-    });
-    worker.once('error', reject);
-    worker.once('exit', (code) => reject(new Error(`The opening thread ended with ${code}.`)));
-  });
 }

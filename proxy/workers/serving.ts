@@ -11,6 +11,7 @@ import { type HandOn, makeThreadLines } from '../access-log/thread-lines.ts';
 import { makeApi } from '../api/handler.ts';
 import type { RequestCounts } from '../api/request-counts.ts';
 import type { ReadChanges } from '../changes/change-store.ts';
+import { withExplorer } from '../explore/explorer.ts';
 import { makeServer } from '../http/server.ts';
 import type { Keys, KeyTable } from '../keys/key-table.ts';
 import { followDays } from '../keys/use-counts.ts';
@@ -22,9 +23,10 @@ import {
 } from '../limits/shared/open-shared-limits.ts';
 import { makeOwnWindows } from '../limits/shared/own-windows.ts';
 import type { AddressRanges } from '../refusals/address-ranges.ts';
-import { withBlocking } from '../refusals/block-site.ts';
 import { makeBlockedAddresses } from '../refusals/blocked-addresses.ts';
+import { withBlocking } from '../site/block.ts';
 import { withForwarding } from '../site/forward.ts';
+import type { SitePages } from '../site/site.ts';
 import { makeSiteHandler } from '../site/site-handler.ts';
 import type { ThreadGenerations } from '../snapshot/thread-generations.ts';
 
@@ -39,6 +41,8 @@ export const SERVING_VARIABLES = [
   'TRUSTED_PROXIES',
   'ACCOUNT_URL',
   'PUBLIC_URL',
+  'EXPLORER_KEY',
+  'SNAPSHOTS_DIR',
   'HTTP_FAST_PATH',
   'SNAPSHOT_DOWNLOADS',
   'ACCESS_LOG',
@@ -61,7 +65,7 @@ export interface ServingParts extends FleetPlace {
   readonly connectToStore: ConnectToStore | undefined;
   readonly snapshots: ThreadGenerations;
   readonly readChanges: ReadChanges;
-  readonly keys: Keys & Pick<KeyTable, 'all'>;
+  readonly keys: Keys & Pick<KeyTable, 'all' | 'byHash'>;
   readonly addresses: AddressLimits;
   readonly environment: Environment<(typeof SERVING_VARIABLES)[number]>;
   readonly counts: RequestCounts;
@@ -69,6 +73,8 @@ export interface ServingParts extends FleetPlace {
   readonly connections: Float64Array;
   /** From `newMaintenanceCell`. */
   readonly maintenance: Int32Array;
+  /** From `openSite`. */
+  readonly sitePages: SitePages;
   /** Writes the batches of the access log. */
   readonly handOnLines: HandOn;
   /** From `newDropCount`. */
@@ -96,6 +102,8 @@ export function makeServing(parts: ServingParts): Serving {
     TRUSTED_PROXIES: trustedProxies,
     ACCOUNT_URL: accountUrl,
     PUBLIC_URL: publicUrl,
+    EXPLORER_KEY: explorerKey,
+    SNAPSHOTS_DIR: snapshotsDir,
     HTTP_FAST_PATH: hasFastPath,
     SNAPSHOT_DOWNLOADS: hasDownloads,
     ACCESS_LOG: sample,
@@ -112,13 +120,17 @@ export function makeServing(parts: ServingParts): Serving {
     isBlocked: parts.environment.BLOCKED_ADDRESSES === '' ? undefined : blocked.isBlocked,
     logAccess: sample === 0 ? undefined : makeAccessLog(sample, trustedProxies, lines.add),
   });
-  const pages = withForwarding(makeSiteHandler(publicUrl), {
+  const { snapshots, keys, maintenance, sitePages: pages } = parts;
+  const { current } = snapshots;
+  const own = makeSiteHandler({ pages, keys, snapshotsDir, current, maintenance, log });
+  const explored = withExplorer(own, { api, snapshots, explorerKey, publicUrl, log });
+  const forwarding = withForwarding(explored, {
     accountUrl,
     trustedProxies,
     connections,
     log,
   });
-  const site = withBlocking(pages, blocked);
+  const site = withBlocking(forwarding, blocked);
   const http = makeServer(api, site, log, { connections, hasFastPath });
   const { server } = http;
   return {

@@ -3,6 +3,7 @@ import type { MessagePort } from 'node:worker_threads';
 import type { Batch } from '../access-log/thread-lines.ts';
 import type { PageOrder, PageReply } from '../changes/change-store.ts';
 import type { AddressRanges } from '../refusals/address-ranges.ts';
+import type { SitePages } from '../site/site.ts';
 import type { OpenedFiles } from '../snapshot/open-files.ts';
 import type { FleetPlace } from './serving.ts';
 
@@ -20,6 +21,8 @@ export interface WorkerStart extends FleetPlace {
   readonly droppedLines: Float64Array;
   /** The state of maintenance, which all threads share. */
   readonly maintenance: Int32Array;
+  /** The pages of the site, which the first thread has made. */
+  readonly sitePages: SitePages;
   /** Receives all keys whenever one changed. */
   readonly keys: MessagePort;
 }

@@ -4,7 +4,8 @@
  */
 import { type ContentHash, hexOf } from '../../format/content-hash.ts';
 import type { Change } from '../../format/difference-file.ts';
-import { compareIds, type IdColumns, idAt, textOfId } from '../../format/index/ids.ts';
+import { areEqual } from '../../format/index/compare-slices.ts';
+import { compareIdsAt, type IdColumns, idAt, textOfId } from '../../format/index/ids.ts';
 import {
   gameSlug,
   platformOf,
@@ -75,18 +76,30 @@ function* pairById(
   before: RecordColumns & IdColumns,
   after: RecordColumns & IdColumns,
 ): Generator<Pair> {
+  if (areSame(before, after)) return;
   const [endBefore, endAfter] = [before.numberOfId.length, after.numberOfId.length];
   for (let i = 0, j = 0; i < endBefore || j < endAfter; ) {
-    const order =
-      i === endBefore ? 1 : j === endAfter ? -1 : compareIds(idAt(before, i), idAt(after, j));
-    const id = order <= 0 ? idAt(before, i) : idAt(after, j);
-    const old = order <= 0 ? before.numberOfId[i++] : undefined;
-    const fresh = order >= 0 ? after.numberOfId[j++] : undefined;
-    if (old !== undefined && fresh !== undefined && haveSameHash(before, old, after, fresh)) {
-      continue;
+    const order = i === endBefore ? 1 : j === endAfter ? -1 : compareIdsAt(before, i, after, j);
+    const old = order <= 0 ? before.numberOfId[i] : undefined;
+    const fresh = order >= 0 ? after.numberOfId[j] : undefined;
+    const isSame =
+      old !== undefined && fresh !== undefined && haveSameHash(before, old, after, fresh);
+    if (!isSame) {
+      const id = textOfId(order <= 0 ? idAt(before, i) : idAt(after, j));
+      yield { id, old, fresh };
     }
-    yield { id: textOfId(id), old, fresh };
+    if (order <= 0) i++;
+    if (order >= 0) j++;
   }
+}
+
+/**
+ * Whether all records are the same, with the same numbers. After most changes of a game, this is true of
+ * the covers. It takes 1 ms for 270,000 of them, and comparing one by one 40 ms.
+ */
+function areSame(a: RecordColumns & IdColumns, b: RecordColumns & IdColumns): boolean {
+  const columns = ['hash', 'numberOfId', 'idLow', 'idHigh'] as const;
+  return columns.every((name) => areEqual(a[name], b[name]));
 }
 
 function haveSameHash(a: RecordColumns, ofA: number, b: RecordColumns, ofB: number): boolean {

@@ -18,6 +18,7 @@ import type { RecordIndex } from '../../format/index/record-index.ts';
 import { CHANGES, differenceFile, sequenceOf } from '../../format/layout.ts';
 import { utcNow } from '../../program/utc-now.ts';
 import { makeFolder, openForWriting } from '../files/file-modes.ts';
+import type { FileChecks } from '../files/known-files.ts';
 import { syncFolder } from '../files/sync-folder.ts';
 import { generationDir } from '../generations/generations.ts';
 import { openIndexOf } from '../generations/open-index.ts';
@@ -35,6 +36,8 @@ export interface NewGeneration {
   readonly parent: string | undefined;
   /** Whether the parent has exactly the same content, so that there is nothing to compare. */
   readonly isSame: boolean;
+  /** Reads files of the parent; by default hashes all of them. */
+  readonly readFile?: FileChecks['read'] | undefined;
 }
 
 /**
@@ -44,7 +47,7 @@ export interface NewGeneration {
  */
 export function prepareDifference(
   snapshotsDir: string,
-  { id, dir, index, parent, isSame }: NewGeneration,
+  { id, dir, index, parent, isSame, readFile }: NewGeneration,
   warn: (text: string) => void,
 ): () => void {
   const file = path.join(snapshotsDir, CHANGES, differenceFile(id));
@@ -61,7 +64,8 @@ export function prepareDifference(
   let changes: Iterable<Change> = [];
   try {
     if (!isSame) {
-      changes = compareGenerations(openIndexOf(generationDir(snapshotsDir, parent)), index);
+      const before = openIndexOf(generationDir(snapshotsDir, parent), readFile);
+      changes = compareGenerations(before, index);
     }
   } catch (error) {
     return withoutDifference((error as Error).message);

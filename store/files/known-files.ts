@@ -2,36 +2,57 @@
  * Remembers which files this process has found intact, so that a replica does not hash hundreds of
  * megabytes again for each small change. A file counts as the same while its device, inode, size and
  * time of modification are. After an hour it is hashed again, because a disk can damage a file without
- * changing them; the proxy hashes every file anyway before it serves it.
+ * changing them; the proxy hashes every new file anyway before it serves it.
  */
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import type { ManifestFile } from '../../format/manifest.ts';
-import { isIntact } from './checked-files.ts';
+import { isIntact, readChecked, readUnhashed } from './checked-files.ts';
 
 const REMEMBERED_MS = 3_600_000;
 /** Several generations of a catalogue with a thousand platforms. */
 const MOST_REMEMBERED = 20_000;
 
-export interface KnownFiles {
-  /** Whether a file has its size and SHA-256 in the manifest. */
+/** Checks files against their size and SHA-256 in the manifest. */
+export interface FileChecks {
   isIntact(dir: string, file: ManifestFile): boolean;
+  /** The whole content of a file. @throws Error if it is damaged */
+  read(dir: string, file: ManifestFile): Buffer;
 }
 
+/** Hashes every file, every time. */
+export const HASH_ALWAYS: FileChecks = { isIntact, read: readChecked };
+
 /** @param now a clock in milliseconds */
-export function makeKnownFiles(now: () => number): KnownFiles {
+export function makeKnownFiles(now: () => number): FileChecks {
   /** For each file, when it was hashed. */
   const hashed = new Map<string, number>();
+
+  function isKnown(identity: string | undefined): boolean {
+    const at = identity === undefined ? undefined : hashed.get(identity);
+    return at !== undefined && now() - at < REMEMBERED_MS;
+  }
+
+  /** @param identity from before the file was hashed, so that later changes do not go unnoticed */
+  function remember(identity: string | undefined): void {
+    if (hashed.size >= MOST_REMEMBERED) hashed.clear();
+    if (identity !== undefined) hashed.set(identity, now());
+  }
 
   return {
     isIntact(dir, file) {
       const identity = identityOf(path.join(dir, file.path), file);
-      const at = identity === undefined ? undefined : hashed.get(identity);
-      if (at !== undefined && now() - at < REMEMBERED_MS) return true;
+      if (isKnown(identity)) return true;
       if (!isIntact(dir, file)) return false;
-      if (hashed.size >= MOST_REMEMBERED) hashed.clear();
-      if (identity !== undefined) hashed.set(identity, now());
+      remember(identity);
       return true;
+    },
+    read(dir, file) {
+      const identity = identityOf(path.join(dir, file.path), file);
+      if (isKnown(identity)) return readUnhashed(dir, file);
+      const content = readChecked(dir, file);
+      remember(identity);
+      return content;
     },
   };
 }

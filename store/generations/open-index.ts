@@ -1,21 +1,22 @@
 /** Opens the record index of a generation on disk, and checks that its values are consistent. */
 import { checkRecordIndex } from '../../format/index/check-record-index.ts';
 import { openRecordIndex, type RecordIndex } from '../../format/index/record-index.ts';
-import { COVER_INDEX, GAME_INDEX, MANIFEST, PLATFORM_INDEX } from '../../format/layout.ts';
+import { MANIFEST } from '../../format/layout.ts';
 import type { Manifest } from '../../format/manifest.ts';
-import { readChecked } from '../files/checked-files.ts';
+import { HASH_ALWAYS } from '../files/known-files.ts';
 import { readManifest } from './manifest-file.ts';
 
 /**
  * @param dir the generation's folder
+ * @param read reads a file of it and checks it against the manifest
  * @throws Error if the generation is damaged or of another version
  */
-export function openIndexOf(dir: string): RecordIndex {
+export function openIndexOf(dir: string, read = HASH_ALWAYS.read): RecordIndex {
   const manifest = readManifest(dir);
   return openIndex(manifest, (name) => {
     const file = manifest.files.find(({ path }) => path === name);
     if (file === undefined) throw new Error(`${MANIFEST} does not name ${name}.`);
-    return readChecked(dir, file);
+    return read(dir, file);
   });
 }
 
@@ -28,11 +29,7 @@ export function openIndex(
   contentOf: (name: string) => Uint8Array,
 ): RecordIndex {
   const sizes = new Map(files.map(({ path, size }) => [path, size]));
-  const index = openRecordIndex(
-    contentOf(PLATFORM_INDEX),
-    contentOf(GAME_INDEX),
-    contentOf(COVER_INDEX),
-  );
+  const index = openRecordIndex(contentOf);
   checkRecordIndex(index, (name) => sizes.get(name));
   return index;
 }

@@ -1,4 +1,4 @@
-/** Opens the store of keys, which must not be a part of a store that others can read. */
+/** Opens the key store, which must not be a part of a store that others can read. */
 import { ConfigurationError } from '../../program/environment/environment.ts';
 import { openLater } from '../remote/open-later.ts';
 import type { RemoteOptions } from '../remote/open-remote.ts';
@@ -8,7 +8,7 @@ import type { RemoteStore } from '../remote/remote.ts';
  * @param address of KEYS_STORE
  * @param snapshots the addresses of stores of snapshots, by the name of their variable or option
  * @returns undefined if the address is empty
- * @throws ConfigurationError if the address is wrong, or within a store of snapshots
+ * @throws ConfigurationError if the address is wrong, or within a snapshot store
  */
 export function openKeysStore(
   address: string,

@@ -1,5 +1,5 @@
 /**
- * Sends the keys file to the store of keys, for replicas. First the content goes there under its
+ * Sends the keys file to the key store, for replicas. First the content goes there under its
  * SHA-256, then the pointer that names it. Without a change, a new pointer only confirms from time to
  * time that the keys still agree with the database.
  */

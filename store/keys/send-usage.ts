@@ -1,5 +1,5 @@
 /**
- * Sends what the proxies of a replica report about the use of keys to the store of keys, where
+ * Sends what the proxies of a replica report about the use of keys to the key store, where
  * `cover-catalogue schedule` imports it. A file is sent when it has changed.
  */
 import { lstatSync } from 'node:fs';

@@ -6,8 +6,8 @@ import { copyFileSync, linkSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { LARGEST_DCZ_FILE } from '../../format/dcz.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
-import { isIntact, readChecked } from '../files/checked-files.ts';
 import { correctMode, hasModes, modesIn } from '../files/file-modes.ts';
+import { HASH_ALWAYS } from '../files/known-files.ts';
 import { generationDir, listGenerations } from '../generations/generations.ts';
 import type { SimilarFile } from './source.ts';
 
@@ -18,8 +18,7 @@ export interface LocalFiles {
   findSimilar(file: ManifestFile): SimilarFile | undefined;
 }
 
-/** @param isWhole whether a file is intact */
-export function findLocalFiles(snapshotsDir: string, isWhole = isIntact): LocalFiles {
+export function findLocalFiles(snapshotsDir: string, files = HASH_ALWAYS): LocalFiles {
   const bySha256 = new Map<string, { readonly dir: string; readonly file: ManifestFile }>();
   const byPath = new Map<string, { readonly dir: string; readonly file: ManifestFile }>();
   // The newest generation comes last, so its files replace those of older ones.
@@ -34,14 +33,15 @@ export function findLocalFiles(snapshotsDir: string, isWhole = isIntact): LocalF
     findEqual({ sha256, size }) {
       const known = bySha256.get(sha256);
       if (known === undefined || known.file.size !== size) return undefined;
-      return isWhole(known.dir, known.file) ? path.join(known.dir, known.file.path) : undefined;
+      if (!files.isIntact(known.dir, known.file)) return undefined;
+      return path.join(known.dir, known.file.path);
     },
     findSimilar({ path: name, size }) {
       const known = byPath.get(name);
       if (known === undefined || known.file.size === 0) return undefined;
       if (Math.max(known.file.size, size) > LARGEST_DCZ_FILE) return undefined;
       try {
-        return { sha256: known.file.sha256, content: readChecked(known.dir, known.file) };
+        return { sha256: known.file.sha256, content: files.read(known.dir, known.file) };
       } catch {
         return undefined;
       }

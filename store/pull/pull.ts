@@ -17,10 +17,9 @@ import {
   parseManifest,
 } from '../../format/manifest.ts';
 import { renewDifferences } from '../changes/keep-differences.ts';
-import { isIntact } from '../files/checked-files.ts';
-import type { KnownFiles } from '../files/known-files.ts';
+import { type FileChecks, HASH_ALWAYS } from '../files/known-files.ts';
 import { generationDir, pointCurrentTo } from '../generations/generations.ts';
-import { makeBytesChecker, verifyGeneration } from '../generations/verify.ts';
+import { verifyGeneration } from '../generations/verify.ts';
 import { HeldError, whyHeld } from '../hold.ts';
 import { withLock } from '../lock.ts';
 import { type Previous, publishAs, readPrevious } from '../publish.ts';
@@ -44,7 +43,7 @@ export interface PullOptions {
    * If the publisher of the generation has checked its records: the files that this process knows. Then
    * only the bytes of files are checked, and not again if they are known.
    */
-  readonly known?: KnownFiles;
+  readonly known?: FileChecks;
   /** Called just before a generation becomes current. If it throws, nothing becomes current. */
   readonly beforeCurrent?: () => void;
   readonly clock?: Clock;
@@ -90,12 +89,12 @@ export async function pull(source: Source, options: PullOptions): Promise<PullRe
         removeStaging(snapshotsDir);
         return { outcome: 'published', manifest, fetched: 0, linked: manifest.files.length };
       }
-      const staging = openStaging(snapshotsDir);
+      const staging = openStaging(snapshotsDir, options.known);
       const counts = await fetchAll(source, manifest, dir, staging, options);
       report.step('verifying and publishing');
       await publishAs(snapshotsDir, dir, { manifest, encoded }, previous, {
         warn: report.warn,
-        checkPacks: options.known && makeBytesChecker(options.known),
+        known: options.known,
         beforeCurrent: options.beforeCurrent,
       });
       removeStaging(snapshotsDir);
@@ -110,7 +109,7 @@ export async function pull(source: Source, options: PullOptions): Promise<PullRe
 /** @returns without `encoded`, if the newest generation is the current one, and it is intact */
 async function readNewest(
   source: Source,
-  { snapshotsDir, known: files, clock }: PullOptions,
+  { snapshotsDir, known: files = HASH_ALWAYS, clock }: PullOptions,
   previous: Previous,
 ): Promise<{ manifest: Manifest; encoded: Buffer | undefined }> {
   const known = readKnown(snapshotsDir, previous);
@@ -122,8 +121,7 @@ async function readNewest(
   );
   if (known !== undefined && (encoded === undefined || encoded.equals(known.encoded))) {
     const dir = generationDir(snapshotsDir, known.manifest.id);
-    const isFileWhole = files?.isIntact ?? isIntact;
-    const isWhole = known.manifest.files.every((file) => isFileWhole(dir, file));
+    const isWhole = known.manifest.files.every((file) => files.isIntact(dir, file));
     return { manifest: known.manifest, encoded: isWhole ? undefined : known.encoded };
   }
   if (encoded === undefined) throw new Error(`${source.name} sent no manifest.`);
@@ -186,7 +184,7 @@ async function fetchAll(
   { snapshotsDir, parallel, report, known, clock = systemClock }: PullOptions,
 ): Promise<{ fetched: number; linked: number }> {
   staging.keepOnly(manifest.files);
-  const local = findLocalFiles(snapshotsDir, known?.isIntact);
+  const local = findLocalFiles(snapshotsDir, known);
   const missing: ManifestFile[] = [];
   for (const file of manifest.files) {
     const equal = local.findEqual(file);

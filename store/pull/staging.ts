@@ -10,9 +10,9 @@ import path from 'node:path';
 import { promisify } from 'node:util';
 import { PULL_FOLDER } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
-import { hashOfFile, isIntact } from '../files/checked-files.ts';
+import { hashOfFile } from '../files/checked-files.ts';
 import { makeFolder, openForWriting } from '../files/file-modes.ts';
-import { syncFolder } from '../files/sync-folder.ts';
+import { HASH_ALWAYS } from '../files/known-files.ts';
 
 const fsyncAsync = promisify(fsync);
 
@@ -52,7 +52,7 @@ export function removeStaging(snapshotsDir: string): void {
   rmSync(path.join(snapshotsDir, PULL_FOLDER), { recursive: true, force: true });
 }
 
-export function openStaging(snapshotsDir: string): Staging {
+export function openStaging(snapshotsDir: string, files = HASH_ALWAYS): Staging {
   const folder = path.join(snapshotsDir, PULL_FOLDER);
   makeFolder(folder);
   const pathOf = ({ sha256 }: ManifestFile, suffix = '') => path.join(folder, sha256 + suffix);
@@ -62,7 +62,7 @@ export function openStaging(snapshotsDir: string): Staging {
   }
 
   return {
-    has: (file) => isIntact(folder, { ...file, path: file.sha256 }),
+    has: (file) => files.isIntact(folder, { ...file, path: file.sha256 }),
     pathOf: (file) => pathOf(file),
     partSize: (file) => sizeOf(pathOf(file, PART)),
     dropPart: (file) => rmSync(pathOf(file, PART), { force: true }),
@@ -81,11 +81,13 @@ export function openStaging(snapshotsDir: string): Staging {
           } finally {
             closeSync(descriptor);
           }
-          const sha256 = hashOfFile(name, position);
-          if (sha256 === file.sha256) {
+          if (files.isIntact(folder, { ...file, path: path.basename(name) })) {
+            // The folder is not synced: a file whose name a power cut has lost is fetched again.
             renameSync(name, pathOf(file));
-            syncFolder(folder);
-          } else rmSync(name, { force: true });
+            return file.sha256;
+          }
+          const sha256 = hashOfFile(name, position);
+          rmSync(name, { force: true });
           return sha256;
         },
         leave: () => closeSync(descriptor),

@@ -36,8 +36,8 @@ export interface ConfiguredPush {
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** The address of the store, instead of SNAPSHOT_PUSH. */
   readonly to?: string | undefined;
-  readonly parallel?: number;
-  readonly stallSeconds?: number;
+  readonly parallel?: number | undefined;
+  readonly stallSeconds?: number | undefined;
   readonly isForced?: boolean;
   readonly report: PushReport;
 }

@@ -1,5 +1,5 @@
 /**
- * Keeps `keys.json` equal to the newest keys in the store of keys. Its modification time is when the
+ * Keeps `keys.json` equal to the newest keys in the key store. Its modification time is when the
  * keys last agreed with the database, by the clock of the sender.
  *
  * Invariant: older keys than those that were accepted are never written, so nobody who controls the

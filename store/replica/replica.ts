@@ -1,7 +1,6 @@
 /**
- * A replica: keeps a snapshots folder equal to a remote store, and `keys.json` equal to the store of
- * keys, and reports in `replica.json` how both are doing. Whatever fails, the proxy keeps serving what
- * is there.
+ * A replica: keeps a snapshots folder equal to a remote store, and `keys.json` equal to the key store, and
+ * reports the state of both in `replica.json`. Whatever fails, the proxy keeps serving what is there.
  */
 import type { FollowedPart, FollowState, ReplicaState } from '../../format/replica-file.ts';
 import { makeUsageSender } from '../keys/send-usage.ts';
@@ -20,7 +19,7 @@ import {
 import { readReplicaState, saveReplicaState } from './state-file.ts';
 
 export interface ReplicaOptions extends FollowOptions {
-  /** The store of keys, and the name under which key usage is sent; undefined if there is none. */
+  /** The key store, and the name under which key usage is sent; undefined if there is none. */
   readonly keys: { readonly store: RemoteStore; readonly name: string } | undefined;
 }
 
@@ -41,7 +40,8 @@ export function makeReplica(options: ReplicaOptions): Replica {
   const sendUsage = keys && makeUsageSender(keys.store, snapshotsDir, keys.name);
   const before = readReplicaState(snapshotsDir);
   let snapshot: ReplicaState['snapshot'] = {
-    ...{ id: null, published_at: null },
+    id: null,
+    published_at: null,
     ...partFrom(remote, before?.snapshot),
   };
   let keysPart = keys === undefined ? null : partFrom(keys.store, before?.keys ?? undefined);

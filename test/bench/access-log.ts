@@ -3,15 +3,14 @@
  * the path of a checkout of an earlier version, it also measures that version, which shows what request
  * ids and metrics cost.
  */
-import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { statSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { makeKey } from '../../format/api-key.ts';
 import { flagsOf } from '../support/processes.ts';
 import { freePort } from '../support/servers/ports.ts';
 import { measure } from './http/load.ts';
 import { chooseCores, startServer } from './http/process.ts';
-import { median, type PartOptions, table } from './part.ts';
+import { inNewFolder, median, type PartOptions, table } from './part.ts';
 import { prepareSample } from './prepare-sample.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
@@ -33,11 +32,7 @@ interface Candidate {
 
 export async function run({ rounds, seconds, report }: PartOptions): Promise<string> {
   const cores = chooseCores();
-  const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-bench-'));
-  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
-  process.once('exit', remove);
-  const ends: (() => unknown)[] = [remove];
-  try {
+  return inNewFolder(async (folder, atEnd) => {
     const key = makeKey();
     const snapshotsDir = await prepareSample(folder, [key], Number(LIMIT));
     const baseline = process.env.BENCH_BASELINE;
@@ -47,7 +42,7 @@ export async function run({ rounds, seconds, report }: PartOptions): Promise<str
       ...SETTINGS.map((setting) => [setting, ROOT] as const),
     ]) {
       const started = await start({ name, root, folder, snapshotsDir, core: cores.server });
-      ends.push(started.stop);
+      atEnd(started.stop);
       candidates.push(started);
     }
     let logged = 0;
@@ -81,9 +76,7 @@ ${ratios(candidates)}
 ### Figures
 
 ${figures(candidates)}`;
-  } finally {
-    for (const end of ends.reverse()) await end();
-  }
+  });
 }
 
 interface StartOptions {

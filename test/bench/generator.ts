@@ -4,8 +4,7 @@
  * to the same disk.
  */
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { openDatabase } from '../../database/open.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
@@ -14,7 +13,7 @@ import { seededCatalogue } from '../catalogue/seeded.ts';
 import { sharedCatalogue } from '../catalogue/shared.ts';
 import { timeOf } from '../support/processes.ts';
 import { type MariaDb, startMariaDb } from '../support/servers/mariadb.ts';
-import { median, type PartOptions, table } from './part.ts';
+import { inNewFolder, median, type PartOptions, table } from './part.ts';
 import { runGenerator } from './run-generator.ts';
 
 const READ_ALONE = path.join(import.meta.dirname, 'read-alone.ts');
@@ -42,11 +41,9 @@ interface Size {
 }
 
 export async function run({ rounds, report }: PartOptions): Promise<string> {
-  const folder = mkdtempSync(path.join(tmpdir(), 'catalogue-bench-'));
-  const server = await startMariaDb();
-  const clear = () => rmSync(folder, { recursive: true, force: true });
-  process.once('exit', clear);
-  try {
+  return inNewFolder(async (folder, atEnd) => {
+    const server = await startMariaDb();
+    atEnd(server.stop);
     const sizes: Size[] = [];
     const real = sharedCatalogue();
     if (real !== undefined) sizes.push(await measure(server, folder, 'real', real, rounds, report));
@@ -55,11 +52,7 @@ export async function run({ rounds, report }: PartOptions): Promise<string> {
       sizes.push(await measure(server, folder, `seeded_${games}`, catalogue, rounds, report));
     }
     return describe(sizes, rounds);
-  } finally {
-    await server.stop();
-    process.removeListener('exit', clear);
-    clear();
-  }
+  });
 }
 
 async function measure(

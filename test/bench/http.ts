@@ -3,9 +3,6 @@
  * another, and they get the same requests in turn. The main figure is processor time per request;
  * the tables also show requests per second.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { type Load, type Measurement, measure } from './http/load.ts';
 import { cachedFiles } from './http/nginx.ts';
 import { copyBodies, type Prepared, prepare } from './http/prepare.ts';
@@ -13,28 +10,24 @@ import { type Cores, chooseCores } from './http/process.ts';
 import { type Server, type ServerName, startAlternatives, startProduct } from './http/servers.ts';
 import { ratioTable, workTables } from './http/tables.ts';
 import { checkStatus, makeTask, sendRequest, type Task, type Work, worksOf } from './http/works.ts';
-import type { PartOptions } from './part.ts';
+import { inNewFolder, type PartOptions } from './part.ts';
 
 const WARM_UP_SECONDS = 1;
 
 export async function run({ rounds, seconds, report }: PartOptions): Promise<string> {
   const cores = chooseCores();
-  const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-bench-'));
-  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
-  process.once('exit', remove);
-  const ends: (() => unknown)[] = [remove];
-  try {
+  return inNewFolder(async (folder, atEnd) => {
     const prepared = await prepare(folder, report);
-    ends.push(prepared.mariaDb.stop);
+    atEnd(prepared.mariaDb.stop);
     const product = await startProduct(prepared, folder, cores.server);
-    ends.push(product.stop);
+    atEnd(product.stop);
     await copyBodies(prepared, async (target, coding) => {
       const headers = { 'X-Api-Key': prepared.key, 'Accept-Encoding': coding };
       return (await sendRequest({ url: product.url + target, headers })).bytes;
     });
     report('starting the alternatives');
     const alternatives = await startAlternatives(prepared, folder, cores.server);
-    ends.push(alternatives.stop);
+    atEnd(alternatives.stop);
     const productServer: Server = { url: product.url, pids: [product.pid] };
     const serverOf = (name: ServerName) =>
       name === 'product' ? productServer : alternatives.get(name);
@@ -81,9 +74,7 @@ ${ratioTable(measurements)}
 ### Figures
 
 ${workTables(works, measurements)}`;
-  } finally {
-    for (const end of ends.reverse()) await end();
-  }
+  });
 }
 
 interface Run {

@@ -1,5 +1,5 @@
 /**
- * `npm run bench -- [PART …] [--rounds N] [--seconds N]`: runs the named parts, or all, and writes
+ * `npm run bench -- [PART …] [--rounds N] [--seconds N] [--games N]`: runs the named parts, or all, and writes
  * the section of each into RESULTS.md. The sections of other parts are kept.
  */
 import '../../program/environment/node-version.ts';
@@ -17,6 +17,7 @@ const PARTS = {
   'access-log': 'Access log',
   search: 'Search',
   generator: 'Generator',
+  incremental: 'Runs that read only what has changed',
 } as const;
 type Part = keyof typeof PARTS;
 
@@ -25,11 +26,12 @@ const INTRODUCTION = `# Benchmark results
 Written by \`npm run bench\`. Each section is from one run on one machine, in which all candidates were measured in turn. Ratios carry over to other machines far better than absolute figures.
 `;
 
-const USAGE = `npm run bench -- [PART …] [--rounds N] [--seconds N]
+const USAGE = `npm run bench -- [PART …] [--rounds N] [--seconds N] [--games N]
 
   PART       ${Object.keys(PARTS).join(', ')}; by default all of them
   --rounds   how many times each measurement is repeated (3)
   --seconds  how long one measurement of steady load lasts (4)
+  --games    how many games the catalogue of "incremental" has (300000)
 `;
 
 async function main(): Promise<void> {
@@ -53,6 +55,7 @@ function readArguments() {
     options: {
       rounds: { type: 'string', default: '3' },
       seconds: { type: 'string', default: '4' },
+      games: { type: 'string' },
       help: { type: 'boolean', short: 'h' },
     },
     allowPositionals: true,
@@ -64,14 +67,15 @@ function readArguments() {
   for (const name of positionals) {
     if (!Object.hasOwn(PARTS, name)) throw new Error(`There is no part ${name}.\n\n${USAGE}`);
   }
-  const count = (name: 'rounds' | 'seconds') => {
+  const count = (name: 'rounds' | 'seconds' | 'games') => {
     const value = Number(values[name]);
     if (Number.isInteger(value) && value > 0) return value;
     throw new Error(`--${name} must be a whole number of at least 1, not ${values[name]}.`);
   };
   const named = (Object.keys(PARTS) as Part[]).filter((part) => positionals.includes(part));
   const parts = positionals.length > 0 ? named : (Object.keys(PARTS) as Part[]).filter(isThere);
-  return { parts, rounds: count('rounds'), seconds: count('seconds') };
+  const games = values.games === undefined ? undefined : count('games');
+  return { parts, rounds: count('rounds'), seconds: count('seconds'), games };
 }
 
 function isThere(part: Part): boolean {
@@ -95,5 +99,5 @@ function writeSection(part: Part, section: string): void {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit(130));
 main().catch((error: Error) => {
   process.stderr.write(`${error.stack}\n`);
-  process.exitCode = 1;
+  process.exit(1);
 });

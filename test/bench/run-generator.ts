@@ -1,23 +1,27 @@
-/** Runs the generator once, like `cover-catalogue generate`. */
+/** Runs `cover-catalogue generate` once. */
 import { execFile } from 'node:child_process';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { Counts } from '../../format/manifest.ts';
-import { flagsOf } from '../support/processes.ts';
 
-const PROGRAM = 'generator/cli/main.ts';
 const ROOT = path.join(import.meta.dirname, '../..');
 const run = promisify(execFile);
 
 /**
+ * @param variables of the environment, beyond those that each run gets
  * @returns its own figures
  * @throws Error with its stderr if it fails
  */
 export async function runGenerator(
   databaseUrl: string,
   snapshotsDir: string,
-): Promise<{ readonly counts: Counts; readonly peak_memory_mb: number }> {
-  const { stdout } = await run(process.execPath, [...flagsOf(PROGRAM), PROGRAM, '--json'], {
+  variables: Readonly<Record<string, string>> = {},
+): Promise<{
+  readonly counts: Counts;
+  readonly peak_memory_mb: number;
+  readonly read_all_because: string | null;
+}> {
+  const { stdout } = await run('bin/cover-catalogue', ['generate', '--json'], {
     cwd: ROOT,
     env: {
       PATH: process.env.PATH,
@@ -25,6 +29,7 @@ export async function runGenerator(
       SNAPSHOTS_DIR: snapshotsDir,
       SITE_URL: 'https://covers.example',
       FILES_URL: 'https://files.covers.example',
+      ...variables,
     },
   });
   return JSON.parse(stdout);

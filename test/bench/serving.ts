@@ -3,12 +3,9 @@
  * opened, the gain of a second serving thread, and the cost of clients that name every kept
  * generation in turn.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { chooseCores } from './http/process.ts';
-import type { PartOptions } from './part.ts';
+import { inNewFolder, type PartOptions } from './part.ts';
 import { CLIENTS, measureByName, STEADY_PER_SECOND } from './serving/by-name.ts';
 import { CONNECTIONS, measureOpenings, REQUESTS_PER_SECOND, TAIL_MS } from './serving/opening.ts';
 import { type Prepared, prepare } from './serving/prepare.ts';
@@ -31,10 +28,7 @@ export async function run(options: ServingOptions): Promise<string> {
   const { rounds, seconds, report, games = GAMES } = options;
   const { server, load } = chooseCores();
   const cores = [server, load];
-  const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-bench-'));
-  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
-  process.once('exit', remove);
-  try {
+  return inNewFolder(async (folder) => {
     const prepared = await prepare(options.folder ?? folder, games, report, GENERATIONS);
     const threads = await measureThreads(prepared, folder, cores, rounds, seconds, report);
     const openings = [];
@@ -55,7 +49,7 @@ ${goalTable(openings, threads, byName)}
 
 ### Two threads on one port
 
-wrk uses ${WRK_CONNECTIONS} kept-alive connections for ${seconds} s, one thread and two threads in turn. It runs on the same two cores, so requests per second do not show what two cores can do. The gain is therefore calculated from processor time: twice the processor time per request of one thread ÷ that of two threads. It counts the whole process, including garbage collection and the overhead between threads. The table shows the shares of the busiest and the next thread in the processor time of the process.
+wrk uses ${WRK_CONNECTIONS} kept-alive connections for ${seconds} s, one thread and two threads in turn. It runs on the same two cores, so requests per second do not show what two cores can do. The gain is therefore calculated from CPU time: twice the CPU time per request of one thread ÷ that of two threads. It counts the whole process, including garbage collection and the overhead between threads. The table shows the shares of the busiest and the next thread in the CPU time of the process.
 
 ${threadTables(threads)}
 
@@ -70,9 +64,7 @@ ${openings.map(openingTables).join('\n\n')}
 ${CLIENTS} clients name the ${GENERATIONS} kept generations in \`X-Snapshot\`, one after another. At any moment they all name the same one. Each sends its next request as soon as it has a response. At the same time ${STEADY_PER_SECOND} requests per second that name none are due, and another generation is published every 20 s. The proxy shares two cores with the clients.
 
 ${byNameTable(byName)}`;
-  } finally {
-    remove();
-  }
+  });
 }
 
 function describeCatalogue({ counts, bytes }: Prepared): string {

@@ -3,8 +3,6 @@
  * @fastify/rate-limit and rate-limiter-flexible, each with its limits in the process and in Redis. The
  * server runs on one core; Redis and the load share the other.
  */
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { makeKey } from '../../format/api-key.ts';
 import { flagsOf } from '../support/processes.ts';
@@ -12,7 +10,7 @@ import { freePort } from '../support/servers/ports.ts';
 import { startRedis } from '../support/servers/redis.ts';
 import { measure } from './http/load.ts';
 import { chooseCores, startServer } from './http/process.ts';
-import { median, type PartOptions, table } from './part.ts';
+import { inNewFolder, median, type PartOptions, table } from './part.ts';
 import { prepareSample } from './prepare-sample.ts';
 import { measurePaced, type PacedMeasurement } from './shared-limits/paced-load.ts';
 
@@ -41,19 +39,15 @@ interface Candidate {
 
 export async function run({ rounds, seconds, report }: PartOptions): Promise<string> {
   const cores = chooseCores();
-  const folder = mkdtempSync(path.join(tmpdir(), 'cover-catalogue-bench-'));
-  const remove = () => rmSync(folder, { recursive: true, force: true, maxRetries: 20 });
-  process.once('exit', remove);
-  const ends: (() => unknown)[] = [remove];
-  try {
+  return inNewFolder(async (folder, atEnd) => {
     const keys = Array.from({ length: KEYS }, makeKey);
     const snapshotsDir = await prepareSample(folder, keys, LIMIT);
     const redis = await startRedis();
-    ends.push(redis.stop);
+    atEnd(redis.stop);
     const { candidates, stop } = await startAll({
       ...{ folder, keys, snapshotsDir, core: cores.server, redisUrl: redis.url },
     });
-    ends.push(stop);
+    atEnd(stop);
     for (let round = 0; round <= rounds; round++) {
       for (const candidate of candidates) {
         const { url, pid } = candidate;
@@ -91,9 +85,7 @@ ${ratios(candidates)}
 ### Figures
 
 ${figures(candidates)}`;
-  } finally {
-    for (const end of ends.reverse()) await end();
-  }
+  });
 }
 
 interface StartOptions {

@@ -33,6 +33,7 @@ import {
 } from '../../format/layout.ts';
 import { encodeManifest, type Manifest } from '../../format/manifest.ts';
 import { encodeStatus, parseStatus } from '../../format/status-file.ts';
+import { COMPILE_CACHE } from '../support/processes.ts';
 import type { Catalogue } from './catalogue.ts';
 import { loadCatalogue } from './load.ts';
 
@@ -137,6 +138,7 @@ export async function makeFixture(snapshotsDir: string): Promise<void> {
       cwd: work,
       env: {
         PATH: process.env.PATH,
+        ...COMPILE_CACHE,
         ...FIXTURE_SETTINGS,
         DATABASE_URL: url,
         SNAPSHOTS_DIR: snapshotsDir,

@@ -1,4 +1,5 @@
 /** Makes snapshots folders from a catalogue with SQLite and the real generator. */
+import { cpSync } from 'node:fs';
 import path from 'node:path';
 import { openDatabase } from '../../database/open.ts';
 import { generate, makeFolder, type TestKey, writeKeys } from '../support/product.ts';
@@ -29,7 +30,14 @@ export async function makeSnapshots(
   return snapshotsDir;
 }
 
+let sample: Promise<string> | undefined;
+
 /** @returns a new snapshots folder with one generation of the sample catalogue and, if any, keys */
-export function makeSampleSnapshots(keys?: readonly TestKey[]): Promise<string> {
-  return makeSnapshots(sampleCatalogue(), keys);
+export async function makeSampleSnapshots(keys: readonly TestKey[] = []): Promise<string> {
+  // The generator runs once for each test file, and its tests get copies.
+  sample ??= makeSnapshots(sampleCatalogue());
+  const snapshotsDir = path.join(makeFolder(), 'snapshots');
+  cpSync(await sample, snapshotsDir, { recursive: true, verbatimSymlinks: true });
+  if (keys.length > 0) writeKeys(snapshotsDir, keys);
+  return snapshotsDir;
 }

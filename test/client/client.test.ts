@@ -1,5 +1,5 @@
 /** The client (`client/`) with the real proxy: requests, pages, snapshots, the cache and errors. */
-import { afterAll, beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
+import { beforeAll, describe, expect, expectTypeOf, test } from 'vitest';
 import { type ApiError, type Client, createClient, type Game } from '../../client/index.ts';
 import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
 import { type RunningProxy, startProxy, testKey, writeKeys } from '../support/product.ts';
@@ -23,8 +23,6 @@ beforeAll(async () => {
   url = `${proxy.url}/api/v1`;
   client = recordingClient();
 });
-
-afterAll(() => proxy.stop());
 
 function recordingClient(options: { cacheCharacters?: number } = {}): Client {
   return createClient({

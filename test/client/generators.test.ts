@@ -6,7 +6,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { makeSampleSnapshots } from '../catalogue/snapshots.ts';
 import {
   makeFolder,
@@ -32,8 +32,6 @@ beforeAll(async () => {
   // Tests choose no port, so PUBLIC_URL cannot name it.
   contract = JSON.stringify({ ...json, servers: [{ url: `${proxy.url}/api/v1` }] });
 });
-
-afterAll(() => proxy?.stop());
 
 /** Runs a program of the packages in a folder. */
 async function run(program: string, args: readonly string[], folder: string): Promise<string> {

@@ -63,8 +63,6 @@ beforeAll(async () => {
   folder = await installClient(packed.file);
 });
 
-afterAll(() => proxy?.stop());
-
 /** Writes a file next to the package. @returns its path */
 function write(name: string, text: string): string {
   const file = path.join(folder, name);

@@ -29,7 +29,7 @@ describe('the arguments', () => {
     [[...to, ...from], { KEYS_STORE: 'https://x' }, /KEYS_STORE must be a folder or s3/],
     [[...to, ...from], { SNAPSHOT_PUBLIC_KEYS: 'x' }, /SNAPSHOT_PUBLIC_KEYS must list public keys/],
     [[...to, ...from], { REPLICA_NAME: 'a/b' }, /REPLICA_NAME must have/],
-    [[...to, ...from], { KEYS_STORE: `${from[1]}/keys` }, /is within the store of snapshots/],
+    [[...to, ...from], { KEYS_STORE: `${from[1]}/keys` }, /is within the snapshot store/],
   ])('%j with %j are refused with exit code 2', async (args, environment, text) => {
     const { code, stdout, stderr } = await run(args, environment);
     expect([code, stdout]).toEqual([2, '']);

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { renameSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import type { Database } from '../../database/database.ts';
 import { type OpenOptions, openDatabase } from '../../database/open.ts';
 import { KINDS, makeDatabase, sharedMariaDb } from '../support/databases.ts';
-import { makeFolder } from '../support/product.ts';
+import { makeFolder, until } from '../support/product.ts';
 import { type MariaDb, startMariaDb } from '../support/servers/mariadb.ts';
 
 const LARGEST = '9223372036854775807';
@@ -54,6 +54,27 @@ describe.each(KINDS)('a %s database', (kind) => {
     await database.run('CREATE TABLE t (id INT PRIMARY KEY)');
     await database.run('INSERT INTO t VALUES (1), (2)');
     expect(await database.rows('SELECT COUNT(*), SUM(id), AVG(id) FROM t')).toEqual([[2, 3, 1.5]]);
+  });
+
+  it('marks a change of a table once it is committed', async () => {
+    await database.run('CREATE TABLE t (id INT PRIMARY KEY)');
+    await database.run('CREATE TABLE u (id INT PRIMARY KEY)');
+    await database.run('INSERT INTO t VALUES (1)');
+    const other = await openDatabase(url);
+    const markOf = () => other.changeMark(['t', 'u']);
+    await until(async () => (await markOf()) !== undefined);
+    const before = await markOf();
+    await database.transaction(async ({ run }) => {
+      await run('DELETE FROM t');
+      expect(await markOf()).toBe(before);
+    });
+    const after = await markOf();
+    expect(after).not.toBe(before);
+    await until(async () => (await markOf()) !== undefined);
+    expect(await markOf()).not.toBe(before);
+    await database.run('CREATE VIEW v AS SELECT id FROM t');
+    expect((await other.changeMark(['v'])) === undefined).toBe(kind === 'mysql');
+    await other.close();
   });
 
   it('reads double quotes as names and || as concatenation', async () => {
@@ -426,6 +447,27 @@ describe('an address', () => {
     expect(await refusal(`sqlite:${folder}`)).toContain(`${folder} is not a file`);
     expect(await refusal(`sqlite:${text}`)).toContain(`${text} cannot be used`);
     expect(await refusal('sqlite::memory:')).toContain('names no file');
+  });
+
+  it('follows a SQLite file that is replaced', async () => {
+    const folder = makeFolder();
+    const files = ['old.db', 'new.db'].map((name) => join(folder, name)) as [string, string];
+    for (const file of files) {
+      const made = await openDatabase(`sqlite:${file}`, { create: true });
+      await made.run('CREATE TABLE t (name VARCHAR(20))');
+      await made.run('INSERT INTO t VALUES (?)', [file]);
+      await made.close();
+    }
+    const [file, replacement] = files;
+    const database = await openDatabase(`sqlite:${file}`);
+    const mark = await database.changeMark(['t']);
+    expect(await database.rows('SELECT name FROM t')).toEqual([[file]]);
+    renameSync(replacement, file);
+    expect(await database.changeMark(['t'])).not.toBe(mark);
+    expect(await database.rows('SELECT name FROM t')).toEqual([[replacement]]);
+    rmSync(file);
+    await expect(database.rows('SELECT name FROM t')).rejects.toThrow(`no database file ${file}`);
+    await database.close();
   });
 
   it('can have a socket path and a percent-encoded user and password', async () => {

@@ -13,9 +13,14 @@ test.each([
   ['GRANT SELECT ON "site".* TO "u"@"%"', ['SELECT on *']],
   ['GRANT SELECT ON `si%`.* TO `u`@`%`', ['SELECT on *']],
   ['GRANT SELECT ON `sit_`.* TO `u`@`%`', ['SELECT on *']],
-  ['GRANT SELECT ON `sit\\_`.* TO `u`@`%`', []],
-  ['GRANT SELECT ON `other`.* TO `u`@`%`', []],
-  ['GRANT SELECT ON `si%`.`games` TO `u`@`%`', []],
+  ['GRANT SELECT ON `sit\\_`.* TO `u`@`%`', ['SELECT on `sit\\_`.*']],
+  [
+    'GRANT SELECT, INSERT ON `other`.* TO `u`@`%` WITH GRANT OPTION',
+    ['SELECT on `other`.*, grantable', 'INSERT on `other`.*, grantable'],
+  ],
+  ['GRANT SELECT ON `si%`.`games` TO `u`@`%`', ['SELECT on `si%`.`games`']],
+  ['GRANT UPDATE (title) ON "other"."Games" TO "u"@"%"', ['UPDATE on `other`.`Games`']],
+  ['GRANT UPDATE ON "a""b`c".* TO "u"@"%"', ['UPDATE on `a"b``c`.*']],
   [
     'GRANT SELECT (id, title), UPDATE (title) ON `site`.`Games` TO `u`@`%`',
     ['SELECT on games', 'UPDATE on games'],
@@ -24,9 +29,9 @@ test.each([
   ['GRANT EXECUTE ON PROCEDURE `site`.`p` TO `u`@`%`', []],
   ['SET DEFAULT ROLE `reader` FOR `u`@`%`', []],
 ])('%s', (line, expected) => {
-  const found = parseGrants(line, 'site').map(
-    ({ right, on, isGrantable }) =>
-      `${right} on ${typeof on === 'string' ? on : on.table}${isGrantable ? ', grantable' : ''}`,
-  );
+  const found = parseGrants(line, 'site').map(({ right, on, place, isGrantable }) => {
+    const where = typeof on === 'object' ? on.table : on === 'elsewhere' ? place : on;
+    return `${right} on ${where}${isGrantable ? ', grantable' : ''}`;
+  });
   expect(found).toEqual(expected);
 });

@@ -1,6 +1,6 @@
 /** Runs `cover-catalogue doctor` as an operator does, or single checks in this process. */
 import { readConfiguration } from '../../doctor/checks/configuration.ts';
-import { makeDatabaseAccess } from '../../doctor/checks/database.ts';
+import { makeDatabaseAccess } from '../../doctor/checks/database/server.ts';
 import type { Check, Finding, Program } from '../../doctor/findings/check.ts';
 import { runChecks } from '../../doctor/findings/run-checks.ts';
 import { type Finished, runProgram } from '../support/product.ts';

@@ -23,6 +23,7 @@ import {
 import { type RunningNginx, startNginx } from '../support/servers/nginx.ts';
 import { freePort } from '../support/servers/ports.ts';
 import { type RedisServer, startRedis } from '../support/servers/redis.ts';
+import { BUCKET, type RunningS3 } from '../support/servers/s3.ts';
 
 export interface Edge {
   readonly snapshotsDir: string;
@@ -32,15 +33,31 @@ export interface Edge {
   restart(): Promise<void>;
 }
 
+/** Where the origin pushes to: the addresses of both stores, and the variables that they need. */
+export interface Stores {
+  readonly snapshots: string;
+  readonly keys: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** Stores in new folders. */
+export function storesInFolders(): Stores {
+  const [snapshots, keys] = [path.join(makeFolder(), 'store'), path.join(makeFolder(), 'keys')];
+  mkdirSync(snapshots);
+  mkdirSync(keys);
+  return { snapshots, keys, environment: {} };
+}
+
+export function storesInS3({ environment }: RunningS3): Stores {
+  return { snapshots: `s3://${BUCKET}/public`, keys: `s3://${BUCKET}/private`, environment };
+}
+
 export interface Fleet {
   readonly databaseUrl: string;
   readonly edges: readonly Edge[];
   readonly redis: RedisServer;
   readonly nginx: RunningNginx;
-  /** The folder of the store with the snapshots. */
-  readonly store: string;
-  /** The folder of the store with the keys. */
-  readonly keysStore: string;
+  readonly stores: Stores;
   /** Generates from the database and pushes. @returns the id of the generation */
   publish(): Promise<string>;
   /** Runs a verb of `cover-catalogue keys`. @returns its output */
@@ -49,11 +66,7 @@ export interface Fleet {
 }
 
 /** Starts a fleet with two edges, the number of proxies in the shipped nginx configuration. */
-export async function startFleet(catalogue: Catalogue): Promise<Fleet> {
-  const store = path.join(makeFolder(), 'store');
-  const keysStore = path.join(makeFolder(), 'keys');
-  mkdirSync(store);
-  mkdirSync(keysStore);
+export async function startFleet(catalogue: Catalogue, stores = storesInFolders()): Promise<Fleet> {
   const redis = await startRedis();
   const databaseUrl = await makeSqlite(catalogue);
   const database = await openDatabase(databaseUrl);
@@ -62,8 +75,9 @@ export async function startFleet(catalogue: Catalogue): Promise<Fleet> {
   const origin = {
     DATABASE_URL: databaseUrl,
     SNAPSHOTS_DIR: path.join(makeFolder(), 'snapshots'),
-    SNAPSHOT_PUSH: store,
-    KEYS_STORE: keysStore,
+    SNAPSHOT_PUSH: stores.snapshots,
+    KEYS_STORE: stores.keys,
+    ...stores.environment,
     SITE_URL: 'https://covers.example',
     FILES_URL: 'https://files.covers.example',
     PUBLIC_URL: 'https://api.covers.example',
@@ -79,10 +93,7 @@ export async function startFleet(catalogue: Catalogue): Promise<Fleet> {
     (JSON.parse(await run('generator/cli/main.ts', ['--json'])) as { id: string }).id;
   await publish();
 
-  const edges = [
-    await startEdge(store, keysStore, redis.url),
-    await startEdge(store, keysStore, redis.url),
-  ];
+  const edges = [await startEdge(stores, redis.url), await startEdge(stores, redis.url)];
   const [first, second] = edges as [Edge, Edge];
   // The line that OPERATIONS.md adds to nginx's upstream when limits are shared.
   const serverLine = ({ proxy }: Edge) =>
@@ -93,7 +104,7 @@ export async function startFleet(catalogue: Catalogue): Promise<Fleet> {
     { backupPort: second.proxy.port },
   );
   const fleet = {
-    ...{ databaseUrl, edges, redis, nginx, store, keysStore, publish },
+    ...{ databaseUrl, edges, redis, nginx, stores, publish },
     keys: (...args: string[]) => run('keys/cli/main.ts', args),
     startSchedule: () => startQuietly('generator/cli/schedule.ts', [], origin),
   };
@@ -107,17 +118,21 @@ export async function startFleet(catalogue: Catalogue): Promise<Fleet> {
   return fleet;
 }
 
-async function startEdge(store: string, keysStore: string, limitsUrl: string): Promise<Edge> {
+async function startEdge(stores: Stores, limitsUrl: string): Promise<Edge> {
   const snapshotsDir = path.join(makeFolder(), 'snapshots');
   const environment = {
     SNAPSHOTS_DIR: snapshotsDir,
-    KEYS_STORE: keysStore,
+    KEYS_STORE: stores.keys,
     LIMITS_URL: limitsUrl,
     PORT: String(await freePort()),
     ADMIN_PORT: String(await freePort()),
     TRUSTED_PROXIES: '127.0.0.1',
   };
-  const startReplica = () => startQuietly('commands/replica.ts', ['--from', store], environment);
+  const startReplica = () =>
+    startQuietly('commands/replica.ts', ['--from', stores.snapshots], {
+      ...environment,
+      ...stores.environment,
+    });
   const edge = {
     snapshotsDir,
     replica: startReplica(),

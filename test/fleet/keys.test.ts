@@ -1,5 +1,5 @@
 /**
- * Keys and their use over several machines: a database with `schedule`, a store of keys, and two
+ * Keys and their use over several machines: a database with `schedule`, a key store, and two
  * replicas with a proxy each, all as processes.
  */
 import { renameSync } from 'node:fs';
@@ -141,7 +141,7 @@ test('the use of a key at replicas reaches the database, and each request counts
   expect(await counted()).toEqual([3, 3]);
 });
 
-test('without the store of keys, known keys stay valid and their age is visible', async () => {
+test('without the key store, known keys stay valid and their age is visible', async () => {
   const key = await issueKey(2_000);
   await everywhere(key, 200);
   renameSync(keysStore, `${keysStore}-gone`);

@@ -121,7 +121,7 @@ export function startReplica(
   return { ...replica, snapshotsDir, faulty, warnings };
 }
 
-/** A folder that can be the store of keys. */
+/** A folder that can be the key store. */
 export function newStoreFolder(): string {
   const folder = path.join(makeFolder(), 'store');
   mkdirSync(folder, { mode: 0o700 });

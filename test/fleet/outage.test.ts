@@ -1,5 +1,5 @@
 /**
- * A fleet that loses everything behind its edges: the origin, the store of snapshots, the store of keys
+ * A fleet that loses everything behind its edges: the origin, the snapshot store, the key store
  * and Redis. Reads go on, the age of what is served is visible, and all recovers by itself.
  */
 import { renameSync } from 'node:fs';
@@ -28,7 +28,7 @@ const stateOf = async ({ proxy }: Edge) => (await proxy.readyz()).json;
 test('no read fails, ages grow, and everything recovers by itself', {
   timeout: GONE_MS + 180_000,
 }, async () => {
-  const { edges, store, keysStore } = fleet;
+  const { edges, stores } = fleet;
   const schedule = fleet.startSchedule();
   const key = await fleet.keys('issue', '--limit', '1000000');
   for (const { proxy } of edges) await hasKeys(proxy, 1);
@@ -44,7 +44,8 @@ test('no read fails, ages grow, and everything recovers by itself', {
 
   await end(schedule, 'SIGKILL');
   await fleet.redis.kill();
-  for (const folder of [store, keysStore]) renameSync(folder, `${folder}-gone`);
+  const folders = [stores.snapshots, stores.keys];
+  for (const folder of folders) renameSync(folder, `${folder}-gone`);
   await pause(GONE_MS);
   const during = await Promise.all(edges.map(stateOf));
   for (const { ready, snapshot_age_seconds, keys_age_seconds, limits, replica } of during) {
@@ -56,7 +57,7 @@ test('no read fails, ages grow, and everything recovers by itself', {
     expect(replica).not.toBeNull();
   }
 
-  for (const folder of [store, keysStore]) renameSync(`${folder}-gone`, folder);
+  for (const folder of folders) renameSync(`${folder}-gone`, folder);
   await fleet.redis.restart();
   fleet.startSchedule();
   await clients.stop();

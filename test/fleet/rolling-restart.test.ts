@@ -1,15 +1,17 @@
 /**
- * A fleet behind the real nginx: clients notice nothing when its edges are restarted one after the other,
- * and limits stay exact during the restarts.
+ * A fleet with stores in S3, behind the real nginx: clients notice nothing when its edges are restarted
+ * one after the other, and limits stay exact during the restarts.
  */
 import { beforeAll, expect, test } from 'vitest';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { until } from '../support/product.ts';
-import { printFigure, rounds } from '../support/rounds.ts';
+import { IS_SOAK, printFigure, rounds } from '../support/rounds.ts';
 import { startFrontClients } from '../support/servers/front-clients.ts';
 import { sendHttp1 } from '../support/servers/nginx.ts';
+import { startS3 } from '../support/servers/s3.ts';
+import { startSwift } from '../support/servers/swift.ts';
 import { mostInAMinute, type Sent } from './admitted.ts';
-import { type Fleet, hasKeys, startFleet } from './fleet.ts';
+import { type Fleet, hasKeys, startFleet, storesInS3 } from './fleet.ts';
 
 const PROMISE = 'Fleet, rolling restarts';
 const RESTARTS = rounds(1, 20);
@@ -20,7 +22,8 @@ const LIMIT = 30;
 let fleet: Fleet;
 
 beforeAll(async () => {
-  fleet = await startFleet(seededCatalogue({ games: 2_000, seed: 6 }));
+  const s3 = await (IS_SOAK ? startSwift() : startS3());
+  fleet = await startFleet(seededCatalogue({ games: 2_000, seed: 6 }), storesInS3(s3));
   fleet.startSchedule();
 });
 

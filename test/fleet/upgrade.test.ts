@@ -99,7 +99,7 @@ test.each(KINDS)(
   'an upgrade keeps keys, history and sessions on %s, and the old program can go on',
   async (kind) => {
     const { url, database, keys } = await makeSite(kind);
-    const snapshotsDir = copyOf('version-1');
+    const snapshotsDir = copyOf('version-2');
     const old = currentId(snapshotsDir);
     await generate(url, snapshotsDir);
     expect(idsOnDisk(snapshotsDir)).toEqual([old, currentId(snapshotsDir)]);
@@ -138,7 +138,7 @@ test.each(KINDS)(
       ]);
     }
     const manifest = path.join(generationDir(snapshotsDir, old ?? ''), 'manifest.json');
-    expect(JSON.parse(readFileSync(manifest, 'utf8')).format_version).toBe(1);
+    expect(JSON.parse(readFileSync(manifest, 'utf8')).format_version).toBe(2);
     await database.close();
   },
 );
@@ -164,7 +164,7 @@ test('after a newer version, this program publishes, serves and manages keys aga
     [3, null],
   ]);
   // The generation of the newer version is as it was, for the next upgrade.
-  expect(() => readManifest(generationDir(snapshotsDir, newer))).toThrow('format version 3');
+  expect(() => readManifest(generationDir(snapshotsDir, newer))).toThrow('format version 4');
 });
 
 test('a backup of the earlier version is restored by this one', async () => {

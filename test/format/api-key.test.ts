@@ -119,6 +119,21 @@ describe('the keys file', () => {
     ]);
   });
 
+  test('has the end of a key, and the rotated key, in members that older versions ignore', () => {
+    const endsAt = Date.parse('2026-12-07T10:00:00Z');
+    const trial = { ...entry(1), endsAt };
+    const rotated = { ...entry(2), previous: { hash: HASH, endsAt } };
+    const text = encodeKeys([
+      trial,
+      { ...rotated, previous: { hash: HASH, endsAt: endsAt + 999 } },
+    ]);
+    expect(parseKeys(text)).toEqual([trial, rotated]);
+    const [first, second] = JSON.parse(text).keys;
+    expect(first).toEqual({ ...entry(1), ends_at: '2026-12-07T10:00:00Z' });
+    const previous = { hash: HASH, ends_at: '2026-12-07T10:00:00Z' };
+    expect(second).toEqual({ ...entry(2), previous });
+  });
+
   test('keeps no fields beyond its own, when read or written', () => {
     expect(parseKeys(file({ key: 'cck_secret', email: 'a@example.org' }))).toEqual([entry(1)]);
     expect(encodeKeys([{ ...entry(1), key: 'cck_secret' } as KeyEntry])).not.toContain('secret');
@@ -140,6 +155,12 @@ describe('the keys file', () => {
     ...['pending', 1, null].map((state) => ({ state })),
     ...[0, -1, 1.5, 1_000_001, '120', null].map((limit) => ({ limit })),
     ...[0, -1, 1.5, 2_000_000_001, '120', null].map((daily_quota) => ({ daily_quota })),
+    ...[0, null, '', 'tomorrow', '2026-12-07', '2026-13-07T10:00:00Z'].map((ends_at) => ({
+      ends_at,
+    })),
+    ...[null, 'ab', {}, { hash: HASH }, { hash: 'ab', ends_at: '2026-12-07T10:00:00Z' }].map(
+      (previous) => ({ previous }),
+    ),
   ];
 
   test.each([

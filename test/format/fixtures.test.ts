@@ -14,7 +14,6 @@ import {
   FORMAT_VERSION,
   GAME_INDEX,
   KEYS_FILE,
-  SEARCH_INDEX,
   sequenceOf,
 } from '../../format/layout.ts';
 import {
@@ -34,12 +33,13 @@ import {
 import { makeFolder, ROOT, runProgram, send, startProxy, until } from '../support/product.ts';
 
 const FIXTURES = path.join(ROOT, 'test/fixtures');
-const PRESENT = path.join(FIXTURES, 'version-2');
+const PRESENT = path.join(FIXTURES, 'version-3');
 const FUTURE = path.join(FIXTURES, 'future-version');
 const KEYS_REFUSAL = 'keys.json has version 2; this program reads version 1.';
 
 const OTHERS = [
   { name: 'version 1', fixture: path.join(FIXTURES, 'version-1'), version: 1 },
+  { name: 'version 2', fixture: path.join(FIXTURES, 'version-2'), version: 2 },
   { name: 'a future version', fixture: FUTURE, version: FUTURE_VERSION },
 ];
 
@@ -92,10 +92,10 @@ function expectSame(found: string, golden: string): void {
   expect(changed, 'test/fixtures/README.md says what to do').toEqual([]);
 }
 
-describe('version 2', () => {
+describe('version 3', () => {
   test('is the version that this code writes', () => {
-    expect(FORMAT_VERSION).toBe(2);
-    expect(JSON.parse(read(PRESENT, 'manifest.json').toString()).format_version).toBe(2);
+    expect(FORMAT_VERSION).toBe(3);
+    expect(JSON.parse(read(PRESENT, 'manifest.json').toString()).format_version).toBe(3);
     expect(isWellFormedKey(FIXTURE_KEY)).toBe(true);
   });
 
@@ -172,12 +172,12 @@ describe('version 2', () => {
     expect(await found(`q=${encodeURIComponent('魔境')}`)).toEqual(['gegege']);
     expect(await found('region=USA&sort=year_asc')).toEqual(['f-zero', 'chrono-trigger']);
     expect(await found('genre=rpg&type=back')).toEqual(['chrono-trigger']);
-    await proxy.stop();
+    await proxy.kill();
   });
 });
 
 describe('the fixture of a future version', () => {
-  test('differs from version 2 only in its version, its sequence number and its keys file', () => {
+  test('differs from version 3 only in its version, its sequence number and its keys file', () => {
     const dir = path.join(makeFolder(), 'future');
     makeFutureFixture(PRESENT, dir);
     expectSame(dir, FUTURE);
@@ -193,7 +193,7 @@ describe('the fixture of a future version', () => {
     copyFileSync(path.join(FUTURE, KEYS_FILE), path.join(dir, KEYS_FILE));
     await until(() => proxy.log().includes(KEYS_REFUSAL));
     expect((await send(`${proxy.url}/api/v1/stats`, { headers })).status).toBe(200);
-    await proxy.stop();
+    await proxy.kill();
   });
 });
 
@@ -204,7 +204,7 @@ describe.each(OTHERS)('$name', ({ fixture, version }) => {
     await expect(verifyGeneration(generationDir(fixture, idOf(fixture)))).rejects.toThrow(refusal);
   });
 
-  test.each([GAME_INDEX, COVER_INDEX, SEARCH_INDEX])(
+  test.each([GAME_INDEX, COVER_INDEX])(
     'is refused where %s is opened, naming both versions',
     (name) => {
       expect(() => openColumns(new Uint8Array(read(fixture, name)), name)).toThrow(
@@ -263,7 +263,7 @@ describe.each(OTHERS)('$name', ({ fixture, version }) => {
     });
     const named = await send(game, { headers: { ...headers, 'x-snapshot': idOf(fixture) } });
     expect([named.status, named.json]).toEqual([410, { error: 'Snapshot gone' }]);
-    await proxy.stop();
+    await proxy.kill();
   });
 
   test('leaves a proxy that has nothing else without a snapshot, and the proxy says why', async () => {
@@ -276,10 +276,10 @@ describe.each(OTHERS)('$name', ({ fixture, version }) => {
     expect(ready.status).toBe(503);
     expect(ready.json.refused.error).toContain(refusal);
     expect(proxy.log()).toContain(refusal);
-    await proxy.stop();
+    await proxy.kill();
   });
 
-  test('stays as it is when this generator publishes version 2 next to it', async () => {
+  test('stays as it is when this generator publishes version 3 next to it', async () => {
     const dir = copyOf(fixture);
     const other = idOf(fixture);
     await makeFixture(dir);
@@ -294,6 +294,6 @@ describe.each(OTHERS)('$name', ({ fixture, version }) => {
     const proxy = await startProxy(dir);
     const reply = await send(`${proxy.url}/api/v1/stats`, { headers });
     expect([reply.status, reply.headers['x-snapshot']]).toEqual([200, idOf(dir)]);
-    await proxy.stop();
+    await proxy.kill();
   });
 });

@@ -17,6 +17,7 @@ import {
   CHANGES,
   COVER_INDEX,
   CURRENT,
+  FILTER_INDEX,
   FIXED_FILES,
   FORMAT_VERSION,
   GAME_INDEX,
@@ -24,8 +25,9 @@ import {
   isGenerationId,
   isSlug,
   MANIFEST,
-  SEARCH_INDEX,
+  PATH_INDEX,
   UNFINISHED_PREFIX,
+  WORD_INDEX,
 } from '../../format/layout.ts';
 import { LARGEST_MANIFEST } from '../../format/manifest.ts';
 import {
@@ -102,6 +104,7 @@ describe('its tables contain', () => {
       'lock.holder',
       'replica.json',
       'accepted.json',
+      'compile-cache/',
       'row-cache/',
       'pull/',
       'current.json',
@@ -265,40 +268,57 @@ describe('its tables of columns', () => {
     });
   }
 
-  test.each([GAME_INDEX, COVER_INDEX])('describe the columns of %s', (file) => {
+  test.each([GAME_INDEX, PATH_INDEX, COVER_INDEX])('describe the columns of %s', (file) => {
     const { counts } = JSON.parse(read(MANIFEST));
     const [rows] = tablesOf(`### \`${file}\``);
     const described = columnsInTable(rows, file, { G: counts.games, C: counts.covers });
     expect(described).toEqual(columnsOf(file));
-    if (file === COVER_INDEX) return;
+    if (file !== PATH_INDEX) return;
     // This length is not a sum.
     expect(rows?.at(-1)?.[2]).toBe('2 to the power ⌈log₂ 2·max(G, 1)⌉');
     expect(described.at(-1)).toEqual(['slots', 'u32', 2 ** Math.ceil(Math.log2(2 * counts.games))]);
   });
 
-  test(`describe the columns of ${SEARCH_INDEX}`, () => {
-    const [, , lists, rows = []] = tablesOf(`### \`${SEARCH_INDEX}\``);
+  /** The columns of lists of postings, each of which has the columns that the table `L.…` names. */
+  function columnsOfLists(lists: readonly string[], file: string) {
+    const [, , , rows = []] = tablesOf(`### \`${WORD_INDEX}\``);
     const ofLists = rows.filter(([name]) => name?.includes('L.'));
-    const others = rows.filter(([name]) => !name?.includes('L.'));
-    const found = openColumns(bytesOf(SEARCH_INDEX), SEARCH_INDEX);
-    const { counts } = JSON.parse(read(MANIFEST));
-    const described = namesOf(lists).flatMap((list) => {
+    const found = openColumns(bytesOf(file), file);
+    return lists.flatMap((list) => {
       const named = ofLists.map(([name = '', ...rest]) => [
         name.replace('L.', `${list}.`),
         ...rest,
       ]);
-      const texts = found[`${list}.textStart`].length - 1;
-      return columnsInTable(named, SEARCH_INDEX, { T: texts });
+      return columnsInTable(named, file, { T: found[`${list}.textStart`].length - 1 });
     });
+  }
+
+  test(`describe the columns of ${WORD_INDEX}`, () => {
+    const [, , lists, rows = []] = tablesOf(`### \`${WORD_INDEX}\``);
+    const others = rows.filter(([name]) => !name?.includes('L.'));
+    const found = openColumns(bytesOf(WORD_INDEX), WORD_INDEX);
+    const { counts } = JSON.parse(read(MANIFEST));
     const further = found.rankOfFurther.length;
-    const counted = { G: counts.games, R: counts.games + further, Y: found.years.length };
-    described.push(...columnsInTable(others, SEARCH_INDEX, counted));
+    const counted = { G: counts.games, R: counts.games + further };
+    expect([
+      ...columnsOfLists(namesOf(lists), WORD_INDEX),
+      ...columnsInTable(others, WORD_INDEX, counted),
+    ]).toEqual(columnsOf(WORD_INDEX));
     expect(others.find(([name]) => name === '`rankOfFurther`')?.[2]).toBe('R − G');
     expect(further).toBeGreaterThan(2);
     // The other lengths that the table does not count.
     expect(found.wordPositions).toHaveLength(found['words.ranks'].length);
     expect(found.repeatedWords).toHaveLength(3);
-    expect(described).toEqual(columnsOf(SEARCH_INDEX));
+  });
+
+  test(`describe the columns of ${FILTER_INDEX}`, () => {
+    const [lists, rows = []] = tablesOf(`### \`${FILTER_INDEX}\``);
+    const { years } = openColumns(bytesOf(FILTER_INDEX), FILTER_INDEX);
+    const { counts } = JSON.parse(read(MANIFEST));
+    expect([
+      ...columnsOfLists(namesOf(lists), FILTER_INDEX),
+      ...columnsInTable(rows, FILTER_INDEX, { G: counts.games, Y: years.length }),
+    ]).toEqual(columnsOf(FILTER_INDEX));
   });
 
   test('describe the container', () => {
@@ -326,11 +346,11 @@ describe('its text agrees with the code on', () => {
 
   test('the limits and counts', () => {
     expect(LARGEST_MANIFEST).toBe(LARGEST_KEYS_FILE);
-    expect(readme).toContain(`\`keys.json\`: at most ${LARGEST_MANIFEST / 2 ** 20} MiB each`);
+    expect(readme).toContain(`\`keys.json\` | at most ${LARGEST_MANIFEST / 2 ** 20} MiB each`);
     expect(readme).toContain(`larger than ${LARGEST_HOLD_FILE / 2 ** 10} KiB`);
-    expect(readme).toContain(`a difference: at most ${LARGEST_DIFFERENCE / 2 ** 30} GiB`);
+    expect(readme).toContain(`a difference | at most ${LARGEST_DIFFERENCE / 2 ** 30} GiB`);
     expect(readme).toContain(`lines of at most ${LONGEST_LINE.toLocaleString('en')} bytes`);
-    expect(readme).toContain(`removed ${KEPT_DAYS} days after`);
+    expect(readme).toContain(`remove a difference ${KEPT_DAYS} days after`);
     expect(readme).toContain(`at most ${LONGEST_REASON} characters`);
     expect(readme).toContain(
       `remove all generations except the last ${KEPT_GENERATIONS}, the current`,

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { equalWords } from '../../format/index/equal-words.ts';
 import { MOST_POSITIONS } from '../../format/index/reading-words.ts';
 import { LONGEST_QUERY, MOST_WORDS, plainWordsOf, wordsOf } from '../../format/index/words.ts';
-import { SEARCH_INDEX } from '../../format/layout.ts';
+import { WORD_INDEX } from '../../format/layout.ts';
 import { SORTS } from '../../proxy/search/query.ts';
 import { ROOT } from '../support/product.ts';
 import { codesOf, namesOf, readme, tablesOf } from './readme-tables.ts';
@@ -21,7 +21,7 @@ test('letters, apostrophes and signs become what the README says', () => {
 });
 
 test('its examples have the words that it gives', () => {
-  const [, rows = []] = tablesOf(`### \`${SEARCH_INDEX}\``);
+  const [, rows = []] = tablesOf(`### \`${WORD_INDEX}\``);
   expect(rows).toHaveLength(5);
   for (const [text, words, plain] of rows) {
     const [title = ''] = codesOf(text);

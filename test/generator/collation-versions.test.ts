@@ -67,5 +67,5 @@ test('the proxy and verify warn about another ICU version until a run publishes 
   expect(await verify()).toEqual([0, '']);
   await generate(url, dir);
   expect(currentId(dir)).toBe(second);
-  await proxy.stop();
+  await proxy.kill();
 });

@@ -12,8 +12,11 @@ import { sharedCatalogue } from '../catalogue/shared.ts';
 const collator = makeCollator();
 const byPosition = (a: number, b: number) => a - b;
 
+const orderOf = (titles: readonly string[]) =>
+  orderTitles(titles.length, (at) => titles[at], byPosition);
+
 function titlesInOrder(titles: readonly string[]): string[] {
-  return [...orderTitles(titles, byPosition)].map((position) => titles[position]);
+  return [...orderOf(titles)].map((position) => titles[position]);
 }
 
 /**
@@ -21,7 +24,7 @@ function titlesInOrder(titles: readonly string[]): string[] {
  * order of the positions.
  */
 function expectCollated(titles: readonly string[]): void {
-  const order = orderTitles(titles, byPosition);
+  const order = orderOf(titles);
   expect(new Set(order).size).toBe(titles.length);
   const wrong: [string, string][] = [];
   for (let rank = 1; rank < order.length; rank++) {
@@ -51,8 +54,8 @@ test('case and accents do not matter; equal titles are ordered by the tie-break'
 });
 
 test('no titles and a single title can be ordered', () => {
-  expect([...orderTitles([], byPosition)]).toEqual([]);
-  expect([...orderTitles(['Ō'], byPosition)]).toEqual([0]);
+  expect([...orderOf([])]).toEqual([]);
+  expect([...orderOf(['Ō'])]).toEqual([0]);
 });
 
 test('every pair of ASCII characters is in the order of the collator, as a title and inside a title', () => {

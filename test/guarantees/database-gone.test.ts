@@ -163,7 +163,7 @@ test('without the database no read fails, keys stay valid, and the ages grow unt
   await expectKeysAsKnown(second);
   expect((await request(approved, second)).headers['x-snapshot']).toBe(headers['x-snapshot']);
   expect((await readAges(second)).keys).toBeGreaterThanOrEqual(least);
-  await second.stop();
+  await second.kill();
 
   await server.restart();
   await until(async () => {
@@ -173,7 +173,7 @@ test('without the database no read fails, keys stay valid, and the ages grow unt
   await keys('revoke', '1', '--reason', 'a test');
   await until(async () => (await request(approved)).status === 401);
   expect(await end(schedule, 'SIGTERM')).toBe(0);
-  await proxy.stop();
+  await proxy.kill();
   printFigure(
     PROMISE,
     `${Math.round(GONE_MS / 1000)} s without it: ${reads} reads, 0 failed; the data ${after.data} s old, the keys ${after.keys} s; both at most ${TOLERANCE} s old after its return`,

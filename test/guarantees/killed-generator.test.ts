@@ -17,7 +17,7 @@ import {
   startGenerator,
 } from '../support/wholeness.ts';
 
-const KILLS = rounds(30, 1_000);
+const KILLS = rounds(16, 1_000);
 const AT_ONCE = 2;
 /** After this many kills, one run is not killed. It must remove what the killed runs left behind. */
 const KILLS_BEFORE_HEALING = 5;

@@ -143,6 +143,6 @@ test('the proxy of a mirror sends the same bodies, ETags and ids', async () => {
     const { etag = '' } = (await origin.proxy.get(game, origin.key)).headers;
     expect((await mirror.get(game, origin.key, { 'if-none-match': etag })).status).toBe(304);
   } finally {
-    await mirror.stop();
+    await mirror.kill();
   }
 });

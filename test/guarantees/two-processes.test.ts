@@ -33,7 +33,7 @@ const PAIRS: readonly (readonly [Action, Action])[] = [
   ['generate', 'hold'],
 ];
 const KEPT_BY_PRUNE = 2;
-const ROUNDS = rounds(10, 200);
+const ROUNDS = rounds(5, 200);
 const HELD = 3;
 const LOCKED = 4;
 

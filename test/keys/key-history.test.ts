@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
 import { eventsOf } from '../../keys/lifecycle/history.ts';
 import { revealKey, revokeOwnKey, rotateKey } from '../../keys/lifecycle/own-keys.ts';
-import { approveRequest, changeLimit, issueKey, revokeKey } from '../../keys/lifecycle/requests.ts';
+import { approveRequest, changeLimit, issueKey, revokeKey } from '../../keys/lifecycle/reviews.ts';
 import { createKeysTables } from '../../keys/tables/schema.ts';
 import { KINDS } from '../support/databases.ts';
 import { AT, type KeysDatabase, MODERATOR, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
@@ -25,8 +25,13 @@ describe.each(KINDS)('the history of keys in a %s database', (kind) => {
     await approveRequest(database, id, { limit: 60, by, at: later(1), publicUrl: PUBLIC_URL });
     await revealKey(database, { id, accountId, at: later(2) });
     await changeLimit(database, id, { limit: 90, by: null, at: later(3) });
-    await rotateKey(database, { id, accountId, at: later(4) });
-    await rotateKey(database, { id, accountId: 'operator', at: later(5) });
+    await rotateKey(database, { id, accountId, at: later(4), publicUrl: PUBLIC_URL });
+    await rotateKey(database, {
+      id,
+      accountId: 'operator',
+      at: later(5),
+      publicUrl: PUBLIC_URL,
+    });
     await revokeKey(database, id, { reason: 'a\r\nb', by, at: later(6), publicUrl: PUBLIC_URL });
     const none = { reason: null, limit_per_minute: null };
     const events = await eventsOf(database, id);

@@ -7,15 +7,15 @@ import {
   listKeysWithAccounts,
   pendingRequests,
 } from '../../keys/lifecycle/key-lists.ts';
-import { MOST_PENDING, requestKey } from '../../keys/lifecycle/own-keys.ts';
-import { rejectRequest } from '../../keys/lifecycle/requests.ts';
+import { MOST_PENDING, requestKey } from '../../keys/lifecycle/own-requests.ts';
+import { rejectRequest } from '../../keys/lifecycle/reviews.ts';
 import type { Account } from '../../keys/tables/accounts.ts';
 import { KINDS } from '../support/databases.ts';
 import { runProgram } from '../support/product.ts';
 import { AT, type KeysDatabase, openKeysDatabase, PUBLIC_URL } from './keys-database.ts';
 
 const TOO_MANY =
-  '3 requests are already under review. You can request another key when one of them is decided.';
+  '3 of your requests are waiting for review already. You can send another one when a moderator has decided about one of them, or when you withdraw one.';
 
 describe.each(KINDS)('a request for a key in a %s database', (kind) => {
   let database: KeysDatabase;
@@ -68,9 +68,9 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
   });
 
   it.each([
-    ['', 'Say what the key is for.'],
-    [' \r\n\u0000\t', 'Say what the key is for.'],
-    ['x'.repeat(5001), 'The purpose has 5001 characters; at most 5000 are allowed.'],
+    ['', 'Say what you are building.'],
+    [' \r\n\u0000\t', 'Say what you are building.'],
+    ['x'.repeat(5001), 'Your text has 5001 characters; at most 5000 are allowed.'],
   ])('is refused for the purpose %j', async (purpose, message) => {
     const owner = await database.addOwner();
     await expect(request(owner, { purpose })).rejects.toMatchObject({ kind: 'invalid', message });
@@ -100,9 +100,9 @@ describe.each(KINDS)('a request for a key in a %s database', (kind) => {
     ['file:///etc/passwd', 'http or https'],
     ['ftp://tool.example', 'http or https'],
     ['https://', 'http or https'],
-    ['https://user:secret@tool.example', 'a user or a password'],
-    ['https://user@tool.example', 'a user or a password'],
-    ['https://:secret@tool.example', 'a user or a password'],
+    ['https://user:secret@tool.example', 'a user name or a password'],
+    ['https://user@tool.example', 'a user name or a password'],
+    ['https://:secret@tool.example', 'a user name or a password'],
     [`https://tool.example/${'x'.repeat(1980)}`, '2001 characters; at most 2000'],
     [`https://tool.example/${'ü'.repeat(400)}`, '2421 characters; at most 2000'],
   ])('is refused for the website %j', async (websiteUrl, message) => {

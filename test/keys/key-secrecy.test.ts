@@ -75,7 +75,7 @@ describe.each(KINDS)('with a %s database', (kind) => {
     // Each place contains what it should, so the search below covers the right content.
     expect(places.database).toContain(hashKey(raw[2]));
     expect(places.mails).toContain('is approved');
-    expect(places.mails).toContain('is revoked');
+    expect(places.mails).toContain('was revoked');
     expect(places.keysFile).toContain(hashKey(raw[0]));
     for (const [place, content] of Object.entries(places)) {
       for (const key of raw) {

@@ -60,8 +60,13 @@ describe.each(KINDS)('keys usage on a %s database', (kind) => {
     ]);
     const json = JSON.parse((await keys('usage', '--days', '1', '--json')).stdout);
     expect(json[0]).toEqual({
-      ...{ key_id: 2, account_id: null, purpose: 'two' },
-      ...{ requests: 5, not_modified: 1, refused: 4_000, bytes: 9_007_199_254_740 },
+      key_id: 2,
+      account_id: null,
+      purpose: 'two',
+      requests: 5,
+      not_modified: 1,
+      refused: 4_000,
+      bytes: 9_007_199_254_740,
     });
     expect(json).toHaveLength(2);
   });

@@ -81,7 +81,10 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     const fields = ['--account', '1', '--purpose', 'x', '--url'];
     for (const [args, message] of [
       [['request', ...fields, 'javascript:alert(1)'], 'must be an http or https address'],
-      [['request', ...fields, 'https://me:secret@x.example'], 'must not hold a user or a password'],
+      [
+        ['request', ...fields, 'https://me:secret@x.example'],
+        'must not contain a user name or a password',
+      ],
       [
         ['request', '--account', '9', '--purpose', 'x', '--url', 'http://x.example'],
         'There is no account 9.',
@@ -109,7 +112,7 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     const failed = await keys(['outbox', '--send'], { smtpUrl: server.url });
     expect([failed.code, failed.stderr]).toEqual([0, '0 sent.\n']);
     expect(failed.stdout).toMatch(
-      /due \S+ \S+Z +1 +ola@covers\.example .*is approved +.*ECONNREFUSED/,
+      /due \S+ \S+Z +1 +ola@covers\.example .*is approved: your API key is ready +.*ECONNREFUSED/,
     );
     await server.start();
     const sent = await keys(['outbox', '--send'], { smtpUrl: server.url });

@@ -141,7 +141,9 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     { verb: 'suspend', rest: ['--reason', 'no'], from: ['approved'], rule: 'an approved key' },
     { verb: 'resume', rest: [], from: ['suspended'], rule: 'a suspended key' },
     {
-      ...{ verb: 'revoke', rest: ['--reason', 'no'], from: ['approved', 'suspended'] },
+      verb: 'revoke',
+      rest: ['--reason', 'no'],
+      from: ['approved', 'suspended'],
       rule: 'an approved or suspended key',
     },
     { verb: 'limit', rest: ['5'], from: ['approved'], rule: 'an approved key' },
@@ -182,10 +184,10 @@ describe.each(KINDS)('the keys command on a %s database', (kind) => {
     const lines = (await keys('list')).stdout.trimEnd().split('\n');
     expect(lines).toEqual([
       expect.stringMatching(
-        /^ID +STATE +ACCOUNT +LIMIT +QUOTA +PREFIX +REQUESTED +WEBSITE +PURPOSE$/,
+        /^ID +STATE +ACCOUNT +LIMIT +QUOTA +PREFIX +REQUESTED +NAME +WEBSITE +PURPOSE$/,
       ),
       expect.stringMatching(
-        /^1 +pending +7 +120 +- +- +2026-01-02 03:04:05Z +https:\/\/example\.org +first$/,
+        /^1 +pending +7 +120 +- +- +2026-01-02 03:04:05Z +- +https:\/\/example\.org +first$/,
       ),
       expect.stringMatching(/^2 +rejected .* second$/),
       expect.stringMatching(/^3 +approved +- +120 +- +cck_\w{4} .* third$/),
@@ -254,7 +256,7 @@ describe('the keys command', () => {
     [['issue', '--frob'], '--frob'],
     [
       ['list', '--state', 'lost'],
-      '--state must be one of pending, approved, suspended, rejected, revoked',
+      '--state must be one of pending, approved, suspended, rejected, withdrawn, revoked',
     ],
     [['approve'], 'ID is missing'],
     [['approve', 'one'], 'not "one"'],

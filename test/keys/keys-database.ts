@@ -2,13 +2,14 @@
 import type { Database, Value } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { createTables } from '../../database/tables.ts';
-import { requestKey, revealKey } from '../../keys/lifecycle/own-keys.ts';
+import { revealKey } from '../../keys/lifecycle/own-keys.ts';
+import { requestKey, withdrawRequest } from '../../keys/lifecycle/own-requests.ts';
 import {
   approveRequest,
   rejectRequest,
   revokeKey,
   suspendKey,
-} from '../../keys/lifecycle/requests.ts';
+} from '../../keys/lifecycle/reviews.ts';
 import type { Account } from '../../keys/tables/accounts.ts';
 import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
 import { type Kind, makeDatabase } from '../support/databases.ts';
@@ -25,6 +26,7 @@ export const STATES = [
   'revealed',
   'suspended',
   'rejected',
+  'withdrawn',
   'revoked',
 ] as const;
 export type TestState = (typeof STATES)[number];
@@ -78,7 +80,8 @@ export async function openKeysDatabase(kind: Kind): Promise<KeysDatabase> {
     });
     const review = { by: MODERATOR, at: AT, publicUrl: PUBLIC_URL };
     if (state === 'rejected') await rejectRequest(database, id, { reason: 'spam', ...review });
-    if (state === 'pending' || state === 'rejected') return id;
+    if (state === 'withdrawn') await withdrawRequest(database, { id, accountId, at: AT });
+    if (['pending', 'rejected', 'withdrawn'].includes(state)) return id;
     await approveRequest(database, id, { limit: 60, ...review });
     if (state !== 'approved') await revealKey(database, { id, accountId, at: AT });
     if (state === 'suspended') await suspendKey(database, id, { reason: 'a flood', ...review });

@@ -15,7 +15,7 @@ import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
 import { listenAll } from '../../program/listen.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import { makeSqlite } from '../catalogue/snapshots.ts';
-import { flagsOf } from '../support/processes.ts';
+import { COMPILE_CACHE, flagsOf, UNPRIVILEGED } from '../support/processes.ts';
 import {
   end,
   type Finished,
@@ -29,12 +29,6 @@ import {
 const FREE_PORTS = { PORT: '0', ADMIN_PORT: '0', ACCOUNT_PORT: '0' };
 /** An address that no machine has (RFC 5737). */
 const FOREIGN = '203.0.113.7';
-/** A command that runs another one without root's right to read and write everywhere. */
-const UNPRIVILEGED = [
-  'setpriv',
-  '--bounding-set=-dac_override,-dac_read_search',
-  '--inh-caps=-all',
-];
 const ANY_ADDRESS =
   'to an address of this machine, such as 127.0.0.1, or to 0.0.0.0 for all of them.';
 
@@ -50,10 +44,10 @@ function run(
   ...args: string[]
 ): Promise<Finished> {
   const command = [process.execPath, ...flagsOf(program), path.join(ROOT, program), ...args];
-  const [file = '', ...rest] = process.getuid?.() === 0 ? [...UNPRIVILEGED, ...command] : command;
+  const [file = '', ...rest] = [...UNPRIVILEGED, ...command];
   const child = spawn(file, rest, {
     cwd: folder,
-    env: { PATH: process.env.PATH, ...FREE_PORTS, ...environment },
+    env: { PATH: process.env.PATH, ...COMPILE_CACHE, ...FREE_PORTS, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
     timeout: 20_000,
   });

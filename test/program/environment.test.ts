@@ -79,6 +79,11 @@ const EXPECTED: Record<Exclude<VariableName, TestedElsewhere>, Values> = {
   ACCOUNT_ADMIN_PORT: { default: null, ...port },
   REPLICA_ADMIN_PORT: { default: null, ...port },
   SNAPSHOT_DOWNLOADS: { default: true, good: { on: true, off: false }, bad: 'yes true 1 ON 0' },
+  EXPLORER_KEY: {
+    default: '',
+    good: same(`cck_${'a'.repeat(38)}`),
+    bad: `cck_ cck_${'a'.repeat(37)} cck_${'a'.repeat(39)} key`,
+  },
   MIRROR_KEY: { default: '', ...any },
   REPLICA_FROM: { default: '', ...any },
   REPLICA_NAME: { default: '', ...any },
@@ -111,6 +116,8 @@ const EXPECTED: Record<Exclude<VariableName, TestedElsewhere>, Values> = {
   CHANGE_POLL_SECONDS: { default: 2, ...seconds },
   PUBLISH_AT_MOST_EVERY: { default: 10, ...seconds },
   DEFAULT_RATE_LIMIT: { default: 120, ...rate },
+  TRIAL_KEYS: { default: false, good: { on: true, off: false }, bad: 'yes true 1 ON 0' },
+  TRIAL_RATE_LIMIT: { default: 30, ...rate },
   ADDRESS_RATE_LIMIT: { default: 60, ...rate },
   LIMITS_FAILURE: { default: 'local', good: same('local', 'refuse'), bad: 'Local open 1' },
   BLOCKED_ADDRESSES: { default: '', ...any },
@@ -118,6 +125,7 @@ const EXPECTED: Record<Exclude<VariableName, TestedElsewhere>, Values> = {
   ACCOUNT_PORT: { default: 8081, ...port },
   ACCOUNT_URL: { default: '', ...address },
   PUBLIC_URL: { default: 'http://localhost:8080', ...address },
+  ACCOUNTS: { default: 'site', good: same('own', 'site'), bad: 'Own any on 1' },
   SMTP_URL: {
     default: '',
     good: same(
@@ -150,8 +158,9 @@ describe.each(Object.entries(EXPECTED) as [VariableName, Values][])('%s', (name,
     for (const text of values.bad.split(' ').filter((word) => word !== '')) {
       const fault = faultOf([name], { [name]: text });
       expect(fault).toMatch(new RegExp(`^${name} must be .+\\.$`));
-      // These may hold a password.
+      // These may hold a password or a key.
       if (name === 'DATABASE_URL' || name === 'SMTP_URL') expect(fault).not.toContain('cret');
+      else if (name === 'EXPLORER_KEY') expect(fault).not.toContain('aaa');
       else expect(fault).toContain(`, not ${JSON.stringify(text)}.`);
     }
   });

@@ -7,7 +7,7 @@ import { expect, test } from 'vitest';
 import { KEYS_FILE } from '../../format/layout.ts';
 import { makeAccounts } from '../support/account.ts';
 import { makeDatabase } from '../support/databases.ts';
-import { flagsOf } from '../support/processes.ts';
+import { COMPILE_CACHE, flagsOf } from '../support/processes.ts';
 import { end, makeFolder, ROOT, send, startProgram, until } from '../support/product.ts';
 import { freePort } from '../support/servers/ports.ts';
 
@@ -68,7 +68,7 @@ test.each([PAGES, SCHEDULE, PROXY])(
     const child = spawn(process.execPath, [...flagsOf(program), path.join(ROOT, program)], {
       cwd: makeFolder(),
       stdio: ['ignore', 'ignore', full],
-      env: { PATH: process.env.PATH, ...environment },
+      env: { PATH: process.env.PATH, ...COMPILE_CACHE, ...environment },
     });
     closeSync(full);
     const keysFile = path.join(environment.SNAPSHOTS_DIR as string, KEYS_FILE);

@@ -24,12 +24,32 @@ test('prints a key and a curl command that works, and when it ends, it stops eve
   await until(() => stdout.includes('curl'));
   const key = /^API key: (cck_\w+)$/m.exec(stdout)?.[1];
   const [, field, sent, url] = /^curl -H '(.+): (.+)' (\S+)$/m.exec(stdout) ?? [];
-  expect(sent).toBe(key);
+  expect(sent).toBe(`Bearer ${key}`);
   const reply = await send(url as string, { headers: { [field as string]: sent as string } });
   expect(reply.status).toBe(200);
   expect(reply.json.title).toBe('Chrono Trigger');
   expect(reply.headers['x-ratelimit-limit']).toBe('6000');
   expect(url).toContain(`:${port}/`);
+
+  // The address of the explorer leads to a cover with an image in every size.
+  const explore = /^Explore the covers: +(http\S+)$/m.exec(stdout)?.[1] ?? '';
+  const page = await send(explore);
+  expect(page.status).toBe(200);
+  const game = /class="game" href="([^"]+)"/.exec(page.text)?.[1] ?? '';
+  expect((await send(new URL(game, explore).href)).status).toBe(200);
+  const { files } = (
+    await send(`http://127.0.0.1:${port}/api/v1/covers/50001`, {
+      headers: { 'x-api-key': key as string },
+    })
+  ).json;
+  expect(files).toHaveLength(3);
+  for (const { url, size_bytes, width, height, mime_type } of files) {
+    const image = await send(url);
+    expect([image.status, image.headers['content-type']]).toEqual([200, mime_type]);
+    expect(image.bytes).toHaveLength(size_bytes);
+    // The size is at the start of a PNG file.
+    expect([image.bytes.readUInt32BE(16), image.bytes.readUInt32BE(20)]).toEqual([width, height]);
+  }
 
   // Each of the two links signs in to its account, through the port of the API.
   for (const [who, page] of [

@@ -110,7 +110,7 @@ describe.each(DOCUMENTS)('%s', (document) => {
 
   test('names files and folders of the project that exist', () => {
     const folders =
-      '(?:bin|client|commands|database|demo|doctor|format|generator|install|keys|operations|program|proxy|store|test)';
+      '(?:bin|client|commands|database|demo|doctor|format|generator|install|keys|operations|pages|program|proxy|store|test)';
     const names = [...text.matchAll(new RegExp(`\`(${folders}/[\\w./-]*)`, 'g'))].map(
       ([, name]) => name as string,
     );
@@ -123,7 +123,7 @@ test('ARCHITECTURE.md names every folder of sources in the product', () => {
     fastGlob
       .sync(
         [
-          '{commands,database,doctor,format,generator,keys,program,proxy,store}/**/*.ts',
+          '{commands,database,doctor,format,generator,keys,pages,program,proxy,store}/**/*.ts',
           'client/*.ts',
         ],
         {

@@ -13,13 +13,17 @@ import { ROOT } from '../support/product.ts';
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   format: [],
   program: [],
+  pages: [],
   database: ['program'],
   store: ['format', 'program'],
   generator: ['format', 'store', 'database', 'program'],
-  keys: ['format', 'database', 'program'],
-  proxy: ['format', 'store', 'program'],
+  keys: ['format', 'database', 'pages', 'program'],
+  proxy: ['format', 'store', 'pages', 'program'],
   commands: ['format', 'store', 'proxy', 'program'],
-  doctor: ['format', 'store', 'database', 'generator', 'keys', 'proxy', 'commands', 'program'],
+  doctor: [
+    ...['format', 'program', 'pages', 'database', 'store'],
+    ...['generator', 'keys', 'proxy', 'commands'],
+  ],
   client: ['format'],
   install: [],
 };
@@ -196,8 +200,8 @@ describe('the sources', () => {
   });
 
   test('are found in every folder, with all their imports', () => {
-    expect(importsOf(textOf('generator/generate.ts'))).toEqual(
-      expect.arrayContaining(['node:path', '../database/schema.ts', './write/write-generation.ts']),
+    expect(importsOf(textOf('generator/run/write-and-publish.ts'))).toEqual(
+      expect.arrayContaining(['node:path', '../../format/layout.ts', './end-unchanged.ts']),
     );
     const counts = Object.keys(MAY_IMPORT).map(
       (folder) => sources.filter((file) => topFolderOf(file) === folder).length,

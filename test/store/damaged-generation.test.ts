@@ -163,7 +163,7 @@ const futureVersion: Damage = (file) => {
 
 test.each<[string, string, Damage, RegExp]>([
   ['a truncated pack', 'games', DAMAGE.truncated as Damage, /damaged/],
-  ['a changed bit in an index', 'index/search.bin', DAMAGE['changed in one bit'], /SHA-256/],
+  ['a changed bit in an index', 'index/words.bin', DAMAGE['changed in one bit'], /SHA-256/],
   [
     'a missing index',
     'index/covers.bin',
@@ -215,5 +215,5 @@ test.each<[string, string, Damage, RegExp]>([
   pointTo(older);
   await until(async () => (await state()).ready.json.refused === null);
   expect((await state()).metrics).toMatch(/^snapshot_refused 0$/m);
-  await proxy.stop();
+  await proxy.kill();
 });

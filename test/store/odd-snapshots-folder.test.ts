@@ -61,7 +61,7 @@ describe('a keys.json', () => {
     writeKeys(dir, [another]);
     await until(async () => (await statusFor(proxy, another)) === 200);
     expect(await statusFor(proxy, key)).toBe(401);
-    await proxy.stop();
+    await proxy.kill();
   });
 
   test('that is too large at the start leaves the proxy without keys and not ready', async () => {
@@ -70,14 +70,14 @@ describe('a keys.json', () => {
     expect(proxy.log()).toContain(TOO_LARGE);
     expect(await statusFor(proxy, key)).toBe(503);
     expect(await readiness(proxy)).toMatchObject({ ready: false, keys: null });
-    await proxy.stop();
+    await proxy.kill();
   });
 
   test('of the largest size is read', async () => {
     writeFileSync(keysFile(), readFileSync(keysFile(), 'utf8').padEnd(LARGEST_KEYS_FILE));
     const proxy = await startProxy(dir);
     expect(await statusFor(proxy, key)).toBe(200);
-    await proxy.stop();
+    await proxy.kill();
   });
 });
 
@@ -116,7 +116,7 @@ describe('a current that does not point to a generation', () => {
       symlinkSync(before, link());
       await until(async () => (await readiness(proxy)).refused === null);
     }
-    await proxy.stop();
+    await proxy.kill();
   });
 
   test('is reported by the generator, which changes nothing', async () => {
@@ -138,6 +138,6 @@ describe('a current that does not point to a generation', () => {
     expect(proxy.log()).toContain('points to elsewhere');
     expect(await statusFor(proxy, key)).toBe(503);
     expect(await readiness(proxy)).toMatchObject({ ready: false, snapshot: null });
-    await proxy.stop();
+    await proxy.kill();
   });
 });

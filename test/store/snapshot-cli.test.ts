@@ -88,7 +88,7 @@ describe('verbs that read', () => {
       expect(reply.status, target).toBe(200);
       expect((await snapshot('show', target)).stdout, target).toBe(reply.text);
     }
-    await proxy.stop();
+    await proxy.kill();
   });
 
   test('show accepts an id, and reports a resource that does not exist', async () => {

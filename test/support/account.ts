@@ -9,6 +9,7 @@ import { createTables } from '../../database/tables.ts';
 import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
 import { faultOfMarkup } from './markup.ts';
 import { type RunningServer, startServing, until } from './product.ts';
+import { readMail } from './servers/mail-server.ts';
 
 /** Rows of `accounts`. */
 export const ACCOUNTS = {
@@ -112,17 +113,6 @@ export function mailsIn(folder: string): string[] {
       (a, b) => Number.parseInt(path.basename(a), 10) - Number.parseInt(path.basename(b), 10),
     )
     .map((file) => readMail(readFileSync(file, 'utf8')));
-}
-
-/** Decodes an e-mail. */
-export function readMail(source: string): string {
-  const text = source.replaceAll('\r\n', '\n');
-  if (!/^content-transfer-encoding: quoted-printable$/im.test(text)) return text;
-  return text
-    .replace(/=\n/g, '')
-    .replace(/(?:=[0-9A-F]{2})+/g, (codes) =>
-      Buffer.from(codes.replaceAll('=', ''), 'hex').toString('utf8'),
-    );
 }
 
 /** Signs a visitor in with an e-mailed link, through the forms. */

@@ -1,13 +1,17 @@
 /**
  * Visits pages in a real Chromium, each time as a new visitor, and records errors, warnings and
- * requests to other origins.
+ * requests to other origins. Finds what is wrong with a page, and keeps screenshots.
  */
+import { mkdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
 import {
   type BrowserContext,
   type BrowserContextOptions,
   chromium,
   type Page,
 } from 'playwright-core';
+import { expect } from 'vitest';
+import { ROOT } from './product.ts';
 
 // Without the network flags Chromium contacts its vendor at every start. Playwright creates a new
 // folder of user data each time, and removes it.
@@ -26,6 +30,11 @@ export const LONGEST_WAIT_MS = 20_000;
 export const DESKTOP = { width: 1280, height: 900 };
 const PHONE = { width: 360, height: 740 };
 
+/** The width that pages must fit into (WCAG 2.2, 1.4.10). */
+const NARROWEST = { width: 320, height: 640 };
+const AXE = readFileSync(path.join(ROOT, 'node_modules/axe-core/axe.min.js'), 'utf8');
+const OUTPUT = path.join(ROOT, 'test/output');
+
 /** The screens that every page is tested on. */
 export const SCREENS = [
   { screen: 'desktop-light', size: DESKTOP, colorScheme: 'light' },
@@ -34,6 +43,12 @@ export const SCREENS = [
   { screen: 'phone-dark', size: PHONE, colorScheme: 'dark' },
 ] as const;
 export type Screen = (typeof SCREENS)[number];
+
+/** All screens, or for the short form of a test two of them, with each size and each scheme once. */
+export function screensFor(isSoak: boolean): readonly Screen[] {
+  const [desktopLight, , , phoneDark] = SCREENS;
+  return isSoak ? SCREENS : [desktopLight, phoneDark];
+}
 
 export interface Chromium {
   newContext(options: BrowserContextOptions): Promise<BrowserContext>;
@@ -97,4 +112,86 @@ export function makeVisits(browser: Chromium, origin: string): Visits {
       return page;
     },
   };
+}
+
+/** What axe-core finds wrong with a page: each rule, with the elements that break it. */
+export async function axeFaults(page: Page): Promise<unknown[]> {
+  // Colours that still change have too little contrast.
+  await page.evaluate(
+    'Promise.all(document.getAnimations().map(({ finished }) => finished.catch(() => {})))',
+  );
+  await page.evaluate(AXE);
+  const { passes, violations } = (await page.evaluate('axe.run()')) as {
+    passes: unknown[];
+    violations: { id: string; nodes: { html: string }[] }[];
+  };
+  const faults: unknown[] = violations.map(({ id, nodes }) => [
+    id,
+    ...nodes.map(({ html }) => html),
+  ]);
+  if (passes.length <= 10) faults.push(`axe-core could apply only ${passes.length} rules`);
+  return faults;
+}
+
+/** How far the content of a page has moved without the visitor's doing (Cumulative Layout Shift). */
+export function layoutShift(page: Page): Promise<number> {
+  return page.evaluate(`new Promise((resolve) => {
+    let sum = 0;
+    new PerformanceObserver((list) => {
+      for (const { value, hadRecentInput } of list.getEntries()) if (!hadRecentInput) sum += value;
+    }).observe({ type: 'layout-shift', buffered: true });
+    setTimeout(() => resolve(sum), 50);
+  })`);
+}
+
+/** Whether a part of a page is wider than the screen, so that visitors have to scroll to the side. */
+export function isTooWide(page: Page): Promise<boolean> {
+  return page.evaluate('document.documentElement.scrollWidth > innerWidth');
+}
+
+/**
+ * Checks on several screens that nothing is too wide and that axe-core finds no fault.
+ * @param name of the screenshots, one for each screen; without a name, there are none, and one screen
+ */
+export async function look(
+  page: Page,
+  name?: string,
+  screens: readonly Screen[] = SCREENS,
+): Promise<void> {
+  for (const { screen, size, colorScheme } of name === undefined ? [SCREENS[2]] : screens) {
+    await page.setViewportSize(size);
+    await page.emulateMedia({ colorScheme });
+    const found = { isTooWide: await isTooWide(page), faults: await axeFaults(page) };
+    expect({ name, screen, ...found }).toEqual({ name, screen, isTooWide: false, faults: [] });
+    if (name !== undefined) await keepScreenshot(page, `${name}-${screen}`, true);
+  }
+  await page.setViewportSize(NARROWEST);
+  expect({ name, isTooWide: await isTooWide(page) }).toEqual({ name, isTooWide: false });
+  await page.setViewportSize(DESKTOP);
+}
+
+/** Keeps a picture of a page in test/output. */
+export async function keepScreenshot(page: Page, name: string, fullPage = false): Promise<void> {
+  mkdirSync(OUTPUT, { recursive: true });
+  await page.screenshot({ path: path.join(OUTPUT, `${name}.png`), fullPage });
+}
+
+/** The elements that the Tab key reaches, in order, until it leaves the page. */
+export async function tabThrough(page: Page): Promise<{ name: string; isVisible: boolean }[]> {
+  const seen: { name: string; isVisible: boolean }[] = [];
+  for (let presses = 0; presses < 100; presses++) {
+    await page.keyboard.press('Tab');
+    const stop = (await page.evaluate(`(() => {
+      const at = document.activeElement;
+      if (at === document.body) return null;
+      const { top, bottom, width } = at.getBoundingClientRect();
+      const { outlineStyle, outlineWidth } = getComputedStyle(at);
+      const isMarked = outlineStyle !== 'none' && parseFloat(outlineWidth) >= 2;
+      const isInView = top < innerHeight && bottom > 0 && width > 0;
+      return { name: at.id || at.textContent.trim(), isVisible: isMarked && isInView };
+    })()`)) as { name: string; isVisible: boolean } | null;
+    if (stop === null) return seen;
+    seen.push(stop);
+  }
+  throw new Error('The Tab key never left the page.');
 }

@@ -2,7 +2,7 @@
 
 const TAG = /^<(\/?)([a-z][a-z0-9]*)(?:\s+[a-zA-Z-]+(?:="[^"<>]*")?)*\s*>$/;
 /** Elements that have no end tag. */
-const EMPTY = new Set(['input', 'link', 'meta']);
+const EMPTY = new Set(['br', 'img', 'input', 'link', 'meta']);
 
 /** @returns undefined if every tag is complete and every element is closed */
 export function faultOfMarkup(page: string): string | undefined {

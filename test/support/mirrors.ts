@@ -4,6 +4,7 @@ import path from 'node:path';
 import { openDatabase } from '../../database/open.ts';
 import { currentId, generationDir } from '../../store/generations/generations.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
+import { changeTimers, QUICK_RETRIES } from './processes.ts';
 import {
   type Finished,
   generate,
@@ -42,7 +43,8 @@ export async function startOrigin(catalogue?: Catalogue, limit = 1_000_000): Pro
   await generate(database.url, snapshotsDir);
   const key = testKey(1, { limit });
   writeKeys(snapshotsDir, [key]);
-  const proxy = await startProxy(snapshotsDir);
+  // Otherwise mirrors of a proxy that is slow, on a busy machine, would get whole files after 5 s.
+  const proxy = await startProxy(snapshotsDir, changeTimers({ 5000: 20_000 }));
   const faulty = await startFaultyOrigin(proxy.url);
   const keyFile = path.join(makeFolder(), 'key');
   writeFileSync(keyFile, `${key.key}\n`, { mode: 0o600 });
@@ -72,7 +74,7 @@ export async function startOrigin(catalogue?: Catalogue, limit = 1_000_000): Pro
     },
     async close() {
       await faulty.close();
-      await proxy.stop();
+      await proxy.kill();
     },
   };
 }
@@ -80,7 +82,7 @@ export async function startOrigin(catalogue?: Catalogue, limit = 1_000_000): Pro
 /** Starts a run of `cover-catalogue mirror`. */
 export function startMirror({ faulty, keyFile }: Origin, to: string, args: readonly string[] = []) {
   const all = ['--from', faulty.url, '--key-file', keyFile, '--to', to, ...args];
-  return startProgram('commands/mirror.ts', all, {});
+  return startProgram('commands/mirror.ts', all, QUICK_RETRIES);
 }
 
 export function runMirror(

@@ -1,6 +1,7 @@
 /**
- * Processes for tests and benchmarks: the Node flags of the product's programs, the time that a
- * command takes, and servers that never outlive the process that started them.
+ * Processes for tests and benchmarks: the Node flags of the product's programs, what restricts them or
+ * changes their timers, the time that a command takes, and servers that never outlive the process that
+ * started them.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -8,6 +9,12 @@ import path from 'node:path';
 import type { Readable } from 'node:stream';
 
 const EXECUTABLE = path.join(import.meta.dirname, '../../bin/cover-catalogue');
+/**
+ * Where Node keeps what it has compiled, as in that executable. A program then starts in half the time.
+ */
+export const COMPILE_CACHE = {
+  NODE_COMPILE_CACHE: path.join(import.meta.dirname, '../../node_modules/.cache/compiled'),
+} as const;
 /** Ctrl-C reaches the whole process group, so the shell ignores it in order to end the server. */
 const TIE = `trap "" INT; "$@" </dev/null >&2 & server=$!; echo $server
 cat >/dev/null; kill -$SIGNAL $server 2>/dev/null; wait`;
@@ -16,7 +23,46 @@ cat >/dev/null; kill -$SIGNAL $server 2>/dev/null; wait`;
 export function flagsOf(program: string): string[] {
   const lines = readFileSync(EXECUTABLE, 'utf8').split('\n');
   const line = lines.find((text) => text.includes(` program=${program} `)) ?? '';
-  return [/node_flags=(\S+)/.exec(line)?.[1] ?? []].flat();
+  const [, quoted, single] = /node_flags=(?:'([^']*)'|(\S+))/.exec(line) ?? [];
+  return (quoted ?? single)?.split(' ') ?? [];
+}
+
+/**
+ * Environment variables with which a program waits for other times. Everything else about it is real.
+ * @param lengths for each length of a timer in milliseconds, the length that replaces it
+ */
+export function changeTimers(lengths: Readonly<Record<number, number>>): {
+  readonly NODE_OPTIONS: string;
+} {
+  const script = `
+    import { syncBuiltinESMExports } from 'node:module';
+    import promises from 'node:timers/promises';
+    const lengths = ${JSON.stringify(lengths)};
+    const shorter = (length) => lengths[length] ?? length;
+    const [call, resolve] = [globalThis.setTimeout, promises.setTimeout];
+    globalThis.setTimeout = (run, length, ...rest) => call(run, shorter(length), ...rest);
+    promises.setTimeout = (length, ...rest) => resolve(shorter(length), ...rest);
+    syncBuiltinESMExports();`;
+  return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(script)}` };
+}
+
+/** For a proxy, which looks every second at the files of keys, blocked addresses and maintenance. */
+export const QUICK_POLLS = changeTimers({ 1000: 50 });
+
+/** For a transfer that fails, whose pauses double from try to try. One of 1 s remains. */
+export const QUICK_RETRIES = changeTimers({ 500: 50, 2000: 200, 4000: 400 });
+
+const DENIED = '-dac_override,-dac_read_search';
+/**
+ * The beginning of a command that runs as a user to whom file permissions apply: root may read and write
+ * everything, unless it drops these capabilities.
+ */
+export const UNPRIVILEGED: readonly string[] =
+  process.getuid?.() === 0 ? ['setpriv', `--inh-caps=${DENIED}`, `--bounding-set=${DENIED}`] : [];
+
+/** The beginning of a command that may have this many open files. */
+export function withOpenFiles(limit: number): string[] {
+  return ['sh', '-c', `ulimit -n ${limit}; exec "$@"`, 'sh'];
 }
 
 /** Runs a command and discards its output. @returns seconds */

@@ -9,13 +9,11 @@ import path from 'node:path';
 import { request } from 'undici';
 import { afterAll } from 'vitest';
 import { hashKey, makeKey } from '../../format/api-key.ts';
-import { type DecidedState, encodeKeys } from '../../format/keys-file.ts';
+import { type DecidedState, encodeKeys, type KeyEntry } from '../../format/keys-file.ts';
 import { KEYS_FILE } from '../../format/layout.ts';
-import { flagsOf } from './processes.ts';
+import { COMPILE_CACHE, flagsOf } from './processes.ts';
 
 export const ROOT = path.join(import.meta.dirname, '../..');
-/** As in `bin/cover-catalogue`. */
-const COMPILE_CACHE = path.join(ROOT, 'node_modules/.cache/compiled');
 
 export interface Finished {
   readonly code: number | null;
@@ -57,7 +55,7 @@ export function startProgram(
     env: {
       PATH: process.env.PATH ?? '',
       HOME: process.env.HOME ?? '',
-      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      ...COMPILE_CACHE,
       ...environment,
     },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -124,6 +122,8 @@ export interface TestKey {
   readonly state?: DecidedState;
   readonly limit?: number;
   readonly dailyQuota?: number;
+  readonly endsAt?: number;
+  readonly previous?: KeyEntry['previous'];
 }
 
 /** A key for `keys.json`, approved and with a very high limit unless `changes` says otherwise. */
@@ -133,12 +133,11 @@ export function testKey(id: number, changes: Partial<TestKey> = {}): TestKey {
 
 /** Writes `keys.json` as the generator would. */
 export function writeKeys(snapshotsDir: string, keys: readonly TestKey[]): void {
-  const entries = keys.map(({ id, key, state = 'approved', limit = 120, dailyQuota }) => ({
-    id,
+  const entries = keys.map(({ key, state = 'approved', limit = 120, ...rest }) => ({
+    ...rest,
     hash: hashKey(key),
     state,
     limit,
-    dailyQuota,
   }));
   writeFileSync(path.join(snapshotsDir, KEYS_FILE), encodeKeys(entries), { mode: 0o600 });
 }
@@ -149,8 +148,10 @@ export interface RunningServer {
   readonly listening: Readonly<Record<string, string>>;
   /** Its log so far. */
   log(): string;
-  /** Sends SIGTERM. @returns the exit code */
+  /** Sends SIGTERM, which takes a proxy half a second. @returns the exit code */
   stop(): Promise<number | null>;
+  /** Sends SIGKILL, for a test that no longer needs the server. */
+  kill(): Promise<unknown>;
 }
 
 /** Starts a server of the product and waits until it listens. */
@@ -170,7 +171,13 @@ export async function startServing(
       if (line !== undefined) resolve(JSON.parse(line));
     });
   });
-  return { child, listening, log: () => log, stop: () => end(child, 'SIGTERM') };
+  return {
+    child,
+    listening,
+    log: () => log,
+    stop: () => end(child, 'SIGTERM'),
+    kill: () => end(child, 'SIGKILL'),
+  };
 }
 
 export interface RunningProxy extends RunningServer {
@@ -204,7 +211,9 @@ export async function startProxy(
   const [url, adminUrl] = [`http://${api}`, `http://${admin}`];
   return {
     ...server,
-    ...{ url, adminUrl, port: Number(api.split(':').at(-1)) },
+    url,
+    adminUrl,
+    port: Number(api.split(':').at(-1)),
     get: (target, key, headers = {}) =>
       send(`${url}/api/v1${target}`, { headers: { 'x-api-key': key, ...headers } }),
     readyz: () => send(`${adminUrl}/readyz`),

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { statfsSync } from 'node:fs';
 import path from 'node:path';
+import { COMPILE_CACHE } from './processes.ts';
 import { end, type Finished, makeFolder, ROOT } from './product.ts';
 import { finishInTime } from './wholeness.ts';
 
@@ -40,6 +41,7 @@ export async function mountSmallDisk(kilobytes: number) {
           cwd: folder,
           env: {
             PATH: process.env.PATH ?? '',
+            ...COMPILE_CACHE,
             SNAPSHOTS_DIR: path.join(folder, 'snapshots'),
             ...environment,
           },

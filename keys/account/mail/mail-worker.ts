@@ -19,14 +19,15 @@ import {
 if (parentPort === null) throw new Error('mail-worker.ts can only run as a worker thread.');
 const main = parentPort;
 const send = (message: FromMailWorker) => main.postMessage(message);
-const { databaseUrl, mail, publicUrl, logLevel, waiting, attempts }: MailWorkerData = workerData;
+const { databaseUrl, mail, logLevel, waiting, attempts, ...rest }: MailWorkerData = workerData;
 
 const mailer = makeMailer(mail);
 const database = await openDatabase(databaseUrl);
 const loops = startMailLoops({
   database,
   mailer,
-  publicUrl,
+  publicUrl: rest.publicUrl,
+  maySignUp: rest.maySignUp,
   log: makeLog(logLevel),
   onRequestDone: () => Atomics.sub(waiting, 0, 1),
   onRound({ sent, failed }) {

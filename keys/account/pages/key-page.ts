@@ -1,24 +1,28 @@
 /** The page of one key for moderators: its details, the actions for it, and its history. */
+
+import { type Html, html } from '../../../pages/html.ts';
 import type { KeyEvent } from '../../lifecycle/history.ts';
 import type { KeyWithAccount } from '../../lifecycle/key-lists.ts';
 import type { DayOfUse } from '../../lifecycle/key-usage.ts';
 import { PATHS, reviewActionPath } from '../../paths.ts';
-import { type Html, html } from './html.ts';
+import { eventList } from './history-list.ts';
 import {
   decisions,
   facts,
   limitInput,
   limitOf,
-  nameOf,
+  numberOf,
+  oldKeyOf,
   prefixOf,
   quotaInput,
   reasonInput,
   stateBadge,
+  trialOf,
 } from './key-parts.ts';
-import { day, makePage, moment, type Notice, tokenField, type Viewer } from './layout.ts';
+import { day, makePage, type Notice, tokenField, type Viewer } from './layout.ts';
 import { usageChart } from './usage-chart.ts';
 
-/** An event with the name of its account; null if an operator acted, or the account is deleted. */
+/** An event with the name of its account; null if an operator acted, or the account was removed. */
 export type NamedEvent = KeyEvent & { readonly actor_name: string | null };
 
 export interface KeyPage {
@@ -31,33 +35,21 @@ export interface KeyPage {
   readonly notice?: Notice | undefined;
 }
 
-const ACTION_NAMES: Readonly<Record<KeyEvent['action'], string>> = {
-  requested: 'Requested',
-  issued: 'Issued',
-  approved: 'Approved',
-  rejected: 'Rejected',
-  revealed: 'Revealed',
-  rotated: 'Rotated',
-  suspended: 'Suspended',
-  resumed: 'Resumed',
-  revoked: 'Revoked',
-  limit_changed: 'Limit changed',
-  quota_changed: 'Daily quota changed',
-};
-
 export function keyPage(page: KeyPage): Html {
   const { viewer, key, events, usage, now, defaultLimit, notice } = page;
   return makePage({
-    title: nameOf(key),
+    title: numberOf(key),
     viewer,
     notice,
     body: html`
       <p class="line">${stateBadge(key.state)} <a href="${PATHS.review}">All keys</a></p>
       ${facts(key, [
-        limitOf(key),
+        limitOf(key, now),
+        trialOf(key, now),
         prefixOf(key),
+        oldKeyOf(key, now),
         ['Reason', key.reason ?? undefined],
-        ['Last use', day(key.last_used_on)],
+        ['Last used', day(key.last_used_on)],
       ])}
       ${usageChart(usage, { keyId: key.id, now })}
       ${key.state === 'pending' && decisions(key, viewer, defaultLimit)}
@@ -65,7 +57,7 @@ export function keyPage(page: KeyPage): Html {
       ${key.state === 'suspended' && changesOfSuspended(key, viewer)}
       <section aria-labelledby="history">
         <h2 id="history">History</h2>
-        ${events.length === 0 ? html`<p>No history.</p>` : html`<ol class="history">${events.map(eventItem)}</ol>`}
+        ${events.length === 0 ? html`<p>Nothing is recorded.</p>` : eventList(events, actorOf)}
       </section>`,
   });
 }
@@ -76,12 +68,12 @@ function changesOfApproved(key: KeyWithAccount, viewer: Viewer): Html {
         <form method="post" action="${reviewActionPath(id, 'limit')}">
           ${tokenField(viewer)}
           ${limitInput(id, limit_per_minute)}
-          <button>Change the limit</button>
+          <button>Change limit</button>
         </form>
         <form method="post" action="${reviewActionPath(id, 'quota')}">
           ${tokenField(viewer)}
           ${quotaInput(id, daily_quota)}
-          <button>Change the quota</button>
+          <button>Change quota</button>
         </form>
         <form method="post" action="${reviewActionPath(id, 'revoke')}">
           ${tokenField(viewer)}
@@ -96,7 +88,7 @@ function changesOfSuspended({ id }: KeyWithAccount, viewer: Viewer): Html {
   return html`<div class="decisions">
         <form method="post" action="${reviewActionPath(id, 'resume')}">
           ${tokenField(viewer)}
-          <p>Requests with this key are refused.</p>
+          <p>The API refuses requests with this key.</p>
           <button>Resume key ${id}</button>
         </form>
         <form method="post" action="${reviewActionPath(id, 'revoke')}">
@@ -107,13 +99,6 @@ function changesOfSuspended({ id }: KeyWithAccount, viewer: Viewer): Html {
       </div>`;
 }
 
-function eventItem(event: NamedEvent): Html {
-  const { action, actor_id, reason, limit_per_minute } = event;
-  const actor =
-    actor_id === null ? 'the command line' : (event.actor_name ?? `account ${actor_id}`);
-  return html`<li>
-            <p><strong>${ACTION_NAMES[action]}</strong> by ${actor}, ${moment(event.at)}</p>
-            ${limit_per_minute !== null && html`<p>${limit_per_minute} requests a minute</p>`}
-            ${reason !== null && reason !== '' && html`<p class="text">${reason}</p>`}
-          </li>`;
+function actorOf({ actor_id, actor_name }: NamedEvent): string {
+  return actor_id === null ? 'an operator' : (actor_name ?? `account ${actor_id}`);
 }

@@ -1,11 +1,12 @@
 /** Parts of the pages about a key, which the pages of owners and of moderators share. */
-
 import type { KeyState } from '../../../format/api-key.ts';
 import { LARGEST_LIMIT, LARGEST_QUOTA } from '../../../format/keys-file.ts';
+import { type Html, html } from '../../../pages/html.ts';
+import { shownNumber } from '../../../pages/shown-values.ts';
 import type { KeyRow, KeyWithAccount } from '../../lifecycle/key-lists.ts';
 import { LONGEST_TEXT } from '../../lifecycle/typed-text.ts';
 import { reviewActionPath } from '../../paths.ts';
-import { type Html, html } from './html.ts';
+import { fromDatabaseTime } from '../../tables/database-time.ts';
 import {
   type Description,
   descriptions,
@@ -16,20 +17,48 @@ import {
 } from './layout.ts';
 
 export const STATE_NAMES: Readonly<Record<KeyState, string>> = {
-  pending: 'Pending review',
+  pending: 'Waiting for review',
   approved: 'Approved',
   suspended: 'Suspended',
   rejected: 'Rejected',
+  withdrawn: 'Withdrawn',
   revoked: 'Revoked',
 };
 
-/** The name of a key on the pages. Until it is revealed, it is called a request. */
-export function nameOf({ id, revealed_at }: KeyRow): string {
+/** The number of a key. Until it is revealed, it is called a request. */
+export function numberOf({ id, revealed_at }: KeyRow): string {
   return `${revealed_at === null ? 'Request' : 'Key'} ${id}`;
 }
 
-export function stateBadge(state: KeyState): Html {
-  return html`<span class="state ${state}">${STATE_NAMES[state]}</span>`;
+/** The name that the owner has given the key, or else its number. */
+export function nameOf(key: KeyRow): string {
+  return key.name ?? numberOf(key);
+}
+
+export function stateBadge(state: KeyState, text = STATE_NAMES[state]): Html {
+  return html`<span class="state ${state}">${text}</span>`;
+}
+
+/** The state of a key as its owner sees it, who may have to act. */
+export function ownerBadge(key: KeyRow, now: Date): Html {
+  const { state, revealed_at } = key;
+  if (isInTrial(key, now)) return stateBadge(state, 'Trial, waiting for review');
+  if (state !== 'approved') return stateBadge(state);
+  return stateBadge(state, revealed_at === null ? 'Ready to reveal' : 'Active');
+}
+
+/** Whether a key works before its review, or will when it is revealed. */
+export function isInTrial({ state, trial_until }: KeyRow, now: Date): boolean {
+  return state === 'pending' && isAhead(trial_until, now);
+}
+
+/** Whether a rotated key still works beside the new one. */
+export function isInOverlap({ state, previous_until }: KeyRow, now: Date): boolean {
+  return ['pending', 'approved', 'suspended'].includes(state) && isAhead(previous_until, now);
+}
+
+function isAhead(time: string | null, now: Date): boolean {
+  return time !== null && fromDatabaseTime(time) > now;
 }
 
 /** Whether a key has a limit: a request gets one when it is approved. */
@@ -37,10 +66,36 @@ export function hasLimit({ state }: KeyRow): boolean {
   return state === 'approved' || state === 'suspended' || state === 'revoked';
 }
 
-export function limitOf(key: KeyRow): Description {
-  if (!hasLimit(key)) return ['Limit', undefined];
-  const quota = key.daily_quota === null ? '' : `, ${key.daily_quota} requests a day`;
-  return ['Limit', `${key.limit_per_minute} requests a minute${quota}`];
+export function limitOf(key: KeyRow, now: Date): Description {
+  const { limit_per_minute, daily_quota, wanted_limit } = key;
+  if (hasLimit(key) || isInTrial(key, now)) {
+    const quota = daily_quota === null ? '' : `, ${shownNumber(daily_quota)} per day`;
+    return ['Limit', `${shownNumber(limit_per_minute)} requests per minute${quota}`];
+  }
+  if (wanted_limit === null) return ['Limit', undefined];
+  return ['Requested limit', `${shownNumber(wanted_limit)} requests per minute`];
+}
+
+/** Until when a key works before its review. */
+export function trialOf(key: KeyRow, now: Date): Description {
+  const { state, trial_until, wanted_limit } = key;
+  if (state !== 'pending' || trial_until === null) return ['Trial', undefined];
+  if (!isInTrial(key, now)) {
+    return ['Trial', html`ended ${moment(trial_until)}; the key works again once it is approved`];
+  }
+  const full =
+    wanted_limit === null ? '' : `, then ${shownNumber(wanted_limit)} per minute if approved`;
+  return ['Trial', html`until ${moment(trial_until)}${full}`];
+}
+
+/** The rotated key that still works. */
+export function oldKeyOf(key: KeyRow, now: Date): Description {
+  const { previous_prefix, previous_until } = key;
+  if (!isInOverlap(key, now)) return ['Old key', undefined];
+  return [
+    'Old key',
+    html`<code>${previous_prefix ?? ''}…</code> works until ${moment(previous_until)}`,
+  ];
 }
 
 export function prefixOf({ key_prefix }: KeyRow): Description {
@@ -57,21 +112,27 @@ export function purposeOf({ purpose, website_url, requested_at }: KeyRow): Descr
 
 /** The account of a key, its purpose, and further details. */
 export function facts(key: KeyWithAccount, more: readonly Description[] = []): Html {
-  return descriptions([['Account', accountOf(key)], ...purposeOf(key), ...more]);
+  const name: Description = ['Key name', key.name ?? undefined];
+  return descriptions([['Account', accountOf(key)], name, ...purposeOf(key), ...more]);
 }
 
 export function accountOf({ account_id, account_name, account_email }: KeyWithAccount): Html {
-  if (account_id === null) return html`none (issued from the command line)`;
-  if (account_name === null) return html`${account_id} (deleted)`;
+  if (account_id === null) return html`none (issued by an operator)`;
+  if (account_name === null) return html`${account_id} (removed)`;
   return html`${account_name} <span class="faint">${account_email ?? ''}</span>`;
 }
 
 /** The forms that approve and reject a request. */
-export function decisions({ id }: KeyWithAccount, viewer: Viewer, defaultLimit: number): Html {
+export function decisions(
+  { id, wanted_limit, edits }: KeyWithAccount,
+  viewer: Viewer,
+  defaultLimit: number,
+): Html {
   return html`<div class="decisions">
           <form method="post" action="${reviewActionPath(id, 'approve')}">
             ${tokenField(viewer)}
-            ${limitInput(id, defaultLimit)}
+            <input type="hidden" name="edits" value="${edits}">
+            ${limitInput(id, wanted_limit ?? defaultLimit)}
             ${quotaInput(id, null)}
             <button>Approve<span class="unseen"> request ${id}</span></button>
           </form>
@@ -84,16 +145,16 @@ export function decisions({ id }: KeyWithAccount, viewer: Viewer, defaultLimit: 
 }
 
 export function limitInput(id: number, limit: number): Html {
-  return html`<label for="limit-${id}">Requests a minute</label>
+  return html`<label for="limit-${id}">Requests per minute</label>
             <input id="limit-${id}" name="limit" type="number" inputmode="numeric" min="1" max="${LARGEST_LIMIT}" value="${limit}" required>`;
 }
 
 export function quotaInput(id: number, quota: number | null): Html {
-  return html`<label for="quota-${id}">Requests a day (if empty, any number)</label>
+  return html`<label for="quota-${id}">Requests per day (empty: no limit)</label>
             <input id="quota-${id}" name="daily_quota" type="number" inputmode="numeric" min="1" max="${LARGEST_QUOTA}" value="${quota ?? ''}">`;
 }
 
 export function reasonInput(id: number): Html {
-  return html`<label for="reason-${id}">Reason (the owner sees it)</label>
+  return html`<label for="reason-${id}">Reason (the owner reads it)</label>
             <textarea id="reason-${id}" name="reason" rows="2" maxlength="${LONGEST_TEXT}" required></textarea>`;
 }

@@ -1,34 +1,53 @@
 /** The only page that shows a raw key: the response to the POST that created the key. */
+
+import { codeBlock } from '../../../pages/code-block.ts';
+import { type Html, html } from '../../../pages/html.ts';
+import { shownNumber } from '../../../pages/shown-values.ts';
+import { TRIAL_DAYS } from '../../lifecycle/own-requests.ts';
 import { PATHS } from '../../paths.ts';
-import { type Html, html } from './html.ts';
-import { makePage, type Viewer } from './layout.ts';
+import { toDatabaseTime } from '../../tables/database-time.ts';
+import { makePage, moment, type Viewer } from './layout.ts';
 
 export interface ShownKey {
   readonly viewer: Viewer;
   readonly key: string;
   /** The address of the API, without a slash at the end. */
   readonly publicUrl: string;
+  /** Whether the API accepts the key already. */
+  readonly isAccepted: boolean;
+  /** The limit of a trial key, in requests per minute; undefined for another key. */
+  readonly trialLimit?: number | undefined;
+  /** Until when the old key works, if this one replaces another. */
+  readonly rotation?: { readonly oldUntil: Date | undefined };
 }
 
-export function keyShownPage({ viewer, key, publicUrl }: ShownKey): Html {
+export function keyShownPage(shown: ShownKey): Html {
+  const { viewer, key, publicUrl, isAccepted } = shown;
   return makePage({
-    title: 'Your API key',
+    title: 'Save your API key',
     viewer,
     body: html`
-      <p><strong>Save it now: it is shown only once.</strong> Keep it where only you can read it. It works within a few seconds.</p>
-      ${copyable('key', 'API key', key)}
+      <p><strong>Copy it now: it is shown only once.</strong> Keep it where only you can read it.${!isAccepted && ' It works within a few seconds.'}</p>
+      ${codeBlock({ id: 'key', name: 'API key', text: key, breaksLines: true })}
+      ${noteOn(shown)}
       <h2>Try it</h2>
-      ${copyable('curl', 'Command', `curl -H 'X-Api-Key: ${key}' ${publicUrl}/api/v1/stats`)}
-      <p role="status" id="copied"></p>
-      <p>If you lose it, or others see it, rotate it on the page of your keys. The <a href="/docs">reference</a> describes the API.</p>
+      ${codeBlock({
+        id: 'curl',
+        name: 'Command',
+        text: `curl -H 'Authorization: Bearer ${key}' ${publicUrl}/api/v1/stats`,
+        breaksLines: true,
+      })}
+      <p>If you lose the key, or somebody else sees it, rotate it on your page of keys. The <a href="/docs">documentation</a> shows what it can do.</p>
       <p><a class="button" href="${PATHS.keys}">I’ve saved my key</a></p>`,
   });
 }
 
-// A script shows the button. Without scripts it stays hidden, and people select and copy the text.
-function copyable(id: string, name: string, text: string): Html {
-  return html`<div class="copyable">
-        <pre tabindex="0" role="region" aria-label="${name}"><code id="${id}">${text}</code></pre>
-        <button type="button" class="quiet" data-copy="${id}" hidden>Copy<span class="unseen"> ${name}</span></button>
-      </div>`;
+/** What else happened when the key was created. */
+function noteOn({ trialLimit, rotation }: ShownKey): Html | undefined {
+  if (trialLimit !== undefined) {
+    return html`<p>This is a trial key: ${shownNumber(trialLimit)} requests per minute, for up to ${TRIAL_DAYS} days. Your request is sent; we e-mail you when a moderator has decided.</p>`;
+  }
+  if (rotation === undefined) return undefined;
+  if (rotation.oldUntil === undefined) return html`<p>Your old key no longer works.</p>`;
+  return html`<p>Your old key works until ${moment(toDatabaseTime(rotation.oldUntil))}. Use the new one everywhere by then.</p>`;
 }

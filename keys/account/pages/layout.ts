@@ -1,10 +1,13 @@
 /**
- * The layout of every page: head, navigation and notices around the page's own part. No inline scripts
- * or styles, and no files of other sites: the content security policy forbids both.
+ * The layout of every account page: that of all pages, with the visitor's account and notices. And the
+ * parts that several pages contain.
  */
-import { FILE_PATHS, PATHS } from '../../paths.ts';
+import { type Html, html } from '../../../pages/html.ts';
+import { renderPage } from '../../../pages/layout.ts';
+import { timeElement } from '../../../pages/shown-values.ts';
+import { PATHS, SHARED_FILES_PATH, STYLES_PATH } from '../../paths.ts';
 import type { Account } from '../../tables/accounts.ts';
-import { type Html, html } from './html.ts';
+import { fromDatabaseTime } from '../../tables/database-time.ts';
 
 /** The name of the form field that holds the visitor's token. */
 export const TOKEN_FIELD = 'token';
@@ -34,37 +37,21 @@ export interface Parts {
 }
 
 export function makePage({ title, viewer, path, notice, body }: Parts): Html {
-  return html`<!doctype html>
-<html lang="en">
-  <head>
-    <meta charset="utf-8">
-    <meta name="viewport" content="width=device-width, initial-scale=1">
-    <meta name="color-scheme" content="light dark">
-    <title>${title} · Cover Catalogue API</title>
-    <link rel="icon" href="${FILE_PATHS.icon}" type="image/svg+xml">
-    <link rel="stylesheet" href="${FILE_PATHS.styles}">
-    <script src="${FILE_PATHS.script}" defer></script>
-  </head>
-  <body>
-    <a class="skip" href="#content">Skip to the content</a>
-    <header>
-      <a class="name" href="/">Cover Catalogue API</a>
-      <nav aria-label="Pages">
-        ${viewer.account !== undefined && navLink(PATHS.keys, 'API keys', path)}
-        ${viewer.account?.role === 'moderator' && navLink(PATHS.review, 'Moderation', path)}
-        <a href="/docs">Reference</a>
-      </nav>
-      ${viewer.account !== undefined && html`<span class="who">${viewer.account.name}</span>`}
-      ${viewer.hasSession && signOutForm(viewer)}
-    </header>
-    <main id="content" tabindex="-1">
-      <h1>${title}</h1>
+  const { account, hasSession } = viewer;
+  return renderPage({
+    title,
+    filesPath: SHARED_FILES_PATH,
+    styles: [STYLES_PATH],
+    path,
+    navigation: account?.role === 'moderator' ? [{ path: PATHS.review, text: 'Moderation' }] : [],
+    aside:
+      account &&
+      html`<span>${account.name}</span>
+          ${hasSession && signOutForm(viewer)}`,
+    body: html`<h1>${title}</h1>
       ${notice !== undefined && noticeBox(notice)}
-      ${body}
-    </main>
-  </body>
-</html>
-`;
+      ${body}`,
+  });
 }
 
 /** The hidden field that every form begins with. */
@@ -75,13 +62,7 @@ export function tokenField({ token }: Viewer): Html {
 /** Formats a time of the database, "YYYY-MM-DD HH:MM:SS" in UTC, for people. */
 export function moment(time: string | null): Html | undefined {
   if (time === null) return undefined;
-  const date = new Date(`${time.slice(0, 19).replace(' ', 'T')}Z`);
-  const shown = new Intl.DateTimeFormat('en-GB', {
-    dateStyle: 'medium',
-    timeStyle: 'short',
-    timeZone: 'UTC',
-  }).format(date);
-  return html`<time datetime="${date.toISOString()}">${shown} UTC</time>`;
+  return timeElement(fromDatabaseTime(time));
 }
 
 /** Formats a date of the database, "YYYY-MM-DD", for people. */
@@ -110,13 +91,8 @@ export function descriptions(pairs: readonly Description[]): Html {
   )}</dl>`;
 }
 
-function navLink(target: string, text: string, path: string | undefined): Html {
-  if (target === path) return html`<a href="${target}" aria-current="page">${text}</a>`;
-  return html`<a href="${target}">${text}</a>`;
-}
-
 function signOutForm(viewer: Viewer): Html {
-  return html`<form class="sign-out" method="post" action="${PATHS.signOut}">${tokenField(viewer)}<button class="quiet">Sign out</button></form>`;
+  return html`<form method="post" action="${PATHS.signOut}">${tokenField(viewer)}<button class="quiet small">Sign out</button></form>`;
 }
 
 function noticeBox({ kind, text }: Notice): Html {

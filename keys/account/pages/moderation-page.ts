@@ -1,15 +1,19 @@
 /** The page of moderators: the requests under review, and the list of all keys. */
+
+import { type Html, html } from '../../../pages/html.ts';
+import { shownNumber } from '../../../pages/shown-values.ts';
 import type { KeyWithAccount } from '../../lifecycle/key-lists.ts';
 import { PATHS, reviewPath } from '../../paths.ts';
-import { type Html, html } from './html.ts';
 import {
   accountOf,
   decisions,
   facts,
   hasLimit,
-  nameOf,
+  limitOf,
+  numberOf,
   STATE_NAMES,
   stateBadge,
+  trialOf,
 } from './key-parts.ts';
 import { makePage, type Notice, type Viewer } from './layout.ts';
 
@@ -28,6 +32,7 @@ export interface ModerationPage {
   readonly hasMore: boolean;
   readonly filter: Filter;
   readonly defaultLimit: number;
+  readonly now: Date;
   readonly notice?: Notice | undefined;
 }
 
@@ -35,29 +40,34 @@ export interface ModerationPage {
 const LONGEST_EXCERPT = 120;
 
 export function moderationPage(parts: ModerationPage): Html {
-  const { viewer, pending, keys, notice, defaultLimit } = parts;
+  const { viewer, pending, keys, notice, defaultLimit, now } = parts;
   const card = (key: KeyWithAccount) => html`<li class="card" id="key-${key.id}">
-          <h3><a href="${reviewPath(key.id)}">${nameOf(key)}</a></h3>
-          ${facts(key)}
+          <h3><a href="${reviewPath(key.id)}">${numberOf(key)}</a></h3>
+          ${facts(key, [limitOf(key, now), trialOf(key, now)])}
           ${decisions(key, viewer, defaultLimit)}
         </li>`;
   return makePage({
-    title: 'Moderation of API keys',
+    title: 'Review API keys',
     viewer,
     path: PATHS.review,
     notice,
     body: html`
       <section aria-labelledby="pending">
-        <h2 id="pending">Requests under review</h2>
-        ${pending.length === 0 ? html`<p>No requests to review.</p>` : html`<ul class="cards">${pending.map(card)}</ul>`}
+        <h2 id="pending">Waiting for review</h2>
+        ${pending.length === 0 ? html`<p>Nothing to review. New requests appear here, and you get an e-mail at most once a day.</p>` : html`<ul class="cards">${pending.map(card)}</ul>`}
       </section>
       <section aria-labelledby="all">
         <h2 id="all">All keys</h2>
         ${filterForm(parts.filter)}
-        ${keys.length === 0 ? html`<p>No keys found.</p>` : html`<ul class="rows">${keys.map(row)}</ul>`}
+        ${keys.length === 0 ? noneFound(parts.filter) : html`<ul class="rows">${keys.map(row)}</ul>`}
         ${pageLinks(parts.filter, parts.hasMore)}
       </section>`,
   });
+}
+
+function noneFound({ state, text, page }: Filter): Html {
+  if (state === undefined && text === '' && page === 1) return html`<p>No keys yet.</p>`;
+  return html`<p>No keys match. <a href="${PATHS.review}#all">Show all keys</a></p>`;
 }
 
 function row(key: KeyWithAccount): Html {
@@ -66,11 +76,11 @@ function row(key: KeyWithAccount): Html {
       ? `${[...key.purpose].slice(0, LONGEST_EXCERPT).join('')}…`
       : key.purpose;
   return html`<li>
-            <p><a href="${reviewPath(key.id)}">${nameOf(key)}</a> ${stateBadge(key.state)}
+            <p><a href="${reviewPath(key.id)}">${numberOf(key)}</a> ${stateBadge(key.state)}
               ${key.key_prefix !== null && html`<code>${key.key_prefix}…</code>`}
-              ${hasLimit(key) && html`<span>${key.limit_per_minute} a minute</span>`}
-              ${hasLimit(key) && key.daily_quota !== null && html`<span>${key.daily_quota} a day</span>`}</p>
-            <p>${accountOf(key)}</p>
+              ${hasLimit(key) && html`<span>${shownNumber(key.limit_per_minute)} per minute</span>`}
+              ${hasLimit(key) && key.daily_quota !== null && html`<span>${shownNumber(key.daily_quota)} per day</span>`}</p>
+            <p>${accountOf(key)}${key.name !== null && html` <span>${key.name}</span>`}</p>
             <p class="faint">${excerpt}</p>
           </li>`;
 }
@@ -85,9 +95,9 @@ function filterForm({ state, text }: Filter): Html {
                 html`<option value="${value}"${value === state && html` selected`}>${name}</option>`,
             )}
           </select></div>
-          <div><label for="text">Name, e-mail, purpose or prefix</label>
+          <div><label for="text">Name, e-mail, purpose or first characters of the key</label>
           <input id="text" name="text" type="search" maxlength="200" value="${text}"></div>
-          <button class="quiet">Show</button>
+          <button class="quiet">Filter</button>
         </form>`;
 }
 

@@ -1,49 +1,98 @@
 /** The pages to sign in by an e-mailed link, and the page that sends visitors to the site instead. */
+
+import { type Html, html } from '../../../pages/html.ts';
+import { LONGEST_NAME } from '../../lifecycle/account-changes.ts';
 import { PATHS } from '../../paths.ts';
-import { type Html, html } from './html.ts';
+import { LINK_MINUTES } from '../../tables/sign-in-links.ts';
 import { makePage, type Notice, tokenField, type Viewer } from './layout.ts';
 
-export function signInPage(viewer: Viewer, notice?: Notice): Html {
+/** Where accounts come from. */
+export interface AccountSource {
+  /** The address of the catalogue's web site. */
+  readonly siteUrl: string;
+  /** Whether anybody can make an account. */
+  readonly maySignUp: boolean;
+}
+
+export function signInPage(viewer: Viewer, source: AccountSource, notice?: Notice): Html {
+  const { siteUrl, maySignUp } = source;
   return makePage({
-    title: 'Sign in',
+    title: maySignUp ? 'Sign in or create an account' : 'Sign in',
     viewer,
     notice,
     body: html`
+      ${
+        maySignUp
+          ? html`<p>Type your e-mail address. We send you a link that signs you in. If you are new here, it creates your account.</p>`
+          : html`<p>Type the e-mail address of your account. We send you a link that signs you in.</p>
+      <p>No account yet? Accounts come from <a href="${siteUrl}">the catalogue’s web site</a>: create one there first.</p>`
+      }
       <form class="wide narrow" method="post" action="${PATHS.signIn}">
         ${tokenField(viewer)}
-        <label for="email">E-mail address of your account</label>
-        <p class="hint" id="email-hint">We send you a link to sign in with. It works once, within 15 minutes.</p>
+        <label for="email">E-mail address</label>
+        <p class="hint" id="email-hint">There is no password. The link works once, within ${LINK_MINUTES} minutes.</p>
         <input id="email" name="email" type="email" maxlength="320" required autocomplete="email" aria-describedby="email-hint">
-        <button>Send the link</button>
+        <button>E-mail me a link</button>
       </form>`,
   });
 }
 
 /** The same page for every address, so that nobody learns whether the address has an account. */
-export function linkSentPage(viewer: Viewer): Html {
+export function linkSentPage(
+  viewer: Viewer,
+  { maySignUp }: Pick<AccountSource, 'maySignUp'>,
+): Html {
   return makePage({
     title: 'Check your inbox',
     viewer,
     body: html`
-      <p>If the address belongs to an account, a link is on its way. It works for 15 minutes.</p>
-      <p><a href="${PATHS.signIn}">Request another link</a></p>`,
+      <p>${maySignUp ? 'A link is on its way' : 'If the address belongs to an account, a link is on its way'}. Open it within ${LINK_MINUTES} minutes.</p>
+      <p>Nothing there after a minute? Look in your spam folder, or check the address and <a href="${PATHS.signIn}">ask for another link</a>.</p>`,
   });
 }
 
 /**
  * The page that an e-mailed link opens. Opening the page does not use the link up, because mail
  * scanners open links too.
+ * @param newAccount what to ask for if the link creates an account
  */
-export function linkPage(viewer: Viewer, link: string): Html {
+export function linkPage(
+  viewer: Viewer,
+  link: string,
+  newAccount?: { readonly email: string; readonly name: string; readonly notice?: Notice },
+): Html {
+  if (newAccount !== undefined) return signUpPage(viewer, link, newAccount);
   return makePage({
     title: 'Sign in',
     viewer,
     body: html`
-      <p>Press the button to sign in. If you did not request this link, close the page.</p>
+      <p>One more click, and you are signed in. If you didn’t ask for this link, close the page.</p>
       <form method="post" action="${PATHS.link}">
         ${tokenField(viewer)}
         <input type="hidden" name="link" value="${link}">
         <button>Sign in</button>
+      </form>`,
+  });
+}
+
+function signUpPage(
+  viewer: Viewer,
+  link: string,
+  { email, name, notice }: { email: string; name: string; notice?: Notice },
+): Html {
+  return makePage({
+    title: 'Create your account',
+    viewer,
+    notice,
+    body: html`
+      <p>Your account gets the address <strong>${email}</strong>. If you didn’t ask for this link, close the page.</p>
+      <form class="wide narrow" method="post" action="${PATHS.link}">
+        ${tokenField(viewer)}
+        <input type="hidden" name="link" value="${link}">
+        <label for="name">Your name</label>
+        <p class="hint" id="name-hint">Moderators see it with your requests.</p>
+        <input id="name" name="name" maxlength="${LONGEST_NAME}" required autocomplete="name" aria-describedby="name-hint" value="${name}">
+        <button>Create account</button>
       </form>`,
   });
 }
@@ -53,6 +102,8 @@ export function siteSignInPage(viewer: Viewer, siteUrl: string): Html {
   return makePage({
     title: 'Sign in',
     viewer,
-    body: html`<p>You need an account of <a href="${siteUrl}">the catalogue’s web site</a>. Sign in there, then come back.</p>`,
+    body: html`
+      <p>Your account of the catalogue’s web site is also your account here. Sign in there, then come back to this page.</p>
+      <p><a class="button" href="${siteUrl}">Go to the catalogue’s web site</a></p>`,
   });
 }

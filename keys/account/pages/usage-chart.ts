@@ -3,8 +3,9 @@
  * page: it needs no script and no styles of its own, which the content security policy would forbid.
  */
 import { dayOf } from '../../../format/key-usage.ts';
+import { type Html, html } from '../../../pages/html.ts';
+import { shownNumber } from '../../../pages/shown-values.ts';
 import { boundsOf, type DayOfUse, type Period, totalOf } from '../../lifecycle/key-usage.ts';
-import { type Html, html } from './html.ts';
 import { day as dayElement } from './layout.ts';
 
 /** How many days the chart shows. */
@@ -22,13 +23,13 @@ export function usageChart(
   if (used.length === 0) return undefined;
   const total = totalOf(used);
   const heading = `${counted(total.requests)} in the last ${CHART_DAYS} days${
-    total.refused === 0 ? '' : `, and ${number(total.refused)} over the limit`
+    total.refused === 0 ? '' : `, and ${shownNumber(total.refused)} over the limit`
   }`;
   return html`<figure class="usage">
           <figcaption id="usage-${keyId}">${heading}</figcaption>
           ${chart(used, { keyId, period: { days: CHART_DAYS, now } })}
           <details>
-            <summary>Days<span class="unseen"> of key ${keyId}</span> as a table</summary>
+            <summary>Day by day<span class="unseen">, for key ${keyId}</span></summary>
             ${table(used)}
           </details>
           </figure>`;
@@ -53,7 +54,7 @@ function chart(
             ${bars}
             <rect class="base" x="0" y="${HEIGHT}" width="${width}" height="1"></rect>
           </svg>
-          <p class="axis">${dayElement(first)} <span>at most ${number(highest)} a day</span> ${dayElement(last)}</p>`;
+          <p class="axis">${dayElement(first)} <span>busiest day: ${shownNumber(highest)}</span> ${dayElement(last)}</p>`;
 }
 
 /** The requests of a day and, on top of them, those that were refused. */
@@ -65,7 +66,7 @@ function bar(
   const part = (name: string, below: number, count: number) =>
     count > 0 &&
     html`<rect class="${name}" x="${x}" y="${(HEIGHT - scaled(below + count)).toFixed(2)}" width="${BAR}" height="${scaled(count).toFixed(2)}"></rect>`;
-  return html`<g><title>${day}: ${counted(requests)}, ${number(refused)} over the limit</title>${part('requests', 0, requests)}${part('refused', requests, refused)}</g>`;
+  return html`<g><title>${day}: ${counted(requests)}, ${shownNumber(refused)} over the limit</title>${part('requests', 0, requests)}${part('refused', requests, refused)}</g>`;
 }
 
 function table(used: readonly DayOfUse[]): Html {
@@ -77,13 +78,9 @@ function table(used: readonly DayOfUse[]): Html {
 
 function row({ day, requests, not_modified, refused, bytes }: DayOfUse): Html {
   const cells = [requests, not_modified, refused, bytes];
-  return html`<tr><th scope="row">${dayElement(day)}</th>${cells.map((cell) => html`<td>${number(cell)}</td>`)}</tr>`;
+  return html`<tr><th scope="row">${dayElement(day)}</th>${cells.map((cell) => html`<td>${shownNumber(cell)}</td>`)}</tr>`;
 }
 
 function counted(requests: number): string {
-  return `${number(requests)} ${requests === 1 ? 'request' : 'requests'}`;
-}
-
-function number(value: number): string {
-  return value.toLocaleString('en-GB');
+  return `${shownNumber(requests)} ${requests === 1 ? 'request' : 'requests'}`;
 }

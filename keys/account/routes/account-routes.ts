@@ -1,106 +1,95 @@
-/**
- * The routes for users and their own keys. Each action passes the user's account, and a key of another
- * account is treated as if it did not exist.
- */
-import type { Context } from 'hono';
-import { listKeysOf } from '../../lifecycle/key-lists.ts';
-import { usageOf } from '../../lifecycle/key-usage.ts';
-import { requestKey, revealKey, revokeOwnKey, rotateKey } from '../../lifecycle/own-keys.ts';
+/** The routes for users and their requests: the page of their keys, to request a key, to edit a request. */
+import { findKey } from '../../lifecycle/key-lists.ts';
+import { revealKey } from '../../lifecycle/own-keys.ts';
+import { editRequest, type RequestText, requestKey } from '../../lifecycle/own-requests.ts';
 import { Refusal } from '../../lifecycle/transition.ts';
 import { ANY_KEY, ownKeyPath, PATHS } from '../../paths.ts';
-import { accountPage, type Draft } from '../pages/account-page.ts';
-import { keyShownPage } from '../pages/key-shown.ts';
 import type { Notice } from '../pages/layout.ts';
-import { CHART_DAYS } from '../pages/usage-chart.ts';
-import { fieldOf, readForm } from './forms.ts';
+import { type Draft, editPage } from '../pages/request-form.ts';
+import { fieldOf, readForm, wholeNumber } from './forms.ts';
 import { needsAccount } from './guards.ts';
-import {
-  doneNotice,
-  keyIdOf,
-  type RefusalStatus,
-  redirect,
-  sendPage,
-  statusOf,
-} from './replies.ts';
-import type { AccountVisit, App, Site } from './site.ts';
+import { showNewKey } from './new-key-reply.ts';
+import { attempt, ownKeyOf, showKeys } from './own-keys-reply.ts';
+import { doneNotice, redirect, sendPage, statusOf } from './replies.ts';
+import type { App, FormVisit, Site } from './site.ts';
 
 /** The notices for `?done=…` in an address. */
 const DONE: Readonly<Record<string, string>> = {
-  requested: 'Your request is under review. You will get an e-mail with the decision.',
-  revoked: 'The key is revoked.',
+  requested: 'Your request is sent. We e-mail you when a moderator has decided.',
+  edit: 'Your changes are saved.',
+  withdraw: 'The request is withdrawn.',
+  rename: 'The name is saved.',
+  'end-overlap': 'The old key stops working within a few seconds.',
+  revoke: 'The key is revoked. It stops working within a few seconds.',
 };
 
 export function addAccountRoutes(app: App, site: Site): void {
-  const { database, publicUrl } = site;
-
-  async function showKeys(
-    c: Context,
-    { viewer, account, at: now }: AccountVisit,
-    status: 200 | RefusalStatus,
-    notice?: Notice,
-    draft?: Draft,
-  ): Promise<Response> {
-    const keys = await listKeysOf(database, account.id);
-    const ids = keys.map(({ id }) => id);
-    const usage = await usageOf(database, ids, { days: CHART_DAYS, now });
-    return sendPage(c, status, accountPage({ viewer, keys, usage, now, notice, draft }));
-  }
-
-  /** Performs an action. If it is refused, shows the page of keys with the reason at the top. */
-  async function attempt(
-    c: Context,
-    visit: AccountVisit,
-    act: () => Promise<Response>,
-    draft?: Draft,
-  ): Promise<Response> {
-    try {
-      return await act();
-    } catch (error) {
-      if (!(error instanceof Refusal)) throw error;
-      return showKeys(c, visit, statusOf(error), { kind: 'refused', text: error.message }, draft);
-    }
-  }
-
-  const ownKey = (c: Context, { account, at }: AccountVisit) => ({
-    id: keyIdOf(c),
-    accountId: account.id,
-    at,
-  });
-  const showOnce = (c: Context, { viewer }: AccountVisit, key: string) =>
-    sendPage(c, 200, keyShownPage({ viewer, key, publicUrl }));
-
+  const { database, trialLimit } = site;
   app.get(PATHS.account, (c) => redirect(c, PATHS.keys));
   app.get(`${PATHS.account}/`, (c) => redirect(c, PATHS.keys));
-  app.get(PATHS.keys, needsAccount, (c) => showKeys(c, c.var, 200, doneNotice(c, DONE)));
+  app.get(PATHS.keys, needsAccount, (c) =>
+    showKeys(c, site, c.var, { notice: doneNotice(c, DONE) }),
+  );
   app.post(PATHS.keys, needsAccount, readForm, (c) => {
-    const { account, form, at } = c.var;
-    const purpose = fieldOf(form, 'purpose').trim();
-    const websiteUrl = fieldOf(form, 'website_url').trim();
+    const { account, at, viewer } = c.var;
+    const draft = draftOf(c.var);
     const sendRequest = async () => {
-      await requestKey(database, { accountId: account.id, purpose, websiteUrl, at });
-      return redirect(c, `${PATHS.keys}?done=requested`);
+      const accountId = account.id;
+      const request = { ...textOf(draft), accountId, at, trialLimit };
+      const { id, isTrial } = await requestKey(database, request);
+      if (!isTrial) return redirect(c, `${PATHS.keys}?done=requested`);
+      const { key } = await revealKey(database, { id, accountId, at });
+      return showNewKey(c, site, { viewer, key, trialLimit });
     };
-    return attempt(c, c.var, sendRequest, { purpose, websiteUrl });
+    return attempt(c, site, c.var, sendRequest, draft);
   });
-  app.post(ownKeyPath(ANY_KEY, 'reveal'), needsAccount, readForm, (c) =>
-    attempt(c, c.var, async () => {
-      const { key } = await revealKey(database, ownKey(c, c.var));
-      return showOnce(c, c.var, key);
-    }),
-  );
-  app.post(ownKeyPath(ANY_KEY, 'rotate'), needsAccount, readForm, (c) =>
-    attempt(c, c.var, async () => {
-      // The form contains the prefix of the key to replace. If a reload sends the form again, that
-      // key no longer exists, and the new key is not replaced.
-      const prefix = fieldOf(c.var.form, 'prefix');
-      const { key } = await rotateKey(database, { ...ownKey(c, c.var), prefix });
-      return showOnce(c, c.var, key);
-    }),
-  );
-  app.post(ownKeyPath(ANY_KEY, 'revoke'), needsAccount, readForm, (c) =>
-    attempt(c, c.var, async () => {
-      await revokeOwnKey(database, { ...ownKey(c, c.var), publicUrl });
-      return redirect(c, `${PATHS.keys}?done=revoked`);
-    }),
-  );
+  addEditing(app, site);
+}
+
+/** Adds the page to edit a request, and the action of its form. */
+function addEditing(app: App, { database, defaultLimit }: Site): void {
+  const path = ownKeyPath(ANY_KEY, 'edit');
+
+  app.get(path, needsAccount, async (c) => {
+    const { id } = ownKeyOf(c, c.var);
+    const key = await findKey(database, id);
+    if (key?.account_id !== c.var.account.id) return c.notFound();
+    // An old link: the request was decided, so there is nothing to edit.
+    if (key.state !== 'pending') return redirect(c, PATHS.keys);
+    const draft = {
+      name: key.name ?? '',
+      purpose: key.purpose,
+      websiteUrl: key.website_url,
+      wantedLimit: String(key.wanted_limit ?? defaultLimit),
+    };
+    return sendPage(c, 200, editPage({ viewer: c.var.viewer, id, defaultLimit, draft }));
+  });
+  app.post(path, needsAccount, readForm, async (c) => {
+    const own = ownKeyOf(c, c.var);
+    const draft = draftOf(c.var);
+    try {
+      await editRequest(database, { ...own, ...textOf(draft) });
+      return redirect(c, `${PATHS.keys}?done=edit`);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      if (error.kind === 'missing') return c.notFound();
+      const notice: Notice = { kind: 'refused', text: error.message };
+      const form = { viewer: c.var.viewer, id: own.id, defaultLimit, draft, notice };
+      return sendPage(c, statusOf(error), editPage(form));
+    }
+  });
+}
+
+function draftOf({ form }: FormVisit): Draft {
+  return {
+    name: fieldOf(form, 'name').trim(),
+    purpose: fieldOf(form, 'purpose').trim(),
+    websiteUrl: fieldOf(form, 'website_url').trim(),
+    wantedLimit: fieldOf(form, 'wanted_limit').trim(),
+  };
+}
+
+/** The content of the form as the lifecycle reads it. An empty limit is none. */
+function textOf({ wantedLimit, ...text }: Draft): RequestText {
+  return { ...text, wantedLimit: wholeNumber(wantedLimit) };
 }

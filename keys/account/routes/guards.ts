@@ -1,6 +1,7 @@
 /** Middleware that restricts routes to users who are signed in, or to moderators. */
 import { createMiddleware } from 'hono/factory';
 import { PATHS } from '../../paths.ts';
+import { readFields, sendFormAgain } from './forms.ts';
 import { redirect, sendMessage } from './replies.ts';
 import type { AccountEnv } from './site.ts';
 
@@ -9,7 +10,8 @@ export const needsAccount = createMiddleware<AccountEnv>(async (c, next) => {
   const { account } = c.get('viewer');
   if (account === undefined) {
     if (c.req.method !== 'POST') return redirect(c, PATHS.signIn);
-    return sendMessage(c, 401, 'Signed out', 'You are signed out. Sign in, then try again.');
+    const form = await readFields(c);
+    return form instanceof Response ? form : sendFormAgain(c, 401, form);
   }
   c.set('account', account);
   await next();
@@ -19,7 +21,7 @@ export const needsAccount = createMiddleware<AccountEnv>(async (c, next) => {
 /** Lets in moderators only. Use it after {@link needsAccount}. */
 export const needsModerator = createMiddleware<AccountEnv>(async (c, next) => {
   if (c.get('account').role !== 'moderator') {
-    return sendMessage(c, 403, 'Not allowed', 'This page is for moderators.');
+    return sendMessage(c, 403, 'For moderators only', 'Your account is not a moderator.');
   }
   await next();
   return undefined;

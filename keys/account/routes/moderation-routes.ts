@@ -17,7 +17,7 @@ import {
   resumeKey,
   revokeKey,
   suspendKey,
-} from '../../lifecycle/requests.ts';
+} from '../../lifecycle/reviews.ts';
 import { Refusal } from '../../lifecycle/transition.ts';
 import {
   ANY_KEY,
@@ -32,7 +32,7 @@ import { keyPage, type NamedEvent } from '../pages/key-page.ts';
 import type { Notice } from '../pages/layout.ts';
 import { moderationPage } from '../pages/moderation-page.ts';
 import { CHART_DAYS } from '../pages/usage-chart.ts';
-import { fieldOf, readForm } from './forms.ts';
+import { fieldOf, readForm, wholeNumber } from './forms.ts';
 import { needsAccount, needsModerator } from './guards.ts';
 import {
   doneNotice,
@@ -49,13 +49,13 @@ const PER_PAGE = 50;
 const LAST_PAGE = 100_000;
 
 const DONE: Readonly<Record<ReviewAction, string>> = {
-  approve: 'The request is approved. Its owner gets an e-mail.',
-  reject: 'The request is rejected. Its owner gets an e-mail.',
-  suspend: 'The key is suspended. Its owner gets an e-mail.',
-  resume: 'The key works again. Its owner gets an e-mail.',
-  revoke: 'The key is revoked. Its owner gets an e-mail.',
-  limit: 'The key has its new limit.',
-  quota: 'The key has its new daily quota.',
+  approve: 'Approved. The owner gets an e-mail.',
+  reject: 'Rejected. The owner gets an e-mail with your reason.',
+  suspend: 'Suspended. The owner gets an e-mail with your reason.',
+  resume: 'The key works again. The owner gets an e-mail.',
+  revoke: 'Revoked. The owner gets an e-mail with your reason.',
+  limit: 'The new limit is saved.',
+  quota: 'The new daily quota is saved.',
 };
 
 type PerformAction = (id: number, visit: AccountVisit & FormVisit) => Promise<void>;
@@ -107,7 +107,9 @@ function actionsOf({ database, publicUrl }: Site): Readonly<Record<ReviewAction,
   return {
     approve: (id, visit) =>
       approveRequest(database, id, {
-        ...{ limit: limitOf(visit), dailyQuota: quotaOf(visit) },
+        limit: limitOf(visit),
+        dailyQuota: quotaOf(visit),
+        edits: wholeNumber(fieldOf(visit.form, 'edits')),
         ...review(visit),
       }),
     reject: (id, visit) =>
@@ -123,7 +125,7 @@ function actionsOf({ database, publicUrl }: Site): Readonly<Record<ReviewAction,
 
 async function showAll(
   c: Context,
-  { viewer }: Visit,
+  { viewer, at: now }: Visit,
   { database, defaultLimit }: Site,
 ): Promise<Response> {
   const state = KEY_STATES.find((known) => known === c.req.query('state'));
@@ -143,6 +145,7 @@ async function showAll(
     hasMore: found.length > PER_PAGE,
     filter: { state, text, page },
     defaultLimit,
+    now,
     notice: doneNotice(c, DONE),
   });
   return sendPage(c, 200, markup);
@@ -167,13 +170,10 @@ async function namedEventsOf(database: Database, keyId: number): Promise<NamedEv
 
 /** The limit in a form. NaN, which the lifecycle refuses, if the text is not a whole number. */
 function limitOf({ form }: FormVisit): number {
-  const text = fieldOf(form, 'limit').trim();
-  return /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  return wholeNumber(fieldOf(form, 'limit')) ?? Number.NaN;
 }
 
 /** The daily quota in a form; null if the field is empty. NaN as for {@link limitOf}. */
 function quotaOf({ form }: FormVisit): number | null {
-  const text = fieldOf(form, 'daily_quota').trim();
-  if (text === '') return null;
-  return /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
+  return wholeNumber(fieldOf(form, 'daily_quota')) ?? null;
 }

@@ -2,8 +2,8 @@
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import type { Html } from '../../../pages/html.ts';
 import type { Refusal } from '../../lifecycle/transition.ts';
-import type { Html } from '../pages/html.ts';
 import type { Notice, Viewer } from '../pages/layout.ts';
 import { messagePage } from '../pages/message-page.ts';
 

@@ -11,10 +11,15 @@ export interface Site extends Identity {
   readonly publicUrl: string;
   /** The address of the catalogue's web site. */
   readonly siteUrl: string;
-  /** The limit, in requests per minute, that the form to approve a request suggests. */
+  /** Whether anybody can make an account, with an e-mailed link. */
+  readonly maySignUp: boolean;
+  /** The limit, in requests per minute, that the form to request a key suggests. */
   readonly defaultLimit: number;
+  /** The limit of trial keys, in requests per minute; undefined if requests get no trial. */
+  readonly trialLimit: number | undefined;
   /**
-   * Mails a sign-in link to an address, if the address belongs to an account. Returns at once.
+   * Mails a sign-in link to an address, if the address belongs to an account or can get one. Returns
+   * at once.
    * @returns false if too many requests for links are waiting
    */
   requestLink(email: string): boolean;

@@ -106,7 +106,7 @@ export function openConnection(socket: Socket, options: ConnectionOptions): Fast
     return {
       isHead: false,
       isSent: () => isSent,
-      send(response, headers = [], isLast = false) {
+      send(response, headers = '', isLast = false) {
         if (isSent) return;
         isSent = true;
         const isClosing = isLast || isEnding() || isOver;
@@ -114,7 +114,7 @@ export function openConnection(socket: Socket, options: ConnectionOptions): Fast
         writeResponse(socket, response, headers, connectionHeaders);
         finish(isClosing);
       },
-      async sendPieces(response, headers = [], isLast = false) {
+      async sendPieces(response, headers = '', isLast = false) {
         if (isSent) return false;
         isSent = true;
         const isClosing = isLast || isEnding() || isOver;

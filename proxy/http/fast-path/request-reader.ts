@@ -77,7 +77,7 @@ export function makeRequestReader(): RequestReader {
     const end = fieldsAt + last.fields.length;
     // With a longer target, the same fields can make a head that is too long.
     if (end - END_OF_HEAD.length - at > LONGEST_HEAD) return undefined;
-    const target = encodeRaw(bytes.subarray(at + BEFORE_TARGET.length - 1, targetEnd));
+    const target = encodeRaw(bytes, at + BEFORE_TARGET.length - 1, targetEnd);
     return target === undefined ? undefined : { target, head: last.head, end };
   };
 }
@@ -89,17 +89,17 @@ const ALL_RAW = new RegExp(RAW, 'g');
  * Percent-encodes raw UTF-8, which some clients send in a target and Node's parser refuses.
  * @returns undefined if the bytes are not UTF-8
  */
-function encodeRaw(bytes: Buffer): string | undefined {
-  const text = bytes.toString('latin1');
+function encodeRaw(bytes: Buffer, start: number, end: number): string | undefined {
+  const text = bytes.toString('latin1', start, end);
   if (!RAW.test(text)) return text;
-  if (!isUtf8(bytes)) return undefined;
+  if (!isUtf8(bytes.subarray(start, end))) return undefined;
   return text.replace(ALL_RAW, (byte) => `%${byte.charCodeAt(0).toString(16).toUpperCase()}`);
 }
 
 /** Percent-encodes raw UTF-8 in the request line at the start of the bytes, if there is a whole one. */
 export function encodeRequestLine(bytes: Buffer): Buffer {
   const end = bytes.indexOf('\r\n');
-  const line = end < 0 ? undefined : encodeRaw(bytes.subarray(0, end));
+  const line = end < 0 ? undefined : encodeRaw(bytes, 0, end);
   if (line === undefined || line.length === end) return bytes;
   return Buffer.concat([Buffer.from(line, 'latin1'), bytes.subarray(end)]);
 }

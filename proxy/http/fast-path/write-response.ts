@@ -6,7 +6,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import {
-  type HeaderList,
+  type HeaderLines,
   type PreparedResponse,
   type ResponseInPieces,
   type SharedHead,
@@ -29,7 +29,7 @@ let scratch = Buffer.allocUnsafeSlow(LARGEST_TOGETHER);
 export function writeResponse(
   socket: Socket,
   response: PreparedResponse,
-  headers: HeaderList,
+  headers: HeaderLines,
   connectionHeaders: string,
 ): void {
   const { head: shared, body } = response;
@@ -39,7 +39,7 @@ export function writeResponse(
     body: body.length <= LARGEST_TEXT ? body.toString('latin1') : undefined,
   };
   const own = response.serialized;
-  const head = `${shared.serialized}${own.headers}${serializeHeaders(headers)}${dateLine()}${connectionHeaders}\r\n`;
+  const head = `${shared.serialized}${own.headers}${headers}${dateLine()}${connectionHeaders}\r\n`;
   if (own.body !== undefined) {
     socket.write(head + own.body, 'latin1');
     return;
@@ -67,12 +67,12 @@ export function writeResponse(
 export async function writePiecesTo(
   { socket, longestMs }: Omit<PieceWriter, 'write'>,
   { head: shared, headers: own, pieces }: ResponseInPieces,
-  headers: HeaderList,
+  headers: HeaderLines,
   connectionHeaders: string,
 ): Promise<boolean> {
   const isChunked = !own.includes('Content-Length');
   const framing = isChunked ? 'Transfer-Encoding: chunked\r\n' : '';
-  const head = serializeHead(shared) + serializeHeaders([...own, ...headers]) + dateLine();
+  const head = serializeHead(shared) + serializeHeaders(own) + headers + dateLine();
   socket.write(`${head}${framing}${connectionHeaders}\r\n`, 'latin1');
   const writeChunk: PieceWriter['write'] = (piece, onTaken) => {
     socket.cork();
@@ -83,7 +83,8 @@ export async function writePiecesTo(
   };
   const write: PieceWriter['write'] = (piece, onTaken) => socket.write(piece, onTaken);
   const isComplete = await writePieces(pieces, {
-    ...{ socket, longestMs },
+    socket,
+    longestMs,
     write: isChunked ? writeChunk : write,
   });
   if (isComplete && isChunked) socket.write('0\r\n\r\n', 'latin1');
@@ -94,15 +95,20 @@ function serializeHead({ status, headers }: SharedHead): string {
   return flat(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${serializeHeaders(headers)}`);
 }
 
-let dateSecond = 0;
-let date = '';
+let date: string | undefined;
 
-/** The Date field of a response. The text is made once per second. */
+/**
+ * The Date field of a response. As in Node's HTTP server, the text is forgotten at the end of the second,
+ * so that a request does not need to read the clock.
+ */
 function dateLine(): string {
-  const second = Math.floor(Date.now() / 1000);
-  if (second !== dateSecond) {
-    dateSecond = second;
-    date = flat(`Date: ${new Date(second * 1000).toUTCString()}\r\n`);
+  if (date === undefined) {
+    const now = new Date();
+    date = flat(`Date: ${now.toUTCString()}\r\n`);
+    const forget = () => {
+      date = undefined;
+    };
+    setTimeout(forget, 1000 - now.getMilliseconds()).unref();
   }
   return date;
 }

@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net';
 import type { RequestHead } from './request-head.ts';
-import type { HeaderList, PreparedResponse, ResponseInPieces } from './response.ts';
+import type { HeaderLines, PreparedResponse, ResponseInPieces } from './response.ts';
 
 export interface ApiRequest {
   readonly method: string;
@@ -23,14 +23,14 @@ export interface Responder {
    * @param headers the header fields of only this response
    * @param isLast whether the connection is closed after this response
    */
-  send(response: PreparedResponse, headers?: HeaderList, isLast?: boolean): void;
+  send(response: PreparedResponse, headers?: HeaderLines, isLast?: boolean): void;
   /**
    * Sends a response whose body comes in pieces. The next piece is made only once the client has taken
    * the one before, so a response of any size needs the memory of one piece.
    * @returns whether the whole response was sent; false if the client has left or was too slow
    * @throws the error of a piece; the connection is then closed
    */
-  sendPieces(response: ResponseInPieces, headers?: HeaderList, isLast?: boolean): Promise<boolean>;
+  sendPieces(response: ResponseInPieces, headers?: HeaderLines, isLast?: boolean): Promise<boolean>;
   /** Closes the connection at once, even if a response has begun. */
   destroy(): void;
 }

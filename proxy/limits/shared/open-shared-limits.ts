@@ -62,7 +62,11 @@ export function openSharedLimits(parts: SharedLimitsParts): OpenSharedLimits {
   const logState = makeStateLog(failure, parts.log);
   let danger: string | undefined;
   const fleet = makeFleet({
-    ...{ connection, surroundings, proxy, windows, reportedEpoch },
+    connection,
+    surroundings,
+    proxy,
+    windows,
+    reportedEpoch,
     onChange() {
       noteState(counts);
       shared.onChange();
@@ -75,8 +79,7 @@ export function openSharedLimits(parts: SharedLimitsParts): OpenSharedLimits {
     cells.setState(isReachable, fleet.proxies(), fleet.reportedEpoch() !== undefined);
     logState(isReachable ? undefined : fleet.fault(), fleet.proxies());
     const found = isReachable ? connection.fault() : danger;
-    if (found !== undefined && found !== danger)
-      parts.log.warn(`The store of the limits: ${found}`);
+    if (found !== undefined && found !== danger) parts.log.warn(`The limits store: ${found}`);
     danger = found;
   }
 
@@ -104,6 +107,6 @@ function makeStateLog(failure: Failure, log: Logger) {
     if (isReachable === wasReachable) return;
     wasReachable = isReachable;
     if (isReachable) log.info({ proxies }, 'the limits are shared');
-    else log.warn(`cannot ask the store of the limits: ${fault}; ${consequence}`);
+    else log.warn(`cannot ask the limits store: ${fault}; ${consequence}`);
   };
 }

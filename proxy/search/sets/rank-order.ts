@@ -25,24 +25,37 @@ export interface RankOrders {
 
 export function makeRankOrders({ start }: ReadingWords, { games }: RecordIndex): RankOrders {
   const { gameOfRank, firstCover } = games;
-  const coversOf = (rank: number) =>
-    firstCover[gameOfRank[rank] + 1] - firstCover[gameOfRank[rank]];
-  const titleOrder = Uint32Array.from(gameOfRank, (_, rank) => rank);
-  const covers = titleOrder.map(coversOf);
-  const mostCovers = covers.reduce((a, b) => Math.max(a, b), 0);
-  const byCovers = sortByKey(titleOrder, (rank) => mostCovers - covers[rank], mostCovers + 1);
-  const lengthOf = (rank: number) => start[rank + 1] - start[rank];
-  const longest = titleOrder.reduce((most, rank) => Math.max(most, lengthOf(rank)), 0);
-  return { byLength: orderOf(sortByKey(byCovers, lengthOf, longest + 1)), byCovers };
+  const count = gameOfRank.length;
+  // Plain loops: the thread that opens a generation is new, and calls of functions are slow there.
+  const titleOrder = new Uint32Array(count);
+  const lengths = new Uint32Array(count);
+  const covers = new Uint32Array(count);
+  let mostCovers = 0;
+  for (let rank = 0; rank < count; rank++) {
+    const game = gameOfRank[rank];
+    titleOrder[rank] = rank;
+    lengths[rank] = start[rank + 1] - start[rank];
+    covers[rank] = firstCover[game + 1] - firstCover[game];
+    if (covers[rank] > mostCovers) mostCovers = covers[rank];
+  }
+  const fewerCovers = new Uint32Array(count);
+  for (let rank = 0; rank < count; rank++) fewerCovers[rank] = mostCovers - covers[rank];
+  const byCovers = sortByKey(titleOrder, fewerCovers);
+  return { byLength: orderOf(sortByKey(byCovers, lengths)), byCovers };
 }
 
-/** Sorts ranks by a key below `keys`, in two linear passes; those with the same key keep their order. */
-function sortByKey(ranks: Uint32Array, keyOf: (rank: number) => number, keys: number): Uint32Array {
-  const next = new Uint32Array(keys + 1);
-  for (const rank of ranks) next[keyOf(rank) + 1]++;
-  for (let key = 1; key <= keys; key++) next[key] += next[key - 1];
+/**
+ * Sorts ranks by a key, in linear passes; those with the same key keep their order.
+ * @param keyOf the key of each rank: a small number
+ */
+function sortByKey(ranks: Uint32Array, keyOf: Uint32Array): Uint32Array {
+  let highest = 0;
+  for (let rank = 0; rank < keyOf.length; rank++) if (keyOf[rank] > highest) highest = keyOf[rank];
+  const next = new Uint32Array(highest + 2);
+  for (let rank = 0; rank < keyOf.length; rank++) next[keyOf[rank] + 1]++;
+  for (let key = 1; key <= highest; key++) next[key] += next[key - 1];
   const sorted = sharedZeros(Uint32Array, ranks.length);
-  for (const rank of ranks) sorted[next[keyOf(rank)]++] = rank;
+  for (let at = 0; at < ranks.length; at++) sorted[next[keyOf[ranks[at]]]++] = ranks[at];
   return sorted;
 }
 

@@ -3,9 +3,9 @@
  * back, with the number of letters that each shares with the word before it. It is made while a
  * generation is opened.
  *
- * A word is a list of letters, one number for each code point. The numbers sort as UTF-16 code units do,
- * so the words keep the order that they have in the search index. If a code point needs two code units,
- * letters are indexes in an alphabet, which still fit into 16 bits.
+ * A word is a list of letters, one number for each code point: its code unit, or, if a word of the index
+ * has a code point with two code units, its index in an alphabet, which also fits into 16 bits. The
+ * numbers sort as UTF-16 code units do, so the words keep the order that they have in the search index.
  */
 import { compareSlices } from '../../../format/index/compare-slices.ts';
 import { firstIndex } from '../../../format/index/first-index.ts';
@@ -33,19 +33,23 @@ export interface SpellingIndex {
 }
 
 const FIRST_SURROGATE = 0xd800;
+const LAST_SURROGATE = 0xdfff;
 const FIRST_BEYOND_16_BITS = 0x10000;
 
 /** The letters of a word as numbers; -1 for a letter that no word of the index has. */
 export function lettersOf(word: string, alphabet: Uint32Array | undefined): number[] {
-  const letters = Array.from(word, letterOf);
-  if (alphabet === undefined) return letters;
-  return letters.map((letter) => {
+  if (alphabet === undefined) {
+    return Array.from(word, (character) => (character.length === 1 ? character.charCodeAt(0) : -1));
+  }
+  return Array.from(word, (character) => {
+    const letter = letterOf(character);
     const index = firstIndex(0, alphabet.length, (at) => alphabet[at] >= letter);
     return alphabet[index] === letter ? index : -1;
   });
 }
 
-// In UTF-16, code points above U+FFFF begin with a surrogate, so they sort before U+E000 to U+FFFF.
+// For the alphabet. In UTF-16, code points above U+FFFF begin with a surrogate, so they sort before
+// U+E000 to U+FFFF.
 function letterOf(character: string): number {
   const codePoint = character.codePointAt(0) as number;
   if (codePoint < FIRST_SURROGATE) return codePoint;
@@ -73,12 +77,22 @@ export function makeSpellingIndex(words: Postings): SpellingIndex {
   };
 }
 
+/**
+ * The index of the same words, which are at another place in memory now: without references to the place
+ * where they were, so that it can be freed.
+ */
+export function moveSpellingIndex(index: SpellingIndex, words: Postings): SpellingIndex {
+  if (index.alphabet !== undefined) return index;
+  const { text, textStart } = words;
+  return { ...index, forward: { ...index.forward, text, textStart } };
+}
+
 type Letters = Pick<SortedWords, 'text' | 'textStart'>;
 
 /** The words of the index as letters. */
 function spellOut(words: Postings): Letters & Pick<SpellingIndex, 'alphabet'> {
-  // True for nearly every catalogue: then each code unit is a letter, and no copy is needed.
-  if (words.text.every((unit) => unit < FIRST_SURROGATE)) return { ...words, alphabet: undefined };
+  // For nearly every catalogue, each code unit is a letter, and no copy is needed.
+  if (!hasSurrogate(words.text)) return { ...words, alphabet: undefined };
   const count = textCount(words);
   const known = new Set<number>();
   for (let number = 0; number < count; number++) {
@@ -101,11 +115,16 @@ function spellOut(words: Postings): Letters & Pick<SpellingIndex, 'alphabet'> {
   return { text: text.subarray(0, end), textStart, alphabet };
 }
 
+function hasSurrogate(text: Uint16Array): boolean {
+  return text.some((unit) => unit >= FIRST_SURROGATE && unit <= LAST_SURROGATE);
+}
+
 /** Every word spelled backwards, at the same position. */
 function reverseWords({ text, textStart }: Letters): Letters {
   const reversed = text.slice();
-  for (let number = 0; number < textStart.length - 1; number++) {
-    reversed.subarray(textStart[number], textStart[number + 1]).reverse();
+  for (let number = 0; number + 1 < textStart.length; number++) {
+    let last = textStart[number + 1];
+    for (let at = textStart[number]; at < textStart[number + 1]; at++) reversed[at] = text[--last];
   }
   return { text: reversed, textStart };
 }
@@ -124,9 +143,9 @@ function inOrder({ text, textStart }: Letters, order: Uint32Array): SortedWords 
   let end = 0;
   for (let at = 0; at < order.length; at++) {
     const number = order[at];
-    const word = text.subarray(textStart[number], textStart[number + 1]);
-    sorted.set(word, end);
-    end += word.length;
+    for (let from = textStart[number]; from < textStart[number + 1]; from++) {
+      sorted[end++] = text[from];
+    }
     starts[at + 1] = end;
   }
   return findShared(sorted, starts);

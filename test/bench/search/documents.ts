@@ -21,14 +21,7 @@ import {
   type Postings,
   textAt,
 } from '../../../format/index/search-index.ts';
-import {
-  COVER_INDEX,
-  CURRENT,
-  GAME_INDEX,
-  gamesPack,
-  PLATFORM_INDEX,
-  SEARCH_INDEX,
-} from '../../../format/layout.ts';
+import { CURRENT, gamesPack } from '../../../format/layout.ts';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
@@ -98,12 +91,8 @@ async function generateIn(folder: string, catalogue: Catalogue): Promise<void> {
 function writeLines(folder: string): void {
   const generation = generationIn(folder);
   const content = (name: string) => readFileSync(path.join(generation, name));
-  const { platforms, games } = openRecordIndex(
-    content(PLATFORM_INDEX),
-    content(GAME_INDEX),
-    content(COVER_INDEX),
-  );
-  const index = openSearchIndex(content(SEARCH_INDEX));
+  const { platforms, games } = openRecordIndex(content);
+  const index = openSearchIndex(content);
   const regions = valuesByRank(index.regions, index.games);
   const types = valuesByRank(index.types, index.games);
   const packs = platforms.map(({ slug }) => openSync(path.join(generation, gamesPack(slug)), 'r'));

@@ -28,7 +28,7 @@ export const CONNECTIONS = 48;
 const WARM_UP_MS = 10_000;
 /** The time after an opening in which it may still have effects, such as garbage collection. */
 export const TAIL_MS = 3_000;
-/** How long the proxy keeps an older generation. It checks twice a second whether that is over. */
+/** How long the proxy keeps an older generation. It checks ten times a second whether that is over. */
 const HOLD_MS = 60_000;
 
 /** Delays in milliseconds, from the moment each request was due. */

@@ -18,13 +18,7 @@ import { openDatabase } from '../../../database/open.ts';
 import { hashKey, makeKey } from '../../../format/api-key.ts';
 import { openRecordIndex, platformOf } from '../../../format/index/record-index.ts';
 import { encodeKeys } from '../../../format/keys-file.ts';
-import {
-  COVER_INDEX,
-  GAME_INDEX,
-  gamesPack,
-  KEYS_FILE,
-  PLATFORM_INDEX,
-} from '../../../format/layout.ts';
+import { gamesPack, KEYS_FILE } from '../../../format/layout.ts';
 import type { Counts } from '../../../format/manifest.ts';
 import { generationDir, idsOnDisk } from '../../../store/generations/generations.ts';
 import { readManifest } from '../../../store/generations/manifest-file.ts';
@@ -158,11 +152,7 @@ interface SampledGame {
 
 function sampleGames(generation: string): SampledGame[] {
   const content = (name: string) => readFileSync(path.join(generation, name));
-  const { platforms, games } = openRecordIndex(
-    content(PLATFORM_INDEX),
-    content(GAME_INDEX),
-    content(COVER_INDEX),
-  );
+  const { platforms, games } = openRecordIndex(content);
   const packs = platforms.map(({ slug }) => openSync(path.join(generation, gamesPack(slug)), 'r'));
   const random = makeRandom();
   random.start(SEED, 1, 1);

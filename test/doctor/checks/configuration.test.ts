@@ -21,6 +21,9 @@ const findingsFor = (variables: Record<string, string>, programs: readonly Progr
 test('sound values cause no warning', async () => {
   const findings = await findingsFor(SOUND, ['schedule', 'proxy', 'account']);
   expect(faultsIn(findings)).toEqual([]);
+  // The proxy makes no records, so it needs no addresses of the site.
+  const { PUBLIC_URL, TRUSTED_PROXIES } = SOUND;
+  expect(faultsIn(await findingsFor({ PUBLIC_URL, TRUSTED_PROXIES }, ['proxy']))).toEqual([]);
 });
 
 test('a program needs no access to files of another program', async () => {
@@ -43,8 +46,10 @@ test('a program needs no access to files of another program', async () => {
 });
 
 test.each([
-  ['SITE_URL', 'https://covers.example.org', 'a placeholder'],
-  ['SMTP_URL', 'smtp://user:password@mail.example.org:587', 'a placeholder'],
+  ['SITE_URL', 'https://covers.example.org', 'covers.example.org, a name that is reserved'],
+  ['FILES_URL', 'https://files.example.net/covers', 'files.example.net, a name that is reserved'],
+  ['MAIL_FROM', 'Covers <no-reply@example.com>', 'contains example.com, a name that is reserved'],
+  ['SMTP_URL', 'smtp://user:password@mail.example.org:587', 'contains mail.example.org'],
   ['SITE_URL', 'http://localhost:8080', 'only this machine can reach'],
   ['PUBLIC_URL', 'http://api.catalogue.net', 'without encryption'],
   ['TRUSTED_PROXIES', '', 'all clients of nginx share the limit'],

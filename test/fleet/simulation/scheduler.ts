@@ -8,8 +8,11 @@ export interface Scheduler {
   now(): number;
   /** Runs an event later. @returns a function that cancels it */
   after(milliseconds: number, event: () => void): () => void;
-  /** Runs all events up to a time. */
-  runUntil(time: number): Promise<void>;
+  /**
+   * Runs all events up to a time.
+   * @param isOver asked after each event: whether to end at once
+   */
+  runUntil(time: number, isOver?: () => boolean): Promise<void>;
 }
 
 interface Event {
@@ -67,7 +70,7 @@ export function makeScheduler(): Scheduler {
         event.isCancelled = true;
       };
     },
-    async runUntil(end) {
+    async runUntil(end, isOver = () => false) {
       while (heap.length > 0 && heap[0].time <= end) {
         const event = pop();
         if (event.isCancelled) continue;
@@ -75,6 +78,7 @@ export function makeScheduler(): Scheduler {
         event.run();
         // Settles all promises. Nothing in a simulation waits for anything else.
         await new Promise<void>((resolve) => setImmediate(resolve));
+        if (isOver()) return;
       }
       time = end;
     },

@@ -9,7 +9,7 @@ import {
   type PlatformEntry,
   type RecordIndex,
 } from '../../../format/index/record-index.ts';
-import { COVER_INDEX, GAME_INDEX, PLATFORM_INDEX } from '../../../format/layout.ts';
+import { PLATFORM_INDEX } from '../../../format/layout.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
 import { add, swap } from './index-columns.ts';
@@ -33,7 +33,7 @@ const copy = (name: string) => new Uint8Array(read(name));
 /** Opens and checks the index of records after a change to it. */
 function checkRecords(change: (index: RecordIndex, sizes: Sizes) => void, list = platforms): void {
   const text = new Uint8Array(Buffer.from(encodePlatforms(list)));
-  const index = openRecordIndex(text, copy(GAME_INDEX), copy(COVER_INDEX));
+  const index = openRecordIndex((name) => (name === PLATFORM_INDEX ? text : copy(name)));
   const sizes: Sizes = new Map();
   change(index, sizes);
   checkRecordIndex(index, (name) =>
@@ -110,28 +110,28 @@ test.each<[string, RegExp, RecordChange]>([
   ],
   [
     'slugs from 1 on',
-    /games\.bin .*"slugStart" does not ascend/,
+    /paths\.bin .*"slugStart" does not ascend/,
     ({ games }) => add(games.slugStart, 0, 1),
   ],
   [
     'slugs that fall',
-    /games\.bin .*"slugStart" does not ascend/,
+    /paths\.bin .*"slugStart" does not ascend/,
     ({ games }) => add(games.slugStart, 3, 9_999),
   ],
-  ['a rank twice', /games\.bin .*does not lead back/, ({ games }) => add(games.rank, 0, 1)],
+  ['a rank twice', /paths\.bin .*does not lead back/, ({ games }) => add(games.rank, 0, 1)],
   [
     'a rank of no game',
-    /games\.bin .*does not lead back/,
+    /paths\.bin .*does not lead back/,
     ({ games }) => add(games.rank, 0, 9_999),
   ],
   [
     'a game of no number',
-    /games\.bin .*does not lead back/,
+    /paths\.bin .*does not lead back/,
     ({ games }) => add(games.gameOfRank, 0, 9_999),
   ],
   [
     'games out of order',
-    /games\.bin .*are not in title order/,
+    /paths\.bin .*are not in title order/,
     ({ games }) => {
       const first = largest().first_game;
       const [rank, next] = [games.rank?.[first], games.rank?.[first + 1]];
@@ -156,7 +156,7 @@ test.each<[string, RegExp, RecordChange]>([
   ],
   [
     'no empty slot',
-    /games\.bin .*256 of 256 slots are taken, by 90 games/,
+    /paths\.bin .*256 of 256 slots are taken, by 90 games/,
     ({ games }) =>
       games.slots?.forEach((entry, slot, slots) => {
         if (entry === 0) slots[slot] = 1;
@@ -170,7 +170,7 @@ test.each<[string, RegExp, RecordChange]>([
   ],
   [
     'a table that is more than half full',
-    /games\.bin .*90 of 128 slots are taken, by 90 games/,
+    /paths\.bin .*90 of 128 slots are taken, by 90 games/,
     ({ games }) =>
       Object.assign(games, {
         slots: Uint32Array.from({ length: 128 }, (_, i) => (i < 90 ? 1 : 0)),
@@ -178,7 +178,7 @@ test.each<[string, RegExp, RecordChange]>([
   ],
   [
     'a slot of no game',
-    /games\.bin .*a slot names game 90 of 90/,
+    /paths\.bin .*a slot names game 90 of 90/,
     ({ games: { slots } }) => slots?.fill(91, slots.indexOf(90), slots.indexOf(90) + 1),
   ],
   [
@@ -202,7 +202,7 @@ test.each<[string, RegExp, RecordChange]>([
       Object.assign(covers, { idHigh });
     },
   ],
-  ['ids of games that fall', /games\.bin .*do not ascend/, ({ games }) => swap(games.idLow, 3, 4)],
+  ['ids of games that fall', /paths\.bin .*do not ascend/, ({ games }) => swap(games.idLow, 3, 4)],
 ])('records with %s are refused', (_, fault, change) => {
   expect(() => checkRecords(change)).toThrow(/^index\/\w+\.(?:bin|json) is damaged: .*\.$/);
   expect(() => checkRecords(change)).toThrow(fault);

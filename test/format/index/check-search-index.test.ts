@@ -2,19 +2,19 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { checkSearchIndex } from '../../../format/index/check-search-index.ts';
+import { checkFilters, checkWords } from '../../../format/index/check-search-index.ts';
 import type { Column } from '../../../format/index/columns.ts';
 import { openSearchIndex } from '../../../format/index/search-index.ts';
-import { CURRENT, SEARCH_INDEX } from '../../../format/layout.ts';
+import { CURRENT } from '../../../format/layout.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
 import { add, swap } from './index-columns.ts';
 
-let file: Buffer;
+let dir: string;
 
 beforeAll(async () => {
   const snapshotsDir = await makeSnapshots(seededCatalogue({ games: 90, seed: 5, platforms: 5 }));
-  file = readFileSync(path.join(snapshotsDir, CURRENT, SEARCH_INDEX));
+  dir = path.join(snapshotsDir, CURRENT);
 });
 
 /** Opens and checks the search index after a change to its columns. */
@@ -22,7 +22,7 @@ function checkSearch(
   change: (columns: Readonly<Record<string, Column>>) => void,
   games = 90,
 ): void {
-  const index = openSearchIndex(new Uint8Array(file));
+  const index = openSearchIndex((name) => new Uint8Array(readFileSync(path.join(dir, name))));
   const columns: Record<string, Column> = {};
   for (const [name, value] of Object.entries(index)) {
     if (ArrayBuffer.isView(value)) columns[name] = value as Column;
@@ -32,7 +32,8 @@ function checkSearch(
     }
   }
   change(columns);
-  checkSearchIndex(index, games);
+  checkFilters(index, games);
+  checkWords(index);
 }
 
 type SearchChange = Parameters<typeof checkSearch>[0];
@@ -147,12 +148,12 @@ test.each<[string, RegExp, SearchChange]>([
   ['a game twice', /do not agree/, (of) => of.ranksByYear?.copyWithin(1, 0, 1)],
   ['a game of no number', /do not agree/, (of) => add(of.ranksByYear, 0, 9_999)],
 ])('a search index with %s is refused', (_, fault, change) => {
-  expect(() => checkSearch(change)).toThrow(/^index\/search\.bin is damaged: .*\.$/);
+  expect(() => checkSearch(change)).toThrow(/^index\/(?:words|filters)\.bin is damaged: .*\.$/);
   expect(() => checkSearch(change)).toThrow(fault);
 });
 
 test('a search index of another number of games is refused', () => {
   expect(() => checkSearch(() => {}, 91)).toThrow(
-    'index/search.bin is damaged: it is made for 90 games, the generation has 91.',
+    'index/filters.bin is damaged: it is made for 90 games, the generation has 91.',
   );
 });

@@ -80,9 +80,9 @@ describe('the words of readings', () => {
     const wrong = (changes: Partial<SearchIndex>) => () =>
       makeReadingWords({ ...indexOf([['a', 'b', 'a']]), ...changes });
     expect(wrong({})).not.toThrow();
-    const positions = 'index/search.bin is damaged: the words of reading 0 have wrong positions.';
+    const positions = 'index/words.bin is damaged: the words of reading 0 have wrong positions.';
     const repeats =
-      'index/search.bin is damaged: "repeatedWords" names a reading or a word that does not exist.';
+      'index/words.bin is damaged: "repeatedWords" names a reading or a word that does not exist.';
     expect(wrong({ wordPositions: Uint8Array.of(1, 1) })).toThrow(positions);
     expect(wrong({ wordPositions: Uint8Array.of(0, 3) })).toThrow(positions);
     expect(wrong({ wordPositions: Uint8Array.of(0, 255) })).toThrow(positions);

@@ -9,6 +9,7 @@ import {
   openRecordIndex,
   platformOf,
 } from '../../../format/index/record-index.ts';
+import { COVER_INDEX, GAME_INDEX, PATH_INDEX, PLATFORM_INDEX } from '../../../format/layout.ts';
 import { makeRandom } from '../../catalogue/random.ts';
 import { encodeFile, type NamedColumns, startsOf, wrongColumns } from './index-columns.ts';
 
@@ -45,11 +46,10 @@ describe('the index of records', () => {
     length: new Uint32Array(count),
     hash: new Uint32Array(count * 2),
   });
-  const games: NamedColumns = {
-    ...places(),
+  const games: NamedColumns = { ...places(), firstCover: startsOf(slugs.map(() => 1)) };
+  const paths: NamedColumns = {
     rank: new Uint32Array(count),
     gameOfRank: new Uint32Array(count),
-    firstCover: startsOf(slugs.map(() => 1)),
     slugStart: startsOf(slugs.map((slug) => slug.length)),
     slugText: Uint8Array.from(Buffer.from(slugs.join(''))),
     idHigh: new Uint32Array(count),
@@ -69,13 +69,18 @@ describe('the index of records', () => {
     region: new Uint16Array(count),
     preference: new Uint16Array(count),
   };
-  const open = (list: unknown = platforms, ofGames = games, ofCovers = covers) => {
-    const text = list === platforms ? encodePlatforms(platforms) : JSON.stringify(list);
-    return openRecordIndex(
-      Uint8Array.from(Buffer.from(text)),
-      encodeFile(ofGames),
-      encodeFile(ofCovers),
-    );
+  const open = (
+    list: unknown = platforms,
+    { ofGames = games, ofPaths = paths, ofCovers = covers } = {},
+    text = list === platforms ? encodePlatforms(platforms) : JSON.stringify(list),
+  ) => {
+    const files = new Map([
+      [PLATFORM_INDEX, Uint8Array.from(Buffer.from(text))],
+      [GAME_INDEX, encodeFile(ofGames)],
+      [PATH_INDEX, encodeFile(ofPaths)],
+      [COVER_INDEX, encodeFile(ofCovers)],
+    ]);
+    return openRecordIndex((name) => files.get(name) as Uint8Array);
   };
 
   test('finds every game by its platform and slug, every cover by its id, and no other', () => {
@@ -97,7 +102,9 @@ describe('the index of records', () => {
     for (const game of slugs.keys()) {
       expect(findById(index.games, [0, game])).toBe(count - 1 - game);
     }
-    const { games: withoutUpperHalves } = open(platforms, { ...games, idHigh: new Uint32Array(0) });
+    const { games: withoutUpperHalves } = open(platforms, {
+      ofPaths: { ...paths, idHigh: new Uint32Array(0) },
+    });
     expect(findById(withoutUpperHalves, [0, 0])).toBe(count - 1);
     expect(findById(index.games, [0, count])).toBeUndefined();
     expect(findById(index.games, [1, 0])).toBeUndefined();
@@ -114,18 +121,25 @@ describe('the index of records', () => {
 
   test('is refused by the name of the file where a column is missing or of a wrong length', () => {
     for (const [fault, wrong] of wrongColumns(games)) {
-      expect(() => open(platforms, wrong), fault).toThrow(
-        /^index\/(?:games|covers)\.bin is damaged/,
+      expect(() => open(platforms, { ofGames: wrong }), fault).toThrow(
+        /^index\/(?:games|paths|covers)\.bin is damaged/,
+      );
+    }
+    for (const [fault, wrong] of wrongColumns(paths)) {
+      expect(() => open(platforms, { ofPaths: wrong }), fault).toThrow(
+        /^index\/paths\.bin is damaged/,
       );
     }
     for (const [fault, wrong] of wrongColumns(covers)) {
-      expect(() => open(platforms, games, wrong), fault).toThrow(/^index\/covers\.bin is damaged/);
+      expect(() => open(platforms, { ofCovers: wrong }), fault).toThrow(
+        /^index\/covers\.bin is damaged/,
+      );
     }
     const next = {
       ...games,
       firstCover: (games.firstCover as Uint32Array).map((cover) => cover + 1),
     };
-    expect(() => open(platforms, next)).toThrow(/^index\/covers\.bin is damaged/);
+    expect(() => open(platforms, { ofGames: next })).toThrow(/^index\/covers\.bin is damaged/);
     const last = platforms.at(-1);
     const wrong = [{ slug: 1 }, { games: '1' }, { offset: -1 }, { games: 2 }, { covers: 2 }];
     const lists = wrong.map((change) => [...platforms.slice(0, -1), { ...last, ...change }]);
@@ -142,7 +156,8 @@ describe('the index of records', () => {
       const fault = JSON.stringify(list);
       expect(() => open(list), fault).toThrow(/^index\/platforms\.json is damaged/);
     }
-    const open3 = () => openRecordIndex(new Uint8Array(2), encodeFile(games), encodeFile(covers));
-    expect(open3).toThrow(/^index\/platforms\.json is damaged: it is not JSON/);
+    expect(() => open(platforms, {}, '{')).toThrow(
+      /^index\/platforms\.json is damaged: it is not JSON/,
+    );
   });
 });

@@ -3,18 +3,20 @@ import { describe, expect, test } from 'vitest';
 import {
   countReadings,
   entriesAt,
+  filterColumns,
   findPrefix,
   findText,
   openSearchIndex,
   type Postings,
   runBetween,
   type SearchIndex,
-  searchColumns,
   textAt,
   textCount,
+  wordColumns,
 } from '../../../format/index/search-index.ts';
+import { WORD_INDEX } from '../../../format/layout.ts';
 import { makeRandom } from '../../catalogue/random.ts';
-import { encodeFile, startsOf, wrongColumns } from './index-columns.ts';
+import { encodeFile, type NamedColumns, startsOf, wrongColumns } from './index-columns.ts';
 
 const random = makeRandom(1);
 const LETTERS = [...'abé\u00ffЖアン剣𠮷🎮\uffff'].flatMap((letter) => letter.split(''));
@@ -60,15 +62,21 @@ const index: SearchIndex = {
   ranksByYear: Uint32Array.of(2, 0, 1),
   yearStart: Uint32Array.of(0, 1, 2, 3),
 };
-const file = encodeFile(searchColumns(index));
+
+function open({
+  ofWords = wordColumns(index),
+  ofFilters = filterColumns(index),
+}: Partial<Record<'ofWords' | 'ofFilters', NamedColumns>> = {}): SearchIndex {
+  return openSearchIndex((name) => encodeFile(name === WORD_INDEX ? ofWords : ofFilters));
+}
 
 test('is read as it was written', () => {
-  expect(openSearchIndex(file)).toEqual(index);
-  expect(countReadings(openSearchIndex(file))).toBe(5);
+  expect(open()).toEqual(index);
+  expect(countReadings(open())).toBe(5);
 });
 
 describe('a list of texts', () => {
-  const list = openSearchIndex(file).words;
+  const list = open().words;
 
   test('has every text at its place with its entries', () => {
     expect(textCount(list)).toBe(words.texts.length);
@@ -100,7 +108,7 @@ describe('a list of texts', () => {
 
   test('may be empty', () => {
     const empty = makePostings(0).postings;
-    const opened = openSearchIndex(encodeFile(searchColumns({ ...index, genres: empty })));
+    const opened = open({ ofFilters: filterColumns({ ...index, genres: empty }) });
     expect(textCount(opened.genres)).toBe(0);
     expect(findText(opened.genres, 'a')).toBe(-1);
     expect(findPrefix(opened.genres, '')).toEqual([0, 0]);
@@ -108,14 +116,19 @@ describe('a list of texts', () => {
 });
 
 test('with a column missing or of a wrong length is refused by the name of the file', () => {
-  for (const [fault, wrong] of wrongColumns(searchColumns(index))) {
-    const open = () => openSearchIndex(encodeFile(wrong));
-    expect(open, fault).toThrow(/^index\/search\.bin is damaged/);
+  for (const [fault, wrong] of wrongColumns(wordColumns(index))) {
+    expect(() => open({ ofWords: wrong }), fault).toThrow(/^index\/words\.bin is damaged/);
+  }
+  for (const [fault, wrong] of wrongColumns(filterColumns(index))) {
+    expect(() => open({ ofFilters: wrong }), fault).toThrow(
+      /^index\/(?:filters|words)\.bin is damaged/,
+    );
   }
   const { text, textStart } = words.postings;
   const starts = { 'words.textStart': Uint32Array.of(...textStart, text.length) };
-  const open = () => openSearchIndex(encodeFile({ ...searchColumns(index), ...starts }));
-  expect(open).toThrow('the columns of "words" have inconsistent lengths');
+  expect(() => open({ ofWords: { ...wordColumns(index), ...starts } })).toThrow(
+    'the columns of "words" have inconsistent lengths',
+  );
 });
 
 test('with columns of readings that do not fit together is refused', () => {
@@ -127,7 +140,9 @@ test('with columns of readings that do not fit together is refused', () => {
     readingsByWords: readingsByWords.slice(1),
   };
   for (const [name, column] of Object.entries(wrong)) {
-    const open = () => openSearchIndex(encodeFile({ ...searchColumns(index), [name]: column }));
-    expect(open, name).toThrow('the columns of its readings have inconsistent lengths');
+    const wrongFile = { ...wordColumns(index), [name]: column };
+    expect(() => open({ ofWords: wrongFile }), name).toThrow(
+      'the columns of its readings have inconsistent lengths',
+    );
   }
 });

@@ -4,11 +4,15 @@
  */
 import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
+import { Registry } from 'prom-client';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Database } from '../../../database/database.ts';
 import { openDatabase } from '../../../database/open.ts';
 import { paceRuns } from '../../../generator/schedule/pace-runs.ts';
+import { pollChanges } from '../../../generator/schedule/poll-changes.ts';
 import { isTakedown, readTableState } from '../../../generator/schedule/table-state.ts';
+import { makeTasks } from '../../../program/admin/tasks.ts';
+import { makeLog } from '../../../program/log.ts';
 import { currentId } from '../../../store/generations/generations.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
@@ -70,6 +74,29 @@ describe.each(KINDS)('on %s', (kind) => {
     await database.close();
   });
 
+  test('requests a run for a commit that changes neither numbers nor latest times', async () => {
+    const { url, database } = await makeSite(kind);
+    await database.run("UPDATE games SET updated_at = '2036-01-01 00:00:00' WHERE id = 1002");
+    const requests: boolean[] = [];
+    const changes = pollChanges({
+      databaseUrl: url,
+      seconds: 0.2,
+      tasks: makeTasks(new Registry()),
+      log: makeLog('silent'),
+      request: (isUrgent) => requests.push(isUrgent),
+      longestTrust: 3_000,
+    });
+    await until(() => requests.length > 0);
+    // InnoDB's time of the commits above counts as recent for two seconds.
+    await pause(3_500);
+    const before = requests.length;
+    await describeGame(database);
+    await until(() => requests.length > before);
+    expect(requests).not.toContain(true);
+    await changes.stop();
+    await database.close();
+  });
+
   test('tells a takedown from other changes', async () => {
     const { database } = await makeSite(kind);
     const changes: [change: () => Promise<unknown>, isTakedown: boolean][] = [
@@ -113,7 +140,7 @@ describe('runs', () => {
 
   function makePace(seconds = 1) {
     const started: number[] = [];
-    const failures: number[] = [];
+    const failures: boolean[] = [];
     let hasRead = true;
     const pace = paceRuns({
       milliseconds: 10_000,
@@ -123,7 +150,7 @@ describe('runs', () => {
         await new Promise((resolve) => setTimeout(resolve, seconds * 1000));
         return hasRead;
       },
-      onFailure: () => failures.push(performance.now()),
+      onFailure: (isUrgent) => failures.push(isUrgent),
     });
     const start = Math.round(performance.now() / 1000);
     return {
@@ -163,7 +190,17 @@ describe('runs', () => {
     fail();
     pace.request(false);
     await vi.advanceTimersByTimeAsync(60_000);
-    expect(failures).toHaveLength(1);
+    expect(failures).toEqual([false]);
     expect(times()).toEqual([0]);
+  });
+
+  test('that are urgent and fail stay urgent, unless they fail again and again', async () => {
+    const { pace, failures, fail } = makePace();
+    fail();
+    for (let i = 0; i < 12; i++) {
+      pace.request(true);
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    expect(failures).toEqual([...Array(9).fill(true), false, false, false]);
   });
 });

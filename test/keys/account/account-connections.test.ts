@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import { expect, test } from 'vitest';
 import { makeAccounts, makeVisitor, type RunningPages, startPages } from '../../support/account.ts';
 import { makeDatabase } from '../../support/databases.ts';
+import { withOpenFiles } from '../../support/processes.ts';
 import { makeFolder, until } from '../../support/product.ts';
 import { openSocket } from '../../support/servers/sockets.ts';
 
@@ -26,9 +27,7 @@ const ATTACKS: readonly (readonly [string, string])[] = [
 async function start(files: number): Promise<RunningPages> {
   const databaseUrl = await makeDatabase('sqlite');
   await makeAccounts(databaseUrl);
-  return startPages(databaseUrl, { MAIL_FOLDER: makeFolder() }, [
-    ...['sh', '-c', `ulimit -n ${files}; exec "$@"`, 'sh'],
-  ]);
+  return startPages(databaseUrl, { MAIL_FOLDER: makeFolder() }, withOpenFiles(files));
 }
 
 const linesOf = (pages: RunningPages, text: string) =>

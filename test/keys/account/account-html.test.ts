@@ -1,10 +1,9 @@
-/** The parts of the account pages: markup, form tokens, cookies, assertions of the site. */
+/** The parts of the account pages: links, form tokens, cookies, assertions of the site. */
 import { createHmac } from 'node:crypto';
 import { Hono } from 'hono';
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose';
 import { pino } from 'pino';
 import { describe, expect, test } from 'vitest';
-import { html } from '../../../keys/account/pages/html.ts';
 import { webLink } from '../../../keys/account/pages/layout.ts';
 import { makeAssertionCheck } from '../../../keys/account/visitors/assertion.ts';
 import { makeCookies } from '../../../keys/account/visitors/cookies.ts';
@@ -16,44 +15,15 @@ import {
 } from '../../../keys/account/visitors/form-token.ts';
 import { usableKeys } from '../../../program/environment/site-keys.ts';
 
-describe('markup', () => {
-  test('escapes every text, in elements and in attributes', () => {
-    const text = `<script>alert("1")</script>&'`;
-    const safe = '&lt;script&gt;alert(&quot;1&quot;)&lt;/script&gt;&amp;&#39;';
-    expect(String(html`<p title="${text}">${text}</p>`)).toBe(`<p title="${safe}">${safe}</p>`);
-  });
-
-  test('is inserted into other markup unchanged, alone or as a list', () => {
-    const items = ['a<', 'b'].map((text) => html`<li>${text}</li>`);
-    expect(String(html`<ul>${items}</ul>${undefined}${false}${7}`)).toBe(
-      '<ul><li>a&lt;</li><li>b</li></ul>7',
-    );
-  });
-
-  test('cannot be imitated by an object with the same members', () => {
-    const forged = JSON.parse('{"isEscaped":true,"length":3}');
-    expect(() => html`${forged}`).toThrow('not markup');
-    expect(() => html`${[forged]}`).toThrow('not markup');
-  });
-
-  test('requires quotes around a value of an attribute', () => {
-    expect(() => html`<p title=${'x onclick=1'}>`).toThrow('Put quotes around the value');
-  });
-
-  test('replaces control and direction characters', () => {
-    expect(String(html`${'a\u202eb\u2066c\u0000d\u001b[2Je\nf\tg'}`)).toBe(
-      'a\ufffdb\ufffdc\ufffdd\ufffd[2Je\nf\tg',
-    );
-  });
-
+describe('a link', () => {
   test.each(['javascript:alert(1)', 'JaVaScRiPt:1', ' data:text/html,1', 'vbscript:1', 'x', ''])(
-    'does not make a link of %j',
+    'is not made of %j',
     (address) => {
       expect(String(webLink(address))).not.toContain('href');
     },
   );
 
-  test('makes a link of a web address that gives its host no access to the page', () => {
+  test('to a web address gives its host no access to the page', () => {
     expect(String(webLink('https://a.example/?a="&b'))).toBe(
       '<a href="https://a.example/?a=&quot;&amp;b" rel="noopener noreferrer nofollow ugc">https://a.example/?a=&quot;&amp;b</a>',
     );

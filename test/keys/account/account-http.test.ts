@@ -52,7 +52,7 @@ const get = (target: string, method = 'GET') =>
   sendLines([`${method} ${target} HTTP/1.1`, 'Host: a', 'Connection: close']);
 
 test('HEAD has the header fields of GET, including the length, and no body', async () => {
-  for (const target of ['/account/sign-in', '/account/account.css', '/account/nothing']) {
+  for (const target of ['/account/sign-in', '/account/design.css', '/account/nothing']) {
     const [whole, head] = [await get(target), await get(target, 'HEAD')];
     const named = ({ fields }: RawAnswer) => [...fields.keys()].toSorted();
     expect([head.status, head.body, named(head)]).toEqual([whole.status, '', named(whole)]);
@@ -118,7 +118,7 @@ test('after a body that is not read the connection is closed, so the body is not
   for (const [line, status] of [
     ['GET /account/sign-in HTTP/1.1', 200],
     ['POST /account/nothing HTTP/1.1', 404],
-    ['POST /account/api-keys HTTP/1.1', 401],
+    ['POST /account/api-keys HTTP/1.1', 413],
   ] as const) {
     const reply = await sendLines([line, 'Host: a', FORM, 'Content-Length: 90000'], next);
     expect([line, reply.status, reply.fields.get('connection')]).toEqual([line, status, 'close']);

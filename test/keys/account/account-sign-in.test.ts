@@ -1,11 +1,28 @@
 /** Signing in to the account pages by mailed links, on both databases. */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { ACCOUNTS, linkOf, linksTo, mailsIn, signIn, tokenOf } from '../../support/account.ts';
+import {
+  ACCOUNTS,
+  type Answer,
+  linkOf,
+  linksTo,
+  mailsIn,
+  signIn,
+  tokenOf,
+} from '../../support/account.ts';
 import { KINDS } from '../../support/databases.ts';
 import { until } from '../../support/product.ts';
 import { type AccountSite, KEYS, MODERATION, openAccountSite } from './account-people.ts';
 
-const { owner, other } = ACCOUNTS;
+const { owner, other, moderator } = ACCOUNTS;
+
+/** The hidden fields of the form that gives back what was typed. */
+function hiddenFields({ text }: Answer): Record<string, string> {
+  const [, form = ''] = text.split('<form class="wide"');
+  const fields = form.matchAll(/<input type="hidden" name="(\w+)" value="([^"]*)">/g);
+  return Object.fromEntries(
+    [...fields].map(([, name, value = '']) => [name, value.replaceAll('&amp;', '&')]),
+  );
+}
 
 describe.each(KINDS)('on %s', (kind) => {
   let site: AccountSite;
@@ -71,6 +88,15 @@ describe.each(KINDS)('on %s', (kind) => {
       expect((await late.get(KEYS)).status).toBe(303);
     });
 
+    test('by a link of which a part is missing is refused with the reason', async () => {
+      for (const cut of ['', '?token=', `?token=${'a'.repeat(42)}`, '?token=%00<b>']) {
+        const { status, text } = await site.visit().get(`/account/sign-in/link${cut}`);
+        expect([cut, status]).toEqual([cut, 400]);
+        expect(text).toContain('This link is not complete.');
+        expect(text).toContain('E-mail me a link');
+      }
+    });
+
     test('replaces and ends a session that an attacker planted', async () => {
       const attacker = site.visit();
       await signIn(attacker, other.email, site.mailFolder);
@@ -105,6 +131,29 @@ describe.each(KINDS)('on %s', (kind) => {
       expect(visitor.cookies.has('catalogue_session')).toBe(false);
       visitor.cookies.set('catalogue_session', session);
       expect((await visitor.get(KEYS)).status).toBe(303);
+    });
+
+    test('gives back a form that was sent after the session had ended', async () => {
+      const visitor = site.visit();
+      await signIn(visitor, moderator.email, site.mailFolder);
+      await visitor.get(KEYS);
+      await site.query('DELETE FROM sessions WHERE account_id = ?', [moderator.id]);
+      const fields = { purpose: 'A text\n& more', website_url: 'https://a.example/', name: '' };
+      const send = (form: Record<string, string>) =>
+        visitor.post(KEYS, form, { 'sec-fetch-site': 'same-origin' });
+      const ended = await send(fields);
+      expect([ended.status, hiddenFields(ended)]).toEqual([401, expect.objectContaining(fields)]);
+      expect(ended.text).toContain('<h1>Sign in again</h1>');
+      expect(ended.text).toContain(`<form class="wide" method="post" action="${KEYS}">`);
+      // On another tab.
+      await signIn(visitor, moderator.email, site.mailFolder);
+      const again = await send(hiddenFields(ended));
+      expect([again.status, hiddenFields(again)]).toEqual([403, expect.objectContaining(fields)]);
+      expect(again.text).toContain('<h1>Send it again</h1>');
+      const done = await send(hiddenFields(again));
+      expect(done.headers.get('location')).toBe(`${KEYS}?done=requested`);
+      const stored = 'SELECT purpose FROM api_keys WHERE account_id = ?';
+      expect(await site.query(stored, [moderator.id])).toEqual([[fields.purpose]]);
     });
 
     test('stores no token of a session or a link, only hashes', async () => {

@@ -13,7 +13,7 @@ import { until } from '../../support/product.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 const HEADERS = { 'content-type': FORM };
-const TOO_LARGE = 'The form is larger than 65536 bytes.';
+const TOO_LARGE = 'A form can have at most 64 KiB. Nothing was changed.';
 const TOKEN = 'the-token-of-the-visitor';
 let form: URLSearchParams | undefined;
 let status: number | undefined;
@@ -117,8 +117,31 @@ test('a form needs the token of its visitor, even if it has no other fields', as
   for (const body of ['', 'a=1', 'token=', 'token=another']) {
     expect([body, ...(await post(body))]).toEqual([
       body,
-      ...refused(403, 'This form is out of date. Load its page again, then send it once more.'),
+      ...refused(
+        403,
+        'You may have signed in or out since you opened it. Go back, reload the page and send the form again.',
+      ),
     ]);
+  }
+});
+
+test('a form that was opened by another visitor gives back what was typed, if it is of this site', async () => {
+  const typed = `reason=${encodeURIComponent('Two\nlines "and" <b>')}&edits=3&token=another`;
+  const [status, page] = await post(typed, { ...HEADERS, 'sec-fetch-site': 'same-origin' });
+  expect(status).toBe(403);
+  expect(page).toContain('<h1>Send it again</h1>');
+  expect(page).toContain('<dd>Two\nlines &quot;and&quot; &lt;b&gt;</dd>');
+  expect(page).toContain(`<input type="hidden" name="token" value="${TOKEN}">`);
+  const fields = [...page.matchAll(/<input type="hidden" name="(\w+)"/g)].map(([, name]) => name);
+  expect(fields).toEqual(['token', 'reason', 'edits']);
+  expect(form).toBeUndefined();
+  // Another site could have filled it in. Without anything typed, there is nothing to give back.
+  for (const [body, headers] of [
+    [typed, HEADERS],
+    ['token=another&edits=3', { ...HEADERS, 'sec-fetch-site': 'same-origin' }],
+    ['token=another&reason=', { ...HEADERS, origin: 'http://localhost:8080' }],
+  ] as const) {
+    expect((await post(body, headers))[1]).toContain('This form has expired');
   }
 });
 

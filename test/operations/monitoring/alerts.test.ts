@@ -15,8 +15,9 @@ import { type Alert, promtool } from './prometheus.ts';
 import { type StagedFault, stageFaults, startHealthy } from './staged-faults.ts';
 
 const SIMULATIONS = path.join(ROOT, 'test/operations/monitoring/alerts.yml');
-const LONGEST_FIRING_MS = 60_000;
-const TEST_TIMEOUT_MS = 180_000;
+/** For a machine that does much else. */
+const LONGEST_FIRING_MS = 300_000;
+const TEST_TIMEOUT_MS = 600_000;
 
 const rules = readAlertRules();
 

@@ -13,7 +13,7 @@ import { readAlertRules } from './monitored.ts';
 
 const FOLDER = path.join(ROOT, 'operations/runbooks');
 const EXECUTABLE = path.join(ROOT, 'bin/cover-catalogue');
-const SECTIONS = ['You see', 'Why', 'Do', 'Verify'];
+const SECTIONS = ['What you see', 'Why', 'What to do', 'How to verify'];
 const WITHOUT_ALERT = [
   'database-lost.md',
   'downgrade.md',

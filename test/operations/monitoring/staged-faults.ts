@@ -17,6 +17,7 @@ import { makeKeyPair } from '../../../store/signatures/keys.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
 import { makeSampleSnapshots, makeSqlite } from '../../catalogue/snapshots.ts';
 import { makeAccounts, makeVisitor, startPages } from '../../support/account.ts';
+import { withOpenFiles } from '../../support/processes.ts';
 import {
   end,
   makeFolder,
@@ -68,16 +69,12 @@ export async function stageFaults(healthy: Installation): Promise<StagedFault[]>
   ).flat();
 }
 
-/** A proxy with too few files for its clients, many invalid keys, no store of limits, and a hold. */
+/** A proxy with too few files for its clients, many invalid keys, no limits store, and a hold. */
 async function stageCrowdedProxy(): Promise<StagedFault> {
   const dir = await makeSampleSnapshots([testKey(1)]);
   await runProgram('commands/snapshot.ts', ['hold', '--reason', 'a test'], { SNAPSHOTS_DIR: dir });
-  const proxy = await startProxy(dir, { LIMITS_URL: `redis://127.0.0.1:${await freePort()}` }, [
-    'sh',
-    '-c',
-    'ulimit -n 150; exec "$@"',
-    'sh',
-  ]);
+  const LIMITS_URL = `redis://127.0.0.1:${await freePort()}`;
+  const proxy = await startProxy(dir, { LIMITS_URL }, withOpenFiles(150));
   const openConnection = async () => {
     (await openSocket(proxy.port)).on('error', () => {}).unref();
   };

@@ -130,7 +130,7 @@ test('a user can sign in and request a key over HTTP/2, with cookies for TLS onl
     '/account/api-keys?done=requested',
   ]);
   expect((await visit('/account/account.css')).headers['content-type']).toContain('text/css');
-  expect((await visit('/account/api-keys')).text).toContain('Pending review');
+  expect((await visit('/account/api-keys')).text).toContain('Waiting for review');
   session.destroy();
   await front.stop();
   await real.stop();

@@ -64,7 +64,6 @@ afterAll(async () => {
   session.destroy();
   await nginx.stop();
   relay.close();
-  await proxy.stop();
 });
 
 function listen(handle: (socket: Socket) => void): Promise<Server> {

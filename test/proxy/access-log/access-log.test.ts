@@ -1,7 +1,7 @@
 /** The access log of a running proxy: what its lines say, which requests it has, and where it goes. */
 import { existsSync, readFileSync, renameSync, statSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { checkLogFile } from '../../../proxy/access-log/log-file.ts';
 import { currentId } from '../../../store/generations/generations.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
@@ -53,8 +53,6 @@ describe('with all', () => {
   beforeAll(async () => {
     ({ proxy, file } = await start({ ACCESS_LOG: 'all', TRUSTED_PROXIES: '127.0.0.1' }));
   });
-  afterAll(() => proxy.stop());
-
   /** Sends a request. @returns its line and its response */
   async function log(target: string, headers: Record<string, string> = {}, method = 'GET') {
     const reply = await send(`${proxy.url}/api/v1${target}`, { headers, method });

@@ -1,7 +1,7 @@
 /** What `/readyz` and `/metrics` say about a replica in the same snapshots folder. */
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { ReplicaState } from '../../../format/replica-file.ts';
 import { currentId } from '../../../store/generations/generations.ts';
 import { saveReplicaState } from '../../../store/replica/state-file.ts';
@@ -14,10 +14,6 @@ beforeAll(async () => {
   dir = await makeSampleSnapshots([testKey(1)]);
   proxy = await startProxy(dir);
 });
-afterAll(async () => {
-  await proxy.stop();
-});
-
 const ago = (seconds: number) => new Date(Date.now() - seconds * 1000).toISOString();
 const readReplica = async () => (await proxy.readyz()).json.replica;
 const metricsOf = async () =>

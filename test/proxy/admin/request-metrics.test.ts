@@ -59,7 +59,7 @@ test('the times of all threads are counted, by route', async () => {
   const sum = await readMetric(proxy, 'api_request_duration_seconds_sum{route="game"}');
   expect(sum).toBeGreaterThan(0);
   expect(sum).toBeLessThan(10);
-  await proxy.stop();
+  await proxy.kill();
 });
 
 test('each refusal is counted by its reason', async () => {
@@ -88,7 +88,7 @@ test('each refusal is counted by its reason', async () => {
     2, 1, 1, 2, 1,
   ]);
   expect(await refusals(proxy, 'key_limit')).toBe(3);
-  await proxy.stop();
+  await proxy.kill();
 });
 
 test('a request before there is a generation or a key counts as refused', async () => {
@@ -96,14 +96,14 @@ test('a request before there is a generation or a key counts as refused', async 
   const proxy = await startProxy(folder);
   expect((await proxy.get('/stats', testKey(1).key)).status).toBe(503);
   expect(await refusals(proxy, 'no_snapshot')).toBe(1);
-  await proxy.stop();
+  await proxy.kill();
 
   const snapshots = await makeSampleSnapshots();
   rmSync(path.join(snapshots, KEYS_FILE));
   const keyless = await startProxy(snapshots);
   expect((await keyless.get('/stats', testKey(1).key)).status).toBe(503);
   expect(await refusals(keyless, 'no_keys')).toBe(1);
-  await keyless.stop();
+  await keyless.kill();
 });
 
 test('generations that clients name are counted while they are open', async () => {
@@ -117,5 +117,5 @@ test('generations that clients name are counted while they are open', async () =
     expect((await proxy.get('/stats', key.key, { 'x-snapshot': id })).status).toBe(200);
   }
   expect(await pinned()).toBe(2);
-  await proxy.stop();
+  await proxy.kill();
 });

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { parseKeyUsage, type Usage } from '../../../format/key-usage.ts';
 import { PROXY_FOLDER } from '../../../format/layout.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
+import { QUICK_POLLS } from '../../support/processes.ts';
 import {
   type Reply,
   type RunningProxy,
@@ -107,7 +108,7 @@ test('a key that is rotated goes on with its counts', async () => {
   const snapshotsDir = await makeSampleSnapshots();
   const keys = [testKey(1), testKey(1)];
   writeKeys(snapshotsDir, keys.slice(0, 1));
-  const proxy = await startProxy(snapshotsDir, { PROXY_THREADS: '2' });
+  const proxy = await startProxy(snapshotsDir, { PROXY_THREADS: '2', ...QUICK_POLLS });
   expect((await proxy.get('/stats', keys[0].key)).status).toBe(200);
   writeKeys(snapshotsDir, keys.slice(1));
   const isNew = async () => (await proxy.get('/stats', keys[1].key)).status === 200;

@@ -4,7 +4,7 @@
  * changes, record them again (`vitest -u`) before anything else changes.
  */
 import { createHash } from 'node:crypto';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { makeRandom } from '../../catalogue/random.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { type RunningProxy, send, startProxy, testKey } from '../../support/product.ts';
@@ -17,8 +17,6 @@ let proxy: RunningProxy;
 beforeAll(async () => {
   proxy = await startProxy(await makeSampleSnapshots([key]));
 });
-
-afterAll(() => proxy.stop());
 
 function get(target: string) {
   return send(`${proxy.url}/api/v1${target}`, { headers: { 'x-api-key': key.key } });

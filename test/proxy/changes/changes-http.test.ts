@@ -35,10 +35,7 @@ beforeAll(async () => {
   for (let run = 0; run < 4; run++) await publish();
   proxy = await startProxy(dir);
 });
-afterAll(async () => {
-  await proxy.stop();
-  await catalogue.close();
-});
+afterAll(() => catalogue.close());
 
 /** Sends a request, and checks the response against the contract. */
 async function get(query: string, headers: Record<string, string> = {}): Promise<Reply> {
@@ -146,7 +143,7 @@ test('a proxy with several threads gives the same pages, and a restart changes n
     expect([status, text, headers.etag]).toEqual([200, expected.text, expected.headers.etag]);
   }
   expect(await threads.metrics()).toMatch(/^changes_joins_total\{outcome="joined"\} 1$/m);
-  await threads.stop();
+  await threads.kill();
 });
 
 test('a damaged difference is named in the log once, counted, and gets 410; others still work', async () => {
@@ -167,7 +164,7 @@ test('a damaged difference is named in the log once, counted, and gets 410; othe
     `${CHANGES}/${differenceFile(id)} cannot be used: its last line is cut`,
   );
   expect(await damaged.metrics()).toMatch(/^changes_joins_total\{outcome="refused"\} 1$/m);
-  await damaged.stop();
+  await damaged.kill();
   writeFileSync(file, good);
 });
 

@@ -15,9 +15,9 @@ import { expectNoDebris, SETTINGS, startGenerator } from '../../support/wholenes
 import { makeChangingCatalogue } from './changing-catalogue.ts';
 import { expectExact, parseElements, readState, type State } from './generation-state.ts';
 
-const KILLS = rounds(12, 400);
+const KILLS = rounds(9, 400);
 const KILLS_BEFORE_HEALING = 3;
-const FULL_DISKS = rounds(6, 100);
+const FULL_DISKS = rounds(4, 100);
 /** In kilobytes: with so much space left, a run succeeds. */
 const MOST_LEFT = 300;
 

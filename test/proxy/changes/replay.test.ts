@@ -4,7 +4,7 @@
  * and restarts of the proxy.
  */
 import path from 'node:path';
-import { afterAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { join } from '../../../proxy/changes/join-worker.ts';
 import { currentId, idsOnDisk } from '../../../store/generations/generations.ts';
 import {
@@ -25,7 +25,7 @@ import {
   type State,
 } from './generation-state.ts';
 
-const RUNS = rounds(25, 200);
+const RUNS = rounds(15, 200);
 /** How many earlier generations a client has whose copy it brings up to date after each run. */
 const COPIES = rounds(4, 12);
 const PAIRS = rounds(300, 10_000);
@@ -35,8 +35,6 @@ const key = testKey(1);
 const states = new Map<string, State>();
 const figures = { requests: 0, changes: 0, rollbacks: 0, prunes: 0, restarts: 0, settings: 0 };
 let proxy: RunningProxy;
-afterAll(() => proxy.stop());
-
 const stateOf = (id: string) => states.get(id) as State;
 
 /** Reads all pages of a list, from the generation of the first one. */

@@ -1,7 +1,7 @@
 /** `GET /snapshot` and `GET /snapshot/files/{path}`, by both parsers: a generation as it is on disk. */
 import { createHash } from 'node:crypto';
 import { gunzipSync, zstdDecompressSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { currentId } from '../../../store/generations/generations.ts';
 import { seededCatalogue } from '../../catalogue/seeded.ts';
 import { filesOf } from '../../support/mirrors.ts';
@@ -41,10 +41,6 @@ beforeAll(async () => {
   for (const HTTP_FAST_PATH of FAST_PATHS) {
     proxies.set(HTTP_FAST_PATH, await startProxy(snapshotsDir, { HTTP_FAST_PATH }));
   }
-});
-
-afterAll(async () => {
-  await Promise.all([...proxies.values()].map((proxy) => proxy.stop()));
 });
 
 const request = (target: string, more = '') =>
@@ -118,14 +114,14 @@ describe.each(FAST_PATHS)('with the fast path %s', (fastPath) => {
   });
 
   test('a range is sent alone, and never compressed', async () => {
-    const file = contentOf('index/games.bin');
+    const file = contentOf('index/paths.bin');
     for (const [range, from, to] of [
       ['bytes=0-99', 0, 100],
       ['bytes=65530-65550', 65530, 65551],
       ['bytes=100-', 100, file.length],
       ['bytes=-1', file.length - 1, file.length],
     ] as const) {
-      const reply = await getFile('index/games.bin', { range, 'accept-encoding': 'gzip' });
+      const reply = await getFile('index/paths.bin', { range, 'accept-encoding': 'gzip' });
       expect(reply.status).toBe(206);
       expect(reply.bytes.equals(file.subarray(from, to))).toBe(true);
       expect(reply.headers).toMatchObject({
@@ -137,11 +133,11 @@ describe.each(FAST_PATHS)('with the fast path %s', (fastPath) => {
   });
 
   test('If-Range with another ETag gets the whole file', async () => {
-    const file = contentOf('index/games.bin');
+    const file = contentOf('index/paths.bin');
     const etag = `"${sha256(file).toString('hex')}"`;
     const range = 'bytes=5-';
-    expect((await getFile('index/games.bin', { range, 'if-range': etag })).status).toBe(206);
-    const other = await getFile('index/games.bin', { range, 'if-range': '"other"' });
+    expect((await getFile('index/paths.bin', { range, 'if-range': etag })).status).toBe(206);
+    const other = await getFile('index/paths.bin', { range, 'if-range': '"other"' });
     expect(other.status).toBe(200);
     expect(other.bytes.equals(file)).toBe(true);
   });
@@ -155,10 +151,10 @@ describe.each(FAST_PATHS)('with the fast path %s', (fastPath) => {
   });
 
   test('HEAD has the header fields of GET, and ignores Range', async () => {
-    const reply = await head('/snapshot/files/index/games.bin', { range: 'bytes=0-9' });
+    const reply = await head('/snapshot/files/index/paths.bin', { range: 'bytes=0-9' });
     expect([reply.status, reply.bytes.length]).toEqual([200, 0]);
     expect(reply.headers).toMatchObject({
-      'content-length': String(contentOf('index/games.bin').length),
+      'content-length': String(contentOf('index/paths.bin').length),
       'accept-ranges': 'bytes',
       'x-snapshot': id,
     });
@@ -169,7 +165,7 @@ describe.each(FAST_PATHS)('with the fast path %s', (fastPath) => {
 
   test('a request that names a kept generation gets its files, to be cached for ever', async () => {
     const old = filesOf(snapshotsDir, before);
-    for (const name of ['manifest.json', 'index/games.bin']) {
+    for (const name of ['manifest.json', 'index/paths.bin']) {
       const target = name === 'manifest.json' ? '/snapshot' : `/snapshot/files/${name}`;
       const reply = await get(target, { 'x-snapshot': before });
       expect(reply.bytes.equals(old.get(name) as Buffer)).toBe(true);
@@ -230,14 +226,14 @@ describe.each(FAST_PATHS)('with the fast path %s', (fastPath) => {
   });
 
   test('the difference to a version that the client has is sent, if it names that version', async () => {
-    const old = filesOf(snapshotsDir, before).get('index/games.bin') as Buffer;
-    const file = contentOf('index/games.bin');
+    const old = filesOf(snapshotsDir, before).get('index/paths.bin') as Buffer;
+    const file = contentOf('index/paths.bin');
     const digest = sha256(old);
     const headers = {
       'accept-encoding': 'gzip, dcz',
       'available-dictionary': `:${digest.toString('base64')}:`,
     };
-    const reply = await getFile('index/games.bin', headers);
+    const reply = await getFile('index/paths.bin', headers);
     expect(reply.headers['content-encoding']).toBe('dcz');
     expect(reply.headers.vary).toContain('Available-Dictionary');
     expect(reply.bytes.length).toBeLessThan(file.length / 10);
@@ -247,9 +243,9 @@ describe.each(FAST_PATHS)('with the fast path %s', (fastPath) => {
     );
     const decoded = zstdDecompressSync(reply.bytes.subarray(40), { dictionary: old });
     expect(decoded.equals(file)).toBe(true);
-    expect(reply.headers.etag).not.toBe((await getFile('index/games.bin')).headers.etag);
+    expect(reply.headers.etag).not.toBe((await getFile('index/paths.bin')).headers.etag);
     // Sent again, from the cache.
-    expect((await getFile('index/games.bin', headers)).bytes.equals(reply.bytes)).toBe(true);
+    expect((await getFile('index/paths.bin', headers)).bytes.equals(reply.bytes)).toBe(true);
   });
 
   test.each([
@@ -260,27 +256,27 @@ describe.each(FAST_PATHS)('with the fast path %s', (fastPath) => {
     ['of a malformed name', { 'available-dictionary': 'abc' }],
     ['for a client without dcz', { 'accept-encoding': 'gzip' }],
   ])('there is no difference %s, but the whole file', async (_, headers) => {
-    const old = filesOf(snapshotsDir, before).get('index/games.bin') as Buffer;
-    const reply = await getFile('index/games.bin', {
+    const old = filesOf(snapshotsDir, before).get('index/paths.bin') as Buffer;
+    const reply = await getFile('index/paths.bin', {
       'accept-encoding': 'gzip, dcz',
       'available-dictionary': `:${sha256(old).toString('base64')}:`,
       ...headers,
     });
     expect(reply.headers['content-encoding']).toBe('gzip');
-    expect(gunzipSync(reply.bytes).equals(contentOf('index/games.bin'))).toBe(true);
+    expect(gunzipSync(reply.bytes).equals(contentOf('index/paths.bin'))).toBe(true);
   });
 
   test('a connection can be used again after a download', async () => {
     const socket = await openSocket(proxy().port);
     socket.write(
-      request('/snapshot/files/index/games.bin') +
+      request('/snapshot/files/index/paths.bin') +
         request('/stats') +
         request('/snapshot/files/search.json', 'Accept-Encoding: gzip\r\n') +
         request('/stats', 'Connection: close\r\n'),
     );
     const received = Buffer.from(await readToEnd(socket), 'latin1');
     expect(received.toString('latin1').match(/HTTP\/1\.1 200 OK\r\n/g)).toHaveLength(4);
-    expect(received.includes(contentOf('index/games.bin'))).toBe(true);
+    expect(received.includes(contentOf('index/paths.bin'))).toBe(true);
     expect(received.subarray(-contentOf('stats.json').length)).toEqual(contentOf('stats.json'));
   });
 });
@@ -292,7 +288,7 @@ test('SNAPSHOT_DOWNLOADS=off turns both off', async () => {
     expect([reply.status, reply.json]).toEqual([404, { error: 'Not found' }]);
   }
   expect((await proxy.get('/stats', key.key)).status).toBe(200);
-  await proxy.stop();
+  await proxy.kill();
 });
 
 test('files are sent by every thread', async () => {
@@ -302,5 +298,5 @@ test('files are sent by every thread', async () => {
   );
   expect(all.every(({ bytes }) => bytes.equals(contentOf('search.json')))).toBe(true);
   await until(async () => (await proxy.metrics()).includes('route="snapshot_file"'));
-  await proxy.stop();
+  await proxy.kill();
 });

@@ -20,7 +20,7 @@ import path from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { request } from 'undici';
-import { afterAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { MANIFEST, REPORT } from '../../../format/layout.ts';
 import { encodeManifest, makeManifest } from '../../../format/manifest.ts';
 import { writePieces } from '../../../proxy/http/message/write-pieces.ts';
@@ -84,19 +84,14 @@ function openDescriptors({ child }: RunningProxy): number {
   return targets.filter((target) => target.includes(REPORT)).length;
 }
 
-const started: RunningProxy[] = [];
 const agents: { destroy(): void }[] = [];
 
-afterAll(async () => {
+afterAll(() => {
   for (const each of agents) each.destroy();
-  await Promise.all(started.map((proxy) => proxy.stop()));
 });
 
-async function start(snapshotsDir: string, fastPath: string): Promise<RunningProxy> {
-  const proxy = await startProxy(snapshotsDir, { HTTP_FAST_PATH: fastPath });
-  started.push(proxy);
-  return proxy;
-}
+const start = (snapshotsDir: string, fastPath: string) =>
+  startProxy(snapshotsDir, { HTTP_FAST_PATH: fastPath });
 
 /** Opens a connection and requests the large file. */
 async function requestLarge(proxy: RunningProxy, more = '', { key: sent } = key) {
@@ -115,6 +110,7 @@ describe.each(['on', 'off'])('with the fast path %s', { timeout: 300_000 }, (fas
     snapshotsDir = await makeLargeSnapshots();
     proxy = await start(snapshotsDir, fastPath);
   });
+  afterEach(() => proxy.kill());
 
   test('ten downloads at once take little memory, and are complete', async () => {
     const before = rssOf(proxy);

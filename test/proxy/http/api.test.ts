@@ -3,19 +3,11 @@
  * against openapi.yaml. All tests run with the fast path and without.
  */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { makeKey } from '../../../format/api-key.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { type ContractChecker, makeContractChecker } from '../../support/openapi.ts';
-import {
-  type Reply,
-  type RunningProxy,
-  send,
-  startProxy,
-  testKey,
-  until,
-  writeKeys,
-} from '../../support/product.ts';
+import { type Reply, type RunningProxy, send, startProxy, testKey } from '../../support/product.ts';
 
 const RATE_HEADERS = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
 const EXPOSED_HEADERS =
@@ -29,21 +21,19 @@ describe.each([
   ['the fast path', 'on'],
   ["Node's HTTP parser", 'off'],
 ])('over %s', (_path, HTTP_FAST_PATH) => {
-  let snapshotsDir: string;
   let proxy: RunningProxy;
   let contract: ContractChecker;
   let coverId: string;
 
   beforeAll(async () => {
     contract = makeContractChecker();
-    snapshotsDir = await makeSampleSnapshots([key, revoked, rejected, suspended]);
+    const snapshotsDir = await makeSampleSnapshots([
+      ...[key, revoked, rejected, suspended],
+      ...limited,
+    ]);
     proxy = await startProxy(snapshotsDir, { ADDRESS_RATE_LIMIT: '1000000', HTTP_FAST_PATH });
     const covers = await get('/games/snes/chrono-trigger/covers');
     coverId = String(covers.json.data[0].id);
-  });
-
-  afterAll(async () => {
-    await proxy.stop();
   });
 
   type Headers = Record<string, string | string[]>;
@@ -111,6 +101,8 @@ describe.each([
     'one game with its best cover',
     'a search with covers',
   ];
+  /** A key for each of them, which allows three requests. */
+  const limited = NAMES.map((_, index) => testKey(100 + index, { limit: 3 }));
 
   describe.each(NAMES.map((name, index) => ({ name, index })))('$name', ({ index }) => {
     const endpoint = () => endpoints()[index] as ReturnType<typeof endpoints>[0];
@@ -300,19 +292,18 @@ describe.each([
     });
 
     test('answers 429 with Retry-After above the limit', async () => {
-      const limited = testKey(100 + index, { limit: 3 });
-      writeKeys(snapshotsDir, [key, revoked, rejected, suspended, limited]);
       const { path } = endpoint();
-      await until(async () => (await checked(path, { 'x-api-key': limited.key })).status === 200);
+      const headers = { 'x-api-key': limited[index]?.key as string };
       const replies: Reply[] = [];
-      for (let i = 0; i < 3; i++) replies.push(await checked(path, { 'x-api-key': limited.key }));
-      expect(replies.map(({ status }) => status)).toEqual([200, 200, 429]);
-      expect(replies.map(({ headers }) => headers['x-ratelimit-remaining'])).toEqual([
-        '1',
-        '0',
-        '0',
+      for (let i = 0; i < 4; i++) replies.push(await checked(path, headers));
+      const counts = replies.map((reply) => [reply.status, reply.headers['x-ratelimit-remaining']]);
+      expect(counts).toEqual([
+        [200, '2'],
+        [200, '1'],
+        [200, '0'],
+        [429, '0'],
       ]);
-      const refused = replies[2] as Reply;
+      const refused = replies[3] as Reply;
       expect(refused.text).toBe('{"error":"Rate limit exceeded"}');
       expect(refused.headers['x-ratelimit-limit']).toBe('3');
       expect(Number(refused.headers['retry-after'])).toBeGreaterThanOrEqual(1);

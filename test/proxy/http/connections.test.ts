@@ -9,6 +9,7 @@ import { openDatabase } from '../../../database/open.ts';
 import { shareOut } from '../../../proxy/admin/connection-limit.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
+import { withOpenFiles } from '../../support/processes.ts';
 import {
   generate,
   makeFolder,
@@ -25,7 +26,6 @@ const FILES = 150;
 const ATTACKERS = 400;
 const DROPPED = 'api_connections_dropped_total{which="unused"}';
 const REFUSED = 'api_connections_dropped_total{which="new"}';
-const withFiles = (limit: number) => ['sh', '-c', `ulimit -n ${limit}; exec "$@"`, 'sh'];
 
 const key = testKey(1);
 let databaseUrl: string;
@@ -42,12 +42,16 @@ beforeAll(async () => {
 const request = (proxy: RunningProxy, target = '/stats', sent = key) =>
   proxy.get(target, sent.key, { connection: 'close' });
 
-async function metric(proxy: RunningProxy, name: string): Promise<number> {
-  const line = (await proxy.metrics())
-    .split('\n')
-    .find((candidate) => candidate.startsWith(`${name} `));
-  return Number(line?.split(' ')[1]);
+/** Reads several metrics at one moment. */
+async function metrics(proxy: RunningProxy, names: readonly string[]): Promise<number[]> {
+  const lines = (await proxy.metrics()).split('\n');
+  return names.map((name) => {
+    const line = lines.find((candidate) => candidate.startsWith(`${name} `));
+    return Number(line?.split(' ')[1]);
+  });
 }
+
+const metric = async (proxy: RunningProxy, name: string) => (await metrics(proxy, [name]))[0];
 
 const logged = (proxy: RunningProxy, text: string) =>
   proxy
@@ -90,7 +94,7 @@ describe.each([1, 3])(`with ${FILES} open files and %i serving threads`, (thread
     const proxy = await startProxy(
       dir,
       { PROXY_THREADS: String(threads), SNAPSHOT_MEMORY_MB: '0', ADDRESS_RATE_LIMIT: '100000' },
-      withFiles(FILES),
+      withOpenFiles(FILES),
     );
     await until(async () => (await request(proxy)).status === 200);
     const limit = await metric(proxy, 'api_connections_limit');
@@ -102,8 +106,8 @@ describe.each([1, 3])(`with ${FILES} open files and %i serving threads`, (thread
     const attack = async (count: number, first: string) => {
       sockets.push(...(await openMany(proxy, count, first)));
       await until(async () => {
-        const counts = ['api_connections', DROPPED, REFUSED].map((name) => metric(proxy, name));
-        const [open, dropped, refused] = await Promise.all(counts);
+        const names = ['api_connections', DROPPED, REFUSED];
+        const [open, dropped, refused] = await metrics(proxy, names);
         return open + dropped + refused >= sockets.length;
       });
     };
@@ -169,7 +173,7 @@ test('unfinished requests to the admin address keep no other request out', async
 });
 
 test('clients that use their connections keep them while unused ones are closed', async () => {
-  const proxy = await startProxy(dir, {}, withFiles(FILES));
+  const proxy = await startProxy(dir, {}, withOpenFiles(FILES));
   const limit = await metric(proxy, 'api_connections_limit');
   const used = await openMany(proxy, 6, '');
   let answers = 0;
@@ -192,7 +196,7 @@ test('clients that use their connections keep them while unused ones are closed'
 });
 
 test('clients that do not read are disconnected if others need their connections', async () => {
-  const proxy = await startProxy(dir, {}, withFiles(FILES));
+  const proxy = await startProxy(dir, {}, withOpenFiles(FILES));
   const limit = await metric(proxy, 'api_connections_limit');
   const page = stats().replace('/stats', '/search?per_page=100').repeat(200);
   const readers: Socket[] = [];
@@ -221,7 +225,7 @@ test('a request under way keeps its connection, however long it takes', async ()
   const proxy = await startProxy(
     dir,
     { ACCOUNT_URL: `http://127.0.0.1:${port}` },
-    withFiles(FILES),
+    withOpenFiles(FILES),
   );
   const limit = await metric(proxy, 'api_connections_limit');
   const page = send(`${proxy.url}/account`);
@@ -253,7 +257,7 @@ describe('the limit on open files', () => {
       forwards: 4,
       isTooLow: true,
     });
-    const proxy = await startProxy(dir, {}, withFiles(90));
+    const proxy = await startProxy(dir, {}, withOpenFiles(90));
     await until(async () => (await request(proxy)).status === 200);
     expect(logged(proxy, 'the limit on open files is too low')).toBe(1);
     expect(await proxy.stop()).toBe(0);

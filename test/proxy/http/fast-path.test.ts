@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { makeRequestReader } from '../../../proxy/http/fast-path/request-reader.ts';
 import { type RequestHead, readHead } from '../../../proxy/http/message/request-head.ts';
 import type { ApiHandler } from '../../../proxy/http/message/responder.ts';
@@ -26,10 +26,6 @@ beforeAll(async () => {
   proxy = await startProxy(snapshotsDir);
   const response = await fetch(`${proxy.url}/api/v1/stats`, { headers: { 'x-api-key': key.key } });
   stats = await response.text();
-});
-
-afterAll(async () => {
-  await proxy.stop();
 });
 
 const fields = (more = '') => `Host: x\r\nX-Api-Key: ${key.key}\r\n${more}\r\n`;
@@ -84,7 +80,7 @@ function linesOf(response: string): string[] {
   const [head = ''] = response.split('\r\n\r\n', 1);
   return head
     .split('\r\n')
-    .map((line) => line.replace(/^(Date|X-RateLimit-Remaining|X-Request-Id): .+$/, '$1'))
+    .map((line) => line.replace(/^(Date|X-RateLimit-Re\w+|X-Request-Id): .+$/, '$1'))
     .toSorted();
 }
 
@@ -123,13 +119,13 @@ async function firstHead(request: string): Promise<string> {
 test('the Date of a response is the current time', async () => {
   const dates: number[] = [];
   for (let i = 0; i < 2; i++) {
+    if (i > 0) await sleep(1_100);
     const before = Math.floor(Date.now() / 1000) * 1000;
     const date = /^Date: (.+)\r$/m.exec(await firstHead(usual()))?.[1] ?? '';
     expect(new Date(date).toUTCString()).toBe(date);
     dates.push(Date.parse(date));
     expect(dates[i]).toBeGreaterThanOrEqual(before);
     expect(dates[i]).toBeLessThanOrEqual(Date.now());
-    await sleep(1_100);
   }
   expect(dates[1]).toBeGreaterThan(dates[0]);
 });

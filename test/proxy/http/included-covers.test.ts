@@ -2,7 +2,7 @@
  * `include`, batches and the covers of a platform return the same records, byte for byte, as the requests
  * that they replace.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
@@ -53,8 +53,6 @@ beforeAll(async () => {
   writeKeys(snapshotsDir, [key]);
   proxy = await startProxy(snapshotsDir);
 });
-
-afterAll(() => proxy.stop());
 
 async function get(target: string) {
   const path = `/api/v1${target}`;

@@ -1,6 +1,6 @@
 /** The examples in openapi.yaml are what the real proxy responds for the sample catalogue. */
 import path from 'node:path';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { openDatabase } from '../../../database/open.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
 import { makeSqlite } from '../../catalogue/snapshots.ts';
@@ -44,8 +44,6 @@ beforeAll(async () => {
   writeKeys(snapshotsDir, [key]);
   proxy = await startProxy(snapshotsDir);
 });
-
-afterAll(() => proxy.stop());
 
 /** What the summary of an example says: its request, and whether items are left out. */
 function readSummary({ summary = '' }: Example) {

@@ -1,6 +1,6 @@
 /** Requests that no client library would send, over raw sockets. Each gets one clear response, no 5xx. */
 import { connect } from 'node:net';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { type RunningProxy, startProxy, testKey } from '../../support/product.ts';
 
@@ -10,10 +10,6 @@ let proxy: RunningProxy;
 beforeAll(async () => {
   const snapshotsDir = await makeSampleSnapshots([key]);
   proxy = await startProxy(snapshotsDir);
-});
-
-afterAll(async () => {
-  await proxy.stop();
 });
 
 /** Sends bytes and reads until the server closes. */

@@ -1,5 +1,5 @@
 /** The id of a request: the client's or a random one, in every response of the API. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { makeKey } from '../../../format/api-key.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { type RunningProxy, send, startProxy, testKey } from '../../support/product.ts';
@@ -13,8 +13,6 @@ describe.each(['on', 'off'])('with the fast path %s', (fastPath) => {
   beforeAll(async () => {
     proxy = await startProxy(await makeSampleSnapshots([key]), { HTTP_FAST_PATH: fastPath });
   });
-  afterAll(() => proxy.stop());
-
   async function idOf(
     headers: Record<string, string | string[]>,
     target = '/stats',
@@ -24,7 +22,7 @@ describe.each(['on', 'off'])('with the fast path %s', (fastPath) => {
       headers: { 'x-api-key': key.key, ...headers },
       method,
     });
-    return reply.headers['x-request-id'] as string;
+    return String(reply.headers['x-request-id']);
   }
 
   test.each(['a', 'A-Z_0.9', '5f0c1e9a7b3d48260c1e9a7b12345678', `${'ab-'.repeat(21)}x`])(

@@ -12,6 +12,7 @@ import {
 } from '../../../proxy/keys/daily-quota.ts';
 import { currentDay, newUseCounts, sumOfUse } from '../../../proxy/keys/use-counts.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
+import { QUICK_POLLS } from '../../support/processes.ts';
 import {
   type RunningProxy,
   startProxy,
@@ -88,7 +89,8 @@ describe.each([
     const key = testKey(kind === 'own limits' ? 11 : 12, { dailyQuota: 30 });
     writeKeys(snapshotsDir, [key]);
     const PORT = String(await freePort());
-    const start = () => startProxy(snapshotsDir, { ...environment(), PORT, PROXY_THREADS: '3' });
+    const start = () =>
+      startProxy(snapshotsDir, { ...environment(), ...QUICK_POLLS, PORT, PROXY_THREADS: '3' });
     const first = await start();
     expect(await send(first, key, 20)).toMatchObject({ admitted: 20, refused: 0 });
     expect(await first.stop()).toBe(0);

@@ -3,16 +3,15 @@
  * cause, and the proxy serves as soon as it can read the keys.
  */
 import { execFileSync } from 'node:child_process';
-import { chmodSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { LARGEST_KEYS_FILE } from '../../../format/keys-file.ts';
 import { KEYS_FILE } from '../../../format/layout.ts';
-import { sampleCatalogue } from '../../catalogue/sample.ts';
-import { makeSnapshots } from '../../catalogue/snapshots.ts';
+import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { makeContractChecker } from '../../support/openapi.ts';
+import { QUICK_POLLS, UNPRIVILEGED } from '../../support/processes.ts';
 import {
-  makeFolder,
   type RunningProxy,
   send,
   startProxy,
@@ -26,30 +25,19 @@ const headers = { 'x-api-key': key.key };
 const STATS = '/api/v1/stats';
 const contract = makeContractChecker();
 
-// Root may read everything, unless it drops these capabilities.
-const DENIED = '-dac_override,-dac_read_search';
-const UNPRIVILEGED =
-  process.getuid?.() === 0 ? ['setpriv', `--inh-caps=${DENIED}`, `--bounding-set=${DENIED}`] : [];
-
-let source: string;
 let dir: string;
 let file: string;
 let proxy: RunningProxy;
 
-beforeAll(async () => {
-  source = await makeSnapshots(sampleCatalogue());
-  rmSync(path.join(source, KEYS_FILE), { force: true });
-});
-
 beforeEach(async () => {
-  dir = path.join(makeFolder(), 'snapshots');
-  cpSync(source, dir, { recursive: true, verbatimSymlinks: true });
+  dir = await makeSampleSnapshots();
   file = path.join(dir, KEYS_FILE);
-  proxy = await startProxy(dir, {}, UNPRIVILEGED);
+  rmSync(file);
+  proxy = await startProxy(dir, QUICK_POLLS, UNPRIVILEGED);
 });
 afterEach(async () => {
   chmodSync(dir, 0o700);
-  await proxy.stop();
+  await proxy.kill();
 });
 
 const owner = `uid ${process.getuid?.()} and gid ${process.getgid?.()}`;
@@ -134,5 +122,5 @@ test('every serving thread gives the same error', async () => {
     );
   }
   expect([...texts]).toEqual(['{"error":"No API keys yet"}']);
-  await several.stop();
+  await several.kill();
 });

@@ -2,6 +2,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { makeKey } from '../../../format/api-key.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
+import { QUICK_POLLS } from '../../support/processes.ts';
 import { send, startProxy, testKey, until, writeKeys } from '../../support/product.ts';
 
 let snapshotsDir: string;
@@ -32,7 +33,7 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
       .map(({ headers }) => Number(headers['x-ratelimit-remaining']))
       .sort((a, b) => a - b);
     expect(remaining).toEqual(Array.from({ length: 120 }, (_, i) => i));
-    await proxy.stop();
+    await proxy.kill();
   });
 
   test('a wall clock that jumps back and forth has no effect', async () => {
@@ -52,7 +53,7 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
       expect(Number(headers['x-ratelimit-reset'])).toBeGreaterThan(40);
     }
     expect(statuses).toEqual(Array.from({ length: 200 }, (_, i) => (i < 120 ? 200 : 429)));
-    await proxy.stop();
+    await proxy.kill();
   });
 
   describe('requests without a valid key', () => {
@@ -76,7 +77,7 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
       expect((await request(inUse.key)).status).toBe(200);
       // Only a lookup can distinguish an unused key from a guess, and the address has no lookups left.
       expect((await request(unused.key)).status).toBe(429);
-      await proxy.stop();
+      await proxy.kill();
     });
 
     test('count for the forwarded address only if a trusted proxy forwards it', async () => {
@@ -95,7 +96,7 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
           statuses.push((await send(`${proxy.url}/api/v1/stats`, { headers })).status);
         }
         expect(statuses).toEqual(expected);
-        await proxy.stop();
+        await proxy.kill();
       }
     });
   });
@@ -104,7 +105,7 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
     const key = testKey(1, { limit: 5_000 });
     writeKeys(snapshotsDir, [key]);
     // No limit may be reached by polling.
-    const proxy = await start({ ADDRESS_RATE_LIMIT: '1000' });
+    const proxy = await start({ ADDRESS_RATE_LIMIT: '1000', ...QUICK_POLLS });
     const request = () => proxy.get('/stats', key.key);
     expect((await request()).headers['x-ratelimit-limit']).toBe('5000');
     writeKeys(snapshotsDir, [{ ...key, limit: 4_000 }]);
@@ -119,6 +120,6 @@ describe.each([1, 4])('with %i serving threads', (threads) => {
     await until(async () => (await request()).status === 200);
     writeKeys(snapshotsDir, []);
     await until(async () => (await request()).status === 401);
-    await proxy.stop();
+    await proxy.kill();
   });
 });

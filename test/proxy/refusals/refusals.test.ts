@@ -4,6 +4,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { makeContractChecker } from '../../support/openapi.ts';
+import { QUICK_POLLS } from '../../support/processes.ts';
 import {
   makeFolder,
   type Reply,
@@ -33,6 +34,12 @@ function sendAs(
 const statusFor = async (proxy: RunningProxy, address: string) =>
   (await sendAs(proxy, address)).status;
 
+/** Replaces a file as a whole, because the proxy may read it at any moment. */
+function replace(file: string, text: string): void {
+  writeFileSync(`${file}.new`, text);
+  renameSync(`${file}.new`, file);
+}
+
 /** Waits until every thread answers requests of an address with a status. */
 const untilStatus = (proxy: RunningProxy, address: string, status: number) =>
   until(async () => {
@@ -46,7 +53,7 @@ describe('blocked addresses', () => {
     writeFileSync(file, text);
     const snapshots = await makeSampleSnapshots([key]);
     const proxy = await startProxy(snapshots, {
-      ...{ BLOCKED_ADDRESSES: file, TRUSTED_PROXIES: '127.0.0.1', ...environment },
+      ...{ BLOCKED_ADDRESSES: file, TRUSTED_PROXIES: '127.0.0.1', ...QUICK_POLLS, ...environment },
     });
     return { file, proxy };
   }
@@ -71,16 +78,16 @@ describe('blocked addresses', () => {
     const metrics = await proxy.metrics();
     expect(metrics).toMatch(/^api_refusals_total\{reason="blocked_address"\} \d+$/m);
     expect(metrics).toMatch(/^api_refusals_total\{reason="address_limit"\} 0$/m);
-    await proxy.stop();
+    await proxy.kill();
   });
 
   test('are read again by all threads; a wrong or missing file leaves them as they are', async () => {
     const { proxy, file } = await start('192.0.2.1\n', { PROXY_THREADS: '2' });
     expect(await statusFor(proxy, CLIENT)).toBe(200);
-    writeFileSync(file, `192.0.2.1\n${CLIENT}\n`);
+    replace(file, `192.0.2.1\n${CLIENT}\n`);
     await untilStatus(proxy, CLIENT, 403);
 
-    writeFileSync(file, '192.0.2.1\n203.0.113.\n');
+    replace(file, '192.0.2.1\n203.0.113.\n');
     const faults = async () => (await proxy.readyz()).json.faults.join();
     await until(async () => (await faults()).includes('blocked.txt'));
     expect(await faults()).toContain('line 2: "203.0.113."');
@@ -90,18 +97,17 @@ describe('blocked addresses', () => {
     await until(async () => (await faults()).includes('ENOENT'));
     await untilStatus(proxy, CLIENT, 403);
 
-    writeFileSync(`${file}.new`, '# nobody\n');
-    renameSync(`${file}.new`, file);
+    replace(file, '# nobody\n');
     await untilStatus(proxy, CLIENT, 200);
     expect(await faults()).toBe('');
     expect((await proxy.readyz()).status).toBe(200);
-    await proxy.stop();
+    await proxy.kill();
   });
 
   test('an untrusted X-Forwarded-For neither blocks nor hides a client', async () => {
     const { proxy } = await start('127.0.0.1\n', { TRUSTED_PROXIES: '' });
     expect(await statusFor(proxy, CLIENT)).toBe(403);
-    await proxy.stop();
+    await proxy.kill();
   });
 
   test('a wrong file is a fault of the configuration at the start', async () => {
@@ -118,11 +124,11 @@ test('during maintenance the API answers 503 on all threads, and requests do not
   const small = testKey(2, { limit: 10 });
   const snapshots = await makeSampleSnapshots([key, small]);
   const file = path.join(snapshots, 'maintenance');
-  const proxy = await startProxy(snapshots, { PROXY_THREADS: '2' });
+  const proxy = await startProxy(snapshots, { PROXY_THREADS: '2', ...QUICK_POLLS });
   const leftOf = async () =>
     (await proxy.get('/stats', small.key)).headers['x-ratelimit-remaining'];
   expect(await leftOf()).toBe('9');
-  writeFileSync(file, '600\n');
+  replace(file, '600\n');
   await untilStatus(proxy, CLIENT, 503);
   for (let i = 0; i < 20; i++) await leftOf();
   const reply = await sendAs(proxy, CLIENT);
@@ -131,6 +137,8 @@ test('during maintenance the API answers 503 on all threads, and requests do not
   contract.check('GET', '/api/v1/stats', 503, reply.headers, reply.text);
   expect((await sendAs(proxy, CLIENT, '/api/v1/stats', 'OPTIONS')).status).toBe(204);
   expect((await sendAs(proxy, CLIENT, '/')).status).toBe(200);
+  const statusPage = await sendAs(proxy, CLIENT, '/status');
+  expect(statusPage.text).toContain('The API is under maintenance');
   expect((await send(`${proxy.adminUrl}/healthz`)).status).toBe(200);
   const { status, json } = await proxy.readyz();
   expect([status, json.ready, json.maintenance]).toEqual([
@@ -146,11 +154,11 @@ test('during maintenance the API answers 503 on all threads, and requests do not
     ['86401', 'not "86401"'],
     ['x'.repeat(2_000), 'larger than'],
   ] as const) {
-    writeFileSync(file, content);
+    replace(file, content);
     await until(async () => (await proxy.readyz()).json.faults.join().includes(fault));
     expect(await retryAfter()).toBe('60');
   }
-  writeFileSync(file, '');
+  replace(file, '');
   await until(async () => (await proxy.readyz()).json.faults.length === 0);
   expect(await retryAfter()).toBe('60');
   expect(proxy.log().match(/maintenance has begun/g)).toHaveLength(1);
@@ -160,16 +168,16 @@ test('during maintenance the API answers 503 on all threads, and requests do not
   expect(await leftOf()).toBe('8');
   expect((await proxy.readyz()).json.maintenance).toBe(null);
   expect(proxy.log()).toContain('maintenance has ended');
-  await proxy.stop();
+  await proxy.kill();
 });
 
 test('maintenance is on from the start, also if its file is a link to nothing', async () => {
   const snapshots = await makeSampleSnapshots([key]);
   writeFileSync(path.join(snapshots, 'maintenance'), '5');
-  const proxy = await startProxy(snapshots);
+  const proxy = await startProxy(snapshots, QUICK_POLLS);
   expect(await statusFor(proxy, CLIENT)).toBe(503);
   rmSync(path.join(snapshots, 'maintenance'));
   symlinkSync('nowhere', path.join(snapshots, 'maintenance'));
   await untilStatus(proxy, CLIENT, 200);
-  await proxy.stop();
+  await proxy.kill();
 });

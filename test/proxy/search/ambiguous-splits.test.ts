@@ -2,7 +2,7 @@
  * Titles that can be split in many ways, and queries of such words: the work must not multiply with each
  * word. The number of ways to read eight such words is more than a million.
  */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
 import { type RunningProxy, send, startProxy, testKey, writeKeys } from '../../support/product.ts';
@@ -38,10 +38,6 @@ beforeAll(async () => {
   const snapshotsDir = await makeSnapshots(catalogueOf('Another', TITLE, all.join(' ')));
   writeKeys(snapshotsDir, [key]);
   proxy = await startProxy(snapshotsDir);
-});
-
-afterAll(async () => {
-  await proxy.stop();
 });
 
 /** @returns how many milliseconds the fastest of some equal queries of this many words took */

@@ -1,5 +1,5 @@
 /** The examples of searches in openapi.yaml are true for the sample catalogue, and fit the contract. */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { SORTS } from '../../../proxy/search/query.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
 import { type JsonObject, makeContractChecker, readContract } from '../../support/openapi.ts';
@@ -15,8 +15,6 @@ let proxy: RunningProxy;
 beforeAll(async () => {
   proxy = await startProxy(await makeSampleSnapshots([key]));
 });
-
-afterAll(() => proxy.stop());
 
 function parameter(name: string): JsonObject {
   const found = (parameters as JsonObject[]).find((one) => one.name === name);

@@ -3,7 +3,7 @@
  * random queries over all parameters and every order, of which totals, games and `X-Search-Match`
  * must agree. And no query finds fewer games than by the simpler rule that search began with.
  */
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
 import { type RunningProxy, send, startProxy, testKey, writeKeys } from '../../support/product.ts';
 import { makeReferenceSearch, type ReferenceSearch } from './reference/search.ts';
@@ -27,10 +27,6 @@ beforeAll(async () => {
   const snapshotsDir = await makeSnapshots(made.catalogue);
   writeKeys(snapshotsDir, [key]);
   proxy = await startProxy(snapshotsDir);
-});
-
-afterAll(async () => {
-  await proxy.stop();
 });
 
 interface Answer {

@@ -1,5 +1,5 @@
 /** Queries through the real proxy: what counts as a letter, and what "%" may stand for. */
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import type { Catalogue } from '../../catalogue/catalogue.ts';
 import { makeSnapshots } from '../../catalogue/snapshots.ts';
 import { type RunningProxy, send, startProxy, testKey, writeKeys } from '../../support/product.ts';
@@ -33,8 +33,6 @@ beforeAll(async () => {
   writeKeys(snapshotsDir, [key]);
   proxy = await startProxy(snapshotsDir);
 });
-afterAll(() => proxy.stop());
-
 async function titlesFor(q: string): Promise<string[]> {
   const url = `${proxy.url}/api/v1/search?q=${encodeURIComponent(q)}`;
   const { json } = await send(url, { headers: { 'x-api-key': key.key } });

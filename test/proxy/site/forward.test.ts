@@ -55,7 +55,6 @@ beforeEach(() => {
 });
 
 afterAll(async () => {
-  await proxy?.stop();
   upstream?.close();
 });
 
@@ -148,7 +147,7 @@ describe('the forwarded client address', () => {
       'x-forwarded-for': '10.9.9.9, 127.0.0.1',
       'x-forwarded-proto': 'https',
     });
-    await behind.stop();
+    await behind.kill();
   });
 });
 
@@ -158,7 +157,7 @@ describe('a form', () => {
     ['in chunks', 411, 'Transfer-Encoding: chunked\r\n\r\n5\r\na=1&b\r\n0\r\n\r\n'],
     ['with two hosts', 400, 'Host: b\r\nContent-Length: 0\r\n\r\n'],
   ])('%s is refused and not forwarded', async (_name, status, rest) => {
-    const reply = await raw(`POST /account HTTP/1.1\r\nHost: a\r\n${rest}`);
+    const reply = await raw(`POST /account HTTP/1.1\r\nHost: a\r\nAccept: text/html\r\n${rest}`);
     expect(reply).toMatch(new RegExp(`^HTTP/1\\.1 ${status} `));
     expect(reply).toMatch(/^Content-Type: text\/html/m);
     expect(reply).toMatch(/^Connection: close\r$/m);
@@ -225,16 +224,22 @@ test('only a limited number of simultaneous requests is forwarded', async () => 
 
 test('a page says that the account pages are not running, and the API still works', async () => {
   const gone = await startProxy(snapshotsDir, { ACCOUNT_URL: 'http://127.0.0.1:1' });
-  const reply = await send(`${gone.url}/account/api-keys?token=of-a-link`);
+  const target = `${gone.url}/account/api-keys?token=of-a-link`;
+  const reply = await send(target, { headers: { accept: 'text/html,*/*;q=0.8' } });
   expect(reply.status).toBe(502);
   expect(reply.headers['content-type']).toBe('text/html; charset=utf-8');
   expect(reply.headers['retry-after']).toBe('5');
   expect(reply.headers['cache-control']).toBe('no-store');
-  expect(reply.text).toContain('not running');
+  expect(reply.text).toContain('<h1>The account pages are not running</h1>');
+  const toProgram = await send(target);
+  expect([toProgram.status, toProgram.text]).toEqual([
+    502,
+    '{"error":"The account pages are not running"}',
+  ]);
   await until(async () => (await gone.get('/stats', key.key)).status === 200);
   expect(gone.log()).toContain('cannot forward');
   expect(gone.log()).not.toContain('of-a-link');
-  await gone.stop();
+  await gone.kill();
 });
 
 test('a truncated response of the pages is truncated for the client too', async () => {
@@ -250,5 +255,5 @@ test('without ACCOUNT_URL the paths of the account pages are 404', async () => {
   const alone = await startProxy(snapshotsDir);
   const reply = await send(`${alone.url}/account/api-keys`);
   expect([reply.status, reply.text]).toEqual([404, '{"error":"Not found"}']);
-  await alone.stop();
+  await alone.kill();
 });

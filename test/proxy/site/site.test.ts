@@ -1,49 +1,43 @@
 /**
- * The pages outside the API, served by the real proxy: their headers, and in a real browser that they
- * are readable, work, and load nothing from other origins.
+ * The pages outside the API as bytes: their headers, codings and links, and errors in both forms.
+ * `site-browser.test.ts` looks at them in a browser.
  */
 import { once } from 'node:events';
-import { readdirSync, readFileSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { join } from 'node:path';
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import type { Page } from 'playwright-core';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { hashKey } from '../../../format/api-key.ts';
 import { openSite } from '../../../proxy/site/site.ts';
-import {
-  type Chromium,
-  LONGEST_WAIT_MS,
-  makeVisits,
-  SCREENS,
-  type Screen,
-  startChromium,
-  type Visits,
-} from '../../support/browser.ts';
-import { type JsonObject, readContract } from '../../support/openapi.ts';
+import { faultOfMarkup } from '../../support/markup.ts';
+import { readContract } from '../../support/openapi.ts';
 import {
   makeFolder,
+  ROOT,
   type RunningProxy,
   startProxy,
   testKey,
+  until,
   writeKeys,
 } from '../../support/product.ts';
 
-const SITE_FILES = join(import.meta.dirname, '../../../proxy/site/files');
-const PALE_TEXT = readFileSync(join(import.meta.dirname, 'pale-text.js'), 'utf8');
-const paths = [...openSite('https://api.covers.example').keys()];
+const FILES = ['proxy/site/files', 'proxy/explore/files', 'pages/files'];
+const PUBLIC_URL = 'https://api.covers.example';
+const paths = [...openSite({ publicUrl: PUBLIC_URL, defaultLimit: 120 }).keys()];
+/** As browsers send it. */
+const BROWSER = { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8' };
 const key = testKey(1);
+const pages = paths.filter((path) => !/[.]\w+$/.test(path));
 
 let proxy: RunningProxy;
+let snapshotsDir: string;
 
 beforeAll(async () => {
   // The folder has no generation, because the pages do not need one.
-  const snapshotsDir = makeFolder();
+  snapshotsDir = makeFolder();
   writeKeys(snapshotsDir, [key]);
-  proxy = await startProxy(snapshotsDir);
-});
-
-afterAll(async () => {
-  await proxy?.stop();
+  proxy = await startProxy(snapshotsDir, { PUBLIC_URL });
 });
 
 interface Answer {
@@ -121,13 +115,15 @@ describe.each(paths)('%s', (path) => {
 
 describe('the site', () => {
   test.each([
-    '/docs/',
     '/Docs',
     '/docs/../openapi.yaml',
     '/docs/%2e%2e/site.ts',
-    '/docs/swagger-ui-bundle.js.map',
+    '/docs/guides/paging.md',
+    '/docs/searching',
     '/docs/..%2f..%2fpackage.json',
     '/openapi.yaml',
+    '/docs//',
+    '//docs/',
     '//',
     '/%00',
     '/__proto__',
@@ -137,132 +133,115 @@ describe('the site', () => {
     expect([status, bytes.toString()]).toEqual([404, '{"error":"Not found"}']);
   });
 
+  test.each([
+    ['/docs/', '/docs'],
+    ['/docs/paging/?a=b', '/docs/paging?a=b'],
+    ['/status/', '/status'],
+  ])('leads from %s to %s', async (path, expected) => {
+    const { status, headers, bytes } = await sendRequest(path);
+    expect([status, headers.location, bytes.length]).toEqual([308, expected, 0]);
+    expect((await sendRequest(expected)).status).toBe(200);
+  });
+
   test('serves the contract with an absolute address, also to scripts of other origins', async () => {
     const { headers, bytes } = await sendRequest('/openapi.json', { origin: 'https://a.example' });
     expect(headers['content-type']).toBe('application/json; charset=utf-8');
     expect(headers['access-control-allow-origin']).toBe('*');
-    const servers = [{ url: 'http://localhost:8080/api/v1' }];
+    const servers = [{ url: `${PUBLIC_URL}/api/v1` }];
     expect(bytes.toString()).toBe(JSON.stringify({ ...readContract(), servers }));
   });
 
-  test('serves every file of its folder', () => {
+  test.each(FILES)('serves every file of %s', (folder) => {
     const served = paths.map((path) => path.split('/').at(-1) ?? '');
-    const names = { '': 'start.html', docs: 'docs.html' } as Record<string, string>;
-    expect(served.map((name) => names[name] ?? name)).toEqual(
-      expect.arrayContaining(readdirSync(SITE_FILES)),
-    );
+    expect(served).toEqual(expect.arrayContaining(readdirSync(join(ROOT, folder))));
   });
 
-  test.each(['start.html', 'docs.html'])(
+  test.each([...pages, '/status', '/no-such-page'])(
     'has no inline scripts or styles and no dead links in %s',
-    (name) => {
-      const html = readFileSync(join(SITE_FILES, name), 'utf8');
+    async (path) => {
+      const html = (await sendRequest(path, BROWSER)).bytes.toString();
       expect(html).toMatch(/^<!doctype html>\n<html lang="en">/);
       expect(html).not.toMatch(/<style|<script>|\sstyle=|\son\w+=|javascript:/i);
       const targets = [...html.matchAll(/(?:href|src)="([^"]*)"/g)].map(([, target]) => target);
       expect(targets.length).toBeGreaterThan(4);
-      for (const target of targets) expect([...paths, '/account/api-keys']).toContain(target);
+      const ids = [...html.matchAll(/ id="([^"]*)"/g)].map(([, id]) => `#${id}`);
+      expect(new Set(ids).size).toBe(ids.length);
+      const known = [...paths, '/status', '/explore', '/account/api-keys', ...ids];
+      const own = targets.filter((target) => !target?.startsWith('https://'));
+      for (const target of own) expect(known).toContain(target?.replace(/(?<=.)#.*/, ''));
+      expect(faultOfMarkup(html)).toBeUndefined();
     },
   );
 });
 
-describe('in a browser', { timeout: 60_000 }, () => {
-  let browser: Chromium;
+describe('an error', () => {
+  test.each([
+    ['/no-such-page', 'GET', 404, 'There is no such page', 'Not found'],
+    ['/docs', 'POST', 405, 'This page can only be read', 'Method not allowed'],
+  ])(
+    '%s %s is a page for browsers and JSON for programs',
+    async (path, method, status, title, error) => {
+      const page = await sendRequest(path, BROWSER, method);
+      expect(page.status).toBe(status);
+      expect(page.headers['content-type']).toBe('text/html; charset=utf-8');
+      expect(page.headers['cache-control']).toBe('no-store');
+      expect(page.headers.vary).toBe('Accept');
+      expect(page.headers['content-security-policy']).toMatch(/^default-src 'none'; /);
+      expect(page.bytes.toString()).toContain(`<h1>${title}</h1>`);
+      for (const accept of ['*/*', 'application/json', 'text/html;q=0', 'x-text/html-y', '']) {
+        const reply = await sendRequest(path, { accept }, method);
+        expect([reply.status, reply.bytes.toString()]).toEqual([status, JSON.stringify({ error })]);
+        expect(reply.headers['content-type']).toBe('application/json; charset=utf-8');
+      }
+    },
+  );
 
-  beforeAll(async () => {
-    browser = await startChromium();
-  }, 60_000);
-
-  afterAll(async () => {
-    await browser?.close();
+  test('of a malformed request is a page for browsers and JSON for programs', async () => {
+    const fault = 'X-Snapshot must be given at most once';
+    const twice = { 'x-snapshot': ['000001-0123456789ab', '000002-0123456789ab'] };
+    const page = await sendRequest('/docs', { ...BROWSER, ...twice });
+    expect([page.status, page.headers['content-type']]).toEqual([400, 'text/html; charset=utf-8']);
+    expect(page.bytes.toString()).toContain(`<p class="lead">${fault}.</p>`);
+    const reply = await sendRequest('/docs', twice);
+    expect([reply.status, reply.bytes.toString()]).toEqual([400, JSON.stringify({ error: fault })]);
   });
 
-  let visits: Visits;
-
-  beforeEach(() => {
-    visits = makeVisits(browser, proxy.url);
-  });
-
-  afterEach(async () => {
-    await browser.closeContexts();
-  });
-
-  async function open(path: string, { size, colorScheme }: Screen): Promise<Page> {
-    const isMobile = size.width < 600;
-    const page = await visits.open({ viewport: size, isMobile, colorScheme });
-    await page.goto(proxy.url + path);
-    return page;
-  }
-
-  /** Waits until there are `count` elements, or at least one, visible or not. */
-  async function waitFor(page: Page, selector: string, count?: number): Promise<void> {
-    const found = expect.poll(() => page.locator(selector).count(), { timeout: LONGEST_WAIT_MS });
-    await (count === undefined ? found.toBeGreaterThan(0) : found.toBe(count));
-  }
-
-  const paleTexts = (page: Page) =>
-    expect.poll(() => page.evaluate(PALE_TEXT), { timeout: 10_000 });
-
-  /** Checks what must be true for every page on every screen. */
-  async function expectSound(page: Page, { size, colorScheme }: Screen): Promise<void> {
-    expect(await page.locator('h1').count()).toBe(1);
-    const width = await page.evaluate('document.documentElement.scrollWidth');
-    expect(width).toBeLessThanOrEqual(size.width);
-    await paleTexts(page).toEqual([]);
-    const ground = await page.evaluate('getComputedStyle(document.body).backgroundColor');
-    expect(ground).toBe(colorScheme === 'dark' ? 'rgb(28, 32, 34)' : 'rgb(255, 255, 255)');
-    expect(visits.complaints).toEqual([]);
-    expect(visits.foreign).toEqual([]);
-  }
-  test.each(SCREENS)('the start page has a command to paste ($screen)', async (screen) => {
-    const page = await open('/', screen);
-    expect(await page.locator('pre').first().textContent()).toBe(
-      `curl -H 'X-Api-Key: cck_…' \\\n  ${proxy.url}/api/v1/games/snes/chrono-trigger`,
-    );
-    await expectSound(page, screen);
-  });
-
-  test.each(SCREENS)('the reference shows every endpoint ($screen)', async (screen) => {
-    const page = await open('/docs#/Search/searchGames', screen);
-    const endpoints = Object.keys(readContract().paths as JsonObject).length;
-    await waitFor(page, '.opblock', endpoints);
-    await waitFor(page, '.opblock.is-open .responses-table');
-    const names = await page.evaluate(
-      '[...document.querySelectorAll(".is-open tr[data-param-name]")].map((row) => row.dataset.paramName)',
-    );
-    expect(names).toEqual(
-      expect.arrayContaining(['q', 'platform', 'region', 'type', 'genre', 'sort', 'page']),
-    );
-    // Each click opens one level of the schemas.
-    for (const button of ['.tablinks', '.models-control', '.json-schema-2020-12-accordion']) {
-      await page.evaluate(
-        `for (const each of document.querySelectorAll('${button}')) each.click()`,
-      );
-      await page.evaluate('new Promise(requestAnimationFrame)');
+  test('of the API is always JSON', async () => {
+    for (const path of ['/api/v1', '/api/v1/no-such-path', '/api/v1/docs']) {
+      const { status, headers } = await sendRequest(path, BROWSER);
+      expect([status, headers['content-type']]).toEqual([401, 'application/json; charset=utf-8']);
     }
-    await waitFor(page, '.json-schema-2020-12__constraint');
-    await expectSound(page, screen);
   });
 
-  // Without a generation a valid key gets 503; any other key would get 401.
-  test('the reference sends a key as Bearer, its only scheme', async () => {
-    const page = await open('/docs#/Statistics/getStats', SCREENS[0]);
-    await page.locator('.auth-wrapper .authorize').click();
-    await waitFor(page, '.auth-container form', 1);
-    const form = page.locator('.auth-container form');
-    expect(await form.locator('h4').textContent()).toMatch(/^bearer/);
-    await form.locator('input').fill(key.key);
-    await form.locator('button[type=submit]').click();
-    await page.locator('.auth-container .btn-done').first().click();
-    await page.locator('.is-open .execute').click();
-    const answer = page.locator('.live-responses-table');
-    await answer.locator('.response').waitFor();
-    expect(await answer.textContent()).toContain('503');
-    expect(await answer.textContent()).toContain('No snapshot yet');
-    const command = await page.locator('.curl').textContent();
-    expect(command).toContain('Authorization: Bearer cck_');
-    expect(command).toContain(`${proxy.url}/api/v1/stats`);
-    await paleTexts(page).toEqual([]);
-    expect(await page.evaluate('localStorage.length + sessionStorage.length')).toBe(0);
+  test('shows nothing of the request', async () => {
+    const { bytes } = await sendRequest('/no-such-page?<script>alert(1)</script>', BROWSER);
+    expect(bytes.toString()).not.toContain('alert(1)');
   });
+});
+
+test('a program that has the hash of a key learns whether the key works, and nothing else', async () => {
+  const ended = testKey(2, { state: 'revoked' });
+  const over = testKey(3, { endsAt: Date.now() - 1_000 });
+  writeKeys(snapshotsDir, [key, ended, over]);
+  const ask = async (name: string) => {
+    const { status, bytes } = await sendRequest(`/key-status/${name}`);
+    return [status, bytes.toString()];
+  };
+  const hash = hashKey(key.key);
+  await until(async () => (await ask(hash))[1] === '{"works":true}');
+  expect((await sendRequest(`/key-status/${hash}`)).headers['cache-control']).toBe('no-store');
+  for (const other of [hashKey(ended.key), hashKey(over.key), '0'.repeat(64)]) {
+    expect(await ask(other)).toEqual([200, '{"works":false}']);
+  }
+  for (const name of [key.key, hash.toUpperCase(), hash.slice(1), '', '../status']) {
+    expect(await ask(name)).toEqual([404, '{"error":"Not found"}']);
+  }
+});
+
+test('the status page shows no snapshot before there is one, and the changelog only the API', async () => {
+  const status = (await sendRequest('/status', BROWSER)).bytes.toString();
+  expect(status).toContain('has no snapshot yet');
+  const changelog = (await sendRequest('/changelog')).bytes.toString();
+  expect(changelog).toContain('sort=relevance');
+  expect(changelog).not.toMatch(/MariaDB|systemd|OPERATIONS/);
 });

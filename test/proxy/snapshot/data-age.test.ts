@@ -110,7 +110,7 @@ test('the age is that of the current generation after a run, a rollback, a relea
   const refused = async () => (await proxy.readyz()).json.refused;
   await until(async () => (await refused())?.id === fourth);
   expectAbout(await ageOf(proxy, third), 3 * HOUR);
-  await proxy.stop();
+  await proxy.kill();
 });
 
 test('without a usable status file the age is the time since the generation was published', async () => {
@@ -139,7 +139,7 @@ test('without a usable status file the age is the time since the generation was 
   rmSync(statusFile(dir), { recursive: true });
   writeFileSync(statusFile(dir), good);
   expectAbout(await ageOf(proxy, older), 5 * HOUR);
-  await proxy.stop();
+  await proxy.kill();
 });
 
 test('a status file of an older version is read, and the next run completes it', async () => {

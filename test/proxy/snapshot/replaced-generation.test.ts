@@ -48,6 +48,38 @@ test.each(["description = 'Changed'", 'release_year = 1977', "title = 'Aardvark,
   },
 );
 
+test('both share the memory of the files that are the same', async () => {
+  const { dir, before, after } = await makeTwo("description = 'Changed'");
+  const current = open(dir, before);
+  const next = open(dir, after, current);
+  const names = [...next.contents.keys()];
+  const isSame = (name: string) => next.identities.get(name) === current.identities.get(name);
+  const isShared = (name: string) =>
+    next.contents.get(name)?.buffer === current.contents.get(name)?.buffer;
+  expect(names.filter(isShared)).toEqual(names.filter(isSame));
+  expect(names.filter(isShared)).toContain('index/words.bin');
+  expect(names.filter(isShared)).not.toContain('index/games.bin');
+});
+
+test('what a search uses again keeps nothing else of the replaced generation in memory', async () => {
+  const { dir, before, after } = await makeTwo('release_year = 1977');
+  const current = open(dir, before);
+  const next = open(dir, after, current);
+  const { spellingIndex, vocabulary } = next.prepared;
+  expect(spellingIndex.backward).toBe(current.prepared.spellingIndex.backward);
+  expect(vocabulary).toBe(current.prepared.vocabulary);
+  const replaced = current.contents.get('index/filters.bin')?.buffer;
+  expect(next.contents.get('index/filters.bin')?.buffer).not.toBe(replaced);
+  expect(buffersIn(next.prepared)).not.toContain(replaced);
+});
+
+/** The memory to which an object of columns refers. */
+function buffersIn(value: unknown): unknown[] {
+  if (ArrayBuffer.isView(value)) return [value.buffer];
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.values(value).flatMap(buffersIn);
+}
+
 test('a file that was damaged since is found, although it is linked', async () => {
   const { dir, before, after } = await makeTwo("description = 'Changed'");
   const current = open(dir, before);

@@ -106,7 +106,7 @@ describe('a restarted proxy', () => {
     writeKeys(dir, [rotated]);
     const afterRotation = await start();
     expect(await askOften(afterRotation, rotated.key, 6)).toEqual([200, 200, 200, 200, 200, 429]);
-    await afterRotation.stop();
+    await afterRotation.kill();
 
     // Reads the undamaged file of the second process, and then damaged copies.
     const lines: string[] = [];
@@ -140,7 +140,7 @@ describe('a restarted proxy', () => {
     writeKeys(dir, [{ ...key, limit: 9 }]);
     await until(async () => (await request(second, key.key)).status === 200);
     expect((await request(second, key.key)).status).toBe(429);
-    await second.stop();
+    await second.kill();
   });
 
   test('gets only the windows of its own port, and none without a fixed port', async () => {
@@ -161,7 +161,7 @@ describe('a restarted proxy', () => {
     const again = await startBoth();
     const left = await Promise.all(again.map((proxy) => request(proxy, key.key)));
     expect(left.map(({ remaining }) => remaining)).toEqual([3, 2]);
-    await Promise.all(again.map((proxy) => proxy.stop()));
+    await Promise.all(again.map((proxy) => proxy.kill()));
   });
 });
 
@@ -182,7 +182,7 @@ test('a key keeps its window if the keys can be read only later', async () => {
   writeKeys(dir, [key]);
   await until(async () => (await second.readyz()).status === 200);
   expect(await request(second, key.key)).toBe('2');
-  await second.stop();
+  await second.kill();
 });
 
 test('a proxy that never reads the keys hands its windows over unchanged', async () => {
@@ -201,5 +201,5 @@ test('a proxy that never reads the keys hands its windows over unchanged', async
   writeKeys(dir, [key]);
   const third = await startProxy(dir, { PORT });
   expect((await request(third)).status).toBe(429);
-  await third.stop();
+  await third.kill();
 });

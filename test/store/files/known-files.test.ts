@@ -30,6 +30,28 @@ test('a file that was written since is hashed again', () => {
   expect(known.isIntact(dir, file)).toBe(false);
 });
 
+test('the content of a file is checked once, and again if the file was written since', () => {
+  expect(known.read(dir, file).toString()).toBe('first');
+  expect(known.isIntact(dir, file)).toBe(true);
+  expect(known.read(dir, file).toString()).toBe('first');
+  expect(() => known.read(dir, { ...file, size: 4 })).toThrow('a.json is damaged: it has 5 bytes');
+  writeFileSync(path.join(dir, file.path), 'other');
+  expect(() => known.read(dir, file)).toThrow('a.json is damaged: its SHA-256');
+});
+
+test('a known file is read without hashing it', () => {
+  const name = path.join(dir, file.path);
+  expect(known.isIntact(dir, file)).toBe(true);
+  const { atime, mtime } = statSync(name);
+  utimesSync(name, atime, mtime);
+  expect(known.isIntact(dir, file)).toBe(true);
+  writeFileSync(name, 'other');
+  utimesSync(name, atime, mtime);
+  expect(known.read(dir, file).toString()).toBe('other');
+  now = 3_600_000;
+  expect(() => known.read(dir, file)).toThrow('a.json is damaged: its SHA-256');
+});
+
 test('damage that changes neither size nor time is found after an hour', () => {
   const name = path.join(dir, file.path);
   expect(known.isIntact(dir, file)).toBe(true);

@@ -124,7 +124,8 @@ describe.each(KINDS)('in a store of the kind %s', (kind) => {
       expect((await finish(startPushing(origin.snapshotsDir, to, environment))).code).toBe(0);
       const wholePush = performance.now() - began;
       const watch = watchPointer(remote);
-      for (let kill = 0; kill < KILLS; kill++) {
+      // A fast machine ends some pushes before their kill.
+      for (let round = 0; figures.killed < KILLS && round < 10 * KILLS; round++) {
         // Sometimes much has to be sent again, because the store has lost objects.
         if (random.happens(0.3)) {
           for (const object of await remote.list('generations/')) await remote.remove(object.path);
@@ -157,7 +158,7 @@ describe.each(KINDS)('in a store of the kind %s', (kind) => {
       const manifests = (await remote.list('generations/')).length;
       expect(manifests).toBeLessThanOrEqual(2 * 5);
       remote.close();
-      expect(figures.killed).toBeGreaterThan(0);
+      expect(figures.killed).toBeGreaterThanOrEqual(KILLS);
       printFigure(
         `Pushes to a store of the kind ${kind} (SIGKILL)`,
         `${figures.killed} SIGKILLs hit a push, ${figures.ended} came after its end; every pointer named a complete generation, ${watch.seen()} pointers were seen and none was older than the one before`,

@@ -1,6 +1,6 @@
 /** A real SMTP server on loopback that keeps the e-mails it receives, for tests to read. */
 import { SMTPServer } from 'smtp-server';
-import { readMail } from '../account.ts';
+import { readMail } from './mail-server.ts';
 
 export interface Mailbox {
   /** For `SMTP_URL`. */

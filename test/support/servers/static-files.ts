@@ -11,8 +11,14 @@ afterAll(async () => {
   await Promise.all(running.map((server) => server.stop()));
 });
 
-/** @returns the address of the folder, without a slash at its end */
-export async function serveFolder(folder: string): Promise<string> {
+/**
+ * @param tls the files of the certificate of localhost and its key, to serve the folder over https
+ * @returns the address of the folder, without a slash at its end
+ */
+export async function serveFolder(
+  folder: string,
+  tls?: { readonly certificate: string; readonly key: string },
+): Promise<string> {
   const own = makeFolder();
   const port = await freePort();
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'];
@@ -26,12 +32,16 @@ events {}
 http {
 ${temporary.map((kind) => `\t${kind}_temp_path ${own}/${kind};`).join('\n')}
 \taccess_log ${own}/access.log;
-\tserver { listen 127.0.0.1:${port}; location /snapshots/ { alias ${folder}/; } }
+\tserver {
+\t\tlisten 127.0.0.1:${port}${tls === undefined ? '' : ' ssl'};
+${tls === undefined ? '' : `\t\tssl_certificate ${tls.certificate};\n\t\tssl_certificate_key ${tls.key};`}
+\t\tlocation /snapshots/ { alias ${folder}/; }
+\t}
 }
 `,
   );
   const command = ['nginx', '-p', own, '-c', `${own}/nginx.conf`, '-e', `${own}/error.log`];
   running.push(await startTied([...command, '-g', 'daemon off;'], { output: 'pipe' }));
   await until(() => listens(port));
-  return `http://127.0.0.1:${port}/snapshots`;
+  return `${tls === undefined ? 'http://127.0.0.1' : 'https://localhost'}:${port}/snapshots`;
 }

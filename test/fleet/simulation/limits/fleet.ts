@@ -2,7 +2,11 @@
  * The proxies of a simulated fleet: the real limiter with the real windows, on simulated clocks, links
  * and event loops. Notes the true time of everything that they admit and refuse.
  */
-import { makeRollingWindow, type RollingWindow } from '../../../../proxy/limits/rolling-window.ts';
+import {
+  makeRollingWindow,
+  type Quota,
+  type RollingWindow,
+} from '../../../../proxy/limits/rolling-window.ts';
 import type { Surroundings } from '../../../../proxy/limits/shared/connection.ts';
 import { makeLimitCells, newLimitCells } from '../../../../proxy/limits/shared/counts.ts';
 import { type Fleet, makeFleet } from '../../../../proxy/limits/shared/fleet.ts';
@@ -22,6 +26,8 @@ export interface Decision {
   readonly share: number;
 }
 
+type Done = (quota: Quota | undefined) => void;
+
 export interface SimulatedProxy {
   readonly id: string;
   readonly link: Link;
@@ -29,8 +35,11 @@ export interface SimulatedProxy {
   /** The event loop of the proxy is blocked until this time. */
   pausedUntil: number;
   fleet: Fleet;
-  /** Sends a request with a key. */
-  request(key: number): void;
+  /**
+   * Sends a request with a key.
+   * @param done as in `Question`
+   */
+  request(key: number, done?: Done): void;
   /** Ends at once, without reporting anything. */
   crash(): void;
   /** Ends and starts again as the same member of the fleet. */
@@ -56,7 +65,7 @@ export function startProxy(parts: FleetParts, name: string): SimulatedProxy {
   let runs = 0;
   let connection: ReturnType<Network['connect']>;
   let rings: RollingWindow[] = limits.map((limit) => makeRollingWindow(limit));
-  let ask: (key: number) => void = () => {};
+  let ask: (key: number, done?: Done) => void = () => {};
 
   /** Calls a function later, but not while the event loop is blocked or after the run has ended. */
   function later(run: number, milliseconds: number, work: () => void): () => void {
@@ -113,11 +122,12 @@ export function startProxy(parts: FleetParts, name: string): SimulatedProxy {
     const counts = makeLimitCells(newLimitCells());
     const shared = makeSharedLimits({ fleet: () => fleet, surroundings, failure, counts });
     const ownWindows = limits.map((_, key) => windowOf(key, () => fleet));
-    ask = (key) => {
+    ask = (key, heard) => {
       const wasReady = fleet.epoch() !== undefined;
       shared.ask({
         ...{ window: ownWindows[key], limit: limits[key], isPeek: false },
         done(quota) {
+          heard?.(quota);
           const isByStore = wasReady && fleet.epoch() !== undefined;
           if (quota === undefined || quota.admitted || !isByStore) return;
           const time = network.processedAt();
@@ -132,8 +142,8 @@ export function startProxy(parts: FleetParts, name: string): SimulatedProxy {
   const proxy: SimulatedProxy = {
     ...{ id: name, link, isAlive: true, pausedUntil: 0 },
     fleet: undefined as never,
-    request(key) {
-      later(runs, 0, () => ask(key));
+    request(key, done) {
+      later(runs, 0, () => ask(key, done));
     },
     crash() {
       proxy.isAlive = false;

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { Redis } from 'ioredis';
 import { expect, test } from 'vitest';
 import { parseLimitsUrl } from '../../../../program/environment/limits-url.ts';
 import { connectToRedis } from '../../../../proxy/limits/shared/redis-connection.ts';
@@ -76,14 +77,14 @@ test('rediss:// uses TLS with a server name that its certificate must have', asy
     NODE_EXTRA_CA_CERTS: file('certificate.pem'),
   });
   await until(async () => (await proxy.readyz()).json.limits.mode === 'shared');
-  await proxy.stop();
+  await proxy.kill();
   const untrusted = await startProxy(dir, {
     LIMITS_URL: `rediss://:${encodeURIComponent(REDIS_PASSWORD)}@localhost:${port}`,
   });
   const { limits } = (await untrusted.readyz()).json;
   expect(limits).toMatchObject({ mode: 'local' });
   expect(limits.error).toMatch(/self.signed certificate/);
-  await untrusted.stop();
+  await untrusted.kill();
   await redis.stop();
 });
 
@@ -125,15 +126,16 @@ test('with Sentinel, the proxies follow a failover and keep what was admitted', 
     expect((await proxies[i % 2].get('/stats', key.key)).status).toBe(200);
   }
   // Sentinel must know the replica before the primary dies.
-  await until(async () => /slave0:/.test(await primary.client.info('replication')));
-  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  const client = new Redis({ port });
+  await until(async () => String(await client.call('SENTINEL', 'REPLICAS', 'main')) !== '');
+  client.disconnect();
   await primary.kill();
   await until(() => areIn('local'));
   await until(() => areIn('shared'));
   const statuses: number[] = [];
   for (let i = 0; i < 14; i++) statuses.push((await proxies[i % 2].get('/stats', key.key)).status);
   expect(statuses).toEqual([...Array(10).fill(200), ...Array(4).fill(429)]);
-  await Promise.all(proxies.map((proxy) => proxy.stop()));
+  await Promise.all(proxies.map((proxy) => proxy.kill()));
   await sentinel.stop();
   await replica.stop();
   await primary.stop();

@@ -1,12 +1,10 @@
 /** Limits that several proxies share, as clients see them: real proxies, a real Redis, over HTTP. */
-import { cpSync } from 'node:fs';
-import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { makeKey } from '../../../../format/api-key.ts';
 import { makeSampleSnapshots } from '../../../catalogue/snapshots.ts';
+import { QUICK_POLLS } from '../../../support/processes.ts';
 import {
   end,
-  makeFolder,
   type RunningProxy,
   send,
   startProxy,
@@ -17,18 +15,12 @@ import {
 import { freePort } from '../../../support/servers/ports.ts';
 import { type RedisServer, startRedis } from '../../../support/servers/redis.ts';
 
-let sample: string;
 const servers: RedisServer[] = [];
-
-beforeAll(async () => {
-  sample = await makeSampleSnapshots();
-});
 afterAll(() => Promise.all(servers.map((server) => server.stop())));
 
 /** A snapshots folder and a Redis for one test, so that the tests can run at the same time. */
 async function makePlace(): Promise<{ dir: string; redis: RedisServer }> {
-  const dir = path.join(makeFolder(), 'snapshots');
-  cpSync(sample, dir, { recursive: true, verbatimSymlinks: true });
+  const dir = await makeSampleSnapshots();
   const redis = await startRedis();
   servers.push(redis);
   return { dir, redis };
@@ -92,7 +84,7 @@ async function admittedOf(
   return admitted;
 }
 
-const stopAll = (fleet: readonly RunningProxy[]) => Promise.all(fleet.map((proxy) => proxy.stop()));
+const killAll = (fleet: readonly RunningProxy[]) => Promise.all(fleet.map((proxy) => proxy.kill()));
 
 describe.each([
   [2, 1],
@@ -117,7 +109,7 @@ describe.each([
     expect([countOf(guesses, 401), countOf(guesses, 429)]).toEqual([10, 20]);
     const preflight = await send(`${fleet[0].url}/api/v1/stats`, { method: 'OPTIONS' });
     expect(preflight.headers['x-ratelimit-remaining']).toBe('0');
-    await stopAll(fleet);
+    await killAll(fleet);
   });
 });
 
@@ -132,14 +124,14 @@ test.concurrent('a key that is not in use cannot be guessed once its address is 
   expect([countOf(guesses, 401), countOf(guesses, 429)]).toEqual([5, 3]);
   expect((await second.get('/stats', unused.key)).status).toBe(429);
   expect((await second.get('/stats', inUse.key)).status).toBe(200);
-  await stopAll(fleet);
+  await killAll(fleet);
 });
 
 test.concurrent('a changed limit and a revoked key reach every proxy', async () => {
   const place = await makePlace();
   const key = testKey(1, { limit: 50 });
   writeKeys(place.dir, [key]);
-  const fleet = await startFleet(place, 2);
+  const fleet = await startFleet(place, 2, QUICK_POLLS);
   const limits = async () => {
     const replies = await Promise.all(fleet.map((proxy) => proxy.get('/stats', key.key)));
     return replies.map(({ headers }) => headers['x-ratelimit-limit']);
@@ -149,7 +141,7 @@ test.concurrent('a changed limit and a revoked key reach every proxy', async () 
   await until(async () => (await limits()).every((limit) => limit === '90'));
   writeKeys(place.dir, [{ ...key, state: 'revoked' }]);
   await until(async () => (await sendMany(fleet, key.key, 2)).every((status) => status === 401));
-  await stopAll(fleet);
+  await killAll(fleet);
 });
 
 describe('when the store is gone', () => {
@@ -167,7 +159,7 @@ describe('when the store is gone', () => {
     await untilMode(fleet, 'shared');
     // The new server has learnt from the proxies that the limit is used up.
     expect(countOf(await sendMany(fleet, key.key, 20), 200)).toBe(0);
-    await stopAll(fleet);
+    await killAll(fleet);
   });
 
   test.concurrent('with refuse, requests get 503 and count for nobody', async () => {
@@ -189,7 +181,7 @@ describe('when the store is gone', () => {
     await place.redis.restart();
     await untilMode(fleet, 'shared');
     expect(await admittedOf(fleet, key.key, 30)).toBe(10);
-    await stopAll(fleet);
+    await killAll(fleet);
   });
 
   test.concurrent('a server that does not answer delays requests by at most a moment', async () => {
@@ -197,20 +189,25 @@ describe('when the store is gone', () => {
     const key = testKey(1, { limit: 1000 });
     writeKeys(place.dir, [key]);
     const [proxy] = await startFleet(place, 1);
-    place.redis.freeze();
-    try {
+    const timeOfRequest = async () => {
       const started = performance.now();
       expect((await proxy.get('/stats', key.key)).status).toBe(200);
-      expect(performance.now() - started).toBeLessThan(1_000);
+      return performance.now() - started;
+    };
+    place.redis.freeze();
+    try {
+      // It waits 0.2 s. The rest allows for a busy machine.
+      expect(await timeOfRequest()).toBeLessThan(5_000);
       await untilMode([proxy], 'local');
-      const again = performance.now();
-      expect((await proxy.get('/stats', key.key)).status).toBe(200);
-      expect(performance.now() - again).toBeLessThan(100);
+      // From then on none waits. Other work on the machine does not delay all of them.
+      const times: number[] = [];
+      for (let i = 0; i < 20; i++) times.push(await timeOfRequest());
+      expect(Math.min(...times)).toBeLessThan(100);
     } finally {
       place.redis.thaw();
     }
     await untilMode([proxy], 'shared');
-    await stopAll([proxy]);
+    await killAll([proxy]);
   });
 
   test.concurrent('a proxy can start, serve and stop', async () => {
@@ -220,7 +217,7 @@ describe('when the store is gone', () => {
     const LIMITS_URL = `redis://127.0.0.1:${await freePort()}`;
     const proxy = await startProxy(place.dir, { LIMITS_URL });
     expect(countOf(await sendMany([proxy], key.key, 30), 200)).toBe(20);
-    expect(proxy.log()).toContain('cannot ask the store of the limits');
+    expect(proxy.log()).toContain('cannot ask the limits store');
     expect(await proxy.stop()).toBe(0);
   });
 });
@@ -236,7 +233,7 @@ test.concurrent('a store that was emptied is filled again by the proxies', async
   await sendMany(fleet, makeKey(), 3);
   await untilMode(fleet, 'shared');
   expect(countOf(await sendMany(fleet, key.key, 30), 200)).toBe(6);
-  await stopAll(fleet);
+  await killAll(fleet);
 });
 
 test.concurrent('a restarted proxy counts nothing twice and forgets nothing', async () => {
@@ -259,7 +256,7 @@ test.concurrent('a restarted proxy counts nothing twice and forgets nothing', as
   await end(second.child, 'SIGKILL');
   const [third] = await startFleet(place, 1, { PORT });
   expect((await third.get('/stats', key.key)).headers['x-ratelimit-remaining']).toBe('17');
-  await stopAll([third]);
+  await killAll([third]);
 });
 
 test.concurrent('the metrics count calls, waiting and who decided', async () => {
@@ -277,5 +274,5 @@ test.concurrent('the metrics count calls, waiting and who decided', async () => 
   expect(value('limits_store_wait_seconds_total')).toBeGreaterThan(0);
   expect(value('limits_decisions_total{by="store"}')).toBe(10);
   expect(value('limits_decisions_total{by="proxy"}')).toBe(0);
-  await stopAll([proxy]);
+  await killAll([proxy]);
 });

@@ -58,7 +58,7 @@ export function makeReferenceSearch(
       ] as const;
     }),
   );
-  const find = makeFind(readings, platforms);
+  const find = remember(makeFind(readings, platforms));
   const everything: Found = { tiers: new Map(games.map((game) => [game, undefined])) };
   const countWords = (game: ReferenceGame) => readings.get(game)?.[0]?.words.length ?? 0;
   return {
@@ -70,6 +70,18 @@ export function makeReferenceSearch(
       const hits = games.filter((game) => tiers.has(game) && passes(game, query));
       return { step, hits: sorted(hits, query.sort, tiers, countWords) };
     },
+  };
+}
+
+/** A function that computes each result once. It is for thousands of texts, not for more. */
+function remember<T>(compute: (text: string) => T): (text: string) => T {
+  const results = new Map<string, T>();
+  return (text) => {
+    const known = results.get(text);
+    if (known !== undefined) return known;
+    const result = compute(text);
+    results.set(text, result);
+    return result;
   };
 }
 

@@ -1,0 +1,71 @@
+/**
+ * Finds views whose definitions the user may not see: MySQL and MariaDB show a definition only to its
+ * definer and to users with the right SHOW VIEW. {@link Database.identity} does not change
+ * when such a view is redefined.
+ */
+import type { Database } from './database.ts';
+import { readUser } from './grants.ts';
+
+export interface HiddenViews {
+  /** What is wrong, as a clause: "'covers'@'%' may not see how the views covers, games are defined". */
+  readonly fault: string;
+  /** The statement that shows them, for an administrator. */
+  readonly grant: string;
+}
+
+interface View {
+  readonly name: string;
+  /** Names are in backquotes. Empty if the user may not see it. */
+  readonly definition: string;
+}
+
+/**
+ * @param tables names of tables and views, in lower case
+ * @returns those of the views that are hidden, and of the views of the same database that they read;
+ * undefined if there are none
+ */
+export async function findHiddenViews(
+  database: Database,
+  tables: readonly string[],
+): Promise<HiddenViews | undefined> {
+  // SQLite has no rights, and shows every definition.
+  if (database.kind === 'sqlite') return undefined;
+  const hidden = [...usedViews(await viewsOf(database), tables)]
+    .filter(({ definition }) => definition === '')
+    .map(({ name }) => name)
+    .sort();
+  if (hidden.length === 0) return undefined;
+  const { user, schema } = await readUser(database);
+  const which =
+    hidden.length > 1 ? `the views ${hidden.join(', ')} are` : `the view ${hidden[0]} is`;
+  return {
+    fault: `${user} may not see how ${which} defined`,
+    grant: `GRANT SHOW VIEW ON ${schema}.* TO ${user}`,
+  };
+}
+
+async function viewsOf(database: Database): Promise<View[]> {
+  const rows = await database.rows(
+    `SELECT table_name, view_definition FROM information_schema.views
+      WHERE table_schema = DATABASE()`,
+  );
+  return rows.map(([name, definition]) => ({
+    name: String(name),
+    definition: definition === null ? '' : String(definition),
+  }));
+}
+
+/** The views among the tables, and each view that one of them names. Letter case does not matter. */
+function usedViews(views: readonly View[], tables: readonly string[]): ReadonlySet<View> {
+  const used = new Set(views.filter(({ name }) => tables.includes(name.toLowerCase())));
+  // The loop also visits the views that it adds.
+  for (const { definition } of used) {
+    const text = definition.toLowerCase();
+    for (const view of views) if (text.includes(quoted(view.name.toLowerCase()))) used.add(view);
+  }
+  return used;
+}
+
+function quoted(name: string): string {
+  return `\`${name.replaceAll('`', '``')}\``;
+}

@@ -1,0 +1,36 @@
+/** Names what a row cache belongs to. */
+import type { Database } from '../../database/database.ts';
+import type { HiddenViews } from '../../database/hidden-views.ts';
+import type { TimedTable } from '../../database/schema.ts';
+import type { Settings } from '../../format/manifest.ts';
+import { programVersion } from './program-version.ts';
+
+/** What must be the same for the cache to be used. */
+export interface CacheOwner {
+  /** The generation that the rows were written to. */
+  readonly generation: string;
+  /** Of the database; see `Database.identity`. */
+  readonly database: string;
+  readonly settings: Settings;
+  /** The versions of the program and of what it runs on. */
+  readonly program: string;
+}
+
+export type OwnerOf = (generation: string) => CacheOwner;
+
+/** @returns a function that returns the owner of the cache that fits a generation */
+export async function makeOwner(database: Database, settings: Settings): Promise<OwnerOf> {
+  const identity = await database.identity();
+  const program = programVersion();
+  return (generation) => ({ generation, database: identity, settings, program });
+}
+
+/** Why a database cannot show which rows have changed, so that nothing is cached; undefined if it can. */
+export function whyUntimed(
+  withoutUpdatedAt: readonly TimedTable[],
+  hiddenViews: HiddenViews | undefined,
+): string | undefined {
+  if (withoutUpdatedAt.length === 0) return hiddenViews?.fault;
+  const columns = withoutUpdatedAt.map((table) => `${table}.updated_at`);
+  return `the database does not have ${columns.join(', ')}`;
+}

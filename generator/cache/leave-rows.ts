@@ -1,0 +1,75 @@
+/**
+ * Leaves what a run has read for the next one. The rows are written before the generation is published, so
+ * that publishing does not need them in memory. They become the row cache once it is published.
+ */
+import type { TimedTable } from '../../database/schema.ts';
+import { generationDir } from '../../store/generations/generations.ts';
+import { readManifest } from '../../store/generations/manifest-file.ts';
+import type { ReadRows } from '../write/read-all.ts';
+import type { CacheOwner } from './cache-owner.ts';
+import { type CachedValues, encodeTable, encodeValues } from './cached-rows.ts';
+import { fileState } from './file-state.ts';
+import {
+  discardTables,
+  replaceCache,
+  type StoredCache,
+  type WrittenTables,
+  writeTables,
+} from './row-cache.ts';
+
+/** Rows that are on disk, but not in the row cache yet. */
+export interface LeftRows {
+  /**
+   * Makes them the row cache.
+   * @param owner of the generation that was written from them, which is current now
+   * @param fullRunAt when all rows were read last
+   */
+  keep(owner: CacheOwner, fullRunAt: number): Promise<void>;
+  /** Removes them, unless they were kept. */
+  discard(): void;
+}
+
+/**
+ * @param before the cache of the earlier run; undefined if all rows were read
+ * @returns undefined if the next run must read all rows
+ */
+export async function leaveRows(
+  snapshotsDir: string,
+  rows: ReadRows,
+  before: StoredCache | undefined,
+): Promise<LeftRows | undefined> {
+  const { games, covers, forNextRun } = rows;
+  if (forNextRun === undefined) return undefined;
+  const { times, sameTables } = forNextRun;
+  const columnsOf = (table: TimedTable) =>
+    sameTables.has(table) ? undefined : encodeTable(table, rows, times[table]);
+  try {
+    const tables = await writeTables(snapshotsDir, columnsOf, before);
+    return makeLeftRows(snapshotsDir, tables, encodeValues(games, covers, forNextRun));
+  } catch (error) {
+    // On a full disk, publishing needs the space.
+    discard(snapshotsDir);
+    throw error;
+  }
+}
+
+function discard(snapshotsDir: string): void {
+  try {
+    discardTables(snapshotsDir);
+  } catch {
+    // The run goes on, and the next one removes them.
+  }
+}
+
+// A function of its own: what it returns must not keep the rows in memory.
+function makeLeftRows(snapshotsDir: string, tables: WrittenTables, values: CachedValues): LeftRows {
+  return {
+    async keep(owner, fullRunAt) {
+      const dir = generationDir(snapshotsDir, owner.generation);
+      const { files } = readManifest(dir);
+      const fileStates = Object.fromEntries(files.map((file) => [file.path, fileState(dir, file)]));
+      await replaceCache(snapshotsDir, owner, { fullRunAt, values, fileStates }, tables);
+    },
+    discard: () => discard(snapshotsDir),
+  };
+}

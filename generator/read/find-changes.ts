@@ -1,0 +1,147 @@
+/**
+ * Finds out what has changed since an earlier run. If no row is new, gone or changed, and the rows that are
+ * read in every run are still the same, nothing needs to be written.
+ */
+import { createHash } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Reader } from '../../database/database.ts';
+import { TIMED_TABLES, type TimedTable } from '../../database/schema.ts';
+import { splitId } from '../../format/index/ids.ts';
+import type { AlternativeTitles, Games } from '../columns/catalogue.ts';
+import { makeTextWriter } from '../columns/texts.ts';
+import { makeReport, type ReportContent } from '../report/report.ts';
+import type { EarlierRun } from '../reuse/earlier-run.ts';
+import { areEqual, type Fingerprints, readFingerprintsUnless } from '../reuse/fingerprints.ts';
+import { planRead, type ReadPlan, readRows } from '../reuse/plan-read.ts';
+import { rowTime } from '../reuse/row-times.ts';
+import { makeRowsHash, makeTimed, TIME_COLUMN, type Timed } from '../reuse/row-tracks.ts';
+import { COVER_COLUMNS } from './read-covers.ts';
+import { readGameTitles } from './read-game-titles.ts';
+import { readPlatforms } from './read-platforms.ts';
+import { makeReadTable } from './read-table.ts';
+import { FILE_COLUMNS, GAME_COLUMNS } from './records.ts';
+
+const COLUMNS: Readonly<Record<TimedTable, string>> = {
+  games: GAME_COLUMNS,
+  covers: COVER_COLUMNS,
+  cover_files: FILE_COLUMNS,
+};
+
+interface KnownBefore {
+  /** Undefined if all rows are to be read. */
+  readonly earlier: EarlierRun | undefined;
+  /** The report of the generation that it has written; undefined if that must be written again. */
+  readonly reportBefore: ReportContent | undefined;
+  readonly hasGameTitles: boolean;
+}
+
+/** @throws Error if so much has changed that all rows should be read */
+export async function findChanges(
+  reader: Reader,
+  { earlier, reportBefore, hasGameTitles }: KnownBefore,
+): Promise<Timed | 'nothing new'> {
+  const [[time = null] = []] = await reader.rows('SELECT CURRENT_TIMESTAMP');
+  const now = rowTime(time);
+  if (earlier === undefined) return makeTimed(now, undefined);
+  let isNew = false;
+  const read = async (table: TimedTable) => {
+    const before = earlier.fingerprints[table];
+    const reading = readFingerprintsUnless(before, reader, table, () => {
+      isNew = true;
+    });
+    if (!isNew) return reading;
+    // If the cache is damaged, the query must end before the snapshot of the database does.
+    const ended = Promise.allSettled([reading]);
+    try {
+      // Opened while the server is busy.
+      await nextTurn();
+      earlier.records();
+    } finally {
+      await ended;
+    }
+    return reading;
+  };
+  const fingerprints = {
+    games: await read('games'),
+    covers: await read('covers'),
+    cover_files: await read('cover_files'),
+  };
+  const isSame =
+    reportBefore !== undefined &&
+    (await isNothingNew(reader, fingerprints, earlier, hasGameTitles, reportBefore));
+  if (isSame) return 'nothing new';
+  const plan = (table: TimedTable): Promise<ReadPlan> => {
+    const before = {
+      fingerprints: earlier.fingerprints[table],
+      unsettled: earlier.unsettled[table],
+      open: () => (table === 'cover_files' ? earlier.files().table : earlier.rows().tables[table]),
+    };
+    return planRead(reader, table, before, fingerprints[table]);
+  };
+  const plans = {
+    games: await plan('games'),
+    covers: await plan('covers'),
+    cover_files: await plan('cover_files'),
+  };
+  return makeTimed(now, plans);
+}
+
+/**
+ * @param fingerprints those of the tables now
+ * @param before the report of the generation that the earlier run has written
+ */
+async function isNothingNew(
+  reader: Reader,
+  fingerprints: Readonly<Record<TimedTable, Fingerprints>>,
+  earlier: EarlierRun,
+  hasGameTitles: boolean,
+  before: ReportContent,
+): Promise<boolean> {
+  for (const table of TIMED_TABLES) {
+    if (!areEqual(earlier.fingerprints[table], fingerprints[table])) return false;
+    if (earlier.unsettled[table] === undefined) return false;
+  }
+  // The other tables are small, and read in every run.
+  const report = makeReport();
+  const read = makeReadTable(reader, report, () => {});
+  if ((await readPlatforms(read)).content !== earlier.platforms) return false;
+  if (hasGameTitles) {
+    const { games } = earlier.rows();
+    const titles = await readGameTitles(read, report, games);
+    if (hashTitles(games, titles) !== earlier.alternativeTitles) return false;
+  }
+  const tables = ['platforms', ...(hasGameTitles ? ['game_titles'] : [])];
+  const now = report.content();
+  if (tables.some((table) => reportOf(table, now) !== reportOf(table, before))) return false;
+  for (const table of TIMED_TABLES) {
+    const unsettled = earlier.unsettled[table];
+    const ids = unsettled?.ids.map((id) => splitId(id)).filter((id) => id !== undefined) ?? [];
+    const hash = makeRowsHash();
+    const columns = `${COLUMNS[table]}, ${TIME_COLUMN}`;
+    for await (const row of readRows(reader, table, columns, ids)) hash.add(row);
+    if (hash.end() !== unsettled?.hash) return false;
+  }
+  return true;
+}
+
+/** What a report says about one table. */
+function reportOf(table: string, { tables, rows, warnings = [] }: ReportContent): string {
+  const isOfTable = (entry: { table: string | null }) => entry.table === table;
+  return JSON.stringify([tables[table], rows.filter(isOfTable), warnings.filter(isOfTable)]);
+}
+
+/** The hash of all alternative titles with the ids of their games. */
+export function hashTitles({ ids }: Games, { game, titles }: AlternativeTitles): string {
+  const sha256 = createHash('sha256');
+  const writer = makeTextWriter(titles);
+  let bytes = Buffer.alloc(1024);
+  game.forEach((row, title) => {
+    const length = writer.lengthOf(title);
+    if (bytes.length < length + 12) bytes = Buffer.alloc((length + 12) * 2);
+    bytes.writeUInt32LE(ids.high[row], 0);
+    bytes.writeUInt32LE(ids.low[row], 4);
+    bytes.writeUInt32LE(length, 8);
+    sha256.update(bytes.subarray(0, writer.put(bytes, 12, title)));
+  });
+  return sha256.digest('hex');
+}

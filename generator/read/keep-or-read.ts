@@ -1,0 +1,129 @@
+/**
+ * Keeps the rows of a table that has not changed since an earlier run, or reads those that have changed.
+ * Kept games and covers stay in the memory in which they were opened; kept files, the largest table, are
+ * not even opened.
+ */
+import type { Reader } from '../../database/database.ts';
+import type { TimedTable } from '../../database/schema.ts';
+import { sharedZeros } from '../../format/index/shared-zeros.ts';
+import { type Covers, type Games, LEFT_OUT } from '../columns/catalogue.ts';
+import { cachedRowOfPath, openRecords } from '../reuse/earlier-records.ts';
+import type { EarlierRun } from '../reuse/earlier-run.ts';
+import { type CachedTable, isUnchanged, type ReadPlan } from '../reuse/plan-read.ts';
+import { earlierNumber } from '../reuse/reuse.ts';
+import { isSettled } from '../reuse/row-times.ts';
+import type { Relation, Timed } from '../reuse/row-tracks.ts';
+import type { CachedCovers } from './read-covers.ts';
+import { type CachedFiles, type Files, findCoversToRead } from './read-files.ts';
+import type { CachedGames } from './read-games.ts';
+
+/** An earlier run, and what has changed since. */
+export interface Before {
+  readonly earlier: EarlierRun;
+  readonly timed: Timed;
+  readonly plans: Readonly<Record<TimedTable, ReadPlan>>;
+  /** How the games and covers of both runs relate, once they are read. */
+  readonly relations: { readonly games: Relation; readonly covers: Relation };
+  /** Tells that all rows of a table are kept. */
+  keep(table: TimedTable, rows: number): void;
+}
+
+/** @param before undefined if all rows are read; otherwise, the platforms must be the same */
+export async function keepOrReadGames(
+  before: Before | undefined,
+  read: (cached?: CachedGames) => Promise<Games>,
+): Promise<Games> {
+  if (before === undefined) return read();
+  const { earlier, timed, plans, keep } = before;
+  const { games, tables } = earlier.rows();
+  if (!isUnchanged(plans.games) || !areSettled(tables.games, timed)) {
+    const [index, records] = [earlier.index(), earlier.records()];
+    const rowOf = (platform: number, slug: string) =>
+      cachedRowOfPath(index, records, platform, slug);
+    return read({ games, isKnown: plans.games.isKnown, rowOf });
+  }
+  keep('games', games.rows);
+  // The heads are in the records of the earlier run, not in a spill file.
+  return { ...games, headStart: sharedZeros(Float64Array, games.rows).fill(Number.NaN) };
+}
+
+/** @param games those of this run */
+export async function keepOrReadCovers(
+  before: Before | undefined,
+  games: Games,
+  read: (cached?: CachedCovers) => Promise<Covers>,
+): Promise<Covers> {
+  if (before === undefined) return read();
+  const { earlier, timed, plans, relations, keep } = before;
+  const { covers, tables, games: cachedGames } = earlier.rows();
+  const isKept = (game: number) => game === LEFT_OUT || games.platform[game] !== LEFT_OUT;
+  const canKeep =
+    isUnchanged(plans.covers) &&
+    areSettled(tables.covers, timed) &&
+    // Covers have the rows of their games.
+    timed.tracks.games.keepsIndexes() &&
+    covers.game.every(isKept);
+  if (!canKeep) {
+    return read({ covers, games: cachedGames, rowOfGame: relations.games.rowOfCached });
+  }
+  keep('covers', covers.rows);
+  return covers;
+}
+
+/**
+ * @param numberOfCover for each row of a cover, its number, or LEFT_OUT
+ * @returns `mustRead`: for each row of a cover, 1 if its files were read; undefined if all were
+ */
+export async function keepOrReadFiles(
+  before: Before | undefined,
+  reader: Reader,
+  covers: Covers,
+  numberOfCover: Uint32Array,
+  read: (cached?: CachedFiles) => Promise<Files>,
+): Promise<{ readonly files: Files; readonly mustRead: Uint8Array | undefined }> {
+  if (before === undefined) return { files: await read(), mustRead: undefined };
+  const { earlier, timed, plans, relations, keep } = before;
+  const plan = plans.cover_files;
+  const earlierFiles = {
+    plan,
+    open: earlier.files,
+    coverIds: () => earlier.rows().covers.ids,
+    rowOfCover: relations.covers.rowOfCached,
+  };
+  const numberBefore = (row: number) =>
+    earlierNumber(earlier.records().covers.numberOf, relations.covers, row);
+  const isNew = (row: number) => numberBefore(row) === LEFT_OUT;
+  const mustRead = await findCoversToRead(reader, covers, numberOfCover, isNew, earlierFiles);
+  // Files have the rows of their covers.
+  if (!isUnchanged(plan) || !timed.tracks.covers.keepsIndexes()) {
+    return { files: await read({ ...earlierFiles, mustRead }), mustRead };
+  }
+  keep('cover_files', plan.rows);
+  const published = earlier.publishedFiles - countGone(before, covers, numberOfCover, numberBefore);
+  const none = new Uint32Array(0);
+  const files = { rows: plan.rows, ids: { high: none, low: none }, cover: none, published };
+  return { files, mustRead };
+}
+
+/** The number of files of the covers that are not published any more. */
+function countGone(
+  { earlier }: Before,
+  covers: Covers,
+  numberOfCover: Uint32Array,
+  numberBefore: (row: number) => number,
+): number {
+  const reader = openRecords(earlier.records(), 'covers');
+  let gone = 0;
+  for (let row = 0; row < covers.rows; row++) {
+    const before = numberBefore(row);
+    if (before === LEFT_OUT || numberOfCover[row] !== LEFT_OUT) continue;
+    gone += (JSON.parse(reader.read(before).toString()) as { files: unknown[] }).files.length;
+  }
+  reader.close();
+  return gone;
+}
+
+/** Whether no time is so recent that the row must be read again: only if the clock was set back. */
+function areSettled({ updated }: CachedTable, { now }: Timed): boolean {
+  return updated.every((time) => isSettled(time, now));
+}

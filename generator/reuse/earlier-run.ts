@@ -1,0 +1,53 @@
+/** Everything that a run can use of an earlier one. */
+import type { TimedTable } from '../../database/schema.ts';
+import type { RecordIndex } from '../../format/index/record-index.ts';
+import type { ManifestFile } from '../../format/manifest.ts';
+import type { Covers, Games } from '../columns/catalogue.ts';
+import type { EarlierRecords } from './earlier-records.ts';
+import type { Fingerprints } from './fingerprints.ts';
+import type { CachedTable, UnsettledRows } from './plan-read.ts';
+
+/** The games and covers of an earlier run, as the row cache keeps them. */
+export interface CachedRows {
+  readonly tables: Readonly<Record<'games' | 'covers', CachedTable>>;
+  /** Where the heads of records start is not cached. */
+  readonly games: Games;
+  readonly covers: Covers;
+}
+
+/** The files of an earlier run: the largest table, and rarely needed. */
+export interface CachedFileRows {
+  readonly table: CachedTable;
+  /** For each file, the row of its cover; LEFT_OUT for a file that was left out. */
+  readonly cover: Uint32Array;
+}
+
+/** What is large is opened when it is first needed: a run that finds nothing new never does. */
+export interface EarlierRun {
+  /** The folder of the generation that the run has published, and its files. */
+  readonly dir: string;
+  readonly manifestFiles: readonly ManifestFile[];
+  readonly fingerprints: Readonly<Record<TimedTable, Fingerprints>>;
+  /** All platforms and alternative titles, as texts to compare. */
+  readonly platforms: string;
+  readonly alternativeTitles: string;
+  /** For each table, the rows that are always read again; undefined if they are too many. */
+  readonly unsettled: Readonly<Partial<Record<TimedTable, UnsettledRows>>>;
+  /** How many files of published covers there were. */
+  readonly publishedFiles: number;
+  /** The latest time at which a published cover was approved, in milliseconds since 1970, or NaN. */
+  readonly latestApproval: number;
+  /** @throws Error if the row cache is damaged */
+  rows(): CachedRows;
+  /** @throws Error if the row cache is damaged */
+  files(): CachedFileRows;
+  /** The index of the generation. @throws Error if it is damaged */
+  index(): RecordIndex;
+  /** @throws Error if the generation is damaged, or does not fit the rows */
+  records(): EarlierRecords;
+  /** These let the memory be used for something else. What is needed again is opened again. */
+  forgetRows(): void;
+  forgetIndex(): void;
+  forgetRecords(): void;
+  forgetFiles(): void;
+}

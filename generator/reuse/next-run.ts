@@ -1,0 +1,60 @@
+/** What a run leaves for the next one, so that it can find out what has changed. */
+import type { Reader } from '../../database/database.ts';
+import { TIMED_TABLES, type TimedTable } from '../../database/schema.ts';
+import type { Ids } from '../columns/ids.ts';
+import { chooseShift, type Fingerprints, readFingerprints } from './fingerprints.ts';
+import { idOfRow, type UnsettledRows } from './plan-read.ts';
+import type { Timed } from './row-tracks.ts';
+
+export interface ForNextRun {
+  readonly times: Readonly<Record<TimedTable, Float64Array>>;
+  /** The tables whose columns are those of the earlier run, so that the row cache has them already. */
+  readonly sameTables: ReadonlySet<TimedTable>;
+  readonly fingerprints: Readonly<Record<TimedTable, Fingerprints>>;
+  /** The rows that are always read again; see `EarlierRun.unsettled`. */
+  readonly unsettled: Readonly<Partial<Record<TimedTable, UnsettledRows>>>;
+  readonly platforms: string;
+  readonly alternativeTitles: string;
+}
+
+type ReadTables = Readonly<Record<TimedTable, { readonly rows: number; readonly ids: Ids }>>;
+
+/** @returns undefined if a row has no usable id, so that the next run must read all rows */
+export async function prepareNextRun(
+  reader: Reader,
+  { plans, tracks }: Timed,
+  tables: ReadTables,
+): Promise<Omit<ForNextRun, 'platforms' | 'alternativeTitles'> | undefined> {
+  const times = {
+    games: tracks.games.times(),
+    covers: tracks.covers.times(),
+    cover_files: tracks.cover_files.times(),
+  };
+  if (TIMED_TABLES.some((table) => tracks[table].rows() !== tables[table].rows)) return undefined;
+  const fingerprint = (table: TimedTable): Promise<Fingerprints> | Fingerprints => {
+    const { rows, ids } = tables[table];
+    const last = rows === 0 ? ([0, 0] as const) : idOfRow(ids, rows - 1);
+    return plans?.[table].fingerprints ?? readFingerprints(reader, table, chooseShift(rows, last));
+  };
+  const fingerprints = {
+    games: await fingerprint('games'),
+    covers: await fingerprint('covers'),
+    cover_files: await fingerprint('cover_files'),
+  };
+  const unsettled = Object.fromEntries(
+    TIMED_TABLES.map((table) => [table, tracks[table].unsettled()]),
+  );
+  return { times, sameTables: findSameTables(tracks), fingerprints, unsettled };
+}
+
+/**
+ * The tables whose columns are those of the earlier run. Covers and files also have the index of the row
+ * that they refer to.
+ */
+export function findSameTables({ games, covers, cover_files }: Timed['tracks']): Set<TimedTable> {
+  const same = new Set<TimedTable>();
+  if (games.isSame()) same.add('games');
+  if (covers.isSame() && games.keepsIndexes()) same.add('covers');
+  if (cover_files.isSame() && covers.keepsIndexes()) same.add('cover_files');
+  return same;
+}

@@ -1,0 +1,152 @@
+/** Writes a generation and publishes it, unless nothing is new or it must be refused. */
+import path from 'node:path';
+import { RUN_REPORT } from '../../format/layout.ts';
+import type { ManifestContent } from '../../format/manifest.ts';
+import type { Progress } from '../../program/progress.ts';
+import { HeldError } from '../../store/hold.ts';
+import {
+  findMissingCovers,
+  findShrinkage,
+  isUnchanged,
+  publish,
+  readPrevious,
+} from '../../store/publish.ts';
+import { type LeftRows, leaveRows } from '../cache/leave-rows.ts';
+import { makeReport, type Report, warningText } from '../report/report.ts';
+import { saveReport } from '../report/save-report.ts';
+import { freeMemory } from '../worker/free-memory.ts';
+import { checkPacksWith } from '../write/check-packs.ts';
+import { writeGeneration } from '../write/write-generation.ts';
+import { endUnchanged } from './end-unchanged.ts';
+import { type Reading, RefusedError, type RunContext, type RunResult } from './run.ts';
+
+export async function writeAndPublish(context: RunContext): Promise<RunResult> {
+  const { run, progress, reading } = context;
+  const report = makeReport();
+  const written = await writeFiles(context, report);
+  if (written === undefined) return endUnchanged(run, progress, reading);
+  try {
+    freeMemory();
+    report.addWarnings(run.warnings);
+    return await publishOrRefuse(context, report, written);
+  } finally {
+    written.rows?.discard();
+  }
+}
+
+interface WrittenFiles {
+  readonly content: ManifestContent;
+  /** What was read, for the next run; undefined if that must read all rows. */
+  readonly rows: LeftRows | undefined;
+}
+
+/**
+ * Writes the files of the generation, and the rows for the next run. So the rows are not in memory any more
+ * while the generation is checked.
+ * @returns undefined if the earlier run has written the same generation
+ */
+async function writeFiles(
+  { database, run, progress, reading, worker, unfinished }: RunContext,
+  report: Report,
+): Promise<WrittenFiles | undefined> {
+  const { hasGameTitles, settings, conditions = {} } = run;
+  const { ownerOf, earlier, reportBefore, cache } = reading;
+  const isTimed = ownerOf !== undefined;
+  const written = await writeGeneration(database, {
+    hasGameTitles,
+    settings,
+    conditions,
+    isTimed,
+    earlier,
+    reportBefore,
+    progress,
+    report,
+    worker,
+    workDir: unfinished.work,
+    dir: unfinished.dir,
+  });
+  if (written === undefined) return undefined;
+  const { content, rows } = written;
+  earlier?.forgetRecords();
+  freeMemory();
+  if (run.isDryRun || !isTimed) return { content, rows: undefined };
+  try {
+    return { content, rows: await leaveRows(run.snapshotsDir, rows, cache) };
+  } catch (error) {
+    warnOfFullRun(progress, error as Error);
+    return { content, rows: undefined };
+  }
+}
+
+/** Ends a run whose files are written: nothing is new, or it is refused, or published. */
+async function publishOrRefuse(
+  { run, progress, reading, worker, unfinished }: RunContext,
+  report: Report,
+  { content, rows }: WrittenFiles,
+): Promise<RunResult> {
+  const { snapshotsDir } = run;
+  const leftOut = report.summary();
+  for (const line of leftOut) progress.warn(`Left out: ${line}.`);
+  const reportContent = report.content();
+  for (const warning of reportContent.warnings) progress.warn(`Warning: ${warningText(warning)}.`);
+  const previous = readPrevious(snapshotsDir);
+  const result = {
+    id: previous.id,
+    counts: content.counts,
+    previousCounts: previous.manifest?.counts,
+    leftOut,
+    report: reportContent,
+    readAllBecause: reading.reason,
+  };
+  /** Writes the report of the run. @returns whether it was written */
+  const finish = (outcome: RunResult['outcome'] | 'held', error: string | null = null) =>
+    saveReport(snapshotsDir, reportContent, outcome, error, progress);
+
+  if (previous.id !== undefined && isUnchanged(snapshotsDir, previous, content)) {
+    finish('unchanged');
+    await keepRows(rows, reading, previous.id, progress);
+    return { ...result, outcome: 'unchanged' };
+  }
+  const faults = [
+    ...report.faults(),
+    ...findShrinkage(previous, content),
+    ...findMissingCovers(previous, content),
+  ].join('; ');
+  if (faults !== '' && !run.isForced) {
+    const refusal = `Nothing is published: ${faults}. ${previous.id === undefined ? '' : 'The current generation stays. '}Fix the data, or run with --force if this is what you want.`;
+    const isSaved = finish('refused', refusal);
+    const where = isSaved ? ` The rows are listed in ${path.join(snapshotsDir, RUN_REPORT)}.` : '';
+    throw new RefusedError(refusal + where, { ...result, outcome: 'refused' });
+  }
+  if (faults !== '') progress.warn(`Not refused because of --force: ${faults}.`);
+  if (run.isDryRun) {
+    finish('dry_run');
+    return { ...result, outcome: 'dry_run' };
+  }
+  progress.step('verifying and publishing');
+  const publishing = publish(snapshotsDir, unfinished.dir, content, previous, {
+    checkPacks: checkPacksWith(worker, reading.earlier),
+    warn: progress.warn,
+  });
+  const { id } = await publishing.catch((error) => {
+    if (error instanceof HeldError) finish('held', error.message);
+    throw error;
+  });
+  finish('published');
+  await keepRows(rows, reading, id, progress);
+  return { ...result, outcome: 'published', id };
+}
+
+async function keepRows(
+  rows: LeftRows | undefined,
+  { ownerOf, fullRunAt }: Reading,
+  id: string,
+  progress: Progress,
+): Promise<void> {
+  if (rows === undefined || ownerOf === undefined) return;
+  await rows.keep(ownerOf(id), fullRunAt).catch((error) => warnOfFullRun(progress, error));
+}
+
+function warnOfFullRun(progress: Progress, { message }: Error): void {
+  progress.warn(`Warning: the next run will read all rows: ${message}`);
+}

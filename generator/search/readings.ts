@@ -1,0 +1,172 @@
+/**
+ * Indexes the readings of all titles: the postings of their words, the positions of the words, and the
+ * readings in the order of their words.
+ */
+
+import {
+  compareReadings,
+  MOST_POSITIONS,
+  type ReadingWords,
+} from '../../format/index/reading-words.ts';
+import { equals, needsSlug, readingsOf } from '../../format/index/readings.ts';
+import {
+  LONGEST_ENDING,
+  type Postings,
+  type SearchIndex,
+  textAt,
+  textCount,
+} from '../../format/index/search-index.ts';
+import { isScriptWithoutSpaces, plainWordsOf } from '../../format/index/words.ts';
+import type { AlternativeTitles, Games } from '../columns/catalogue.ts';
+import { makeNumberList } from '../columns/number-list.ts';
+import { makeStringTable } from '../columns/string-table.ts';
+import { openTexts } from '../columns/texts.ts';
+import { startsOf } from '../order/numbering.ts';
+import { invert, makeGrowingLists, makePostings, type TextLists } from './postings.ts';
+
+type ReadingColumns = Pick<
+  SearchIndex,
+  'words' | 'endings' | 'wordPositions' | 'repeatedWords' | 'rankOfFurther' | 'readingsByWords'
+>;
+
+export interface IndexedReadings {
+  readonly columns: ReadingColumns;
+  /** Parallel to `columns.words.entries`: how often the word is in the reading. */
+  readonly frequencies: Uint8Array;
+  /** For each rank, how many different words the first reading has. */
+  readonly wordCounts: Uint16Array;
+}
+
+export function indexReadings(
+  games: Games,
+  alternativeTitles: AlternativeTitles,
+  rowOfRank: Uint32Array,
+): IndexedReadings {
+  const { sorted, words, rankOfFurther } = collectWords(games, alternativeTitles, rowOfRank);
+  const repeatedWords = makeNumberList();
+  const { postings, frequencies, positions, distinct } = invert(
+    sorted,
+    words,
+    (reading, position, word) => {
+      if (position < MOST_POSITIONS) {
+        for (const number of [reading, position, word]) repeatedWords.push(number);
+      }
+    },
+  );
+  return {
+    columns: {
+      words: postings,
+      endings: indexEndings(postings, words),
+      wordPositions: positions,
+      repeatedWords: repeatedWords.view(),
+      rankOfFurther,
+      readingsByWords: sortReadings(withPositions(words)),
+    },
+    frequencies,
+    wordCounts: distinct.subarray(0, rowOfRank.length),
+  };
+}
+
+/** The words of all readings, first those of the first readings in the order of ranks. */
+function collectWords(games: Games, alternativeTitles: AlternativeTitles, rowOfRank: Uint32Array) {
+  const titleAt = openTexts(games.titles);
+  const slugAt = openTexts(games.slugs, 'latin1');
+  const alternativesOf = openAlternatives(alternativeTitles, games.rows);
+  const table = makeStringTable();
+  const first = makeGrowingLists();
+  const further = makeGrowingLists();
+  const rankOfFurther = makeNumberList();
+  rowOfRank.forEach((row, rank) => {
+    const [reading = [], ...others] = readingsOfGame(
+      titleAt(row),
+      () => slugAt(row),
+      alternativesOf(row),
+    );
+    for (const word of reading) first.add(table.numberOf(word));
+    first.endEntry();
+    for (const other of others) {
+      for (const word of other) further.add(table.numberOf(word));
+      further.endEntry();
+      rankOfFurther.push(rank);
+    }
+  });
+  first.append(further);
+  const { orderOf, ...sorted } = table.sorted();
+  return { sorted, words: first.inOrder(orderOf), rankOfFurther: rankOfFurther.view() };
+}
+
+/** The readings of a game: those of its title come first, none is empty, and no two are equal. */
+function readingsOfGame(
+  title: string,
+  slugOf: () => string,
+  alternatives: readonly string[],
+): string[][] {
+  const readings = readingsOf(title);
+  if (needsSlug(title)) readings.push(plainWordsOf(slugOf()));
+  readings.push(...alternatives.flatMap((title) => readingsOf(title)));
+  return readings.filter(
+    (reading, at) =>
+      reading.length > 0 && !readings.slice(0, at).some((earlier) => equals(earlier, reading)),
+  );
+}
+
+/** @returns a function that returns the alternative titles of the game in a row */
+function openAlternatives(
+  { game, titles }: AlternativeTitles,
+  rows: number,
+): (row: number) => readonly string[] {
+  if (game.length === 0) return () => [];
+  const titleAt = openTexts(titles);
+  const start = startsOf(game, rows);
+  return (row) =>
+    Array.from({ length: start[row + 1] - start[row] }, (_, i) => titleAt(start[row] + i));
+}
+
+/** Indexes the endings of the words in scripts without spaces. */
+function indexEndings(words: Postings, { texts, start }: TextLists): Postings {
+  const builder = makePostings();
+  const endingsOf = new Map<number, number[]>();
+  for (let word = 0; word < textCount(words); word++) {
+    const text = textAt(words, word);
+    if (isScriptWithoutSpaces(text)) endingsOf.set(word, endingsIn(text).map(builder.numberOf));
+  }
+  for (let reading = 0; reading + 1 < start.length; reading++) {
+    for (let at = start[reading]; at < start[reading + 1]; at++) {
+      endingsOf.get(texts[at])?.forEach(builder.add);
+    }
+    builder.endEntry();
+  }
+  return builder.build();
+}
+
+/** Every suffix of a word that has at least two characters, cut to the longest ending. */
+function endingsIn(word: string): string[] {
+  const characters = [...word];
+  return characters
+    .slice(0, -1)
+    .map((_, from) => characters.slice(from, from + LONGEST_ENDING).join(''));
+}
+
+/** The words of the readings, without those that have no position because too many precede them. */
+function withPositions({ texts, start }: TextLists): ReadingWords {
+  const readings = start.length - 1;
+  const lengthOf = (reading: number) => start[reading + 1] - start[reading];
+  let longest = 0;
+  for (let reading = 0; reading < readings; reading++) {
+    longest = Math.max(longest, lengthOf(reading));
+  }
+  if (longest <= MOST_POSITIONS) return { words: texts, start };
+  const cut = makeGrowingLists();
+  for (let reading = 0; reading < readings; reading++) {
+    const end = start[reading] + Math.min(lengthOf(reading), MOST_POSITIONS);
+    for (let at = start[reading]; at < end; at++) cut.add(texts[at]);
+    cut.endEntry();
+  }
+  const { texts: words, ...others } = cut.lists();
+  return { words, ...others };
+}
+
+function sortReadings(words: ReadingWords): Uint32Array {
+  const readings = Uint32Array.from({ length: words.start.length - 1 }, (_, reading) => reading);
+  return readings.sort((a, b) => compareReadings(words, a, b) || a - b);
+}

@@ -1,0 +1,54 @@
+/**
+ * Shows a new key once, as the response to the form that created it. The response waits until the API
+ * accepts the key, so that the command on the page works at once.
+ */
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Context } from 'hono';
+import { hashKey } from '../../../format/api-key.ts';
+import { keyShownPage, type ShownKey } from '../pages/key-shown.ts';
+import { sendPage } from './replies.ts';
+import type { Site } from './site.ts';
+
+/** How long a change of a key takes at most to reach the API. */
+const LONGEST_WAIT_MS = 5_000;
+const POLL_MS = 100;
+/** The visitor waits, too, while the API does not answer. */
+const LONGEST_REPLY_MS = 1_000;
+
+export async function showNewKey(
+  c: Context,
+  { publicUrl }: Pick<Site, 'publicUrl'>,
+  shown: Omit<ShownKey, 'publicUrl' | 'isAccepted'>,
+): Promise<Response> {
+  const isAccepted = await waitUntilAccepted(publicUrl, shown.key);
+  return sendPage(c, 200, keyShownPage({ ...shown, publicUrl, isAccepted }));
+}
+
+/**
+ * Asks the proxy at the address that clients use, so that the answer is true for them. Only the hash of
+ * the key is sent.
+ * @returns false if the API does not accept the key in time, or cannot be asked
+ */
+async function waitUntilAccepted(publicUrl: string, key: string): Promise<boolean> {
+  const address = `${publicUrl}/key-status/${hashKey(key)}`;
+  const end = performance.now() + LONGEST_WAIT_MS;
+  do {
+    const works = await ask(address);
+    if (works !== false) return works === true;
+    await pause(POLL_MS);
+  } while (performance.now() < end);
+  return false;
+}
+
+/** @returns undefined if there is no answer */
+async function ask(address: string): Promise<unknown> {
+  try {
+    const signal = AbortSignal.timeout(LONGEST_REPLY_MS);
+    const response = await fetch(address, { signal, redirect: 'error' });
+    const { works }: { works?: unknown } = Object(await response.json());
+    return works;
+  } catch {
+    // Such as a proxy that is not running, or an address that this machine cannot reach.
+    return undefined;
+  }
+}

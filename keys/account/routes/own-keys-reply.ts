@@ -1,0 +1,58 @@
+/** Responds with the page of an account's keys, also after an action that was refused. */
+import type { Context } from 'hono';
+import { eventsOf } from '../../lifecycle/history.ts';
+import { listKeysOf } from '../../lifecycle/key-lists.ts';
+import { usageOf } from '../../lifecycle/key-usage.ts';
+import type { OwnKey } from '../../lifecycle/own-keys.ts';
+import { mayHaveTrial } from '../../lifecycle/own-requests.ts';
+import { Refusal } from '../../lifecycle/transition.ts';
+import { accountPage } from '../pages/account-page.ts';
+import type { Notice } from '../pages/layout.ts';
+import type { Draft } from '../pages/request-form.ts';
+import { CHART_DAYS } from '../pages/usage-chart.ts';
+import { keyIdOf, type RefusalStatus, sendPage, statusOf } from './replies.ts';
+import type { AccountVisit, Site } from './site.ts';
+
+/** The key that the path of a request names. */
+export function ownKeyOf(c: Context, { account, at }: AccountVisit): OwnKey {
+  return { id: keyIdOf(c), accountId: account.id, at };
+}
+
+/** @param draft what the form to request a key contained, if it was refused */
+export async function showKeys(
+  c: Context,
+  site: Site,
+  { viewer, account, at: now }: AccountVisit,
+  {
+    status = 200,
+    ...rest
+  }: { status?: 200 | RefusalStatus; notice?: Notice | undefined; draft?: Draft | undefined },
+): Promise<Response> {
+  const { database, defaultLimit } = site;
+  const keys = await listKeysOf(database, account.id);
+  const ids = keys.map(({ id }) => id);
+  const usage = await usageOf(database, ids, { days: CHART_DAYS, now });
+  const events = Map.groupBy(await eventsOf(database, ...ids), ({ key_id }) => key_id);
+  const getsTrial =
+    site.trialLimit !== undefined && (await mayHaveTrial(database, account.id, now));
+  const trialLimit = getsTrial ? site.trialLimit : undefined;
+  const page = { viewer, keys, usage, events, now, defaultLimit, trialLimit, ...rest };
+  return sendPage(c, status, accountPage(page));
+}
+
+/** Performs an action. If it is refused, shows the page of keys with the reason at the top. */
+export async function attempt(
+  c: Context,
+  site: Site,
+  visit: AccountVisit,
+  act: () => Promise<Response>,
+  draft?: Draft,
+): Promise<Response> {
+  try {
+    return await act();
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error;
+    const notice: Notice = { kind: 'refused', text: error.message };
+    return showKeys(c, site, visit, { status: statusOf(error), notice, draft });
+  }
+}

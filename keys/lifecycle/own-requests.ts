@@ -1,0 +1,192 @@
+/**
+ * What owners do with their requests: send, edit, withdraw and name them. A request of another account
+ * is treated as if it did not exist.
+ */
+import type { Database, Reader, Value, Writer } from '../../database/database.ts';
+import { lockAccount, prepareAccountLock } from '../tables/account-lock.ts';
+import { findAccount, hasAccounts } from '../tables/accounts.ts';
+import { addSeconds, toDatabaseTime } from '../tables/database-time.ts';
+import { recordEvent } from './history.ts';
+import { actorOf, type OwnKey, ownerOf } from './own-keys.ts';
+import { applyTransition, EDIT, noSuchAccount, RENAME, Refusal, WITHDRAW } from './transition.ts';
+import { checkLength, checkLimit, cleanText, readKeyName } from './typed-text.ts';
+
+/** How many requests of one account may be under review at once. */
+export const MOST_PENDING = 3;
+/** In characters, for the address of a website. */
+export const LONGEST_ADDRESS = 2000;
+/** How long a trial key works without a review. */
+export const TRIAL_DAYS = 14;
+/** An account gets one trial in this time, however many requests it withdraws. */
+const TRIAL_EVERY_DAYS = 30;
+
+/** What an owner types into the form of a request. */
+export interface RequestText {
+  readonly purpose: string;
+  /** An http or https address without user and password. */
+  readonly websiteUrl: string;
+  /** In requests per minute; undefined if the owner does not say. */
+  readonly wantedLimit?: number | undefined;
+  /** '' for none. */
+  readonly name?: string | undefined;
+}
+
+export interface NewRequest extends RequestText {
+  readonly accountId: number;
+  readonly at: Date;
+  /** The account that acts, by default `accountId`; null for an operator at the command line. */
+  readonly by?: number | null;
+  /** The limit of a trial key, in requests per minute; undefined if requests get no trial. */
+  readonly trialLimit?: number | undefined;
+}
+
+/**
+ * Requests a key.
+ * @returns the id, and whether the key works before its review; it must still be revealed
+ * @throws Refusal if the request is not valid, too many requests are under review, or the account
+ * does not exist
+ */
+export async function requestKey(
+  database: Database,
+  { accountId, at, by = accountId, trialLimit, ...text }: NewRequest,
+): Promise<{ id: number; isTrial: boolean }> {
+  const columns = columnsOf(text);
+  // Checked before the lock as well, so that a flood of requests is refused without waiting for it.
+  await refuseOneTooMany(database, accountId);
+  const hasTable = await hasAccounts(database);
+  if (!hasTable || !(await findAccount(database, accountId))) throw noSuchAccount(accountId);
+  await prepareAccountLock(database, accountId);
+  return database.transaction(async (writer) => {
+    await lockAccount(writer, accountId);
+    await refuseOneTooMany(writer, accountId);
+    const isTrial = trialLimit !== undefined && (await mayHaveTrial(writer, accountId, at));
+    const trial = isTrial ? trialColumns(trialLimit, at) : {};
+    const id = await insertKey(writer, {
+      account_id: accountId,
+      state: 'pending',
+      requested_at: toDatabaseTime(at),
+      ...columns,
+      ...trial,
+    });
+    const event = { keyId: id, at, actorId: by, action: 'requested' } as const;
+    const given = isTrial ? { limit: trialLimit, reason: 'With a trial key' } : {};
+    await recordEvent(writer, { ...event, ...given });
+    return { id, isTrial };
+  });
+}
+
+/** Whether the next request of an account gets a trial, if requests get trials at all. */
+export async function mayHaveTrial(reader: Reader, accountId: number, at: Date): Promise<boolean> {
+  const ended = addSeconds(at, -(TRIAL_EVERY_DAYS - TRIAL_DAYS) * DAY_SECONDS);
+  const rows = await reader.rows(
+    'SELECT id FROM api_keys WHERE account_id = ? AND trial_until > ? LIMIT 1',
+    [accountId, toDatabaseTime(ended)],
+  );
+  return rows.length === 0;
+}
+
+/** Changes a request that is still under review. Its name changes too. */
+export async function editRequest(
+  database: Database,
+  { id, accountId, at, ...text }: OwnKey & RequestText,
+): Promise<void> {
+  await applyTransition(database, id, {
+    ...EDIT,
+    ...ownerOf(accountId),
+    changes: columnsOf(text),
+    increments: ['edits'],
+    event: { action: 'edited', actorId: actorOf(accountId), at },
+  });
+}
+
+/** Withdraws a request that is still under review. A trial key stops working. */
+export async function withdrawRequest(
+  database: Database,
+  { id, accountId, at }: OwnKey,
+): Promise<void> {
+  await applyTransition(database, id, {
+    ...WITHDRAW,
+    ...ownerOf(accountId),
+    changes: {},
+    event: { action: 'withdrawn', actorId: actorOf(accountId), at },
+  });
+}
+
+/** Gives a key or a request another name, or none. */
+export async function renameKey(
+  database: Database,
+  { id, accountId, at, name: text }: OwnKey & { readonly name: string },
+): Promise<void> {
+  const name = readKeyName(text);
+  await applyTransition(database, id, {
+    ...RENAME,
+    ...ownerOf(accountId),
+    changes: { name },
+    event: { action: 'renamed', actorId: actorOf(accountId), at, reason: name ?? 'No name' },
+  });
+}
+
+const DAY_SECONDS = 24 * 3600;
+
+/** @throws Refusal if the text of a request is not valid */
+function columnsOf({ purpose, websiteUrl, wantedLimit, name = '' }: RequestText) {
+  const text = cleanText(purpose);
+  if (text === '') throw new Refusal('Say what you are building.', 'invalid');
+  checkLength('Your text', text);
+  if (wantedLimit !== undefined) checkLimit(wantedLimit);
+  return {
+    purpose: text,
+    website_url: parseWebsite(websiteUrl),
+    wanted_limit: wantedLimit ?? null,
+    name: readKeyName(name),
+  };
+}
+
+function trialColumns(limit: number, at: Date) {
+  const end = addSeconds(at, TRIAL_DAYS * DAY_SECONDS);
+  return { limit_per_minute: limit, trial_until: toDatabaseTime(end) };
+}
+
+async function insertKey(
+  writer: Writer,
+  columns: Readonly<Record<string, Value>>,
+): Promise<number> {
+  const names = Object.keys(columns);
+  const { insertId } = await writer.run(
+    `INSERT INTO api_keys (${names.join(', ')}) VALUES (${names.map(() => '?').join(', ')})`,
+    Object.values(columns),
+  );
+  return insertId;
+}
+
+async function refuseOneTooMany(reader: Reader, accountId: number): Promise<void> {
+  const [row] = await reader.rows(
+    "SELECT COUNT(*) FROM api_keys WHERE account_id = ? AND state = 'pending'",
+    [accountId],
+  );
+  if (Number(row?.[0]) < MOST_PENDING) return;
+  throw new Refusal(
+    `${MOST_PENDING} of your requests are waiting for review already. You can send another one when a moderator has decided about one of them, or when you withdraw one.`,
+    'conflict',
+  );
+}
+
+/** @returns the address in its normal form, as browsers show it */
+function parseWebsite(text: string): string {
+  const trimmed = text.trim();
+  const url = URL.canParse(trimmed) ? new URL(trimmed) : undefined;
+  if (url === undefined || !['http:', 'https:'].includes(url.protocol)) {
+    throw new Refusal(
+      'The website must be an http or https address, such as https://example.org.',
+      'invalid',
+    );
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw new Refusal('The website address must not contain a user name or a password.', 'invalid');
+  }
+  if (url.href.length <= LONGEST_ADDRESS) return url.href;
+  throw new Refusal(
+    `The website has ${url.href.length} characters; at most ${LONGEST_ADDRESS} are allowed.`,
+    'invalid',
+  );
+}

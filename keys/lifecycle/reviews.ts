@@ -1,0 +1,211 @@
+/** What moderators and operators do: issue, approve, reject, suspend and revoke keys, change limits. */
+import type { Database } from '../../database/database.ts';
+import { hashKey, makeKey, SHOWN_CHARACTERS } from '../../format/api-key.ts';
+import {
+  approvedMail,
+  type KeyNews,
+  type MailText,
+  rejectedMail,
+  resumedMail,
+  revokedMail,
+  suspendedMail,
+} from '../mail/mail-texts.ts';
+import { toDatabaseTime } from '../tables/database-time.ts';
+import { recordEvent } from './history.ts';
+import {
+  APPROVE,
+  applyTransition,
+  CHANGE_LIMIT,
+  CHANGE_QUOTA,
+  REJECT,
+  RESUME,
+  REVOKE,
+  SUSPEND,
+  type Transition,
+} from './transition.ts';
+import { checkLength, checkLimit, checkQuota, cleanText, readReason } from './typed-text.ts';
+
+/** Who makes a decision, and when. */
+export interface Review {
+  /** The moderator's account; null for an operator at the command line. */
+  readonly by: number | null;
+  readonly at: Date;
+  /** The address of the pages, for links in the mail; without a slash at the end. */
+  readonly publicUrl: string;
+}
+
+/** What a key may send. */
+export interface Limits {
+  /** In requests per minute. */
+  readonly limit: number;
+  /** In requests per day of UTC, for each proxy; null for any number. */
+  readonly dailyQuota?: number | null;
+}
+
+/** The request as the moderator has seen it. */
+export interface SeenRequest {
+  /** How often it had been edited; undefined to approve it as it is now. */
+  readonly edits?: number | undefined;
+}
+
+export interface ReviewWithReason extends Review {
+  /** For the owner, who gets it by e-mail. */
+  readonly reason: string;
+}
+
+/**
+ * Creates an approved key without an account, and reveals it at once.
+ * @returns the raw key, which is stored nowhere
+ */
+export async function issueKey(
+  database: Database,
+  { limit, dailyQuota = null, purpose, at }: Limits & { purpose: string; at: Date },
+): Promise<{ id: number; key: string }> {
+  checkLimit(limit);
+  checkQuota(dailyQuota);
+  const note = cleanText(purpose);
+  checkLength('The note', note);
+  const key = makeKey();
+  const now = toDatabaseTime(at);
+  const id = await database.transaction(async (writer) => {
+    const { insertId } = await writer.run(
+      `INSERT INTO api_keys (purpose, website_url, state, limit_per_minute, daily_quota,
+         key_hash, key_prefix, requested_at, reviewed_at, revealed_at)
+       VALUES (?, '', 'approved', ?, ?, ?, ?, ?, ?, ?)`,
+      [note, limit, dailyQuota, hashKey(key), key.slice(0, SHOWN_CHARACTERS), now, now, now],
+    );
+    const reason = quotaIfAny(dailyQuota);
+    const event = { keyId: insertId, at, actorId: null, action: 'issued', limit, reason } as const;
+    await recordEvent(writer, event);
+    return insertId;
+  });
+  return { id, key };
+}
+
+/**
+ * Approves a pending request. The key itself is created when the owner reveals it, unless the request
+ * has a trial: then the same key goes on, with its full limit.
+ */
+export async function approveRequest(
+  database: Database,
+  id: number,
+  { limit, dailyQuota = null, edits, by, at, publicUrl }: Review & Limits & SeenRequest,
+): Promise<void> {
+  checkLimit(limit);
+  checkQuota(dailyQuota);
+  await applyTransition(database, id, {
+    ...APPROVE,
+    ...(edits === undefined ? {} : { condition: asSeen(edits) }),
+    changes: {
+      limit_per_minute: limit,
+      daily_quota: dailyQuota,
+      reviewed_at: toDatabaseTime(at),
+      reviewed_by: by,
+    },
+    event: { action: 'approved', actorId: by, at, limit, reason: quotaIfAny(dailyQuota) },
+    mail: { publicUrl, write: (news) => approvedMail(news, limit, dailyQuota) },
+  });
+}
+
+/** The owner may have edited a request after the moderator read it. */
+function asSeen(edits: number): NonNullable<Transition['condition']> {
+  return {
+    sql: 'edits = ?',
+    values: [edits],
+    otherwise: 'was edited by its owner in the meantime; read it again, then decide',
+  };
+}
+
+/** Rejects a pending request. A trial key stops working. */
+export async function rejectRequest(
+  database: Database,
+  id: number,
+  review: ReviewWithReason,
+): Promise<void> {
+  const changes = { reviewed_at: toDatabaseTime(review.at), reviewed_by: review.by };
+  const transition = transitionWithReason(review, 'rejected', changes, rejectedMail);
+  await applyTransition(database, id, { ...REJECT, ...transition });
+}
+
+/** Suspends an approved key: it is refused until it is resumed. */
+export async function suspendKey(
+  database: Database,
+  id: number,
+  review: ReviewWithReason,
+): Promise<void> {
+  const transition = transitionWithReason(review, 'suspended', {}, suspendedMail);
+  await applyTransition(database, id, { ...SUSPEND, ...transition });
+}
+
+/** Lets a suspended key work again. */
+export async function resumeKey(
+  database: Database,
+  id: number,
+  { by, at, publicUrl }: Review,
+): Promise<void> {
+  await applyTransition(database, id, {
+    ...RESUME,
+    changes: { reason: null },
+    event: { action: 'resumed', actorId: by, at },
+    mail: { publicUrl, write: resumedMail },
+  });
+}
+
+/** Revokes an approved or suspended key permanently. */
+export async function revokeKey(
+  database: Database,
+  id: number,
+  review: ReviewWithReason,
+): Promise<void> {
+  const changes = { revoked_at: toDatabaseTime(review.at) };
+  const transition = transitionWithReason(review, 'revoked', changes, revokedMail);
+  await applyTransition(database, id, { ...REVOKE, ...transition });
+}
+
+function transitionWithReason(
+  { reason: text, by, at, publicUrl }: ReviewWithReason,
+  action: 'rejected' | 'suspended' | 'revoked',
+  changes: Transition['changes'],
+  writeMail: (news: KeyNews, reason: string) => MailText,
+): Pick<Transition, 'changes' | 'event' | 'mail'> {
+  const reason = readReason(text);
+  return {
+    changes: { reason, ...changes },
+    event: { action, actorId: by, at, reason },
+    mail: { publicUrl, write: (news) => writeMail(news, reason) },
+  };
+}
+
+/** Gives an approved key another limit, in requests per minute. */
+export async function changeLimit(
+  database: Database,
+  id: number,
+  { limit, by, at }: { limit: number; by: number | null; at: Date },
+): Promise<void> {
+  checkLimit(limit);
+  await applyTransition(database, id, {
+    ...CHANGE_LIMIT,
+    changes: { limit_per_minute: limit },
+    event: { action: 'limit_changed', actorId: by, at, limit },
+  });
+}
+
+/** Gives an approved key another daily quota, or none. */
+export async function changeQuota(
+  database: Database,
+  id: number,
+  { dailyQuota, by, at }: { dailyQuota: number | null; by: number | null; at: Date },
+): Promise<void> {
+  checkQuota(dailyQuota);
+  const reason = quotaIfAny(dailyQuota) ?? 'No daily quota';
+  await applyTransition(database, id, {
+    ...CHANGE_QUOTA,
+    changes: { daily_quota: dailyQuota },
+    event: { action: 'quota_changed', actorId: by, at, reason },
+  });
+}
+
+/** A daily quota as the history shows it. */
+function quotaIfAny(dailyQuota: number | null): string | undefined {
+  return dailyQuota === null ? undefined : `${dailyQuota} requests a day`;
+}

@@ -1,0 +1,54 @@
+/**
+ * Blocks of code with a button that copies them: one text, or the same in several languages, of which
+ * the reader chooses one. Both work without scripts: the button is then hidden, and radio buttons
+ * choose the language.
+ */
+import { type Html, html } from './html.ts';
+
+export interface CodeBlock {
+  /** The id of the text; unique on the page. */
+  readonly id: string;
+  /** What the block contains, such as "Command"; the copy button and screen readers name it. */
+  readonly name: string;
+  readonly text: string;
+  /** Whether long lines break, such as those of a key. Otherwise they scroll. */
+  readonly breaksLines?: boolean;
+}
+
+export function codeBlock({ id, name, text, breaksLines = false }: CodeBlock): Html {
+  return html`<div class="code">
+  <pre class="${breaksLines ? 'breaks' : 'scrolls'}" tabindex="0" role="group" aria-label="${name}"><code id="${id}">${text}</code></pre>
+  <button type="button" class="quiet small" data-copy="${id}" hidden>Copy<span class="unseen"> ${name}</span></button>
+</div>`;
+}
+
+/** A text in one language. The names of the languages are those of {@link LANGUAGES}. */
+export interface Sample {
+  readonly language: Language;
+  readonly text: string;
+}
+
+/** parts.css shows the block whose language is chosen, by these names. */
+const LANGUAGES = { curl: 'curl', javascript: 'JavaScript', python: 'Python' } as const;
+export type Language = keyof typeof LANGUAGES;
+
+/**
+ * @param parts.id in front of the ids of the blocks; unique on the page
+ * @param parts.name of what the samples do, such as "List platforms"
+ */
+export function codeSamples(
+  { id, name }: Omit<CodeBlock, 'text'>,
+  samples: readonly Sample[],
+): Html {
+  return html`<fieldset class="samples">
+  <legend class="unseen">Language: ${name}</legend>
+  ${samples.map(
+    ({ language }, index) =>
+      html`<label class="language"><input type="radio" name="${id}" value="${language}"${index === 0 && html` checked`}>${LANGUAGES[language]}</label>`,
+  )}
+  ${samples.map(
+    ({ language, text }) =>
+      html`<div class="sample ${language}">${codeBlock({ id: `${id}-${language}`, name: `${name} in ${LANGUAGES[language]}`, text })}</div>`,
+  )}
+</fieldset>`;
+}

@@ -1,0 +1,97 @@
+/**
+ * The layout of every HTML page: head, header with navigation, the page's own part, footer. A page has
+ * no inline scripts or styles and no files of other sites: the content security policy forbids both.
+ */
+import { type Html, html } from './html.ts';
+
+export interface Link {
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The links in the header of every page. */
+const NAVIGATION: readonly Link[] = [
+  { path: '/explore', text: 'Explore' },
+  { path: '/docs', text: 'Docs' },
+  { path: '/account/api-keys', text: 'API keys' },
+];
+
+/** The links in the footer of every page. */
+const FOOTER: readonly Link[] = [
+  { path: '/docs/reference', text: 'API reference' },
+  { path: '/status', text: 'Status' },
+  { path: '/changelog', text: 'Changelog' },
+  { path: '/openapi.json', text: 'OpenAPI document' },
+];
+
+const SITE_NAME = 'Cover Catalogue API';
+
+export interface PageParts {
+  /** The title in the tab of the browser, without the name of the site; undefined for the start page. */
+  readonly title: string | undefined;
+  /** The path in front of the shared files: "" for the proxy, "/account" for the account pages. */
+  readonly filesPath: string;
+  /** The path of the page in the navigation, if it is there or below a page that is. */
+  readonly path?: string | undefined;
+  /** Paths of stylesheets and scripts in addition to the shared ones. */
+  readonly styles?: readonly string[];
+  readonly scripts?: readonly string[];
+  /** `column`: text of a comfortable width. `wide`: as wide as the header, for pages with a sidebar or a grid. */
+  readonly width?: 'column' | 'wide';
+  /** Links in the header, in addition to those of every page. */
+  readonly navigation?: readonly Link[];
+  /** A search box in the header. */
+  readonly search?: Html | undefined;
+  /** What stands at the end of the header, such as the name of the account. */
+  readonly aside?: Html | undefined;
+  /** What stands in `main`. It contains the only `h1`. */
+  readonly body: Html;
+}
+
+export function renderPage(parts: PageParts): Html {
+  const { title, filesPath, path, search, aside, body } = parts;
+  const { styles = [], scripts = [], navigation = [], width = 'column' } = parts;
+  return html`<!doctype html>
+<html lang="en">
+  <head>
+    <meta charset="utf-8">
+    <meta name="viewport" content="width=device-width, initial-scale=1">
+    <meta name="color-scheme" content="light dark">
+    <title>${title !== undefined && html`${title} · `}${SITE_NAME}</title>
+    <link rel="icon" href="${filesPath}/icon.svg" type="image/svg+xml">
+    <link rel="stylesheet" href="${filesPath}/design.css">
+    <link rel="stylesheet" href="${filesPath}/parts.css">
+    ${styles.map((file) => html`<link rel="stylesheet" href="${file}">`)}
+    <noscript><link rel="stylesheet" href="${filesPath}/no-script.css"></noscript>
+    <script src="${filesPath}/copy.js" type="module"></script>
+    ${scripts.map((file) => html`<script src="${file}" type="module"></script>`)}
+  </head>
+  <body>
+    <a class="skip" href="#content">Skip to the content</a>
+    <header class="site">
+      <div class="site-bar">
+        <a class="site-name" href="/"><img src="${filesPath}/icon.svg" alt="" width="28" height="28">${SITE_NAME}</a>
+        <nav aria-label="Site">
+          ${[...NAVIGATION, ...navigation].map((link) => navigationLink(link, path))}
+        </nav>
+        ${search}
+        ${aside !== undefined && html`<div class="site-aside">${aside}</div>`}
+      </div>
+    </header>
+    <main id="content" class="${width}" tabindex="-1">
+      ${body}
+    </main>
+    <footer class="site">
+      <nav class="site-bar" aria-label="More">
+        ${FOOTER.map(({ path, text }) => html`<a href="${path}">${text}</a>`)}
+      </nav>
+    </footer>
+  </body>
+</html>
+`;
+}
+
+function navigationLink(link: Link, path: string | undefined): Html {
+  if (link.path !== path) return html`<a href="${link.path}">${link.text}</a>`;
+  return html`<a href="${link.path}" aria-current="page">${link.text}</a>`;
+}

@@ -1,0 +1,108 @@
+/**
+ * The addresses of the explorer: what the path and the query of a page mean, the call of the API whose
+ * result the page shows, and the links to other pages. No part of a path becomes a file name.
+ */
+import type { Call } from '../../../pages/call-samples.ts';
+import { decodePart } from '../../api/routes/match-route.ts';
+import type { FilterName } from '../../search/query.ts';
+
+export const EXPLORE = '/explore';
+const GAMES_PER_PAGE = 24;
+
+export const SORT_NAMES = {
+  relevance: 'Best match',
+  title_asc: 'Title, A to Z',
+  title_desc: 'Title, Z to A',
+  year_desc: 'Newest first',
+  year_asc: 'Oldest first',
+} as const;
+const DEFAULT_SORT = 'relevance';
+/** The parameters of a search page, in the order of its links. The platform is part of the path. */
+const PARAMETERS = ['q', 'region', 'type', 'genre', 'sort', 'page'] as const;
+/** A platform, a game and a cover. */
+const MOST_PARTS = 3;
+
+/** The page of a search, as its address describes it: undefined stands for the default. */
+export type SearchView = Readonly<
+  Record<(typeof PARAMETERS)[number] | FilterName, string | undefined>
+>;
+
+export type View =
+  | ({ readonly kind: 'search' } & SearchView)
+  | { readonly kind: 'game'; readonly platform: string; readonly slug: string }
+  | {
+      readonly kind: 'cover';
+      readonly platform: string;
+      readonly slug: string;
+      readonly id: string;
+    };
+
+/** @returns undefined if the explorer has no such page */
+export function readView(path: string, queryString: string): View | undefined {
+  // The first part is the empty one in front of the first slash.
+  const [, ...encoded] = path.slice(EXPLORE.length).split('/', MOST_PARTS + 2);
+  const parts = encoded.map(decodePart);
+  const [platform, slug, id] = parts;
+  if (parts.length > MOST_PARTS || parts.some((part) => !isName(part))) return undefined;
+  if (platform === undefined || slug === undefined) return searchView(platform, queryString);
+  if (id === undefined) return { kind: 'game', platform, slug };
+  return /^\d{1,20}$/.test(id) ? { kind: 'cover', platform, slug, id } : undefined;
+}
+
+/** A slug has no slash, so a part with an encoded one names nothing. */
+function isName(part: string | undefined): part is string {
+  return part !== undefined && part !== '' && !part.includes('/');
+}
+
+/** Unknown parameters are ignored: other sites add theirs to links, such as those of campaigns. */
+function searchView(platform: string | undefined, queryString: string): View {
+  const query = new URLSearchParams(queryString);
+  const value = (name: string) => query.get(name)?.trim() || undefined;
+  return {
+    kind: 'search',
+    platform,
+    q: value('q'),
+    region: value('region'),
+    type: value('type'),
+    genre: value('genre'),
+    sort: value('sort'),
+    page: value('page'),
+  };
+}
+
+/** The call of the API whose result the page shows. */
+export function callOf(view: View): Call {
+  if (view.kind === 'search') {
+    const { q, platform, region, type, genre, sort = DEFAULT_SORT, page } = view;
+    const values = { q, platform, region, type, genre, sort, include: 'cover', page };
+    const query = Object.entries({ ...values, per_page: String(GAMES_PER_PAGE) });
+    const given = query.filter((entry): entry is [string, string] => entry[1] !== undefined);
+    return { path: '/search', query: Object.fromEntries(given) };
+  }
+  if (view.kind === 'cover') return { path: '/covers/{coverId}', pathValues: { coverId: view.id } };
+  return {
+    path: '/games/{platformSlug}/{gameSlug}',
+    pathValues: { platformSlug: view.platform, gameSlug: view.slug },
+    query: { include: 'covers' },
+  };
+}
+
+/** The path and query of a search. */
+export function searchPath(view: SearchView): string {
+  const path = view.platform === undefined ? EXPLORE : pathOf(view.platform);
+  const query = new URLSearchParams();
+  for (const name of PARAMETERS) {
+    const value = view[name];
+    const isDefault =
+      (name === 'sort' && value === DEFAULT_SORT) || (name === 'page' && value === '1');
+    if (value !== undefined && !isDefault) query.set(name, value);
+  }
+  return query.size === 0 ? path : `${path}?${query}`;
+}
+
+/** The path of a platform, a game or a cover. */
+export function pathOf(...parts: readonly (string | number)[]): string {
+  return [EXPLORE, ...parts.map((part) => encodeURIComponent(String(part).toWellFormed()))].join(
+    '/',
+  );
+}

@@ -1,0 +1,64 @@
+/**
+ * Calls the API from within the process. Such a call is a request like any other: it needs a key, counts
+ * towards its limit, and appears in the metrics and the access log. Only the network is left out.
+ */
+import type { RequestHead } from '../../http/message/request-head.ts';
+import type { ApiHandler, ApiRequest } from '../../http/message/responder.ts';
+import { parseHeaders } from '../../http/message/response.ts';
+
+export interface ApiReply {
+  readonly status: number;
+  /** The value of a header field; undefined if the response does not have it. */
+  header(name: string): string | undefined;
+  readonly text: string;
+}
+
+/** @param target the path after the base, and the query */
+export type CallApi = (
+  socket: ApiRequest['socket'],
+  head: RequestHead,
+  target: string,
+) => Promise<ApiReply>;
+
+export function makeCallApi(api: ApiHandler): CallApi {
+  return (socket, head, target) =>
+    new Promise((resolve, reject) => {
+      let isSent = false;
+      api(
+        { method: 'GET', socket, head: plainHead(head), target },
+        {
+          isHead: false,
+          isSent: () => isSent,
+          send({ head: shared, headers: own, body }, lines = '') {
+            isSent = true;
+            const fields = [...shared.headers, ...own, ...parseHeaders(lines)];
+            resolve({
+              status: shared.status,
+              header: (name) =>
+                fields.find((_, index) => index % 2 === 1 && fields[index - 1] === name),
+              text: body.toString(),
+            });
+          },
+          async sendPieces() {
+            isSent = true;
+            reject(new Error(`${target} is a download, which is not shown on a page.`));
+            return false;
+          },
+          destroy: () => reject(new Error(`The API broke off its response to ${target}.`)),
+        },
+      );
+    });
+}
+
+/** The head without the fields that are about the page: its coding, its version, a range of it. */
+function plainHead(head: RequestHead): RequestHead {
+  return {
+    ...head,
+    ifNoneMatch: undefined,
+    acceptEncoding: undefined,
+    range: undefined,
+    ifRange: undefined,
+    availableDictionary: undefined,
+    snapshot: undefined,
+  };
+}

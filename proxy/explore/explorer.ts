@@ -1,0 +1,120 @@
+/**
+ * The explorer: pages for people who want to see the covers. Each page shows the result of one call of
+ * the API, and the call itself as code. The call is made within the process (`content/call-api.ts`), with
+ * the key of the visitor if the request has one, otherwise with EXPLORER_KEY, and counts towards the limit
+ * of that key. So a crawler of the explorer cannot take more of the proxy than a client with that key.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import { addressOf } from '../../pages/call-samples.ts';
+import type { SiteHandler } from '../http/dispatch.ts';
+import { type RequestHead, readHead } from '../http/message/request-head.ts';
+import type { ApiHandler } from '../http/message/responder.ts';
+import { BASE, splitTarget } from '../http/message/target.ts';
+import { toResponder } from '../http/node-response.ts';
+import { withoutSlash } from '../http/trailing-slash.ts';
+import type { Generation } from '../snapshot/generation.ts';
+import type { ThreadGenerations } from '../snapshot/thread-generations.ts';
+import { callOf, EXPLORE, readView, type View } from './content/address.ts';
+import { type ApiReply, makeCallApi } from './content/call-api.ts';
+import { countFilters } from './content/filters.ts';
+import { type Cover, type Game, type GamePage, parseRecords } from './content/records.ts';
+import { coverPage } from './pages/cover-page.ts';
+import { gamePage } from './pages/game-page.ts';
+import { errorPage, failurePage, keyPage, notFoundPage } from './pages/message-pages.ts';
+import type { PageContext, RenderedPage } from './pages/page.ts';
+import { searchPage } from './pages/search-page.ts';
+import { sendPage } from './send-page.ts';
+
+export interface ExplorerParts {
+  readonly api: ApiHandler;
+  readonly snapshots: Pick<ThreadGenerations, 'current'>;
+  /** The key for visitors without one; '' if they need their own. */
+  readonly explorerKey: string;
+  /** The address at which clients reach the proxy. */
+  readonly publicUrl: string;
+  readonly log: Logger;
+}
+
+/** Adds the explorer to the site. */
+export function withExplorer(site: SiteHandler, parts: ExplorerParts): SiteHandler {
+  const render = makeRender(parts);
+
+  return (request, response, path) => {
+    const isHere = path === EXPLORE || path.startsWith(`${EXPLORE}/`);
+    // The site refuses every other method.
+    const isRead = request.method === 'GET' || request.method === 'HEAD';
+    if (!isHere || !isRead) site(request, response, path);
+    else if (/[^/]\/$/.test(path)) toResponder(response).send(withoutSlash(request));
+    else answer(request, response);
+  };
+
+  function answer(request: IncomingMessage, response: ServerResponse): void {
+    const head = readHead(request);
+    render(request, head)
+      .then((page) => sendPage(response, head, page))
+      .catch((error) => {
+        parts.log.error({ err: error }, 'a page of the explorer failed');
+        if (response.headersSent) response.destroy();
+        else return sendPage(response, head, failurePage());
+      })
+      .catch(() => response.destroy());
+  }
+}
+
+function makeRender({ api, snapshots, explorerKey, publicUrl }: ExplorerParts) {
+  const callApi = makeCallApi(api);
+  const apiUrl = `${publicUrl}${BASE}`;
+
+  return async function render(request: IncomingMessage, head: RequestHead): Promise<RenderedPage> {
+    // Also on a page without images: the script may put those of another page there.
+    const imageOrigin = originOf(snapshots.current());
+    const [path, queryString] = splitTarget(request.url ?? '');
+    const view = readView(path, queryString);
+    if (view === undefined) return notFoundPage();
+    const hasOwnKey = head.key !== undefined || head.hasSeveralKeys || head.hasMisplacedKey;
+    if (!hasOwnKey && explorerKey === '') return { ...keyPage(200), imageOrigin };
+    const call = callOf(view);
+    const key = head.key ?? (hasOwnKey ? undefined : explorerKey);
+    const reply = await callApi(request.socket, { ...head, key }, addressOf(call, ''));
+    // Read again, since a store of shared limits takes time to answer.
+    const generation = snapshots.current();
+    if (reply.status !== 200 || generation === undefined) {
+      return { ...errorPage(reply, hasOwnKey), imageOrigin };
+    }
+    const context = { call, apiUrl, imageOrigin, hasOwnKey, generation };
+    return { ...pageOf(view, reply, context), imageOrigin };
+  };
+}
+
+function pageOf(view: View, reply: ApiReply, context: PageContext): RenderedPage {
+  const { generation } = context;
+  if (view.kind === 'game') {
+    return { status: 200, page: gamePage(parseRecords<Game>(reply.text), context) };
+  }
+  if (view.kind === 'cover') {
+    const cover = parseRecords<Cover>(reply.text);
+    const { slug, platform } = cover.game;
+    if (slug !== view.slug || platform.slug !== view.platform) return notFoundPage();
+    return { status: 200, page: coverPage(cover, context) };
+  }
+  const { platform } = view;
+  if (platform !== undefined && !generation.index.platformBySlug.has(platform)) {
+    return notFoundPage();
+  }
+  const found = parseRecords<GamePage>(reply.text);
+  const filters = countFilters(generation, view, found.data);
+  const step = reply.header('X-Search-Match');
+  return { status: 200, page: searchPage(view, { found, filters, step }, context) };
+}
+
+/**
+ * The origin of the images of a generation. A mirror serves records with the images of its source.
+ * @returns undefined if the address of the images is not one that a browser can load
+ */
+function originOf(generation: Generation | undefined): string | undefined {
+  const filesUrl = generation?.manifest.settings.files_url ?? '';
+  if (!URL.canParse(filesUrl)) return undefined;
+  const { origin } = new URL(filesUrl);
+  return /^https?:\/\/[\w.:[\]-]+$/.test(origin) ? origin : undefined;
+}

@@ -1,0 +1,149 @@
+/** The page of a search, or of a platform: the search box, the filters, and a grid of games. */
+import { type Html, html } from '../../../pages/html.ts';
+import { shownNumber } from '../../../pages/shown-values.ts';
+import { EXPLORE, pathOf, type SearchView, SORT_NAMES, searchPath } from '../content/address.ts';
+import type { Filter } from '../content/filters.ts';
+import type { Game, GamePage } from '../content/records.ts';
+import { coverImage } from './cover-image.ts';
+import { activeFilters, filterLists } from './filter-lists.ts';
+import { apiCall, countOf, crumbs, explorerPage, type PageContext } from './page.ts';
+
+export interface SearchResult {
+  readonly found: GamePage;
+  readonly filters: readonly Filter[];
+  /** The value of `X-Search-Match`. */
+  readonly step: string | undefined;
+}
+
+/** How many images are on the first screen. The others are loaded when they come near it. */
+const FIRST_IMAGES = 6;
+const IMAGE_SIZES = '(max-width: 40rem) 45vw, 12rem';
+const IMAGE_WIDTH = 192;
+
+export function searchPage(view: SearchView, result: SearchResult, context: PageContext): Html {
+  const { platforms, platformBySlug } = context.generation.index;
+  const platform = platforms[platformBySlug.get(view.platform ?? '') ?? -1];
+  const title = platform?.name ?? 'Explore the covers';
+  const { q } = view;
+  return explorerPage(
+    q === undefined ? title : `${q} · ${title}`,
+    html`${platform !== undefined && crumbs()}
+<h1>${title}</h1>
+<p class="lead">${platform === undefined ? summary(context) : `${countOf(platform.games, 'game')}, ${countOf(platform.covers, 'cover')}.`}</p>
+${searchForm(view, platform?.name)}
+<p class="found" id="found" role="status">${foundText(view, result)}</p>
+<div id="results">
+  ${activeFilters(view, result.filters, context)}
+  ${result.filters.some(({ values }) => values.length > 0) && html`<p class="to-filters"><a href="#filters">Filter these games</a></p>`}
+  <div class="found-games">
+    <div>
+      ${result.found.data.length === 0 ? nothingFound(view) : grid(result.found.data, view.platform === undefined, context)}
+      ${paging(view, result.found)}
+    </div>
+    ${filterLists(view, result.filters)}
+  </div>
+  ${apiCall(context)}
+</div>`,
+  );
+}
+
+function summary({ generation }: PageContext): string {
+  const { platforms, games, covers } = generation.manifest.counts;
+  return `${countOf(covers, 'cover')} of ${countOf(games, 'game')} on ${countOf(platforms, 'platform')}. Search them by title, or choose a platform.`;
+}
+
+function searchForm(view: SearchView, platform: string | undefined): Html {
+  const { region, type, genre } = view;
+  const kept = Object.entries({ region, type, genre });
+  const action = view.platform === undefined ? EXPLORE : pathOf(view.platform);
+  return html`<form class="search" role="search" action="${action}" data-search>
+  <label class="unseen" for="q">${platform === undefined ? 'Search games by title' : `Search the games of ${platform}`}</label>
+  <input id="q" name="q" type="search" value="${view.q ?? ''}" maxlength="100" placeholder="Search by title" autocomplete="off" spellcheck="false" aria-describedby="keys">
+  <label class="unseen" for="sort">Order</label>
+  <select id="sort" name="sort">
+    ${Object.entries(SORT_NAMES).map(
+      ([value, name]) =>
+        html`<option value="${value}"${value === (view.sort ?? 'relevance') && html` selected`}>${name}</option>`,
+    )}
+  </select>
+  ${kept.map(([name, value]) => value !== undefined && html`<input type="hidden" name="${name}" value="${value}">`)}
+  <button>Search</button>
+  <p class="hint" id="keys">Press <kbd>/</kbd> to search, the arrow keys to move between games, and <kbd>Esc</kbd> to clear.</p>
+</form>`;
+}
+
+/** How many games were found, and what had to be ignored in the search to find them. */
+function foundText({ q }: SearchView, { found, step }: SearchResult): string {
+  const count = countOf(found.total, 'game');
+  if (q === undefined) return count;
+  switch (step) {
+    case 'near':
+      return `No exact match for “${q}”. Showing ${count} with a similar spelling.`;
+    case 'platform':
+      return `${count} for “${q}”, read as a title and a platform.`;
+    case 'partial':
+      return `No title has all words of “${q}”. Showing ${count} with all but one.`;
+    default:
+      return `${count} for “${q}”`;
+  }
+}
+
+function nothingFound(view: SearchView): Html {
+  const { q, page, region, type, genre, platform } = view;
+  const isPastEnd = page !== undefined && page !== '1';
+  const hasFilters = [region, type, genre, platform].some((value) => value !== undefined);
+  if (isPastEnd) {
+    return html`<div class="nothing">
+  <h2>There are no more games</h2>
+  <p>This page is after the last one.</p>
+  <p><a href="${searchPath({ ...view, page: undefined })}">Go to the first page</a></p>
+</div>`;
+  }
+  return html`<div class="nothing">
+  <h2>No games found</h2>
+  <p>${adviceOf(q, hasFilters)}</p>
+  ${hasFilters && html`<p><a href="${searchPath({ ...view, region: undefined, type: undefined, genre: undefined, platform: undefined })}">Remove all filters</a></p>`}
+</div>`;
+}
+
+function adviceOf(q: string | undefined, hasFilters: boolean): string {
+  if (q !== undefined)
+    return `Check the spelling, or use fewer words${hasFilters ? ' or filters' : ''}.`;
+  return hasFilters ? 'No game passes all of these filters.' : 'The catalogue has no games yet.';
+}
+
+function grid(games: readonly Game[], namesPlatforms: boolean, context: PageContext): Html {
+  return html`<ul class="grid" data-grid>
+  ${games.map((game, index) => gameCard(game, namesPlatforms, context, index < FIRST_IMAGES))}
+</ul>`;
+}
+
+function gameCard(
+  { title, slug, platform, release_year, cover }: Game,
+  namesPlatforms: boolean,
+  { imageOrigin: origin }: PageContext,
+  isFirst: boolean,
+): Html {
+  const image =
+    cover &&
+    coverImage(cover, { origin, sizes: IMAGE_SIZES, width: IMAGE_WIDTH, alt: '', isFirst });
+  const facts = [namesPlatforms && platform.name, release_year].filter(Boolean).join(' · ');
+  return html`<li><a class="game" href="${pathOf(platform.slug, slug)}">
+  <span class="art">${image ?? html`<span class="no-cover">No cover yet</span>`}</span>
+  <strong>${title}</strong>
+  <span class="faint">${facts}</span>
+</a></li>`;
+}
+
+function paging(view: SearchView, { page, total_pages: last }: GamePage): Html | undefined {
+  if (last < 2 || page > last) return undefined;
+  const link = (to: number, text: string, rel: string) =>
+    to < 1 || to > last
+      ? html`<span></span>`
+      : html`<a class="button quiet" rel="${rel} nofollow" href="${searchPath({ ...view, page: String(to) })}">${text}</a>`;
+  return html`<nav class="paging" aria-label="Pages">
+  ${link(page - 1, 'Previous', 'prev')}
+  <span class="faint">Page ${shownNumber(page)} of ${shownNumber(last)}</span>
+  ${link(page + 1, 'Next', 'next')}
+</nav>`;
+}

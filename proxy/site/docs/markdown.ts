@@ -1,0 +1,159 @@
+/**
+ * Markdown of our own files as markup for the pages. Headings get anchors. Code can be copied, and code
+ * in several languages in a row becomes one block in which readers choose a language.
+ */
+import { Marked, type Token, type Tokens } from 'marked';
+import { codeBlock, codeSamples, type Language } from '../../../pages/code-block.ts';
+import { type Html, html, trusted } from '../../../pages/html.ts';
+
+export interface Heading {
+  readonly id: string;
+  readonly text: string;
+}
+
+export interface Article {
+  /** The text of the first heading, which is not part of the body. */
+  readonly title: string;
+  /** The headings of the second level. */
+  readonly headings: readonly Heading[];
+  readonly body: Html;
+  /** Everything as plain text under each heading, for the search. */
+  readonly sections: readonly (Heading & { readonly content: string })[];
+}
+
+/** The language of the samples on a page, by the name behind the opening fence. */
+const LANGUAGE_OF: Readonly<Record<string, Language>> = {
+  sh: 'curl',
+  js: 'javascript',
+  python: 'python',
+};
+
+export interface RenderOptions {
+  /** In front of the ids of blocks of code; unique on the page. */
+  readonly idPrefix: string;
+  /** Replaces the address of a link. */
+  readonly linkOf?: (address: string) => string;
+}
+
+const makeMarked = (linkOf = (address: string) => address) =>
+  new Marked({
+    renderer: {
+      heading({ tokens, depth, text }) {
+        const id = idOf(text);
+        return `<h${depth} id="${id}"><a class="anchor" href="#${id}">${this.parser.parseInline(tokens)}</a></h${depth}>\n`;
+      },
+      table(token) {
+        const head = token.header.map((cell) => `<th scope="col">${inline(this, cell)}</th>`);
+        const rows = token.rows.map(
+          (row) => `<tr>${row.map((cell) => `<td>${inline(this, cell)}</td>`).join('')}</tr>`,
+        );
+        return `<div class="table"><table><thead><tr>${head.join('')}</tr></thead><tbody>${rows.join('')}</tbody></table></div>\n`;
+      },
+      link({ href, tokens }) {
+        return html`<a href="${linkOf(href)}">${trusted(this.parser.parseInline(tokens))}</a>`.toString();
+      },
+      // Markup in Markdown is shown as text.
+      html({ text }) {
+        return html`${text}`.toString();
+      },
+    },
+  });
+
+type Renderer = { parser: { parseInline(tokens: Token[]): string } };
+const inline = ({ parser }: Renderer, cell: Tokens.TableCell) => parser.parseInline(cell.tokens);
+
+/** @throws Error if the text does not begin with a heading of the first level */
+export function renderArticle(text: string, options: RenderOptions): Article {
+  const [title, ...tokens] = new Marked().lexer(text).filter(({ type }) => type !== 'space');
+  if (title?.type !== 'heading' || title.depth !== 1) {
+    throw new Error(`A text must begin with "# Title", not ${JSON.stringify(text.slice(0, 40))}.`);
+  }
+  const headings = tokens
+    .filter((token) => token.type === 'heading' && token.depth === 2)
+    .map((token) => headingOf(token as Tokens.Heading));
+  return {
+    title: title.text,
+    headings,
+    body: renderTokens(tokens, options),
+    sections: sectionsOf(title.text, tokens),
+  };
+}
+
+/** Renders Markdown without a title. */
+export function renderMarkdown(text: string, options: RenderOptions): Html {
+  const tokens = new Marked().lexer(text).filter(({ type }) => type !== 'space');
+  return renderTokens(tokens, options);
+}
+
+function renderTokens(tokens: readonly Token[], { idPrefix, linkOf }: RenderOptions): Html {
+  const marked = makeMarked(linkOf);
+  const pieces: Html[] = [];
+  let at = 0;
+  while (at < tokens.length) {
+    const blocks = codeFrom(tokens, at);
+    if (blocks.length === 0) {
+      pieces.push(trusted(marked.parser([tokens[at] as Token])));
+      at++;
+    } else {
+      pieces.push(code(blocks, `${idPrefix}-${at + 1}`));
+      at += blocks.length;
+    }
+  }
+  return html`${pieces}`;
+}
+
+/** The blocks of code from an index on, until something else follows, or a language for the second time. */
+function codeFrom(tokens: readonly Token[], start: number): Tokens.Code[] {
+  const blocks: Tokens.Code[] = [];
+  for (const token of tokens.slice(start)) {
+    if (token.type !== 'code') break;
+    const block = token as Tokens.Code;
+    if (blocks.some(({ lang }) => lang === block.lang)) break;
+    blocks.push(block);
+  }
+  return blocks;
+}
+
+function code(blocks: readonly Tokens.Code[], id: string): Html {
+  const [first] = blocks;
+  if (blocks.length === 1) return codeBlock({ id, name: nameOf(first), text: first.text });
+  const samples = blocks.map(({ lang = '', text }) => {
+    const language = LANGUAGE_OF[lang];
+    if (language === undefined) throw new Error(`Code in "${lang}" stands next to other code.`);
+    return { language, text };
+  });
+  return codeSamples({ id, name: 'Example' }, samples);
+}
+
+function nameOf({ lang }: Tokens.Code): string {
+  return lang === 'json' ? 'Response' : 'Example';
+}
+
+function headingOf({ text }: Tokens.Heading): Heading {
+  return { id: idOf(text), text };
+}
+
+/** As GitHub does: lower case, hyphens for spaces, without punctuation. */
+function idOf(text: string): string {
+  return text
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} -]/gu, '')
+    .trim()
+    .replaceAll(/ +/g, '-');
+}
+
+function sectionsOf(title: string, tokens: readonly Token[]): Article['sections'] {
+  const sections = [{ id: '', text: title, content: '' }];
+  for (const token of tokens) {
+    if (token.type === 'heading')
+      sections.push({ ...headingOf(token as Tokens.Heading), content: '' });
+    else if (token.type !== 'code') {
+      const last = sections[sections.length - 1];
+      last.content += ` ${token.raw.replaceAll(/\]\([^)]*\)|[`*#|[\]]|-{3,}/g, ' ')}`;
+    }
+  }
+  return sections.map((section) => ({
+    ...section,
+    content: section.content.replaceAll(/\s+/g, ' ').trim(),
+  }));
+}

@@ -1,0 +1,154 @@
+/**
+ * /status: how fresh the catalogue is, and how the last runs went. It reads small files of the snapshots
+ * folder, at most once in a few seconds. It shows no error messages, which may contain the names of
+ * machines.
+ */
+import { statSync } from 'node:fs';
+import type { EndedRun, RunStatus } from '../../format/status-file.ts';
+import { type Html, html } from '../../pages/html.ts';
+import { renderPage } from '../../pages/layout.ts';
+import { shownNumber, timeElement } from '../../pages/shown-values.ts';
+import { generationDir, idsOnDisk } from '../../store/generations/generations.ts';
+import { readReplicaState } from '../../store/replica/state-file.ts';
+import { readStatus, runsOf } from '../../store/run-status.ts';
+import { readDataTime } from '../admin/publishing-state.ts';
+import type { Generation } from '../snapshot/generation.ts';
+
+export interface StatusParts {
+  readonly snapshotsDir: string;
+  /** The generation that answers requests; undefined before the first one. */
+  readonly current: () => Pick<Generation, 'id' | 'manifest'> | undefined;
+  /** In its first cell, the seconds for `Retry-After` during maintenance, otherwise 0. */
+  readonly maintenance: Int32Array;
+}
+
+/** How long a page is used again, in milliseconds. */
+const KEPT_MS = 5_000;
+const MOST_SNAPSHOTS = 10;
+const MOST_RUNS = 20;
+
+const OUTCOMES: Readonly<
+  Record<EndedRun['outcome'], { kind: string; name: string; text: string }>
+> = {
+  published: { kind: 'good', name: 'Published', text: 'It found changes and published them.' },
+  unchanged: { kind: 'good', name: 'No changes', text: 'The catalogue had not changed.' },
+  held: {
+    kind: 'wait',
+    name: 'Paused',
+    text: 'The operator has paused updates. The API serves the last snapshot.',
+  },
+  refused: {
+    kind: 'bad',
+    name: 'Refused',
+    text: 'Too much data was missing, so nothing was published. The API serves the last snapshot.',
+  },
+  failed: {
+    kind: 'bad',
+    name: 'Failed',
+    text: 'The API serves the last snapshot until a run succeeds.',
+  },
+};
+
+/** @returns a function that makes the page, or returns the one that it made within the last {@link KEPT_MS} */
+export function makeStatusPage(parts: StatusParts): () => Promise<Html> {
+  let kept: { readonly at: number; readonly page: Promise<Html> } | undefined;
+  return () => {
+    const now = performance.now();
+    if (kept === undefined || now - kept.at > KEPT_MS) {
+      kept = { at: now, page: statusPage(parts) };
+    }
+    return kept.page;
+  };
+}
+
+async function statusPage({ snapshotsDir, maintenance, ...parts }: StatusParts): Promise<Html> {
+  const current = parts.current();
+  const isPaused = (maintenance[0] ?? 0) > 0;
+  const dataTime =
+    current && (await readDataTime(snapshotsDir, current.id, readReplicaState(snapshotsDir)));
+  const counts = current?.manifest.counts;
+  const status = readStatus(snapshotsDir);
+  return renderPage({
+    title: 'Status',
+    filesPath: '',
+    path: '/status',
+    body: html`<h1>Status</h1>
+      <p class="lead">${
+        current === undefined
+          ? html`The API has just been set up and has no snapshot yet.`
+          : html`${isPaused ? 'The API is under maintenance and answers no requests for now.' : 'The API is running.'} Its catalogue is as of ${moment(dataTime)}.`
+      }</p>
+      <div class="card">
+        <h2>Now in service</h2>
+        <dl>
+          <div><dt>Snapshot</dt><dd>${current === undefined ? 'none yet' : html`<code>${current.id}</code>`}</dd></div>
+          ${
+            counts !== undefined &&
+            html`<div><dt>Platforms</dt><dd>${shownNumber(counts.platforms)}</dd></div>
+          <div><dt>Games</dt><dd>${shownNumber(counts.games)}</dd></div>
+          <div><dt>Covers</dt><dd>${shownNumber(counts.covers)}</dd></div>`
+          }
+        </dl>
+      </div>
+      ${status !== undefined && [lastRun(status), recentRuns(status)]}
+      ${recentSnapshots(snapshotsDir, current?.id)}
+      <p class="faint">Requests can <a href="/docs/crawling">name a snapshot</a> while it is kept.</p>`,
+  });
+}
+
+function lastRun(status: RunStatus): Html | undefined {
+  const outcome = outcomeOf(status);
+  if (outcome === undefined) return undefined;
+  return html`<div class="card">
+        <h2>Last run <span class="state ${outcome.kind}">${outcome.name}</span></h2>
+        <p>A run ended ${moment(Date.parse(status.finished_at))}. ${outcome.text}</p>
+      </div>`;
+}
+
+/** Undefined if there was only one run. */
+function recentRuns(status: RunStatus): Html | undefined {
+  const rows = runsOf(status)
+    .slice(0, MOST_RUNS)
+    .flatMap((run) => {
+      const outcome = outcomeOf(run);
+      return outcome === undefined ? [] : [{ ...outcome, endedAt: Date.parse(run.finished_at) }];
+    });
+  if (rows.length < 2) return undefined;
+  return html`<h2>Recent runs</h2>
+      <div class="table"><table>
+        <thead><tr><th scope="col">Ended</th><th scope="col">Result</th></tr></thead>
+        <tbody>${rows.map(
+          ({ endedAt, kind, name }) =>
+            html`<tr><td>${moment(endedAt)}</td><td><span class="state ${kind}">${name}</span></td></tr>`,
+        )}</tbody>
+      </table></div>`;
+}
+
+/** @returns undefined if the file is of a newer version, with an outcome that this one does not know */
+function outcomeOf({ outcome }: EndedRun): (typeof OUTCOMES)[EndedRun['outcome']] | undefined {
+  return Object.hasOwn(OUTCOMES, outcome) ? OUTCOMES[outcome] : undefined;
+}
+
+function recentSnapshots(snapshotsDir: string, current: string | undefined): Html | undefined {
+  const rows = idsOnDisk(snapshotsDir)
+    .toReversed()
+    .slice(0, MOST_SNAPSHOTS)
+    .flatMap((id) => {
+      const stats = statSync(generationDir(snapshotsDir, id), { throwIfNoEntry: false });
+      return stats === undefined ? [] : [{ id, publishedAt: stats.mtimeMs }];
+    });
+  if (rows.length === 0) return undefined;
+  return html`<h2>Recent snapshots</h2>
+      <div class="table"><table>
+        <thead><tr><th scope="col">Snapshot</th><th scope="col">Published</th></tr></thead>
+        <tbody>${rows.map(
+          ({ id, publishedAt }) =>
+            html`<tr><td><code>${id}</code>${id === current && html` <span class="state good">in service</span>`}</td><td>${moment(publishedAt)}</td></tr>`,
+        )}</tbody>
+      </table></div>`;
+}
+
+/** @param time in milliseconds of the wall clock */
+function moment(time: number | undefined): Html {
+  return time === undefined ? html`an unknown time` : timeElement(new Date(time));
+}

@@ -1,0 +1,220 @@
+/**
+ * Which readings the generator indexes, and how. The columns of real generations are compared with
+ * columns that are made from lists of words in the simplest way.
+ */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Row } from '../../../database/database.ts';
+import { makeReadingWords } from '../../../format/index/reading-words.ts';
+import { equals, needsSlug, readingsOf } from '../../../format/index/readings.ts';
+import { gameSlug, openRecordIndex, platformOf } from '../../../format/index/record-index.ts';
+import {
+  entriesAt,
+  openSearchIndex,
+  type Postings,
+  type SearchIndex,
+  textAt,
+  textCount,
+} from '../../../format/index/search-index.ts';
+import { isScriptWithoutSpaces, LONGEST_QUERY, plainWordsOf } from '../../../format/index/words.ts';
+import { CURRENT, gamesPack } from '../../../format/layout.ts';
+import type { Catalogue } from '../../catalogue/catalogue.ts';
+import { sampleCatalogue } from '../../catalogue/sample.ts';
+import { seededCatalogue } from '../../catalogue/seeded.ts';
+import { makeSnapshots } from '../../catalogue/snapshots.ts';
+import { makeReadingColumns, type Reading } from '../../format/index/reading-columns.ts';
+
+interface Indexed {
+  readonly index: SearchIndex;
+  /** In title order. */
+  readonly games: readonly { readonly slug: string; readonly title: string }[];
+}
+
+async function indexed(catalogue: Catalogue): Promise<Indexed> {
+  const generation = path.join(await makeSnapshots(catalogue), CURRENT);
+  const read = (name: string) => new Uint8Array(readFileSync(path.join(generation, name)));
+  const records = openRecordIndex(read);
+  const packs = records.platforms.map(({ slug }) =>
+    JSON.parse(readFileSync(path.join(generation, gamesPack(slug)), 'utf8')),
+  );
+  const games = Array.from(records.games.gameOfRank, (game) => {
+    const platform = platformOf(records.platforms, 'first_game', game);
+    const { title } = packs[platform][game - records.platforms[platform].first_game];
+    return { slug: gameSlug(records, game), title };
+  });
+  return { index: openSearchIndex(read), games };
+}
+
+/** Every suffix of at least two characters of the words in scripts without spaces, with the readings. */
+function endingsOf(readings: readonly Reading[]): Record<string, number[]> {
+  const found = new Map<string, Set<number>>();
+  for (const [reading, words] of readings.entries()) {
+    for (const word of words.filter(isScriptWithoutSpaces)) {
+      const characters = [...word];
+      for (const from of characters.keys()) {
+        const ending = characters.slice(from, from + LONGEST_QUERY);
+        const text = ending.join('');
+        if (ending.length > 1) found.set(text, (found.get(text) ?? new Set()).add(reading));
+      }
+    }
+  }
+  return Object.fromEntries([...found].map(([text, numbers]) => [text, [...numbers]]));
+}
+
+function textsOf(list: Postings): Record<string, number[]> {
+  const texts = Array.from({ length: textCount(list) }, (_, at) => at);
+  return Object.fromEntries(texts.map((at) => [textAt(list, at), [...entriesAt(list, at)]]));
+}
+
+/** @param readingsOfGame what the readings of a game should be; the first may be empty */
+function expectReadings(
+  { index, games }: Indexed,
+  readingsOfGame: (game: Indexed['games'][number]) => readonly Reading[],
+): void {
+  const all = games.map(readingsOfGame);
+  const first = all.map(([reading = []]) => reading);
+  const further = all.flatMap((readings, rank) =>
+    readings.slice(1).map((words): [number, Reading] => [rank, words]),
+  );
+  const { games: count, words, ...columns } = makeReadingColumns(first, further);
+  expect(index.games).toBe(count);
+  expect(textsOf(index.words)).toEqual(textsOf(words));
+  expect(index.words).toEqual(words);
+  expect(index).toMatchObject(columns);
+  expect(textsOf(index.endings)).toEqual(
+    endingsOf([...first, ...further.map(([, reading]) => reading)]),
+  );
+}
+
+/** By slug. Those that give no new reading do not count. */
+const ALTERNATIVE_TITLES: Readonly<Record<string, readonly string[]>> = {
+  sml: ['マリオ & コ', 'S.M.L.', 'SML', 'SUPER MARIO LAND', '!!!', 'ﾏﾘｵ ｺ'],
+  nothing: ['Dots'],
+  '-': ['What?'],
+};
+
+const LONG = Array.from({ length: 300 }, (_, at) => `w${at % 290}`);
+
+const GAMES: readonly (readonly [slug: string, title: string, readings: readonly Reading[]])[] = [
+  ['chrono-trigger', 'Chrono Trigger', [['chrono', 'trigger']]],
+  // Readings with "and" and with joined initials come first.
+  [
+    'joe-and-mac',
+    'Joe & Mac',
+    [
+      ['joe', 'and', 'mac'],
+      ['joe', 'mac'],
+    ],
+  ],
+  ['stalker', 'S.T.A.L.K.E.R.', [['stalker'], [...'stalker']]],
+  [
+    'rc',
+    'R.C. & Co.',
+    [
+      ['rc', 'and', 'co'],
+      ['r', 'c', 'co'],
+    ],
+  ],
+  ['c-plus-plus', 'C++', [['c++']]],
+  // Words that are repeated, in the first reading and in a further one.
+  [
+    'go',
+    'Go! Go & Go',
+    [
+      ['go', 'go', 'and', 'go'],
+      ['go', 'go', 'go'],
+    ],
+  ],
+  // Without a Latin letter: the slug, after the readings of the title.
+  ['mori', 'どうぶつの森 & 海', [['ドウブツノ森', 'and', '海'], ['ドウブツノ森', '海'], ['mori']]],
+  [
+    'dq-dq',
+    'ドラゴンクエスト 2',
+    [
+      ['ドラゴンクエスト', '2'],
+      ['dq', 'dq'],
+    ],
+  ],
+  // Also where only a part of the title is not Latin.
+  [
+    'dq-iii',
+    'ドラゴンクエストIII',
+    [
+      ['ドラゴンクエスト', 'iii'],
+      ['dq', 'iii'],
+    ],
+  ],
+  // Alternative titles come last, by code unit.
+  [
+    'sml',
+    'Super Mario Land',
+    [['super', 'mario', 'land'], ['sml'], [...'sml'], ['マリオ', 'and', 'コ'], ['マリオ', 'コ']],
+  ],
+  ['nothing', '......', [['nothing'], ['dots']]],
+  // No reading is empty, and none is stored twice.
+  ['1942', '1942', [['1942']]],
+  ['--', '三国志', [['三国志']]],
+  ['and', '&', [['and']]],
+  ['chk-chk', '!!!', [['chk', 'chk']]],
+  ['~', '???', []],
+  ['-', '?!', [['what']]],
+  // Only 255 words of a reading have a position.
+  ['long', LONG.join(' '), [LONG]],
+  [
+    'longer',
+    new Array(400).fill('na').join(' & '),
+    [[...'na and '.repeat(399).split(' ').slice(0, 798), 'na'], new Array(400).fill('na')],
+  ],
+];
+
+describe('the readings of titles', () => {
+  let made: Indexed;
+
+  beforeAll(async () => {
+    const rows = GAMES.map(([slug, title], at): Row => {
+      return [at + 1, 1, slug, title, null, null, null, null, null];
+    });
+    made = await indexed({
+      platforms: [[1, 'one', 'One']],
+      games: rows,
+      // A first generation without any cover is refused.
+      covers: [[1, 1, null, null, 'approved', null]],
+      coverFiles: [],
+      gameTitles: GAMES.flatMap(([slug], at) =>
+        (ALTERNATIVE_TITLES[slug] ?? []).map((title): Row => [at + 1, title]),
+      ),
+      accounts: [],
+    });
+  });
+
+  test('are indexed with the positions of their words, and sorted by their words', () => {
+    const readings = new Map(GAMES.map(([slug, , list]) => [slug, list]));
+    expectReadings(made, ({ slug }) => readings.get(slug) ?? []);
+  });
+
+  test('are read again as lists of words', () => {
+    const { words, start } = makeReadingWords(made.index);
+    const rank = made.games.findIndex(({ slug }) => slug === 'long');
+    const spelled = [...words.subarray(start[rank], start[rank + 1])];
+    expect(spelled.map((word) => textAt(made.index.words, word))).toEqual(LONG.slice(0, 255));
+  });
+});
+
+// The test above has alternative titles.
+const { gameTitles: _, ...sample } = sampleCatalogue();
+
+test.each([
+  ['the sample catalogue', sample],
+  ['a seeded catalogue', seededCatalogue({ games: 1_500, seed: 21 })],
+])('all readings of %s are indexed', async (_, catalogue) => {
+  const made = await indexed(catalogue);
+  expect(made.index.rankOfFurther.length).toBeGreaterThan(10);
+  expect(made.index.repeatedWords.length).toBeGreaterThan(10);
+  expectReadings(made, ({ slug, title }) => {
+    const readings = readingsOf(title);
+    const ofSlug = plainWordsOf(slug);
+    const isNew = needsSlug(title) && !readings.some((reading) => equals(reading, ofSlug));
+    return isNew ? [...readings, ofSlug] : readings;
+  });
+});

@@ -1,0 +1,46 @@
+/** The thread that opens generations carries out one order after another, also after one that failed. */
+import { closeSync } from 'node:fs';
+import { afterEach, beforeAll, expect, test } from 'vitest';
+import type { OpenedFiles, OpenOrder } from '../../../proxy/snapshot/open-files.ts';
+import { makeOpeningThread, type OpeningThread } from '../../../proxy/snapshot/opening-thread.ts';
+import { currentId, generationDir } from '../../../store/generations/generations.ts';
+import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
+
+const hasRoom = async () => {};
+
+let order: OpenOrder;
+let thread: OpeningThread;
+beforeAll(async () => {
+  const snapshotsDir = await makeSampleSnapshots();
+  const id = currentId(snapshotsDir) ?? '';
+  order = { dir: generationDir(snapshotsDir, id), id, mostMemory: 2 ** 30, known: undefined };
+});
+afterEach(() => thread.close());
+
+function expectWhole({ manifest, contents, descriptors }: OpenedFiles): void {
+  expect(manifest.id).toBe(order.id);
+  expect([...contents.keys()]).toContain('games/snes.json');
+  descriptors.forEach(closeSync);
+}
+
+test('one order follows another', async () => {
+  thread = makeOpeningThread();
+  const first = await thread.open(order, hasRoom);
+  const second = await thread.open({ ...order, current: first }, hasRoom);
+  for (const opened of [first, second]) expectWhole(opened);
+});
+
+test('an order that failed does not affect the next one', async () => {
+  thread = makeOpeningThread();
+  const missing = { ...order, dir: `${order.dir}-missing` };
+  await expect(thread.open(missing, hasRoom)).rejects.toThrow('manifest.json cannot be read');
+  const noRoom = async () => Promise.reject(new Error('no room'));
+  await expect(thread.open(order, noRoom)).rejects.toThrow('no room');
+  expectWhole(await thread.open(order, hasRoom));
+});
+
+test('an opening that is under way when the thread is closed still ends', async () => {
+  thread = makeOpeningThread();
+  const opened = await thread.open(order, async () => thread.close());
+  expectWhole(opened);
+});
