@@ -52,9 +52,10 @@ export interface Database extends Writer {
    */
   identity(): Promise<string>;
   /**
-   * A text that becomes another one once another connection has committed a change to one of the tables.
-   * It costs the database almost nothing. Undefined if the database cannot tell: a server for views, and
-   * within two seconds after a change.
+   * A text that becomes another one once another connection has committed a change to one of the tables;
+   * a server may need up to four seconds for this if an earlier change was committed within the same
+   * second. It costs the database almost nothing. Undefined if the database cannot tell: a server for
+   * views.
    */
   changeMark(tables: readonly string[]): Promise<string | undefined>;
   /**

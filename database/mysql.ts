@@ -179,20 +179,21 @@ async function identityOf(reader: Reader, server: string, name: string): Promise
 }
 
 /**
- * InnoDB records when a change to a table was last committed, in whole seconds, so a time can only be
- * relied on once its second is over. It is NULL until the first change after a start of the server.
+ * InnoDB records when a change to a table was last committed: in whole seconds, and a moment before others
+ * can read the change. What is read right afterwards may lack another change of the same second. So the
+ * mark of a recent change becomes another one when the change is two and four seconds old. The time is NULL
+ * until the first change after a start of the server.
  */
 async function changeMarkOf(
   reader: Reader,
   tables: readonly string[],
 ): Promise<string | undefined> {
   const rows = await reader.rows(
-    `SELECT table_name, update_time, update_time >= NOW() - INTERVAL 2 SECOND
+    `SELECT table_name, update_time, LEAST(TIMESTAMPDIFF(SECOND, update_time, NOW()) DIV 2, 2)
       FROM information_schema.tables
       WHERE table_schema = DATABASE() AND engine = 'InnoDB'
         AND table_name IN (${tables.map(() => '?').join(', ')}) ORDER BY table_name`,
     tables,
   );
-  const isKnown = rows.length === tables.length && rows.every(([, , isRecent]) => !isRecent);
-  return isKnown ? JSON.stringify(rows) : undefined;
+  return rows.length === tables.length ? JSON.stringify(rows) : undefined;
 }

@@ -20,6 +20,11 @@ const SLOW_POLL = 250;
  * nothing of what is read, because it is late or a time is in the future, leads to a run as late as this.
  */
 const LONGEST_TRUST_MS = 60_000;
+/**
+ * While the database can tell whether a table has changed, it is asked this many times in the time of one
+ * poll. So a change is seen sooner, for half a millisecond of the server's time.
+ */
+const MARKS_PER_POLL = 4;
 const LONGEST_STOP_MS = 2_000;
 
 export interface ChangePollOptions {
@@ -54,6 +59,7 @@ export function pollChanges({
   let requestedAt = Number.NEGATIVE_INFINITY;
   const share = makeTimeShare(() => performance.now());
   let wasSlow = false;
+  let hasMark = true;
 
   async function open(): Promise<Database> {
     const opened = database ?? (await openDatabase(databaseUrl));
@@ -78,7 +84,8 @@ export function pollChanges({
       const opened = await open();
       if (!isTimed) return await close();
       const started = performance.now();
-      const { state, hasCommit } = await readState(opened);
+      const { state, mark, hasCommit } = await readState(opened);
+      hasMark = mark !== undefined;
       const taken = performance.now() - started;
       share.use(taken);
       if (taken > SLOW_POLL && !wasSlow) {
@@ -118,7 +125,7 @@ export function pollChanges({
 
   const polling = poll(
     tasks.observe('poll_changes', pollOnce),
-    () => Math.max(seconds * 1000, share.pause()),
+    () => Math.max((seconds * 1000) / (hasMark ? MARKS_PER_POLL : 1), share.pause()),
     ({ message }) => log.error(`the database cannot be asked for changes: ${message}`),
   );
   void polling.start();
@@ -142,6 +149,8 @@ export function pollChanges({
 interface Reading {
   /** Undefined if nothing has happened to the tables since the last reading. */
   readonly state: TableState | undefined;
+  /** See {@link Database.changeMark}. */
+  readonly mark: string | undefined;
   /** Whether a change to the tables was committed since the last reading. False if that is not known. */
   readonly hasCommit: boolean;
 }
@@ -153,12 +162,14 @@ function makeStateReader(longestTrust: number): (database: Database) => Promise<
   return async (database) => {
     // Read first: a change after it gives another mark, and so the next call reads the tables again.
     const mark = await database.changeMark(POLLED_TABLES);
-    const isTrusted = mark !== undefined && performance.now() < readAt + longestTrust;
-    if (isTrusted && mark === lastMark) return { state: undefined, hasCommit: false };
-    const hasCommit = mark !== undefined && lastMark !== undefined && mark !== lastMark;
+    const isSame = mark !== undefined && mark === lastMark;
+    if (isSame && performance.now() < readAt + longestTrust) {
+      return { state: undefined, mark, hasCommit: false };
+    }
+    const hasCommit = mark !== undefined && lastMark !== undefined && !isSame;
     const state = await readTableState(database);
-    lastMark = mark ?? lastMark;
+    lastMark = mark;
     readAt = performance.now();
-    return { state, hasCommit };
+    return { state, mark, hasCommit };
   };
 }

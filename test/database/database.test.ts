@@ -62,7 +62,8 @@ describe.each(KINDS)('a %s database', (kind) => {
     await database.run('INSERT INTO t VALUES (1)');
     const other = await openDatabase(url);
     const markOf = () => other.changeMark(['t', 'u']);
-    await until(async () => (await markOf()) !== undefined);
+    // The marks of recent changes become others, for four seconds.
+    if (kind === 'mysql') await sleep(5_500);
     const before = await markOf();
     await database.transaction(async ({ run }) => {
       await run('DELETE FROM t');
@@ -70,8 +71,9 @@ describe.each(KINDS)('a %s database', (kind) => {
     });
     const after = await markOf();
     expect(after).not.toBe(before);
-    await until(async () => (await markOf()) !== undefined);
-    expect(await markOf()).not.toBe(before);
+    // Perhaps within the same second.
+    await database.run('INSERT INTO u VALUES (1)');
+    await until(async () => (await markOf()) !== after);
     await database.run('CREATE VIEW v AS SELECT id FROM t');
     expect((await other.changeMark(['v'])) === undefined).toBe(kind === 'mysql');
     await other.close();
