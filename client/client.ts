@@ -113,7 +113,9 @@ export function createClient(options: ClientOptions): Client {
     const { data: first } = await request('/changes', { query, signal }, snapshot);
     const { from, to, total, total_pages } = first;
     return {
-      ...{ from, to, total },
+      from,
+      to,
+      total,
       async *[Symbol.asyncIterator]() {
         yield* first.data;
         if (total_pages > 1) yield* items('/changes', { query: { ...query, page: 2 }, signal }, to);

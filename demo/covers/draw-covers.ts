@@ -59,9 +59,13 @@ function makePictures({ platforms, games, covers }: Catalogue) {
     const side = (length: number) =>
       longest === 0 ? LONGEST_SIDE : Math.max(1, Math.round((length / longest) * LONGEST_SIDE));
     const picture = drawCover({
-      ...{ platform, slug: String(slug), title: String(title) },
-      ...{ region: String(region ?? ''), type: String(type ?? '') },
-      ...{ width: side(across), height: side(up) },
+      platform,
+      slug: String(slug),
+      title: String(title),
+      region: String(region ?? ''),
+      type: String(type ?? ''),
+      width: side(across),
+      height: side(up),
     });
     return { picture, folder: `${platform}/${slug}` };
   }

@@ -14,8 +14,10 @@ export function serveImages(
       return;
     }
     response.writeHead(200, {
-      ...{ 'Content-Type': 'image/png', 'Content-Length': image.length },
-      ...{ 'Cache-Control': 'max-age=3600', 'X-Content-Type-Options': 'nosniff' },
+      'Content-Type': 'image/png',
+      'Content-Length': image.length,
+      'Cache-Control': 'max-age=3600',
+      'X-Content-Type-Options': 'nosniff',
     });
     response.end(method === 'HEAD' ? undefined : image);
   });

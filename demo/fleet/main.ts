@@ -90,7 +90,8 @@ async function main(): Promise<void> {
   await makeCatalogue(origin.DATABASE_URL);
   const key = await issueKey(origin, KEY_LIMIT);
   let published: Published = {
-    ...{ id: await publish(origin), at: performance.now() },
+    id: await publish(origin),
+    at: performance.now(),
     servedAfterSeconds: undefined,
   };
   startCommand('the schedule', 'schedule', origin);
@@ -149,7 +150,9 @@ Press Ctrl-C to stop everything.
         published.servedAfterSeconds ??= (performance.now() - published.at) / 1000;
       }
       view({
-        ...{ proxies, published, limit: KEY_LIMIT },
+        proxies,
+        published,
+        limit: KEY_LIMIT,
         admittedInMinute: clients.admittedInMinute(),
         failed: clients.failed(),
       });

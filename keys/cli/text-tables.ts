@@ -17,8 +17,16 @@ const STEERING = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}\p{Co}\p{Cn}]/gu;
 export function keysAsTable(keys: readonly KeyRow[]): string {
   return asTable(
     [
-      ...['ID', 'STATE', 'ACCOUNT', 'LIMIT', 'QUOTA', 'PREFIX', 'REQUESTED'],
-      ...['NAME', 'WEBSITE', 'PURPOSE'],
+      'ID',
+      'STATE',
+      'ACCOUNT',
+      'LIMIT',
+      'QUOTA',
+      'PREFIX',
+      'REQUESTED',
+      'NAME',
+      'WEBSITE',
+      'PURPOSE',
     ],
     keys.map((key) => [
       String(key.id),

@@ -193,7 +193,8 @@ export function digestMail(
   return {
     subject,
     body: letter(moderator, [
-      ...[...listed, ...more],
+      ...listed,
+      ...more,
       'Review all of them here:',
       `${publicUrl}${PATHS.review}`,
       'You get this e-mail at most once a day, and only while requests are waiting.',

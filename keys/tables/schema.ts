@@ -184,8 +184,15 @@ export async function createKeysTables(database: Database): Promise<void> {
 /** The columns that the tables of older versions do not have, in the order in which they were added. */
 const ADDED_COLUMNS: Readonly<Record<string, readonly string[]>> = {
   api_keys: [
-    ...['last_used_on', 'daily_quota', 'name', 'wanted_limit', 'edits'],
-    ...['previous_hash', 'previous_prefix', 'previous_until', 'trial_until'],
+    'last_used_on',
+    'daily_quota',
+    'name',
+    'wanted_limit',
+    'edits',
+    'previous_hash',
+    'previous_prefix',
+    'previous_until',
+    'trial_until',
   ],
   sign_in_links: ['email'],
 };

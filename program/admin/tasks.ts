@@ -71,17 +71,20 @@ function addTaskMetrics(registry: Registry) {
     seconds: new Counter({
       name: 'task_seconds_total',
       help: 'How long all runs of a repeated task took together',
-      ...{ labelNames, registers },
+      labelNames,
+      registers,
     }),
     lastSuccess: new Gauge({
       name: 'task_last_success_timestamp_seconds',
       help: 'When a repeated task last succeeded, since the start of the program',
-      ...{ labelNames, registers },
+      labelNames,
+      registers,
     }),
     failing: new Gauge({
       name: 'task_failing',
       help: '1 while the last run of a repeated task has failed',
-      ...{ labelNames, registers },
+      labelNames,
+      registers,
     }),
   };
 }

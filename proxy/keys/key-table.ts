@@ -88,7 +88,11 @@ export function makeKeyTable(receive: () => void = () => {}, thread = 0): KeyTab
     const known = byHash(hash);
     if (known === undefined || known.id !== id) {
       return {
-        ...{ id, state, limit, dailyQuota, endsAt },
+        id,
+        state,
+        limit,
+        dailyQuota,
+        endsAt,
         window: openRollingWindow(window),
         uses: useCountsOf(uses, thread),
         dayCount: dayCountOf(uses),

@@ -20,9 +20,21 @@ const UPSTREAM_TIMEOUT_MS = 30_000;
 const FORWARDED_PATH = /^\/(?:account|moderation)(?:\/|$)/;
 /** Fields that apply to one connection only (RFC 9110 section 7.6.1), or must not be forwarded. */
 const DROPPED_FIELDS = [
-  ...['connection', 'keep-alive', 'te', 'trailer', 'transfer-encoding', 'upgrade'],
-  ...['proxy-authorization', 'proxy-authenticate', 'proxy-connection', 'expect'],
-  ...['forwarded', 'x-forwarded-host', 'x-forwarded-port', 'x-real-ip', 'x-api-key'],
+  'connection',
+  'keep-alive',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'proxy-authorization',
+  'proxy-authenticate',
+  'proxy-connection',
+  'expect',
+  'forwarded',
+  'x-forwarded-host',
+  'x-forwarded-port',
+  'x-real-ip',
+  'x-api-key',
 ];
 
 const NOT_RUNNING = prepareSiteError({

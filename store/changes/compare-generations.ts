@@ -40,7 +40,9 @@ function* compareGames(before: RecordIndex, after: RecordIndex): Generator<Chang
     // Two, if the path has changed.
     for (const path of [...new Set(paths)].sort()) {
       yield {
-        ...{ kind: 'game', id, path },
+        kind: 'game',
+        id,
+        path,
         before: path === oldPath ? oldHash : null,
         after: path === freshPath ? freshHash : null,
       };

@@ -25,8 +25,13 @@ import { syncFolder } from './sync-folder.ts';
 
 /** The files of a snapshots folder that are replaced in one step. */
 const REPLACED = [
-  ...[KEYS_FILE, STATUS_FILE, RUN_REPORT, HOLD_FILE],
-  ...[REPLICA_FILE, ACCEPTED_FILE, POINTER],
+  KEYS_FILE,
+  STATUS_FILE,
+  RUN_REPORT,
+  HOLD_FILE,
+  REPLICA_FILE,
+  ACCEPTED_FILE,
+  POINTER,
 ];
 
 /**

@@ -206,7 +206,9 @@ async function fetchAll(
     if (staging.has(file)) note(file, file.size);
     else {
       await fetchFile(file, {
-        ...{ source, id: manifest.id, staging },
+        source,
+        id: manifest.id,
+        staging,
         findSimilar: local.findSimilar,
         onPosition: (position) => note(file, position),
         clock,

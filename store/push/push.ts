@@ -140,7 +140,11 @@ async function putMissing(
 ): Promise<PutCounts> {
   const known = await readObjectList(remote, manifest.id);
   const { list, counts } = await putObjects(remote, {
-    ...{ snapshotsDir, manifest, baseId, parallel, known: known?.differences ?? [] },
+    snapshotsDir,
+    manifest,
+    baseId,
+    parallel,
+    known: known?.differences ?? [],
     onAdvance: report.advance,
   });
   const encoded = encodeObjectList(list);

@@ -50,13 +50,20 @@ export function openS3Store(options: S3Options): RemoteStore {
   ) {
     const { accessKeyId, secretAccessKey, sessionToken, region } = options;
     const signer = new AwsV4Signer({
-      ...{ method, url, region, service: 's3', accessKeyId, secretAccessKey, cache },
+      method,
+      url,
+      region,
+      service: 's3',
+      accessKeyId,
+      secretAccessKey,
+      cache,
       ...(sessionToken === '' ? {} : { sessionToken }),
       headers: { 'x-amz-content-sha256': EMPTY_SHA256, ...headers },
     });
     const signed = await signer.sign();
     return client.send(signed.url.href, Object.fromEntries(signed.headers), {
-      ...{ method, ...rest },
+      method,
+      ...rest,
       signal: AbortSignal.any([closed.signal, signal ?? closed.signal]),
     });
   }

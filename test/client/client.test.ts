@@ -26,7 +26,9 @@ beforeAll(async () => {
 
 function recordingClient(options: { cacheCharacters?: number } = {}): Client {
   return createClient({
-    ...{ url, key: key.key, ...options },
+    url,
+    key: key.key,
+    ...options,
     async fetch(request) {
       requests.push(request);
       const response = await fetch(request);

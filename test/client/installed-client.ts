@@ -63,13 +63,11 @@ export async function compile(
   compiler = path.join(CLIENT_FOLDER, 'node_modules/typescript/bin/tsc'),
 ): Promise<string> {
   const compilerOptions = {
-    ...{
-      strict: true,
-      noEmit: true,
-      target: 'es2022',
-      types: [],
-      lib: ['es2022', 'dom', 'dom.iterable'],
-    },
+    strict: true,
+    noEmit: true,
+    target: 'es2022',
+    types: [],
+    lib: ['es2022', 'dom', 'dom.iterable'],
     ...options,
   };
   const config = path.join(folder, `tsconfig.${Object.values(options).join('-')}.json`);

@@ -142,7 +142,9 @@ describe('the recipes of the README', () => {
     expect(await run('crawl.js', code)).toMatch(expected);
     let requests = 0;
     const site = await startSite({
-      ...{ apiUrl: proxy.url, key: key.key, folder },
+      apiUrl: proxy.url,
+      key: key.key,
+      folder,
       statusOf: () => (++requests === 5 ? 410 : undefined),
     });
     try {
@@ -266,7 +268,10 @@ describe('in a web page', { timeout: 60_000 }, () => {
       const error = await client.get('/search', { query: { per_page: 0 } }).catch((e) => e);
       const result = [slugs.size, limit, error instanceof ApiError, error.status, error.message];`);
     expect(JSON.parse(text ?? '')).toEqual([
-      ...[20, '1000000', true, 400],
+      20,
+      '1000000',
+      true,
+      400,
       'per_page must be an integer from 1 to 100',
     ]);
   });

@@ -90,7 +90,10 @@ test('snapshots and keys travel through S3', async () => {
     SNAPSHOT_PUSH: `s3://${BUCKET}/public`,
   };
   const schedule = startProgram('generator/cli/schedule.ts', [], {
-    ...{ DATABASE_URL: databaseUrl, SNAPSHOTS_DIR: origin, GENERATE_CRON: 'off', ...stores },
+    DATABASE_URL: databaseUrl,
+    SNAPSHOTS_DIR: origin,
+    GENERATE_CRON: 'off',
+    ...stores,
   });
   schedule.stderr?.resume();
   try {

@@ -76,7 +76,8 @@ test('a complete installation has no errors, and the doctor changes nothing', as
   const proxy = await startProxy(snapshotsDir);
   const account = await startServing('keys/account/main.ts', {
     DATABASE_URL: databaseUrl,
-    ...{ ACCOUNT_PORT: '0', ACCOUNT_ADMIN_PORT: '0' },
+    ACCOUNT_PORT: '0',
+    ACCOUNT_ADMIN_PORT: '0',
     MAIL_FOLDER: makeFolder(),
   });
   const before = everything();
@@ -269,7 +270,8 @@ describe('a check', () => {
   test('of the account pages says that they cannot read the database', async () => {
     const { stop, ...running } = await startServing('keys/account/main.ts', {
       DATABASE_URL: databaseUrl,
-      ...{ ACCOUNT_PORT: '0', ACCOUNT_ADMIN_PORT: '0' },
+      ACCOUNT_PORT: '0',
+      ACCOUNT_ADMIN_PORT: '0',
       MAIL_FOLDER: makeFolder(),
     });
     const database = await openDatabase(databaseUrl);
@@ -290,8 +292,10 @@ describe('a check', () => {
 
   test('of a running program says which of its tasks fails, and why', async () => {
     const { child, admin } = await startWithAdmin('generator/cli/schedule.ts', 'scheduled', {
-      ...{ DATABASE_URL: `${databaseUrl}.gone`, SNAPSHOTS_DIR: snapshotsDir },
-      ...{ GENERATE_CRON: 'off', SCHEDULE_ADMIN_PORT: '0' },
+      DATABASE_URL: `${databaseUrl}.gone`,
+      SNAPSHOTS_DIR: snapshotsDir,
+      GENERATE_CRON: 'off',
+      SCHEDULE_ADMIN_PORT: '0',
     });
     const settings = { ...environment, SCHEDULE_ADMIN_PORT: String(admin.split(':').at(-1)) };
     await until(async () => (await examine(schedule, settings))[0]?.level === 'error');

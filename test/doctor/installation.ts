@@ -37,7 +37,9 @@ export async function diagnose(
   };
   return {
     ...finished,
-    ...{ worst, seconds, names: checks.map(({ name }) => name) },
+    worst,
+    seconds,
+    names: checks.map(({ name }) => name),
     of(name, all) {
       const check = checks.find((candidate) => candidate.name === name);
       if (check === undefined) throw new Error(`There is no check "${name}".`);
@@ -61,7 +63,10 @@ export async function examine(
   const access = makeDatabaseAccess();
   const scene = {
     ...readConfiguration(programs, variables),
-    ...{ misspelled: [], variables, programs, proxyUser },
+    misspelled: [],
+    variables,
+    programs,
+    proxyUser,
     database: () => access.openAndReport(scene),
   };
   try {

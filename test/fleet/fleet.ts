@@ -104,7 +104,12 @@ export async function startFleet(catalogue: Catalogue, stores = storesInFolders(
     { backupPort: second.proxy.port },
   );
   const fleet = {
-    ...{ databaseUrl, edges, redis, nginx, stores, publish },
+    databaseUrl,
+    edges,
+    redis,
+    nginx,
+    stores,
+    publish,
     keys: (...args: string[]) => run('keys/cli/main.ts', args),
     startSchedule: () => startQuietly('generator/cli/schedule.ts', [], origin),
   };

@@ -35,8 +35,12 @@ beforeAll(async () => {
   origin = await makeOrigin([readSigningKey(privateKey)]);
   await inDatabase(createKeysTables);
   schedule = startProgram('generator/cli/schedule.ts', [], {
-    ...{ DATABASE_URL: origin.databaseUrl, SNAPSHOTS_DIR: origin.snapshotsDir, ...SETTINGS },
-    ...{ GENERATE_CRON: 'off', KEYS_STORE: keysStore, SNAPSHOT_SIGNING_KEY: privateKey },
+    DATABASE_URL: origin.databaseUrl,
+    SNAPSHOTS_DIR: origin.snapshotsDir,
+    ...SETTINGS,
+    GENERATE_CRON: 'off',
+    KEYS_STORE: keysStore,
+    SNAPSHOT_SIGNING_KEY: privateKey,
   });
   edges = await Promise.all(['one', 'two'].map(startEdge));
 });
@@ -49,8 +53,12 @@ async function startEdge(name: string): Promise<Edge> {
   const snapshotsDir = newSnapshots();
   // It starts before there is a snapshot or a key in its folder.
   const replica = startProgram('commands/replica.ts', [], {
-    ...{ REPLICA_FROM: origin.snapshotsDir, REPLICA_NAME: name, SNAPSHOTS_DIR: snapshotsDir },
-    ...{ KEYS_STORE: keysStore, SNAPSHOT_PUBLIC_KEYS: publicKey, LOG_LEVEL: 'warn' },
+    REPLICA_FROM: origin.snapshotsDir,
+    REPLICA_NAME: name,
+    SNAPSHOTS_DIR: snapshotsDir,
+    KEYS_STORE: keysStore,
+    SNAPSHOT_PUBLIC_KEYS: publicKey,
+    LOG_LEVEL: 'warn',
   });
   replica.stderr?.resume();
   return { snapshotsDir, replica, proxy: await startProxy(snapshotsDir, LIMITS) };

@@ -37,7 +37,9 @@ test('no read fails, ages grow, and everything recovers by itself', {
   const clients = await startFrontClients(
     fleet.nginx,
     ['/api/v1/stats', '/api/v1/search?q=the', '/api/v1/platforms'].map((path) => ({
-      ...{ method: 'GET', path, headers },
+      method: 'GET',
+      path,
+      headers,
     })),
     CLIENTS,
   );

@@ -149,10 +149,30 @@ describe('a manifest is refused', () => {
 
   const file = { path: 'games/nes.json', size: 1, sha256 };
   test.each([
-    ...['', '.', '..', '../x', '/etc/passwd', 'games/../../x', 'games/', 'games//x', 'games/.x'],
-    ...['games\\x', 'games/x\n', 'games/x\0', 'games/a/b', './x', '%2e%2e/x', 'index/..', 'é'],
-    ...['C:x', 'x/y', 'x y'],
-    ...[null, 1, ['a'], `games/${'a'.repeat(201)}`],
+    '',
+    '.',
+    '..',
+    '../x',
+    '/etc/passwd',
+    'games/../../x',
+    'games/',
+    'games//x',
+    'games/.x',
+    'games\\x',
+    'games/x\n',
+    'games/x\0',
+    'games/a/b',
+    './x',
+    '%2e%2e/x',
+    'index/..',
+    'é',
+    'C:x',
+    'x/y',
+    'x y',
+    null,
+    1,
+    ['a'],
+    `games/${'a'.repeat(201)}`,
   ])('that names the file %j', (path) => {
     const text = change({ files: [...manifest.files, { ...file, path }] });
     expectRefused(text, '"files" holds {');
@@ -165,7 +185,12 @@ describe('a manifest is refused', () => {
       `"files" holds ${twice?.path} twice`,
     );
     const hashes = [
-      ...[sha256.slice(1), `x${sha256}`, `${sha256}0`, sha256.toUpperCase(), [sha256], null],
+      sha256.slice(1),
+      `x${sha256}`,
+      `${sha256}0`,
+      sha256.toUpperCase(),
+      [sha256],
+      null,
     ].map((sha256) => ({ sha256 }));
     for (const wrong of [{ size: -1 }, { size: '1' }, { size: 0.5 }, ...hashes]) {
       expectRefused(

@@ -19,8 +19,12 @@ test('the path of a manifest gives its id, and no other path does', () => {
   const id = '000002-2894d4cb1edd';
   expect(idOfRemoteManifest(remoteManifest(id))).toBe(id);
   for (const name of [
-    ...['generations/x/manifest.json', `generations/${id}/objects.json`, `files/${A}.zst`, ''],
-    ...[`generations/${id}/x/manifest.json`, `other/${id}/manifest.json`],
+    'generations/x/manifest.json',
+    `generations/${id}/objects.json`,
+    `files/${A}.zst`,
+    '',
+    `generations/${id}/x/manifest.json`,
+    `other/${id}/manifest.json`,
   ]) {
     expect(idOfRemoteManifest(name)).toBeUndefined();
   }

@@ -70,11 +70,17 @@ const KINDS: Readonly<Record<string, () => Record<string, string | number>>> = {
   'eight letters': () => ({ q: Array.from({ length: 8 }, letter).join(' '), per_page: 100 }),
   'a letter of a genre': () => ({ genre: letter(), sort: sort(), page: deep(), per_page: 100 }),
   'every filter': () => ({
-    ...{ q: letter(), genre: letter(), region: random.pick(['Japan', 'USA']), type: 'front' },
-    ...{ sort: sort(), page: deep(), per_page: 100 },
+    q: letter(),
+    genre: letter(),
+    region: random.pick(['Japan', 'USA']),
+    type: 'front',
+    sort: sort(),
+    page: deep(),
+    per_page: 100,
   }),
   'the deepest pages': () => ({
-    ...{ sort: sort(), per_page: 100 },
+    sort: sort(),
+    per_page: 100,
     page: random.pick([GAMES / 100, 2 ** 53 - 1, deep()]),
   }),
   'part of a Japanese title': () => {

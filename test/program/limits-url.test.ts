@@ -19,7 +19,11 @@ describe('LIMITS_URL accepts', () => {
     [
       'rediss://me:secret@r.example.org',
       {
-        ...{ host: 'r.example.org', port: 6379, db: 0, username: 'me', password: 'secret' },
+        host: 'r.example.org',
+        port: 6379,
+        db: 0,
+        username: 'me',
+        password: 'secret',
         tls: { servername: 'r.example.org' },
       },
     ],
@@ -30,14 +34,21 @@ describe('LIMITS_URL accepts', () => {
           { host: 'one', port: 26379 },
           { host: 'two', port: 26380 },
         ],
-        ...{ name: 'main', db: 1, password: 'secret', sentinelPassword: 'other&' },
+        name: 'main',
+        db: 1,
+        password: 'secret',
+        sentinelPassword: 'other&',
       },
     ],
     [
       'rediss+sentinel://one/main',
       {
-        ...{ sentinels: [{ host: 'one', port: 26379 }], name: 'main', db: 0 },
-        ...{ tls: {}, enableTLSForSentinelMode: true, sentinelTLS: {} },
+        sentinels: [{ host: 'one', port: 26379 }],
+        name: 'main',
+        db: 0,
+        tls: {},
+        enableTLSForSentinelMode: true,
+        sentinelTLS: {},
       },
     ],
   ])('%s', (text, expected) => {

@@ -25,7 +25,10 @@ export async function makeAccounts(databaseUrl: string): Promise<void> {
   await createKeysTables(database);
   for (const { id, email, name, role } of Object.values(ACCOUNTS)) {
     await database.run('INSERT INTO accounts (id, email, name, role) VALUES (?, ?, ?, ?)', [
-      ...[id, email, name, role],
+      id,
+      email,
+      name,
+      role,
     ]);
   }
   await database.close();

@@ -61,7 +61,12 @@ export async function startOrigin(catalogue?: Catalogue, limit = 1_000_000): Pro
     return settle();
   };
   return {
-    ...{ snapshotsDir, proxy, faulty, key: key.key, keyFile, settle },
+    snapshotsDir,
+    proxy,
+    faulty,
+    key: key.key,
+    keyFile,
+    settle,
     async publishChange() {
       await database.change();
       return publishAll();

@@ -69,10 +69,18 @@ export function statusOf(snapshotsDir: string) {
 /** Fails if the folder holds an incomplete generation or other files that a run left behind. */
 export function expectNoDebris(snapshotsDir: string): void {
   const expected = [
-    ...['changes', 'current', 'generations', 'keys.json', 'lock', 'lock.holder'],
-    ...['report.json', 'status.json'],
+    'changes',
+    'current',
+    'generations',
+    'keys.json',
+    'lock',
+    'lock.holder',
+    'report.json',
+    'status.json',
     // Of replicas, and of what is pushed.
-    ...['accepted.json', 'current.json', 'replica.json'],
+    'accepted.json',
+    'current.json',
+    'replica.json',
   ];
   expect(readdirSync(snapshotsDir).filter((name) => !expected.includes(name))).toEqual([]);
   const generations = readdirSync(path.join(snapshotsDir, 'generations'));

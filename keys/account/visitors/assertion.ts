@@ -17,8 +17,17 @@ const LONGEST_ASSERTION = 8_000;
 /** In seconds: how much the clocks of the site and of this machine may differ. */
 const TOLERANCE = 5;
 const ASYMMETRIC = [
-  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
-  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
 ];
 
 /**

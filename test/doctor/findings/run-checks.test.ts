@@ -5,7 +5,11 @@ import { runChecks, worstOf } from '../../../doctor/findings/run-checks.ts';
 import { makeRedaction } from '../../../doctor/findings/secrets.ts';
 
 const SCENE: Scene = {
-  ...{ values: {}, faults: [], misspelled: [], variables: {}, programs: [] },
+  values: {},
+  faults: [],
+  misspelled: [],
+  variables: {},
+  programs: [],
   proxyUser: undefined,
   database: () => Promise.reject(new CannotRun('no database', 'open it')),
 };

@@ -17,7 +17,9 @@ export function makeMemoryStore(name: string): MemoryStore {
   const objects = new Map<string, Buffer>();
   const times = new Map<string, Date>();
   return {
-    ...{ name, isWritable: true, objects },
+    name,
+    isWritable: true,
+    objects,
     async get(path, options) {
       return replyWith(objects.get(path), options);
     },
@@ -54,7 +56,10 @@ export function replyWith(
   if (etag === own) return { status: 'unchanged' };
   const from = offset < bytes.length ? offset : 0;
   return {
-    ...{ status: 'found', etag: own, size: bytes.length, offset: from },
+    status: 'found',
+    etag: own,
+    size: bytes.length,
+    offset: from,
     bytes: (async function* () {
       for (let at = from; at < bytes.length; at += PIECE) yield bytes.subarray(at, at + PIECE);
     })(),

@@ -53,7 +53,14 @@ export interface Weather {
 }
 
 export const CALM: Weather = {
-  ...{ lost: 0, cut: 0, changed: 0, old: 0, crash: 0, full: 0, down: 0, jump: 0 },
+  lost: 0,
+  cut: 0,
+  changed: 0,
+  old: 0,
+  crash: 0,
+  full: 0,
+  down: 0,
+  jump: 0,
 };
 
 class CrashError extends Error {}
@@ -100,7 +107,9 @@ export function makeWorld({ origin, folder, signingKey, random, edges: count }: 
     const dir = path.join(folder, `edge-${index}`);
     rmSync(dir, { recursive: true, force: true });
     const edge: Edge = {
-      ...{ dir, at: random.next() * INTERVAL_MS, caughtUpAt: undefined },
+      dir,
+      at: random.next() * INTERVAL_MS,
+      caughtUpAt: undefined,
       replica: undefined as unknown as Replica,
       seen: { sequence: 0, validKeys: Number.POSITIVE_INFINITY },
       counts: { requests: 0, bytes: 0, published: 0, crashes: 0 },
@@ -124,7 +133,10 @@ export function makeWorld({ origin, folder, signingKey, random, edges: count }: 
       }
     };
     edge.replica = makeReplica({
-      ...{ snapshotsDir: edge.dir, publicKeys: [signingKey.verifyingKey], parallel: 1, clock },
+      snapshotsDir: edge.dir,
+      publicKeys: [signingKey.verifyingKey],
+      parallel: 1,
+      clock,
       remote: viewOf(store, edge, history.pointers),
       keys: { store: viewOf(keysStore, edge, history.keys), name: 'edge' },
       limit: unlimited,
@@ -261,7 +273,13 @@ export function makeWorld({ origin, folder, signingKey, random, edges: count }: 
 
   mkdirSync(folder, { recursive: true });
   return {
-    ...{ edges, publish, revokeKey, step, checkEdge, validKeys, history },
+    edges,
+    publish,
+    revokeKey,
+    step,
+    checkEdge,
+    validKeys,
+    history,
     setWeather(next: Weather) {
       weather = next;
     },

@@ -27,8 +27,14 @@ const STORMS: Readonly<Record<string, Weather>> = {
   disk: { ...CALM, crash: 0.02, full: 0.01 },
   attack: { ...CALM, changed: 0.05, old: 0.3 },
   everything: {
-    ...{ lost: 0.03, cut: 0.03, changed: 0.01, old: 0.1 },
-    ...{ crash: 0.005, full: 0.003, down: 0.005, jump: 0.02 },
+    lost: 0.03,
+    cut: 0.03,
+    changed: 0.01,
+    old: 0.1,
+    crash: 0.005,
+    full: 0.003,
+    down: 0.005,
+    jump: 0.02,
   },
 };
 

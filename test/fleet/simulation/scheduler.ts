@@ -62,8 +62,10 @@ export function makeScheduler(): Scheduler {
     now: () => time,
     after(milliseconds, run) {
       const event = {
-        ...{ time: time + Math.max(0, milliseconds), number: count++ },
-        ...{ run, isCancelled: false },
+        time: time + Math.max(0, milliseconds),
+        number: count++,
+        run,
+        isCancelled: false,
       };
       push(event);
       return () => {

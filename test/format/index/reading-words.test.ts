@@ -20,7 +20,10 @@ const NOTHING: Postings = {
 function indexOf(...readings: Parameters<typeof makeReadingColumns>): SearchIndex {
   return {
     ...makeReadingColumns(...readings),
-    ...{ endings: NOTHING, regions: NOTHING, types: NOTHING, genres: NOTHING },
+    endings: NOTHING,
+    regions: NOTHING,
+    types: NOTHING,
+    genres: NOTHING,
     years: new Int32Array(0),
     yearOfRank: new Uint16Array(0),
     ranksByYear: new Uint32Array(0),

@@ -51,7 +51,10 @@ describe('a backup', () => {
   it('has every table and column of the schema, unless a reason says why not', () => {
     const all = { ...ACCOUNTS_TABLE, ...KEYS_TABLES };
     expect(Object.keys(NOT_BACKED_UP)).toEqual([
-      ...['mail_outbox', 'sent_notices', 'sign_in_links', 'sessions'],
+      'mail_outbox',
+      'sent_notices',
+      'sign_in_links',
+      'sessions',
     ]);
     const expected = Object.entries(all)
       .filter(([name]) => !(name in NOT_BACKED_UP))
@@ -64,7 +67,10 @@ describe('a backup', () => {
     const file = newFile();
     const run = () =>
       runProgram('keys/cli/main.ts', ['export', file], { DATABASE_URL: database.url }, [
-        ...['sh', '-c', 'umask 0; exec "$@"', 'sh'],
+        'sh',
+        '-c',
+        'umask 0; exec "$@"',
+        'sh',
       ]);
     expect((await run()).code).toBe(0);
     expect(statSync(file).mode & 0o777).toBe(0o600);

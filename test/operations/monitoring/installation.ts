@@ -40,15 +40,22 @@ export async function startInstallation(
   await makeAccounts(databaseUrl);
   const own = { KEYS_STORE: at('keys-store'), ...environment };
   const schedule = await startWithAdmin('generator/cli/schedule.ts', 'scheduled', {
-    ...{ DATABASE_URL: databaseUrl, SNAPSHOTS_DIR: at('origin') },
-    ...{ SNAPSHOT_PUSH: at('snapshots-store'), SCHEDULE_ADMIN_PORT: '0', ...own },
+    DATABASE_URL: databaseUrl,
+    SNAPSHOTS_DIR: at('origin'),
+    SNAPSHOT_PUSH: at('snapshots-store'),
+    SCHEDULE_ADMIN_PORT: '0',
+    ...own,
   });
   const replica = await startWithAdmin('commands/replica.ts', 'replicating', {
-    ...{ REPLICA_FROM: at('snapshots-store'), SNAPSHOTS_DIR: at('replica') },
-    ...{ REPLICA_ADMIN_PORT: '0', ...own },
+    REPLICA_FROM: at('snapshots-store'),
+    SNAPSHOTS_DIR: at('replica'),
+    REPLICA_ADMIN_PORT: '0',
+    ...own,
   });
   const account = await startPages(databaseUrl, {
-    ...{ ACCOUNT_ADMIN_PORT: '0', MAIL_FOLDER: at('mail'), ...environment },
+    ACCOUNT_ADMIN_PORT: '0',
+    MAIL_FOLDER: at('mail'),
+    ...environment,
   });
   const proxy = await startProxy(at('replica'), environment);
   await until(async () => (await proxy.readyz()).status === 200);

@@ -82,7 +82,8 @@ async function stageCrowdedProxy(): Promise<StagedFault> {
   keepDoing(openConnection);
   keepDoing(() => send(`${proxy.url}/api/v1/platforms`));
   return {
-    ...{ job: 'proxy', instance: proxy.listening.admin ?? '' },
+    job: 'proxy',
+    instance: proxy.listening.admin ?? '',
     alerts: [
       'ManyRefusals',
       'SlowResponses',
@@ -108,8 +109,12 @@ async function stageStaleProxy(): Promise<StagedFault> {
   utimesSync(path.join(dir, 'keys.json'), old, old);
   saveReplicaState(dir, {
     snapshot: {
-      ...{ from: 'a store', current_as_of: old.toISOString(), error: null, refused: null },
-      ...{ id, published_at: old.toISOString() },
+      from: 'a store',
+      current_as_of: old.toISOString(),
+      error: null,
+      refused: null,
+      id,
+      published_at: old.toISOString(),
     },
     keys: null,
   });
@@ -120,7 +125,8 @@ async function stageStaleProxy(): Promise<StagedFault> {
   pointCurrentTo(dir, damaged);
   writeFileSync(path.join(dir, 'maintenance'), '600');
   return {
-    ...{ job: 'proxy', instance: proxy.listening.admin ?? '' },
+    job: 'proxy',
+    instance: proxy.listening.admin ?? '',
     alerts: ['Maintenance', 'Stale', 'KeysStale', 'GenerationRefused', 'ReplicaBehind'],
   };
 }
@@ -136,7 +142,9 @@ async function stageGoneKeys(): Promise<StagedFault> {
   const dir = await makeSampleSnapshots([testKey(1)]);
   const proxy = await startProxy(dir);
   return {
-    ...{ job: 'proxy', instance: proxy.listening.admin ?? '', alerts: ['KeysGone'] },
+    job: 'proxy',
+    instance: proxy.listening.admin ?? '',
+    alerts: ['KeysGone'],
     begin: () => writeKeys(dir, []),
   };
 }
@@ -145,7 +153,9 @@ async function stageGoneKeys(): Promise<StagedFault> {
 async function stageRefusingReplica(healthy: Installation): Promise<StagedFault[]> {
   const dir = path.join(makeFolder(), 'snapshots');
   const replica = await startWithAdmin('commands/replica.ts', 'replicating', {
-    ...{ REPLICA_FROM: healthy.storeDir, SNAPSHOTS_DIR: dir, REPLICA_ADMIN_PORT: '0' },
+    REPLICA_FROM: healthy.storeDir,
+    SNAPSHOTS_DIR: dir,
+    REPLICA_ADMIN_PORT: '0',
     SNAPSHOT_PUBLIC_KEYS: makeKeyPair().publicKey,
   });
   const proxy = await startProxy(dir);
@@ -155,7 +165,8 @@ async function stageRefusingReplica(healthy: Installation): Promise<StagedFault[
   return [
     { job: 'replica', instance: replica.admin, alerts: ['TaskFails'] },
     {
-      ...{ job: 'proxy', instance: proxy.listening.admin ?? '' },
+      job: 'proxy',
+      instance: proxy.listening.admin ?? '',
       alerts: ['ReplicaRefuses', 'ProxyNotReady', 'ServerErrors'],
     },
   ];
@@ -196,7 +207,9 @@ async function stageFullDisk(): Promise<StagedFault[]> {
 
 function startSchedule(databaseUrl: string, snapshotsDir: string, cron = '*/15 * * * *') {
   return startWithAdmin('generator/cli/schedule.ts', 'scheduled', {
-    ...{ DATABASE_URL: databaseUrl, SNAPSHOTS_DIR: snapshotsDir, SCHEDULE_ADMIN_PORT: '0' },
+    DATABASE_URL: databaseUrl,
+    SNAPSHOTS_DIR: snapshotsDir,
+    SCHEDULE_ADMIN_PORT: '0',
     GENERATE_CRON: cron,
   });
 }
@@ -220,7 +233,8 @@ async function stageWaitingMail(): Promise<StagedFault> {
   const databaseUrl = await makeSqlite(sampleCatalogue());
   await makeAccounts(databaseUrl);
   const pages = await startPages(databaseUrl, {
-    ...{ ACCOUNT_ADMIN_PORT: '0', SMTP_URL: `smtp://127.0.0.1:${await freePort()}` },
+    ACCOUNT_ADMIN_PORT: '0',
+    SMTP_URL: `smtp://127.0.0.1:${await freePort()}`,
   });
   const visitor = makeVisitor(pages.url);
   await visitor.get('/account/sign-in');

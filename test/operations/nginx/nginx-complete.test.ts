@@ -84,7 +84,9 @@ test('connections use TLS 1.2 or 1.3, no older version', async () => {
     socket.destroy();
   }
   const old = openTls(nginx, {
-    ...{ minVersion: 'TLSv1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' },
+    minVersion: 'TLSv1',
+    maxVersion: 'TLSv1.1',
+    ciphers: 'DEFAULT@SECLEVEL=0',
   });
   await expect(old).rejects.toMatchObject({ code: 'ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION' });
 });

@@ -488,7 +488,9 @@ test('the logs have the address, path and status of each request, never a key or
   expectNoSecret(nginx.logs());
   const entries = accessLog(nginx);
   expect(entries.at(-1)).toMatchObject({
-    ...{ path: '/api//v1/%73earch', status: 404, address: '127.0.0.30' },
+    path: '/api//v1/%73earch',
+    status: 404,
+    address: '127.0.0.30',
   });
   expect(entries.at(-2)?.path).toBe('(left out: it may hold a key)');
   for (const status of [200, 304, 400, 401, 404, 405, 414, 429, 431]) {

@@ -43,7 +43,9 @@ test.each(Object.keys(compose.services))(
   (name) => {
     const { read_only, cap_drop, security_opt, ports, env_file } = compose.services[name];
     expect({ read_only, cap_drop, security_opt }).toEqual({
-      ...{ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] },
+      read_only: true,
+      cap_drop: ['ALL'],
+      security_opt: ['no-new-privileges:true'],
     });
     for (const port of ports) expect(port).toMatch(/^127\.0\.0\.1:(\d+):\1$/);
     expect(read(`operations/environment/${env_file}`)).toContain('PUBLIC_URL=');

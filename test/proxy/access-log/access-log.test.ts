@@ -71,8 +71,14 @@ describe('with all', () => {
     expect(line).toEqual({
       time: expect.stringMatching(/^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
       id: expect.stringMatching(/^[0-9a-f]{24}$/),
-      ...{ address: '2001:db8:0:1::2', key: 7, method: 'GET', route: 'game' },
-      ...{ path: `/api/v1${game}`, query: 'include=covers', status: 200, refusal: null },
+      address: '2001:db8:0:1::2',
+      key: 7,
+      method: 'GET',
+      route: 'game',
+      path: `/api/v1${game}`,
+      query: 'include=covers',
+      status: 200,
+      refusal: null,
       bytes: reply.bytes.length,
       duration_ms: expect.any(Number),
       snapshot: currentId(snapshots),
@@ -97,7 +103,8 @@ describe('with all', () => {
     const file = await log('/snapshot/files/games/snes.json', keyed);
     expect(file.reply.bytes.length).toBeGreaterThan(1_000);
     expect(file.line).toMatchObject({
-      ...{ route: 'snapshot_file', bytes: file.reply.bytes.length },
+      route: 'snapshot_file',
+      bytes: file.reply.bytes.length,
       snapshot: currentId(snapshots),
     });
     const part = await log('/snapshot/files/games/snes.json', { ...keyed, range: 'bytes=1-99' });
@@ -180,7 +187,10 @@ test('off writes nothing, does not touch the file, and ignores SIGHUP', async ()
 
 test('without a file, the lines go to stdout', async () => {
   const child = startProgram('proxy/main.ts', [], {
-    ...{ SNAPSHOTS_DIR: snapshots, PORT: '0', ADMIN_PORT: '0', ACCESS_LOG: 'all' },
+    SNAPSHOTS_DIR: snapshots,
+    PORT: '0',
+    ADMIN_PORT: '0',
+    ACCESS_LOG: 'all',
   });
   let [stdout, stderr] = ['', ''];
   child.stdout?.setEncoding('utf8').on('data', (text) => {
@@ -199,7 +209,9 @@ test('without a file, the lines go to stdout', async () => {
 
 test('a file that cannot be written is a fault of the configuration', async () => {
   const finished = await runProgram('proxy/main.ts', [], {
-    ...{ SNAPSHOTS_DIR: snapshots, ACCESS_LOG: 'all', ACCESS_LOG_FILE: makeFolder() },
+    SNAPSHOTS_DIR: snapshots,
+    ACCESS_LOG: 'all',
+    ACCESS_LOG_FILE: makeFolder(),
   });
   expect(finished.code).toBe(2);
   expect(finished.stderr).toMatch(/^ACCESS_LOG_FILE is \/.+, which cannot be written: EISDIR/);

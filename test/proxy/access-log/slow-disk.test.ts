@@ -104,7 +104,10 @@ test('a reader of stdout that stands still costs lines, and no request waits', a
   const key = testKey(1);
   const snapshots = await makeSampleSnapshots([key]);
   const child = startProgram('proxy/main.ts', [], {
-    ...{ SNAPSHOTS_DIR: snapshots, PORT: '0', ADMIN_PORT: '0', ACCESS_LOG: 'all' },
+    SNAPSHOTS_DIR: snapshots,
+    PORT: '0',
+    ADMIN_PORT: '0',
+    ACCESS_LOG: 'all',
   });
   // Nobody reads stdout: the pipe is full after 64 KiB.
   let stderr = '';

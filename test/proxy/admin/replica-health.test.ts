@@ -29,8 +29,12 @@ test('they show the ages, the errors and the refusals of a replica', async () =>
   const id = currentId(dir) as string;
   const state: ReplicaState = {
     snapshot: {
-      ...{ from: 's3://covers/api', current_as_of: ago(40), id, published_at: ago(5000) },
-      ...{ error: null, refused },
+      from: 's3://covers/api',
+      current_as_of: ago(40),
+      id,
+      published_at: ago(5000),
+      error: null,
+      refused,
     },
     keys: { from: 's3://keys', current_as_of: ago(7), error: 'no reply', refused: null },
   };
@@ -39,8 +43,11 @@ test('they show the ages, the errors and the refusals of a replica', async () =>
   // A replica whose store is gone still serves.
   expect([status, json.ready]).toEqual([200, true]);
   expect(json.replica).toEqual({
-    ...{ from: 's3://covers/api', age_seconds: 40, published_at: state.snapshot.published_at },
-    ...{ error: null, refused },
+    from: 's3://covers/api',
+    age_seconds: 40,
+    published_at: state.snapshot.published_at,
+    error: null,
+    refused,
     keys: { from: 's3://keys', age_seconds: 7, error: 'no reply', refused: null },
   });
   expect(await metricsOf()).toEqual([

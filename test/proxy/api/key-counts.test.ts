@@ -32,8 +32,10 @@ function countsIn(snapshotsDir: string, id: number): Usage {
   const found = counts.flatMap(({ keys }) => keys.get(id) ?? []);
   const sum = (count: keyof Usage) => found.reduce((total, each) => total + each[count], 0);
   return {
-    ...{ requests: sum('requests'), notModified: sum('notModified') },
-    ...{ refused: sum('refused'), bytes: sum('bytes') },
+    requests: sum('requests'),
+    notModified: sum('notModified'),
+    refused: sum('refused'),
+    bytes: sum('bytes'),
   };
 }
 

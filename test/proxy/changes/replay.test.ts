@@ -73,8 +73,11 @@ test(`after each of ${RUNS} runs, copies of earlier generations are brought up t
 
   async function publish(): Promise<void> {
     const { code, stderr } = await runProgram('generator/cli/main.ts', ['--force'], {
-      ...{ DATABASE_URL: catalogue.url, SNAPSHOTS_DIR: dir, SITE_URL: site },
-      ...{ FILES_URL: 'https://files.example', PUBLIC_URL: 'https://api.example' },
+      DATABASE_URL: catalogue.url,
+      SNAPSHOTS_DIR: dir,
+      SITE_URL: site,
+      FILES_URL: 'https://files.example',
+      PUBLIC_URL: 'https://api.example',
     });
     expect(code, stderr).toBe(0);
     expect(stderr).not.toContain('not known to clients');

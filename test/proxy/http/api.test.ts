@@ -27,10 +27,7 @@ describe.each([
 
   beforeAll(async () => {
     contract = makeContractChecker();
-    const snapshotsDir = await makeSampleSnapshots([
-      ...[key, revoked, rejected, suspended],
-      ...limited,
-    ]);
+    const snapshotsDir = await makeSampleSnapshots([key, revoked, rejected, suspended, ...limited]);
     proxy = await startProxy(snapshotsDir, { ADDRESS_RATE_LIMIT: '1000000', HTTP_FAST_PATH });
     const covers = await get('/games/snes/chrono-trigger/covers');
     coverId = String(covers.json.data[0].id);

@@ -53,7 +53,10 @@ describe('blocked addresses', () => {
     writeFileSync(file, text);
     const snapshots = await makeSampleSnapshots([key]);
     const proxy = await startProxy(snapshots, {
-      ...{ BLOCKED_ADDRESSES: file, TRUSTED_PROXIES: '127.0.0.1', ...QUICK_POLLS, ...environment },
+      BLOCKED_ADDRESSES: file,
+      TRUSTED_PROXIES: '127.0.0.1',
+      ...QUICK_POLLS,
+      ...environment,
     });
     return { file, proxy };
   }

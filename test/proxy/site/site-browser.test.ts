@@ -36,7 +36,8 @@ const pages = [
   ...[...site.keys()].filter((page) =>
     String(Buffer.from(site.get(page)?.identity ?? [])).startsWith('<!'),
   ),
-  ...['/status', '/no-such-page'],
+  '/status',
+  '/no-such-page',
 ];
 /** One guide stands for all: they have the same layout. */
 const layouts = pages.filter((page) => !page.startsWith('/docs/') || /paging|reference/.test(page));

@@ -44,11 +44,15 @@ test('a request that cannot wait for its generation gets 503 with Retry-After', 
       pinned: (_, use) => use('busy'),
       close() {},
     },
-    ...{ keys, addresses: makeAddressLimits(60), trustedProxies: new BlockList() },
+    keys,
+    addresses: makeAddressLimits(60),
+    trustedProxies: new BlockList(),
     publicUrl: 'https://api.covers.example',
     hasDownloads: true,
     readChanges: (_, answer) => answer('gone'),
-    ...{ counts: makeRequestCounts(newRequestCounts()), log, now: () => performance.now() },
+    counts: makeRequestCounts(newRequestCounts()),
+    log,
+    now: () => performance.now(),
   });
   const { server } = makeServer(api, () => {}, log);
   server.listen(0, '127.0.0.1');

@@ -221,7 +221,10 @@ describe('the counts in the file', () => {
   const countsOf = (snapshotsDir: string, id: number) =>
     reportIn(snapshotsDir).counts.map(({ day, keys }) => [day, keys.get(id)]);
   const used = (requests: number, more: { [name in keyof typeof USE]?: number } = {}) => ({
-    ...{ requests, notModified: 0, refused: 0, bytes: 0 },
+    requests,
+    notModified: 0,
+    refused: 0,
+    bytes: 0,
     ...more,
   });
 

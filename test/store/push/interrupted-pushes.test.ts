@@ -79,7 +79,12 @@ function startPushing(
 
 function pushHere(remote: RemoteStore, snapshotsDir: string, graceMs = 3_600_000) {
   return push(remote, {
-    ...{ snapshotsDir, signingKeys: [], publicKeys: [], isForced: false, parallel: 4, graceMs },
+    snapshotsDir,
+    signingKeys: [],
+    publicKeys: [],
+    isForced: false,
+    parallel: 4,
+    graceMs,
     report: { advance() {}, step() {}, warn() {} },
   });
 }

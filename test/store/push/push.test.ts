@@ -39,7 +39,11 @@ afterEach(() => remote.close());
 
 function pushNow(options: Partial<PushOptions> = {}) {
   return push(remote, {
-    ...{ snapshotsDir, signingKeys: [], publicKeys: [], isForced: false, parallel: 4 },
+    snapshotsDir,
+    signingKeys: [],
+    publicKeys: [],
+    isForced: false,
+    parallel: 4,
     graceMs: HOUR,
     report: { advance() {}, step() {}, warn: (text) => warnings.push(text) },
     ...options,
@@ -245,8 +249,13 @@ describe('a signature', () => {
     const { pointer } = await pushNow({ signingKeys: [key] });
     const next = openRemote(makeFolder(), STALL);
     await push(next, {
-      ...{ snapshotsDir, signingKeys: [], publicKeys: [key.verifyingKey], isForced: false },
-      ...{ parallel: 2, graceMs: HOUR, report: { advance() {}, step() {}, warn() {} } },
+      snapshotsDir,
+      signingKeys: [],
+      publicKeys: [key.verifyingKey],
+      isForced: false,
+      parallel: 2,
+      graceMs: HOUR,
+      report: { advance() {}, step() {}, warn() {} },
     });
     expect(await readPointer(next)).toEqual(pointer);
     expect(checkPointer(pointer, [key.verifyingKey], undefined)).toBeUndefined();

@@ -35,7 +35,8 @@ export async function serveFaulty(folder: string): Promise<FaultyFiles> {
     const range = { 'content-range': `bytes ${start}-${stats.size - 1}/${stats.size}` };
     if (start >= stats.size && start > 0) return response.writeHead(416).end();
     response.writeHead(from === undefined ? 200 : 206, {
-      ...{ etag, 'content-length': stats.size - start },
+      etag,
+      'content-length': stats.size - start,
       ...(from === undefined ? {} : range),
     });
     const cut = faulty.cutAfter(name);

@@ -97,7 +97,8 @@ function partsOf(source: string): { head: string; text: string; html: string } {
         ? unquoted(word.replaceAll('_', ' '))
         : Buffer.from(word, 'base64').toString('utf8'),
     ),
-    ...{ text, html },
+    text,
+    html,
   };
 }
 

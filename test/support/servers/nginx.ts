@@ -199,8 +199,14 @@ export function sendHttp1(
   return new Promise((resolve, reject) => {
     const sent = request(
       {
-        ...{ host: '127.0.0.1', port: httpsPort, ca, servername: name, localAddress: from },
-        ...{ method, path: target, agent: false },
+        host: '127.0.0.1',
+        port: httpsPort,
+        ca,
+        servername: name,
+        localAddress: from,
+        method,
+        path: target,
+        agent: false,
         headers: { host: name, ...framing, ...headers },
         maxHeaderSize: 65_536,
       },

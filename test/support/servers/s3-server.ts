@@ -15,7 +15,10 @@ interface S3rver {
 const Server = createRequire(import.meta.url)('@20minutes/s3rver') as S3rver;
 const [directory, port, bucket] = process.argv.slice(2);
 const server = new Server({
-  ...{ address: '127.0.0.1', port: Number(port), silent: true, directory },
+  address: '127.0.0.1',
+  port: Number(port),
+  silent: true,
+  directory,
   configureBuckets: [{ name: bucket }],
 });
 

@@ -113,8 +113,12 @@ ${filters.map((name) => `[filter:${name}]\nuse = egg:swift#${name}`).join('\n')}
 
 async function makeBucket(url: string): Promise<void> {
   const signer = new AwsV4Signer({
-    ...{ method: 'PUT', url: `${url}/${BUCKET}`, service: 's3', region: 'us-east-1' },
-    ...{ accessKeyId: USER, secretAccessKey: PASSWORD },
+    method: 'PUT',
+    url: `${url}/${BUCKET}`,
+    service: 's3',
+    region: 'us-east-1',
+    accessKeyId: USER,
+    secretAccessKey: PASSWORD,
   });
   const { headers } = await signer.sign();
   // The object servers need a moment before the first request.

@@ -116,7 +116,11 @@ export function startProxy(parts: FleetParts, name: string): SimulatedProxy {
       useSeed: () => {},
     };
     const fleet = makeFleet({
-      ...{ connection, surroundings, proxy: id, windows, reportedEpoch },
+      connection,
+      surroundings,
+      proxy: id,
+      windows,
+      reportedEpoch,
       onChange: () => shared.onChange(),
     });
     const counts = makeLimitCells(newLimitCells());
@@ -125,7 +129,9 @@ export function startProxy(parts: FleetParts, name: string): SimulatedProxy {
     ask = (key, heard) => {
       const wasReady = fleet.epoch() !== undefined;
       shared.ask({
-        ...{ window: ownWindows[key], limit: limits[key], isPeek: false },
+        window: ownWindows[key],
+        limit: limits[key],
+        isPeek: false,
         done(quota) {
           heard?.(quota);
           const isByStore = wasReady && fleet.epoch() !== undefined;
@@ -140,7 +146,10 @@ export function startProxy(parts: FleetParts, name: string): SimulatedProxy {
   }
 
   const proxy: SimulatedProxy = {
-    ...{ id: name, link, isAlive: true, pausedUntil: 0 },
+    id: name,
+    link,
+    isAlive: true,
+    pausedUntil: 0,
     fleet: undefined as never,
     request(key, done) {
       later(runs, 0, () => ask(key, done));

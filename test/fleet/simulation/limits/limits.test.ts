@@ -19,7 +19,9 @@ async function runAll(count: number, optionsOf: (seed: number) => Omit<ScheduleO
       seed,
     });
     expect({ seed, violations, faults: violations.length > 0 ? faults : [] }).toEqual({
-      ...{ seed, violations: [], faults: [] },
+      seed,
+      violations: [],
+      faults: [],
     });
     sums.byStore += byStore;
     sums.locally += locally;
@@ -33,7 +35,11 @@ test.each([2, 4, 8])(
   'a limit of 120 over %i proxies is exact, with 20 keys and random load',
   async (proxies) => {
     const sums = await runAll(rounds(1, 10), () => ({
-      ...{ failure: 'refuse', minutes: rounds(2, 10), proxies, keys: 20, limit: 120 },
+      failure: 'refuse',
+      minutes: rounds(2, 10),
+      proxies,
+      keys: 20,
+      limit: 120,
       faults: 'none',
     }));
     expect(sums.byStore).toBeGreaterThan(2_000);
@@ -46,7 +52,11 @@ test.each(['local', 'refuse'] as const)(
   'for an hour without the store, the fleet keeps what LIMITS_FAILURE=%s promises, and then recovers',
   async (failure) => {
     const sums = await runAll(rounds(1, 10), (seed) => ({
-      ...{ failure, minutes: OUTAGE_MINUTES, proxies: 2 + (seed % 7), keys: 2, limit: 12 },
+      failure,
+      minutes: OUTAGE_MINUTES,
+      proxies: 2 + (seed % 7),
+      keys: 2,
+      limit: 12,
       faults: 'outage',
     }));
     expect(sums.byStore).toBeGreaterThan(20);
@@ -61,7 +71,11 @@ test.each(['local', 'refuse'] as const)(
   async (failure) => {
     const count = Number(process.env.COUNT ?? rounds(25, 5_000));
     const sums = await runAll(count, (seed) => ({
-      ...{ failure, minutes: 4, proxies: 1 + (seed % 8), keys: 2, limit: 4 + (seed % 17) },
+      failure,
+      minutes: 4,
+      proxies: 1 + (seed % 8),
+      keys: 2,
+      limit: 4 + (seed % 17),
       faults: 'random',
     }));
     if (!IS_ONE) {

@@ -28,8 +28,14 @@ type Argument = string | number;
 
 export function emptyMemory(): StoreMemory {
   return {
-    ...{ state: undefined, changes: 0, seed: undefined, open: undefined },
-    ...{ members: new Map(), joined: new Map(), expected: new Set(), seeded: new Map() },
+    state: undefined,
+    changes: 0,
+    seed: undefined,
+    open: undefined,
+    members: new Map(),
+    joined: new Map(),
+    expected: new Set(),
+    seeded: new Map(),
     windows: new Map(),
   };
 }

@@ -47,7 +47,10 @@ export async function runSchedule(options: ScheduleOptions): Promise<ScheduleRes
   const counts = { 'admitted by store': 0, 'admitted locally': 0, 'refused by store': 0 };
   const checks = limits.map((limit, key) =>
     makeChecks({
-      ...{ limit, failure, faults, now: scheduler.now },
+      limit,
+      failure,
+      faults,
+      now: scheduler.now,
       violated: (text) => violations.push(`key ${key}: ${text}`),
     }),
   );

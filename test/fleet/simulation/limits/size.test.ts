@@ -16,7 +16,12 @@ test.each([1, 10, 100, rounds(200, 1_000)])(
     const scheduler = makeScheduler();
     const network = makeNetwork(scheduler, random);
     const parts: FleetParts = {
-      ...{ scheduler, network, random, failure: 'refuse', limits: [120], decide: () => {} },
+      scheduler,
+      network,
+      random,
+      failure: 'refuse',
+      limits: [120],
+      decide: () => {},
     };
     const proxies = Array.from({ length: count }, (_, i) =>
       startProxy(parts, `proxy-${i}-of-${count}`),

@@ -34,7 +34,9 @@ function makeStore() {
     for (const [i, { name, limit, isPeek = false, guard }] of all.entries()) {
       const [guardName = '', guardLimit = 0] = guard ?? [];
       rows.add({
-        ...{ window: windowOf(name), limit, isPeek },
+        window: windowOf(name),
+        limit,
+        isPeek,
         ...(guard && { guard: { window: windowOf(guardName), limit: guardLimit } }),
         done(quota, isGuarded) {
           const { admitted, remaining, resetSeconds } = quota ?? expect.unreachable();
