@@ -25,7 +25,9 @@ const NO_WORD = 0xffff_ffff;
  * @returns the words in memory that threads share
  * @throws Error if a position of a reading has no word, or several
  */
-export function makeReadingWords(index: SearchIndex): ReadingWords {
+export function makeReadingWords(
+  index: Pick<SearchIndex, 'games' | 'words' | 'wordPositions' | 'repeatedWords' | 'rankOfFurther'>,
+): ReadingWords {
   const { words: postings, wordPositions, repeatedWords } = index;
   const readings = countReadings(index);
   const start = sharedZeros(Uint32Array, readings + 1);

@@ -120,17 +120,12 @@ function postingsColumns(
  * @throws Error that names what is damaged
  */
 export function openSearchIndex(contentOf: (name: string) => Uint8Array): SearchIndex {
-  const words = openWith(contentOf(WORD_INDEX), WORD_INDEX);
+  const words = openWordIndex(contentOf(WORD_INDEX));
   const filters = openWith(contentOf(FILTER_INDEX), FILTER_INDEX);
   const yearOfRank = filters.column('yearOfRank', Uint16Array);
   const index: SearchIndex = {
+    ...words,
     games: yearOfRank.length,
-    words: words.postings('words'),
-    endings: words.postings('endings'),
-    wordPositions: words.column('wordPositions', Uint8Array),
-    repeatedWords: words.column('repeatedWords', Uint32Array),
-    rankOfFurther: words.column('rankOfFurther', Uint32Array),
-    readingsByWords: words.column('readingsByWords', Uint32Array),
     regions: filters.postings('regions'),
     types: filters.postings('types'),
     genres: filters.postings('genres'),
@@ -140,6 +135,27 @@ export function openSearchIndex(contentOf: (name: string) => Uint8Array): Search
     yearStart: filters.column('yearStart', Uint32Array),
   };
   checkLengths(index);
+  return index;
+}
+
+/** @throws Error that names what is damaged */
+export function openWordIndex(content: Uint8Array): WordIndex {
+  const { postings, column } = openWith(content, WORD_INDEX);
+  const index: WordIndex = {
+    words: postings('words'),
+    endings: postings('endings'),
+    wordPositions: column('wordPositions', Uint8Array),
+    repeatedWords: column('repeatedWords', Uint32Array),
+    rankOfFurther: column('rankOfFurther', Uint32Array),
+    readingsByWords: column('readingsByWords', Uint32Array),
+  };
+  for (const name of WORD_POSTINGS) checkPostingLengths(index[name], WORD_INDEX, name);
+  if (
+    index.wordPositions.length !== index.words.entries.length ||
+    index.repeatedWords.length % 3 !== 0
+  ) {
+    throw wrongReadings();
+  }
   return index;
 }
 
@@ -169,7 +185,10 @@ export interface Run {
 }
 
 /** How many readings there are. */
-export function countReadings({ games, rankOfFurther }: SearchIndex): number {
+export function countReadings({
+  games,
+  rankOfFurther,
+}: Pick<SearchIndex, 'games' | 'rankOfFurther'>): number {
   return games + rankOfFurther.length;
 }
 
@@ -245,19 +264,16 @@ function hasPrefix({ text, textStart }: Postings, index: number, prefix: string)
 }
 
 function checkLengths(index: SearchIndex): void {
-  for (const name of WORD_POSTINGS) checkPostingLengths(index[name], WORD_INDEX, name);
   for (const name of FILTER_POSTINGS) checkPostingLengths(index[name], FILTER_INDEX, name);
-  if (
-    index.wordPositions.length !== index.words.entries.length ||
-    index.repeatedWords.length % 3 !== 0 ||
-    index.readingsByWords.length !== countReadings(index)
-  ) {
-    throw damaged(WORD_INDEX, 'the columns of its readings have inconsistent lengths');
-  }
+  if (index.readingsByWords.length !== countReadings(index)) throw wrongReadings();
   const { games, years, ranksByYear, yearStart } = index;
   if (ranksByYear.length !== games || yearStart.length !== years.length + 2) {
     throw damaged(FILTER_INDEX, 'its year columns have inconsistent lengths');
   }
+}
+
+function wrongReadings(): Error {
+  return damaged(WORD_INDEX, 'the columns of its readings have inconsistent lengths');
 }
 
 function checkPostingLengths(

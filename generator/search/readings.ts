@@ -22,6 +22,8 @@ import { makeNumberList } from '../columns/number-list.ts';
 import { makeStringTable } from '../columns/string-table.ts';
 import { openTexts } from '../columns/texts.ts';
 import { startsOf } from '../order/numbering.ts';
+import type { RelatedGames } from '../reuse/reuse.ts';
+import { openEarlierReadings } from './earlier-readings.ts';
 import { invert, makeGrowingLists, makePostings, type TextLists } from './postings.ts';
 
 type ReadingColumns = Pick<
@@ -37,12 +39,19 @@ export interface IndexedReadings {
   readonly wordCounts: Uint16Array;
 }
 
+/** @param earlier games of an earlier run that had the same alternative titles */
 export function indexReadings(
   games: Games,
   alternativeTitles: AlternativeTitles,
   rowOfRank: Uint32Array,
+  earlier?: RelatedGames,
 ): IndexedReadings {
-  const { sorted, words, rankOfFurther } = collectWords(games, alternativeTitles, rowOfRank);
+  const { sorted, words, rankOfFurther } = collectWords(
+    games,
+    alternativeTitles,
+    rowOfRank,
+    earlier,
+  );
   const repeatedWords = makeNumberList();
   const { postings, frequencies, positions, distinct } = invert(
     sorted,
@@ -68,24 +77,31 @@ export function indexReadings(
 }
 
 /** The words of all readings, first those of the first readings in the order of ranks. */
-function collectWords(games: Games, alternativeTitles: AlternativeTitles, rowOfRank: Uint32Array) {
+function collectWords(
+  games: Games,
+  alternativeTitles: AlternativeTitles,
+  rowOfRank: Uint32Array,
+  earlier: RelatedGames | undefined,
+) {
   const titleAt = openTexts(games.titles);
   const slugAt = openTexts(games.slugs, 'latin1');
   const alternativesOf = openAlternatives(alternativeTitles, games.rows);
   const table = makeStringTable();
+  const earlierReadings = earlier && openEarlierReadings(earlier, table.numberOf);
+  const readingsIn = (row: number) =>
+    earlierReadings?.(row) ??
+    readingsOfGame(titleAt(row), () => slugAt(row), alternativesOf(row)).map((words) =>
+      words.map(table.numberOf),
+    );
   const first = makeGrowingLists();
   const further = makeGrowingLists();
   const rankOfFurther = makeNumberList();
   rowOfRank.forEach((row, rank) => {
-    const [reading = [], ...others] = readingsOfGame(
-      titleAt(row),
-      () => slugAt(row),
-      alternativesOf(row),
-    );
-    for (const word of reading) first.add(table.numberOf(word));
+    const [reading = [], ...others] = readingsIn(row);
+    for (const word of reading) first.add(word);
     first.endEntry();
     for (const other of others) {
-      for (const word of other) further.add(table.numberOf(word));
+      for (const word of other) further.add(word);
       further.endEntry();
       rankOfFurther.push(rank);
     }

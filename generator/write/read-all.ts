@@ -140,15 +140,17 @@ export async function readAll(
     ? await readGameTitles(readTable, report, games)
     : noGameTitles();
   const alternativeTitles = isTimed ? hashTitles(games, alternatives) : '';
-  const areSameWords =
-    reusedGames?.haveSameNumbers === true && earlier?.alternativeTitles === alternativeTitles;
-  const words = areSameWords ? earlier : undefined;
-  const haveSameFilters =
-    reusedGames?.haveSameFacts === true && timed !== undefined && hasSame(timed, 'covers');
+  const earlierSearch =
+    reusedGames && before && before.earlier.alternativeTitles === alternativeTitles
+      ? {
+          games: reusedGames,
+          haveSameFilters: reusedGames.haveSameFacts && hasSame(before.timed, 'covers'),
+        }
+      : undefined;
   awaitLater(
     worker.run(
       ...(['writeSearch', dir, platforms, games, alternatives, covers, numbering] as const),
-      words && { dir: words.dir, files: words.manifestFiles, haveSameFilters },
+      earlierSearch,
     ),
   );
 

@@ -21,6 +21,7 @@ import {
 } from '../columns/catalogue.ts';
 import { openTexts } from '../columns/texts.ts';
 import { type Numbering, startsOf } from '../order/numbering.ts';
+import type { ReusedGames } from '../reuse/reuse.ts';
 import { encodeMiniSearch } from '../search/minisearch.ts';
 import { makePostings, type PostingsBuilder } from '../search/postings.ts';
 import { indexReadings } from '../search/readings.ts';
@@ -28,16 +29,13 @@ import { freeMemory } from '../worker/free-memory.ts';
 import { writeWhole } from './file-writer.ts';
 import { linkAll } from './link-pack.ts';
 
-/** The words of an earlier generation whose games have the same paths and titles, in the same order. */
-export interface EarlierWords {
-  /** The folder of the generation. */
-  readonly dir: string;
-  readonly files: readonly ManifestFile[];
+/** The games of an earlier generation that had the same alternative titles. */
+export interface EarlierSearch {
+  readonly games: ReusedGames;
   /** Whether no other value by which a search can be filtered has changed. */
   readonly haveSameFilters: boolean;
 }
 
-/** @param earlier undefined if the words of the titles must be indexed */
 export async function writeSearch(
   dir: string,
   platforms: readonly Platform[],
@@ -45,14 +43,15 @@ export async function writeSearch(
   alternativeTitles: AlternativeTitles,
   covers: Covers,
   numbering: Numbering,
-  earlier?: EarlierWords,
+  earlier?: EarlierSearch,
 ): Promise<ManifestFile[]> {
   const { rowOfRank } = numbering;
-  if (earlier?.haveSameFilters) {
-    const names = [FILTER_INDEX, WORD_INDEX, MINISEARCH];
-    const linked = linkAll(earlier.dir, earlier.files, dir, names);
-    if (linked !== undefined) return linked;
-  }
+  const link = (...names: string[]) =>
+    earlier?.games.haveSameNumbers
+      ? linkAll(earlier.games.earlier.dir, earlier.games.earlier.files, dir, names)
+      : undefined;
+  const all = earlier?.haveSameFilters && link(FILTER_INDEX, WORD_INDEX, MINISEARCH);
+  if (all) return all;
   const filters: FilterIndex = {
     regions: coverPostings(numbering, covers.regions, covers.region),
     types: coverPostings(numbering, covers.types, covers.type),
@@ -60,24 +59,21 @@ export async function writeSearch(
     ...orderByYear(games, rowOfRank),
   };
   const written = await writeWhole(dir, FILTER_INDEX, encodeColumns(filterColumns(filters)));
-  const linked = earlier && linkAll(earlier.dir, earlier.files, dir, [WORD_INDEX, MINISEARCH]);
-  if (linked !== undefined) return [written, ...linked];
+  const words = link(WORD_INDEX, MINISEARCH);
+  if (words !== undefined) return [written, ...words];
   freeMemory();
   const slugAt = openTexts(games.slugs, 'latin1');
-  const readings = indexReadings(games, alternativeTitles, rowOfRank);
+  const readings = indexReadings(games, alternativeTitles, rowOfRank, earlier?.games);
   const pathOf = (rank: number) => {
     const row = rowOfRank[rank];
     return `${platforms[games.platform[row]]?.slug}/${slugAt(row)}`;
   };
-  const {
-    columns: { words },
-    frequencies,
-    wordCounts,
-  } = readings;
+  const { columns, frequencies, wordCounts } = readings;
+  const miniSearch = encodeMiniSearch(columns.words, frequencies, wordCounts, pathOf);
   return [
     written,
-    await writeWhole(dir, WORD_INDEX, encodeColumns(wordColumns(readings.columns))),
-    await writeWhole(dir, MINISEARCH, encodeMiniSearch(words, frequencies, wordCounts, pathOf)),
+    await writeWhole(dir, WORD_INDEX, encodeColumns(wordColumns(columns))),
+    await writeWhole(dir, MINISEARCH, miniSearch),
   ];
 }
 

@@ -104,7 +104,9 @@ test('a change within the same second as the read before is found by the next ru
   await database.close();
 });
 
-test('a single changed value equals a full run, whatever files can be linked', async () => {
+test('a single changed value equals a full run, whatever files can be linked', {
+  timeout: 300_000,
+}, async () => {
   const database = await makeTimed('sqlite', 20);
   const [dir, fullDir] = [newSnapshots(), newSnapshots()];
   await run(database, dir);

@@ -1,0 +1,55 @@
+/**
+ * The readings of an earlier generation, made from its word index. A game with the same slug and titles has
+ * the same readings, and to take them from there costs a tenth of splitting its titles into words.
+ */
+import { MOST_POSITIONS, makeReadingWords } from '../../format/index/reading-words.ts';
+import { openWordIndex, textAt, textCount } from '../../format/index/search-index.ts';
+import { WORD_INDEX } from '../../format/layout.ts';
+import { readChecked } from '../../store/files/checked-files.ts';
+import { LEFT_OUT } from '../columns/catalogue.ts';
+import { startsOf } from '../order/numbering.ts';
+import type { RelatedGames } from '../reuse/reuse.ts';
+
+/**
+ * @param related the alternative titles must be those of the earlier run, too
+ * @param numberOf returns the number of a word in a string table of this run
+ * @returns a function that returns the readings of the game in a row, as numbers of their words, or
+ * undefined if they must be made from its titles
+ * @throws Error if the word index is damaged
+ */
+export function openEarlierReadings(
+  { earlier, relation, isSamePath }: RelatedGames,
+  numberOf: (word: string) => number,
+): (row: number) => number[][] | undefined {
+  const file = earlier.files.find(({ path }) => path === WORD_INDEX);
+  if (file === undefined) return () => undefined;
+  const index = openWordIndex(readChecked(earlier.dir, file));
+  const games = earlier.rowOfRank.length;
+  const { words, start } = makeReadingWords({ ...index, games });
+  const firstFurther = startsOf(index.rankOfFurther, games);
+  const rankOf = new Uint32Array(relation.rowOfCached.length);
+  earlier.rowOfRank.forEach((row, rank) => {
+    rankOf[row] = rank;
+  });
+  const numbers = new Uint32Array(textCount(index.words)).fill(LEFT_OUT);
+
+  function numberOfEarlier(word: number): number {
+    if (numbers[word] === LEFT_OUT) numbers[word] = numberOf(textAt(index.words, word));
+    return numbers[word];
+  }
+
+  function reading(number: number): number[] {
+    return Array.from(words.subarray(start[number], start[number + 1]), numberOfEarlier);
+  }
+
+  return (row) => {
+    if (isSamePath[row] === 0) return undefined;
+    const rank = rankOf[relation.cachedRow[row]];
+    const readings = [reading(rank)];
+    for (let at = firstFurther[rank]; at < firstFurther[rank + 1]; at++) {
+      readings.push(reading(games + at));
+    }
+    // The words after those with a position are not in their order.
+    return readings.some(({ length }) => length >= MOST_POSITIONS) ? undefined : readings;
+  };
+}
