@@ -25,6 +25,13 @@ export interface Reader {
   each(sql: string, onRow: (row: Row) => void): Promise<number>;
 }
 
+/** When a change to a table was last committed. */
+export interface LastCommit {
+  /** In whole seconds, as a text to compare. */
+  readonly time: string;
+  readonly secondsAgo: number;
+}
+
 export interface Writer extends Reader {
   /** @returns `changes`, the number of changed rows; `insertId`, the id of the row that an INSERT added */
   run(sql: string, parameters?: readonly Value[]): Promise<{ changes: number; insertId: number }>;
@@ -58,6 +65,12 @@ export interface Database extends Writer {
    * views.
    */
   changeMark(tables: readonly string[]): Promise<string | undefined>;
+  /**
+   * For each table of which the database knows it, the last commit that changed the table. Others can read
+   * the changes a moment before or after that time. A server does not know it for a view, and for a table
+   * that has not changed since the server started; SQLite never does.
+   */
+  lastCommits(tables: readonly string[]): Promise<ReadonlyMap<string, LastCommit>>;
   /**
    * Removes deleted content from the files of an SQLite database, unless another connection is using
    * them. Does nothing for a database server, which manages its own files.

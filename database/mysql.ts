@@ -3,7 +3,7 @@
  */
 import type { PoolConnection } from 'mysql2';
 import { messageOf } from '../program/failure.ts';
-import type { Database, Reader, Row, Value, Writer } from './database.ts';
+import type { Database, LastCommit, Reader, Row, Value, Writer } from './database.ts';
 import type { MysqlAddress } from './mysql-address.ts';
 import { type Connections, makeConnections, type Patience } from './mysql-pool.ts';
 import { discard, execute, isBroken, type Outcome } from './mysql-query.ts';
@@ -46,6 +46,7 @@ export async function openMysql(address: MysqlAddress, patience: Patience): Prom
     columns: () => columnsOf(database),
     identity: () => identityOf(database, connections.server, address.name),
     changeMark: (tables) => changeMarkOf(database, tables),
+    lastCommits: (tables) => lastCommitsOf(database, tables),
     async eraseDeleted() {},
     close: connections.close,
   };
@@ -179,21 +180,48 @@ async function identityOf(reader: Reader, server: string, name: string): Promise
 }
 
 /**
- * InnoDB records when a change to a table was last committed: in whole seconds, and a moment before others
- * can read the change. What is read right afterwards may lack another change of the same second. So the
- * mark of a recent change becomes another one when the change is two and four seconds old. The time is NULL
- * until the first change after a start of the server.
+ * What is read right after a commit may lack another commit of the same second. So the mark becomes another
+ * one when the last commit is two and four seconds old.
  */
 async function changeMarkOf(
   reader: Reader,
   tables: readonly string[],
 ): Promise<string | undefined> {
-  const rows = await reader.rows(
-    `SELECT table_name, update_time, LEAST(TIMESTAMPDIFF(SECOND, update_time, NOW()) DIV 2, 2)
+  const rows = await readCommitTimes(reader, tables);
+  if (rows.length < tables.length) return undefined;
+  return JSON.stringify(
+    rows.map(([table, time, age]) => [table, time, Math.min(4, 2 * Math.floor(Number(age) / 2))]),
+  );
+}
+
+async function lastCommitsOf(
+  reader: Reader,
+  tables: readonly string[],
+): Promise<Map<string, LastCommit>> {
+  const rows = await readCommitTimes(reader, tables);
+  return new Map(
+    rows
+      .filter(([, time]) => time !== null)
+      .map(([table, time, age]) => [
+        String(table).toLowerCase(),
+        { time: String(time), secondsAgo: Number(age) },
+      ]),
+  );
+}
+
+/**
+ * InnoDB records when a change to a table was last committed, in whole seconds. The time is NULL until the
+ * first change after a start of the server. Of a partitioned table, the server may forget the latest time
+ * and return that of another partition.
+ * @returns names, times and seconds since then; no row for what is not an InnoDB table
+ */
+function readCommitTimes(reader: Reader, tables: readonly string[]): Promise<Row[]> {
+  return reader.rows(
+    `SELECT table_name, update_time, TIMESTAMPDIFF(SECOND, update_time, NOW())
       FROM information_schema.tables
       WHERE table_schema = DATABASE() AND engine = 'InnoDB'
+        AND create_options NOT LIKE '%partitioned%'
         AND table_name IN (${tables.map(() => '?').join(', ')}) ORDER BY table_name`,
     tables,
   );
-  return rows.length === tables.length ? JSON.stringify(rows) : undefined;
 }

@@ -109,6 +109,9 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
       const version = await mainWriter().rows('PRAGMA data_version');
       return JSON.stringify([inode, version]);
     },
+    async lastCommits() {
+      return new Map();
+    },
     async eraseDeleted() {
       // Does not wait: while another connection reads or writes, the log keeps its content.
       await mainWriter().rows('PRAGMA wal_checkpoint(TRUNCATE)');

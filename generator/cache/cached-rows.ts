@@ -17,6 +17,7 @@ export interface CachedValues {
   readonly regions: Covers['regions'];
   readonly types: Covers['types'];
   readonly fingerprints: Readonly<Record<TimedTable, PlainFingerprints>>;
+  readonly commits: EarlierRun['commits'];
   readonly platforms: EarlierRun['platforms'];
   readonly alternativeTitles: EarlierRun['alternativeTitles'];
   readonly unsettled: EarlierRun['unsettled'];
@@ -66,13 +67,14 @@ export function encodeTable(
 export function encodeValues(
   { genres }: Games,
   { regions, types }: Covers,
-  { fingerprints, platforms, alternativeTitles, unsettled }: ForNextRun,
+  { fingerprints, commits, platforms, alternativeTitles, unsettled }: ForNextRun,
 ): CachedValues {
   const plain = ({ chunks, ...others }: Fingerprints) => ({ ...others, chunks: [...chunks] });
   return {
     genres,
     regions,
     types,
+    commits,
     platforms,
     alternativeTitles,
     unsettled,

@@ -80,7 +80,7 @@ function openEarlierRun(
   { open }: StoredCache,
   values: CachedValues,
 ): EarlierRun {
-  const { platforms, alternativeTitles, unsettled } = values;
+  const { commits, platforms, alternativeTitles, unsettled } = values;
   const rows = once(() => decodeRows(open, values));
   const files = once(() => decodeFileRows(open));
   const index = once(() => openSharedIndex(dir, manifest));
@@ -93,6 +93,7 @@ function openEarlierRun(
     manifestFiles: manifest.files,
     publishedFiles: manifest.counts.cover_files,
     fingerprints: decodeFingerprints(values),
+    commits,
     platforms,
     alternativeTitles,
     unsettled,

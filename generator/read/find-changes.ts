@@ -10,8 +10,14 @@ import { splitId } from '../../format/index/ids.ts';
 import type { AlternativeTitles, Games } from '../columns/catalogue.ts';
 import { makeTextWriter } from '../columns/texts.ts';
 import { makeReport, type ReportContent } from '../report/report.ts';
+import { type CommitWatch, hadCommit } from '../reuse/commits.ts';
 import type { EarlierRun } from '../reuse/earlier-run.ts';
-import { areEqual, type Fingerprints, readFingerprintsUnless } from '../reuse/fingerprints.ts';
+import {
+  areEqual,
+  type Fingerprints,
+  readFingerprints,
+  readFingerprintsUnless,
+} from '../reuse/fingerprints.ts';
 import { planRead, type ReadPlan, readRows } from '../reuse/plan-read.ts';
 import { rowTime } from '../reuse/row-times.ts';
 import { makeRowsHash, makeTimed, TIME_COLUMN, type Timed } from '../reuse/row-tracks.ts';
@@ -38,17 +44,25 @@ interface KnownBefore {
 /** @throws Error if so much has changed that all rows should be read */
 export async function findChanges(
   reader: Reader,
+  commitWatch: CommitWatch,
   { earlier, reportBefore, hasGameTitles }: KnownBefore,
 ): Promise<Timed | 'nothing new'> {
   const [[time = null] = []] = await reader.rows('SELECT CURRENT_TIMESTAMP');
   const now = rowTime(time);
   if (earlier === undefined) return makeTimed(now, undefined);
   let isNew = false;
+  const commits = await commitWatch.now();
   const read = async (table: TimedTable) => {
     const before = earlier.fingerprints[table];
-    const reading = readFingerprintsUnless(before, reader, table, () => {
-      isNew = true;
-    });
+    const isChanged = hadCommit(earlier.commits[table], commits[table]);
+    if (isChanged === false) return before;
+    isNew ||= isChanged === true;
+    const reading =
+      isChanged === true
+        ? readFingerprints(reader, table, before.shift)
+        : readFingerprintsUnless(before, reader, table, () => {
+            isNew = true;
+          });
     if (!isNew) return reading;
     // If the cache is damaged, the query must end before the snapshot of the database does.
     const ended = Promise.allSettled([reading]);

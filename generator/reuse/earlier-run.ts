@@ -3,6 +3,7 @@ import type { TimedTable } from '../../database/schema.ts';
 import type { RecordIndex } from '../../format/index/record-index.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import type { Covers, Games } from '../columns/catalogue.ts';
+import type { LastCommits } from './commits.ts';
 import type { EarlierRecords } from './earlier-records.ts';
 import type { Fingerprints } from './fingerprints.ts';
 import type { CachedTable, UnsettledRows } from './plan-read.ts';
@@ -28,6 +29,8 @@ export interface EarlierRun {
   readonly dir: string;
   readonly manifestFiles: readonly ManifestFile[];
   readonly fingerprints: Readonly<Record<TimedTable, Fingerprints>>;
+  /** The last commits before its snapshot of the database. */
+  readonly commits: LastCommits;
   /** All platforms and alternative titles, as texts to compare. */
   readonly platforms: string;
   readonly alternativeTitles: string;

@@ -2,6 +2,7 @@
 import type { Reader } from '../../database/database.ts';
 import { TIMED_TABLES, type TimedTable } from '../../database/schema.ts';
 import type { Ids } from '../columns/ids.ts';
+import type { EarlierRun } from './earlier-run.ts';
 import { chooseShift, type Fingerprints, readFingerprints } from './fingerprints.ts';
 import { idOfRow, type UnsettledRows } from './plan-read.ts';
 import type { Timed } from './row-tracks.ts';
@@ -11,6 +12,7 @@ export interface ForNextRun {
   /** The tables whose columns are those of the earlier run, so that the row cache has them already. */
   readonly sameTables: ReadonlySet<TimedTable>;
   readonly fingerprints: Readonly<Record<TimedTable, Fingerprints>>;
+  readonly commits: EarlierRun['commits'];
   /** The rows that are always read again; see `EarlierRun.unsettled`. */
   readonly unsettled: Readonly<Partial<Record<TimedTable, UnsettledRows>>>;
   readonly platforms: string;
@@ -24,7 +26,7 @@ export async function prepareNextRun(
   reader: Reader,
   { plans, tracks }: Timed,
   tables: ReadTables,
-): Promise<Omit<ForNextRun, 'platforms' | 'alternativeTitles'> | undefined> {
+): Promise<Omit<ForNextRun, 'commits' | 'platforms' | 'alternativeTitles'> | undefined> {
   const times = {
     games: tracks.games.times(),
     covers: tracks.covers.times(),

@@ -25,6 +25,7 @@ import { readGames } from '../read/read-games.ts';
 import { readPlatforms } from '../read/read-platforms.ts';
 import { type Conditions, makeReadTable } from '../read/read-table.ts';
 import type { Report, ReportContent } from '../report/report.ts';
+import type { CommitWatch } from '../reuse/commits.ts';
 import type { EarlierRun } from '../reuse/earlier-run.ts';
 import { type ForNextRun, findSameTables, prepareNextRun } from '../reuse/next-run.ts';
 import { type RelatedGames, relateGames } from '../reuse/reuse.ts';
@@ -71,9 +72,13 @@ export interface Pending {
   readonly written: Promise<ManifestFile[]>[];
 }
 
-/** @returns undefined if the earlier run has written the same generation */
+/**
+ * @param commitWatch since before the snapshot that the reader sees
+ * @returns undefined if the earlier run has written the same generation
+ */
 export async function readAll(
   reader: Reader,
+  commitWatch: CommitWatch,
   options: WriteOptions,
   pending: Pending,
 ): Promise<Catalogue | undefined> {
@@ -88,7 +93,7 @@ export async function readAll(
     // The promise is awaited later. A rejection before that must not count as unhandled.
     written.catch(() => {});
   };
-  const timed = isTimed ? await findChanges(reader, options) : undefined;
+  const timed = isTimed ? await findChanges(reader, commitWatch, options) : undefined;
   if (timed === 'nothing new') return undefined;
   const before = timed && earlier && relateTo(earlier, timed, options);
   const readTable = makeReadTable(
@@ -189,7 +194,12 @@ export async function readAll(
     files,
     reused,
     fileSpill: spill.finish(),
-    forNextRun: forNextRun && { ...forNextRun, platforms: content, alternativeTitles },
+    forNextRun: forNextRun && {
+      ...forNextRun,
+      commits: commitWatch.before,
+      platforms: content,
+      alternativeTitles,
+    },
   };
 }
 

@@ -17,6 +17,7 @@ import {
 import type { Platform } from '../columns/catalogue.ts';
 import { findFutureApprovals, findGenreWarnings } from '../read/warnings.ts';
 import { encodeReport } from '../report/report.ts';
+import { watchCommits } from '../reuse/commits.ts';
 import type { EarlierRecords } from '../reuse/earlier-records.ts';
 import { freeMemory } from '../worker/free-memory.ts';
 import { makeSharedQueue } from '../worker/shared-queue.ts';
@@ -53,7 +54,10 @@ export async function writeGeneration(
   const { settings, progress, report, worker, dir } = options;
   const pending: Pending = { spills: [], written: [] };
   try {
-    const catalogue = await database.snapshot((reader) => readAll(reader, options, pending));
+    const commitWatch = await watchCommits(database);
+    const catalogue = await database.snapshot((reader) =>
+      readAll(reader, commitWatch, options, pending),
+    );
     if (catalogue === undefined) return undefined;
     freeMemory();
     const { platforms, games, covers, numbering, files: coverFiles, forNextRun } = catalogue;

@@ -79,6 +79,22 @@ describe.each(KINDS)('a %s database', (kind) => {
     await other.close();
   });
 
+  it('tells when a table was last changed, if it is a server', async () => {
+    await database.run('CREATE TABLE t (id INT PRIMARY KEY)');
+    await database.run('CREATE TABLE u (id INT PRIMARY KEY)');
+    await database.run('CREATE VIEW v AS SELECT id FROM t');
+    await database.run('INSERT INTO t VALUES (1)');
+    const read = () => database.lastCommits(['t', 'u', 'v']);
+    const before = await read();
+    expect([...before.keys()]).toEqual(kind === 'mysql' ? ['t'] : []);
+    if (kind === 'sqlite') return;
+    expect(before.get('t')?.secondsAgo).toBeGreaterThanOrEqual(0);
+    await until(async () => Number((await read()).get('t')?.secondsAgo) >= 2);
+    expect((await read()).get('t')?.time).toBe(before.get('t')?.time);
+    await database.run('DELETE FROM t');
+    expect((await read()).get('t')?.time).not.toBe(before.get('t')?.time);
+  });
+
   it('reads double quotes as names and || as concatenation', async () => {
     await database.run('CREATE TABLE "order" ("key" INT)');
     expect(await database.rows(`SELECT 'a' || 'b' FROM "order"`)).toEqual([]);

@@ -104,6 +104,39 @@ test('a change within the same second as the read before is found by the next ru
   await database.close();
 });
 
+test('titles that come, go and change leave the words of all other titles as they are', async () => {
+  const database = await makeTimed('sqlite', 12);
+  const title = (id: string, text: string) =>
+    database.run(`UPDATE games SET title = ?, updated_at = ? WHERE id = (${id})`, [
+      text,
+      `2022-02-02 02:02:${String(next++ % 60).padStart(2, '0')}`,
+    ]);
+  let next = 0;
+  const nth = (n: number) => `SELECT id FROM games ORDER BY id LIMIT 1 OFFSET ${n}`;
+  const long = Array.from({ length: 300 }, (_, i) => `word${i % 280}`).join(' ');
+  const titles = ['ゼルダの伝説', '!', 'Pokémon Pokémon: the the', long, 'Ōkami', 'Δ Delta'];
+  for (const [at, text] of titles.entries()) await title(nth(at + 1), text);
+  const [dir, fullDir] = [newSnapshots(), newSnapshots()];
+  await run(database, dir);
+  for (const change of [
+    () => title(nth(7), 'A completely new word'),
+    () => title(nth(7), 'Zzz'),
+    () => database.run(`DELETE FROM games WHERE id = (${nth(0)})`),
+    () =>
+      database.run(
+        `INSERT INTO games (id, platform_id, slug, title, updated_at)
+          SELECT 77777777, platform_id, 'new-one', 'ゼルダ Pokémon', '2022-03-03 03:03:03' FROM games LIMIT 1`,
+      ),
+  ]) {
+    await change();
+    const changed = await run(database, dir);
+    const full = await run(database, fullDir, { isFull: true });
+    expect(changed).toMatchObject({ outcome: 'published', readAllBecause: null });
+    expect(contentOf(dir, changed.id)).toEqual(contentOf(fullDir, full.id));
+  }
+  await database.close();
+});
+
 test('a single changed value equals a full run, whatever files can be linked', {
   timeout: 300_000,
 }, async () => {

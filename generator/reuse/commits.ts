@@ -1,0 +1,57 @@
+/**
+ * Which tables had a commit between two runs. If a table had none, it is still the same, and the server need
+ * not compute its fingerprints.
+ */
+import type { Database } from '../../database/database.ts';
+import { TIMED_TABLES, type TimedTable } from '../../database/schema.ts';
+
+/**
+ * A commit is recorded a moment before or after its changes can be read. A snapshot that began this many
+ * seconds after the last recorded commit has all changes up to it.
+ */
+const SETTLED_SECONDS = 10;
+
+interface LastCommit {
+  readonly time: string;
+  readonly isSettled: boolean;
+}
+
+/** Has no entry for a table of which the database does not know it. */
+export type LastCommits = Readonly<Partial<Record<TimedTable, LastCommit>>>;
+
+export interface CommitWatch {
+  /** The last commits before the snapshot began. */
+  readonly before: LastCommits;
+  /** Call it once the snapshot has begun. */
+  now(): Promise<LastCommits>;
+}
+
+/** Call it before the snapshot begins: what is committed after this moment must count as a change. */
+export async function watchCommits(database: Database): Promise<CommitWatch> {
+  const read = () => readLastCommits(database);
+  return { before: await read(), now: read };
+}
+
+async function readLastCommits(database: Database): Promise<LastCommits> {
+  const commits = await database.lastCommits(TIMED_TABLES);
+  return Object.fromEntries(
+    Array.from(commits, ([table, { time, secondsAgo }]) => [
+      table,
+      { time, isSettled: secondsAgo >= SETTLED_SECONDS },
+    ]),
+  );
+}
+
+/**
+ * Whether a table had a commit between the snapshots of two runs.
+ * @param before the last commit before the snapshot of the earlier run
+ * @param now the last commit after the snapshot of this run has begun
+ */
+export function hadCommit(
+  before: LastCommit | undefined,
+  now: LastCommit | undefined,
+): boolean | 'unknown' {
+  if (before === undefined || now === undefined) return 'unknown';
+  if (before.time !== now.time) return true;
+  return before.isSettled ? false : 'unknown';
+}
