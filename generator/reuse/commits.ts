@@ -9,7 +9,7 @@ import { TIMED_TABLES, type TimedTable } from '../../database/schema.ts';
  * A commit is recorded a moment before or after its changes can be read. A snapshot that began this many
  * seconds after the last recorded commit has all changes up to it.
  */
-const SETTLED_SECONDS = 10;
+const SETTLED_SECONDS = 5;
 
 interface LastCommit {
   readonly time: string;

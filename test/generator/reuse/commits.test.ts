@@ -76,7 +76,7 @@ test('only the tables that may have changed have fingerprints computed', async (
     `UPDATE covers SET status = 'rejected', updated_at = '2021-01-01 00:00:00'
       WHERE id = (SELECT id FROM (SELECT MIN(id) AS id FROM covers WHERE status = 'approved') AS a)`,
   );
-  site.commit('covers', '11:00:00', 0);
+  site.commit('covers', '11:00:00', 4);
   expect(await site.run(dir)).toEqual({
     outcome: 'published',
     statements: ['each chunk of covers'],
