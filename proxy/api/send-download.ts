@@ -3,7 +3,7 @@
  * on how many of them are sent at the same time.
  */
 import type { Logger } from 'pino';
-import { makeDifferences } from '../downloads/differences.ts';
+import { makeDeltas } from '../downloads/deltas.ts';
 import { makeDownload } from '../downloads/download.ts';
 import type { RequestHead } from '../http/message/request-head.ts';
 import { CORS } from './resources/resource.ts';
@@ -23,7 +23,7 @@ const MOST_PER_KEY = 20;
 export type SendDownload = (reply: Reply, download: Download, head: RequestHead) => Promise<number>;
 
 export function makeSendDownload(log: Logger): SendDownload {
-  const findDifference = makeDifferences((error) =>
+  const findDelta = makeDeltas((error) =>
     log.warn({ err: error }, 'cannot make the difference between two versions of a file'),
   );
   let running = 0;
@@ -33,7 +33,7 @@ export function makeSendDownload(log: Logger): SendDownload {
   async function send(reply: Reply, download: Download, head: RequestHead): Promise<number> {
     const { response } = reply;
     const request = { ...download, head, isHead: response.isHead };
-    const made = await makeDownload(request, { findDifference, common: CORS });
+    const made = await makeDownload(request, { findDelta, common: CORS });
     reply.snapshot = download.snapshot;
     if ('body' in made) sendPrepared(reply, made);
     else {

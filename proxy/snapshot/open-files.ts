@@ -43,7 +43,7 @@ export interface OpenOrder {
   /**
    * The generation that the opened one will replace, if any. Both share the memory of files that are the
    * same files in both, and the search is prepared again only as far as needed: after a small change this
-   * saves most of the processor time of a switch.
+   * saves most of the CPU time of a switch.
    */
   readonly current?: Replaced | undefined;
 }

@@ -1,6 +1,6 @@
 /**
  * Pushes the current generation of a snapshots folder to a remote store: the files that the store does
- * not have, differences to the generation that it had before, and last the pointer.
+ * not have, deltas from the generation that it had before, and last the pointer.
  *
  * Invariant: whatever the pointer in the store names is complete. A push that was killed leaves objects
  * that the next one finds, and nothing that readers could mistake for a generation. Pushes from one

@@ -1,7 +1,7 @@
 /**
  * Writes a response to a socket, with head and body in one write if they are small. Header fields and
  * small bodies that are sent repeatedly are turned into text once and kept: this saves 0.7 µs of 10.7 µs
- * of processor time per request.
+ * of CPU time per request.
  */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
