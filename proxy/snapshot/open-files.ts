@@ -7,17 +7,12 @@ import { closeSync } from 'node:fs';
 import { checkFilters } from '../../format/index/check-search-index.ts';
 import { openSearchIndex } from '../../format/index/search-index.ts';
 import {
-  COVER_INDEX,
   COVER_PACKS,
-  COVERS_RECENT,
-  FILTER_INDEX,
-  GAME_INDEX,
+  FIXED_FILES,
   GAME_PACKS,
   isPack,
-  PATH_INDEX,
-  PLATFORM_INDEX,
-  PLATFORMS,
-  STATS,
+  MINISEARCH,
+  REPORT,
   WORD_INDEX,
 } from '../../format/layout.ts';
 import type { Manifest, ManifestFile } from '../../format/manifest.ts';
@@ -84,18 +79,8 @@ export interface OpenedFiles {
   readonly lastUsed: Float64Array;
 }
 
-/** The files that are kept in memory regardless of their size. */
-const KEPT: readonly string[] = [
-  PLATFORMS,
-  STATS,
-  COVERS_RECENT,
-  PLATFORM_INDEX,
-  GAME_INDEX,
-  PATH_INDEX,
-  COVER_INDEX,
-  WORD_INDEX,
-  FILTER_INDEX,
-];
+/** The files that are kept in memory regardless of their size: all that requests need, except packs. */
+const KEPT = FIXED_FILES.filter((name) => name !== REPORT && name !== MINISEARCH);
 
 /** @throws Error that names the file which is missing or damaged */
 export function planOpening(order: OpenOrder): Plan {
