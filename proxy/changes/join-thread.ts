@@ -1,5 +1,5 @@
 /**
- * Joins differences on a thread of its own, so that no request waits while thousands of files are
+ * Joins differences on a separate thread, so that no request waits while thousands of files are
  * read. The thread starts with the first order, and ends when it has had none for a while.
  */
 import { Worker } from 'node:worker_threads';

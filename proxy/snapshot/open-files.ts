@@ -1,7 +1,7 @@
 /**
  * Opens the files of a generation. Checks each file against the manifest, and the values of the indexes
  * against one another, so that a damaged or forged generation is refused before it is served. It runs
- * on a thread of its own, since a large catalogue has gigabytes.
+ * on a separate thread, since a large catalogue has gigabytes.
  */
 import { closeSync } from 'node:fs';
 import { checkFilters } from '../../format/index/check-search-index.ts';

@@ -26,8 +26,8 @@ import type { RemoteStore } from '../remote/remote.ts';
 import { tryAgain } from '../transfer/try-again.ts';
 import {
   choosePointer,
-  isBelieved,
   isSame,
+  isTrusted,
   newerError,
   type PointerOptions,
   PushRefusedError,
@@ -162,7 +162,7 @@ async function putPointer(
 ): Promise<void> {
   const refuseNewer = async () => {
     const now = await readStoredPointer(remote);
-    if (now === undefined || options.isForced || !isBelieved(now, options)) return;
+    if (now === undefined || options.isForced || !isTrusted(now, options)) return;
     const isOther = now.sequence === pointer.sequence && !isSame(now, pointer);
     if (now.sequence > pointer.sequence || isOther) throw newerError(now, pointer);
   };

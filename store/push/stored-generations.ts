@@ -1,6 +1,6 @@
 /**
  * The generations that a store lists, and the objects that each of them needs. What the store says is
- * believed here: it only decides which objects are kept and which deltas are listed again.
+ * trusted here: it only decides which objects are kept and which deltas are listed again.
  */
 import { LARGEST_MANIFEST, parseManifest } from '../../format/manifest.ts';
 import {
