@@ -5,7 +5,6 @@
 import type { Logger } from 'pino';
 import { makeDeltas } from '../downloads/deltas.ts';
 import { makeDownload } from '../downloads/download.ts';
-import type { RequestHead } from '../http/message/request-head.ts';
 import { CORS } from './resources/resource.ts';
 import type { Download } from './routes/snapshot.ts';
 import { ERRORS, ownHeaders, type Reply, sendError, sendPrepared } from './send.ts';
@@ -20,7 +19,7 @@ const MOST_PER_KEY = 20;
  * @returns the status, once the response has been sent or its client has left
  * @throws PackGoneError before the response begins, or the error that cut it off
  */
-export type SendDownload = (reply: Reply, download: Download, head: RequestHead) => Promise<number>;
+export type SendDownload = (reply: Reply, download: Download) => Promise<number>;
 
 export function makeSendDownload(log: Logger): SendDownload {
   const findDelta = makeDeltas((error) =>
@@ -30,8 +29,11 @@ export function makeSendDownload(log: Logger): SendDownload {
   /** How many downloads each raw key has under way. */
   const runningByKey = new Map<string, number>();
 
-  async function send(reply: Reply, download: Download, head: RequestHead): Promise<number> {
-    const { response } = reply;
+  async function send(reply: Reply, download: Download): Promise<number> {
+    const {
+      request: { head },
+      response,
+    } = reply;
     const request = { ...download, head, isHead: response.isHead };
     const made = await makeDownload(request, { findDelta, common: CORS });
     reply.snapshot = download.snapshot;
@@ -43,8 +45,8 @@ export function makeSendDownload(log: Logger): SendDownload {
     return made.head.status;
   }
 
-  return async (reply, download, head) => {
-    const { key = '' } = head;
+  return async (reply, download) => {
+    const { key = '' } = reply.request.head;
     const others = runningByKey.get(key) ?? 0;
     if (running >= MOST_DOWNLOADS || others >= MOST_PER_KEY) {
       return sendError(reply, ERRORS.manyDownloads);
@@ -52,7 +54,7 @@ export function makeSendDownload(log: Logger): SendDownload {
     running++;
     runningByKey.set(key, others + 1);
     try {
-      return await send(reply, download, head);
+      return await send(reply, download);
     } finally {
       running--;
       const left = (runningByKey.get(key) ?? 0) - 1;
