@@ -76,6 +76,19 @@ async function main(): Promise<void> {
   await waitUntilReady(`http://127.0.0.1:${adminPort}/readyz`);
   await waitUntilReady(`${environment.ACCOUNT_URL}/account/sign-in`);
   const [asUser, asModerator] = await makeLinks(environment.DATABASE_URL, api);
+  printAddresses({ api, key, environment, asUser, asModerator });
+}
+
+interface Shown {
+  readonly api: string;
+  readonly key: string;
+  readonly environment: { readonly SNAPSHOTS_DIR: string; readonly MAIL_FOLDER: string };
+  /** The sign-in links. */
+  readonly asUser: string | undefined;
+  readonly asModerator: string | undefined;
+}
+
+function printAddresses({ api, key, environment, asUser, asModerator }: Shown): void {
   process.stdout.write(`
 Explore the covers:  ${api}/explore
 The API is at ${api}/api/v1, its reference at ${api}/docs

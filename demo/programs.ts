@@ -1,5 +1,5 @@
 /**
- * The programs that a demo runs, each a process of its own. A demo ends with the first program that ends,
+ * The programs that a demo runs, each in a separate process. A demo ends with the first program that ends,
  * or on a signal. It then stops all others and removes its temporary folder.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -106,7 +106,7 @@ export async function waitUntilReady(address: string): Promise<void> {
     if (Date.now() > deadline) throw new Error(`${address} did not become ready.`);
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  // The demo is stopping, so its caller must not go on.
+  // The demo is stopping, so its caller must not continue.
   await new Promise(() => {});
 }
 

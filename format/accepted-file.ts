@@ -3,6 +3,8 @@
  * so even somebody who controls the store cannot bring back an old generation or a revoked key. If the file
  * is damaged, the replica accepts nothing until an operator removes the file.
  */
+import { parseFile } from './json/parse-file.ts';
+import { isSequence, isSha256 } from './json/values.ts';
 import type { KeysPointer } from './keys-pointer.ts';
 import { ACCEPTED_FILE, isGenerationId } from './layout.ts';
 import type { Pointer } from './pointer.ts';
@@ -22,18 +24,7 @@ export function encodeAccepted({ snapshot, keys }: Accepted): string {
 
 /** @throws Error that says what is wrong */
 export function parseAccepted(text: string): Accepted {
-  let found: { version?: unknown; snapshot?: unknown; keys?: unknown };
-  try {
-    found = JSON.parse(text) ?? {};
-  } catch (cause) {
-    throw new Error(`${ACCEPTED_FILE} is damaged: it is not JSON.`, { cause });
-  }
-  if (found.version !== VERSION) {
-    throw new Error(
-      `${ACCEPTED_FILE} has version ${JSON.stringify(found.version)}; this program reads version ${VERSION}.`,
-    );
-  }
-  const { snapshot, keys } = found;
+  const { snapshot, keys } = parseFile(text, ACCEPTED_FILE, VERSION);
   const isRight =
     (snapshot === null || isAcceptedSnapshot(snapshot)) && (keys === null || isAcceptedKeys(keys));
   if (isRight) return { snapshot, keys };
@@ -53,12 +44,4 @@ function isAcceptedSnapshot(value: unknown): value is NonNullable<Accepted['snap
 function isAcceptedKeys(value: unknown): value is NonNullable<Accepted['keys']> {
   const { sequence, sha256 }: Partial<Record<string, unknown>> = Object(value);
   return isSequence(sequence) && isSha256(sha256);
-}
-
-function isSequence(value: unknown): boolean {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 1;
-}
-
-function isSha256(value: unknown): boolean {
-  return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 }

@@ -1,10 +1,11 @@
 /**
- * The format of a binary difference between two versions of a file, on which both ends of a download agree:
- * the new version, compressed with zstd and the old version as the dictionary (RFC 9842, "dcz").
+ * The format of a delta: a file, compressed with zstd and another version of it as the dictionary
+ * (RFC 9842, "dcz"). Whoever has that version makes the file from the delta. The sender and the receiver
+ * of a delta both use this module.
  */
 import { constants } from 'node:zlib';
 
-/** In bytes. A larger file gets no difference, because making one holds both versions in memory. */
+/** In bytes. No delta is made of a larger file, because making one needs both versions in memory. */
 export const LARGEST_DCZ_FILE = 32 * 1024 * 1024;
 
 /**
@@ -16,11 +17,11 @@ export function dczHead(sha256: string): Buffer {
 }
 
 /**
- * How a difference is compressed. With the default tables of its level, zstd finds too few matches in an
- * index of 11 MB: after one added game, the differences of a real catalogue took 3.6 MB instead of 1.1 MB.
+ * How a delta is compressed. With the default tables of its level, zstd finds too few matches in an
+ * index of 11 MB: after one added game, the deltas of a real catalogue took 3.6 MB instead of 1.1 MB.
  * Level 9 takes a quarter more time for 6 % fewer bytes.
  */
-export const DIFFERENCE_PARAMETERS = {
+export const DELTA_PARAMETERS = {
   [constants.ZSTD_c_compressionLevel]: 5,
   [constants.ZSTD_c_hashLog]: 22,
   [constants.ZSTD_c_chainLog]: 22,

@@ -3,6 +3,7 @@
  * a generation, and nothing removes the generation whose id it contains. The commands `snapshot hold` and
  * `snapshot rollback` write the file; `snapshot release` removes it.
  */
+import { parseFile } from './json/parse-file.ts';
 import { HOLD_FILE, isGenerationId } from './layout.ts';
 
 const VERSION = 1;
@@ -36,18 +37,7 @@ export function encodeHold({ id, since, reason, by }: Hold): string {
  * @throws Error that says what is wrong; for a file of another version, with both versions
  */
 export function parseHold(text: string): Hold {
-  let found: Partial<Record<keyof Hold | 'version', unknown>>;
-  try {
-    found = JSON.parse(text) ?? {};
-  } catch (cause) {
-    throw new Error(`${HOLD_FILE} is damaged: it is not JSON.`, { cause });
-  }
-  const { version, id, since, reason, by } = found;
-  if (version !== VERSION) {
-    throw new Error(
-      `${HOLD_FILE} has version ${JSON.stringify(version)}; this program reads version ${VERSION}.`,
-    );
-  }
+  const { id, since, reason, by } = parseFile(text, HOLD_FILE, VERSION);
   const damaged = (member: string) => new Error(`${HOLD_FILE} is damaged: "${member}" is wrong.`);
   if (typeof id !== 'string' || !isGenerationId(id)) throw damaged('id');
   if (typeof since !== 'string' || !TIME.test(since) || Number.isNaN(Date.parse(since))) {

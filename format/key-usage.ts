@@ -6,6 +6,7 @@
  * Counts belong to a run of a proxy. They only grow, so a reader that takes the larger of two values
  * counts nothing twice, however often it reads a file.
  */
+import { parseFile } from './json/parse-file.ts';
 
 const VERSION = 1;
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
@@ -90,19 +91,8 @@ function asList(lines: readonly string[]): string {
  * @throws Error that says what is wrong; for a file of another version, with both versions
  */
 export function parseKeyUsage(text: string, file: string): KeyUsageReport {
-  let found: { version?: unknown; keys?: unknown; counts?: unknown };
-  try {
-    found = JSON.parse(text) ?? {};
-  } catch (cause) {
-    throw new Error(`${file} is damaged: it is not JSON.`, { cause });
-  }
-  if (found.version !== VERSION) {
-    throw new Error(
-      `${file} has version ${JSON.stringify(found.version)}; this program reads version ${VERSION}.`,
-    );
-  }
   // Older versions wrote no counts.
-  const { keys, counts = [] } = found;
+  const { keys, counts = [] } = parseFile(text, file, VERSION);
   if (!Array.isArray(keys)) throw new Error(`${file} is damaged: "keys" is not a list.`);
   if (!Array.isArray(counts)) throw new Error(`${file} is damaged: "counts" is not a list.`);
   return {

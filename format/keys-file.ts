@@ -4,6 +4,8 @@
  * modification time whenever the content agrees with the database.
  */
 import type { KeyState } from './api-key.ts';
+import { parseFile } from './json/parse-file.ts';
+import { isSha256 } from './json/values.ts';
 import { KEYS_FILE } from './layout.ts';
 
 /**
@@ -117,19 +119,9 @@ function timeFromFile(time: unknown): number | undefined {
  * @throws Error that says what is wrong; for a file of another version, with both versions
  */
 export function parseKeys(text: string): KeyEntry[] {
-  let found: { version?: unknown; keys?: unknown };
-  try {
-    found = JSON.parse(text) ?? {};
-  } catch (cause) {
-    throw new Error(`${KEYS_FILE} is damaged: it is not JSON.`, { cause });
-  }
-  if (found.version !== KEYS_VERSION) {
-    throw new Error(
-      `${KEYS_FILE} has version ${JSON.stringify(found.version)}; this program reads version ${KEYS_VERSION}.`,
-    );
-  }
-  if (!Array.isArray(found.keys)) throw new Error(`${KEYS_FILE} is damaged: "keys" is not a list.`);
-  return found.keys.map((entry: unknown, index) => {
+  const { keys } = parseFile(text, KEYS_FILE, KEYS_VERSION);
+  if (!Array.isArray(keys)) throw new Error(`${KEYS_FILE} is damaged: "keys" is not a list.`);
+  return keys.map((entry: unknown, index) => {
     const key = fromFile(entry);
     if (!isKeyEntry(key)) {
       throw new Error(`${KEYS_FILE} is damaged: entry ${index + 1} is not a key.`);
@@ -160,7 +152,7 @@ export function isKeyEntry(value: unknown): value is KeyEntry {
   }: Partial<Record<keyof KeyEntry, unknown>> = Object(value);
   return (
     Number.isSafeInteger(id) &&
-    isHash(hash) &&
+    isSha256(hash) &&
     DECIDED_STATES.includes(state) &&
     typeof limit === 'number' &&
     Number.isSafeInteger(limit) &&
@@ -174,11 +166,7 @@ export function isKeyEntry(value: unknown): value is KeyEntry {
 
 function isPrevious(value: unknown): boolean {
   const { hash, endsAt }: Partial<Record<keyof PreviousHash, unknown>> = Object(value);
-  return isHash(hash) && isTime(endsAt);
-}
-
-function isHash(value: unknown): boolean {
-  return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
+  return isSha256(hash) && isTime(endsAt);
 }
 
 function isTime(value: unknown): boolean {

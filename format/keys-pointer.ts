@@ -3,6 +3,7 @@
  * SHA-256 of the newest keys file and the time at which that file last agreed with the database, and is
  * signed. It is the only object that is ever replaced. This module performs no input or output.
  */
+import { isSequence, isSha256 } from './json/values.ts';
 import { isKeyUsageFile } from './layout.ts';
 import { isSignature, isTime, type PointerSignature } from './pointer.ts';
 
@@ -85,10 +86,8 @@ export function parseKeysPointer(text: string): KeysPointer {
     );
   }
   const fault = (name: string) => new Error(`${KEYS_POINTER} is damaged: "${name}" is wrong.`);
-  if (typeof sequence !== 'number' || !Number.isSafeInteger(sequence) || sequence < 1) {
-    throw fault('sequence');
-  }
-  if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256)) throw fault('sha256');
+  if (!isSequence(sequence)) throw fault('sequence');
+  if (!isSha256(sha256)) throw fault('sha256');
   if (typeof confirmed_at !== 'string' || !isTime(confirmed_at)) throw fault('confirmed_at');
   if (!Array.isArray(signatures) || signatures.length > MOST_SIGNATURES) throw fault('signatures');
   if (!signatures.every(isSignature)) throw fault('signatures');

@@ -6,6 +6,7 @@
  * versions, the same rows and settings give the same content.
  */
 import { hash } from 'node:crypto';
+import { isObject, isSha256 } from './json/values.ts';
 import { FIXED_FILES, FORMAT_VERSION, generationId, isGenerationId, MANIFEST } from './layout.ts';
 
 export interface ManifestFile {
@@ -185,13 +186,8 @@ function isFile(file: unknown): file is ManifestFile {
     typeof file.path === 'string' &&
     FILE_PATH.test(file.path) &&
     isCount(file.size) &&
-    typeof file.sha256 === 'string' &&
-    /^[0-9a-f]{64}$/.test(file.sha256)
+    isSha256(file.sha256)
   );
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isCount(value: unknown): value is number {

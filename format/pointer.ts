@@ -6,6 +6,7 @@
  * makes an older generation current. A reader refuses lower sequences, so nobody can make it accept an old
  * pointer again. This module performs no input or output.
  */
+import { isObject, isSequence, isSha256 } from './json/values.ts';
 import { isGenerationId } from './layout.ts';
 
 export interface Pointer {
@@ -65,13 +66,9 @@ export function parsePointer(text: string): Pointer {
     );
   }
   const fault = (name: string) => new Error(`The pointer is damaged: "${name}" is wrong.`);
-  if (typeof sequence !== 'number' || !Number.isSafeInteger(sequence) || sequence < 1) {
-    throw fault('sequence');
-  }
+  if (!isSequence(sequence)) throw fault('sequence');
   if (typeof id !== 'string' || !isGenerationId(id)) throw fault('id');
-  if (typeof manifest_sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(manifest_sha256)) {
-    throw fault('manifest_sha256');
-  }
+  if (!isSha256(manifest_sha256)) throw fault('manifest_sha256');
   if (typeof published_at !== 'string' || !isTime(published_at)) throw fault('published_at');
   if (!Array.isArray(signatures) || signatures.length > MOST_SIGNATURES) throw fault('signatures');
   if (!signatures.every(isSignature)) throw fault('signatures');
@@ -93,8 +90,4 @@ export function isSignature(value: unknown): value is PointerSignature {
     typeof value.signature === 'string' &&
     /^[A-Za-z0-9+/]{86}==$/.test(value.signature)
   );
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -3,6 +3,7 @@
  * the pointer are named by their content, written once and never changed, so that no cache can mix
  * generations. This module performs no input or output.
  */
+import { isObject, isSha256 } from './json/values.ts';
 import { isGenerationId, MANIFEST } from './layout.ts';
 
 /**
@@ -12,11 +13,11 @@ import { isGenerationId, MANIFEST } from './layout.ts';
 export const POINTER = 'current.json';
 
 const FILES = 'files/';
-const DIFFERENCES = 'differences/';
+const DELTAS = 'differences/';
 const REMOTE_GENERATIONS = 'generations/';
 
 /** What the names of all objects of a kind begin with, for listing them. */
-export const PREFIXES = { generations: REMOTE_GENERATIONS, files: FILES, differences: DIFFERENCES };
+export const PREFIXES = { generations: REMOTE_GENERATIONS, files: FILES, deltas: DELTAS };
 
 /** The manifest of a generation, byte by byte as in its folder. */
 export function remoteManifest(id: string): string {
@@ -44,13 +45,12 @@ export function remoteFile(sha256: string): string {
 }
 
 /**
- * A file of a generation, compressed with zstd and an earlier version of it as the dictionary (RFC 9842,
- * "dcz": `dczHead`, then the compressed data).
+ * A delta of a file (`dcz.ts`), for readers that have an earlier version of it.
  * @param from the SHA-256 of the earlier version, in hex
  * @param to the SHA-256 of the file, in hex
  */
-export function remoteDifference(from: string, to: string): string {
-  return `${DIFFERENCES}${from}-${to}.dcz`;
+export function remoteDelta(from: string, to: string): string {
+  return `${DELTAS}${from}-${to}.dcz`;
 }
 
 /** As a power of two: the largest window that a reader must support. */
@@ -61,8 +61,8 @@ export interface ObjectList {
   readonly format_version: 1;
   /** The files of the generation, each content once. */
   readonly files: readonly StoredObject[];
-  /** Differences to files of the generation that was in the store before. */
-  readonly differences: readonly StoredDifference[];
+  /** Deltas for readers that have the generation that was in the store before. */
+  readonly differences: readonly StoredDelta[];
 }
 
 export interface StoredObject {
@@ -72,7 +72,7 @@ export interface StoredObject {
   readonly stored_size: number;
 }
 
-export interface StoredDifference {
+export interface StoredDelta {
   readonly from: string;
   readonly to: string;
   readonly stored_size: number;
@@ -97,7 +97,7 @@ export function parseObjectList(text: string): ObjectList {
     throw new Error('The list of objects is damaged, or of another version.');
   }
   const { files, differences } = found;
-  if (!isListOf(files, isStoredObject) || !isListOf(differences, isStoredDifference)) {
+  if (!isListOf(files, isStoredObject) || !isListOf(differences, isStoredDelta)) {
     throw new Error('The list of objects is damaged.');
   }
   return { format_version: 1, files, differences };
@@ -111,16 +111,8 @@ function isStoredObject(value: unknown): value is StoredObject {
   return isObject(value) && isSha256(value.sha256) && isSize(value.stored_size);
 }
 
-function isStoredDifference(value: unknown): value is StoredDifference {
+function isStoredDelta(value: unknown): value is StoredDelta {
   return isObject(value) && isSha256(value.from) && isSha256(value.to) && isSize(value.stored_size);
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function isSha256(value: unknown): value is string {
-  return typeof value === 'string' && /^[0-9a-f]{64}$/.test(value);
 }
 
 function isSize(value: unknown): value is number {

@@ -2,6 +2,8 @@
  * `replica.json`: the state of the replica that writes this snapshots folder. `cover-catalogue replica`
  * replaces it at every check, and `/readyz` and `/metrics` of the proxy show it. Times are RFC 3339 in UTC.
  */
+import { parseFile } from './json/parse-file.ts';
+import { isTime } from './json/values.ts';
 import { isGenerationId, REPLICA_FILE } from './layout.ts';
 
 const VERSION = 1;
@@ -44,18 +46,7 @@ export function encodeReplicaState(state: ReplicaState): string {
  * @throws Error if it is not the state of a replica
  */
 export function parseReplicaState(text: string): ReplicaState {
-  let found: { version?: unknown; snapshot?: unknown; keys?: unknown };
-  try {
-    found = JSON.parse(text) ?? {};
-  } catch (cause) {
-    throw new Error(`${REPLICA_FILE} is damaged: it is not JSON.`, { cause });
-  }
-  if (found.version !== VERSION) {
-    throw new Error(
-      `${REPLICA_FILE} has version ${JSON.stringify(found.version)}; this program reads version ${VERSION}.`,
-    );
-  }
-  const { snapshot, keys } = found;
+  const { snapshot, keys } = parseFile(text, REPLICA_FILE, VERSION);
   if (isSnapshot(snapshot) && (keys === null || isPart(keys))) return { snapshot, keys };
   throw new Error(`${REPLICA_FILE} is damaged: it is not the state of a replica.`);
 }
@@ -83,8 +74,4 @@ function isPart(value: unknown): value is FollowedPart {
 
 function isTimeOrNull(value: unknown): boolean {
   return value === null || isTime(value);
-}
-
-function isTime(value: unknown): boolean {
-  return typeof value === 'string' && !Number.isNaN(Date.parse(value));
 }

@@ -2,6 +2,7 @@
  * `status.json`: how the last runs of the generator ended. The manifest cannot contain this, because a
  * run that finds nothing new publishes no generation. The proxy computes the age of its data from this file.
  */
+import { isTime } from './json/values.ts';
 import { isGenerationId, STATUS_FILE } from './layout.ts';
 
 /** The largest file that is read, in bytes. */
@@ -64,8 +65,4 @@ export function parseStatus(text: string): RunStatus {
     earlier.every((run) => isTime(run?.finished_at) && typeof run.outcome === 'string');
   if (!isStatus) throw new Error(`${STATUS_FILE} is damaged: it is not the status of a run.`);
   return { ...found, agreed };
-}
-
-function isTime(value: unknown): boolean {
-  return typeof value === 'string' && !Number.isNaN(Date.parse(value));
 }

@@ -22,6 +22,7 @@ import { makeRequestCounts, newRequestCounts } from './api/request-counts.ts';
 import { type ChangeEvents, type ChangeStore, makeChangeStore } from './changes/change-store.ts';
 import { makeKeyStore } from './keys/key-store.ts';
 import { makeAddressLimits } from './limits/address-limits.ts';
+import type { FleetMember } from './limits/handover.ts';
 import { newLimitCells } from './limits/shared/counts.ts';
 import { loadStoreClient } from './limits/shared/open-shared-limits.ts';
 import { makePolling, type Polling } from './polling.ts';
@@ -52,6 +53,8 @@ export const VARIABLES = [
   'ACCESS_LOG_FILE',
 ] as const;
 
+export type ProxyEnvironment = Environment<(typeof VARIABLES)[number]>;
+
 export interface ProxyParts {
   readonly serving: Serving;
   readonly workers: WorkerPool;
@@ -66,17 +69,9 @@ export interface ProxyParts {
   saveLimits(): Promise<void>;
 }
 
-export async function assemble(
-  environment: Environment<(typeof VARIABLES)[number]>,
-  log: Logger,
-): Promise<ProxyParts> {
+export async function assemble(environment: ProxyEnvironment, log: Logger): Promise<ProxyParts> {
   const { SNAPSHOTS_DIR: snapshotsDir, PROXY_THREADS: threads, PORT: port } = environment;
-  const cells = Array.from({ length: threads }, () => ({
-    counts: newRequestCounts(),
-    connections: newConnectionCells(),
-    limitCells: newLimitCells(),
-    droppedLines: newDropCount(),
-  }));
+  const cells = newCells(threads);
   const [firstCells] = cells;
   const metrics = makeMetrics(cells.map(({ counts }) => counts));
   const connectionLimit = makeProxyLimit(
@@ -101,24 +96,10 @@ export async function assemble(
     log.fatal({ err: error }, 'a worker thread failed');
     process.exit(1);
   };
-  const place = {
-    // The run before this one is the same member of the fleet, if it has left nothing to report.
-    proxy: saved?.fleet?.proxy ?? randomBytes(8).toString('hex'),
-    reportedEpoch: saved?.fleet?.epoch,
-    maintenance: newMaintenanceCell(),
-    sitePages: openSite({
-      publicUrl: environment.PUBLIC_URL,
-      defaultLimit: environment.DEFAULT_RATE_LIMIT,
-      trialLimit: environment.TRIAL_KEYS ? environment.TRIAL_RATE_LIMIT : undefined,
-    }),
-  };
+  const common = makeCommonParts(environment, saved?.fleet);
   const workers = startWorkers(
-    cells.slice(1).map((each) => ({ ...each, ...place })),
-    addresses.memory,
-    snapshots.store,
-    changes.read,
-    accessLog.handOn,
-    onFailure,
+    cells.slice(1).map((each) => ({ ...each, ...common, addresses: addresses.memory })),
+    { store: snapshots.store, readChanges: changes.read, handOnLines: accessLog.handOn, onFailure },
   );
   const earlier = await readAdmittedToday(files, keyUsageFile(port), Date.now());
   const keys = makeKeyStore(snapshotsDir, workers.announceKeys, saved?.keys, threads, earlier);
@@ -130,7 +111,7 @@ export async function assemble(
     environment,
     log,
     ...firstCells,
-    ...place,
+    ...common,
     connectToStore: await loadStoreClient(environment.LIMITS_URL),
     handOnLines: accessLog.handOn,
     counts: makeRequestCounts(firstCells.counts),
@@ -147,7 +128,7 @@ export async function assemble(
     workers.blockAddresses(ranges);
     serving.blockAddresses(ranges);
   };
-  const refusals = makeRefusalFiles(environment, place.maintenance, block, log);
+  const refusals = makeRefusalFiles(environment, common.maintenance, block, log);
   const polling = makePolling({ snapshots, keys, usage, ...refusals }, log);
   const state = { isStopping: false };
   const admin = makeProxyAdmin({
@@ -156,7 +137,7 @@ export async function assemble(
     keys,
     metrics,
     limitState,
-    maintenance: () => place.maintenance[0] ?? 0,
+    maintenance: () => common.maintenance[0] ?? 0,
     isStopping: () => state.isStopping,
     faults: () => [...polling.faults(), ...accessLog.faults()],
   });
@@ -179,9 +160,34 @@ export async function assemble(
   };
 }
 
+/** For each serving thread, the memory for its counts, which the first thread reads. */
+function newCells(threads: number) {
+  return Array.from({ length: threads }, () => ({
+    counts: newRequestCounts(),
+    connections: newConnectionCells(),
+    limitCells: newLimitCells(),
+    droppedLines: newDropCount(),
+  }));
+}
+
+/** What all serving threads have in common. @param earlier how the run before this one was known */
+function makeCommonParts(environment: ProxyEnvironment, earlier: FleetMember | undefined) {
+  return {
+    // The run before this one is the same member of the fleet, if it has left nothing to report.
+    proxy: earlier?.proxy ?? randomBytes(8).toString('hex'),
+    reportedEpoch: earlier?.epoch,
+    maintenance: newMaintenanceCell(),
+    sitePages: openSite({
+      publicUrl: environment.PUBLIC_URL,
+      defaultLimit: environment.DEFAULT_RATE_LIMIT,
+      trialLimit: environment.TRIAL_KEYS ? environment.TRIAL_RATE_LIMIT : undefined,
+    }),
+  };
+}
+
 /** @param dropped from each serving thread, how many lines it has dropped */
 function openAccessLog(
-  { ACCESS_LOG: sample, ACCESS_LOG_FILE: file }: Environment<(typeof VARIABLES)[number]>,
+  { ACCESS_LOG: sample, ACCESS_LOG_FILE: file }: ProxyEnvironment,
   dropped: readonly Float64Array[],
   registry: Registry,
   log: Logger,

@@ -8,11 +8,7 @@ import type { AddressInfo } from 'node:net';
 import path from 'node:path';
 import type { Logger } from 'pino';
 import { readArguments } from '../program/arguments.ts';
-import {
-  type Environment,
-  loadEnvironmentFile,
-  readEnvironment,
-} from '../program/environment/environment.ts';
+import { loadEnvironmentFile, readEnvironment } from '../program/environment/environment.ts';
 import { reportFailure } from '../program/failure.ts';
 import { checkReadableFolder, isMissing } from '../program/folders.ts';
 import { addressOf, listenAll } from '../program/listen.ts';
@@ -20,7 +16,7 @@ import { makeLog } from '../program/log.ts';
 import { stopWith } from '../program/stop.ts';
 import { reportReady } from '../program/systemd/report-ready.ts';
 import { checkLogFile } from './access-log/log-file.ts';
-import { assemble, type ProxyParts, VARIABLES } from './assemble.ts';
+import { assemble, type ProxyEnvironment, type ProxyParts, VARIABLES } from './assemble.ts';
 import { checkBlockedFile } from './refusals/blocked-file.ts';
 
 const USAGE = `cover-catalogue proxy
@@ -81,7 +77,7 @@ async function main(): Promise<void> {
 
 async function listen(
   { admin, serving, workers, connectionLimit, handover, state }: ProxyParts,
-  environment: Environment<(typeof VARIABLES)[number]>,
+  environment: ProxyEnvironment,
 ): Promise<void> {
   connectionLimit.start();
   await listenAll([

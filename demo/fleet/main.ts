@@ -53,16 +53,65 @@ interface Edge {
   readonly adminPort: number;
 }
 
+/** Where the parts of the fleet are. */
+interface Places {
+  /** The address at which clients reach the fleet. */
+  readonly api: string;
+  readonly redisPort: number;
+  /** The port at which nginx serves the store to the replicas. */
+  readonly storePort: number;
+  readonly inFolder: (name: string) => string;
+}
+
 async function main(): Promise<void> {
   readArguments(USAGE, {});
   const { HOST: host, PORT: port } = readEnvironment(['HOST', 'PORT']);
   const folder = makeDemoFolder();
-  const inFolder = (name: string) => path.join(folder, name);
-  const api = `http://${host}:${port}`;
-  const [redisPort, storePort] = [await freePort(), await freePort()];
+  const places: Places = {
+    api: `http://${host}:${port}`,
+    redisPort: await freePort(),
+    storePort: await freePort(),
+    inFolder: (name) => path.join(folder, name),
+  };
 
   report('Starting Redis and making the keys that sign snapshots …');
-  startRedis(redisPort);
+  startRedis(places.redisPort);
+  const { origin, replica } = await makeEnvironments(places);
+
+  report('Creating the sample catalogue and publishing it to the store …');
+  await makeCatalogue(origin.DATABASE_URL);
+  const key = await issueKey(origin, KEY_LIMIT);
+  const published = await publish(origin);
+  startCommand('the schedule', 'schedule', origin);
+
+  report(`Starting ${EDGES} edges and nginx …`);
+  const edges = await startEdges(places, replica);
+  startNginx(folder, {
+    host,
+    port,
+    proxyPorts: edges.map((edge) => edge.port),
+    storePort: places.storePort,
+    storeFolder: origin.SNAPSHOT_PUSH,
+  });
+  for (const { adminPort } of edges) await waitUntilReady(`http://127.0.0.1:${adminPort}/readyz`);
+
+  process.stdout.write(`
+The fleet is at ${places.api}/api/v1
+
+API key: ${key}
+curl -i -H 'Authorization: Bearer ${key}' ${places.api}/api/v1/games/snes/chrono-trigger
+
+Both proxies count the requests of this key together: at most ${KEY_LIMIT} in any 60 seconds.
+Press Ctrl-C to stop everything.
+`);
+  const urls = PATHS.map((target) => `${places.api}/api/v1${target}`);
+  const clients = startClients(urls, key, REQUESTS_PER_SECOND);
+  const last = { published };
+  await Promise.race([publishRegularly(origin, last), show(edges, clients, last)]);
+}
+
+/** Makes the stores and the signing keys. @returns the variables of the origin and of the replicas */
+async function makeEnvironments({ inFolder }: Places) {
   const store = inFolder('store');
   const keysStore = inFolder('keys-store');
   for (const each of [store, keysStore]) mkdirSync(each);
@@ -85,26 +134,21 @@ async function main(): Promise<void> {
     // The demo starts the runs itself.
     GENERATE_CRON: 'off',
   };
+  return { origin, replica: { ...shared, SNAPSHOT_PUBLIC_KEYS: publicKey } };
+}
 
-  report('Creating the sample catalogue and publishing it to the store …');
-  await makeCatalogue(origin.DATABASE_URL);
-  const key = await issueKey(origin, KEY_LIMIT);
-  let published: Published = {
-    id: await publish(origin),
-    at: performance.now(),
-    servedAfterSeconds: undefined,
-  };
-  startCommand('the schedule', 'schedule', origin);
-
-  report(`Starting ${EDGES} edges and nginx …`);
+/** Starts a replica and a proxy for each edge. */
+async function startEdges(
+  { api, redisPort, storePort, inFolder }: Places,
+  replica: NodeJS.ProcessEnv,
+): Promise<Edge[]> {
   const edges: Edge[] = [];
   for (let number = 1; number <= EDGES; number++) {
     const edge = { name: `proxy ${number}`, port: await freePort(), adminPort: await freePort() };
     const environment = {
-      ...shared,
+      ...replica,
       SNAPSHOTS_DIR: inFolder(`edge-${number}`),
       REPLICA_FROM: `http://127.0.0.1:${storePort}`,
-      SNAPSHOT_PUBLIC_KEYS: publicKey,
       HOST: '127.0.0.1',
       PORT: String(edge.port),
       ADMIN_PORT: String(edge.adminPort),
@@ -116,55 +160,47 @@ async function main(): Promise<void> {
     startCommand(edge.name, 'proxy', environment);
     edges.push(edge);
   }
-  const proxyPorts = edges.map((edge) => edge.port);
-  startNginx(folder, { host, port, proxyPorts, storePort, storeFolder: store });
-  for (const { adminPort } of edges) await waitUntilReady(`http://127.0.0.1:${adminPort}/readyz`);
+  return edges;
+}
 
-  process.stdout.write(`
-The fleet is at ${api}/api/v1
+/** What the demo has published last. */
+interface LastPublished {
+  published: Published;
+}
 
-API key: ${key}
-curl -i -H 'Authorization: Bearer ${key}' ${api}/api/v1/games/snes/chrono-trigger
-
-Both proxies count the requests of this key together: at most ${KEY_LIMIT} in any 60 seconds.
-Press Ctrl-C to stop everything.
-`);
-  const urls = PATHS.map((target) => `${api}/api/v1${target}`);
-  const clients = startClients(urls, key, REQUESTS_PER_SECOND);
-  await Promise.race([publishRegularly(), show()]);
-
-  async function publishRegularly(): Promise<never> {
-    for (;;) {
-      await pause(PUBLISH_INTERVAL_MS);
-      await changeGame(origin.DATABASE_URL);
-      const id = await publish(origin);
-      published = { id, at: performance.now(), servedAfterSeconds: undefined };
-    }
-  }
-
-  async function show(): Promise<never> {
-    const view = makeView(process.stdout);
-    for (;;) {
-      const proxies = await Promise.all(edges.map((edge) => lookAt(edge, clients)));
-      if (proxies.every(({ snapshot }) => snapshot === published.id)) {
-        published.servedAfterSeconds ??= (performance.now() - published.at) / 1000;
-      }
-      view({
-        proxies,
-        published,
-        limit: KEY_LIMIT,
-        admittedInMinute: clients.admittedInMinute(),
-        failed: clients.failed(),
-      });
-      await pause(VIEW_INTERVAL_MS);
-    }
+async function publishRegularly(
+  origin: NodeJS.ProcessEnv & { readonly DATABASE_URL: string },
+  last: LastPublished,
+): Promise<never> {
+  for (;;) {
+    await pause(PUBLISH_INTERVAL_MS);
+    await changeGame(origin.DATABASE_URL);
+    last.published = await publish(origin);
   }
 }
 
-/** @returns the id of the generation that is published now */
-async function publish(origin: NodeJS.ProcessEnv): Promise<string> {
-  const printed = await runCommand('generate', ['--json'], origin);
-  return (JSON.parse(printed) as { id: string }).id;
+async function show(edges: readonly Edge[], clients: Clients, last: LastPublished): Promise<never> {
+  const view = makeView(process.stdout);
+  for (;;) {
+    const proxies = await Promise.all(edges.map((edge) => lookAt(edge, clients)));
+    const { published } = last;
+    if (proxies.every(({ snapshot }) => snapshot === published.id)) {
+      published.servedAfterSeconds ??= (performance.now() - published.at) / 1000;
+    }
+    view({
+      proxies,
+      published,
+      limit: KEY_LIMIT,
+      admittedInMinute: clients.admittedInMinute(),
+      failed: clients.failed(),
+    });
+    await pause(VIEW_INTERVAL_MS);
+  }
+}
+
+async function publish(origin: NodeJS.ProcessEnv): Promise<Published> {
+  const { id }: { id: string } = JSON.parse(await runCommand('generate', ['--json'], origin));
+  return { id, at: performance.now(), servedAfterSeconds: undefined };
 }
 
 async function changeGame(url: string): Promise<void> {

@@ -10,15 +10,21 @@ export function addressOf(host: string, port: number): string {
   return `http://${target.includes(':') ? `[${target}]` : target}:${port}`;
 }
 
+export interface AskedProgram {
+  readonly url: string;
+  /** What findings call the program, such as "the proxy". */
+  readonly name: string;
+  /** What an operator starts if it does not run. */
+  readonly start: string;
+}
+
 /**
  * Asks a program for JSON. Calls `reportDown` if it cannot be reached, and reports an error if it accepts
  * the connection but does not answer.
  * @returns the JSON of the answer, or null if it is not JSON; undefined if nothing answers
  */
 export async function ask(
-  url: string,
-  what: string,
-  start: string,
+  { url, name, start }: AskedProgram,
   { warn, error }: Findings,
   reportDown = warn,
 ): Promise<unknown> {
@@ -34,14 +40,14 @@ export async function ask(
   } catch (cause) {
     if ((cause as Error).name === 'TimeoutError') {
       error(
-        `At ${url}, ${what} accepted the connection but did not answer within ${ANSWER_MS / 1000} seconds.`,
+        `At ${url}, ${name} accepted the connection but did not answer within ${ANSWER_MS / 1000} seconds.`,
         'Check its log and its CPU usage, then restart it.',
       );
       return undefined;
     }
     const reason = messageOf((cause as Error).cause ?? cause);
     reportDown(
-      `At ${url}, ${what} cannot be reached: ${reason}.`,
+      `At ${url}, ${name} cannot be reached: ${reason}.`,
       `Start ${start}, if it should run on this machine.`,
     );
     return undefined;

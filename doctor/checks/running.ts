@@ -26,7 +26,10 @@ export const proxy: Check = {
   programs: ['proxy'],
   async run(scene, findings) {
     const url = addressOf(requireValue(scene, 'ADMIN_HOST'), requireValue(scene, 'ADMIN_PORT'));
-    const state = await ask(`${url}/readyz`, 'the proxy', '"cover-catalogue proxy"', findings);
+    const state = await ask(
+      { url: `${url}/readyz`, name: 'the proxy', start: '"cover-catalogue proxy"' },
+      findings,
+    );
     if (state === undefined) return;
     if (!isReadiness(state)) {
       findings.error(
@@ -51,14 +54,10 @@ export const account: Check = {
   programs: ['account'],
   async run(scene, findings) {
     const url = addressOf(requireValue(scene, 'ACCOUNT_HOST'), requireValue(scene, 'ACCOUNT_PORT'));
-    const answer = await ask(
-      `${url}/account`,
-      'the account pages',
-      '"cover-catalogue account"',
-      findings,
-    );
+    const start = '"cover-catalogue account"';
+    const answer = await ask({ url: `${url}/account`, name: 'the account pages', start }, findings);
     if (answer !== undefined) findings.ok(`The account pages answer at ${url}.`);
-    await askAboutTasks(scene, 'ACCOUNT_ADMIN_PORT', '"cover-catalogue account"', findings);
+    await askAboutTasks(scene, 'ACCOUNT_ADMIN_PORT', start, findings);
   },
 };
 
@@ -102,7 +101,7 @@ async function askAboutTasks(
   const url = addressOf(requireValue(scene, 'ADMIN_HOST'), port);
   // Without the schedule, revoked keys keep working and the data grows old. Other programs may run elsewhere.
   const reportDown = portVariable === 'SCHEDULE_ADMIN_PORT' ? findings.error : findings.warn;
-  const state = await ask(`${url}/readyz`, start, start, findings, reportDown);
+  const state = await ask({ url: `${url}/readyz`, name: start, start }, findings, reportDown);
   if (state === undefined) return;
   if (!isTaskStates(state)) {
     findings.error(

@@ -28,8 +28,10 @@ export function checkRecordIndex(
 ): void {
   checkPlatforms(index.platforms, sizeOf(PLATFORMS) ?? 0);
   for (const { slug, first_game, games, first_cover, covers } of index.platforms) {
-    checkPack(index.games, GAME_INDEX, gamesPack(slug), first_game, games, sizeOf);
-    checkPack(index.covers, COVER_INDEX, coversPack(slug), first_cover, covers, sizeOf);
+    const gameRecords = { pack: gamesPack(slug), first: first_game, count: games };
+    checkPack(index.games, GAME_INDEX, gameRecords, sizeOf);
+    const coverRecords = { pack: coversPack(slug), first: first_cover, count: covers };
+    checkPack(index.covers, COVER_INDEX, coverRecords, sizeOf);
   }
   checkStarts(index.games.slugStart, index.games.slugText.length, PATH_INDEX, 'slugStart');
   checkRanks(index);
@@ -57,13 +59,18 @@ function checkPlatforms(platforms: readonly PlatformEntry[], size: number): void
   }
 }
 
+/** The records of a pack, by their numbers. */
+interface PackRecords {
+  readonly pack: string;
+  readonly first: number;
+  readonly count: number;
+}
+
 /** Checks that the records follow one another in a pack without gaps and fill it. */
 function checkPack(
   { byteOffset, byteLength }: RecordColumns,
   indexFile: string,
-  pack: string,
-  first: number,
-  count: number,
+  { pack, first, count }: PackRecords,
   sizeOf: (path: string) => number | undefined,
 ): void {
   const size = sizeOf(pack);

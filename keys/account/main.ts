@@ -5,9 +5,12 @@
  */
 import '../../program/environment/node-version.ts';
 import '../../program/stop.ts';
-import { MOST_CONNECTIONS } from '../../database/database.ts';
+import type { Server } from 'node:http';
+import type { Logger } from 'pino';
+import { type Database, MOST_CONNECTIONS } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
 import { checkTables } from '../../database/tables.ts';
+import type { ProgramAdmin } from '../../program/admin/program-admin.ts';
 import { readArguments } from '../../program/arguments.ts';
 import { closeServer } from '../../program/close-server.ts';
 import {
@@ -29,7 +32,7 @@ import { MAIL_CHECKS } from '../mail/mailer.ts';
 import { ACCOUNTS_TABLE, createKeysTables, KEYS_TABLES } from '../tables/schema.ts';
 import { addServerMetrics, addSignInMetrics, makeAccountAdmin } from './account-metrics.ts';
 import { makeApp } from './app.ts';
-import { startMailWorker } from './mail/start-mail-worker.ts';
+import { type MailWorker, startMailWorker } from './mail/start-mail-worker.ts';
 import { makeAccountServer } from './server.ts';
 import { makeAssertionCheck } from './visitors/assertion.ts';
 import { makeCookies } from './visitors/cookies.ts';
@@ -126,18 +129,7 @@ async function main(): Promise<void> {
     isStopping = true;
     admin.announceEnd();
     log.info({ signal }, 'stopping');
-    // While the server closes, each response tells its client that the connection ends too.
-    server.prependListener('request', (_request, response) => {
-      response.shouldKeepAlive = false;
-    });
-    await closeServer(server, STOP_DEADLINE_MS);
-    if (!(await mails.stop(STOP_DEADLINE_MS))) {
-      log.warn(
-        'the mail worker was cut off; an e-mail that it was sending may be sent again later',
-      );
-    }
-    await database.close();
-    admin.close();
+    await stop({ server, admin, mails, database, log });
     log.info('stopped');
   });
   const { ACCOUNT_HOST: host, ACCOUNT_PORT: port } = settings;
@@ -146,6 +138,28 @@ async function main(): Promise<void> {
   if (isStopping) return;
   log.info({ account: addressOf(server), admin: adminAddress }, 'listening');
   reportReady(log);
+}
+
+interface Running {
+  readonly server: Server;
+  readonly admin: ProgramAdmin;
+  readonly mails: MailWorker;
+  readonly database: Database;
+  readonly log: Logger;
+}
+
+/** Lets requests and e-mails that are under way end, for a limited time. */
+async function stop({ server, admin, mails, database, log }: Running): Promise<void> {
+  // While the server closes, each response tells its client that the connection ends too.
+  server.prependListener('request', (_request, response) => {
+    response.shouldKeepAlive = false;
+  });
+  await closeServer(server, STOP_DEADLINE_MS);
+  if (!(await mails.stop(STOP_DEADLINE_MS))) {
+    log.warn('the mail worker was cut off; an e-mail that it was sending may be sent again later');
+  }
+  await database.close();
+  admin.close();
 }
 
 main().catch((error: Error) => {

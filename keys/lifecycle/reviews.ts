@@ -84,7 +84,7 @@ export async function issueKey(
 
 /**
  * Approves a pending request. The key itself is created when the owner reveals it, unless the request
- * has a trial: then the same key goes on, with its full limit.
+ * has a trial: the same key then keeps working, with its full limit.
  */
 export async function approveRequest(
   database: Database,

@@ -30,7 +30,7 @@ const FILE_NAME = /\.(?:json|jwks?|pem|key|pub|crt|cer|der|txt)$/i;
 
 /** @throws Error that says why the text is not a secret and continues "SITE_JWT_SECRET …" */
 export function parseJwtSecret(text: string): string {
-  const other = recognize(text);
+  const other = recognise(text);
   if (other !== undefined) {
     throw new Error(
       `looks like ${other}, not like a secret. Set SITE_JWKS to the file or https address of the site's public keys, or generate a secret with: openssl rand -hex 32.`,
@@ -46,7 +46,7 @@ export function parseJwtSecret(text: string): string {
 }
 
 /** What a text looks like instead of a secret; undefined if it can be a secret. */
-function recognize(text: string): string | undefined {
+function recognise(text: string): string | undefined {
   if (ADDRESS.test(text)) return 'an address';
   if (/^[[{"]/.test(text)) return 'JSON';
   if (/^(?:-----BEGIN|MII|ssh-|ecdsa-|eyJ)/.test(text)) return 'a public key or a token';

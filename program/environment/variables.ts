@@ -136,7 +136,7 @@ export const VARIABLES = {
   ),
   SITE_URL: variable(
     'http://localhost:8080',
-    'web site of the catalogue, to which the records link',
+    'website of the catalogue, to which the records link',
     parseWebAddress,
   ),
   SITE_LANGUAGE: variable('en', 'language segment in the links to `SITE_URL`', parseLanguage),

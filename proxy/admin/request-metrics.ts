@@ -3,6 +3,7 @@
  * counts of all serving threads at each scrape.
  */
 import { Counter, type Registry } from 'prom-client';
+import { addCounter } from '../../program/admin/readings.ts';
 import { BUCKETS, type RequestTotals } from '../api/request-counts.ts';
 
 export function addRequestMetrics(registry: Registry, totals: RequestTotals): void {
@@ -27,15 +28,9 @@ export function addRequestMetrics(registry: Registry, totals: RequestTotals): vo
       for (const { reason, count } of totals.refusals()) this.inc({ reason }, count);
     },
   });
-  new Counter({
-    name: 'api_hot_responses_total',
-    help: 'Responses whose body was in memory',
-    registers,
-    collect() {
-      this.reset();
-      this.inc(totals.cached());
-    },
-  });
+  addCounter(registry, 'api_hot_responses_total', 'Responses whose body was in memory', () =>
+    totals.cached(),
+  );
 }
 
 /** @param read how many lines of the access log were written, and how many dropped */
@@ -43,18 +38,18 @@ export function addAccessLogMetrics(
   registry: Registry,
   read: () => { readonly written: number; readonly dropped: number },
 ): void {
-  const counter = (name: string, help: string, which: 'written' | 'dropped') =>
-    new Counter({
-      name,
-      help,
-      registers: [registry],
-      collect() {
-        this.reset();
-        this.inc(read()[which]);
-      },
-    });
-  counter('access_log_lines_total', 'Lines of the access log that were written', 'written');
-  counter('access_log_dropped_total', 'Lines of the access log that were dropped', 'dropped');
+  addCounter(
+    registry,
+    'access_log_lines_total',
+    'Lines of the access log that were written',
+    () => read().written,
+  );
+  addCounter(
+    registry,
+    'access_log_dropped_total',
+    'Lines of the access log that were dropped',
+    () => read().dropped,
+  );
 }
 
 /**

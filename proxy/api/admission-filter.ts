@@ -1,7 +1,7 @@
 /**
  * Tells targets that are requested repeatedly from those that are requested once. Only the former are
  * worth caching: a client that crawls the whole catalogue would otherwise fill the cache with entries
- * that nobody requests again. A request of a crawl takes 14.8 µs of processor time with the filter,
+ * that nobody requests again. A request of a crawl takes 14.8 µs of CPU time with the filter,
  * 19.7 µs without.
  */
 import { slugHash } from '../../format/index/record-index.ts';

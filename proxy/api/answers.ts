@@ -5,7 +5,6 @@
  */
 import type { Logger } from 'pino';
 import { chooseCoding } from '../http/message/negotiation.ts';
-import type { RequestHead } from '../http/message/request-head.ts';
 import { countUse, USE } from '../keys/use-counts.ts';
 import type { Generation } from '../snapshot/generation.ts';
 import { PackGoneError } from '../snapshot/pack-files.ts';
@@ -51,7 +50,8 @@ export function makeAnswers({ snapshots, counts, now, logAccess, log }: AnswerPa
   }
 
   /** Sends a resource, or 304 if the client already has it. */
-  function sendFound(reply: Reply, head: RequestHead, { route, resource }: CachedResource): void {
+  function sendFound(reply: Reply, { route, resource }: CachedResource): void {
+    const { head } = reply.request;
     const coding = chooseCoding(head.acceptEncoding);
     const status = sendResource(reply, resource, coding, head.ifNoneMatch);
     if (typeof status === 'number') record(reply, route, status);
@@ -63,10 +63,9 @@ export function makeAnswers({ snapshots, counts, now, logAccess, log }: AnswerPa
   /** Sends a file, or 304 if the client already has it. */
   function sendFile(
     reply: Reply,
-    head: RequestHead,
     { route, download }: { readonly route: RouteName; readonly download: Download },
   ): void {
-    sendDownload(reply, download, head)
+    sendDownload(reply, download)
       .then((status) => record(reply, route, status))
       .catch((error) => {
         if (!(error instanceof PackGoneError)) fail(reply, route, error);
@@ -79,30 +78,24 @@ export function makeAnswers({ snapshots, counts, now, logAccess, log }: AnswerPa
   function answerFrom(
     generation: Generation,
     reply: Reply,
-    head: RequestHead,
     route: RouteName,
     find: Finder | DownloadFinder,
   ): Resource | undefined {
     const found = find(generation);
-    if (found instanceof Promise) answerLater(found, reply, head, route);
+    if (found instanceof Promise) answerLater(found, reply, route);
     else if (found === undefined) record(reply, route, sendError(reply, ERRORS.notFound));
-    else if ('stored' in found) sendFile(reply, head, { route, download: found });
+    else if ('stored' in found) sendFile(reply, { route, download: found });
     else {
-      sendFound(reply, head, { route, resource: found });
+      sendFound(reply, { route, resource: found });
       return found;
     }
     return undefined;
   }
 
-  function answerLater(
-    later: Promise<LaterResource>,
-    reply: Reply,
-    head: RequestHead,
-    route: RouteName,
-  ): void {
+  function answerLater(later: Promise<LaterResource>, reply: Reply, route: RouteName): void {
     later
       .then((resource) => {
-        if (typeof resource !== 'string') sendFound(reply, head, { route, resource });
+        if (typeof resource !== 'string') sendFound(reply, { route, resource });
         else record(reply, route, sendError(reply, ERRORS[resource]));
       })
       .catch((error) => fail(reply, route, error));
@@ -112,7 +105,6 @@ export function makeAnswers({ snapshots, counts, now, logAccess, log }: AnswerPa
   function answerPinned(
     id: string,
     reply: Reply,
-    head: RequestHead,
     route: RouteName,
     find: Finder | DownloadFinder,
   ): void {
@@ -120,7 +112,7 @@ export function makeAnswers({ snapshots, counts, now, logAccess, log }: AnswerPa
       try {
         if (generation === 'busy') record(reply, route, sendError(reply, ERRORS.busy));
         else if (generation === 'gone') record(reply, route, sendError(reply, ERRORS.gone));
-        else answerFrom(generation, reply, head, route, find);
+        else answerFrom(generation, reply, route, find);
       } catch (error) {
         if (error instanceof PackGoneError) record(reply, route, sendError(reply, ERRORS.gone));
         else fail(reply, route, error);

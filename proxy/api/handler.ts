@@ -3,7 +3,6 @@
  * key, limit, route, parameters, resource, condition. The first check that fails answers the request.
  */
 import type { ReadChanges } from '../changes/change-store.ts';
-import type { RequestHead } from '../http/message/request-head.ts';
 import { makeRequestId } from '../http/message/request-id.ts';
 import type { ApiHandler, ApiRequest, Responder } from '../http/message/responder.ts';
 import { splitTarget } from '../http/message/target.ts';
@@ -125,7 +124,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
     } else if (refusal !== undefined) record(reply, 'none', sendError(reply, refusal));
     else {
       try {
-        answer(reply, request.head, request.target);
+        answer(reply);
       } catch (error) {
         fail(reply, 'none', error);
       }
@@ -151,13 +150,14 @@ export function makeApi(parts: ApiParts): ApiHandler {
   }
 
   /** Answers an admitted request. */
-  function answer(reply: Reply, head: RequestHead, target: string): void {
+  function answer(reply: Reply): void {
+    const { head, target } = reply.request;
     const current = snapshots.current();
     const isCurrent = head.snapshot === undefined && current !== undefined;
     const cached = isCurrent ? cache.find(current.id, target) : 'new';
     if (typeof cached !== 'string') {
       counts.countCached();
-      sendFound(reply, head, cached);
+      sendFound(reply, cached);
       return;
     }
     const [path, queryString] = splitTarget(target);
@@ -177,11 +177,11 @@ export function makeApi(parts: ApiParts): ApiHandler {
     if (current === undefined) {
       record(reply, route.name, sendError(reply, ERRORS.noSnapshot));
     } else if (head.snapshot === undefined) {
-      const resource = answerFrom(current, reply, head, route.name, find);
+      const resource = answerFrom(current, reply, route.name, find);
       if (resource !== undefined && cached === 'repeated') {
         cache.add(current.id, target, { route: route.name, resource });
       }
-    } else answerPinned(head.snapshot, reply, head, route.name, find);
+    } else answerPinned(head.snapshot, reply, route.name, find);
   }
 }
 

@@ -3,9 +3,8 @@
  * on how many of them are sent at the same time.
  */
 import type { Logger } from 'pino';
-import { makeDifferences } from '../downloads/differences.ts';
+import { makeDeltas } from '../downloads/deltas.ts';
 import { makeDownload } from '../downloads/download.ts';
-import type { RequestHead } from '../http/message/request-head.ts';
 import { CORS } from './resources/resource.ts';
 import type { Download } from './routes/snapshot.ts';
 import { ERRORS, ownHeaders, type Reply, sendError, sendPrepared } from './send.ts';
@@ -20,20 +19,23 @@ const MOST_PER_KEY = 20;
  * @returns the status, once the response has been sent or its client has left
  * @throws PackGoneError before the response begins, or the error that cut it off
  */
-export type SendDownload = (reply: Reply, download: Download, head: RequestHead) => Promise<number>;
+export type SendDownload = (reply: Reply, download: Download) => Promise<number>;
 
 export function makeSendDownload(log: Logger): SendDownload {
-  const findDifference = makeDifferences((error) =>
+  const findDelta = makeDeltas((error) =>
     log.warn({ err: error }, 'cannot make the difference between two versions of a file'),
   );
   let running = 0;
   /** How many downloads each raw key has under way. */
   const runningByKey = new Map<string, number>();
 
-  async function send(reply: Reply, download: Download, head: RequestHead): Promise<number> {
-    const { response } = reply;
+  async function send(reply: Reply, download: Download): Promise<number> {
+    const {
+      request: { head },
+      response,
+    } = reply;
     const request = { ...download, head, isHead: response.isHead };
-    const made = await makeDownload(request, { findDifference, common: CORS });
+    const made = await makeDownload(request, { findDelta, common: CORS });
     reply.snapshot = download.snapshot;
     if ('body' in made) sendPrepared(reply, made);
     else {
@@ -43,8 +45,8 @@ export function makeSendDownload(log: Logger): SendDownload {
     return made.head.status;
   }
 
-  return async (reply, download, head) => {
-    const { key = '' } = head;
+  return async (reply, download) => {
+    const { key = '' } = reply.request.head;
     const others = runningByKey.get(key) ?? 0;
     if (running >= MOST_DOWNLOADS || others >= MOST_PER_KEY) {
       return sendError(reply, ERRORS.manyDownloads);
@@ -52,7 +54,7 @@ export function makeSendDownload(log: Logger): SendDownload {
     running++;
     runningByKey.set(key, others + 1);
     try {
-      return await send(reply, download, head);
+      return await send(reply, download);
     } finally {
       running--;
       const left = (runningByKey.get(key) ?? 0) - 1;

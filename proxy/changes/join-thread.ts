@@ -1,11 +1,11 @@
 /**
- * Joins differences on a thread of its own, so that no request waits while thousands of files are
+ * Joins differences on a separate thread, so that no request waits while thousands of files are
  * read. The thread starts with the first order, and ends when it has had none for a while.
  */
 import { Worker } from 'node:worker_threads';
 import type { JoinOrder, JoinReply } from './join-worker.ts';
 
-/** Starting the thread takes about 50 ms of processor time, and its memory about 10 MB. */
+/** Starting the thread takes about 50 ms of CPU time, and its memory about 10 MB. */
 const IDLE_MS = 60_000;
 
 /** A list of 400,000 changes from 2,880 differences, a month of runs, needs 40 MB of this. */

@@ -1,5 +1,5 @@
 /**
- * Joins the differences on the way from one generation to another. For each record only the first and
+ * Joins the differences on the path from one generation to another. For each record only the first and
  * the last state count: changes that cancel each other give nothing. Memory does not grow with the
  * number of changes.
  *
@@ -19,7 +19,7 @@ import { mergeSorted } from './merge.ts';
 /**
  * @param steps from `findPath`
  * @param read the changes of a difference, in order
- * @returns the changes of the whole way, by kind and id; if a record has moved to another path, its
+ * @returns the changes of the whole path, by kind and id; if a record has moved to another path, its
  * removal comes first
  * @throws DifferenceError; only the end of the iteration shows that all differences are right
  */

@@ -1,6 +1,6 @@
 /**
- * Makes the response to a download of a file: the whole file, compressed or not, a range of it, or its
- * difference to a version that the client has. Checks that the file is still the one that was checked
+ * Makes the response to a download of a file: the whole file, compressed or not, a range of it, or a
+ * delta of it for a version that the client has. Checks that the file is still the one that was checked
  * when its generation was opened.
  */
 import { accepts, matchesEtag, SMALLEST_COMPRESSED } from '../http/message/negotiation.ts';
@@ -16,7 +16,7 @@ import {
   type SharedHead,
 } from '../http/message/response.ts';
 import { checkStored, readPieces, type StoredFile } from '../snapshot/stored-file.ts';
-import type { FindDifference } from './differences.ts';
+import type { FindDelta } from './deltas.ts';
 import { gzipPieces, mayCompress } from './gzip-pieces.ts';
 
 const BINARY_TYPE = 'application/octet-stream';
@@ -35,7 +35,7 @@ export interface DownloadRequest {
 }
 
 export interface DownloadParts {
-  readonly findDifference: FindDifference;
+  readonly findDelta: FindDelta;
   /** Header fields of every response. */
   readonly common: HeaderList;
 }
@@ -73,11 +73,11 @@ export async function makeDownload(
   }
   const dictionary = dictionaryOf(head);
   if (dictionary !== undefined && isCompressible && !isHead) {
-    const difference = await parts.findDifference(stored, dictionary);
-    if (difference !== undefined) {
+    const delta = await parts.findDelta(stored, dictionary);
+    if (delta !== undefined) {
       const headers = [...typed, 'ETag', `"${sha256}-dcz-${dictionary.slice(0, 16)}"`];
-      headers.push('Content-Encoding', 'dcz', ...lengthOf(difference.length));
-      return { head: OK, headers, body: difference };
+      headers.push('Content-Encoding', 'dcz', ...lengthOf(delta.length));
+      return { head: OK, headers, body: delta };
     }
   }
   if (isCompressible && accepts(head.acceptEncoding, 'gzip') && mayCompress()) {

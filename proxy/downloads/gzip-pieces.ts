@@ -1,13 +1,13 @@
 /**
  * Compresses a body in pieces with gzip, off the serving thread. Only a few bodies are compressed at
- * the same time: compression takes processor time from everything else.
+ * the same time: compression takes CPU time from everything else.
  */
 import { createGzip } from 'node:zlib';
 
 const MOST_COMPRESSING = 4;
 /**
  * A catalogue of 148,000 games takes 12 % more bytes than with the default level 6, in half of the
- * processor time.
+ * CPU time.
  */
 const LEVEL = 1;
 const OUTPUT_BYTES = 64 * 1024;

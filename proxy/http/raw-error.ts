@@ -5,7 +5,7 @@
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { HttpSocket } from '../../program/connections.ts';
-import { prepareError, serializeHeaders } from './message/response.ts';
+import { prepareError, serialiseHeaders } from './message/response.ts';
 import { LONGEST_DRAIN_MS } from './node-response.ts';
 
 /** Answers a "clientError" of Node's HTTP server. */
@@ -23,7 +23,7 @@ export function answerClientError(error: NodeJS.ErrnoException, socket: HttpSock
 /** Sends an error and closes the connection. */
 export function endWithError(socket: Socket, status: number, text: string): void {
   const { head, body } = prepareError(status, text, ['Connection', 'close']);
-  const lines = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${serializeHeaders(head.headers)}\r\n`;
+  const lines = `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${serialiseHeaders(head.headers)}\r\n`;
   socket.end(Buffer.concat([Buffer.from(lines), body]), () => socket.destroy());
   // If the client does not read the responses before this one, this one can never be sent.
   const timer = setTimeout(() => socket.destroy(), LONGEST_DRAIN_MS);

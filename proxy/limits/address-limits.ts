@@ -12,6 +12,7 @@ import {
   peekIn,
   type Quota,
   RING_HEAD,
+  type Ring,
   recordIn,
   timesIn,
   WINDOW_MS,
@@ -78,13 +79,15 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
   const locks = new Int32Array(memory, 8, sets);
   const cells = new Float64Array(memory, 8 + sets * 4);
   const { find, replace } = makeWindowTable(cells, cellsPerWindow);
+  /** The ring of the window that starts at an index of `cells`. */
+  const ringOf = (at: number): Ring => ({ cells, base: at + WINDOW_HEAD, capacity: limit });
 
   function save(now: number): SavedAddresses {
     const windows: SavedAddress[] = [];
     for (let at = 0; at < sets * WINDOWS_PER_SET * cellsPerWindow; at += cellsPerWindow) {
       const tag = cells[at + TAG];
       if (tag === 0 || now - cells[at + LAST_USED] >= WINDOW_MS) continue;
-      const times = timesIn(cells, at + WINDOW_HEAD, limit, now);
+      const times = timesIn(ringOf(at), now);
       const set = Math.floor(at / (WINDOWS_PER_SET * cellsPerWindow));
       if (times.length > 0) windows.push({ set, tag, times });
     }
@@ -98,17 +101,17 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
       const at = replace(set, tag);
       // If the limit was lowered, there can be more times than the ring holds. Only the newest matter.
       const counted = times.slice(-limit);
-      fillIn(cells, at + WINDOW_HEAD, counted);
+      fillIn(ringOf(at), counted);
       cells[at + LAST_USED] = counted.at(-1) ?? 0;
     }
   }
 
-  /** The window of an address, under the caller's lock. */
-  function windowFor(set: number, tag: number, now: number): number {
+  /** The ring of an address, under the caller's lock. */
+  function ringFor(set: number, tag: number, now: number): Ring {
     const found = find(set, tag);
     const at = found < 0 ? replace(set, tag) : found;
     cells[at + LAST_USED] = now;
-    return at + WINDOW_HEAD;
+    return ringOf(at);
   }
 
   return {
@@ -129,7 +132,7 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
       const { set, tag } = hashOf(address, seed, sets);
       lock(locks, set);
       try {
-        return admitIn(cells, windowFor(set, tag, now), limit, most, now);
+        return admitIn(ringFor(set, tag, now), most, now);
       } finally {
         unlock(locks, set);
       }
@@ -138,7 +141,7 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
       const { set, tag } = hashOf(address, seed, sets);
       lock(locks, set);
       try {
-        recordIn(cells, windowFor(set, tag, now), limit, now);
+        recordIn(ringFor(set, tag, now), now);
       } finally {
         unlock(locks, set);
       }
@@ -151,7 +154,7 @@ export function makeAddressLimits(limit: number, memory = newMemory(limit)): Add
         if (at < 0) {
           return { admitted: true, limit: most, remaining: most, resetSeconds: 0 };
         }
-        return peekIn(cells, at + WINDOW_HEAD, limit, most, now);
+        return peekIn(ringOf(at), most, now);
       } finally {
         unlock(locks, set);
       }

@@ -10,7 +10,7 @@
  * clock was set forward.
  */
 import { type Columns, column, encodeColumns, openColumns } from '../../format/index/columns.ts';
-import type { SavedAddress, SavedAddresses } from './address-limits.ts';
+import type { SavedAddresses } from './address-limits.ts';
 import { WINDOW_MS } from './rolling-window.ts';
 
 const VERSION = 1;
@@ -88,68 +88,94 @@ export function decodeWindows(
   name: string,
   moment: Moment,
 ): Windows | undefined {
-  const columns = openColumns(bytes, name);
-  const numbers = (title: string) => column(columns, title, Float64Array, name);
-  const integers = (title: string) => column(columns, title, Uint32Array, name);
-  const text = (title: string) =>
-    Buffer.from(column(columns, title, Uint8Array, name)).toString('latin1');
-  const damaged = (what: string) => new Error(`${name} is damaged: ${what}.`);
-
-  const [version] = integers('version');
+  const file = openFile(bytes, name);
+  const [version] = file.integers('version');
   if (version !== VERSION) {
     throw new Error(`${name} has version ${version}; this program reads version ${VERSION}.`);
   }
-  const passed = timePassed(numbers('moment'), text('boot'), moment);
-  if (Number.isNaN(passed)) throw damaged('it does not say when it was written');
+  const passed = timePassed(file.numbers('moment'), file.text('boot'), moment);
+  if (Number.isNaN(passed)) throw file.damaged('it does not say when it was written');
   if (passed >= WINDOW_MS) return undefined;
-
-  /** For each of `count` windows, its times. */
-  function decodeTimes(prefix: 'key' | 'address', count: number): number[][] {
-    const starts = integers(`${prefix}Start`);
-    const ages = column(columns, `${prefix}Age`, Uint16Array, name);
-    if (starts.length !== count + 1 || starts[0] !== 0 || starts[count] !== ages.length) {
-      throw damaged(`its ${prefix} windows are inconsistent`);
-    }
-    return Array.from({ length: count }, (_, index) => {
-      const [start, end] = [starts[index], starts[index + 1]];
-      if (start > end) throw damaged(`its ${prefix} windows are inconsistent`);
-      const windowAges = [...ages.subarray(start, end)];
-      if (windowAges.some((age, i) => i > 0 && age > windowAges[i - 1])) {
-        throw damaged(`its ${prefix} windows are inconsistent`);
-      }
-      return windowAges.map((age) => moment.now - passed - age).filter(counts);
-    });
-  }
-  const counts = (time: number) => moment.now - time < WINDOW_MS;
-
-  const ids = numbers('keyId');
-  const hashes = text('keyHash');
-  if (hashes.length !== ids.length * HASH_DIGITS)
-    throw damaged('the numbers of its keys and of their hashes differ');
-  const keyTimes = decodeTimes('key', ids.length);
-  const [firstSeed, secondSeed, sets] = integers('table');
-  const addressSets = integers('addressSet');
-  const tags = numbers('addressTag');
-  const addressTimes = decodeTimes('address', tags.length);
-  const isInTable = addressSets.length === tags.length && addressSets.every((set) => set < sets);
-  if (!isInTable) throw damaged('its addresses are outside the table');
-  // Files of older versions do not have it.
-  const [proxy = '', epoch = ''] = columns.fleet === undefined ? [] : text('fleet').split(' ');
+  const timesOf: TimesOf = (ages) =>
+    ages.map((age) => moment.now - passed - age).filter((time) => moment.now - time < WINDOW_MS);
+  const fleet = decodeFleet(file);
   return {
-    ...(epoch === '' ? {} : { fleet: { proxy, epoch } }),
-    keys: keyTimes.map((times, index) => ({
-      id: ids[index],
-      hash: hashes.slice(index * HASH_DIGITS, (index + 1) * HASH_DIGITS),
-      times,
-    })),
-    addresses: {
-      seed: [firstSeed, secondSeed],
-      sets,
-      windows: addressTimes.map(
-        (times, index): SavedAddress => ({ set: addressSets[index], tag: tags[index], times }),
-      ),
-    },
+    ...(fleet === undefined ? {} : { fleet }),
+    keys: decodeKeys(file, timesOf),
+    addresses: decodeAddresses(file, timesOf),
   };
+}
+
+/** The times of requests with these ages, without those that no longer count. */
+type TimesOf = (ages: readonly number[]) => number[];
+
+type WindowsFile = ReturnType<typeof openFile>;
+
+function openFile(bytes: Uint8Array, name: string) {
+  const columns = openColumns(bytes, name);
+  return {
+    has: (title: string) => columns[title] !== undefined,
+    numbers: (title: string) => column(columns, title, Float64Array, name),
+    integers: (title: string) => column(columns, title, Uint32Array, name),
+    ages: (title: string) => column(columns, title, Uint16Array, name),
+    text: (title: string) =>
+      Buffer.from(column(columns, title, Uint8Array, name)).toString('latin1'),
+    damaged: (what: string) => new Error(`${name} is damaged: ${what}.`),
+  };
+}
+
+/** @returns undefined for a proxy without a limits store, and for files of older versions */
+function decodeFleet(file: WindowsFile): FleetMember | undefined {
+  const [proxy = '', epoch = ''] = file.has('fleet') ? file.text('fleet').split(' ') : [];
+  return epoch === '' ? undefined : { proxy, epoch };
+}
+
+function decodeKeys(file: WindowsFile, timesOf: TimesOf): KeyWindow[] {
+  const ids = file.numbers('keyId');
+  const hashes = file.text('keyHash');
+  if (hashes.length !== ids.length * HASH_DIGITS) {
+    throw file.damaged('the numbers of its keys and of their hashes differ');
+  }
+  return decodeAges(file, 'key', ids.length).map((ages, index) => ({
+    id: ids[index],
+    hash: hashes.slice(index * HASH_DIGITS, (index + 1) * HASH_DIGITS),
+    times: timesOf(ages),
+  }));
+}
+
+function decodeAddresses(file: WindowsFile, timesOf: TimesOf): SavedAddresses {
+  const [firstSeed, secondSeed, sets] = file.integers('table');
+  const addressSets = file.integers('addressSet');
+  const tags = file.numbers('addressTag');
+  const ages = decodeAges(file, 'address', tags.length);
+  const isInTable = addressSets.length === tags.length && addressSets.every((set) => set < sets);
+  if (!isInTable) throw file.damaged('its addresses are outside the table');
+  return {
+    seed: [firstSeed, secondSeed],
+    sets,
+    windows: ages.map((own, index) => ({
+      set: addressSets[index],
+      tag: tags[index],
+      times: timesOf(own),
+    })),
+  };
+}
+
+/** For each of `count` windows, the ages of its requests. */
+function decodeAges(file: WindowsFile, prefix: 'key' | 'address', count: number): number[][] {
+  const starts = file.integers(`${prefix}Start`);
+  const ages = file.ages(`${prefix}Age`);
+  const inconsistent = () => file.damaged(`its ${prefix} windows are inconsistent`);
+  if (starts.length !== count + 1 || starts[0] !== 0 || starts[count] !== ages.length) {
+    throw inconsistent();
+  }
+  return Array.from({ length: count }, (_, index) => {
+    const [start, end] = [starts[index], starts[index + 1]];
+    if (start > end) throw inconsistent();
+    const windowAges = [...ages.subarray(start, end)];
+    if (windowAges.some((age, i) => i > 0 && age > windowAges[i - 1])) throw inconsistent();
+    return windowAges;
+  });
 }
 
 /**

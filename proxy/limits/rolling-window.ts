@@ -53,6 +53,18 @@ export interface RollingWindow {
 export const WINDOW_MS = 60_000;
 
 /**
+ * A ring buffer with the times of admitted requests, within an array of numbers. Whoever uses it holds
+ * the lock of the window.
+ */
+export interface Ring {
+  readonly cells: Float64Array;
+  /** The index at which the ring starts in `cells`. */
+  readonly base: number;
+  /** How many times it can hold. */
+  readonly capacity: number;
+}
+
+/**
  * The layout of a ring, as numbers: the position of the oldest time, the count of times, the newest
  * time ever, then the times.
  */
@@ -72,7 +84,7 @@ const STATE_BYTES = 8;
  */
 export function makeRollingWindow(capacity: number, times: readonly number[] = []): RollingWindow {
   const memory = new SharedArrayBuffer(STATE_BYTES + 8 * (RING_HEAD + capacity));
-  fillIn(new Float64Array(memory, STATE_BYTES), 0, times);
+  fillIn({ cells: new Float64Array(memory, STATE_BYTES), base: 0, capacity }, times);
   return openRollingWindow(memory);
 }
 
@@ -88,13 +100,14 @@ export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
   const state = new Int32Array(memory, 0, 2);
   const cells = new Float64Array(memory, STATE_BYTES);
   const capacity = cells.length - RING_HEAD;
+  const ring: Ring = { cells, base: 0, capacity };
   return {
     memory,
     capacity,
     admit(limit, now) {
       lock(state, LOCK);
       try {
-        return state[MOVED] === 1 ? undefined : admitIn(cells, 0, capacity, limit, now);
+        return state[MOVED] === 1 ? undefined : admitIn(ring, limit, now);
       } finally {
         unlock(state, LOCK);
       }
@@ -103,7 +116,7 @@ export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
       lock(state, LOCK);
       try {
         if (state[MOVED] === 1) return false;
-        recordIn(cells, 0, capacity, now);
+        recordIn(ring, now);
         return true;
       } finally {
         unlock(state, LOCK);
@@ -112,7 +125,7 @@ export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
     peek(limit, now) {
       lock(state, LOCK);
       try {
-        return state[MOVED] === 1 ? undefined : peekIn(cells, 0, capacity, limit, now);
+        return state[MOVED] === 1 ? undefined : peekIn(ring, limit, now);
       } finally {
         unlock(state, LOCK);
       }
@@ -124,7 +137,7 @@ export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
     times(now) {
       lock(state, LOCK);
       try {
-        return timesIn(cells, 0, capacity, now);
+        return timesIn(ring, now);
       } finally {
         unlock(state, LOCK);
       }
@@ -135,7 +148,7 @@ export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
       try {
         const count = cells[COUNT];
         for (let position = 0; position < count; position++) {
-          target[RING_HEAD + position] = timeAt(cells, 0, capacity, position);
+          target[RING_HEAD + position] = timeAt(ring, position);
         }
         target[COUNT] = count;
         target[NEWEST] = cells[NEWEST];
@@ -148,93 +161,74 @@ export function openRollingWindow(memory: SharedArrayBuffer): RollingWindow {
   };
 }
 
-/**
- * Counts a request in the ring that starts at `base`, under the caller's lock.
- * @param capacity the capacity of the ring, at least `limit`
- */
-export function admitIn(
-  cells: Float64Array,
-  base: number,
-  capacity: number,
-  limit: number,
-  now: number,
-): Quota {
+/** Counts a request if the limit, at most the capacity of the ring, allows it. */
+export function admitIn(ring: Ring, limit: number, now: number): Quota {
   // The clocks of threads differ by microseconds. A time before the newest would unsort the ring.
-  const time = inOrder(cells, base, now);
-  expire(cells, base, capacity, time);
-  const count = cells[base + COUNT];
-  if (count >= limit) return quotaOf(cells, base, capacity, false, limit, time);
-  append(cells, base, capacity, time);
-  return quotaOf(cells, base, capacity, true, limit, time);
+  const time = inOrder(ring, now);
+  expire(ring, time);
+  const admitted = countIn(ring) < limit;
+  if (admitted) append(ring, time);
+  return quotaOf(ring, limit, admitted, time);
 }
 
 /**
  * Counts a request in a ring that was admitted elsewhere. In a full ring it replaces the oldest time,
  * which then no longer counts where the request was admitted.
  */
-export function recordIn(cells: Float64Array, base: number, capacity: number, now: number): void {
-  const time = inOrder(cells, base, now);
-  expire(cells, base, capacity, time);
-  if (cells[base + COUNT] === capacity) {
+export function recordIn(ring: Ring, now: number): void {
+  const { cells, base, capacity } = ring;
+  const time = inOrder(ring, now);
+  expire(ring, time);
+  if (countIn(ring) === capacity) {
     cells[base + HEAD] = (cells[base + HEAD] + 1) % capacity;
     cells[base + COUNT]--;
   }
-  append(cells, base, capacity, time);
+  append(ring, time);
 }
 
-function append(cells: Float64Array, base: number, capacity: number, time: number): void {
+/** Returns what is left in a ring, without counting a request. `admitted` says whether one would be. */
+export function peekIn(ring: Ring, limit: number, now: number): Quota {
+  const time = inOrder(ring, now);
+  expire(ring, time);
+  return quotaOf(ring, limit, countIn(ring) < limit, time);
+}
+
+/** The times at which the requests of a ring that still count were admitted, the oldest first. */
+export function timesIn(ring: Ring, now: number): number[] {
+  const times = Array.from({ length: countIn(ring) }, (_, position) => timeAt(ring, position));
+  return times.filter((time) => now - time < WINDOW_MS);
+}
+
+/** Puts times, the oldest first, into an empty ring that has room for them. */
+export function fillIn({ cells, base }: Ring, times: readonly number[]): void {
+  cells.set(times, base + RING_HEAD);
+  cells[base + COUNT] = times.length;
+  cells[base + NEWEST] = times.at(-1) ?? 0;
+}
+
+function countIn({ cells, base }: Ring): number {
+  return cells[base + COUNT];
+}
+
+function append({ cells, base, capacity }: Ring, time: number): void {
   const position = (cells[base + HEAD] + cells[base + COUNT]) % capacity;
   cells[base + RING_HEAD + position] = time;
   cells[base + NEWEST] = time;
   cells[base + COUNT]++;
 }
 
-/** Returns what is left in a ring, without counting a request. `admitted` says whether one would be. */
-export function peekIn(
-  cells: Float64Array,
-  base: number,
-  capacity: number,
-  limit: number,
-  now: number,
-): Quota {
-  const time = inOrder(cells, base, now);
-  expire(cells, base, capacity, time);
-  return quotaOf(cells, base, capacity, cells[base + COUNT] < limit, limit, time);
-}
-
-/** The times at which the requests of a ring that still count were admitted, the oldest first. */
-export function timesIn(
-  cells: Float64Array,
-  base: number,
-  capacity: number,
-  now: number,
-): number[] {
-  const count = cells[base + COUNT];
-  const times = Array.from({ length: count }, (_, position) =>
-    timeAt(cells, base, capacity, position),
-  );
-  return times.filter((time) => now - time < WINDOW_MS);
-}
-
-/** Puts times, the oldest first, into an empty ring that has room for them. */
-export function fillIn(cells: Float64Array, base: number, times: readonly number[]): void {
-  cells.set(times, base + RING_HEAD);
-  cells[base + COUNT] = times.length;
-  cells[base + NEWEST] = times.at(-1) ?? 0;
-}
-
 /** The present time, but not before the newest time in the ring. */
-function inOrder(cells: Float64Array, base: number, now: number): number {
+function inOrder({ cells, base }: Ring, now: number): number {
   return cells[base + COUNT] === 0 ? now : Math.max(now, cells[base + NEWEST]);
 }
 
-function timeAt(cells: Float64Array, base: number, capacity: number, position: number): number {
+function timeAt({ cells, base, capacity }: Ring, position: number): number {
   const at = (cells[base + HEAD] + position) % capacity;
   return cells[base + RING_HEAD + at];
 }
 
 /** Removes the times that no longer count. */
-function expire(cells: Float64Array, base: number, capacity: number, now: number): void {
+function expire({ cells, base, capacity }: Ring, now: number): void {
   let head = cells[base + HEAD];
   let count = cells[base + COUNT];
   while (count > 0 && now - cells[base + RING_HEAD + head] >= WINDOW_MS) {
@@ -245,15 +239,8 @@ function expire(cells: Float64Array, base: number, capacity: number, now: number
   cells[base + COUNT] = count;
 }
 
-function quotaOf(
-  cells: Float64Array,
-  base: number,
-  capacity: number,
-  admitted: boolean,
-  limit: number,
-  now: number,
-): Quota {
-  const count = cells[base + COUNT];
+function quotaOf(ring: Ring, limit: number, admitted: boolean, now: number): Quota {
+  const count = countIn(ring);
   // Not `time + WINDOW_MS - now`: rounding errors make that slightly over a minute, which gives 61 s.
   const untilFree = (time: number) => Math.ceil((WINDOW_MS - (now - time)) / 1000);
   return {
@@ -262,7 +249,6 @@ function quotaOf(
     // After the limit was lowered, the count can exceed it. The requests count until they expire, since
     // the limit may be raised again.
     remaining: Math.max(0, limit - count),
-    resetSeconds:
-      count === 0 ? 0 : untilFree(timeAt(cells, base, capacity, Math.max(0, count - limit))),
+    resetSeconds: count === 0 ? 0 : untilFree(timeAt(ring, Math.max(0, count - limit))),
   };
 }

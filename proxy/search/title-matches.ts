@@ -141,7 +141,7 @@ export function makeTitleMatcher(
   /** The numbers of the near spellings of a word that have the same digits. */
   function findNear(word: string): number[] {
     const distance = nearSpellingDistance(word);
-    // "snes" is not a misspelt "nes": it names a platform.
+    // "snes" is not a misspelled "nes": it names a platform.
     if (distance === 0 || platformWords.isName(word)) return [];
     const digits = digitsOf(word);
     return nearSpellings(spellingIndex, word, distance).filter(

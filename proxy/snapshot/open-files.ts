@@ -1,23 +1,18 @@
 /**
  * Opens the files of a generation. Checks each file against the manifest, and the values of the indexes
  * against one another, so that a damaged or forged generation is refused before it is served. It runs
- * on a thread of its own, since a large catalogue has gigabytes.
+ * on a separate thread, since a large catalogue has gigabytes.
  */
 import { closeSync } from 'node:fs';
 import { checkFilters } from '../../format/index/check-search-index.ts';
 import { openSearchIndex } from '../../format/index/search-index.ts';
 import {
-  COVER_INDEX,
   COVER_PACKS,
-  COVERS_RECENT,
-  FILTER_INDEX,
-  GAME_INDEX,
+  FIXED_FILES,
   GAME_PACKS,
   isPack,
-  PATH_INDEX,
-  PLATFORM_INDEX,
-  PLATFORMS,
-  STATS,
+  MINISEARCH,
+  REPORT,
   WORD_INDEX,
 } from '../../format/layout.ts';
 import type { Manifest, ManifestFile } from '../../format/manifest.ts';
@@ -43,7 +38,7 @@ export interface OpenOrder {
   /**
    * The generation that the opened one will replace, if any. Both share the memory of files that are the
    * same files in both, and the search is prepared again only as far as needed: after a small change this
-   * saves most of the processor time of a switch.
+   * saves most of the CPU time of a switch.
    */
   readonly current?: Replaced | undefined;
 }
@@ -84,18 +79,8 @@ export interface OpenedFiles {
   readonly lastUsed: Float64Array;
 }
 
-/** The files that are kept in memory regardless of their size. */
-const KEPT: readonly string[] = [
-  PLATFORMS,
-  STATS,
-  COVERS_RECENT,
-  PLATFORM_INDEX,
-  GAME_INDEX,
-  PATH_INDEX,
-  COVER_INDEX,
-  WORD_INDEX,
-  FILTER_INDEX,
-];
+/** The files that are kept in memory regardless of their size: all that requests need, except packs. */
+const KEPT = FIXED_FILES.filter((name) => name !== REPORT && name !== MINISEARCH);
 
 /** @throws Error that names the file which is missing or damaged */
 export function planOpening(order: OpenOrder): Plan {

@@ -1,6 +1,6 @@
 /**
- * Opens generations on a thread of its own, so that the serving thread can answer requests at
- * the same time. The thread starts with the first order and stays: a new one for each generation takes twice the processor time.
+ * Opens generations on a separate thread, so that the serving thread can answer requests at
+ * the same time. The thread starts with the first order and stays: a new one for each generation takes twice the CPU time.
  */
 import { Worker } from 'node:worker_threads';
 import type { OpenedFiles, OpenOrder } from './open-files.ts';

@@ -51,7 +51,7 @@ export const SERVING_VARIABLES = [
 ] as const;
 
 /** How this proxy appears in the fleet. All threads have the same, except for the counts. */
-export interface FleetPlace {
+export interface FleetIdentity {
   /** The name of this process in the fleet. */
   readonly proxy: string;
   /** The epoch in which the run before this one had reported all of its requests. */
@@ -60,7 +60,7 @@ export interface FleetPlace {
   readonly limitCells: Float64Array;
 }
 
-export interface ServingParts extends FleetPlace {
+export interface ServingParts extends FleetIdentity {
   /** From `loadStoreClient`. */
   readonly connectToStore: ConnectToStore | undefined;
   readonly snapshots: ThreadGenerations;

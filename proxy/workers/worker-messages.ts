@@ -5,10 +5,10 @@ import type { PageOrder, PageReply } from '../changes/change-store.ts';
 import type { AddressRanges } from '../refusals/address-ranges.ts';
 import type { SitePages } from '../site/site.ts';
 import type { OpenedFiles } from '../snapshot/open-files.ts';
-import type { FleetPlace } from './serving.ts';
+import type { FleetIdentity } from './serving.ts';
 
 /** The data that a worker is started with. */
-export interface WorkerStart extends FleetPlace {
+export interface WorkerStart extends FleetIdentity {
   /** The number of the thread in the log; the first thread is 1. */
   readonly number: number;
   /** The memory of the address limits, which all threads share. */

@@ -25,22 +25,26 @@ export interface WorkerPool {
   close(): Promise<void>;
 }
 
-/**
- * @param threads for each worker, its place in the fleet and the shared memory for its counts
- * @param onFailure called when a worker fails; it must end the process, since the proxy must not
- * continue with fewer threads
- */
+/** The parts of the first thread that all workers use. */
+export interface FirstThread {
+  readonly store: GenerationStore;
+  readonly readChanges: ReadChanges;
+  readonly handOnLines: HandOn;
+  /**
+   * Called when a worker fails. It must end the process, since the proxy must not continue with fewer
+   * threads.
+   */
+  readonly onFailure: (error: Error) => void;
+}
+
+/** @param starts for each worker, the memory that it shares with the others, and its place in the fleet */
 export function startWorkers(
-  threads: readonly Omit<WorkerStart, 'number' | 'addresses' | 'keys'>[],
-  addresses: SharedArrayBuffer,
-  store: GenerationStore,
-  readChanges: ReadChanges,
-  handOnLines: HandOn,
-  onFailure: (error: Error) => void,
+  starts: readonly Omit<WorkerStart, 'number' | 'keys'>[],
+  { store, readChanges, handOnLines, onFailure }: FirstThread,
 ): WorkerPool {
-  const workers = threads.map((cells, index) => {
+  const workers = starts.map((shared, index) => {
     const { port1, port2 } = new MessageChannel();
-    const start: WorkerStart = { ...cells, number: index + 2, addresses, keys: port2 };
+    const start: WorkerStart = { ...shared, number: index + 2, keys: port2 };
     const worker = new Worker(new URL('./worker.ts', import.meta.url), {
       workerData: start,
       transferList: [port2],

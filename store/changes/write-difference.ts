@@ -100,34 +100,40 @@ export function writeDifference(
   head: DifferenceHead,
   changes: Iterable<Change>,
 ): boolean {
-  const sha256 = createHash('sha256');
-  let bytes = 0;
-  let count = 0;
-  let piece = encodeHead(head);
   try {
     const descriptor = openForWriting(file, 'wx');
-    const write = (text: string) => {
-      bytes += text.length;
-      writeFileSync(descriptor, text, 'latin1');
-    };
     try {
-      for (const change of changes) {
-        piece += encodeChange(change);
-        count++;
-        if (piece.length < PIECE_CHARACTERS) continue;
-        sha256.update(piece, 'latin1');
-        write(piece);
-        piece = '';
-        if (bytes > LARGEST_DIFFERENCE) return false;
-      }
-      sha256.update(piece, 'latin1');
-      write(piece + encodeTail(count, sha256.digest('hex')));
+      const isComplete = writeLines(descriptor, head, changes);
       fsyncSync(descriptor);
-      return bytes <= LARGEST_DIFFERENCE;
+      return isComplete;
     } finally {
       closeSync(descriptor);
     }
   } catch (cause) {
     throw new Error(`write the difference to ${head.from}: ${(cause as Error).message}`, { cause });
   }
+}
+
+/** @returns false, without having written all lines, if they take more than {@link LARGEST_DIFFERENCE} */
+function writeLines(descriptor: number, head: DifferenceHead, changes: Iterable<Change>): boolean {
+  const sha256 = createHash('sha256');
+  let bytes = 0;
+  let count = 0;
+  let piece = encodeHead(head);
+  const write = (text: string) => {
+    bytes += text.length;
+    writeFileSync(descriptor, text, 'latin1');
+  };
+  for (const change of changes) {
+    piece += encodeChange(change);
+    count++;
+    if (piece.length < PIECE_CHARACTERS) continue;
+    sha256.update(piece, 'latin1');
+    write(piece);
+    piece = '';
+    if (bytes > LARGEST_DIFFERENCE) return false;
+  }
+  sha256.update(piece, 'latin1');
+  write(piece + encodeTail(count, sha256.digest('hex')));
+  return bytes <= LARGEST_DIFFERENCE;
 }

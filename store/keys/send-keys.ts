@@ -44,21 +44,21 @@ export function makeKeysSender(
   let sequence: number | undefined;
   let sent: { readonly sha256: string; readonly at: number } | undefined;
 
-  /** The sequence of the pointer in the store; 0 if there is none, or it is not to be believed. */
+  /** The sequence of the pointer in the store; 0 if there is none, or it cannot be trusted. */
   async function readSequence(): Promise<number> {
     const reply = await remote.get(KEYS_POINTER);
     if (reply.status !== 'found') return 0;
     const bytes = await readUpTo(reply.bytes, LARGEST_KEYS_POINTER);
     try {
       const pointer = parseKeysPointer(bytes?.toString('utf8') ?? '');
-      return isBelieved(pointer) ? pointer.sequence : 0;
+      return isTrusted(pointer) ? pointer.sequence : 0;
     } catch {
       return 0;
     }
   }
 
   /** Somebody who can write to the store, but not sign, must not affect the sequence. */
-  function isBelieved(pointer: KeysPointer): boolean {
+  function isTrusted(pointer: KeysPointer): boolean {
     if (signingKeys.length === 0) return true;
     const keys = signingKeys.map(({ verifyingKey }) => verifyingKey);
     const text = signedKeysText(pointer);

@@ -1,7 +1,7 @@
 /**
  * Pulls from the API of another installation: `GET /snapshot` and `GET /snapshot/files/{path}`, with an
- * API key. Requests wait while the key is over its limit. Differences to a similar file are compressed
- * with that file as the dictionary (RFC 9842, "dcz").
+ * API key. Requests wait while the key is over its limit. The API sends deltas of files
+ * (`format/dcz.ts`) if the caller has a similar file.
  */
 import { setTimeout as pause } from 'node:timers/promises';
 import { createGunzip } from 'node:zlib';
@@ -9,7 +9,7 @@ import { LARGEST_MANIFEST, type ManifestFile } from '../../format/manifest.ts';
 import { readUpTo } from '../remote/content.ts';
 import { type HttpReply, makeHttpClient } from '../transfer/http-client.ts';
 import { TransferError } from '../transfer/try-again.ts';
-import { applyDifference, decode } from './decode.ts';
+import { applyDelta, decode } from './decode.ts';
 import {
   type Delivery,
   GoneError,
@@ -128,13 +128,13 @@ function deliver(reply: HttpReply, offset: number, similar: SimilarFile | undefi
   if (status === 206) {
     const [, first] = /^bytes (\d+)-\d+\/\d+$/.exec(headers['content-range'] ?? '') ?? [];
     if (Number(first) === offset && offset > 0 && coding === undefined) {
-      return { offset, isDifference: false, bytes: body };
+      return { offset, isDelta: false, bytes: body };
     }
   } else if (status === 200) {
-    const isDifference = coding === 'dcz' && similar !== undefined;
-    if (isDifference) return { offset: 0, isDifference, bytes: applyDifference(body, similar) };
-    if (coding === 'gzip') return { offset: 0, isDifference, bytes: decode(body, createGunzip()) };
-    if (coding === undefined) return { offset: 0, isDifference, bytes: body };
+    const isDelta = coding === 'dcz' && similar !== undefined;
+    if (isDelta) return { offset: 0, isDelta, bytes: applyDelta(body, similar) };
+    if (coding === 'gzip') return { offset: 0, isDelta, bytes: decode(body, createGunzip()) };
+    if (coding === undefined) return { offset: 0, isDelta, bytes: body };
   }
   reply.drop();
   throw new TransferError(

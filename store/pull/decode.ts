@@ -1,4 +1,4 @@
-/** Decodes what a source sends: compressed files, and differences to a similar file. */
+/** Decodes what a source sends: compressed files, and deltas. */
 import type { Duplex } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createZstdDecompress, constants as zlib } from 'node:zlib';
@@ -18,10 +18,10 @@ export function decompress(body: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
 }
 
 /**
- * Makes a file from its difference to a similar one: "dcz" (RFC 9842).
- * @throws UndecodableError if it is damaged, or made with another file
+ * Makes a file from a delta and the similar file that the delta was made with.
+ * @throws UndecodableError if the delta is damaged, or was made with another file
  */
-export async function* applyDifference(
+export async function* applyDelta(
   body: AsyncIterable<Buffer>,
   { sha256, content }: SimilarFile,
 ): AsyncGenerator<Buffer> {
@@ -45,7 +45,9 @@ async function* withoutHead(body: AsyncIterable<Buffer>, sha256: string): AsyncG
     head = Buffer.concat([head, piece]);
     if (head.length < expected.length) continue;
     if (!head.subarray(0, expected.length).equals(expected)) {
-      throw new UndecodableError('the differences are to another file than the one that was named');
+      throw new UndecodableError(
+        'the delta was made with another file than the one that was named',
+      );
     }
     yield head.subarray(expected.length);
     head = undefined;

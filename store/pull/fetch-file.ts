@@ -27,8 +27,8 @@ export interface FetchOptions {
  */
 export async function fetchFile(file: ManifestFile, options: FetchOptions): Promise<void> {
   const partSize = () => options.staging.partSize(file);
-  // A part of an earlier run can be damaged, and differences can belong to another file. Then the file
-  // is fetched once more, from scratch.
+  // A part of an earlier run can be damaged, and a delta can have been made with another file. The file
+  // is then fetched once more, from scratch.
   let isFromScratch = false;
   for (;;) {
     const isComplete = await tryAgain(
@@ -54,18 +54,18 @@ async function transfer(
   if (staging.partSize(file) > file.size) staging.dropPart(file);
   const wanted = staging.partSize(file);
   const similar = isFromScratch || wanted > 0 ? undefined : findSimilar(file);
-  const { offset, isDifference, bytes } =
+  const { offset, isDelta, bytes } =
     wanted === file.size && wanted > 0
-      ? { offset: wanted, isDifference: false, bytes: nothing() }
+      ? { offset: wanted, isDelta: false, bytes: nothing() }
       : await source.file(id, file, { offset: wanted, similar });
-  const staged = staging.open(file, offset, isDifference);
+  const staged = staging.open(file, offset, isDelta);
   let position = offset;
   onPosition(position);
   try {
     for await (const piece of bytes) {
       if (position + piece.length > file.size) {
         const fault = `${source.name} sends more than the ${file.size} bytes in the manifest`;
-        throw isDifference ? new UndecodableError(fault) : refusal(file, fault);
+        throw isDelta ? new UndecodableError(fault) : refusal(file, fault);
       }
       staged.write(piece);
       position += piece.length;
@@ -73,12 +73,12 @@ async function transfer(
     }
   } catch (error) {
     staged.leave();
-    if (isDifference && error instanceof UndecodableError) return false;
+    if (isDelta && error instanceof UndecodableError) return false;
     throw error;
   }
   const sha256 = await staged.finish();
   if (sha256 === file.sha256) return true;
-  if (isDifference || wanted > 0) return false;
+  if (isDelta || wanted > 0) return false;
   const size = position === file.size ? '' : ` (${position} bytes instead of ${file.size})`;
   throw refusal(
     file,

@@ -1,6 +1,6 @@
 /**
  * The files of the generations that a snapshots folder keeps: a pull links those that are equal to a
- * file of the new generation, and fetches only differences to those that are similar.
+ * file of the new generation, and fetches only deltas of files for which there is a similar one.
  */
 import { copyFileSync, linkSync, statSync } from 'node:fs';
 import path from 'node:path';

@@ -30,7 +30,7 @@ export interface Source {
 export interface Wanted {
   /** Where to begin. */
   readonly offset: number;
-  /** A similar file. The source may send only the differences; it does not have to. */
+  /** A similar file. The source may use it to send a delta instead of the whole file. */
   readonly similar: SimilarFile | undefined;
 }
 
@@ -43,8 +43,8 @@ export interface SimilarFile {
 export interface Delivery {
   /** The position of the first byte in the file: the wanted offset, or 0 if the source starts over. */
   readonly offset: number;
-  /** Whether the bytes were made from the similar file. */
-  readonly isDifference: boolean;
+  /** Whether the bytes were made from a delta and the similar file. */
+  readonly isDelta: boolean;
   /**
    * The bytes of the file from there on. Ends early, without an error, only if the source has no more.
    * @throws TransferError if another try may help; UndecodableError if it may not, and the file should
@@ -53,7 +53,7 @@ export interface Delivery {
   readonly bytes: AsyncIterable<Buffer>;
 }
 
-/** A body cannot be decoded, or is the difference to another file. */
+/** A body cannot be decoded, or is a delta that was made with another file. */
 export class UndecodableError extends TransferError {}
 
 /** The source no longer has the generation. */

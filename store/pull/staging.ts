@@ -18,8 +18,8 @@ const fsyncAsync = promisify(fsync);
 
 /** A file that continues at its end in the next run. */
 const PART = '.part';
-/** A file that is made from a similar one. It is small to fetch, so the next run starts it again. */
-const DIFFERENCE = '.difference';
+/** A file that is made from a delta. Deltas are small, so the next run fetches it again from the start. */
+const FROM_DELTA = '.difference';
 
 export interface Staging {
   /** Whether a file is complete and intact. */
@@ -31,7 +31,7 @@ export interface Staging {
   /** Drops the part of a file. */
   dropPart(file: ManifestFile): void;
   /** Opens a file for writing from a position on, and drops what was there behind it. */
-  open(file: ManifestFile, offset: number, isDifference: boolean): StagedFile;
+  open(file: ManifestFile, offset: number, isDelta: boolean): StagedFile;
   /** Removes everything that does not belong to these files. */
   keepOnly(files: readonly ManifestFile[]): void;
 }
@@ -66,8 +66,8 @@ export function openStaging(snapshotsDir: string, files = HASH_ALWAYS): Staging 
     pathOf: (file) => pathOf(file),
     partSize: (file) => sizeOf(pathOf(file, PART)),
     dropPart: (file) => rmSync(pathOf(file, PART), { force: true }),
-    open(file, offset, isDifference) {
-      const name = pathOf(file, isDifference ? DIFFERENCE : PART);
+    open(file, offset, isDelta) {
+      const name = pathOf(file, isDelta ? FROM_DELTA : PART);
       const descriptor = openForWriting(name, offset > 0 ? 'a' : 'w');
       let position = offset;
       return {

@@ -3,17 +3,17 @@
  * installation that a web server serves. The caller has accepted the pointer.
  *
  * Both have manifests at the same path. A store has every file compressed, under the hash of its
- * content, and differences to earlier versions; a snapshots folder has the files of a generation.
+ * content, and deltas for earlier versions; a snapshots folder has the files of a generation.
  */
 import { GENERATIONS } from '../../format/layout.ts';
 import { LARGEST_MANIFEST, type ManifestFile } from '../../format/manifest.ts';
 import type { Pointer } from '../../format/pointer.ts';
-import { remoteDifference, remoteFile, remoteManifest } from '../../format/remote-layout.ts';
+import { remoteDelta, remoteFile, remoteManifest } from '../../format/remote-layout.ts';
 import { readUpTo } from '../remote/content.ts';
 import type { FoundObject, RemoteStore } from '../remote/remote.ts';
 import { checkManifestBytes } from '../signatures/check-pointer.ts';
 import type { Clock } from '../transfer/clock.ts';
-import { applyDifference, decompress } from './decode.ts';
+import { applyDelta, decompress } from './decode.ts';
 import type { RateLimit } from './rate-limit.ts';
 import { readObject } from './read-object.ts';
 import { type Delivery, GoneError, PullRefusedError, type Source, type Wanted } from './source.ts';
@@ -59,11 +59,11 @@ export function openStoreSource({ remote, pointer, limit, clock }: StoreSourceOp
 
   async function file(wanted: ManifestFile, { offset, similar }: Wanted): Promise<Delivery> {
     if (similar !== undefined && isFolder !== true) {
-      const path = remoteDifference(similar.sha256, wanted.sha256);
+      const path = remoteDelta(similar.sha256, wanted.sha256);
       const found = await find(path);
       if (found !== undefined) {
-        const bytes = applyDifference(bytesOf(path, found), similar);
-        return { offset: 0, isDifference: true, bytes };
+        const bytes = applyDelta(bytesOf(path, found), similar);
+        return { offset: 0, isDelta: true, bytes };
       }
     }
     return (isFolder === true ? undefined : await compressed(wanted)) ?? plain(wanted, offset);
@@ -74,7 +74,7 @@ export function openStoreSource({ remote, pointer, limit, clock }: StoreSourceOp
     const found = await find(path);
     if (found === undefined) return undefined;
     isFolder = false;
-    return { offset: 0, isDifference: false, bytes: decompress(bytesOf(path, found)) };
+    return { offset: 0, isDelta: false, bytes: decompress(bytesOf(path, found)) };
   }
 
   async function plain(wanted: ManifestFile, offset: number): Promise<Delivery> {
@@ -82,7 +82,7 @@ export function openStoreSource({ remote, pointer, limit, clock }: StoreSourceOp
     const found = isFolder === false ? undefined : await find(path, offset);
     if (found === undefined) throw gone(isFolder === true ? path : remoteFile(wanted.sha256));
     isFolder = true;
-    return { offset: found.offset, isDifference: false, bytes: bytesOf(path, found) };
+    return { offset: found.offset, isDelta: false, bytes: bytesOf(path, found) };
   }
 
   function gone(path: string): GoneError {

@@ -1,6 +1,6 @@
 /**
  * Pushes the current generation of a snapshots folder to a remote store: the files that the store does
- * not have, differences to the generation that it had before, and last the pointer.
+ * not have, deltas from the generation that it had before, and last the pointer.
  *
  * Invariant: whatever the pointer in the store names is complete. A push that was killed leaves objects
  * that the next one finds, and nothing that readers could mistake for a generation. Pushes from one
@@ -26,8 +26,8 @@ import type { RemoteStore } from '../remote/remote.ts';
 import { tryAgain } from '../transfer/try-again.ts';
 import {
   choosePointer,
-  isBelieved,
   isSame,
+  isTrusted,
   newerError,
   type PointerOptions,
   PushRefusedError,
@@ -162,7 +162,7 @@ async function putPointer(
 ): Promise<void> {
   const refuseNewer = async () => {
     const now = await readStoredPointer(remote);
-    if (now === undefined || options.isForced || !isBelieved(now, options)) return;
+    if (now === undefined || options.isForced || !isTrusted(now, options)) return;
     const isOther = now.sequence === pointer.sequence && !isSame(now, pointer);
     if (now.sequence > pointer.sequence || isOther) throw newerError(now, pointer);
   };

@@ -1,7 +1,7 @@
 /**
  * Which pointer a push writes. A pointer is made once for each change of the current generation and kept
  * in the snapshots folder, so that pushes to several stores, and pushes that are tried again, write the
- * same one. A replica that pushes on keeps the pointer that it accepted, and so its signature.
+ * same one. A replica that pushes what it has pulled keeps the pointer that it accepted, with its signature.
  *
  * Invariant: a pointer in a store is never replaced by one with a lower sequence.
  */
@@ -32,7 +32,7 @@ export class PushRefusedError extends Error implements ErrorWithExitCode {
 export interface PointerOptions {
   readonly snapshotsDir: string;
   readonly signingKeys: readonly SigningKey[];
-  /** Further keys whose pointers in a store are believed. */
+  /** Further keys whose pointers in a store are trusted. */
   readonly publicKeys: readonly VerifyingKey[];
   /** Whether to replace a pointer that is newer, or that is signed by an unsigned one. */
   readonly isForced: boolean;
@@ -56,16 +56,16 @@ export function choosePointer(
 ): Pointer {
   const { snapshotsDir, signingKeys, isForced } = options;
   const kept = readKeptPointer(snapshotsDir);
-  const believed = stored && isBelieved(stored, options) ? stored : undefined;
+  const trusted = stored && isTrusted(stored, options) ? stored : undefined;
   if (kept !== undefined && isSame(kept, current) && isSignedWithAll(kept, signingKeys)) {
-    if (believed === undefined || believed.sequence < kept.sequence) return kept;
-    if (believed.sequence === kept.sequence && isSame(believed, kept)) return kept;
-    if (believed.sequence > kept.sequence && isSame(believed, kept)) return believed;
-    if (believed.sequence > kept.sequence && !isForced) throw newerError(believed, current);
+    if (trusted === undefined || trusted.sequence < kept.sequence) return kept;
+    if (trusted.sequence === kept.sequence && isSame(trusted, kept)) return kept;
+    if (trusted.sequence > kept.sequence && isSame(trusted, kept)) return trusted;
+    if (trusted.sequence > kept.sequence && !isForced) throw newerError(trusted, current);
     // Otherwise two pushers have made different pointers with the same sequence. A new one settles it.
   }
   refuseUnsigned(current, [kept, stored], options);
-  const pointer = makePointer(current, [kept, believed], signingKeys);
+  const pointer = makePointer(current, [kept, trusted], signingKeys);
   replaceFile(path.join(snapshotsDir, POINTER), encodePointer(pointer));
   return pointer;
 }
@@ -108,7 +108,7 @@ export function isSame(
 }
 
 /** Somebody who can write to the store, but not sign, must not affect the sequence. */
-export function isBelieved(pointer: Pointer, { signingKeys, publicKeys }: PointerOptions): boolean {
+export function isTrusted(pointer: Pointer, { signingKeys, publicKeys }: PointerOptions): boolean {
   const keys = [...signingKeys.map(({ verifyingKey }) => verifyingKey), ...publicKeys];
   return keys.length === 0 || keys.some((key) => isSignedBy(pointer, key));
 }

@@ -1,6 +1,6 @@
 /**
- * Sends the objects of a generation that a store does not have: its files, compressed, and differences
- * to the files of another generation, which replicas have. Every file is checked against the manifest
+ * Sends the objects of a generation that a store does not have: its files, compressed, and deltas
+ * from the files of another generation, which replicas have. Every file is checked against the manifest
  * while it is read, so a damaged one never reaches a store.
  */
 import { createHash } from 'node:crypto';
@@ -9,14 +9,14 @@ import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { promisify } from 'node:util';
 import { createZstdCompress, constants as zlib, zstdCompress } from 'node:zlib';
-import { DIFFERENCE_PARAMETERS, dczHead, LARGEST_DCZ_FILE } from '../../format/dcz.ts';
+import { DELTA_PARAMETERS, dczHead, LARGEST_DCZ_FILE } from '../../format/dcz.ts';
 import type { Manifest, ManifestFile } from '../../format/manifest.ts';
 import {
   type ObjectList,
   PREFIXES,
-  remoteDifference,
+  remoteDelta,
   remoteFile,
-  type StoredDifference,
+  type StoredDelta,
 } from '../../format/remote-layout.ts';
 import { readChecked } from '../files/checked-files.ts';
 import { generationDir } from '../generations/generations.ts';
@@ -31,33 +31,35 @@ const compressWithDictionary = promisify(zstdCompress);
 /** Compresses a catalogue of 257 MB to 49 MB. Level 9: to 47 MB, in half as much time again. */
 const LEVEL = 6;
 /**
- * For files that replaced another version. Replicas fetch the difference, and only new ones the whole
+ * For files that replaced another version. Replicas fetch the delta, and only new ones the whole
  * file. This level takes a quarter of the time, for a tenth more bytes.
  */
 const FAST_LEVEL = 1;
 /** Each takes up to 130 MB of memory: both versions, and the tables of zstd. */
-const DIFFERENCES_AT_ONCE = 2;
-/** In bytes. With Node's usual pieces of 64 KB, a push takes 7 % more processor time. */
+const DELTAS_AT_ONCE = 2;
+/** In bytes. With Node's usual pieces of 64 KB, a push takes 7 % more CPU time. */
 const PIECE = 1024 * 1024;
-/** In bytes. Of a file that is stored in less, no difference is made. */
+/** In bytes. No delta is made of a file that is stored in less. */
 const SMALLEST_STORED = 1024;
 
 export interface PutPlan {
   readonly snapshotsDir: string;
   readonly manifest: Manifest;
-  /** The id of the generation to whose files differences are made; undefined for none. */
+  /** The id of the generation from whose files deltas lead to those of this one; undefined for none. */
   readonly baseId: string | undefined;
-  /** The differences that the store had for this generation. */
-  readonly known: readonly StoredDifference[];
+  /** The deltas that the store had for this generation. */
+  readonly known: readonly StoredDelta[];
   readonly parallel: number;
   /** @param size of all files that are to be sent, not compressed, of which `done` bytes are sent */
   readonly onAdvance: (done: number, size: number) => void;
 }
 
 export interface PutCounts {
-  /** How many files and differences were sent, and how many files were in the store already. */
+  /** How many files were sent. */
   readonly sent: number;
+  /** How many deltas were sent. The log calls them differences, as the paths in a store do. */
   readonly differences: number;
+  /** How many files were in the store before. */
   readonly present: number;
 }
 
@@ -74,12 +76,12 @@ export async function putObjects(
   let done = 0;
   const dir = generationDir(plan.snapshotsDir, plan.manifest.id);
   const changed = changedFiles(plan);
-  const hasDifference = new Set(changed.map(([, { sha256 }]) => sha256));
+  const hasDelta = new Set(changed.map(([, { sha256 }]) => sha256));
   await inParallel(
     largestFirst(missing, ({ size }) => size),
     plan.parallel,
     async (file) => {
-      const level = hasDifference.has(file.sha256) ? FAST_LEVEL : LEVEL;
+      const level = hasDelta.has(file.sha256) ? FAST_LEVEL : LEVEL;
       const compressed = await compress(dir, file, level);
       await put(remote, remoteFile(file.sha256), compressed);
       stored.set(remoteFile(file.sha256), compressed.length);
@@ -87,52 +89,56 @@ export async function putObjects(
       plan.onAdvance(done, size);
     },
   );
-  const { differences, sent } = await putDifferences(remote, plan, changed, stored);
+  const deltas = await putDeltas(remote, plan, changed, stored);
   return {
     list: {
       format_version: 1,
       files: files.map((file) => ({ sha256: file.sha256, stored_size: sizeOf(file) })),
-      differences,
+      differences: deltas.list,
     },
-    counts: { sent: missing.length, differences: sent, present: files.length - missing.length },
+    counts: {
+      sent: missing.length,
+      differences: deltas.sent,
+      present: files.length - missing.length,
+    },
   };
 }
 
-/** The sizes of the files and differences in a store, by path. */
+/** The sizes of the files and deltas in a store, by path. */
 async function listSizes(remote: RemoteStore): Promise<Map<string, number>> {
   const lists = await Promise.all(
-    [PREFIXES.files, PREFIXES.differences].map((prefix) =>
+    [PREFIXES.files, PREFIXES.deltas].map((prefix) =>
       tryAgain(`list ${prefix}`, () => remote.list(prefix)),
     ),
   );
   return new Map(lists.flat().map((object) => [object.path, object.size]));
 }
 
-async function putDifferences(
+async function putDeltas(
   remote: RemoteStore,
   plan: PutPlan,
   changed: readonly ChangedFile[],
   stored: ReadonlyMap<string, number>,
-): Promise<{ differences: StoredDifference[]; sent: number }> {
-  const kept = plan.known.filter(({ from, to }) => stored.has(remoteDifference(from, to)));
-  const differences = new Map(kept.map((entry) => [remoteDifference(entry.from, entry.to), entry]));
+): Promise<{ list: StoredDelta[]; sent: number }> {
+  const kept = plan.known.filter(({ from, to }) => stored.has(remoteDelta(from, to)));
+  const deltas = new Map(kept.map((entry) => [remoteDelta(entry.from, entry.to), entry]));
   let sent = 0;
   const queue = largestFirst(changed, ([, to]) => to.size);
-  await inParallel(queue, DIFFERENCES_AT_ONCE, async ([from, to]) => {
-    const name = remoteDifference(from.sha256, to.sha256);
-    if (differences.has(name)) return;
+  await inParallel(queue, DELTAS_AT_ONCE, async ([from, to]) => {
+    const name = remoteDelta(from.sha256, to.sha256);
+    if (deltas.has(name)) return;
     let size = stored.get(name) ?? 0;
     if (size === 0) {
       const whole = stored.get(remoteFile(to.sha256)) ?? 0;
-      const difference = await makeDifference(plan, from, to, whole);
-      if (difference === undefined) return;
-      await put(remote, name, difference);
-      size = difference.length;
+      const delta = await makeDelta(plan, from, to, whole);
+      if (delta === undefined) return;
+      await put(remote, name, delta);
+      size = delta.length;
       sent++;
     }
-    differences.set(name, { from: from.sha256, to: to.sha256, stored_size: size });
+    deltas.set(name, { from: from.sha256, to: to.sha256, stored_size: size });
   });
-  return { differences: [...differences.values()], sent };
+  return { list: [...deltas.values()], sent };
 }
 
 /** So that no core waits at the end for a large file that another one has just begun. */
@@ -159,8 +165,8 @@ function changedFiles({ snapshotsDir, manifest, baseId }: PutPlan): ChangedFile[
   });
 }
 
-/** @returns undefined if a difference would not save much, or the earlier version is damaged */
-async function makeDifference(
+/** @returns undefined if a delta would not save much, or the earlier version is damaged */
+async function makeDelta(
   { snapshotsDir, manifest, baseId = '' }: PutPlan,
   from: ManifestFile,
   to: ManifestFile,
@@ -175,8 +181,8 @@ async function makeDifference(
   } catch {
     return undefined;
   }
-  // With the size in its head, a difference is decoded in half the time.
-  const options = { dictionary, params: DIFFERENCE_PARAMETERS, pledgedSrcSize: content.length };
+  // With the size in its head, a delta is decoded in half the time.
+  const options = { dictionary, params: DELTA_PARAMETERS, pledgedSrcSize: content.length };
   const compressed = await compressWithDictionary(content, options);
   if (compressed.length > stored / 2) return undefined;
   return Buffer.concat([dczHead(from.sha256), compressed]);

@@ -1,6 +1,6 @@
 /**
  * The generations that a store lists, and the objects that each of them needs. What the store says is
- * believed here: it only decides which objects are kept and which differences are listed again.
+ * trusted here: it only decides which objects are kept and which deltas are listed again.
  */
 import { LARGEST_MANIFEST, parseManifest } from '../../format/manifest.ts';
 import {
@@ -10,7 +10,7 @@ import {
   objectList,
   PREFIXES,
   parseObjectList,
-  remoteDifference,
+  remoteDelta,
   remoteFile,
   remoteManifest,
 } from '../../format/remote-layout.ts';
@@ -69,7 +69,7 @@ export async function objectsOf(
     remoteManifest(id),
     objectList(id),
     ...files.map(({ sha256 }) => remoteFile(sha256)),
-    ...(list?.differences ?? []).map(({ from, to }) => remoteDifference(from, to)),
+    ...(list?.differences ?? []).map(({ from, to }) => remoteDelta(from, to)),
   ];
 }
 

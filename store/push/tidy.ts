@@ -72,7 +72,7 @@ async function listAll(remote: RemoteStore): Promise<RemoteObject[]> {
   const lists: RemoteObject[][] = [];
   // Manifests come first in the result, and are removed first: then no reader finds a generation whose
   // files are gone.
-  for (const prefix of [PREFIXES.generations, PREFIXES.files, PREFIXES.differences]) {
+  for (const prefix of [PREFIXES.generations, PREFIXES.files, PREFIXES.deltas]) {
     lists.push(await tryAgain(`list ${prefix}`, () => remote.list(prefix)));
   }
   return lists.flat();

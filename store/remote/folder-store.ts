@@ -71,6 +71,14 @@ export function openFolderStore(folder: string): RemoteStore {
     return { status: 'found', etag, size, offset, bytes: read(handle, offset, size, signal), drop };
   }
 
+  async function* countSent(pieces: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const piece of pieces) {
+      closed.signal.throwIfAborted();
+      yield piece;
+      counts.sent += piece.length;
+    }
+  }
+
   async function put(name: string, content: Content): Promise<void> {
     checkObjectPath(name);
     closed.signal.throwIfAborted();
@@ -80,17 +88,7 @@ export function openFolderStore(folder: string): RemoteStore {
     const next = path.join(dir, `${UNFINISHED_PREFIX}${randomBytes(8).toString('hex')}`);
     try {
       makeFolders(root, path.dirname(name));
-      const descriptor = openForWriting(next, 'wx');
-      try {
-        for await (const piece of content.open()) {
-          closed.signal.throwIfAborted();
-          for (let done = 0; done < piece.length; ) done += writeSync(descriptor, piece, done);
-          counts.sent += piece.length;
-        }
-        await fsyncAsync(descriptor);
-      } finally {
-        closeSync(descriptor);
-      }
+      await writeSynced(next, countSent(content.open()));
       renameSync(next, target);
       syncFolder(dir);
     } catch (cause) {
@@ -110,17 +108,11 @@ export function openFolderStore(folder: string): RemoteStore {
       if (isMissing(cause)) return [];
       throw cause;
     });
-    const objects: RemoteObject[] = [];
-    for (const entry of entries) {
-      if (!entry.isFile()) continue;
-      const file = path.join(entry.parentPath, entry.name);
-      // Another process may have removed the file since.
-      const stats = await stat(file).catch(() => undefined);
-      if (stats === undefined) continue;
-      const name = path.relative(root, file).split(path.sep).join('/');
-      objects.push({ path: name, size: stats.size, modifiedAt: stats.mtime });
-    }
-    return objects;
+    const files = entries.filter((entry) => entry.isFile());
+    return describe(
+      root,
+      files.map((entry) => path.join(entry.parentPath, entry.name)),
+    );
   }
 
   return {
@@ -149,6 +141,31 @@ export function openFolderStore(folder: string): RemoteStore {
     traffic: () => ({ ...counts }),
     close: () => closed.abort(new Error(`${root} was closed.`)),
   };
+}
+
+/** Writes a file that does not exist, and syncs it. */
+async function writeSynced(file: string, pieces: AsyncIterable<Buffer>): Promise<void> {
+  const descriptor = openForWriting(file, 'wx');
+  try {
+    for await (const piece of pieces) {
+      for (let done = 0; done < piece.length; ) done += writeSync(descriptor, piece, done);
+    }
+    await fsyncAsync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** The objects in files of a store. Leaves out files that another process has removed since. */
+async function describe(root: string, files: readonly string[]): Promise<RemoteObject[]> {
+  const objects: RemoteObject[] = [];
+  for (const file of files) {
+    const stats = await stat(file).catch(() => undefined);
+    if (stats === undefined) continue;
+    const name = path.relative(root, file).split(path.sep).join('/');
+    objects.push({ path: name, size: stats.size, modifiedAt: stats.mtime });
+  }
+  return objects;
 }
 
 /** @returns undefined if there is no such file */

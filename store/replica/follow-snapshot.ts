@@ -150,7 +150,7 @@ export function makeSnapshotFollower(options: FollowOptions): SnapshotFollower {
 }
 
 /**
- * Writes the pointer for those that pull from this folder, and for pushing it on. Its generation is in
+ * Writes the pointer for replicas that pull from this folder, and for pushes of this replica. Its generation is in
  * the folder, and becomes current next.
  */
 function savePointer(snapshotsDir: string, pointer: Pointer): void {

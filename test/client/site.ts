@@ -1,5 +1,5 @@
 /**
- * A web site that uses the client: it serves one page and the installed packages, and forwards
+ * A website that uses the client: it serves one page and the installed packages, and forwards
  * `/api/v1` to the proxy, with the key, as the README recommends.
  */
 import { once } from 'node:events';

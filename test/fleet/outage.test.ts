@@ -1,6 +1,6 @@
 /**
  * A fleet that loses everything behind its edges: the origin, the snapshot store, the key store
- * and Redis. Reads go on, the age of what is served is visible, and all recovers by itself.
+ * and Redis. Reads continue, the age of what is served is visible, and all recovers by itself.
  */
 import { renameSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';

@@ -43,7 +43,7 @@ const POLLS_ALONE = rounds(0, 20);
 const DATABASE = 'takedowns';
 const random = makeRandom(18);
 const snapshotsDir = newSnapshots();
-/** In the full form a server of its own, so that its processor time is that of this test. */
+/** In the full form a server of its own, so that its CPU time is that of this test. */
 let ownServer: MariaDb | undefined;
 let server: MariaDbAddress;
 let database: Database;
@@ -159,7 +159,7 @@ async function measure({ commit, target }: Takedown) {
   };
 }
 
-/** What the programs have used so far: processor time in seconds, and rows that the server has read. */
+/** What the programs have used so far: CPU time in seconds, and rows that the server has read. */
 async function usage() {
   const counters = await database.rows("SHOW GLOBAL STATUS LIKE 'Handler_read%'");
   return {
@@ -209,9 +209,9 @@ test(`${TAKEDOWNS} takedowns disappear from the API soon after their commit`, {
   const each = (used: keyof Usage) =>
     (busy[used] - (idle[used] / idle.seconds) * busy.seconds) / TAKEDOWNS;
   const load = IS_SOAK
-    ? `. Processor time of each: database ${each('database').toFixed(2)} s, schedule and generator ${each('generator').toFixed(2)} s, proxy ${each('proxy').toFixed(2)} s; the database reads ${Math.round(each('rows'))} rows. ` +
+    ? `. CPU time of each: database ${each('database').toFixed(2)} s, schedule and generator ${each('generator').toFixed(2)} s, proxy ${each('proxy').toFixed(2)} s; the database reads ${Math.round(each('rows'))} rows. ` +
       `Without changes: ${((idle.database / idle.seconds) * 100).toFixed(1)} % of a core and ${Math.round(idle.rows / idle.seconds)} rows a second; ` +
-      `a poll takes ${((alone.database / POLLS_ALONE) * 1000).toFixed(0)} ms of processor time and reads ${Math.round(alone.rows / POLLS_ALONE)} rows`
+      `a poll takes ${((alone.database / POLLS_ALONE) * 1000).toFixed(0)} ms of CPU time and reads ${Math.round(alone.rows / POLLS_ALONE)} rows`
     : '';
   printFigure(
     'A takedown disappears from the API',

@@ -96,7 +96,7 @@ async function serve(snapshotsDir: string): Promise<(number | string | undefined
 }
 
 test.each(KINDS)(
-  'an upgrade keeps keys, history and sessions on %s, and the old program can go on',
+  'an upgrade keeps keys, history and sessions on %s, and the old program can continue',
   async (kind) => {
     const { url, database, keys } = await makeSite(kind);
     const snapshotsDir = copyOf('version-2');

@@ -1,7 +1,7 @@
 /**
  * Compares the code with golden files. What was published once is read correctly for as long as the
  * version stays, and an unnoticed change of the bytes fails. Each reader refuses every other version, and
- * goes on with what it served before.
+ * continues with what it served before.
  */
 import { copyFileSync, cpSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import path from 'node:path';
@@ -243,7 +243,7 @@ describe.each(OTHERS)('$name', ({ fixture, version }) => {
     expect(refused).toContain(refusal);
   });
 
-  test('is refused by the proxy, which goes on with the generation that it has', async () => {
+  test('is refused by the proxy, which continues with the generation that it has', async () => {
     const dir = copyOf(PRESENT);
     const proxy = await startProxy(dir);
     const game = `${proxy.url}/api/v1/games/snes/chrono-trigger`;

@@ -43,7 +43,7 @@ import { signedText } from '../../format/pointer.ts';
 import {
   objectList,
   POINTER,
-  remoteDifference,
+  remoteDelta,
   remoteFile,
   remoteManifest,
 } from '../../format/remote-layout.ts';
@@ -139,7 +139,7 @@ describe('its tables contain', () => {
       remoteManifest('<id>'),
       objectList('<id>'),
       remoteFile('<sha256>'),
-      remoteDifference('<from>', '<to>'),
+      remoteDelta('<from>', '<to>'),
     ]);
     const text = signedText({
       format_version: 1,

@@ -56,11 +56,11 @@ const deep = () => 1 + random.below(GAMES / 100);
 const sort = () => random.pick(['year_asc', 'year_desc', 'title_desc', 'title_asc']);
 
 const KINDS: Readonly<Record<string, () => Record<string, string | number>>> = {
-  'a misspelt title': () => ({
+  'a misspelled title': () => ({
     q: longWords(random.pick(long)).map(misspell).slice(0, 8).join(' ').slice(0, 100),
   }),
-  'a misspelt word': () => ({ q: misspell(random.pick(longWords(random.pick(long)))) }),
-  'eight misspelt words': () => ({
+  'a misspelled word': () => ({ q: misspell(random.pick(longWords(random.pick(long)))) }),
+  'eight misspelled words': () => ({
     q: Array.from({ length: 8 }, () => misspell(random.pick(longWords(random.pick(long)))))
       .join(' ')
       .slice(0, 100),

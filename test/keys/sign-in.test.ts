@@ -127,7 +127,7 @@ describe.each(KINDS)('signing in with a %s database', (kind) => {
     expect(await mailLink(owner.email, later(15 * MINUTE))).toBe(true);
   });
 
-  it('recognizes a session until it ends, by a token of which only the hash is stored', async () => {
+  it('recognises a session until it ends, by a token of which only the hash is stored', async () => {
     const { owner } = await newLink();
     const token = await createSession(database, owner.id, AT);
     const found = await findSession(database, token, later(SESSION_SECONDS - 1));

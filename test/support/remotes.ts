@@ -11,7 +11,7 @@ import {
   objectList,
   POINTER,
   parseObjectList,
-  remoteDifference,
+  remoteDelta,
   remoteFile,
   remoteManifest,
 } from '../../format/remote-layout.ts';
@@ -67,14 +67,14 @@ export async function readGeneration(remote: RemoteStore): Promise<ReadGeneratio
   return { pointer, manifest, list, files };
 }
 
-/** Makes a file from an earlier version of it and the difference in the store. */
-export async function applyDifference(
+/** Makes a file from an earlier version of it and the delta in the store. */
+export async function applyDelta(
   remote: RemoteStore,
   earlier: Buffer,
   to: string,
 ): Promise<Buffer> {
   const from = hash('sha256', earlier);
-  const bytes = await need(remote, remoteDifference(from, to));
+  const bytes = await need(remote, remoteDelta(from, to));
   const head = dczHead(from);
   expect(bytes.subarray(0, head.length)).toEqual(head);
   const content = zstdDecompressSync(bytes.subarray(head.length), {

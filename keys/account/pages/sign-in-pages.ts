@@ -8,7 +8,7 @@ import { makePage, type Notice, tokenField, type Viewer } from './layout.ts';
 
 /** Where accounts come from. */
 export interface AccountSource {
-  /** The address of the catalogue's web site. */
+  /** The address of the catalogue's website. */
   readonly siteUrl: string;
   /** Whether anybody can make an account. */
   readonly maySignUp: boolean;
@@ -25,7 +25,7 @@ export function signInPage(viewer: Viewer, source: AccountSource, notice?: Notic
         maySignUp
           ? html`<p>Type your e-mail address. We send you a link that signs you in. If you are new here, it creates your account.</p>`
           : html`<p>Type the e-mail address of your account. We send you a link that signs you in.</p>
-      <p>No account yet? Accounts come from <a href="${siteUrl}">the catalogue’s web site</a>: create one there first.</p>`
+      <p>No account yet? Accounts come from <a href="${siteUrl}">the catalogue’s website</a>: create one there first.</p>`
       }
       <form class="wide narrow" method="post" action="${PATHS.signIn}">
         ${tokenField(viewer)}
@@ -103,7 +103,7 @@ export function siteSignInPage(viewer: Viewer, siteUrl: string): Html {
     title: 'Sign in',
     viewer,
     body: html`
-      <p>Your account of the catalogue’s web site is also your account here. Sign in there, then come back to this page.</p>
-      <p><a class="button" href="${siteUrl}">Go to the catalogue’s web site</a></p>`,
+      <p>Your account of the catalogue’s website is also your account here. Sign in there, then come back to this page.</p>
+      <p><a class="button" href="${siteUrl}">Go to the catalogue’s website</a></p>`,
   });
 }

@@ -9,7 +9,7 @@ import type { Identity } from '../visitors/visitors.ts';
 export interface Site extends Identity {
   /** The address of the pages for browsers, without a slash at the end. */
   readonly publicUrl: string;
-  /** The address of the catalogue's web site. */
+  /** The address of the catalogue's website. */
   readonly siteUrl: string;
   /** Whether anybody can make an account, with an e-mailed link. */
   readonly maySignUp: boolean;

@@ -79,7 +79,7 @@ function namesIn(names: readonly (string | null)[]): Labels {
   const found = new Map<string, [value: string, label: string]>();
   for (const name of names) {
     const folded = name?.toLowerCase() ?? '';
-    if (name && !found.has(folded)) found.set(folded, [name, capitalize(name)]);
+    if (name && !found.has(folded)) found.set(folded, [name, capitalise(name)]);
   }
   return new Map(found.values());
 }
@@ -91,6 +91,6 @@ function genresOf(games: readonly Game[]): Labels {
   );
 }
 
-export function capitalize(text: string): string {
+export function capitalise(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }

@@ -1,7 +1,7 @@
 /** The page of a cover: the image as large as the screen allows, its facts, and its files. */
 import { type Html, html } from '../../../pages/html.ts';
 import { pathOf } from '../content/address.ts';
-import { capitalize } from '../content/filters.ts';
+import { capitalise } from '../content/filters.ts';
 import type { Cover, CoverFile } from '../content/records.ts';
 import { coverImage } from './cover-image.ts';
 import { facts } from './facts.ts';
@@ -50,7 +50,7 @@ function fileRow({ variant, mime_type, width, height, size_bytes, url }: CoverFi
     mime_type,
     size_bytes !== null && sizeOf(size_bytes),
   ];
-  return html`<li>${fileLink(url, capitalize(variant ?? 'file'))} <span class="faint">${about.filter(Boolean).join(' · ')}</span></li>`;
+  return html`<li>${fileLink(url, capitalise(variant ?? 'file'))} <span class="faint">${about.filter(Boolean).join(' · ')}</span></li>`;
 }
 
 /** Only an address of the web becomes a link. */

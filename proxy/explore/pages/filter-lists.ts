@@ -3,7 +3,7 @@ import { type Html, html } from '../../../pages/html.ts';
 import { shownNumber } from '../../../pages/shown-values.ts';
 import type { FilterName } from '../../search/query.ts';
 import { type SearchView, searchPath } from '../content/address.ts';
-import { capitalize, type Filter, type FilterValue } from '../content/filters.ts';
+import { capitalise, type Filter, type FilterValue } from '../content/filters.ts';
 import type { PageContext } from './page.ts';
 
 const NAMES: Readonly<Record<FilterName, string>> = {
@@ -30,7 +30,7 @@ export function activeFilters(
   const labelOf = (name: FilterName, value: string) =>
     name === 'platform'
       ? (platforms[platformBySlug.get(value) ?? -1]?.name ?? value)
-      : capitalize(value);
+      : capitalise(value);
   return html`<ul class="active-filters" aria-label="Filters in use">
   ${used.map(
     ({ name, value }) =>

@@ -1,7 +1,7 @@
 /** The page of a game: its facts and all of its covers. */
 import { type Html, html } from '../../../pages/html.ts';
 import { pathOf, searchPath } from '../content/address.ts';
-import { capitalize } from '../content/filters.ts';
+import { capitalise } from '../content/filters.ts';
 import type { Cover, Game } from '../content/records.ts';
 import { coverImage } from './cover-image.ts';
 import { facts } from './facts.ts';
@@ -64,5 +64,5 @@ function coverGrid({ slug, platform }: Game, covers: readonly Cover[], context: 
 
 /** The type of a cover as a heading, such as "Front". */
 export function typeOf({ type }: Cover): string {
-  return type === null ? 'Unknown type' : capitalize(type);
+  return type === null ? 'Unknown type' : capitalise(type);
 }

@@ -1,6 +1,6 @@
 /**
  * The fast path serves nearly all requests: each GET under the base whose whole head arrived at once
- * and contains nothing unusual. It takes half the processor time of Node's HTTP server: 12 µs per
+ * and contains nothing unusual. It takes half the CPU time of Node's HTTP server: 12 µs per
  * request instead of 25 µs. At the first other request, the connection is permanently handed over to
  * Node's HTTP server, with that request still unread. Only that server deals with odd, hostile or slow
  * input.

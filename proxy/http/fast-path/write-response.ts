@@ -1,7 +1,7 @@
 /**
  * Writes a response to a socket, with head and body in one write if they are small. Header fields and
  * small bodies that are sent repeatedly are turned into text once and kept: this saves 0.7 µs of 10.7 µs
- * of processor time per request.
+ * of CPU time per request.
  */
 import { STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
@@ -10,7 +10,7 @@ import {
   type PreparedResponse,
   type ResponseInPieces,
   type SharedHead,
-  serializeHeaders,
+  serialiseHeaders,
 } from '../message/response.ts';
 import { type PieceWriter, writePieces } from '../message/write-pieces.ts';
 
@@ -33,13 +33,13 @@ export function writeResponse(
   connectionHeaders: string,
 ): void {
   const { head: shared, body } = response;
-  shared.serialized ??= serializeHead(shared);
-  response.serialized ??= {
-    headers: serializeHeaders(response.headers),
+  shared.serialised ??= serialiseHead(shared);
+  response.serialised ??= {
+    headers: serialiseHeaders(response.headers),
     body: body.length <= LARGEST_TEXT ? body.toString('latin1') : undefined,
   };
-  const own = response.serialized;
-  const head = `${shared.serialized}${own.headers}${headers}${dateLine()}${connectionHeaders}\r\n`;
+  const own = response.serialised;
+  const head = `${shared.serialised}${own.headers}${headers}${dateLine()}${connectionHeaders}\r\n`;
   if (own.body !== undefined) {
     socket.write(head + own.body, 'latin1');
     return;
@@ -72,7 +72,7 @@ export async function writePiecesTo(
 ): Promise<boolean> {
   const isChunked = !own.includes('Content-Length');
   const framing = isChunked ? 'Transfer-Encoding: chunked\r\n' : '';
-  const head = serializeHead(shared) + serializeHeaders(own) + headers + dateLine();
+  const head = serialiseHead(shared) + serialiseHeaders(own) + headers + dateLine();
   socket.write(`${head}${framing}${connectionHeaders}\r\n`, 'latin1');
   const writeChunk: PieceWriter['write'] = (piece, onTaken) => {
     socket.cork();
@@ -91,8 +91,8 @@ export async function writePiecesTo(
   return isComplete;
 }
 
-function serializeHead({ status, headers }: SharedHead): string {
-  return flat(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${serializeHeaders(headers)}`);
+function serialiseHead({ status, headers }: SharedHead): string {
+  return flat(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${serialiseHeaders(headers)}`);
 }
 
 let date: string | undefined;

@@ -14,7 +14,7 @@ export interface SharedHead {
   readonly status: number;
   readonly headers: HeaderList;
   /** The status line and the fields as text. The fast path sets it when it first sends this head. */
-  serialized?: string;
+  serialised?: string;
 }
 
 /** A response without the header fields that differ from request to request. */
@@ -24,7 +24,7 @@ export interface PreparedResponse {
   readonly headers: HeaderList;
   readonly body: Buffer;
   /** The fields and a small body as text. The fast path sets it when it first sends this response. */
-  serialized?: { readonly headers: string; readonly body: string | undefined };
+  serialised?: { readonly headers: string; readonly body: string | undefined };
 }
 
 /** A response whose body is too large to be in memory. */
@@ -40,13 +40,13 @@ export const NO_BODY = Buffer.alloc(0);
 
 export const JSON_TYPE = 'application/json; charset=utf-8';
 
-export function serializeHeaders(headers: HeaderList): HeaderLines {
+export function serialiseHeaders(headers: HeaderList): HeaderLines {
   let text = '';
   for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`;
   return text;
 }
 
-/** The reverse of {@link serializeHeaders}. */
+/** The reverse of {@link serialiseHeaders}. */
 export function parseHeaders(lines: HeaderLines): HeaderList {
   return lines.split('\r\n').flatMap((line) => {
     const colon = line.indexOf(': ');

@@ -29,7 +29,7 @@ export type ConnectToStore = () => StoreConnection;
 
 /**
  * Loads the client of the store, unless there is no store: the client takes 25 MB of memory and 50 ms
- * of processor time in each thread.
+ * of CPU time in each thread.
  * @param address LIMITS_URL
  */
 export async function loadStoreClient(

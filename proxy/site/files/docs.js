@@ -34,7 +34,7 @@ function load() {
 async function search() {
   const words = wordsOf(input.value);
   const found = words.length === 0 ? [] : rank(await load(), words);
-  // Newer text has been typed meanwhile.
+  // Newer text has been typed in the meantime.
   if (words.join() !== wordsOf(input.value).join()) return;
   contents.hidden = words.length > 0;
   results.hidden = words.length === 0;

@@ -67,7 +67,7 @@ describe('a user whom the site has signed in', () => {
     expect((await user.post(`${KEYS}/1/reveal`)).text).toMatch(/cck_[0-9A-Za-z]{38}/);
   });
 
-  test('is also recognized by an assertion in a header field', async () => {
+  test('is also recognised by an assertion in a header field', async () => {
     const authorization = `Bearer ${await sign({ sub: String(owner.id) })}`;
     const { status, text } = await makeVisitor(pages.url).get(KEYS, { authorization });
     expect([status, text.includes(owner.name)]).toEqual([200, true]);

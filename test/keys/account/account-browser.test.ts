@@ -241,13 +241,13 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
   test('the owner of a rejected request sees the reason', async () => {
     await request(asOwner, 'Something else <b>entirely</b>');
     await asModerator.goto(`${proxy.url}/moderation/api-keys`);
-    await asModerator.getByLabel('Reason').fill('The web site is <i>empty</i>.');
+    await asModerator.getByLabel('Reason').fill('The website is <i>empty</i>.');
     await asModerator.getByRole('button', { name: 'Reject' }).click();
     await asModerator.getByRole('status').filter({ hasText: 'rejected' }).waitFor();
-    await mailWith(owner.email, '> The web site is <i>empty</i>.');
+    await mailWith(owner.email, '> The website is <i>empty</i>.');
     await asOwner.goto(`${proxy.url}/account/api-keys`);
     await asOwner.locator('summary', { hasText: 'Revoked, rejected and withdrawn' }).click();
-    const reason = asOwner.locator('dd', { hasText: 'The web site is <i>empty</i>.' });
+    const reason = asOwner.locator('dd', { hasText: 'The website is <i>empty</i>.' });
     await reason.waitFor();
     expect(await reason.isVisible()).toBe(true);
     await look(asOwner, 'rejected');

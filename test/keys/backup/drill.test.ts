@@ -68,7 +68,7 @@ test('everything is gone, is restored, and clients continue with their keys', as
     { id: 2 },
     { id: 3, state: 'revoked' },
   ]);
-  // The owner can go on managing the key.
+  // The owner can still manage the key.
   const rotated = await second.keys('rotate', '1');
   expect(rotated).not.toBe(owned);
   await second.database.close();

@@ -106,7 +106,7 @@ describe('a proxy counts exactly what a client sees', () => {
   });
 });
 
-test('a key that is rotated goes on with its counts', async () => {
+test('a key that is rotated keeps its counts', async () => {
   const snapshotsDir = await makeSampleSnapshots();
   const keys = [testKey(1), testKey(1)];
   writeKeys(snapshotsDir, keys.slice(0, 1));

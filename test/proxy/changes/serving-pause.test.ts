@@ -1,4 +1,4 @@
-/** Joining a long list does not delay the serving threads: it runs on a thread of its own. */
+/** Joining a long list does not delay the serving threads: it runs on a separate thread. */
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
 import { monitorEventLoopDelay } from 'node:perf_hooks';

@@ -29,7 +29,7 @@ let files: Map<string, Buffer>;
 const proxies = new Map<string, RunningProxy>();
 
 beforeAll(async () => {
-  // Large enough for differences and for several pieces.
+  // Large enough for deltas and for several pieces.
   const database = await makeChanging(seededCatalogue({ games: 3000, seed: 5, platforms: 4 }));
   await generate(database.url, snapshotsDir);
   before = currentId(snapshotsDir) as string;
@@ -225,7 +225,7 @@ describe.each(FAST_PATHS)('with the fast path %s', (fastPath) => {
     }
   });
 
-  test('the difference to a version that the client has is sent, if it names that version', async () => {
+  test('a delta for a version that the client has is sent, if it names that version', async () => {
     const old = filesOf(snapshotsDir, before).get('index/paths.bin') as Buffer;
     const file = contentOf('index/paths.bin');
     const digest = sha256(old);
@@ -255,7 +255,7 @@ describe.each(FAST_PATHS)('with the fast path %s', (fastPath) => {
     ],
     ['of a malformed name', { 'available-dictionary': 'abc' }],
     ['for a client without dcz', { 'accept-encoding': 'gzip' }],
-  ])('there is no difference %s, but the whole file', async (_, headers) => {
+  ])('there is no delta %s, but the whole file', async (_, headers) => {
     const old = filesOf(snapshotsDir, before).get('index/paths.bin') as Buffer;
     const reply = await getFile('index/paths.bin', {
       'accept-encoding': 'gzip, dcz',

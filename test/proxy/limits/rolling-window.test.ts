@@ -218,11 +218,12 @@ test('rings in the same memory do not affect each other', () => {
   const random = makeRandom(1);
   const times = Array.from({ length: RINGS }, (): number[] => []);
   for (let step = 0, now = 1e6; step < 2_000; step++, now += random.below(10_000)) {
-    const ring = random.below(RINGS);
-    const counted = times[ring] as number[];
+    const number = random.below(RINGS);
+    const ring = { cells, base: number * size, capacity: LIMIT };
+    const counted = times[number] as number[];
     const before = referenceQuota(counted, LIMIT, now);
-    expectSame(peekIn(cells, ring * size, LIMIT, LIMIT, now), before);
-    const { admitted } = admitIn(cells, ring * size, LIMIT, LIMIT, now);
+    expectSame(peekIn(ring, LIMIT, now), before);
+    const { admitted } = admitIn(ring, LIMIT, now);
     expect(admitted).toBe(before.admitted);
     if (admitted) counted.push(now);
   }

@@ -98,7 +98,7 @@ describe('words that name a platform', () => {
     expect(found(near, 'zelda nintendo')[0]).toBe('partial');
     expect(found(near, 'zelda nintendi')).toEqual(['near', 'Zelda Nintendu']);
     expect(found(near, 'zleda snes')[0]).toBe('platform');
-    // Several words that only together name a platform can be misspelt.
+    // Several words that only together name a platform can be misspelled.
     expect(found(searchOf('Super Nintendu'), 'super nintendi')[0]).toBe('near');
   });
 

@@ -5,7 +5,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { remoteDifference, remoteFile, remoteManifest } from '../../../format/remote-layout.ts';
+import { remoteDelta, remoteFile, remoteManifest } from '../../../format/remote-layout.ts';
 import { currentId, generationDir } from '../../../store/generations/generations.ts';
 import { type PushOptions, push } from '../../../store/push/push.ts';
 import { contentOf } from '../../../store/remote/content.ts';
@@ -15,7 +15,7 @@ import { rollbackTo } from '../../../store/rollback.ts';
 import { checkPointer } from '../../../store/signatures/check-pointer.ts';
 import { makeKeyPair, readSigningKey } from '../../../store/signatures/keys.ts';
 import { generate, makeFolder } from '../../support/product.ts';
-import { applyDifference, readGeneration, readObject, readPointer } from '../../support/remotes.ts';
+import { applyDelta, readGeneration, readObject, readPointer } from '../../support/remotes.ts';
 import { BUCKET, type RunningS3, startS3 } from '../../support/servers/s3.ts';
 import { makeChanging, newSnapshots } from '../../support/wholeness.ts';
 
@@ -81,7 +81,7 @@ describe('a push', () => {
     expect(await readPointer(remote)).toEqual(before);
   });
 
-  test('after a change sends only what changed, and differences from which it can be made', async () => {
+  test('after a change sends only what changed, and deltas from which it can be made', async () => {
     await pushNow();
     const before = await readGeneration(remote);
     const id = await publishChange();
@@ -95,9 +95,9 @@ describe('a push', () => {
     for (const { from, to, stored_size } of after.list.differences) {
       const { path: name = '' } = after.manifest.files.find((file) => file.sha256 === to) ?? {};
       const earlier = before.files.get(name) ?? Buffer.alloc(0);
-      const made = await applyDifference(remote, earlier, to);
+      const made = await applyDelta(remote, earlier, to);
       expect(made.equals(after.files.get(name) ?? Buffer.alloc(0))).toBe(true);
-      expect((await readObject(remote, remoteDifference(from, to)))?.length).toBe(stored_size);
+      expect((await readObject(remote, remoteDelta(from, to)))?.length).toBe(stored_size);
     }
   });
 

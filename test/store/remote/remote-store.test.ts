@@ -311,7 +311,7 @@ describe('a web server', () => {
     await expect(store.get('a')).rejects.toThrow(/redirects to https:\/\/elsewhere\.example\//);
   });
 
-  test('that sends other bytes than the wanted ones is not believed', async () => {
+  test('that sends other bytes than the wanted ones is not trusted', async () => {
     await serving((_request, response) => {
       response.writeHead(206, { 'content-range': 'bytes 1-2/3' }).end('bc');
     });

@@ -1,5 +1,5 @@
 /**
- * An S3 server on loopback that checks signatures: s3rver, in a process of its own. It keeps its objects
+ * An S3 server on loopback that checks signatures: s3rver, in a separate process. It keeps its objects
  * in a folder, and ends with the test file.
  */
 import path from 'node:path';

@@ -1,18 +1,18 @@
 /**
- * The program of a process that makes one difference: a file, compressed with another version of it as
- * the dictionary. Both are checked while they are read. The order comes as JSON in the first argument;
- * the difference goes to stdout, which stays empty if there is none.
+ * The program of a process that makes one delta (`format/dcz.ts`). It checks both versions of the file
+ * while it reads them. The order comes as JSON in the first argument; the delta goes to stdout, which
+ * stays empty if there is none.
  */
 import { writeFileSync } from 'node:fs';
 import { setPriority } from 'node:os';
 import { zstdCompressSync } from 'node:zlib';
-import { DIFFERENCE_PARAMETERS, dczHead, LARGEST_DCZ_FILE } from '../../format/dcz.ts';
+import { DELTA_PARAMETERS, dczHead, LARGEST_DCZ_FILE } from '../../format/dcz.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { readChecked } from '../../store/files/checked-files.ts';
 import { generationDir, idsOnDisk } from '../../store/generations/generations.ts';
 import { readManifest } from '../../store/generations/manifest-file.ts';
 
-export interface DifferenceOrder {
+export interface DeltaOrder {
   readonly snapshotsDir: string;
   /** The folder of the generation with the file. */
   readonly dir: string;
@@ -26,7 +26,7 @@ const PRIORITY = 10;
 const STDOUT = 1;
 
 /** @returns undefined if no kept generation has the other version, or it does not save much */
-function makeDifference({ snapshotsDir, dir, file, dictionary }: DifferenceOrder) {
+function makeDelta({ snapshotsDir, dir, file, dictionary }: DeltaOrder) {
   if (file.size > LARGEST_DCZ_FILE) return undefined;
   for (const id of idsOnDisk(snapshotsDir)) {
     const otherDir = generationDir(snapshotsDir, id);
@@ -36,7 +36,7 @@ function makeDifference({ snapshotsDir, dir, file, dictionary }: DifferenceOrder
     if (other === undefined || other.size > LARGEST_DCZ_FILE) continue;
     const compressed = zstdCompressSync(readChecked(dir, file), {
       dictionary: readChecked(otherDir, other),
-      params: DIFFERENCE_PARAMETERS,
+      params: DELTA_PARAMETERS,
       pledgedSrcSize: file.size,
     });
     if (compressed.length > file.size / 4) return undefined;
@@ -55,5 +55,5 @@ function filesOf(dir: string): readonly ManifestFile[] {
 }
 
 setPriority(PRIORITY);
-const difference = makeDifference(JSON.parse(process.argv[2] ?? '') as DifferenceOrder);
-if (difference !== undefined) writeFileSync(STDOUT, difference);
+const delta = makeDelta(JSON.parse(process.argv[2] ?? '') as DeltaOrder);
+if (delta !== undefined) writeFileSync(STDOUT, delta);
