@@ -1,7 +1,7 @@
 /**
  * How the tests run: with the Node that the product needs, each file in its own process.
  *
- *     npm test            behaviour and measured; all files share one private MariaDB server
+ *     npm test            behaviour, whose files share one private MariaDB server, and measured
  *     npm run test:quick  without the slow files and those that need a Debian package
  *     npm run soak        the tests of guarantees with all their rounds, one file at a time
  */
@@ -14,11 +14,10 @@ import { IS_SOAK } from './test/support/rounds.ts';
 
 const IS_QUICK = process.env.QUICK === '1';
 
-/** These compare times, so nothing may run at the same time. */
+/** These compare times, so nothing may run at the same time. They have no MariaDB server. */
 const MEASURED = [
   'test/guarantees/slow-clients.test.ts',
   'test/guarantees/search-abuse.test.ts',
-  'test/keys/account/account-browser.test.ts',
   'test/proxy/downloads/large-downloads.test.ts',
 ];
 
@@ -124,8 +123,8 @@ function isQuick(file: string): boolean {
   return !DEBIAN_SERVERS.some((server) => behind.has(server));
 }
 
+const GLOBAL_SETUP = ['test/support/global-setup.ts'];
 const shared = {
-  globalSetup: ['test/support/global-setup.ts'],
   // Only after a crash of Chromium, as `startChromium` explains.
   retry: { count: 2, condition: /Target page, context or browser has been closed/ },
 };
@@ -136,9 +135,10 @@ const everyTest = [
     test: {
       ...shared,
       name: 'behaviour',
+      globalSetup: GLOBAL_SETUP,
       include: files.filter((file) => !MEASURED.includes(file)),
-      // Vitest leaves one of two cores idle by default, and most tests wait for another process.
-      maxWorkers: 2,
+      // More than the two cores of the smallest machine, since most tests wait for another process.
+      maxWorkers: 3,
       sequence: { groupOrder: 0 },
     },
   },
@@ -160,6 +160,7 @@ const soak = [
     test: {
       ...shared,
       name: 'soak',
+      globalSetup: GLOBAL_SETUP,
       include: files.filter(hasFullForm),
       fileParallelism: false,
     },

@@ -1,7 +1,7 @@
 /**
  * A whole catalogue from end to end: it is loaded into a real MariaDB, generated and served, and the
- * test reads every page of every platform and the covers of every game. It uses the real catalogue if
- * this machine has it, and the seeded one otherwise.
+ * test reads every page of every platform and the covers of the games. It uses the real catalogue if
+ * this machine has it, and the seeded one otherwise. The short form reads the covers of a third of the games.
  */
 import path from 'node:path';
 import { Pool } from 'undici';
@@ -24,10 +24,13 @@ import {
   testKey,
   writeKeys,
 } from '../support/product.ts';
+import { IS_SOAK, rounds } from '../support/rounds.ts';
 import { mariaDbAt } from '../support/servers/mariadb.ts';
 
 const DATABASE = 'whole_catalogue';
-const PAGE_SIZES = [100, 50, 17];
+const PAGE_SIZES = IS_SOAK ? [100, 50, 17] : [100, 17];
+/** The covers of one in this many games are read. */
+const STEP = rounds(3, 1);
 const CONNECTIONS = 8;
 const MOST_MEMORY_MB = 300;
 
@@ -91,13 +94,13 @@ describe('the proxy', () => {
   test('serves every approved cover with its files, and no other', {
     timeout: 600_000,
   }, async () => {
-    const gameOf = new Map<unknown, ReferenceGame>();
-    for (const games of byPlatform.values()) for (const game of games) gameOf.set(game.id, game);
     const slugOf = new Map([...catalogue.games].map(([id, , slug]) => [String(id), String(slug)]));
     const approved = new Map<string, Set<string>>();
     const filesOf = new Map<string, number>();
+    const games = [...byPlatform.values()].flat().filter((_, index) => index % STEP === 0);
+    const read = new Set(games.map(({ id }) => id));
     for (const [id, game, , , status] of catalogue.covers) {
-      if (status !== 'approved') continue;
+      if (status !== 'approved' || !read.has(String(game))) continue;
       filesOf.set(String(id), 0);
       const covers = approved.get(String(game)) ?? new Set();
       approved.set(String(game), covers.add(String(id)));
@@ -107,7 +110,7 @@ describe('the proxy', () => {
       if (files !== undefined) filesOf.set(String(cover), files + 1);
     }
     let covers = 0;
-    await inParallel([...gameOf.values()], async ({ id, platform }) => {
+    await inParallel(games, async ({ id, platform }) => {
       const { data } = await get(`/games/${platform}/${slugOf.get(id)}/covers`);
       const ids: string[] = data.map((cover: { id: number }) => String(cover.id));
       const wanted = approved.get(id) ?? new Set<string>();
@@ -122,7 +125,8 @@ describe('the proxy', () => {
       covers += ids.length;
     });
     expect(covers).toBe(filesOf.size);
-    expect((await get('/stats')).covers).toBe(filesOf.size);
+    const all = [...catalogue.covers].filter(([, , , , status]) => status === 'approved');
+    expect((await get('/stats')).covers).toBe(all.length);
   });
 
   test('does not serve pending or rejected covers', { timeout: 300_000 }, async () => {

@@ -15,13 +15,14 @@ import { rollbackTo } from '../../store/rollback.ts';
 import { loadCatalogue } from '../catalogue/load.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
-import { makeSqlite } from '../catalogue/snapshots.ts';
+import { makeSampleSnapshots, makeSqlite } from '../catalogue/snapshots.ts';
 import { end, finish, generate, ROOT } from '../support/product.ts';
 import { type MariaDb, startMariaDb } from '../support/servers/mariadb.ts';
 import {
   expectCurrentVerifies,
   expectNoDebris,
   makeChanging,
+  makePublished,
   newSnapshots,
   SETTINGS,
   startGenerator as start,
@@ -36,16 +37,14 @@ beforeAll(async () => {
 });
 
 test('a run that cannot export the keys reports it, and that its generation is current', async () => {
-  const dir = newSnapshots();
-  const { url, change } = await makeChanging();
-  await generate(url, dir);
-  await change();
+  const { database, snapshotsDir: dir } = await makePublished();
+  await database.change();
   const before = currentId(dir);
   rmSync(path.join(dir, 'keys.json'), { force: true });
   // The folder is not empty, because an empty one would be replaced.
   mkdirSync(path.join(dir, 'keys.json', 'not-empty'), { recursive: true });
   const started = Math.floor(Date.now() / 1000) * 1000;
-  const { code, stderr } = await finish(start(url, dir));
+  const { code, stderr } = await finish(start(database.url, dir));
   expect(code).toBe(1);
   const id = currentId(dir);
   expect(id).not.toBe(before);
@@ -70,9 +69,7 @@ describe('only one program writes at a time', () => {
   });
 
   test('a rollback and a prune are refused while another program writes', async () => {
-    const dir = newSnapshots();
-    const database = await makeChanging();
-    await generate(database.url, dir);
+    const { database, snapshotsDir: dir } = await makePublished();
     const id = currentId(dir) as string;
     await withLock(dir, async () => {
       await expect(rollbackTo(dir, id)).rejects.toThrow(LockedError);
@@ -138,8 +135,7 @@ describe('a run that is interrupted', () => {
   test.each([64, 1024])(
     'by a limit of %i KiB on files exits with 1 and one clear line, and the old generation stays',
     async (limit) => {
-      const dir = newSnapshots();
-      await generate(await makeSqlite(sampleCatalogue()), dir);
+      const dir = await makeSampleSnapshots();
       const before = currentId(dir);
       const child = spawn(
         'bash',
@@ -266,9 +262,7 @@ describe('a run with a database server', () => {
 
 describe('kept generations', () => {
   test('share exactly the files that did not change', async () => {
-    const dir = newSnapshots();
-    const database = await makeChanging();
-    await generate(database.url, dir);
+    const { database, snapshotsDir: dir } = await makePublished();
     const first = currentId(dir) as string;
     await database.change();
     await generate(database.url, dir);
@@ -312,9 +306,7 @@ describe('kept generations', () => {
   });
 
   test('cannot be rolled back to if they are damaged', async () => {
-    const dir = newSnapshots();
-    const database = await makeChanging();
-    await generate(database.url, dir);
+    const { database, snapshotsDir: dir } = await makePublished();
     const first = currentId(dir) as string;
     await database.change();
     await generate(database.url, dir);
@@ -344,8 +336,7 @@ describe('verification detects', () => {
   ];
 
   test.each(damages)('a damaged or additional %s', async (name, damage) => {
-    const dir = newSnapshots();
-    await generate(await makeSqlite(sampleCatalogue()), dir);
+    const dir = await makeSampleSnapshots();
     const generation = generationDir(dir, currentId(dir) as string);
     await verifyGeneration(generation);
     damage((file) => path.join(generation, file));

@@ -6,7 +6,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
-import { parse } from 'yaml';
+import { load } from 'js-yaml';
 
 type Json = null | boolean | number | string | Json[] | { [name: string]: Json };
 export type JsonObject = { [name: string]: Json };
@@ -59,7 +59,7 @@ const OTHER_METHODS = [400, 405, 500];
 
 /** Reads the contract from its file. */
 export function readContract(): JsonObject {
-  return parse(readFileSync(join(import.meta.dirname, '../../openapi.yaml'), 'utf8')) as JsonObject;
+  return load(readFileSync(join(import.meta.dirname, '../../openapi.yaml'), 'utf8')) as JsonObject;
 }
 
 /** Makes a validator of the JSON schemas in the contract, which may refer to one another. */

@@ -3,7 +3,7 @@
  * fault, and no files are left behind.
  */
 import type { ChildProcess } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { copyFileSync, cpSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
@@ -19,7 +19,7 @@ import { verifyGeneration } from '../../store/generations/verify.ts';
 import type { Catalogue } from '../catalogue/catalogue.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import { makeSqlite } from '../catalogue/snapshots.ts';
-import { end, type Finished, finish, makeFolder, startProgram } from './product.ts';
+import { end, type Finished, finish, generate, makeFolder, startProgram } from './product.ts';
 
 export const SETTINGS = {
   SITE_URL: 'https://covers.example',
@@ -107,7 +107,12 @@ export function expectOneClearLine({ code, stdout, stderr }: Finished, expected 
 
 /** A database in which one row can be changed, so that each run has something to publish. */
 export async function makeChanging(catalogue: Catalogue = sampleCatalogue()) {
-  const url = await makeSqlite(catalogue);
+  return changing(await makeSqlite(catalogue));
+}
+
+export type ChangingDatabase = ReturnType<typeof changing>;
+
+function changing(url: string) {
   let change = 0;
   return {
     url,
@@ -120,4 +125,27 @@ export async function makeChanging(catalogue: Catalogue = sampleCatalogue()) {
       await database.close();
     },
   };
+}
+
+let published: Promise<{ url: string; snapshotsDir: string }> | undefined;
+
+/** Such a database with the sample catalogue, and a snapshots folder with one generation of it. */
+export async function makePublished(): Promise<{
+  database: ChangingDatabase;
+  snapshotsDir: string;
+}> {
+  // The generator runs once for each test file, and its tests get copies.
+  published ??= publishSample();
+  const { url, snapshotsDir: original } = await published;
+  const file = path.join(makeFolder(), 'catalogue.db');
+  copyFileSync(url.replace('sqlite:', ''), file);
+  const snapshotsDir = newSnapshots();
+  cpSync(original, snapshotsDir, { recursive: true, verbatimSymlinks: true });
+  return { database: changing(`sqlite:${file}`), snapshotsDir };
+}
+
+async function publishSample() {
+  const [url, snapshotsDir] = [await makeSqlite(sampleCatalogue()), newSnapshots()];
+  await generate(url, snapshotsDir);
+  return { url, snapshotsDir };
 }

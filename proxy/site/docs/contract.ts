@@ -3,7 +3,7 @@
  * are resolved. A schema keeps the name that it has in the contract, because objects are shown once.
  */
 import { readFileSync } from 'node:fs';
-import { parse } from 'yaml';
+import { load } from 'js-yaml';
 
 export interface Schema {
   /** The name of the schema in the contract, if it has one. */
@@ -68,7 +68,7 @@ const FILE = new URL('../../../openapi.yaml', import.meta.url);
 
 /** openapi.yaml as an object, unchanged. */
 export function parseContract(): object {
-  return parse(readFileSync(FILE, 'utf8'));
+  return load(readFileSync(FILE, 'utf8')) as object;
 }
 
 /** @param whole from {@link parseContract} */

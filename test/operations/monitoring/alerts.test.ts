@@ -5,8 +5,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { load } from 'js-yaml';
 import { describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
 import { openDatabase } from '../../../database/open.ts';
 import { ROOT, until } from '../../support/product.ts';
 import { IS_SOAK, printFigure } from '../../support/rounds.ts';
@@ -45,7 +45,7 @@ test(
 );
 
 test('every alert fires in a simulation', () => {
-  const simulations: Simulation[] = parse(readFileSync(SIMULATIONS, 'utf8')).tests;
+  const { tests: simulations } = load(readFileSync(SIMULATIONS, 'utf8')) as { tests: Simulation[] };
   const firing = simulations
     .flatMap(({ alert_rule_test: tests = [] }) => tests)
     .filter(({ exp_alerts: alerts = [] }) => alerts.length > 0)

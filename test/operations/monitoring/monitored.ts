@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parse, stringify } from 'yaml';
+import { dump, load } from 'js-yaml';
 import { startTied } from '../../support/processes.ts';
 import { makeFolder, ROOT } from '../../support/product.ts';
 import { freePort, listens } from '../../support/servers/ports.ts';
@@ -29,7 +29,8 @@ interface Job {
 /** The alert rules, in the order of their file. */
 export function readAlertRules(): Rule[] {
   const text = readFileSync(path.join(FOLDER, 'cover-catalogue-alerts.yml'), 'utf8');
-  return parse(text).groups.flatMap(({ rules }: { rules: Rule[] }) => rules);
+  const { groups } = load(text) as { groups: { rules: Rule[] }[] };
+  return groups.flatMap(({ rules }) => rules);
 }
 
 /**
@@ -48,16 +49,21 @@ export async function startMonitoring(
     for: '5s',
     expr: changeExpression(rule.expr),
   }));
-  writeFileSync(rules, stringify({ groups: [{ name: 'alerts', rules: changed }] }));
+  writeFileSync(rules, dump({ groups: [{ name: 'alerts', rules: changed }] }));
   const blackbox = await startBlackbox();
   const text = readFileSync(path.join(FOLDER, 'prometheus.yml'), 'utf8');
-  const { alerting: _, ...configuration } = parse(text.replace('127.0.0.1:9115', blackbox.address));
+  const { alerting: _, ...configuration } = load(
+    text.replace('127.0.0.1:9115', blackbox.address),
+  ) as {
+    alerting: object;
+    scrape_configs: Job[];
+  };
   const server = await startPrometheus(
-    stringify({
+    dump({
       ...configuration,
       global: { scrape_interval: '2s', scrape_timeout: '2s', evaluation_interval: '1s' },
       rule_files: [rules],
-      scrape_configs: configuration.scrape_configs.map((job: Job) => ({
+      scrape_configs: configuration.scrape_configs.map((job) => ({
         ...job,
         static_configs: [{ targets: targets[job.job_name.replace('cover-catalogue-', '')] ?? [] }],
       })),

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import fastGlob from 'fast-glob';
+import { load, YAML11_SCHEMA } from 'js-yaml';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { parse } from 'yaml';
 import { openDatabase } from '../../../database/open.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
@@ -15,7 +15,25 @@ import { commandsFrom } from './document-commands.ts';
 import { BASE, makeBaseImages, NPM_BASE, type Podman, startPodman } from './podman.ts';
 
 const read = (file: string) => readFileSync(path.join(ROOT, file), 'utf8');
-const compose = parse(read('operations/container/compose.yaml'), { merge: true });
+interface Compose {
+  readonly services: Readonly<
+    Record<
+      string,
+      {
+        readonly read_only: boolean;
+        readonly cap_drop: readonly string[];
+        readonly security_opt: readonly string[];
+        readonly ports: readonly string[];
+        readonly env_file: string;
+      }
+    >
+  >;
+}
+
+const compose = load(read('operations/container/compose.yaml'), {
+  // With `<<`, which merges mappings.
+  schema: YAML11_SCHEMA,
+}) as Compose;
 
 test('the image gets everything that the programs import', () => {
   const copied = [...read('operations/container/Containerfile').matchAll(/^COPY (\w+) \1$/gm)];

@@ -1,8 +1,8 @@
 /** What the access log shows of a request target: enough for an operator, and never a key. */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
+import { load } from 'js-yaml';
 import { expect, test } from 'vitest';
-import { parse } from 'yaml';
 import { makeKey } from '../../../format/api-key.ts';
 import { SHOWN_PARAMETERS, showTarget } from '../../../proxy/access-log/shown-target.ts';
 import { makeRandom } from '../../catalogue/random.ts';
@@ -53,17 +53,26 @@ test('a key anywhere, however it is encoded, leaves no trace', () => {
   }
 });
 
+interface Parameter {
+  readonly $ref?: string;
+  readonly in: string;
+  readonly name: string;
+}
+
+interface Contract {
+  readonly paths: Readonly<Record<string, { readonly get: { readonly parameters?: Parameter[] } }>>;
+  readonly components: { readonly parameters: Readonly<Record<string, Parameter>> };
+}
+
 test('the values of exactly those parameters are shown that the API has', () => {
-  const { paths, components } = parse(readFileSync(path.join(ROOT, 'openapi.yaml'), 'utf8'));
-  const shared = new Map<string, { in: string; name: string }>(
-    Object.entries<{ in: string; name: string }>(components.parameters).map(([name, parameter]) => [
+  const contract = load(readFileSync(path.join(ROOT, 'openapi.yaml'), 'utf8')) as Contract;
+  const shared = new Map(
+    Object.entries(contract.components.parameters).map(([name, parameter]) => [
       `#/components/parameters/${name}`,
       parameter,
     ]),
   );
-  const names = Object.values<{
-    get: { parameters?: { $ref?: string; in: string; name: string }[] };
-  }>(paths)
+  const names = Object.values(contract.paths)
     .flatMap(({ get }) => get.parameters ?? [])
     .map((parameter) => shared.get(parameter.$ref ?? '') ?? parameter)
     .filter((parameter) => parameter.in === 'query')

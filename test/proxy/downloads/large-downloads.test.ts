@@ -5,6 +5,7 @@
 import { createCipheriv } from 'node:crypto';
 import {
   closeSync,
+  cpSync,
   fstatSync,
   openSync,
   readdirSync,
@@ -32,7 +33,13 @@ import {
 } from '../../../store/generations/generations.ts';
 import { readManifest } from '../../../store/generations/manifest-file.ts';
 import { makeSampleSnapshots } from '../../catalogue/snapshots.ts';
-import { type RunningProxy, startProxy, testKey, until } from '../../support/product.ts';
+import {
+  makeFolder,
+  type RunningProxy,
+  startProxy,
+  testKey,
+  until,
+} from '../../support/product.ts';
 import { printFigure, rounds } from '../../support/rounds.ts';
 import { openSocket } from '../../support/servers/sockets.ts';
 
@@ -59,6 +66,16 @@ async function makeLargeSnapshots(): Promise<string> {
   writeFileSync(path.join(dir, MANIFEST), encodeManifest(manifest));
   renameSync(dir, generationDir(snapshotsDir, manifest.id));
   pointCurrentTo(snapshotsDir, manifest.id);
+  return snapshotsDir;
+}
+
+let large: Promise<string> | undefined;
+
+/** @returns a new copy, since some tests damage it */
+async function copyLargeSnapshots(): Promise<string> {
+  large ??= makeLargeSnapshots();
+  const snapshotsDir = path.join(makeFolder(), 'snapshots');
+  cpSync(await large, snapshotsDir, { recursive: true, verbatimSymlinks: true });
   return snapshotsDir;
 }
 
@@ -107,7 +124,7 @@ describe.each(['on', 'off'])('with the fast path %s', { timeout: 300_000 }, (fas
   let proxy: RunningProxy;
 
   beforeEach(async () => {
-    snapshotsDir = await makeLargeSnapshots();
+    snapshotsDir = await copyLargeSnapshots();
     proxy = await start(snapshotsDir, fastPath);
   });
   afterEach(() => proxy.kill());
@@ -296,7 +313,7 @@ test('a client that does not take a piece in time loses its connection', async (
 });
 
 test('a compressed large file is the same', async () => {
-  const proxy = await start(await makeLargeSnapshots(), 'on');
+  const proxy = await start(await copyLargeSnapshots(), 'on');
   const reply = await proxy.get(LARGE, key.key, { 'accept-encoding': 'gzip' });
   const body = gunzipSync(reply.bytes);
   expect(body.length).toBe(SIZE);

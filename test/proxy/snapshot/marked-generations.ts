@@ -2,7 +2,7 @@
  * Generations of one catalogue in which every record contains the mark of its generation, so that a
  * response from the wrong generation is detected.
  */
-import { readdirSync, readlinkSync, renameSync, statSync, symlinkSync } from 'node:fs';
+import { cpSync, readdirSync, readlinkSync, renameSync, statSync, symlinkSync } from 'node:fs';
 import path from 'node:path';
 import type { Row } from '../../../database/database.ts';
 import { CURRENT, GENERATIONS } from '../../../format/layout.ts';
@@ -26,16 +26,28 @@ export function markedCatalogue(games: number, mark: string): Catalogue {
   };
 }
 
+const made = new Map<string, Promise<string>>();
+
 /** Makes a snapshots folder with a generation for each mark, and a key. @returns the ids in that order */
 export async function makeGenerations(
   games: number,
   marks: readonly string[],
   key: TestKey,
 ): Promise<{ dir: string; ids: string[] }> {
+  // The generator makes them once for each test file, and its tests get copies.
+  const name = [games, ...marks].join();
+  const original = made.get(name) ?? generateMarked(games, marks);
+  made.set(name, original);
   const dir = path.join(makeFolder(), 'snapshots');
-  for (const mark of marks) await generate(await makeSqlite(markedCatalogue(games, mark)), dir);
+  cpSync(await original, dir, { recursive: true, verbatimSymlinks: true });
   writeKeys(dir, [key]);
   return { dir, ids: readdirSync(path.join(dir, GENERATIONS)).sort() };
+}
+
+async function generateMarked(games: number, marks: readonly string[]): Promise<string> {
+  const dir = path.join(makeFolder(), 'snapshots');
+  for (const mark of marks) await generate(await makeSqlite(markedCatalogue(games, mark)), dir);
+  return dir;
 }
 
 /** Makes a generation current, as the last step of a run does. */

@@ -11,6 +11,7 @@ import { end, makeFolder, runProgram, startProgram, until } from '../../support/
 import { readGeneration, readPointer } from '../../support/remotes.ts';
 import { BUCKET, type RunningS3, startS3 } from '../../support/servers/s3.ts';
 import {
+  type ChangingDatabase,
   expectOneClearLine,
   finishInTime,
   makeChanging,
@@ -25,7 +26,7 @@ const NEVER = '0 0 1 1 *';
 let server: RunningS3;
 let address: string;
 let remote: RemoteStore;
-let database: Awaited<ReturnType<typeof makeChanging>>;
+let database: ChangingDatabase;
 let snapshotsDir: string;
 let stores = 0;
 

@@ -17,22 +17,20 @@ import { makeKeyPair, readSigningKey } from '../../../store/signatures/keys.ts';
 import { generate, makeFolder } from '../../support/product.ts';
 import { applyDelta, readGeneration, readObject, readPointer } from '../../support/remotes.ts';
 import { BUCKET, type RunningS3, startS3 } from '../../support/servers/s3.ts';
-import { makeChanging, newSnapshots } from '../../support/wholeness.ts';
+import { type ChangingDatabase, makePublished, newSnapshots } from '../../support/wholeness.ts';
 
 const HOUR = 3_600_000;
 const STALL = { stallSeconds: 5 };
 
-let database: Awaited<ReturnType<typeof makeChanging>>;
+let database: ChangingDatabase;
 let snapshotsDir: string;
 let remote: RemoteStore;
 let warnings: string[];
 
 beforeEach(async () => {
-  database = await makeChanging();
-  snapshotsDir = newSnapshots();
+  ({ database, snapshotsDir } = await makePublished());
   remote = openRemote(makeFolder(), STALL);
   warnings = [];
-  await generate(database.url, snapshotsDir);
 });
 
 afterEach(() => remote.close());

@@ -2,7 +2,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { makeKey } from '../../../../format/api-key.ts';
 import { makeSampleSnapshots } from '../../../catalogue/snapshots.ts';
-import { QUICK_POLLS } from '../../../support/processes.ts';
+import { changeTimers, PATIENT_LIMITS, QUICK_POLLS } from '../../../support/processes.ts';
 import {
   end,
   type RunningProxy,
@@ -34,7 +34,7 @@ async function startFleet(
   proxies: number,
   environment: Readonly<Record<string, string>> = {},
 ): Promise<RunningProxy[]> {
-  const own = { LIMITS_URL: redis.url, ...environment };
+  const own = { LIMITS_URL: redis.url, ...PATIENT_LIMITS, ...environment };
   const fleet = await Promise.all(Array.from({ length: proxies }, () => startProxy(dir, own)));
   await untilMode(fleet, 'shared', proxies);
   return fleet;
@@ -188,7 +188,7 @@ describe('when the store is gone', () => {
     const place = await makePlace();
     const key = testKey(1, { limit: 1000 });
     writeKeys(place.dir, [key]);
-    const [proxy] = await startFleet(place, 1);
+    const [proxy] = await startFleet(place, 1, changeTimers({}));
     const timeOfRequest = async () => {
       const started = performance.now();
       expect((await proxy.get('/stats', key.key)).status).toBe(200);

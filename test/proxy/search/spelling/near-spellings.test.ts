@@ -18,11 +18,16 @@ function makeIndex(words: Iterable<string>) {
   const none = new Uint32Array(0);
   const postings: Postings = { text, textStart, entries: none, entriesStart: none };
   const spellings = makeSpellingIndex(postings);
+  const lengths = sorted.map((word) => [...word].length);
   return {
     sorted,
     find: (word: string, distance: 1 | 2) => nearSpellings(spellings, word, distance),
-    reference: (word: string, distance: number) =>
-      [...sorted.keys()].filter((number) => editDistance(sorted[number], word) <= distance),
+    reference(word: string, distance: number) {
+      const { length } = [...word];
+      // An edit changes the length by one letter at most. So most words need no table.
+      const near = [...sorted.keys()].filter((i) => Math.abs(lengths[i] - length) <= distance);
+      return near.filter((number) => editDistance(sorted[number], word) <= distance);
+    },
   };
 }
 
