@@ -1,8 +1,8 @@
 /**
  * Ids as pairs of 32-bit halves: exact over all 64 bits, and compact in columns.
  */
-import { firstIndex } from '../../format/index/first-index.ts';
-import { type Id, splitId, textOfId } from '../../format/index/ids.ts';
+import { firstIndexNear } from '../../format/index/first-index.ts';
+import { evenlySpaced, type Id, splitId, textOfId } from '../../format/index/ids.ts';
 import { putAscii, putInteger } from './json-bytes.ts';
 
 /** A column of unsigned 64-bit ids, as their upper and lower halves. */
@@ -30,7 +30,10 @@ export function findId({ high, low }: Ids, rows: number, id: Id, guess: number):
   const compareAt = (row: number) => high[row] - id[0] || low[row] - id[1];
   if (guess < rows && compareAt(guess) === 0) return guess;
   if (guess + 1 < rows && compareAt(guess + 1) === 0) return guess + 1;
-  const row = firstIndex(0, rows, (at) => compareAt(at) >= 0);
+  if (rows === 0) return -1;
+  const idOf = (row: number): Id => [high[row], low[row]];
+  const near = evenlySpaced(idOf(0), idOf(rows - 1), rows, id);
+  const row = firstIndexNear(near, 0, rows, (at) => compareAt(at) >= 0);
   return row < rows && compareAt(row) === 0 ? row : -1;
 }
 
