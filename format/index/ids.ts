@@ -50,7 +50,7 @@ export function findById(columns: IdColumns, id: Id): number | undefined {
 }
 
 /** The position that an id would have among `count` evenly spaced ids; approximate beyond 2^53. */
-function evenlySpaced(first: Id, last: Id, count: number, id: Id): number {
+export function evenlySpaced(first: Id, last: Id, count: number, id: Id): number {
   const asNumber = ([high, low]: Id) => high * 2 ** 32 + low;
   const share = (asNumber(id) - asNumber(first)) / (asNumber(last) - asNumber(first));
   // NaN if all ids are equal.

@@ -1,8 +1,8 @@
 /**
  * Ids as pairs of 32-bit halves: exact over all 64 bits, and compact in columns.
  */
-import { firstIndex } from '../../format/index/first-index.ts';
-import { type Id, splitId, textOfId } from '../../format/index/ids.ts';
+import { firstIndexNear } from '../../format/index/first-index.ts';
+import { evenlySpaced, type Id, splitId, textOfId } from '../../format/index/ids.ts';
 import { putAscii, putInteger } from './json-bytes.ts';
 
 /** A column of unsigned 64-bit ids, as their upper and lower halves. */
@@ -26,11 +26,23 @@ export function readId(value: string | number | null): Id | undefined {
  * @param guess the row found last. Usually that row or the next one has the id, since the rows of a
  * table refer to those of another in about the same order.
  */
-export function findId(all: Ids, rows: number, id: Id, guess: number): number {
-  const compareAt = (row: number) => all.high[row] - id[0] || all.low[row] - id[1];
-  for (const row of [guess, guess + 1]) if (row < rows && compareAt(row) === 0) return row;
-  const row = firstIndex(0, rows, (at) => compareAt(at) >= 0);
+export function findId({ high, low }: Ids, rows: number, id: Id, guess: number): number {
+  const compareAt = (row: number) => high[row] - id[0] || low[row] - id[1];
+  if (guess < rows && compareAt(guess) === 0) return guess;
+  if (guess + 1 < rows && compareAt(guess + 1) === 0) return guess + 1;
+  if (rows === 0) return -1;
+  const idOf = (row: number): Id => [high[row], low[row]];
+  const near = evenlySpaced(idOf(0), idOf(rows - 1), rows, id);
+  const row = firstIndexNear(near, 0, rows, (at) => compareAt(at) >= 0);
   return row < rows && compareAt(row) === 0 ? row : -1;
+}
+
+/**
+ * Whether a value of an id column has the form in which {@link valueOfId} returns the id.
+ * @param id that of the value
+ */
+export function isUsualForm(value: string | number | null, id: Id): boolean {
+  return typeof value === 'number' || value === valueOfId(id);
 }
 
 /** Writes the id of a row in decimal. @returns the position after it */

@@ -6,7 +6,7 @@
  * printable ASCII: they are sorted by keys that give the same order. The collator sorts the other
  * titles, and the two lists are merged.
  */
-import { firstIndex } from '../../format/index/first-index.ts';
+import { firstIndexNear } from '../../format/index/first-index.ts';
 
 /** Titles with a longer run of digits get no key. */
 const LONGEST_DIGIT_RUN = 60;
@@ -37,14 +37,22 @@ export function orderTitles(
   const simple = new Uint32Array(titles);
   let simpleTitles = 0;
   const others: number[] = [];
+  // The collator compares each of these titles many times.
+  const otherTitles = new Map<number, string>();
   for (let index = 0; index < titles; index++) {
-    if (keys.add(index, titleAt(index))) simple[simpleTitles++] = index;
-    else others.push(index);
+    const title = titleAt(index);
+    if (keys.add(index, title)) {
+      simple[simpleTitles++] = index;
+      continue;
+    }
+    others.push(index);
+    otherTitles.set(index, title);
   }
   const sorted = simple.subarray(0, simpleTitles);
   sorted.sort((a, b) => keys.compare(a, b) || tieOrder(a, b));
+  const textOf = (index: number) => otherTitles.get(index) ?? titleAt(index);
   const compare = (a: number, b: number) =>
-    collator.compare(titleAt(a), titleAt(b)) || tieOrder(a, b);
+    collator.compare(textOf(a), textOf(b)) || tieOrder(a, b);
   others.sort(compare);
   return merge(sorted, others, compare);
 }
@@ -58,7 +66,8 @@ export function merge(
   const merged = new Uint32Array(left.length + right.length);
   let l = 0;
   for (let r = 0; r < right.length; r++) {
-    const end = firstIndex(l, left.length, (at) => compare(left[at], right[r]) >= 0);
+    const isAfter = (at: number) => compare(left[at], right[r]) >= 0;
+    const end = l < left.length ? firstIndexNear(l, l, left.length, isAfter) : l;
     for (; l < end; l++) merged[l + r] = left[l];
     merged[l + r] = right[r];
   }

@@ -1,6 +1,6 @@
 /** Reads the covers into columns. */
 import { type Covers, type Games, LEFT_OUT } from '../columns/catalogue.ts';
-import { findId, valueOfId } from '../columns/ids.ts';
+import { findId, isUsualForm, valueOfId } from '../columns/ids.ts';
 import { growingColumns } from '../columns/row-columns.ts';
 import type { Report } from '../report/report.ts';
 import { RowFault } from '../report/row-fault.ts';
@@ -99,7 +99,7 @@ export async function readCovers(
       columns.type[index] = type;
       columns.approvedAt[index] = approvedAt;
       // Without its text, the next run could not report another form of this id.
-      return row[1] === valueOfId(gameId) ? undefined : READ_AGAIN;
+      return isUsualForm(row[1], gameId) ? undefined : READ_AGAIN;
     },
     cached && takeCached(cached),
   );

@@ -7,7 +7,7 @@ import { compareIds } from '../../format/index/ids.ts';
 import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import type { Settings } from '../../format/manifest.ts';
 import { type Covers, LEFT_OUT } from '../columns/catalogue.ts';
-import { findId, type Ids, readId, valueOfId } from '../columns/ids.ts';
+import { findId, type Ids, isUsualForm, readId, valueOfId } from '../columns/ids.ts';
 import { mostBytes } from '../columns/json-bytes.ts';
 import { growingColumns } from '../columns/row-columns.ts';
 import type { SpillFile } from '../columns/spill-file.ts';
@@ -104,7 +104,7 @@ export async function readFiles(
       if (cover < 0) throw new RowFault('the cover does not exist', row[1]);
       lastCover = cover;
       columns.cover[index] = cover;
-      const isUsual = row[1] === valueOfId(coverId);
+      const isUsual = isUsualForm(row[1], coverId);
       const number = numberOfCover[cover];
       if (number === LEFT_OUT) return isUsual ? undefined : READ_AGAIN;
       const url = check.checkFileUrl(row[7], files_url);

@@ -74,12 +74,10 @@ export function makeReadTable(
     const track = timedTable && timed?.tracks[timedTable];
     const plan = timedTable && timed?.plans?.[timedTable];
     const selected = track === undefined ? columns : `${columns}, ${TIME_COLUMN}`;
-    const check = makeRowCheck(table, report);
+    const idOf = (row: Row) => row[0];
+    const check = makeRowCheck(table, report, idOf, (row, note) => onRow(row, row[0], note));
     const take = (row: Row, cachedRow = LEFT_OUT) => {
-      const isFaultless = check(
-        () => row[0],
-        (note) => onRow(row, row[0], note),
-      );
+      const isFaultless = check(row);
       // Only of an id in the usual form can the next run show the same value in its report.
       const isUsual = typeof row[0] === 'number' || String(row[0]).length > 15;
       const time = isFaultless && isUsual ? rowTime(row.at(-1) ?? null) : Number.NaN;
@@ -90,12 +88,10 @@ export function makeReadTable(
       rows = await readAll(reader, table, selected, conditions[table], onRows, take);
     } else {
       const { ids, updated } = plan.cached();
+      const idOfCached = (cachedRow: number) => valueOfId(idOfRow(ids, cachedRow));
+      const checkAffected = makeRowCheck(table, report, idOfCached, known.takeAffected);
       const takeAffected = (cachedRow: number) => {
-        const isFaultless = check(
-          () => valueOfId(idOfRow(ids, cachedRow)),
-          () => known.takeAffected(cachedRow),
-        );
-        const time = isFaultless ? updated[cachedRow] : Number.NaN;
+        const time = checkAffected(cachedRow) ? updated[cachedRow] : Number.NaN;
         track?.add(time, cachedRow, undefined);
       };
       const takeAll = (from: number, to: number) => {
@@ -120,20 +116,26 @@ function timedTableOf(table: Table): TimedTable | undefined {
 }
 
 /**
- * The id is only computed for a row with a fault or a warning: for a million known rows, that takes long.
+ * @param idOf returns the id of a row. It is only called for a row with a fault or a warning: for a million
+ * known rows, computing their ids takes long.
  * @returns a function that takes a row, reports its fault or warnings, and tells whether it had none
  */
-function makeRowCheck(table: Table, report: Report) {
+function makeRowCheck<T>(
+  table: Table,
+  report: Report,
+  idOf: (row: T) => Value,
+  take: (row: T, note: Note) => Outcome,
+): (row: T) => boolean {
   const notes: [reason: string, value: Value][] = [];
   const note: Note = (reason, value) => notes.push([reason, value]);
-  return (idOf: () => Value, take: (note: Note) => Outcome): boolean => {
+  return (row) => {
     let isFaultless = false;
     try {
-      isFaultless = take(note) !== READ_AGAIN && notes.length === 0;
-      for (const [reason, value] of notes) report.warn(table, idOf(), reason, value);
+      isFaultless = take(row, note) !== READ_AGAIN && notes.length === 0;
+      for (const [reason, value] of notes) report.warn(table, idOf(row), reason, value);
     } catch (error) {
       if (!(error instanceof RowFault)) throw error;
-      report.leaveOut(table, idOf(), error);
+      report.leaveOut(table, idOf(row), error);
     }
     if (notes.length > 0) notes.length = 0;
     return isFaultless;

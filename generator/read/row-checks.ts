@@ -7,6 +7,7 @@ import type { Value } from '../../database/database.ts';
 import type { Id } from '../../format/index/ids.ts';
 import { isSlug } from '../../format/layout.ts';
 import { readId } from '../columns/ids.ts';
+import { plainSeconds } from '../columns/plain-times.ts';
 import { type Note, RowFault } from '../report/row-fault.ts';
 
 /** The character that a decoder writes in place of bytes that are not UTF-8. */
@@ -75,41 +76,19 @@ export function checkOptionalYear(value: Value): number | null {
 const TIME = /^\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?Z?$/;
 /** The zero date, which MySQL stores for an unknown time. */
 const ZERO_TIME = /^0000-00-00(?:[ T]00:00:00(?:\.0+)?Z?)?$/;
-/** For each date seen so far, the start of that day in seconds since 1970, or NaN if it does not exist. */
-const days = new Map<string, number>();
 
 /** @returns seconds since 1970 in UTC, or NaN for null and for a zero or empty time */
 export function checkOptionalTime(value: Value, name: string): number {
   // Some programs store an empty text or 0 for an unknown time.
   if (value === null || value === '' || value === 0) return Number.NaN;
   if (typeof value !== 'string') throw new RowFault(`${name} is not a time`, value);
+  const plain = plainSeconds(value);
+  if (!Number.isNaN(plain)) return plain;
   if (ZERO_TIME.test(value)) return Number.NaN;
   if (!TIME.test(value)) throw new RowFault(`${name} is not a time`, value);
-  const seconds = secondsOf(value);
+  const seconds = plainSeconds(`${value.slice(0, 10)} ${value.slice(11, 19)}`);
   if (Number.isNaN(seconds)) throw new RowFault(`${name} is not a time that exists`, value);
   return seconds;
-}
-
-/** @returns seconds since 1970, or NaN for a time that does not exist */
-function secondsOf(time: string): number {
-  const date = time.slice(0, 10);
-  const hour = Number(time.slice(11, 13));
-  const minute = Number(time.slice(14, 16));
-  const second = Number(time.slice(17, 19));
-  if (hour > 23 || minute > 59 || second > 59) return Number.NaN;
-  let day = days.get(date);
-  if (day === undefined) {
-    day = startOfDay(date);
-    days.set(date, day);
-  }
-  return day + hour * 3600 + minute * 60 + second;
-}
-
-function startOfDay(date: string): number {
-  const time = Date.parse(`${date}T00:00:00Z`);
-  // Date.parse accepts 31 February and returns a day in March.
-  const exists = !Number.isNaN(time) && new Date(time).toISOString().startsWith(date);
-  return exists && !date.startsWith('0000') ? time / 1000 : Number.NaN;
 }
 
 /** A path that needs no encoding. Nearly all paths are of this form. */

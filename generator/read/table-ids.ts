@@ -1,6 +1,6 @@
 /** Collects the ids of a table's rows, which must ascend. */
 import type { Value } from '../../database/database.ts';
-import { compareIds, type Id } from '../../format/index/ids.ts';
+import type { Id } from '../../format/index/ids.ts';
 import { type Ids, valueOfId } from '../columns/ids.ts';
 import { growingColumns } from '../columns/row-columns.ts';
 import { RowFault } from '../report/row-fault.ts';
@@ -8,15 +8,17 @@ import { checkId } from './row-checks.ts';
 
 export function makeIds() {
   const { columns: ids, reserve } = growingColumns({ high: Uint32Array, low: Uint32Array });
-  const checkAscends = ascendingIds();
   let rows = 0;
+  /** Whether an id is higher than that of the last row. */
+  const ascends = ([high, low]: Id) =>
+    rows === 0 || (high - ids.high[rows - 1] || low - ids.low[rows - 1]) > 0;
   return {
     ids,
     rows: () => rows,
     /** @returns the index of the row */
     add(value: Value): number {
       const id = checkId(value);
-      checkAscends(id);
+      if (!ascends(id)) throw new RowFault('the id stands twice', valueOfId(id));
       reserve(rows);
       ids.high[rows] = id[0];
       ids.low[rows] = id[1];
@@ -34,14 +36,5 @@ export function makeIds() {
       ids.low.set(low.subarray(from, to), first);
       return first;
     },
-  };
-}
-
-/** @returns a function that throws a RowFault for an id that is not higher than the previous one */
-function ascendingIds(): (id: Id) => void {
-  let last: Id = [-1, 0];
-  return (id) => {
-    if (compareIds(id, last) <= 0) throw new RowFault('the id stands twice', valueOfId(id));
-    last = id;
   };
 }

@@ -3,6 +3,7 @@
  * text of an unknown form gives NaN, and its row is read again in every run.
  */
 import type { Value } from '../../database/database.ts';
+import { plainSeconds } from '../columns/plain-times.ts';
 
 /**
  * A row that was changed this short a time before it was read is read again in the next run: another
@@ -11,30 +12,22 @@ import type { Value } from '../../database/database.ts';
  */
 const UNSETTLED_SECONDS = 120;
 
-const TIME = /^(\d{4}-\d\d-\d\d)[ T](\d\d):(\d\d):(\d\d(?:\.\d{1,6})?)Z?$/;
+const TIME = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(\.\d{1,6})?Z?$/;
 const NUMBER = /^\d{1,16}(?:\.\d{1,6})?$/;
 /** Larger numbers are milliseconds since 1970, not seconds. */
 const LARGEST_SECONDS = 1e11;
-
-/** For each date seen so far, the start of that day in seconds since 1970. */
-const days = new Map<string, number>();
 
 /** @returns seconds since 1970, with six decimal places at most; NaN for NULL and unknown forms */
 export function rowTime(updatedAt: Value): number {
   if (updatedAt === null) return Number.NaN;
   const text = String(updatedAt);
-  const [, date, hour, minute, second] = TIME.exec(text) ?? [];
-  if (date === undefined) {
-    if (!NUMBER.test(text)) return Number.NaN;
-    const number = Number(text);
-    return number < LARGEST_SECONDS ? number : number / 1000;
-  }
-  let day = days.get(date);
-  if (day === undefined) {
-    day = Date.parse(`${date}T00:00:00Z`) / 1000;
-    days.set(date, day);
-  }
-  return day + Number(hour) * 3600 + Number(minute) * 60 + Number(second);
+  const seconds = plainSeconds(text);
+  if (!Number.isNaN(seconds)) return seconds;
+  const [, date, time, fraction = 0] = TIME.exec(text) ?? [];
+  if (date !== undefined) return plainSeconds(`${date} ${time}`) + Number(fraction);
+  if (!NUMBER.test(text)) return Number.NaN;
+  const number = Number(text);
+  return number < LARGEST_SECONDS ? number : number / 1000;
 }
 
 /** @param now the time of the database just before the rows were read */

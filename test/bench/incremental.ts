@@ -7,13 +7,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Database } from '../../database/database.ts';
 import { openDatabase } from '../../database/open.ts';
-import { TIMED_TABLES } from '../../database/schema.ts';
-import { loadCatalogue } from '../catalogue/load.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { timeOf } from '../support/processes.ts';
 import { type MariaDb, startMariaDb } from '../support/servers/mariadb.ts';
 import { median, type PartOptions, table } from './part.ts';
 import { runGenerator } from './run-generator.ts';
+import { loadTimedCatalogue } from './timed-catalogue.ts';
 
 const GAMES = 300_000;
 /** Long ago, so that the next run need not read the row again. */
@@ -56,8 +55,7 @@ export async function run({ rounds, games = GAMES, report }: PartOptions): Promi
     report(`  ${games} games: loading`);
     const url = await server.createDatabase('seeded');
     const database = await openDatabase(url);
-    await loadCatalogue(database, seededCatalogue({ games, seed: 5 }));
-    await addTimes(database);
+    await loadTimedCatalogue(database, seededCatalogue({ games, seed: 5 }));
     const dump: number[] = [];
     const runs = new Map<string, Measured[]>();
     // As `schedule` starts runs.
@@ -83,19 +81,6 @@ export async function run({ rounds, games = GAMES, report }: PartOptions): Promi
     await server.stop();
     process.removeListener('exit', clear);
     clear();
-  }
-}
-
-/** Adds `updated_at`, with an index, as OPERATIONS.md recommends it. */
-async function addTimes(database: Database): Promise<void> {
-  for (const name of TIMED_TABLES) {
-    await database.run(
-      `ALTER TABLE ${name} ADD COLUMN updated_at DATETIME NULL, ADD KEY (updated_at)`,
-    );
-    await database.run(
-      `UPDATE ${name} SET updated_at = '2026-01-01 00:00:00' + INTERVAL (id % 20000000) SECOND`,
-    );
-    await database.run(`ANALYZE TABLE ${name}`);
   }
 }
 

@@ -18,6 +18,7 @@ const PARTS = {
   search: 'Search',
   generator: 'Generator',
   incremental: 'Runs that read only what has changed',
+  bounds: 'What bounds a full run',
 } as const;
 type Part = keyof typeof PARTS;
 
@@ -31,7 +32,7 @@ const USAGE = `npm run bench -- [PART …] [--rounds N] [--seconds N] [--games N
   PART       ${Object.keys(PARTS).join(', ')}; by default all of them
   --rounds   how many times each measurement is repeated (3)
   --seconds  how long one measurement of steady load lasts (4)
-  --games    how many games the catalogue of "incremental" has (300000)
+  --games    how many games the catalogues of "incremental" and "bounds" have (300000)
 `;
 
 async function main(): Promise<void> {

@@ -20,6 +20,7 @@ export async function runGenerator(
   readonly counts: Counts;
   readonly peak_memory_mb: number;
   readonly read_all_because: string | null;
+  readonly stages: Readonly<Record<string, number>>;
 }> {
   const { stdout } = await run('bin/cover-catalogue', ['generate', '--json'], {
     cwd: ROOT,
