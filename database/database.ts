@@ -32,15 +32,25 @@ export interface LastCommit {
   readonly secondsAgo: number;
 }
 
+/** What a snapshot can read, and what it can learn of the present. */
+export interface SnapshotReader extends Reader {
+  /**
+   * For each table of which the database knows it, the last commit that changed the table. Others can read
+   * the changes a moment before or after that time. A server does not know it for a view, and for a table
+   * that has not changed since the server started; SQLite never does.
+   */
+  lastCommits(tables: readonly string[]): Promise<ReadonlyMap<string, LastCommit>>;
+}
+
 export interface Writer extends Reader {
   /** @returns `changes`, the number of changed rows; `insertId`, the id of the row that an INSERT added */
   run(sql: string, parameters?: readonly Value[]): Promise<{ changes: number; insertId: number }>;
 }
 
-export interface Database extends Writer {
+export interface Database extends Writer, SnapshotReader {
   readonly kind: 'mysql' | 'sqlite';
   /** Calls `read` with a reader that sees the database as it was at one moment. */
-  snapshot<T>(read: (reader: Reader) => Promise<T>): Promise<T>;
+  snapshot<T>(read: (reader: SnapshotReader) => Promise<T>): Promise<T>;
   /**
    * Commits all of `work` or nothing. A transaction waits before it changes rows that another open
    * transaction has changed. The server may abort a transaction because of a deadlock. `work` is then
@@ -65,12 +75,6 @@ export interface Database extends Writer {
    * views.
    */
   changeMark(tables: readonly string[]): Promise<string | undefined>;
-  /**
-   * For each table of which the database knows it, the last commit that changed the table. Others can read
-   * the changes a moment before or after that time. A server does not know it for a view, and for a table
-   * that has not changed since the server started; SQLite never does.
-   */
-  lastCommits(tables: readonly string[]): Promise<ReadonlyMap<string, LastCommit>>;
   /**
    * Removes deleted content from the files of an SQLite database, unless another connection is using
    * them. Does nothing for a database server, which manages its own files.

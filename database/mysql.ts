@@ -36,7 +36,8 @@ export async function openMysql(address: MysqlAddress, patience: Patience): Prom
       within(
         lend,
         ['START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY'],
-        ({ rows, each }: Reader) => read({ rows, each }),
+        ({ rows, each }: Reader) =>
+          read({ rows, each, lastCommits: (tables) => lastCommitsOf(rows, tables) }),
       ),
     // READ COMMITTED: after waiting for a row, a SELECT reads what the other transaction wrote.
     transaction: (work) =>
@@ -46,7 +47,7 @@ export async function openMysql(address: MysqlAddress, patience: Patience): Prom
     columns: () => columnsOf(database),
     identity: () => identityOf(database, connections.server, address.name),
     changeMark: (tables) => changeMarkOf(database, tables),
-    lastCommits: (tables) => lastCommitsOf(database, tables),
+    lastCommits: (tables) => lastCommitsOf(database.rows, tables),
     async eraseDeleted() {},
     close: connections.close,
   };
@@ -187,7 +188,7 @@ async function changeMarkOf(
   reader: Reader,
   tables: readonly string[],
 ): Promise<string | undefined> {
-  const rows = await readCommitTimes(reader, tables);
+  const rows = await readCommitTimes(reader.rows, tables);
   if (rows.length < tables.length) return undefined;
   return JSON.stringify(
     rows.map(([table, time, age]) => [table, time, Math.min(4, 2 * Math.floor(Number(age) / 2))]),
@@ -195,10 +196,10 @@ async function changeMarkOf(
 }
 
 async function lastCommitsOf(
-  reader: Reader,
+  rowsOf: Reader['rows'],
   tables: readonly string[],
 ): Promise<Map<string, LastCommit>> {
-  const rows = await readCommitTimes(reader, tables);
+  const rows = await readCommitTimes(rowsOf, tables);
   return new Map(
     rows
       .filter(([, time]) => time !== null)
@@ -215,8 +216,8 @@ async function lastCommitsOf(
  * and return that of another partition.
  * @returns names, times and seconds since then; no row for what is not an InnoDB table
  */
-function readCommitTimes(reader: Reader, tables: readonly string[]): Promise<Row[]> {
-  return reader.rows(
+function readCommitTimes(rowsOf: Reader['rows'], tables: readonly string[]): Promise<Row[]> {
+  return rowsOf(
     `SELECT table_name, update_time, TIMESTAMPDIFF(SECOND, update_time, NOW())
       FROM information_schema.tables
       WHERE table_schema = DATABASE() AND engine = 'InnoDB'

@@ -19,7 +19,7 @@ import { DatabaseSync, type SQLOutputValue, type StatementSync } from 'node:sqli
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { messageOf } from '../program/failure.ts';
-import type { Database, Reader, Value, Writer } from './database.ts';
+import type { Database, LastCommit, Reader, SnapshotReader, Value, Writer } from './database.ts';
 
 const LOCK_SECONDS = 10;
 const ROWS_PER_TURN = 4096;
@@ -56,14 +56,16 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
     return main;
   }
 
-  const snapshot = async <T>(read: (reader: Reader) => Promise<T>): Promise<T> => {
+  const lastCommits = async () => new Map<string, LastCommit>();
+
+  const snapshot = async <T>(read: (reader: SnapshotReader) => Promise<T>): Promise<T> => {
     const connection = connect(path);
     try {
       const reader = writerOn(connection, path);
       connection.exec('BEGIN');
       // The snapshot starts with the first read, not with BEGIN.
       await reader.rows('SELECT COUNT(*) FROM sqlite_schema');
-      return await read({ rows: reader.rows, each: reader.each });
+      return await read({ rows: reader.rows, each: reader.each, lastCommits });
     } finally {
       connection.close();
     }
@@ -109,9 +111,7 @@ export async function openSqlite(path: string, create: boolean): Promise<Databas
       const version = await mainWriter().rows('PRAGMA data_version');
       return JSON.stringify([inode, version]);
     },
-    async lastCommits() {
-      return new Map();
-    },
+    lastCommits,
     async eraseDeleted() {
       // Does not wait: while another connection reads or writes, the log keeps its content.
       await mainWriter().rows('PRAGMA wal_checkpoint(TRUNCATE)');

@@ -4,13 +4,13 @@
  */
 import { createHash } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import type { Reader } from '../../database/database.ts';
+import type { Reader, SnapshotReader } from '../../database/database.ts';
 import { TIMED_TABLES, type TimedTable } from '../../database/schema.ts';
 import { splitId } from '../../format/index/ids.ts';
 import type { AlternativeTitles, Games } from '../columns/catalogue.ts';
 import { makeTextWriter } from '../columns/texts.ts';
 import { makeReport, type ReportContent } from '../report/report.ts';
-import { type CommitWatch, hadCommit } from '../reuse/commits.ts';
+import { hadCommit, readLastCommits } from '../reuse/commits.ts';
 import type { EarlierRun } from '../reuse/earlier-run.ts';
 import {
   areEqual,
@@ -43,15 +43,14 @@ interface KnownBefore {
 
 /** @throws Error if so much has changed that all rows should be read */
 export async function findChanges(
-  reader: Reader,
-  commitWatch: CommitWatch,
+  reader: SnapshotReader,
   { earlier, reportBefore, hasGameTitles }: KnownBefore,
 ): Promise<Timed | 'nothing new'> {
   const [[time = null] = []] = await reader.rows('SELECT CURRENT_TIMESTAMP');
   const now = rowTime(time);
   if (earlier === undefined) return makeTimed(now, undefined);
   let isNew = false;
-  const commits = await commitWatch.now();
+  const commits = await readLastCommits(reader);
   const read = async (table: TimedTable) => {
     const before = earlier.fingerprints[table];
     const isChanged = hadCommit(earlier.commits[table], commits[table]);

@@ -2,7 +2,7 @@
  * Which tables had a commit between two runs. If a table had none, it is still the same, and the server need
  * not compute its fingerprints.
  */
-import type { Database } from '../../database/database.ts';
+import type { SnapshotReader } from '../../database/database.ts';
 import { TIMED_TABLES, type TimedTable } from '../../database/schema.ts';
 
 /**
@@ -19,20 +19,11 @@ interface LastCommit {
 /** Has no entry for a table of which the database does not know it. */
 export type LastCommits = Readonly<Partial<Record<TimedTable, LastCommit>>>;
 
-export interface CommitWatch {
-  /** The last commits before the snapshot began. */
-  readonly before: LastCommits;
-  /** Call it once the snapshot has begun. */
-  now(): Promise<LastCommits>;
-}
-
-/** Call it before the snapshot begins: what is committed after this moment must count as a change. */
-export async function watchCommits(database: Database): Promise<CommitWatch> {
-  const read = () => readLastCommits(database);
-  return { before: await read(), now: read };
-}
-
-async function readLastCommits(database: Database): Promise<LastCommits> {
+/**
+ * A run calls it before its snapshot begins and within the snapshot, so that what is committed between them
+ * counts as a change in the next run.
+ */
+export async function readLastCommits(database: SnapshotReader): Promise<LastCommits> {
   const commits = await database.lastCommits(TIMED_TABLES);
   return Object.fromEntries(
     Array.from(commits, ([table, { time, secondsAgo }]) => [

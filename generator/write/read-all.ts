@@ -3,7 +3,7 @@
  * earlier run. At the same time, the worker orders the titles and writes the games and the search index.
  */
 import path from 'node:path';
-import type { Reader } from '../../database/database.ts';
+import type { SnapshotReader } from '../../database/database.ts';
 import type { TimedTable } from '../../database/schema.ts';
 import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import type { ManifestFile, Settings } from '../../format/manifest.ts';
@@ -25,7 +25,7 @@ import { readGames } from '../read/read-games.ts';
 import { readPlatforms } from '../read/read-platforms.ts';
 import { type Conditions, makeReadTable } from '../read/read-table.ts';
 import type { Report, ReportContent } from '../report/report.ts';
-import type { CommitWatch } from '../reuse/commits.ts';
+import type { LastCommits } from '../reuse/commits.ts';
 import type { EarlierRun } from '../reuse/earlier-run.ts';
 import { type ForNextRun, findSameTables, prepareNextRun } from '../reuse/next-run.ts';
 import { type RelatedGames, relateGames } from '../reuse/reuse.ts';
@@ -73,12 +73,12 @@ export interface Pending {
 }
 
 /**
- * @param commitWatch since before the snapshot that the reader sees
+ * @param commits the last ones before the snapshot began
  * @returns undefined if the earlier run has written the same generation
  */
 export async function readAll(
-  reader: Reader,
-  commitWatch: CommitWatch,
+  reader: SnapshotReader,
+  commits: LastCommits,
   options: WriteOptions,
   pending: Pending,
 ): Promise<Catalogue | undefined> {
@@ -93,7 +93,7 @@ export async function readAll(
     // The promise is awaited later. A rejection before that must not count as unhandled.
     written.catch(() => {});
   };
-  const timed = isTimed ? await findChanges(reader, commitWatch, options) : undefined;
+  const timed = isTimed ? await findChanges(reader, options) : undefined;
   if (timed === 'nothing new') return undefined;
   const before = timed && earlier && relateTo(earlier, timed, options);
   const readTable = makeReadTable(
@@ -196,7 +196,7 @@ export async function readAll(
     fileSpill: spill.finish(),
     forNextRun: forNextRun && {
       ...forNextRun,
-      commits: commitWatch.before,
+      commits,
       platforms: content,
       alternativeTitles,
     },

@@ -17,7 +17,7 @@ import {
 import type { Platform } from '../columns/catalogue.ts';
 import { findFutureApprovals, findGenreWarnings } from '../read/warnings.ts';
 import { encodeReport } from '../report/report.ts';
-import { watchCommits } from '../reuse/commits.ts';
+import { readLastCommits } from '../reuse/commits.ts';
 import type { EarlierRecords } from '../reuse/earlier-records.ts';
 import { freeMemory } from '../worker/free-memory.ts';
 import { makeSharedQueue } from '../worker/shared-queue.ts';
@@ -54,9 +54,9 @@ export async function writeGeneration(
   const { settings, progress, report, worker, dir } = options;
   const pending: Pending = { spills: [], written: [] };
   try {
-    const commitWatch = await watchCommits(database);
+    const commits = await readLastCommits(database);
     const catalogue = await database.snapshot((reader) =>
-      readAll(reader, commitWatch, options, pending),
+      readAll(reader, commits, options, pending),
     );
     if (catalogue === undefined) return undefined;
     freeMemory();

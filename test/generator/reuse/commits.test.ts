@@ -47,6 +47,7 @@ function watched(database: Database) {
             return rows(sql, parameters);
           },
           each,
+          lastCommits: async () => new Map(commits),
         }),
       ),
   };
