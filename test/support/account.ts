@@ -8,8 +8,18 @@ import { openDatabase } from '../../database/open.ts';
 import { createTables } from '../../database/tables.ts';
 import { ACCOUNTS_TABLE, createKeysTables } from '../../keys/tables/schema.ts';
 import { faultOfMarkup } from './markup.ts';
-import { type RunningServer, startServing, until } from './product.ts';
+import {
+  end,
+  makeFolder,
+  type RunningProxy,
+  type RunningServer,
+  startProgram,
+  startProxy,
+  startServing,
+  until,
+} from './product.ts';
 import { readMail } from './servers/mail-server.ts';
+import { freePort } from './servers/ports.ts';
 
 /** Rows of `accounts`. */
 export const ACCOUNTS = {
@@ -48,6 +58,51 @@ export async function startPages(
   const own = { DATABASE_URL: databaseUrl, ACCOUNT_PORT: '0', ...environment };
   const server = await startServing('keys/account/main.ts', own, wrapper);
   return { ...server, url: `http://${server.listening.account}` };
+}
+
+export interface RunningSite {
+  readonly snapshotsDir: string;
+  /** Browsers reach the pages through it. */
+  readonly proxy: RunningProxy;
+  readonly pages: RunningPages;
+  stop(): Promise<void>;
+}
+
+/**
+ * Starts what a site with accounts runs: the schedule, a proxy, and the account pages behind it.
+ * @param variables of the account pages
+ */
+export async function startSite(
+  databaseUrl: string,
+  variables: Readonly<Record<string, string>>,
+): Promise<RunningSite> {
+  const snapshotsDir = path.join(makeFolder(), 'snapshots');
+  const environment = { DATABASE_URL: databaseUrl, SNAPSHOTS_DIR: snapshotsDir };
+  const schedule = startProgram('generator/cli/schedule.ts', [], environment);
+  schedule.stdout?.resume();
+  schedule.stderr?.resume();
+  const port = String(await freePort());
+  const proxy = await startProxy(snapshotsDir, {
+    ACCOUNT_URL: `http://127.0.0.1:${port}`,
+    // The tests poll with keys that do not work yet, or no longer.
+    ADDRESS_RATE_LIMIT: '100000',
+  });
+  const pages = await startPages(databaseUrl, {
+    ACCOUNT_PORT: port,
+    PUBLIC_URL: proxy.url,
+    ...variables,
+  });
+  await until(async () => (await proxy.readyz()).status === 200);
+  return {
+    snapshotsDir,
+    proxy,
+    pages,
+    async stop() {
+      await pages.stop();
+      await proxy.stop();
+      await end(schedule, 'SIGTERM');
+    },
+  };
 }
 
 export interface Answer {

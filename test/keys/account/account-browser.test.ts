@@ -15,8 +15,8 @@ import {
   ACCOUNTS,
   linkOf,
   makeAccounts,
-  type RunningPages,
-  startPages,
+  type RunningSite,
+  startSite,
 } from '../../support/account.ts';
 import {
   type Chromium,
@@ -28,17 +28,9 @@ import {
   type Visits,
 } from '../../support/browser.ts';
 import { KINDS, makeDatabase } from '../../support/databases.ts';
-import {
-  end,
-  makeFolder,
-  type RunningProxy,
-  startProgram,
-  startProxy,
-  until,
-} from '../../support/product.ts';
+import { type RunningProxy, until } from '../../support/product.ts';
 import { IS_SOAK } from '../../support/rounds.ts';
 import { type Mailbox, startMailbox } from '../../support/servers/mailbox.ts';
-import { freePort } from '../../support/servers/ports.ts';
 
 const WITHIN_MS = 5_000;
 const RAW_KEY = /^cck_[0-9A-Za-z]{38}$/;
@@ -63,7 +55,6 @@ afterAll(async () => {
 
 describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
   const databaseUrl = await makeDatabase(kind);
-  const snapshotsDir = path.join(makeFolder(), 'snapshots');
   /** Checks a page. With the other database, the pages are the same, so only the full form checks them again. */
   async function look(page: Page, name: string): Promise<void> {
     const screens = screensFor(IS_SOAK);
@@ -71,8 +62,7 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
   }
   let mailbox: Mailbox;
   let proxy: RunningProxy;
-  let pages: RunningPages;
-  let schedule: ReturnType<typeof startProgram>;
+  let site: RunningSite;
   let visits: Visits;
   let asOwner: Page;
   let asModerator: Page;
@@ -86,33 +76,15 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
     ]);
     await database.close();
     mailbox = await startMailbox();
-    schedule = startProgram('generator/cli/schedule.ts', [], {
-      DATABASE_URL: databaseUrl,
-      SNAPSHOTS_DIR: snapshotsDir,
-    });
-    schedule.stdout?.resume();
-    schedule.stderr?.resume();
-    const port = String(await freePort());
-    proxy = await startProxy(snapshotsDir, {
-      ACCOUNT_URL: `http://127.0.0.1:${port}`,
-      // The tests poll with keys that do not work yet, or no longer.
-      ADDRESS_RATE_LIMIT: '100000',
-    });
-    pages = await startPages(databaseUrl, {
-      ACCOUNT_PORT: port,
-      PUBLIC_URL: proxy.url,
-      SMTP_URL: mailbox.url,
-    });
-    await until(async () => (await proxy.readyz()).status === 200);
+    site = await startSite(databaseUrl, { SMTP_URL: mailbox.url });
+    ({ proxy } = site);
     visits = makeVisits(browser, proxy.url);
     asOwner = await visits.open();
     asModerator = await visits.open();
   }, 60_000);
 
   afterAll(async () => {
-    await pages?.stop();
-    await proxy?.stop();
-    await end(schedule, 'SIGTERM');
+    await site?.stop();
     await mailbox?.stop();
   });
 
@@ -153,13 +125,18 @@ describe.each(KINDS)('on %s', { timeout: 180_000 }, async (kind) => {
 
   /** Everything that the programs have written: tables, files, logs, mails. */
   async function everythingWritten(): Promise<string> {
-    const kept = [pages.log(), proxy.log(), ...mailbox.to(owner.email), ...mailbox.to(other.email)];
+    const kept = [
+      site.pages.log(),
+      proxy.log(),
+      ...mailbox.to(owner.email),
+      ...mailbox.to(other.email),
+    ];
     const database = await openDatabase(databaseUrl);
     for (const table of Object.keys(KEYS_TABLES)) {
       kept.push(JSON.stringify(await database.rows(`SELECT * FROM ${table}`)));
     }
     await database.close();
-    const folders = [snapshotsDir];
+    const folders = [site.snapshotsDir];
     if (kind === 'sqlite') folders.push(path.dirname(databaseUrl.slice('sqlite:'.length)));
     for (const folder of folders) {
       for (const file of readdirSync(folder, { recursive: true, withFileTypes: true })) {

@@ -10,7 +10,7 @@ import { openDatabase } from '../../../database/open.ts';
 import { createKeysTables } from '../../../keys/tables/schema.ts';
 import { loadCatalogue } from '../../catalogue/load.ts';
 import { sampleCatalogue } from '../../catalogue/sample.ts';
-import { linksTo, mailsIn, type RunningPages, startPages } from '../../support/account.ts';
+import { linksTo, mailsIn, type RunningSite, startSite } from '../../support/account.ts';
 import {
   type Chromium,
   look as lookAt,
@@ -20,17 +20,8 @@ import {
   type Visits,
 } from '../../support/browser.ts';
 import { makeDatabase } from '../../support/databases.ts';
-import {
-  end,
-  makeFolder,
-  type RunningProxy,
-  runProgram,
-  startProgram,
-  startProxy,
-  until,
-} from '../../support/product.ts';
+import { makeFolder, type RunningProxy, runProgram, until } from '../../support/product.ts';
 import { IS_SOAK } from '../../support/rounds.ts';
-import { freePort } from '../../support/servers/ports.ts';
 
 const look = (page: Page, name?: string) => lookAt(page, name, screensFor(IS_SOAK));
 const MARKUP = `</textarea><script>alert(1)</script><img src=x>' "&`;
@@ -41,8 +32,7 @@ describe('a key of somebody new', { timeout: 180_000 }, () => {
   let databaseUrl: string;
   let browser: Chromium;
   let proxy: RunningProxy;
-  let pages: RunningPages;
-  let schedule: ReturnType<typeof startProgram>;
+  let site: RunningSite;
   let visits: Visits;
   const mailFolder = path.join(makeFolder(), 'mail');
 
@@ -53,37 +43,23 @@ describe('a key of somebody new', { timeout: 180_000 }, () => {
     await createKeysTables(database);
     await loadCatalogue(database, { ...sampleCatalogue(), accounts: [] });
     await database.close();
-    const snapshotsDir = path.join(makeFolder(), 'snapshots');
-    const environment = { DATABASE_URL: databaseUrl, SNAPSHOTS_DIR: snapshotsDir };
-    schedule = startProgram('generator/cli/schedule.ts', [], environment);
-    schedule.stdout?.resume();
-    schedule.stderr?.resume();
-    const port = String(await freePort());
-    proxy = await startProxy(snapshotsDir, {
-      ACCOUNT_URL: `http://127.0.0.1:${port}`,
-      ADDRESS_RATE_LIMIT: '100000',
-    });
-    pages = await startPages(databaseUrl, {
-      ACCOUNT_PORT: port,
-      PUBLIC_URL: proxy.url,
+    site = await startSite(databaseUrl, {
       MAIL_FOLDER: mailFolder,
       ACCOUNTS: 'own',
       TRIAL_KEYS: 'on',
     });
-    await until(async () => (await proxy.readyz()).status === 200);
+    ({ proxy } = site);
     visits = makeVisits(browser, proxy.url);
     const added = await runProgram(
       'keys/cli/main.ts',
       ['add-account', MODERATOR, '--name', 'Mo', '--role', 'moderator'],
-      environment,
+      { DATABASE_URL: databaseUrl, SNAPSHOTS_DIR: site.snapshotsDir },
     );
     expect(added.code).toBe(0);
   }, 60_000);
 
   afterAll(async () => {
-    await pages?.stop();
-    await proxy?.stop();
-    await end(schedule, 'SIGTERM');
+    await site?.stop();
     await browser?.close();
   });
 

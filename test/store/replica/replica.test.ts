@@ -30,7 +30,6 @@ beforeAll(async () => {
 
 const currentOf = (dir: string) => currentId(dir) as string;
 
-/** Waits until a pull that failed may be repeated. */
 /** A clock that stands still, except for pauses and skips, so that a busy machine makes no difference. */
 function makeClock() {
   let time = Date.now();
