@@ -36,6 +36,7 @@ const DEBIAN_SERVERS = [
 const SLOW = [
   'test/client/client.test.ts',
   'test/client/generators.test.ts',
+  'test/commands/replica.test.ts',
   'test/doctor/doctor.test.ts',
   'test/format/fixtures.test.ts',
   'test/generator/collation-versions.test.ts',
@@ -68,6 +69,7 @@ const SLOW = [
   'test/proxy/site/forward.test.ts',
   'test/proxy/snapshot/data-age.test.ts',
   'test/proxy/snapshot/generation-store.test.ts',
+  'test/proxy/snapshot/replaced-generation.test.ts',
   'test/proxy/workers/threads.test.ts',
   'test/store/changes/write-difference.test.ts',
   'test/store/file-permissions.test.ts',

@@ -44,7 +44,9 @@ test(`the current generation verifies after each of ${KILLS} SIGKILLs at random 
     const began = performance.now();
     await heal();
     const wholeRun = performance.now() - began;
-    for (let kill = 1; kill <= times; kill++) {
+    // A kill after the end of a run proves nothing. If most do, more kills follow.
+    const isDone = (kills: number) => kills >= times && figures.killed > KILLS / 2;
+    for (let kill = 1; !isDone(kill - 1) && kill <= 10 * times; kill++) {
       const before = await expectCurrentVerifies(dir);
       await database.change();
       const child = startGenerator(database.url, dir);
@@ -73,10 +75,9 @@ test(`the current generation verifies after each of ${KILLS} SIGKILLs at random 
   }
 
   await Promise.all(Array.from({ length: AT_ONCE }, () => killRepeatedly(KILLS / AT_ONCE)));
-  // A kill after the end of a run proves nothing.
   expect(figures.killed).toBeGreaterThan(KILLS / 2);
   printFigure(
     'A generation is complete or absent (SIGKILL)',
-    `${KILLS} SIGKILLs: ${figures.killed} hit a run (${figures.published} of them after the publication), ${figures.ended} came after its end; all ${figures.healed} uninterrupted runs succeeded, 0 incomplete generations, 0 files left behind`,
+    `${figures.killed + figures.ended} SIGKILLs: ${figures.killed} hit a run (${figures.published} of them after the publication), ${figures.ended} came after its end; all ${figures.healed} uninterrupted runs succeeded, 0 incomplete generations, 0 files left behind`,
   );
 });

@@ -1,6 +1,6 @@
 /**
  * Visits pages in a real Chromium, each time as a new visitor, and records errors, warnings and
- * requests to other origins. Finds what is wrong with a page, and keeps screenshots.
+ * requests to other origins. Finds what is wrong with a page. The soak keeps screenshots.
  */
 import { mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -12,6 +12,7 @@ import {
 } from 'playwright-core';
 import { expect } from 'vitest';
 import { ROOT } from './product.ts';
+import { IS_SOAK } from './rounds.ts';
 
 // Without the network flags Chromium contacts its vendor at every start. Playwright creates a new
 // folder of user data each time, and removes it.
@@ -170,8 +171,12 @@ export async function look(
   await page.setViewportSize(DESKTOP);
 }
 
-/** Keeps a picture of a page in test/output. */
+/**
+ * Keeps a picture of a page in test/output, in the soak only: it costs 0.4 s of processor time, as much as
+ * axe-core, and checks nothing.
+ */
 export async function keepScreenshot(page: Page, name: string, fullPage = false): Promise<void> {
+  if (!IS_SOAK) return;
   mkdirSync(OUTPUT, { recursive: true });
   await page.screenshot({ path: path.join(OUTPUT, `${name}.png`), fullPage });
 }

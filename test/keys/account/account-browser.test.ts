@@ -1,7 +1,7 @@
 /**
  * The life of a key in a real browser, through the port of the proxy, with the scheduled export and a
  * real mail server: it is requested, approved, revealed, used, rotated and revoked.
- * Each page on the way is checked on several screens, and screenshots are kept.
+ * Each page on the way is checked on several screens.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';

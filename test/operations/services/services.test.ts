@@ -34,7 +34,13 @@ describe.skipIf(!canBoot())('the services', () => {
     await systemd.get(commandsFrom('cd /opt/cover-catalogue/operations/systemd'));
     const set = (file: string, ...lines: string[]) =>
       systemd.get(`cat >>/etc/cover-catalogue/${file} <<'END'\n${lines.join('\n')}\nEND`);
-    await set('generator.env', `DATABASE_URL=${url}`, `SCHEDULE_ADMIN_PORT=${scheduleAdmin}`);
+    await set(
+      'generator.env',
+      `DATABASE_URL=${url}`,
+      `SCHEDULE_ADMIN_PORT=${scheduleAdmin}`,
+      // A run at a quarter of an hour would find the hold of a test, and log a warning.
+      'GENERATE_CRON=0 0 1 1 *',
+    );
     await set(
       'account.env',
       `DATABASE_URL=${url}`,
