@@ -1,8 +1,7 @@
 /**
- * Reads and writes times of the form "YYYY-MM-DD HH:MM:SS", in which databases return nearly all of them. A
- * table has millions: a regular expression, which makes a string of each part, takes five times as long.
+ * Reads times of the form "YYYY-MM-DD HH:MM:SS", in which databases return nearly all of them. A table has
+ * millions: a regular expression, which makes a string of each part, takes five times as long.
  */
-import { putAscii } from './json-bytes.ts';
 
 const LENGTH = 'YYYY-MM-DD HH:MM:SS'.length;
 const ZERO = 0x30;
@@ -50,39 +49,4 @@ function startOfDay(date: string): number {
   // Date.parse accepts 31 February and returns a day in March.
   const exists = !Number.isNaN(time) && new Date(time).toISOString().startsWith(date);
   return exists && !date.startsWith('0000') ? time / 1000 : Number.NaN;
-}
-
-const DAY_SECONDS = 86_400;
-const FIRST_SECOND = Date.parse('0001-01-01T00:00:00Z') / 1000;
-const LAST_SECOND = Date.parse('9999-12-31T23:59:59Z') / 1000;
-/** For each day since 1970 written so far, its date. */
-const dates = new Map<number, string>();
-
-/** Whether {@link putPlainTime} can write a time; false for NaN and for fractions of a second. */
-export function hasPlainTime(seconds: number): boolean {
-  return Number.isInteger(seconds) && seconds >= FIRST_SECOND && seconds <= LAST_SECOND;
-}
-
-/** Writes a time. @param seconds since 1970 @returns the position after it */
-export function putPlainTime(target: Uint8Array, at: number, seconds: number): number {
-  const day = Math.floor(seconds / DAY_SECONDS);
-  let date = dates.get(day);
-  if (date === undefined) {
-    date = new Date(day * DAY_SECONDS * 1000).toISOString().slice(0, 'YYYY-MM-DD'.length);
-    dates.set(day, date);
-  }
-  const second = seconds - day * DAY_SECONDS;
-  let end = putAscii(target, at, date);
-  target[end++] = SPACE;
-  end = putTwoDigits(target, end, Math.floor(second / 3600));
-  target[end++] = COLON;
-  end = putTwoDigits(target, end, Math.floor(second / 60) % 60);
-  target[end++] = COLON;
-  return putTwoDigits(target, end, second % 60);
-}
-
-function putTwoDigits(target: Uint8Array, at: number, number: number): number {
-  target[at] = ZERO + Math.floor(number / 10);
-  target[at + 1] = ZERO + (number % 10);
-  return at + 2;
 }

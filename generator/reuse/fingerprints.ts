@@ -67,53 +67,30 @@ export async function readFingerprints(
   table: TimedTable,
   shift: number,
 ): Promise<Fingerprints> {
-  const chunks = new Map<number, ChunkParts>();
+  const chunks = new Map<number, string>();
   let last = -1;
   const rows = await reader.rows(
     `SELECT id >> ${shift} AS chunk, ${PARTS} FROM ${table} GROUP BY chunk ORDER BY chunk`,
   );
+  const all: Row[] = [];
   for (const [chunk, ...parts] of rows) {
     last = Number(chunk);
     if (!Number.isSafeInteger(last) || chunks.has(last)) {
       throw new Error(`the ids of ${table} cannot be divided into chunks`);
     }
-    chunks.set(last, parts);
+    chunks.set(last, encodeParts(parts));
+    all.push(parts);
   }
   // KILL QUERY can cut a result, which then looks complete.
   const [[end = null] = []] = await reader.rows(`SELECT MAX(id) >> ${shift} FROM ${table}`);
   if (end !== null && Number(end) !== last) {
     throw new Error(`The fingerprints of ${table} end at chunk ${last} of ${end}.`);
   }
-  return fingerprintsOf(shift, chunks);
-}
-
-/** The number of rows, the sums of their ids and checksums, and the latest time. */
-export type ChunkParts = Row;
-
-/** Reads the parts of the fingerprint of one chunk. */
-export async function readChunkParts(
-  reader: Reader,
-  table: TimedTable,
-  chunk: number,
-  shift: number,
-): Promise<ChunkParts> {
-  const { first, last } = idsOfChunk(chunk, shift);
-  const where = `id >= ${first} AND id <= ${last}`;
-  const [parts] = await reader.rows(`SELECT ${PARTS} FROM ${table} WHERE ${where}`);
-  if (parts === undefined) throw new Error(`The server has no fingerprint of ${table}.`);
-  return parts;
-}
-
-export function fingerprintsOf(
-  shift: number,
-  chunks: ReadonlyMap<number, ChunkParts>,
-): Fingerprints {
-  const texts = [...chunks].map(([chunk, parts]) => [chunk, encodeParts(parts)] as const);
-  return { shift, chunks: new Map(texts), whole: encodeParts(addUp([...chunks.values()])) };
+  return { shift, chunks, whole: encodeParts(addUp(all)) };
 }
 
 /** SUM returns NULL if all times are NULL, and a string beyond 2^53. */
-export function encodeParts([rows = 0, ids, checksums, latest = null]: Row): string {
+function encodeParts([rows = 0, ids, checksums, latest = null]: Row): string {
   return JSON.stringify([rows, String(ids ?? 0), String(checksums ?? 0), latest]);
 }
 

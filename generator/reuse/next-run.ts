@@ -2,10 +2,9 @@
 import type { Reader } from '../../database/database.ts';
 import { TIMED_TABLES, type TimedTable } from '../../database/schema.ts';
 import type { Ids } from '../columns/ids.ts';
-import { computeFingerprints } from './computed-fingerprints.ts';
 import type { EarlierRun } from './earlier-run.ts';
-import type { Fingerprints } from './fingerprints.ts';
-import type { UnsettledRows } from './plan-read.ts';
+import { chooseShift, type Fingerprints, readFingerprints } from './fingerprints.ts';
+import { idOfRow, type UnsettledRows } from './plan-read.ts';
 import type { Timed } from './row-tracks.ts';
 
 export interface ForNextRun {
@@ -34,9 +33,11 @@ export async function prepareNextRun(
     cover_files: tracks.cover_files.times(),
   };
   if (TIMED_TABLES.some((table) => tracks[table].rows() !== tables[table].rows)) return undefined;
-  const fingerprint = (table: TimedTable): Promise<Fingerprints> | Fingerprints =>
-    plans?.[table].fingerprints ??
-    computeFingerprints(reader, table, { ...tables[table], times: times[table] });
+  const fingerprint = (table: TimedTable): Promise<Fingerprints> | Fingerprints => {
+    const { rows, ids } = tables[table];
+    const last = rows === 0 ? ([0, 0] as const) : idOfRow(ids, rows - 1);
+    return plans?.[table].fingerprints ?? readFingerprints(reader, table, chooseShift(rows, last));
+  };
   const fingerprints = {
     games: await fingerprint('games'),
     covers: await fingerprint('covers'),
