@@ -18,6 +18,15 @@ const LONGEST_DIRECTORY = 65_536;
 export type Column = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Array;
 export type Columns = Readonly<Record<string, Column>>;
 
+/** A column that is not in memory. */
+export interface StoredColumn {
+  readonly type: TypeName;
+  /** In entries. */
+  readonly length: number;
+  /** The bytes of the column, in order. */
+  pieces(): Iterable<Uint8Array>;
+}
+
 const TYPES = {
   u8: Uint8Array,
   u16: Uint16Array,
@@ -26,18 +35,20 @@ const TYPES = {
   f64: Float64Array,
 } as const;
 type TypeName = keyof typeof TYPES;
-type DirectoryEntry = { type: TypeName; start: number; length: number };
+export type DirectoryEntry = { type: TypeName; start: number; length: number };
 
 // A typed array has the byte order of the machine. Every platform that Node supports is little-endian.
 if (new Uint8Array(new Uint32Array([1]).buffer)[0] !== 1) {
   throw new Error('Index files are little-endian and this machine is not.');
 }
 
+export type WritableColumns = Readonly<Record<string, Column | StoredColumn>>;
+
 /**
  * The pieces of a columns file, which the caller writes one after another.
  * @param columns the columns by name, in the order that they get in the file
  */
-export function* encodeColumns(columns: Columns): Generator<Uint8Array> {
+export function* encodeColumns(columns: WritableColumns): Generator<Uint8Array> {
   const directory: Record<string, DirectoryEntry> = {};
   const names = Object.keys(columns);
   // The directory holds absolute positions, and their digits change its length, which moves the columns.
@@ -49,7 +60,7 @@ export function* encodeColumns(columns: Columns): Generator<Uint8Array> {
       const column = columns[name];
       const start = alignUp(end);
       directory[name] = { type: typeOf(column), start, length: column.length };
-      end = start + column.byteLength;
+      end = start + bytesOf(directory[name]);
     }
     const needed = Buffer.byteLength(JSON.stringify(directory));
     if (needed === directoryBytes) break;
@@ -64,11 +75,16 @@ export function* encodeColumns(columns: Columns): Generator<Uint8Array> {
   let end = head.length;
   for (const name of names) {
     const column = columns[name];
-    const start = alignUp(end);
+    const { start } = directory[name];
     yield new Uint8Array(start - end);
-    yield new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
-    end = start + column.byteLength;
+    if ('pieces' in column) yield* column.pieces();
+    else yield new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
+    end = start + bytesOf(directory[name]);
   }
+}
+
+function bytesOf({ type, length }: DirectoryEntry): number {
+  return length * TYPES[type].BYTES_PER_ELEMENT;
 }
 
 /**
@@ -139,7 +155,8 @@ function parseDirectory(text: string, name: string): [string, DirectoryEntry][] 
   }
 }
 
-function typeOf(column: Column): TypeName {
+function typeOf(column: Column | StoredColumn): TypeName {
+  if ('pieces' in column) return column.type;
   for (const [name, Type] of Object.entries(TYPES)) {
     if (column instanceof Type) return name as TypeName;
   }

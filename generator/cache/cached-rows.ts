@@ -1,6 +1,12 @@
 /** Turns the rows that a run has read into columns for the row cache, and back. */
 import type { TimedTable } from '../../database/schema.ts';
-import { type Column, type Columns, column } from '../../format/index/columns.ts';
+import {
+  type Column,
+  type Columns,
+  column,
+  type StoredColumn,
+  type WritableColumns,
+} from '../../format/index/columns.ts';
 import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import type { Covers, Games } from '../columns/catalogue.ts';
 import type { Ids } from '../columns/ids.ts';
@@ -31,15 +37,9 @@ interface PlainFingerprints extends Omit<Fingerprints, 'chunks'> {
 export function encodeTable(
   table: TimedTable,
   { games, covers, files }: { games: Games; covers: Covers; files: Files },
-  time: Float64Array,
-): Columns {
-  if (table === 'cover_files') {
-    return {
-      ...idColumns(files.ids, files.rows),
-      time,
-      cover: files.cover.subarray(0, files.rows),
-    };
-  }
+  time: StoredColumn,
+): WritableColumns {
+  if (table === 'cover_files') return { ...files.columns, time };
   if (table === 'covers') {
     const { rows } = covers;
     return {

@@ -7,7 +7,12 @@ import { hash } from 'node:crypto';
 import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { TIMED_TABLES, type TimedTable } from '../../database/schema.ts';
-import { type Columns, encodeColumns, openColumns } from '../../format/index/columns.ts';
+import {
+  type Columns,
+  encodeColumns,
+  openColumns,
+  type WritableColumns,
+} from '../../format/index/columns.ts';
 import { ROW_CACHE } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
@@ -64,7 +69,7 @@ export interface WrittenTables {
  */
 export async function writeTables(
   snapshotsDir: string,
-  columnsOf: (table: TimedTable) => Columns | undefined,
+  columnsOf: (table: TimedTable) => WritableColumns | undefined,
   before?: StoredCache,
 ): Promise<WrittenTables> {
   const dir = folderIn(snapshotsDir);

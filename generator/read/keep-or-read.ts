@@ -100,9 +100,10 @@ export async function keepOrReadFiles(
   }
   keep('cover_files', plan.rows);
   const published = earlier.publishedFiles - countGone(before, covers, numberOfCover, numberBefore);
-  const none = new Uint32Array(0);
-  const files = { rows: plan.rows, ids: { high: none, low: none }, cover: none, published };
-  return { files, mustRead };
+  return {
+    files: { rows: plan.rows, lastId: [0, 0], columns: undefined, published },
+    mustRead,
+  };
 }
 
 /** The number of files of the covers that are not published any more. */

@@ -1,8 +1,9 @@
 /** Collects the ids of a table's rows, which must ascend. */
 import type { Value } from '../../database/database.ts';
-import type { Id } from '../../format/index/ids.ts';
+import { compareIds, type Id } from '../../format/index/ids.ts';
 import { type Ids, valueOfId } from '../columns/ids.ts';
 import { growingColumns } from '../columns/row-columns.ts';
+import type { MakeStoredColumn } from '../columns/stored-column.ts';
 import { RowFault } from '../report/row-fault.ts';
 import { checkId } from './row-checks.ts';
 
@@ -35,6 +36,33 @@ export function makeIds() {
       ids.high.set(high.subarray(from, to), first);
       ids.low.set(low.subarray(from, to), first);
       return first;
+    },
+  };
+}
+
+/** As {@link makeIds}, but only the last id is in memory. */
+export function makeStoredIds(storeColumn: MakeStoredColumn) {
+  const ids = { high: storeColumn('id-high', 'u32'), low: storeColumn('id-low', 'u32') };
+  let lastId: Id = [0, 0];
+  return {
+    ids,
+    /** That of the last row; 0 if there is none. */
+    lastId: () => lastId,
+    add(value: Value): void {
+      const id = checkId(value);
+      const isFirst = ids.low.length === 0;
+      if (!isFirst && compareIds(id, lastId) <= 0) {
+        throw new RowFault('the id stands twice', valueOfId(id));
+      }
+      lastId = id;
+      ids.high.add(lastId[0]);
+      ids.low.add(lastId[1]);
+    },
+    /** See `addCached` of {@link makeIds}. */
+    addCached({ high, low }: Ids, from: number, to: number): void {
+      lastId = [high[to - 1], low[to - 1]];
+      ids.high.addAll(high.subarray(from, to));
+      ids.low.addAll(low.subarray(from, to));
     },
   };
 }

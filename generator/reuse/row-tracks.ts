@@ -5,9 +5,10 @@
 import { createHash } from 'node:crypto';
 import type { Row } from '../../database/database.ts';
 import { type TimedTable, UPDATED_AT } from '../../database/schema.ts';
+import type { StoredColumn } from '../../format/index/columns.ts';
 import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import { LEFT_OUT } from '../columns/catalogue.ts';
-import { growingColumns } from '../columns/row-columns.ts';
+import type { GrowingStoredColumn, MakeStoredColumn } from '../columns/stored-column.ts';
 import type { ReadPlan, UnsettledRows } from './plan-read.ts';
 import { isSettled } from './row-times.ts';
 
@@ -39,7 +40,7 @@ export interface RowTrack {
   /** The rows that the next run must read again; undefined if they are too many. */
   unsettled(): UnsettledRows | undefined;
   /** The time of each row; empty after {@link keepAll}. */
-  times(): Float64Array;
+  times(): StoredColumn;
   /** Whether each row is known, and has the index of its cached row; so there are no others. */
   isSame(): boolean;
   /** Whether no cached row is gone, and each has its index still; there may be rows after them. */
@@ -51,10 +52,15 @@ export interface RowTrack {
 /**
  * @param now the time of the database before the rows were read
  * @param plan undefined if all rows are read
+ * @param times receives the time of each row
  * @param isRelated whether `relation` is needed
  */
-function makeRowTrack(now: number, plan: ReadPlan | undefined, isRelated: boolean): RowTrack {
-  const { columns, reserve } = growingColumns({ time: Float64Array });
+function makeRowTrack(
+  now: number,
+  plan: ReadPlan | undefined,
+  times: GrowingStoredColumn,
+  isRelated: boolean,
+): RowTrack {
   const rowsAtMost = plan === undefined ? 0 : plan.isKnown.length + plan.fresh.length;
   const relation =
     plan && isRelated
@@ -82,14 +88,13 @@ function makeRowTrack(now: number, plan: ReadPlan | undefined, isRelated: boolea
       return hash === undefined ? undefined : { ids: unsettledIds, hash };
     },
     addKnown(updated, from, to) {
-      reserve(rows + to - from - 1);
       areInPlace &&= from === rows;
       cachedRows += to - from;
-      columns.time.set(updated.subarray(from, to), rows);
       for (let cachedRow = from; cachedRow < to; cachedRow++, rows++) {
+        const isUsable = isSettled(updated[cachedRow], now);
+        times.add(isUsable ? updated[cachedRow] : Number.NaN);
         // Only if the clock of the database was set back.
-        if (!isSettled(updated[cachedRow], now)) {
-          columns.time[rows] = Number.NaN;
+        if (!isUsable) {
           addUnsettled(undefined);
           areKnown = false;
         }
@@ -100,14 +105,13 @@ function makeRowTrack(now: number, plan: ReadPlan | undefined, isRelated: boolea
       }
     },
     add(time, cachedRow, row) {
-      reserve(rows);
       areKnown = false;
       if (cachedRow !== LEFT_OUT) {
         areInPlace &&= cachedRow === rows;
         cachedRows++;
       }
       const isUsable = isSettled(time, now);
-      columns.time[rows] = isUsable ? time : Number.NaN;
+      times.add(isUsable ? time : Number.NaN);
       if (!isUsable) addUnsettled(row);
       if (relation !== undefined && cachedRow !== LEFT_OUT) {
         relation.cachedRow[rows] = cachedRow;
@@ -128,7 +132,7 @@ function makeRowTrack(now: number, plan: ReadPlan | undefined, isRelated: boolea
       }
     },
     rows: () => rows,
-    times: () => columns.time.subarray(0, rows),
+    times: () => times,
     isSame: () => areKnown && keepsIndexes() && rows === cachedRows,
     keepsIndexes,
   };
@@ -158,12 +162,18 @@ export interface Timed {
   readonly tracks: Readonly<Record<TimedTable, RowTrack>>;
 }
 
-export function makeTimed(now: number, plans: Timed['plans']): Timed {
+/** @param storeColumn creates the columns for the row cache */
+export function makeTimed(
+  now: number,
+  plans: Timed['plans'],
+  storeColumn: MakeStoredColumn,
+): Timed {
+  const timesOf = (table: TimedTable) => storeColumn(`${table}-time`, 'f64');
   const tracks = {
-    games: makeRowTrack(now, plans?.games, true),
-    covers: makeRowTrack(now, plans?.covers, true),
+    games: makeRowTrack(now, plans?.games, timesOf('games'), true),
+    covers: makeRowTrack(now, plans?.covers, timesOf('covers'), true),
     // No table refers to files.
-    cover_files: makeRowTrack(now, plans?.cover_files, false),
+    cover_files: makeRowTrack(now, plans?.cover_files, timesOf('cover_files'), false),
   };
   return { now, plans, tracks };
 }
