@@ -83,7 +83,8 @@ export function* encodeColumns(columns: WritableColumns): Generator<Uint8Array> 
   }
 }
 
-function bytesOf({ type, length }: DirectoryEntry): number {
+/** The bytes that a column takes in the file. */
+export function bytesOf({ type, length }: DirectoryEntry): number {
   return length * TYPES[type].BYTES_PER_ELEMENT;
 }
 
@@ -94,7 +95,38 @@ function bytesOf({ type, length }: DirectoryEntry): number {
  * @throws Error that names the file and the fault
  */
 export function openColumns(file: Uint8Array, name: string): Columns {
-  const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
+  const columns: Record<string, Column> = {};
+  for (const [column, entry] of readDirectory(file, file.byteLength, name)) {
+    columns[column] = viewColumn(entry, file.buffer, file.byteOffset + entry.start);
+  }
+  return columns;
+}
+
+/** The column of an entry whose bytes begin at `start` in `memory`. */
+export function viewColumn(
+  { type, length }: DirectoryEntry,
+  memory: ArrayBufferLike,
+  start = 0,
+): Column {
+  return new TYPES[type](memory as ArrayBuffer, start, length);
+}
+
+/** A file has its directory in this many of its first bytes. */
+export const MOST_HEAD_BYTES = HEAD_BYTES + LONGEST_DIRECTORY;
+
+/**
+ * The columns of a file by name. All of them fit the file.
+ * @param head the first {@link MOST_HEAD_BYTES} of the file, or all bytes of a shorter one
+ * @param size the size of the file in bytes
+ * @param name the name of the file, used in errors
+ * @throws Error that names the file and the fault
+ */
+export function readDirectory(
+  head: Uint8Array,
+  size: number,
+  name: string,
+): Map<string, DirectoryEntry> {
+  const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength);
   if (bytes.length < HEAD_BYTES || bytes.toString('latin1', 0, 8) !== MAGIC) {
     throw new Error(`${name} is not an index file: it does not begin with "${MAGIC}".`);
   }
@@ -109,8 +141,8 @@ export function openColumns(file: Uint8Array, name: string): Columns {
     throw damaged(name, `its directory of ${directoryBytes} bytes does not fit`);
   }
   const dataStart = HEAD_BYTES + directoryBytes;
+  const entries = new Map<string, DirectoryEntry>();
   const directory = parseDirectory(bytes.toString('utf8', HEAD_BYTES, dataStart), name);
-  const columns: Record<string, Column> = {};
   for (const [column, entry] of directory) {
     // In a damaged directory, an entry may be null.
     const { type, start, length } = Object(entry) as DirectoryEntry;
@@ -122,11 +154,11 @@ export function openColumns(file: Uint8Array, name: string): Columns {
       Number.isSafeInteger(length) &&
       length >= 0 &&
       start >= dataStart &&
-      start + length * View.BYTES_PER_ELEMENT <= bytes.length;
+      start + length * View.BYTES_PER_ELEMENT <= size;
     if (!fits) throw damaged(name, `its column "${column}" does not fit the file`);
-    columns[column] = new View(file.buffer as ArrayBuffer, file.byteOffset + start, length);
+    entries.set(column, { type, start, length });
   }
-  return columns;
+  return entries;
 }
 
 /**

@@ -153,12 +153,18 @@ export function gameSlug({ games }: RecordIndex, game: number): string {
   ).toString('latin1');
 }
 
+/** What {@link findGame} needs of an index. */
+export interface GamesByPath {
+  readonly platforms: readonly PlatformEntry[];
+  readonly games: Pick<GamePaths, 'slots' | 'slugStart' | 'slugText'>;
+}
+
 /**
  * Finds the game of a platform that has a slug.
  * @returns the number of the game, or undefined
  */
 export function findGame(
-  { games, platforms }: RecordIndex,
+  { games, platforms }: GamesByPath,
   platform: number,
   slug: string,
 ): number | undefined {
@@ -226,7 +232,7 @@ export function equalsAscii(text: string, bytes: Uint8Array, start: number, end:
   return true;
 }
 
-function parsePlatforms(file: Uint8Array): PlatformEntry[] {
+export function parsePlatforms(file: Uint8Array): PlatformEntry[] {
   let found: unknown;
   try {
     found = JSON.parse(Buffer.from(file.buffer, file.byteOffset, file.byteLength).toString('utf8'));
@@ -253,7 +259,7 @@ function isPlatform(entry: PlatformEntry | null): boolean {
 }
 
 /** 32 bits per record are enough if each pack is smaller than 4 GiB. */
-function offsets(columns: Columns, file: string): Uint32Array | Float64Array {
+export function offsets(columns: Columns, file: string): Uint32Array | Float64Array {
   const { offset } = columns;
   return offset instanceof Uint32Array ? offset : column(columns, 'offset', Float64Array, file);
 }

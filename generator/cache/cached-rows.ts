@@ -170,12 +170,8 @@ export function decodeFileRows(open: (table: TimedTable) => Columns): CachedFile
 }
 
 function textsOf(starts: Uint32Array, bytes: Uint8Array, rows: number): Texts {
-  const start = sharedZeros(Uint32Array, rows);
+  const start = starts.subarray(0, rows);
   const length = sharedZeros(Uint32Array, rows);
-  for (let row = 0; row < rows; row++) {
-    // Positions count from the start of the memory, which also has the other columns.
-    start[row] = bytes.byteOffset + starts[row];
-    length[row] = starts[row + 1] - starts[row];
-  }
+  for (let row = 0; row < rows; row++) length[row] = starts[row + 1] - starts[row];
   return { chunks: [bytes], columns: { chunkOf: sharedZeros(Uint16Array, rows), start, length } };
 }

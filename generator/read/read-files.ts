@@ -47,8 +47,8 @@ export interface EarlierFiles {
   open(): CachedFileRows;
   /** The ids of the covers of that run. Only called if they are needed. */
   coverIds(): Ids;
-  /** For each cover of that run, its row in this one, or LEFT_OUT. */
-  readonly rowOfCover: Uint32Array;
+  /** The row in this run of a cover of that run, or LEFT_OUT. */
+  rowOfCover(cachedRow: number): number;
 }
 
 export interface CachedFiles extends EarlierFiles {
@@ -82,7 +82,7 @@ export async function readFiles(
       takeAll(from, to) {
         addCached(table.ids, from, to);
         for (let at = from; at < to; at++) {
-          const cover = rowOfCover[cachedCovers[at]];
+          const cover = rowOfCover(cachedCovers[at]);
           coverColumn.add(cover);
           if (numberOfCover[cover] === LEFT_OUT) continue;
           if (mustRead[cover] === 1) throw new Error('a file that must be read was not');
@@ -133,10 +133,13 @@ export async function readFiles(
 }
 
 /** For each cached file: 1 if its cover is gone. */
-function findAffected(cachedCovers: Uint32Array, rowOfCover: Uint32Array): Uint8Array {
+function findAffected(
+  cachedCovers: Uint32Array,
+  rowOfCover: EarlierFiles['rowOfCover'],
+): Uint8Array {
   const isAffected = new Uint8Array(cachedCovers.length);
   for (let row = 0; row < cachedCovers.length; row++) {
-    if (rowOfCover[cachedCovers[row]] === LEFT_OUT) isAffected[row] = 1;
+    if (rowOfCover(cachedCovers[row]) === LEFT_OUT) isAffected[row] = 1;
   }
   return isAffected;
 }
@@ -170,7 +173,7 @@ export async function findCoversToRead(
   const { isKnown, fresh } = plan;
   const { table, cover: cachedCovers } = open();
   const rowOfCached = (file: number) =>
-    cachedCovers[file] === LEFT_OUT ? LEFT_OUT : rowOfCover[cachedCovers[file]];
+    cachedCovers[file] === LEFT_OUT ? LEFT_OUT : rowOfCover(cachedCovers[file]);
   for (let file = 0; file < table.rows; file++) {
     const row = rowOfCached(file);
     if (isKnown[file] === 0 && row !== LEFT_OUT) mustRead[row] = 1;

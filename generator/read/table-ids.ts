@@ -13,6 +13,10 @@ export function makeIds() {
   /** Whether an id is higher than that of the last row. */
   const ascends = ([high, low]: Id) =>
     rows === 0 || (high - ids.high[rows - 1] || low - ids.low[rows - 1]) > 0;
+  // Memory to which nothing was written takes none, and nearly all upper halves are 0.
+  const putHigh = (row: number, half: number) => {
+    if (half !== 0) ids.high[row] = half;
+  };
   return {
     ids,
     rows: () => rows,
@@ -21,7 +25,7 @@ export function makeIds() {
       const id = checkId(value);
       if (!ascends(id)) throw new RowFault('the id stands twice', valueOfId(id));
       reserve(rows);
-      ids.high[rows] = id[0];
+      putHigh(rows, id[0]);
       ids.low[rows] = id[1];
       return rows++;
     },
@@ -33,7 +37,7 @@ export function makeIds() {
       const first = rows;
       rows += to - from;
       reserve(rows - 1);
-      ids.high.set(high.subarray(from, to), first);
+      for (let at = from; at < to; at++) putHigh(first + at - from, high[at]);
       ids.low.set(low.subarray(from, to), first);
       return first;
     },

@@ -33,7 +33,7 @@ import type { EarlierRun } from '../reuse/earlier-run.ts';
 import { type ForNextRun, findSameTables, prepareNextRun } from '../reuse/next-run.ts';
 import { idOfRow } from '../reuse/plan-read.ts';
 import { type RelatedGames, relateGames } from '../reuse/reuse.ts';
-import type { Timed } from '../reuse/row-tracks.ts';
+import { rowOfCached, type Timed } from '../reuse/row-tracks.ts';
 import { freeMemory } from '../worker/free-memory.ts';
 import { both } from '../worker/worker.ts';
 import type { RunWorker } from './jobs.ts';
@@ -123,10 +123,9 @@ export async function readAll(
       games,
       before.earlier.rows().games,
       before.earlier.records(),
-      before.relations.games,
+      before.relations.games(),
     );
   const sorted = related && rowsInOrder(related);
-  earlier?.forgetIndex();
   freeMemory();
   const [rowOfRank, covers] = await both(
     worker.run('orderGames', platforms, games, sorted),
@@ -182,7 +181,7 @@ export async function readAll(
               reusedGames.haveSameNumbers &&
               hasSame(before.timed, 'covers') &&
               hasSame(before.timed, 'cover_files'),
-            relation: before.relations.covers,
+            relation: before.relations.covers(),
             mustRead,
           },
         }
@@ -247,7 +246,7 @@ function rowsInOrder({ earlier, relation, isSamePath }: RelatedGames): Uint32Arr
   const rows = sharedZeros(Uint32Array, earlier.rowOfRank.length);
   let count = 0;
   for (const cachedRow of earlier.rowOfRank) {
-    const row = relation.rowOfCached[cachedRow];
+    const row = rowOfCached(relation, cachedRow);
     if (row !== LEFT_OUT && isSamePath[row] === 1) rows[count++] = row;
   }
   return rows.subarray(0, count);
