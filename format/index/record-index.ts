@@ -9,6 +9,7 @@
 import type { ContentHash } from '../content-hash.ts';
 import { COVER_INDEX, GAME_INDEX, PATH_INDEX, PLATFORM_INDEX } from '../layout.ts';
 import { type Column, type Columns, column, openColumns } from './columns.ts';
+import { equalsAscii } from './compare-slices.ts';
 import { damaged } from './damaged.ts';
 import { firstIndex } from './first-index.ts';
 import type { IdColumns } from './ids.ts';
@@ -221,15 +222,6 @@ export function slugHash(platform: number, slug: string): number {
   for (let i = 0; i < slug.length; i++) hash = Math.imul(hash ^ slug.charCodeAt(i), 0x01000193);
   hash = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b);
   return (hash ^ (hash >>> 13)) >>> 0;
-}
-
-/** Whether the bytes from `start` (inclusive) to `end` (exclusive) are an ASCII text. */
-export function equalsAscii(text: string, bytes: Uint8Array, start: number, end: number): boolean {
-  if (text.length !== end - start) return false;
-  for (let i = 0; i < text.length; i++) {
-    if (text.charCodeAt(i) !== bytes[start + i]) return false;
-  }
-  return true;
 }
 
 export function parsePlatforms(file: Uint8Array): PlatformEntry[] {

@@ -1,7 +1,7 @@
 /**
  * A column of texts. Their UTF-8 bytes are concatenated in chunks of memory that both threads share.
  */
-import { equalsAscii } from '../../format/index/record-index.ts';
+import { equalsAscii } from '../../format/index/compare-slices.ts';
 import { putBytes, putTextBytes } from './json-bytes.ts';
 import { growingColumns } from './row-columns.ts';
 
