@@ -16,7 +16,8 @@ import {
 } from '../../program/environment/environment.ts';
 import { VARIABLES, type VariableName } from '../../program/environment/variables.ts';
 import { openKeysStore } from '../../store/keys/open-keys-store.ts';
-import { checkPushAddress, PUSH_CHECKS } from '../../store/push/configured-push.ts';
+import { checkPushAddress } from '../../store/push/configured-push.ts';
+import { PUSH_CHECKS } from '../../store/push/push-variables.ts';
 import { checkReplicaName } from '../../store/replica/replica-name.ts';
 import type { Check, Findings, Program, Scene } from '../findings/check.ts';
 

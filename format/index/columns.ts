@@ -18,6 +18,15 @@ const LONGEST_DIRECTORY = 65_536;
 export type Column = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float64Array;
 export type Columns = Readonly<Record<string, Column>>;
 
+/** A column that is not in memory. */
+export interface StoredColumn {
+  readonly type: TypeName;
+  /** In entries. */
+  readonly length: number;
+  /** The bytes of the column, in order. */
+  pieces(): Iterable<Uint8Array>;
+}
+
 const TYPES = {
   u8: Uint8Array,
   u16: Uint16Array,
@@ -26,18 +35,20 @@ const TYPES = {
   f64: Float64Array,
 } as const;
 type TypeName = keyof typeof TYPES;
-type DirectoryEntry = { type: TypeName; start: number; length: number };
+export type DirectoryEntry = { type: TypeName; start: number; length: number };
 
 // A typed array has the byte order of the machine. Every platform that Node supports is little-endian.
 if (new Uint8Array(new Uint32Array([1]).buffer)[0] !== 1) {
   throw new Error('Index files are little-endian and this machine is not.');
 }
 
+export type WritableColumns = Readonly<Record<string, Column | StoredColumn>>;
+
 /**
  * The pieces of a columns file, which the caller writes one after another.
  * @param columns the columns by name, in the order that they get in the file
  */
-export function* encodeColumns(columns: Columns): Generator<Uint8Array> {
+export function* encodeColumns(columns: WritableColumns): Generator<Uint8Array> {
   const directory: Record<string, DirectoryEntry> = {};
   const names = Object.keys(columns);
   // The directory holds absolute positions, and their digits change its length, which moves the columns.
@@ -49,7 +60,7 @@ export function* encodeColumns(columns: Columns): Generator<Uint8Array> {
       const column = columns[name];
       const start = alignUp(end);
       directory[name] = { type: typeOf(column), start, length: column.length };
-      end = start + column.byteLength;
+      end = start + bytesOf(directory[name]);
     }
     const needed = Buffer.byteLength(JSON.stringify(directory));
     if (needed === directoryBytes) break;
@@ -64,11 +75,17 @@ export function* encodeColumns(columns: Columns): Generator<Uint8Array> {
   let end = head.length;
   for (const name of names) {
     const column = columns[name];
-    const start = alignUp(end);
+    const { start } = directory[name];
     yield new Uint8Array(start - end);
-    yield new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
-    end = start + column.byteLength;
+    if ('pieces' in column) yield* column.pieces();
+    else yield new Uint8Array(column.buffer, column.byteOffset, column.byteLength);
+    end = start + bytesOf(directory[name]);
   }
+}
+
+/** The bytes that a column takes in the file. */
+export function bytesOf({ type, length }: DirectoryEntry): number {
+  return length * TYPES[type].BYTES_PER_ELEMENT;
 }
 
 /**
@@ -78,7 +95,38 @@ export function* encodeColumns(columns: Columns): Generator<Uint8Array> {
  * @throws Error that names the file and the fault
  */
 export function openColumns(file: Uint8Array, name: string): Columns {
-  const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
+  const columns: Record<string, Column> = {};
+  for (const [column, entry] of readDirectory(file, file.byteLength, name)) {
+    columns[column] = viewColumn(entry, file.buffer, file.byteOffset + entry.start);
+  }
+  return columns;
+}
+
+/** The column of an entry whose bytes begin at `start` in `memory`. */
+export function viewColumn(
+  { type, length }: DirectoryEntry,
+  memory: ArrayBufferLike,
+  start = 0,
+): Column {
+  return new TYPES[type](memory as ArrayBuffer, start, length);
+}
+
+/** A file has its directory in this many of its first bytes. */
+export const MOST_HEAD_BYTES = HEAD_BYTES + LONGEST_DIRECTORY;
+
+/**
+ * The columns of a file by name. All of them fit the file.
+ * @param head the first {@link MOST_HEAD_BYTES} of the file, or all bytes of a shorter one
+ * @param size the size of the file in bytes
+ * @param name the name of the file, used in errors
+ * @throws Error that names the file and the fault
+ */
+export function readDirectory(
+  head: Uint8Array,
+  size: number,
+  name: string,
+): Map<string, DirectoryEntry> {
+  const bytes = Buffer.from(head.buffer, head.byteOffset, head.byteLength);
   if (bytes.length < HEAD_BYTES || bytes.toString('latin1', 0, 8) !== MAGIC) {
     throw new Error(`${name} is not an index file: it does not begin with "${MAGIC}".`);
   }
@@ -93,8 +141,8 @@ export function openColumns(file: Uint8Array, name: string): Columns {
     throw damaged(name, `its directory of ${directoryBytes} bytes does not fit`);
   }
   const dataStart = HEAD_BYTES + directoryBytes;
+  const entries = new Map<string, DirectoryEntry>();
   const directory = parseDirectory(bytes.toString('utf8', HEAD_BYTES, dataStart), name);
-  const columns: Record<string, Column> = {};
   for (const [column, entry] of directory) {
     // In a damaged directory, an entry may be null.
     const { type, start, length } = Object(entry) as DirectoryEntry;
@@ -106,11 +154,11 @@ export function openColumns(file: Uint8Array, name: string): Columns {
       Number.isSafeInteger(length) &&
       length >= 0 &&
       start >= dataStart &&
-      start + length * View.BYTES_PER_ELEMENT <= bytes.length;
+      start + length * View.BYTES_PER_ELEMENT <= size;
     if (!fits) throw damaged(name, `its column "${column}" does not fit the file`);
-    columns[column] = new View(file.buffer as ArrayBuffer, file.byteOffset + start, length);
+    entries.set(column, { type, start, length });
   }
-  return columns;
+  return entries;
 }
 
 /**
@@ -139,7 +187,8 @@ function parseDirectory(text: string, name: string): [string, DirectoryEntry][] 
   }
 }
 
-function typeOf(column: Column): TypeName {
+function typeOf(column: Column | StoredColumn): TypeName {
+  if ('pieces' in column) return column.type;
   for (const [name, Type] of Object.entries(TYPES)) {
     if (column instanceof Type) return name as TypeName;
   }

@@ -31,3 +31,12 @@ export function compareSlices(
   }
   return length - otherLength;
 }
+
+/** Whether the bytes from `start` (inclusive) to `end` (exclusive) are an ASCII text. */
+export function equalsAscii(text: string, bytes: Uint8Array, start: number, end: number): boolean {
+  if (text.length !== end - start) return false;
+  for (let i = 0; i < text.length; i++) {
+    if (text.charCodeAt(i) !== bytes[start + i]) return false;
+  }
+  return true;
+}

@@ -9,6 +9,7 @@
 import type { ContentHash } from '../content-hash.ts';
 import { COVER_INDEX, GAME_INDEX, PATH_INDEX, PLATFORM_INDEX } from '../layout.ts';
 import { type Column, type Columns, column, openColumns } from './columns.ts';
+import { equalsAscii } from './compare-slices.ts';
 import { damaged } from './damaged.ts';
 import { firstIndex } from './first-index.ts';
 import type { IdColumns } from './ids.ts';
@@ -153,12 +154,18 @@ export function gameSlug({ games }: RecordIndex, game: number): string {
   ).toString('latin1');
 }
 
+/** What {@link findGame} needs of an index. */
+export interface GamesByPath {
+  readonly platforms: readonly PlatformEntry[];
+  readonly games: Pick<GamePaths, 'slots' | 'slugStart' | 'slugText'>;
+}
+
 /**
  * Finds the game of a platform that has a slug.
  * @returns the number of the game, or undefined
  */
 export function findGame(
-  { games, platforms }: RecordIndex,
+  { games, platforms }: GamesByPath,
   platform: number,
   slug: string,
 ): number | undefined {
@@ -217,16 +224,7 @@ export function slugHash(platform: number, slug: string): number {
   return (hash ^ (hash >>> 13)) >>> 0;
 }
 
-/** Whether the bytes from `start` (inclusive) to `end` (exclusive) are an ASCII text. */
-export function equalsAscii(text: string, bytes: Uint8Array, start: number, end: number): boolean {
-  if (text.length !== end - start) return false;
-  for (let i = 0; i < text.length; i++) {
-    if (text.charCodeAt(i) !== bytes[start + i]) return false;
-  }
-  return true;
-}
-
-function parsePlatforms(file: Uint8Array): PlatformEntry[] {
+export function parsePlatforms(file: Uint8Array): PlatformEntry[] {
   let found: unknown;
   try {
     found = JSON.parse(Buffer.from(file.buffer, file.byteOffset, file.byteLength).toString('utf8'));
@@ -253,7 +251,7 @@ function isPlatform(entry: PlatformEntry | null): boolean {
 }
 
 /** 32 bits per record are enough if each pack is smaller than 4 GiB. */
-function offsets(columns: Columns, file: string): Uint32Array | Float64Array {
+export function offsets(columns: Columns, file: string): Uint32Array | Float64Array {
   const { offset } = columns;
   return offset instanceof Uint32Array ? offset : column(columns, 'offset', Float64Array, file);
 }

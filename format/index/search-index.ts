@@ -10,7 +10,7 @@
  * of games, or numbers of readings.
  */
 import { FILTER_INDEX, WORD_INDEX } from '../layout.ts';
-import { type Column, column, openColumns } from './columns.ts';
+import { type Column, type Columns, column, openColumns } from './columns.ts';
 import { compareSlices } from './compare-slices.ts';
 import { damaged } from './damaged.ts';
 import { firstIndex } from './first-index.ts';
@@ -120,8 +120,8 @@ function postingsColumns(
  * @throws Error that names what is damaged
  */
 export function openSearchIndex(contentOf: (name: string) => Uint8Array): SearchIndex {
-  const words = openWordIndex(contentOf(WORD_INDEX));
-  const filters = openWith(contentOf(FILTER_INDEX), FILTER_INDEX);
+  const words = openWordIndex(openColumns(contentOf(WORD_INDEX), WORD_INDEX));
+  const filters = openWith(openColumns(contentOf(FILTER_INDEX), FILTER_INDEX), FILTER_INDEX);
   const yearOfRank = filters.column('yearOfRank', Uint16Array);
   const index: SearchIndex = {
     ...words,
@@ -139,8 +139,8 @@ export function openSearchIndex(contentOf: (name: string) => Uint8Array): Search
 }
 
 /** @throws Error that names what is damaged */
-export function openWordIndex(content: Uint8Array): WordIndex {
-  const { postings, column } = openWith(content, WORD_INDEX);
+export function openWordIndex(columns: Columns): WordIndex {
+  const { postings, column } = openWith(columns, WORD_INDEX);
   const index: WordIndex = {
     words: postings('words'),
     endings: postings('endings'),
@@ -159,8 +159,7 @@ export function openWordIndex(content: Uint8Array): WordIndex {
   return index;
 }
 
-function openWith(content: Uint8Array, file: string) {
-  const columns = openColumns(content, file);
+function openWith(columns: Columns, file: string) {
   const of = <T extends Column>(name: string, Type: new (length: number) => T) =>
     column(columns, name, Type, file);
   return {
@@ -195,12 +194,15 @@ export function countReadings({
 /** The most code units that are passed to one call of `String.fromCharCode`. */
 const MOST_ARGUMENTS = 1_000;
 
-export function textCount({ textStart }: Postings): number {
+export function textCount({ textStart }: Pick<Postings, 'textStart'>): number {
   return textStart.length - 1;
 }
 
 /** The text at an index of a list. */
-export function textAt({ text, textStart }: Postings, index: number): string {
+export function textAt(
+  { text, textStart }: Pick<Postings, 'text' | 'textStart'>,
+  index: number,
+): string {
   const codes = text.subarray(textStart[index], textStart[index + 1]);
   // Arguments are passed on the stack, which a long text would overflow.
   if (codes.length <= MOST_ARGUMENTS) return String.fromCharCode(...codes);

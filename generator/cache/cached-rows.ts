@@ -1,6 +1,12 @@
 /** Turns the rows that a run has read into columns for the row cache, and back. */
 import type { TimedTable } from '../../database/schema.ts';
-import { type Column, type Columns, column } from '../../format/index/columns.ts';
+import {
+  type Column,
+  type Columns,
+  column,
+  type StoredColumn,
+  type WritableColumns,
+} from '../../format/index/columns.ts';
 import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import type { Covers, Games } from '../columns/catalogue.ts';
 import type { Ids } from '../columns/ids.ts';
@@ -31,15 +37,9 @@ interface PlainFingerprints extends Omit<Fingerprints, 'chunks'> {
 export function encodeTable(
   table: TimedTable,
   { games, covers, files }: { games: Games; covers: Covers; files: Files },
-  time: Float64Array,
-): Columns {
-  if (table === 'cover_files') {
-    return {
-      ...idColumns(files.ids, files.rows),
-      time,
-      cover: files.cover.subarray(0, files.rows),
-    };
-  }
+  time: StoredColumn,
+): WritableColumns {
+  if (table === 'cover_files') return { ...files.columns, time };
   if (table === 'covers') {
     const { rows } = covers;
     return {
@@ -170,12 +170,8 @@ export function decodeFileRows(open: (table: TimedTable) => Columns): CachedFile
 }
 
 function textsOf(starts: Uint32Array, bytes: Uint8Array, rows: number): Texts {
-  const start = sharedZeros(Uint32Array, rows);
+  const start = starts.subarray(0, rows);
   const length = sharedZeros(Uint32Array, rows);
-  for (let row = 0; row < rows; row++) {
-    // Positions count from the start of the memory, which also has the other columns.
-    start[row] = bytes.byteOffset + starts[row];
-    length[row] = starts[row + 1] - starts[row];
-  }
+  for (let row = 0; row < rows; row++) length[row] = starts[row + 1] - starts[row];
   return { chunks: [bytes], columns: { chunkOf: sharedZeros(Uint16Array, rows), start, length } };
 }

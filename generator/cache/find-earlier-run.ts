@@ -9,7 +9,7 @@ import type { Manifest } from '../../format/manifest.ts';
 import { generationDir } from '../../store/generations/generations.ts';
 import type { Previous } from '../../store/publish.ts';
 import type { ReportContent } from '../report/report.ts';
-import { openEarlierRecords, openSharedIndex } from '../reuse/earlier-records.ts';
+import { openEarlierPaths, openEarlierRecords } from '../reuse/earlier-records.ts';
 import type { EarlierRun } from '../reuse/earlier-run.ts';
 import type { OwnerOf } from './cache-owner.ts';
 import {
@@ -83,10 +83,9 @@ function openEarlierRun(
   const { commits, platforms, alternativeTitles, unsettled } = values;
   const rows = once(() => decodeRows(open, values));
   const files = once(() => decodeFileRows(open));
-  const index = once(() => openSharedIndex(dir, manifest));
   const records = once(() => {
     const { games, covers } = rows.get();
-    return openEarlierRecords(dir, manifest.files, index.get(), games, covers);
+    return openEarlierRecords(dir, manifest.files, games, covers);
   });
   return {
     dir,
@@ -99,10 +98,9 @@ function openEarlierRun(
     unsettled,
     rows: rows.get,
     files: files.get,
-    index: index.get,
     records: records.get,
+    paths: () => openEarlierPaths(records.get()),
     forgetRows: rows.forget,
-    forgetIndex: index.forget,
     forgetRecords: records.forget,
     forgetFiles: files.forget,
     latestApproval: Date.parse(manifest.latest_cover_at ?? ''),

@@ -7,11 +7,11 @@ import { hash } from 'node:crypto';
 import { chmodSync, lstatSync, mkdirSync, renameSync, rmSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { TIMED_TABLES, type TimedTable } from '../../database/schema.ts';
-import { type Columns, encodeColumns, openColumns } from '../../format/index/columns.ts';
+import { type Columns, encodeColumns, type WritableColumns } from '../../format/index/columns.ts';
 import { ROW_CACHE } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
-import { readChecked } from '../../store/files/checked-files.ts';
+import { readColumns } from '../../store/files/checked-columns.ts';
 import { replaceFile } from '../../store/files/replace-file.ts';
 import { namesIn } from '../../store/generations/generations.ts';
 import { allSynced, writeWhole } from '../write/file-writer.ts';
@@ -64,7 +64,7 @@ export interface WrittenTables {
  */
 export async function writeTables(
   snapshotsDir: string,
-  columnsOf: (table: TimedTable) => Columns | undefined,
+  columnsOf: (table: TimedTable) => WritableColumns | undefined,
   before?: StoredCache,
 ): Promise<WrittenTables> {
   const dir = folderIn(snapshotsDir);
@@ -150,7 +150,7 @@ export function openCache(snapshotsDir: string, owner: CacheOwner): StoredCache 
       try {
         // The worker thread reads games and covers. V8 frees memory that is not shared sooner.
         const Memory = table === 'cover_files' ? ArrayBuffer : SharedArrayBuffer;
-        return openColumns(readChecked(dir, file, Memory), file.path);
+        return readColumns(dir, file, Memory);
       } catch (cause) {
         throw new Error(`the row cache is damaged (${(cause as Error).message})`, { cause });
       }

@@ -15,7 +15,7 @@ import { makeProgress, type Progress } from '../../program/progress.ts';
 import { currentId } from '../../store/generations/generations.ts';
 import { HeldError } from '../../store/hold.ts';
 import { LockedError } from '../../store/lock.ts';
-import { checkPushAddress, PUSH_CHECKS, PUSH_VARIABLES } from '../../store/push/configured-push.ts';
+import { PUSH_CHECKS, PUSH_VARIABLES } from '../../store/push/push-variables.ts';
 import { startPush } from '../../store/push/start-push.ts';
 import { saveStatus } from '../../store/run-status.ts';
 import { generate } from '../generate.ts';
@@ -66,7 +66,11 @@ async function main(progress: Progress): Promise<number> {
     process.env,
     PUSH_CHECKS,
   );
-  checkPushAddress(environment.SNAPSHOT_PUSH);
+  if (environment.SNAPSHOT_PUSH !== '') {
+    // The modules of the stores take 5 MB, which most runs do not need.
+    const { checkPushAddress } = await import('../../store/push/configured-push.ts');
+    checkPushAddress(environment.SNAPSHOT_PUSH);
+  }
   const { SNAPSHOTS_DIR: snapshotsDir, SITE_URL, FILES_URL, PUBLIC_URL } = environment;
   const started = performance.now();
   const stages = measureStages(progress);

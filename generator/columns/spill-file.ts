@@ -155,6 +155,8 @@ function readBucket({ file, descriptor, buckets }: SpillContent, number: number)
 export interface SpillReader {
   /** Copies a piece into `target`, starting at `at`. Fast if the last call was for the same bucket. */
   copy(bucket: number, start: number, length: number, target: Buffer, at: number): void;
+  /** Frees the memory of the bucket that was read last. */
+  close(): void;
 }
 
 /** In bytes. A bucket up to this size is read as a whole; a larger bucket is read piece by piece. */
@@ -174,6 +176,10 @@ export function openSpillFile(content: SpillContent): SpillReader {
       const extent = firstIndex(0, starts.length, (i) => starts[i] > start) - 1;
       const within = start - starts[extent];
       readExactly(descriptor, target, at, length, positions[extent] + within, file);
+    },
+    close() {
+      loaded = undefined;
+      shared = Buffer.alloc(0);
     },
   };
 }

@@ -1,9 +1,9 @@
 /**
  * A column of texts. Their UTF-8 bytes are concatenated in chunks of memory that both threads share.
  */
-import { equalsAscii } from '../../format/index/record-index.ts';
+import { equalsAscii } from '../../format/index/compare-slices.ts';
 import { putBytes, putTextBytes } from './json-bytes.ts';
-import { type Columns, growingColumns } from './row-columns.ts';
+import { growingColumns } from './row-columns.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
 
@@ -12,7 +12,11 @@ const TEXT_COLUMNS = { chunkOf: Uint16Array, start: Uint32Array, length: Uint32A
 export interface Texts {
   readonly chunks: readonly Uint8Array[];
   /** For each row: the chunk of its text, where the text starts in it, and its length in bytes. */
-  readonly columns: Columns<typeof TEXT_COLUMNS>;
+  readonly columns: {
+    readonly chunkOf: Uint16Array;
+    readonly start: Uint32Array;
+    readonly length: Uint32Array;
+  };
 }
 
 export interface TextsBuilder {

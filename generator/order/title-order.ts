@@ -7,6 +7,7 @@
  * titles, and the two lists are merged.
  */
 import { firstIndexNear } from '../../format/index/first-index.ts';
+import { sortRange } from './sort-range.ts';
 
 /** Titles with a longer run of digits get no key. */
 const LONGEST_DIGIT_RUN = 60;
@@ -49,7 +50,7 @@ export function orderTitles(
     otherTitles.set(index, title);
   }
   const sorted = simple.subarray(0, simpleTitles);
-  sorted.sort((a, b) => keys.compare(a, b) || tieOrder(a, b));
+  sortRange(sorted, 0, simpleTitles, (a, b) => keys.compare(a, b) || tieOrder(a, b));
   const textOf = (index: number) => otherTitles.get(index) ?? titleAt(index);
   const compare = (a: number, b: number) =>
     collator.compare(textOf(a), textOf(b)) || tieOrder(a, b);

@@ -8,6 +8,7 @@ import type { Reader, SnapshotReader } from '../../database/database.ts';
 import { TIMED_TABLES, type TimedTable } from '../../database/schema.ts';
 import { splitId } from '../../format/index/ids.ts';
 import type { AlternativeTitles, Games } from '../columns/catalogue.ts';
+import type { MakeStoredColumn } from '../columns/stored-column.ts';
 import { makeTextWriter } from '../columns/texts.ts';
 import { makeReport, type ReportContent } from '../report/report.ts';
 import { hadCommit, readLastCommits } from '../reuse/commits.ts';
@@ -41,14 +42,18 @@ interface KnownBefore {
   readonly hasGameTitles: boolean;
 }
 
-/** @throws Error if so much has changed that all rows should be read */
+/**
+ * @param storeColumn creates the columns for the row cache
+ * @throws Error if so much has changed that all rows should be read
+ */
 export async function findChanges(
   reader: SnapshotReader,
   { earlier, reportBefore, hasGameTitles }: KnownBefore,
+  storeColumn: MakeStoredColumn,
 ): Promise<Timed | 'nothing new'> {
   const [[time = null] = []] = await reader.rows('SELECT CURRENT_TIMESTAMP');
   const now = rowTime(time);
-  if (earlier === undefined) return makeTimed(now, undefined);
+  if (earlier === undefined) return makeTimed(now, undefined, storeColumn);
   let isNew = false;
   const commits = await readLastCommits(reader);
   const read = async (table: TimedTable) => {
@@ -96,7 +101,7 @@ export async function findChanges(
     covers: await plan('covers'),
     cover_files: await plan('cover_files'),
   };
-  return makeTimed(now, plans);
+  return makeTimed(now, plans, storeColumn);
 }
 
 /**

@@ -12,7 +12,7 @@ import type { EarlierRun } from '../reuse/earlier-run.ts';
 import { type CachedTable, isUnchanged, type ReadPlan } from '../reuse/plan-read.ts';
 import { earlierNumber } from '../reuse/reuse.ts';
 import { isSettled } from '../reuse/row-times.ts';
-import type { Relation, Timed } from '../reuse/row-tracks.ts';
+import { type Relation, rowOfCached, type Timed } from '../reuse/row-tracks.ts';
 import type { CachedCovers } from './read-covers.ts';
 import { type CachedFiles, type Files, findCoversToRead } from './read-files.ts';
 import type { CachedGames } from './read-games.ts';
@@ -23,7 +23,7 @@ export interface Before {
   readonly timed: Timed;
   readonly plans: Readonly<Record<TimedTable, ReadPlan>>;
   /** How the games and covers of both runs relate, once they are read. */
-  readonly relations: { readonly games: Relation; readonly covers: Relation };
+  readonly relations: { games(): Relation; covers(): Relation };
   /** Tells that all rows of a table are kept. */
   keep(table: TimedTable, rows: number): void;
 }
@@ -37,14 +37,14 @@ export async function keepOrReadGames(
   const { earlier, timed, plans, keep } = before;
   const { games, tables } = earlier.rows();
   if (!isUnchanged(plans.games) || !areSettled(tables.games, timed)) {
-    const [index, records] = [earlier.index(), earlier.records()];
+    const [paths, records] = [earlier.paths(), earlier.records()];
     const rowOf = (platform: number, slug: string) =>
-      cachedRowOfPath(index, records, platform, slug);
+      cachedRowOfPath(paths, records, platform, slug);
     return read({ games, isKnown: plans.games.isKnown, rowOf });
   }
   keep('games', games.rows);
   // The heads are in the records of the earlier run, not in a spill file.
-  return { ...games, headStart: sharedZeros(Float64Array, games.rows).fill(Number.NaN) };
+  return { ...games, headStart: sharedZeros(Float64Array, games.rows) };
 }
 
 /** @param games those of this run */
@@ -64,7 +64,9 @@ export async function keepOrReadCovers(
     timed.tracks.games.keepsIndexes() &&
     covers.game.every(isKept);
   if (!canKeep) {
-    return read({ covers, games: cachedGames, rowOfGame: relations.games.rowOfCached });
+    const relation = relations.games();
+    const rowOfGame = (cachedRow: number) => rowOfCached(relation, cachedRow);
+    return read({ covers, games: cachedGames, rowOfGame });
   }
   keep('covers', covers.rows);
   return covers;
@@ -84,14 +86,15 @@ export async function keepOrReadFiles(
   if (before === undefined) return { files: await read(), mustRead: undefined };
   const { earlier, timed, plans, relations, keep } = before;
   const plan = plans.cover_files;
+  const relation = relations.covers();
   const earlierFiles = {
     plan,
     open: earlier.files,
     coverIds: () => earlier.rows().covers.ids,
-    rowOfCover: relations.covers.rowOfCached,
+    rowOfCover: (cachedRow: number) => rowOfCached(relation, cachedRow),
   };
   const numberBefore = (row: number) =>
-    earlierNumber(earlier.records().covers.numberOf, relations.covers, row);
+    earlierNumber(earlier.records().covers.numberOf, relation, row);
   const isNew = (row: number) => numberBefore(row) === LEFT_OUT;
   const mustRead = await findCoversToRead(reader, covers, numberOfCover, isNew, earlierFiles);
   // Files have the rows of their covers.
@@ -100,9 +103,10 @@ export async function keepOrReadFiles(
   }
   keep('cover_files', plan.rows);
   const published = earlier.publishedFiles - countGone(before, covers, numberOfCover, numberBefore);
-  const none = new Uint32Array(0);
-  const files = { rows: plan.rows, ids: { high: none, low: none }, cover: none, published };
-  return { files, mustRead };
+  return {
+    files: { rows: plan.rows, lastId: [0, 0], columns: undefined, published },
+    mustRead,
+  };
 }
 
 /** The number of files of the covers that are not published any more. */

@@ -25,8 +25,8 @@ export interface CachedCovers {
   readonly covers: Covers;
   /** The games of that run. */
   readonly games: Games;
-  /** For each of its games, the row in this run, or LEFT_OUT. */
-  readonly rowOfGame: Uint32Array;
+  /** The row in this run of one of its games, or LEFT_OUT. */
+  rowOfGame(cachedRow: number): number;
 }
 
 export async function readCovers(
@@ -53,7 +53,7 @@ export async function readCovers(
       for (let at = from; at < to; at++) {
         const cachedGame = covers.game[at];
         // Not approved: every other cover that was left out is read again.
-        columns.game[row + at - from] = cachedGame === LEFT_OUT ? LEFT_OUT : rowOfGame[cachedGame];
+        columns.game[row + at - from] = cachedGame === LEFT_OUT ? LEFT_OUT : rowOfGame(cachedGame);
       }
     },
     takeAffected(cachedRow) {
@@ -61,7 +61,7 @@ export async function readCovers(
       reserve(row);
       columns.game[row] = LEFT_OUT;
       const cachedGame = covers.game[cachedRow];
-      if (rowOfGame[cachedGame] === LEFT_OUT) {
+      if (rowOfGame(cachedGame) === LEFT_OUT) {
         throw new RowFault(
           'the game does not exist',
           valueOfId(idOfRow(cachedGames.ids, cachedGame)),
@@ -113,11 +113,15 @@ export async function readCovers(
 }
 
 /** For each cached cover: 1 if it was published, and its game is gone or left out now. */
-function findAffected({ rows, game }: Covers, games: Games, rowOfGame: Uint32Array): Uint8Array {
+function findAffected(
+  { rows, game }: Covers,
+  games: Games,
+  rowOfGame: CachedCovers['rowOfGame'],
+): Uint8Array {
   const isAffected = new Uint8Array(rows);
   for (let row = 0; row < rows; row++) {
     if (game[row] === LEFT_OUT) continue;
-    const now = rowOfGame[game[row]];
+    const now = rowOfGame(game[row]);
     if (now === LEFT_OUT || games.platform[now] === LEFT_OUT) isAffected[row] = 1;
   }
   return isAffected;

@@ -3,21 +3,21 @@
  * the record of its cover, unless another file of that cover has changed.
  */
 import type { Reader } from '../../database/database.ts';
-import { compareIds } from '../../format/index/ids.ts';
+import { compareIds, type Id } from '../../format/index/ids.ts';
 import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import type { Settings } from '../../format/manifest.ts';
 import { type Covers, LEFT_OUT } from '../columns/catalogue.ts';
 import { findId, type Ids, isUsualForm, readId, valueOfId } from '../columns/ids.ts';
 import { mostBytes } from '../columns/json-bytes.ts';
-import { growingColumns } from '../columns/row-columns.ts';
 import type { SpillFile } from '../columns/spill-file.ts';
+import type { GrowingStoredColumn, MakeStoredColumn } from '../columns/stored-column.ts';
 import { RowFault } from '../report/row-fault.ts';
 import type { CachedFileRows } from '../reuse/earlier-run.ts';
 import { idOfRow, isUnchanged, type ReadPlan, readRows } from '../reuse/plan-read.ts';
 import { type KnownRows, READ_AGAIN, type ReadTable } from './read-table.ts';
 import { FILE_COLUMNS, mostOfRow, putFile } from './records.ts';
 import * as check from './row-checks.ts';
-import { makeIds } from './table-ids.ts';
+import { makeStoredIds } from './table-ids.ts';
 
 /** How many consecutively numbered covers share a bucket of the spill file. */
 export const COVERS_PER_BUCKET = 4096;
@@ -25,11 +25,19 @@ export const COVERS_PER_BUCKET = 4096;
 /** All files, one row each, in the order of their ids. */
 export interface Files {
   readonly rows: number;
-  readonly ids: Ids;
-  /** The row of the file's cover; LEFT_OUT for a file that was left out. */
-  readonly cover: Uint32Array;
+  /** The highest id; 0 if there is no file. */
+  readonly lastId: Id;
+  /** Only the row cache needs these. Undefined if all files are those of an earlier run. */
+  readonly columns: FileColumns | undefined;
   /** The number of files of published covers. */
   readonly published: number;
+}
+
+export interface FileColumns {
+  readonly idHigh: GrowingStoredColumn;
+  readonly idLow: GrowingStoredColumn;
+  /** The row of the file's cover; LEFT_OUT for a file that was left out. */
+  readonly cover: GrowingStoredColumn;
 }
 
 /** The files of an earlier run. */
@@ -39,8 +47,8 @@ export interface EarlierFiles {
   open(): CachedFileRows;
   /** The ids of the covers of that run. Only called if they are needed. */
   coverIds(): Ids;
-  /** For each cover of that run, its row in this one, or LEFT_OUT. */
-  readonly rowOfCover: Uint32Array;
+  /** The row in this run of a cover of that run, or LEFT_OUT. */
+  rowOfCover(cachedRow: number): number;
 }
 
 export interface CachedFiles extends EarlierFiles {
@@ -51,6 +59,7 @@ export interface CachedFiles extends EarlierFiles {
 /**
  * @param numberOfCover for each row, the cover's number, or {@link LEFT_OUT}
  * @param spill receives the JSON of each file, tagged with the number of its cover
+ * @param storeColumn creates the columns for the row cache
  */
 export async function readFiles(
   read: ReadTable,
@@ -58,10 +67,11 @@ export async function readFiles(
   numberOfCover: Uint32Array,
   { files_url }: Settings,
   spill: SpillFile,
+  storeColumn: MakeStoredColumn,
   cached?: CachedFiles,
 ): Promise<Files> {
-  const { ids, add, addCached, rows } = makeIds();
-  const { columns, reserve } = growingColumns({ cover: Uint32Array });
+  const { ids, add, addCached, lastId } = makeStoredIds(storeColumn);
+  const coverColumn = storeColumn('cover', 'u32');
   let published = 0;
   let lastCover = 0;
 
@@ -70,20 +80,18 @@ export async function readFiles(
     return {
       isAffected: findAffected(cachedCovers, rowOfCover),
       takeAll(from, to) {
-        const row = addCached(table.ids, from, to);
-        reserve(row + to - from - 1);
+        addCached(table.ids, from, to);
         for (let at = from; at < to; at++) {
-          const cover = rowOfCover[cachedCovers[at]];
-          columns.cover[row + at - from] = cover;
+          const cover = rowOfCover(cachedCovers[at]);
+          coverColumn.add(cover);
           if (numberOfCover[cover] === LEFT_OUT) continue;
           if (mustRead[cover] === 1) throw new Error('a file that must be read was not');
           published++;
         }
       },
       takeAffected(cachedRow) {
-        const row = addCached(table.ids, cachedRow, cachedRow + 1);
-        reserve(row);
-        columns.cover[row] = LEFT_OUT;
+        addCached(table.ids, cachedRow, cachedRow + 1);
+        coverColumn.add(LEFT_OUT);
         const id = idOfRow(coverIds(), cachedCovers[cachedRow]);
         throw new RowFault('the cover does not exist', valueOfId(id));
       },
@@ -96,14 +104,13 @@ export async function readFiles(
     'cover_files',
     FILE_COLUMNS,
     (row, id, note) => {
-      const index = add(id);
-      reserve(index);
-      columns.cover[index] = LEFT_OUT;
+      add(id);
+      coverColumn.add(LEFT_OUT);
       const coverId = check.checkId(row[1], 'cover_id');
       const cover = findId(covers.ids, covers.rows, coverId, lastCover);
       if (cover < 0) throw new RowFault('the cover does not exist', row[1]);
       lastCover = cover;
-      columns.cover[index] = cover;
+      coverColumn.replaceLast(cover);
       const isUsual = isUsualForm(row[1], coverId);
       const number = numberOfCover[cover];
       if (number === LEFT_OUT) return isUsual ? undefined : READ_AGAIN;
@@ -117,14 +124,22 @@ export async function readFiles(
     },
     cached && takeCached(cached),
   );
-  return { rows: rows(), ids, cover: columns.cover, published };
+  return {
+    rows: coverColumn.length,
+    lastId: lastId(),
+    columns: { idHigh: ids.high, idLow: ids.low, cover: coverColumn },
+    published,
+  };
 }
 
 /** For each cached file: 1 if its cover is gone. */
-function findAffected(cachedCovers: Uint32Array, rowOfCover: Uint32Array): Uint8Array {
+function findAffected(
+  cachedCovers: Uint32Array,
+  rowOfCover: EarlierFiles['rowOfCover'],
+): Uint8Array {
   const isAffected = new Uint8Array(cachedCovers.length);
   for (let row = 0; row < cachedCovers.length; row++) {
-    if (rowOfCover[cachedCovers[row]] === LEFT_OUT) isAffected[row] = 1;
+    if (rowOfCover(cachedCovers[row]) === LEFT_OUT) isAffected[row] = 1;
   }
   return isAffected;
 }
@@ -158,7 +173,7 @@ export async function findCoversToRead(
   const { isKnown, fresh } = plan;
   const { table, cover: cachedCovers } = open();
   const rowOfCached = (file: number) =>
-    cachedCovers[file] === LEFT_OUT ? LEFT_OUT : rowOfCover[cachedCovers[file]];
+    cachedCovers[file] === LEFT_OUT ? LEFT_OUT : rowOfCover(cachedCovers[file]);
   for (let file = 0; file < table.rows; file++) {
     const row = rowOfCached(file);
     if (isKnown[file] === 0 && row !== LEFT_OUT) mustRead[row] = 1;

@@ -77,7 +77,6 @@ export async function readGames(
         for (const name of ['platform', 'year', 'genresOf', 'headLength'] as const) {
           columns[name].set(games[name].subarray(from, to), row);
         }
-        columns.headStart.fill(Number.NaN, row, end);
         slugs.addCached(row, from, to);
         titles.addCached(row, from, to);
       },

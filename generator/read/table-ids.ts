@@ -1,8 +1,9 @@
 /** Collects the ids of a table's rows, which must ascend. */
 import type { Value } from '../../database/database.ts';
-import type { Id } from '../../format/index/ids.ts';
+import { compareIds, type Id } from '../../format/index/ids.ts';
 import { type Ids, valueOfId } from '../columns/ids.ts';
 import { growingColumns } from '../columns/row-columns.ts';
+import type { MakeStoredColumn } from '../columns/stored-column.ts';
 import { RowFault } from '../report/row-fault.ts';
 import { checkId } from './row-checks.ts';
 
@@ -12,6 +13,10 @@ export function makeIds() {
   /** Whether an id is higher than that of the last row. */
   const ascends = ([high, low]: Id) =>
     rows === 0 || (high - ids.high[rows - 1] || low - ids.low[rows - 1]) > 0;
+  // Memory to which nothing was written takes none, and nearly all upper halves are 0.
+  const putHigh = (row: number, half: number) => {
+    if (half !== 0) ids.high[row] = half;
+  };
   return {
     ids,
     rows: () => rows,
@@ -20,7 +25,7 @@ export function makeIds() {
       const id = checkId(value);
       if (!ascends(id)) throw new RowFault('the id stands twice', valueOfId(id));
       reserve(rows);
-      ids.high[rows] = id[0];
+      putHigh(rows, id[0]);
       ids.low[rows] = id[1];
       return rows++;
     },
@@ -32,9 +37,36 @@ export function makeIds() {
       const first = rows;
       rows += to - from;
       reserve(rows - 1);
-      ids.high.set(high.subarray(from, to), first);
+      for (let at = from; at < to; at++) putHigh(first + at - from, high[at]);
       ids.low.set(low.subarray(from, to), first);
       return first;
+    },
+  };
+}
+
+/** As {@link makeIds}, but only the last id is in memory. */
+export function makeStoredIds(storeColumn: MakeStoredColumn) {
+  const ids = { high: storeColumn('id-high', 'u32'), low: storeColumn('id-low', 'u32') };
+  let lastId: Id = [0, 0];
+  return {
+    ids,
+    /** That of the last row; 0 if there is none. */
+    lastId: () => lastId,
+    add(value: Value): void {
+      const id = checkId(value);
+      const isFirst = ids.low.length === 0;
+      if (!isFirst && compareIds(id, lastId) <= 0) {
+        throw new RowFault('the id stands twice', valueOfId(id));
+      }
+      lastId = id;
+      ids.high.add(lastId[0]);
+      ids.low.add(lastId[1]);
+    },
+    /** See `addCached` of {@link makeIds}. */
+    addCached({ high, low }: Ids, from: number, to: number): void {
+      lastId = [high[to - 1], low[to - 1]];
+      ids.high.addAll(high.subarray(from, to));
+      ids.low.addAll(low.subarray(from, to));
     },
   };
 }

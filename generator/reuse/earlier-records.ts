@@ -5,19 +5,28 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
 import { hashBytes } from '../../format/content-hash.ts';
-import type { IdColumns } from '../../format/index/ids.ts';
+import { type Column, column as columnOf } from '../../format/index/columns.ts';
 import {
   findGame,
+  type GamesByPath,
+  offsets,
   type PlatformEntry,
+  parsePlatforms,
   platformOf,
   type RecordColumns,
-  type RecordIndex,
 } from '../../format/index/record-index.ts';
-import { type NumberArrayType, sharedZeros } from '../../format/index/shared-zeros.ts';
-import { coversPack, gamesPack } from '../../format/layout.ts';
-import type { Manifest, ManifestFile } from '../../format/manifest.ts';
+import { sharedZeros } from '../../format/index/shared-zeros.ts';
+import {
+  COVER_INDEX,
+  coversPack,
+  GAME_INDEX,
+  gamesPack,
+  PATH_INDEX,
+  PLATFORM_INDEX,
+} from '../../format/layout.ts';
+import type { ManifestFile } from '../../format/manifest.ts';
+import { readColumns } from '../../store/files/checked-columns.ts';
 import { checkFile, readChecked } from '../../store/files/checked-files.ts';
-import { openIndex } from '../../store/generations/open-index.ts';
 import { type Covers, type Games, LEFT_OUT } from '../columns/catalogue.ts';
 
 export interface Records extends RecordColumns {
@@ -41,72 +50,111 @@ export interface EarlierRecords {
 }
 
 /**
- * Opens the index of a generation in memory that threads share.
- * @throws Error if the generation is damaged
- */
-export function openSharedIndex(dir: string, manifest: Manifest): RecordIndex {
-  try {
-    return openIndex(manifest, (name) => {
-      const file = manifest.files.find((entry) => entry.path === name);
-      if (file === undefined) throw new Error(`${name} is not in its manifest.`);
-      return readChecked(dir, file, SharedArrayBuffer);
-    });
-  } catch (cause) {
-    throw new Error(`the current generation is damaged (${(cause as Error).message})`);
-  }
-}
-
-/**
- * What is needed to copy records. It keeps only a part of the index in memory.
+ * What is needed to copy records. The rest of the index is not kept in memory.
  * @param games as cached by the run that wrote the generation
- * @throws Error if the generation does not fit the cached rows
+ * @throws Error if the generation is damaged, or does not fit the cached rows
  */
 export function openEarlierRecords(
   dir: string,
   files: readonly ManifestFile[],
-  index: RecordIndex,
   games: Games,
   covers: Covers,
 ): EarlierRecords {
-  const gameRecords = recordsOf(index.games, games.platform.subarray(0, games.rows));
-  const coverRecords = recordsOf(index.covers, covers.game.subarray(0, covers.rows));
-  const rowOfGame = sharedZeros(Uint32Array, index.games.byteLength.length);
-  for (let row = 0; row < gameRecords.numberOf.length; row++) {
-    const number = gameRecords.numberOf[row];
+  const platforms = reading(() => parsePlatforms(readChecked(dir, fileOf(files, PLATFORM_INDEX))));
+  const ofGames = openIndex(dir, files, GAME_INDEX, [...POSITION_COLUMNS, 'firstCover']);
+  const ofPaths = openIndex(dir, files, PATH_INDEX, ['numberOfId', 'gameOfRank']);
+  const ofCovers = openIndex(dir, files, COVER_INDEX, [...POSITION_COLUMNS, 'numberOfId']);
+  const publishedGames = games.platform.subarray(0, games.rows);
+  const publishedCovers = covers.game.subarray(0, covers.rows);
+  const numberOfGame = numbersOf(ofPaths.column('numberOfId', Uint32Array), publishedGames);
+  const rowOfGame = sharedZeros(Uint32Array, ofGames.column('length', Uint32Array).length);
+  for (let row = 0; row < numberOfGame.length; row++) {
+    const number = numberOfGame[row];
     if (number !== LEFT_OUT) rowOfGame[number] = row;
   }
-  const rowOfRank = sharedZeros(Uint32Array, rowOfGame.length);
-  for (let rank = 0; rank < rowOfRank.length; rank++) {
-    rowOfRank[rank] = rowOfGame[index.games.gameOfRank[rank]];
-  }
+  const rowOfRank = ofPaths.column('gameOfRank', Uint32Array);
+  for (let rank = 0; rank < rowOfRank.length; rank++) rowOfRank[rank] = rowOfGame[rowOfRank[rank]];
   return {
     dir,
     files,
-    platforms: index.platforms,
-    games: gameRecords,
-    covers: withoutIndex(coverRecords),
-    firstCover: index.games.firstCover,
+    platforms,
+    games: { ...ofGames.positions(), numberOf: numberOfGame },
+    covers: {
+      ...ofCovers.positions(),
+      numberOf: numbersOf(ofCovers.column('numberOfId', Uint32Array), publishedCovers),
+    },
+    firstCover: ofGames.column('firstCover', Uint32Array),
     rowOfGame,
     rowOfRank,
   };
 }
 
+/** What finds the games of the generation by their paths. @throws Error if the generation is damaged */
+export function openEarlierPaths({ dir, files, platforms }: EarlierRecords): GamesByPath {
+  const { column } = openIndex(dir, files, PATH_INDEX, ['slots', 'slugStart', 'slugText']);
+  const games = {
+    slots: column('slots', Uint32Array),
+    slugStart: column('slugStart', Uint32Array),
+    slugText: column('slugText', Uint8Array),
+  };
+  return { platforms, games };
+}
+
+/** The columns of {@link RecordColumns}, under the names that they have in the files. */
+const POSITION_COLUMNS = ['offset', 'length', 'hash'];
+
+/** Opens columns of an index in memory that threads share. */
+function openIndex(
+  dir: string,
+  files: readonly ManifestFile[],
+  name: string,
+  names: readonly string[],
+) {
+  const columns = reading(() => readColumns(dir, fileOf(files, name), SharedArrayBuffer, names));
+  const of = <T extends Column>(column: string, Type: new (length: number) => T) =>
+    columnOf(columns, column, Type, name);
+  return {
+    column: of,
+    positions: (): RecordColumns => ({
+      byteOffset: offsets(columns, name),
+      byteLength: of('length', Uint32Array),
+      hash: of('hash', Uint32Array),
+    }),
+  };
+}
+
+function fileOf(files: readonly ManifestFile[], name: string): ManifestFile {
+  const file = files.find((entry) => entry.path === name);
+  if (file === undefined) throw new Error(`${name} is not in its manifest.`);
+  return file;
+}
+
+function reading<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (cause) {
+    throw new Error(`the current generation is damaged (${(cause as Error).message})`, { cause });
+  }
+}
+
 /** The cached row of the game that was published with a path; undefined if there was none. */
 export function cachedRowOfPath(
-  index: RecordIndex,
+  paths: GamesByPath,
   { rowOfGame }: EarlierRecords,
   platform: number,
   slug: string,
 ): number | undefined {
-  const game = findGame(index, platform, slug);
+  const game = findGame(paths, platform, slug);
   return game === undefined ? undefined : rowOfGame[game];
 }
 
-/** @param column LEFT_OUT for the rows that have no records */
-function recordsOf(index: RecordColumns & IdColumns, column: Uint32Array): Records {
-  const { byteOffset, byteLength, hash, numberOfId } = index;
+/**
+ * @param numberOfId the numbers of all records in the order of their ids, which is that of the rows, too
+ * @param column LEFT_OUT for the rows that have no records
+ * @returns for each row, the number of its record, or LEFT_OUT
+ */
+function numbersOf(numberOfId: Uint32Array, column: Uint32Array): Uint32Array {
   const numberOf = sharedZeros(Uint32Array, column.length).fill(LEFT_OUT);
-  // Records have the order of their ids here, as rows have.
   let record = 0;
   for (let row = 0; row < column.length; row++) {
     if (column[row] === LEFT_OUT) continue;
@@ -116,26 +164,7 @@ function recordsOf(index: RecordColumns & IdColumns, column: Uint32Array): Recor
   if (record !== numberOfId.length) {
     throw new Error('the cached rows are not those of the current generation');
   }
-  return { byteOffset, byteLength, hash, numberOf };
-}
-
-/** The index of covers has other columns, too. They take memory as long as one of its columns is used. */
-function withoutIndex({ byteOffset, byteLength, hash, numberOf }: Records): Records {
-  return {
-    byteOffset:
-      byteOffset instanceof Uint32Array
-        ? sharedCopy(Uint32Array, byteOffset)
-        : sharedCopy(Float64Array, byteOffset),
-    byteLength: sharedCopy(Uint32Array, byteLength),
-    hash: sharedCopy(Uint32Array, hash),
-    numberOf,
-  };
-}
-
-function sharedCopy<T extends Uint32Array | Float64Array>(Type: NumberArrayType<T>, column: T): T {
-  const copy = sharedZeros(Type, column.length);
-  copy.set(column);
-  return copy;
+  return numberOf;
 }
 
 /** Reads records from the packs of the generation. Fastest in ascending order of their numbers. */

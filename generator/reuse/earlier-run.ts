@@ -1,6 +1,6 @@
 /** Everything that a run can use of an earlier one. */
 import type { TimedTable } from '../../database/schema.ts';
-import type { RecordIndex } from '../../format/index/record-index.ts';
+import type { GamesByPath } from '../../format/index/record-index.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import type { Covers, Games } from '../columns/catalogue.ts';
 import type { LastCommits } from './commits.ts';
@@ -44,13 +44,12 @@ export interface EarlierRun {
   rows(): CachedRows;
   /** @throws Error if the row cache is damaged */
   files(): CachedFileRows;
-  /** The index of the generation. @throws Error if it is damaged */
-  index(): RecordIndex;
   /** @throws Error if the generation is damaged, or does not fit the rows */
   records(): EarlierRecords;
+  /** Finds the published games by their paths. @throws Error if the generation is damaged */
+  paths(): GamesByPath;
   /** These let the memory be used for something else. What is needed again is opened again. */
   forgetRows(): void;
-  forgetIndex(): void;
   forgetRecords(): void;
   forgetFiles(): void;
 }

@@ -1,14 +1,15 @@
 /** What a run leaves for the next one, so that it can find out what has changed. */
 import type { Reader } from '../../database/database.ts';
 import { TIMED_TABLES, type TimedTable } from '../../database/schema.ts';
-import type { Ids } from '../columns/ids.ts';
+import type { StoredColumn } from '../../format/index/columns.ts';
+import type { Id } from '../../format/index/ids.ts';
 import type { EarlierRun } from './earlier-run.ts';
 import { chooseShift, type Fingerprints, readFingerprints } from './fingerprints.ts';
-import { idOfRow, type UnsettledRows } from './plan-read.ts';
+import type { UnsettledRows } from './plan-read.ts';
 import type { Timed } from './row-tracks.ts';
 
 export interface ForNextRun {
-  readonly times: Readonly<Record<TimedTable, Float64Array>>;
+  readonly times: Readonly<Record<TimedTable, StoredColumn>>;
   /** The tables whose columns are those of the earlier run, so that the row cache has them already. */
   readonly sameTables: ReadonlySet<TimedTable>;
   readonly fingerprints: Readonly<Record<TimedTable, Fingerprints>>;
@@ -19,7 +20,8 @@ export interface ForNextRun {
   readonly alternativeTitles: string;
 }
 
-type ReadTables = Readonly<Record<TimedTable, { readonly rows: number; readonly ids: Ids }>>;
+/** For each table, the number of rows and the highest id. */
+type ReadTables = Readonly<Record<TimedTable, { readonly rows: number; readonly lastId: Id }>>;
 
 /** @returns undefined if a row has no usable id, so that the next run must read all rows */
 export async function prepareNextRun(
@@ -34,9 +36,9 @@ export async function prepareNextRun(
   };
   if (TIMED_TABLES.some((table) => tracks[table].rows() !== tables[table].rows)) return undefined;
   const fingerprint = (table: TimedTable): Promise<Fingerprints> | Fingerprints => {
-    const { rows, ids } = tables[table];
-    const last = rows === 0 ? ([0, 0] as const) : idOfRow(ids, rows - 1);
-    return plans?.[table].fingerprints ?? readFingerprints(reader, table, chooseShift(rows, last));
+    const { rows, lastId } = tables[table];
+    const known = plans?.[table].fingerprints;
+    return known ?? readFingerprints(reader, table, chooseShift(rows, lastId));
   };
   const fingerprints = {
     games: await fingerprint('games'),

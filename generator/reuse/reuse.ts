@@ -6,7 +6,7 @@ import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import { type Games, LEFT_OUT } from '../columns/catalogue.ts';
 import { openTexts } from '../columns/texts.ts';
 import type { EarlierRecords } from './earlier-records.ts';
-import type { Relation } from './row-tracks.ts';
+import { cachedRowOf, type Relation } from './row-tracks.ts';
 
 export interface RelatedGames {
   readonly earlier: EarlierRecords;
@@ -43,7 +43,7 @@ export function relateGames(
   const genresIn = ({ genres, genresOf }: Games, row: number) => genres[genresOf[row]];
   let haveSameFacts = true;
   for (let row = 0; row < games.rows; row++) {
-    const before = relation.cachedRow[row];
+    const before = cachedRowOf(relation, row);
     if (before === LEFT_OUT || games.platform[row] === LEFT_OUT) continue;
     if (games.platform[row] !== cached.platform[before]) continue;
     const isKnown = relation.isKnown[row] === 1;
@@ -58,7 +58,7 @@ export function relateGames(
 }
 
 /** The number of the record that an unchanged row had in the earlier generation, or LEFT_OUT. */
-export function earlierNumber(numberOf: Uint32Array, { cachedRow }: Relation, row: number): number {
-  const before = cachedRow[row];
+export function earlierNumber(numberOf: Uint32Array, relation: Relation, row: number): number {
+  const before = cachedRowOf(relation, row);
   return before === LEFT_OUT ? LEFT_OUT : numberOf[before];
 }

@@ -5,9 +5,10 @@
 import { createHash } from 'node:crypto';
 import type { Row } from '../../database/database.ts';
 import { type TimedTable, UPDATED_AT } from '../../database/schema.ts';
+import type { StoredColumn } from '../../format/index/columns.ts';
 import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import { LEFT_OUT } from '../columns/catalogue.ts';
-import { growingColumns } from '../columns/row-columns.ts';
+import type { GrowingStoredColumn, MakeStoredColumn } from '../columns/stored-column.ts';
 import type { ReadPlan, UnsettledRows } from './plan-read.ts';
 import { isSettled } from './row-times.ts';
 
@@ -16,12 +17,31 @@ export const TIME_COLUMN = `${UPDATED_AT} || ''`;
 
 /** How the rows of a run relate to the cached rows of an earlier one. */
 export interface Relation {
-  /** For each row, the cached row with the same id, or LEFT_OUT. */
-  readonly cachedRow: Uint32Array;
+  readonly rows: number;
+  readonly cachedRows: number;
   /** For each row: 1 if it is the same as the cached row, otherwise 0. */
   readonly isKnown: Uint8Array;
+  /** Undefined if each row with a cached row has the same index; new rows come after these. */
+  readonly moved: MovedRows | undefined;
+}
+
+interface MovedRows {
+  /** For each row, the cached row with the same id, or LEFT_OUT. */
+  readonly cachedRow: Uint32Array;
   /** For each cached row, the row of this run with the same id, or LEFT_OUT. */
   readonly rowOfCached: Uint32Array;
+}
+
+/** The cached row with the id of a row, or LEFT_OUT. */
+export function cachedRowOf({ moved, cachedRows }: Relation, row: number): number {
+  if (moved !== undefined) return moved.cachedRow[row];
+  return row < cachedRows ? row : LEFT_OUT;
+}
+
+/** The row of this run with the id of a cached row, or LEFT_OUT. */
+export function rowOfCached({ moved, rows }: Relation, cachedRow: number): number {
+  if (moved !== undefined) return moved.rowOfCached[cachedRow];
+  return cachedRow < rows ? cachedRow : LEFT_OUT;
 }
 
 export interface RowTrack {
@@ -39,31 +59,28 @@ export interface RowTrack {
   /** The rows that the next run must read again; undefined if they are too many. */
   unsettled(): UnsettledRows | undefined;
   /** The time of each row; empty after {@link keepAll}. */
-  times(): Float64Array;
+  times(): StoredColumn;
   /** Whether each row is known, and has the index of its cached row; so there are no others. */
   isSame(): boolean;
   /** Whether no cached row is gone, and each has its index still; there may be rows after them. */
   keepsIndexes(): boolean;
-  /** Undefined if all rows were read, or if it is not needed. */
-  readonly relation: Relation | undefined;
+  /** Called after all rows. Undefined if all rows were read, or if it is not needed. */
+  readonly relation: (() => Relation) | undefined;
 }
 
 /**
  * @param now the time of the database before the rows were read
  * @param plan undefined if all rows are read
+ * @param times receives the time of each row
  * @param isRelated whether `relation` is needed
  */
-function makeRowTrack(now: number, plan: ReadPlan | undefined, isRelated: boolean): RowTrack {
-  const { columns, reserve } = growingColumns({ time: Float64Array });
-  const rowsAtMost = plan === undefined ? 0 : plan.isKnown.length + plan.fresh.length;
-  const relation =
-    plan && isRelated
-      ? {
-          cachedRow: sharedZeros(Uint32Array, rowsAtMost).fill(LEFT_OUT),
-          isKnown: sharedZeros(Uint8Array, rowsAtMost),
-          rowOfCached: sharedZeros(Uint32Array, plan.isKnown.length).fill(LEFT_OUT),
-        }
-      : undefined;
+function makeRowTrack(
+  now: number,
+  plan: ReadPlan | undefined,
+  times: GrowingStoredColumn,
+  isRelated: boolean,
+): RowTrack {
+  const related = plan && isRelated ? makeRelation(plan) : undefined;
   let rows = 0;
   const unsettled = makeRowsHash();
   const unsettledIds: string[] = [];
@@ -76,61 +93,83 @@ function makeRowTrack(now: number, plan: ReadPlan | undefined, isRelated: boolea
     if (row !== undefined && unsettledIds.length < MOST_HASHED) unsettledIds.push(String(row[0]));
   };
   return {
-    relation,
+    relation: related && (() => related.end(rows)),
     unsettled() {
       const hash = unsettled.end();
       return hash === undefined ? undefined : { ids: unsettledIds, hash };
     },
     addKnown(updated, from, to) {
-      reserve(rows + to - from - 1);
       areInPlace &&= from === rows;
       cachedRows += to - from;
-      columns.time.set(updated.subarray(from, to), rows);
       for (let cachedRow = from; cachedRow < to; cachedRow++, rows++) {
+        const isUsable = isSettled(updated[cachedRow], now);
+        times.add(isUsable ? updated[cachedRow] : Number.NaN);
         // Only if the clock of the database was set back.
-        if (!isSettled(updated[cachedRow], now)) {
-          columns.time[rows] = Number.NaN;
+        if (!isUsable) {
           addUnsettled(undefined);
           areKnown = false;
         }
-        if (relation === undefined) continue;
-        relation.cachedRow[rows] = cachedRow;
-        relation.isKnown[rows] = 1;
-        relation.rowOfCached[cachedRow] = rows;
+        related?.add(rows, cachedRow, true);
       }
     },
     add(time, cachedRow, row) {
-      reserve(rows);
       areKnown = false;
       if (cachedRow !== LEFT_OUT) {
         areInPlace &&= cachedRow === rows;
         cachedRows++;
       }
       const isUsable = isSettled(time, now);
-      columns.time[rows] = isUsable ? time : Number.NaN;
+      times.add(isUsable ? time : Number.NaN);
       if (!isUsable) addUnsettled(row);
-      if (relation !== undefined && cachedRow !== LEFT_OUT) {
-        relation.cachedRow[rows] = cachedRow;
-        relation.isKnown[rows] = row === undefined ? 1 : 0;
-        relation.rowOfCached[cachedRow] = rows;
-      }
+      related?.add(rows, cachedRow, row === undefined);
       rows++;
     },
     keepAll() {
       if (rows > 0 || plan === undefined) throw new Error('only cached rows can be kept');
       rows = plan.isKnown.length;
       cachedRows = rows;
-      if (relation === undefined) return;
-      relation.isKnown.fill(1);
-      for (let row = 0; row < rows; row++) {
-        relation.cachedRow[row] = row;
-        relation.rowOfCached[row] = row;
-      }
+      related?.keepAll();
     },
     rows: () => rows,
-    times: () => columns.time.subarray(0, rows),
+    times: () => times,
     isSame: () => areKnown && keepsIndexes() && rows === cachedRows,
     keepsIndexes,
+  };
+}
+
+/** Most runs move no row, and then need no columns for the indexes: 8 bytes for each row. */
+function makeRelation({ isKnown: isKnownBefore, fresh }: ReadPlan) {
+  const cachedRows = isKnownBefore.length;
+  const rowsAtMost = cachedRows + fresh.length;
+  const isKnown = sharedZeros(Uint8Array, rowsAtMost);
+  let moved: MovedRows | undefined;
+
+  /** Begins to note the indexes. So far, each of these rows has that of its cached row. */
+  function startMoving(rows: number): MovedRows {
+    const cachedRow = sharedZeros(Uint32Array, rowsAtMost).fill(LEFT_OUT);
+    const rowOfCached = sharedZeros(Uint32Array, cachedRows).fill(LEFT_OUT);
+    for (let row = 0; row < rows; row++) {
+      cachedRow[row] = row;
+      rowOfCached[row] = row;
+    }
+    return { cachedRow, rowOfCached };
+  }
+
+  return {
+    /** @param cachedRow LEFT_OUT for a new row */
+    add(row: number, cachedRow: number, isSame: boolean): void {
+      if (isSame) isKnown[row] = 1;
+      const isInPlace = cachedRow === row || (cachedRow === LEFT_OUT && row >= cachedRows);
+      if (!isInPlace) moved ??= startMoving(row);
+      if (moved === undefined || cachedRow === LEFT_OUT) return;
+      moved.cachedRow[row] = cachedRow;
+      moved.rowOfCached[cachedRow] = row;
+    },
+    /** Tells, instead of adding rows, that all cached rows are the same. */
+    keepAll(): void {
+      isKnown.fill(1);
+    },
+    end: (rows: number): Relation => ({ rows, cachedRows, isKnown, moved }),
   };
 }
 
@@ -158,12 +197,18 @@ export interface Timed {
   readonly tracks: Readonly<Record<TimedTable, RowTrack>>;
 }
 
-export function makeTimed(now: number, plans: Timed['plans']): Timed {
+/** @param storeColumn creates the columns for the row cache */
+export function makeTimed(
+  now: number,
+  plans: Timed['plans'],
+  storeColumn: MakeStoredColumn,
+): Timed {
+  const timesOf = (table: TimedTable) => storeColumn(`${table}-time`, 'f64');
   const tracks = {
-    games: makeRowTrack(now, plans?.games, true),
-    covers: makeRowTrack(now, plans?.covers, true),
+    games: makeRowTrack(now, plans?.games, timesOf('games'), true),
+    covers: makeRowTrack(now, plans?.covers, timesOf('covers'), true),
     // No table refers to files.
-    cover_files: makeRowTrack(now, plans?.cover_files, false),
+    cover_files: makeRowTrack(now, plans?.cover_files, timesOf('cover_files'), false),
   };
   return { now, plans, tracks };
 }

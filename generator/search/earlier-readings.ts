@@ -5,10 +5,13 @@
 import { MOST_POSITIONS, makeReadingWords } from '../../format/index/reading-words.ts';
 import { openWordIndex, textAt, textCount } from '../../format/index/search-index.ts';
 import { WORD_INDEX } from '../../format/layout.ts';
-import { readChecked } from '../../store/files/checked-files.ts';
+import type { ManifestFile } from '../../format/manifest.ts';
+import { readColumns } from '../../store/files/checked-columns.ts';
 import { LEFT_OUT } from '../columns/catalogue.ts';
 import { startsOf } from '../order/numbering.ts';
 import type { RelatedGames } from '../reuse/reuse.ts';
+import { cachedRowOf } from '../reuse/row-tracks.ts';
+import { freeMemory } from '../worker/free-memory.ts';
 
 /**
  * @param related the alternative titles must be those of the earlier run, too
@@ -23,18 +26,17 @@ export function openEarlierReadings(
 ): (row: number) => number[][] | undefined {
   const file = earlier.files.find(({ path }) => path === WORD_INDEX);
   if (file === undefined) return () => undefined;
-  const index = openWordIndex(readChecked(earlier.dir, file));
   const games = earlier.rowOfRank.length;
-  const { words, start } = makeReadingWords({ ...index, games });
-  const firstFurther = startsOf(index.rankOfFurther, games);
-  const rankOf = new Uint32Array(relation.rowOfCached.length);
+  const { texts, words, start, firstFurther } = readReadings(earlier.dir, file, games);
+  freeMemory();
+  const rankOf = new Uint32Array(relation.cachedRows);
   earlier.rowOfRank.forEach((row, rank) => {
     rankOf[row] = rank;
   });
-  const numbers = new Uint32Array(textCount(index.words)).fill(LEFT_OUT);
+  const numbers = new Uint32Array(textCount(texts)).fill(LEFT_OUT);
 
   function numberOfEarlier(word: number): number {
-    if (numbers[word] === LEFT_OUT) numbers[word] = numberOf(textAt(index.words, word));
+    if (numbers[word] === LEFT_OUT) numbers[word] = numberOf(textAt(texts, word));
     return numbers[word];
   }
 
@@ -44,12 +46,23 @@ export function openEarlierReadings(
 
   return (row) => {
     if (isSamePath[row] === 0) return undefined;
-    const rank = rankOf[relation.cachedRow[row]];
+    const rank = rankOf[cachedRowOf(relation, row)];
     const readings = [reading(rank)];
     for (let at = firstFurther[rank]; at < firstFurther[rank + 1]; at++) {
       readings.push(reading(games + at));
     }
     // The words after those with a position are not in their order.
     return readings.some(({ length }) => length >= MOST_POSITIONS) ? undefined : readings;
+  };
+}
+
+/** The words of all readings, and their texts. The rest of the word index does not stay in memory. */
+function readReadings(dir: string, file: ManifestFile, games: number) {
+  const index = openWordIndex(readColumns(dir, file, ArrayBuffer));
+  const { text, textStart } = index.words;
+  return {
+    ...makeReadingWords({ ...index, games }),
+    texts: { text, textStart },
+    firstFurther: startsOf(index.rankOfFurther, games),
   };
 }

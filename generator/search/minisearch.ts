@@ -38,17 +38,21 @@ export function* encodeMiniSearch(
   const words = Uint32Array.from({ length: textCount(postings) }, (_, word) => word).filter(
     isInFirst,
   );
-  yield* joined(words.length, (at) => {
-    const index = words[at];
+  let piece = '';
+  for (const [number, index] of words.entries()) {
+    piece += `${number > 0 ? ',' : ''}\n[${JSON.stringify(textAt(postings, index))},{"0":{`;
     const from = entriesStart[index];
     const to = entriesStart[index + 1];
-    let entry = `\n[${JSON.stringify(textAt(postings, index))},{"0":{`;
     for (let at = from; at < to && entries[at] < documents; at++) {
-      entry += `${at > from ? ',' : ''}"${entries[at]}":${frequencies[at]}`;
+      piece += `${at > from ? ',' : ''}"${entries[at]}":${frequencies[at]}`;
+      // A frequent word is in a third of all titles.
+      if (piece.length < PIECE_CHARACTERS) continue;
+      yield piece;
+      piece = '';
     }
-    return `${entry}}}]`;
-  });
-  yield `\n],"serializationVersion":${SERIALIZATION_VERSION}}\n`;
+    piece += '}}]';
+  }
+  yield `${piece}\n],"serializationVersion":${SERIALIZATION_VERSION}}\n`;
 }
 
 /** Joins entries with commas, in pieces of about {@link PIECE_CHARACTERS}. */

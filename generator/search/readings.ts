@@ -22,8 +22,11 @@ import { makeNumberList } from '../columns/number-list.ts';
 import { makeStringTable } from '../columns/string-table.ts';
 import { openTexts } from '../columns/texts.ts';
 import { startsOf } from '../order/numbering.ts';
+import { sortRange } from '../order/sort-range.ts';
 import type { RelatedGames } from '../reuse/reuse.ts';
+import { freeMemory } from '../worker/free-memory.ts';
 import { openEarlierReadings } from './earlier-readings.ts';
+
 import { invert, makeGrowingLists, makePostings, type TextLists } from './postings.ts';
 
 type ReadingColumns = Pick<
@@ -52,6 +55,7 @@ export function indexReadings(
     rowOfRank,
     earlier,
   );
+  freeMemory();
   const repeatedWords = makeNumberList();
   const { postings, frequencies, positions, distinct } = invert(
     sorted,
@@ -184,5 +188,6 @@ function withPositions({ texts, start }: TextLists): ReadingWords {
 
 function sortReadings(words: ReadingWords): Uint32Array {
   const readings = Uint32Array.from({ length: words.start.length - 1 }, (_, reading) => reading);
-  return readings.sort((a, b) => compareReadings(words, a, b) || a - b);
+  sortRange(readings, 0, readings.length, (a, b) => compareReadings(words, a, b) || a - b);
+  return readings;
 }

@@ -3,6 +3,7 @@
  * columns in memory that both threads share. The main thread calls {@link makeWorker}; the worker's
  * program calls {@link answerOrders}.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, Worker } from 'node:worker_threads';
 import { freeMemory } from './free-memory.ts';
 
@@ -74,11 +75,12 @@ function startWorker<Jobs extends JobTable>(program: URL): JobWorker<Jobs> {
 export function answerOrders(jobs: JobTable): void {
   let previous = Promise.resolve();
   parentPort?.on('message', (order: Order) => {
-    previous = previous.then(async () => {
-      parentPort?.postMessage(await answer(jobs, order));
-      // Later, since this function still refers to the input of the job.
-      setImmediate(freeMemory);
-    });
+    previous = previous
+      .then(() => answer(jobs, order))
+      .then((output) => parentPort?.postMessage(output))
+      // Later, since the call of the job still refers to its input.
+      .then(() => nextTurn())
+      .then(freeMemory);
   });
 }
 

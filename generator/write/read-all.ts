@@ -5,11 +5,14 @@
 import path from 'node:path';
 import type { SnapshotReader } from '../../database/database.ts';
 import type { TimedTable } from '../../database/schema.ts';
+import type { Id } from '../../format/index/ids.ts';
 import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import type { ManifestFile, Settings } from '../../format/manifest.ts';
 import type { Progress } from '../../program/progress.ts';
 import { LEFT_OUT } from '../columns/catalogue.ts';
+import type { Ids } from '../columns/ids.ts';
 import { makeSpillFile, type SpillFile } from '../columns/spill-file.ts';
+import { storedColumnsIn } from '../columns/stored-column.ts';
 import { numberRecords } from '../order/numbering.ts';
 import { findChanges, hashTitles } from '../read/find-changes.ts';
 import {
@@ -28,8 +31,9 @@ import type { Report, ReportContent } from '../report/report.ts';
 import type { LastCommits } from '../reuse/commits.ts';
 import type { EarlierRun } from '../reuse/earlier-run.ts';
 import { type ForNextRun, findSameTables, prepareNextRun } from '../reuse/next-run.ts';
+import { idOfRow } from '../reuse/plan-read.ts';
 import { type RelatedGames, relateGames } from '../reuse/reuse.ts';
-import type { Timed } from '../reuse/row-tracks.ts';
+import { rowOfCached, type Timed } from '../reuse/row-tracks.ts';
 import { freeMemory } from '../worker/free-memory.ts';
 import { both } from '../worker/worker.ts';
 import type { RunWorker } from './jobs.ts';
@@ -93,7 +97,8 @@ export async function readAll(
     // The promise is awaited later. A rejection before that must not count as unhandled.
     written.catch(() => {});
   };
-  const timed = isTimed ? await findChanges(reader, options) : undefined;
+  const storeColumn = storedColumnsIn(workDir);
+  const timed = isTimed ? await findChanges(reader, options, storeColumn) : undefined;
   if (timed === 'nothing new') return undefined;
   const before = timed && earlier && relateTo(earlier, timed, options);
   const readTable = makeReadTable(
@@ -118,10 +123,9 @@ export async function readAll(
       games,
       before.earlier.rows().games,
       before.earlier.records(),
-      before.relations.games,
+      before.relations.games(),
     );
   const sorted = related && rowsInOrder(related);
-  earlier?.forgetIndex();
   freeMemory();
   const [rowOfRank, covers] = await both(
     worker.run('orderGames', platforms, games, sorted),
@@ -166,7 +170,7 @@ export async function readAll(
     reader,
     covers,
     numberOfCover,
-    (cached) => readFiles(readTable, covers, numberOfCover, settings, spill, cached),
+    (cached) => readFiles(readTable, covers, numberOfCover, settings, spill, storeColumn, cached),
   );
   const reused =
     reusedGames && mustRead && before
@@ -177,13 +181,18 @@ export async function readAll(
               reusedGames.haveSameNumbers &&
               hasSame(before.timed, 'covers') &&
               hasSame(before.timed, 'cover_files'),
-            relation: before.relations.covers,
+            relation: before.relations.covers(),
             mustRead,
           },
         }
       : undefined;
   const forNextRun =
-    timed && (await prepareNextRun(reader, timed, { games, covers, cover_files: files }));
+    timed &&
+    (await prepareNextRun(reader, timed, {
+      games: { rows: games.rows, lastId: lastId(games) },
+      covers: { rows: covers.rows, lastId: lastId(covers) },
+      cover_files: files,
+    }));
   earlier?.forgetRows();
   earlier?.forgetFiles();
   return {
@@ -201,6 +210,10 @@ export async function readAll(
       alternativeTitles,
     },
   };
+}
+
+function lastId({ ids, rows }: { readonly ids: Ids; readonly rows: number }): Id {
+  return rows === 0 ? [0, 0] : idOfRow(ids, rows - 1);
 }
 
 function hasSame({ tracks }: Timed, table: TimedTable): boolean {
@@ -233,7 +246,7 @@ function rowsInOrder({ earlier, relation, isSamePath }: RelatedGames): Uint32Arr
   const rows = sharedZeros(Uint32Array, earlier.rowOfRank.length);
   let count = 0;
   for (const cachedRow of earlier.rowOfRank) {
-    const row = relation.rowOfCached[cachedRow];
+    const row = rowOfCached(relation, cachedRow);
     if (row !== LEFT_OUT && isSamePath[row] === 1) rows[count++] = row;
   }
   return rows.subarray(0, count);

@@ -55,7 +55,7 @@ export async function writeGames(
       const head = headLength[row];
       writer.reserve(head + FIXED_BYTES + tail.length + slugs.lengthOf(row));
       const { buffer } = writer;
-      if (reused && source && Number.isNaN(headStart[row])) {
+      if (reused && source && reused.relation.isKnown[row] === 1) {
         const earlier = earlierNumber(reused.earlier.games.numberOf, reused.relation, row);
         source.pack.read(earlier).copy(buffer, writer.at, 0, head);
       } else {
@@ -70,6 +70,7 @@ export async function writeGames(
     files.push(await writePack(dir, gamesPack(slug), from, to, columns, addRecord, source));
   }
   source?.pack.close();
+  spill.close();
   const positions = namedAsInFile({ ...columns, firstCover });
   files.push(await writeWhole(dir, GAME_INDEX, encodeColumns(positions)));
   const linked = reused?.haveSameNumbers ? linkPaths(reused.earlier, dir) : undefined;

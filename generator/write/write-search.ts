@@ -21,7 +21,7 @@ import {
 } from '../columns/catalogue.ts';
 import { openTexts } from '../columns/texts.ts';
 import { type Numbering, startsOf } from '../order/numbering.ts';
-import type { ReusedGames } from '../reuse/reuse.ts';
+import type { RelatedGames, ReusedGames } from '../reuse/reuse.ts';
 import { encodeMiniSearch } from '../search/minisearch.ts';
 import { makePostings, type PostingsBuilder } from '../search/postings.ts';
 import { indexReadings } from '../search/readings.ts';
@@ -52,29 +52,49 @@ export async function writeSearch(
       : undefined;
   const all = earlier?.haveSameFilters && link(FILTER_INDEX, WORD_INDEX, MINISEARCH);
   if (all) return all;
+  const written = await writeFilters(dir, games, covers, numbering);
+  const words = link(WORD_INDEX, MINISEARCH);
+  if (words !== undefined) return [written, ...words];
+  freeMemory();
+  const slugAt = openTexts(games.slugs, 'latin1');
+  const pathOf = (rank: number) => {
+    const row = rowOfRank[rank];
+    return `${platforms[games.platform[row]]?.slug}/${slugAt(row)}`;
+  };
+  const index = await writeWords(dir, games, alternativeTitles, rowOfRank, earlier?.games);
+  freeMemory();
+  const miniSearch = encodeMiniSearch(index.words, index.frequencies, index.wordCounts, pathOf);
+  return [written, index.file, await writeWhole(dir, MINISEARCH, miniSearch)];
+}
+
+function writeFilters(
+  dir: string,
+  games: Games,
+  covers: Covers,
+  numbering: Numbering,
+): Promise<ManifestFile> {
+  const { rowOfRank } = numbering;
   const filters: FilterIndex = {
     regions: coverPostings(numbering, covers.regions, covers.region),
     types: coverPostings(numbering, covers.types, covers.type),
     genres: genrePostings(games, rowOfRank),
     ...orderByYear(games, rowOfRank),
   };
-  const written = await writeWhole(dir, FILTER_INDEX, encodeColumns(filterColumns(filters)));
-  const words = link(WORD_INDEX, MINISEARCH);
-  if (words !== undefined) return [written, ...words];
-  freeMemory();
-  const slugAt = openTexts(games.slugs, 'latin1');
-  const readings = indexReadings(games, alternativeTitles, rowOfRank, earlier?.games);
-  const pathOf = (rank: number) => {
-    const row = rowOfRank[rank];
-    return `${platforms[games.platform[row]]?.slug}/${slugAt(row)}`;
-  };
+  return writeWhole(dir, FILTER_INDEX, encodeColumns(filterColumns(filters)));
+}
+
+/** @returns the file, and what `search.json` needs; so the rest is not in memory any more */
+async function writeWords(
+  dir: string,
+  games: Games,
+  alternativeTitles: AlternativeTitles,
+  rowOfRank: Uint32Array,
+  earlier: RelatedGames | undefined,
+) {
+  const readings = indexReadings(games, alternativeTitles, rowOfRank, earlier);
   const { columns, frequencies, wordCounts } = readings;
-  const miniSearch = encodeMiniSearch(columns.words, frequencies, wordCounts, pathOf);
-  return [
-    written,
-    await writeWhole(dir, WORD_INDEX, encodeColumns(wordColumns(columns))),
-    await writeWhole(dir, MINISEARCH, miniSearch),
-  ];
+  const file = await writeWhole(dir, WORD_INDEX, encodeColumns(wordColumns(columns)));
+  return { file, words: columns.words, frequencies, wordCounts };
 }
 
 function genrePostings(games: Games, rowOfRank: Uint32Array): Postings {

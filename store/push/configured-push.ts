@@ -2,30 +2,12 @@
  * A push as the environment describes it: the keys, the store and its address. Every fault of these
  * variables is found before anything is opened.
  */
-import {
-  type Checks,
-  ConfigurationError,
-  readEnvironment,
-} from '../../program/environment/environment.ts';
-import { checkWritableFolder } from '../../program/folders.ts';
+import { ConfigurationError, readEnvironment } from '../../program/environment/environment.ts';
 import { openRemote } from '../remote/open-remote.ts';
 import type { RemoteStore } from '../remote/remote.ts';
 import { readSigningKeys, readVerifyingKeys } from '../signatures/configured-keys.ts';
 import { type PushReport, type PushResult, push } from './push.ts';
-
-/** The variables that a push reads, besides those of S3. */
-export const PUSH_VARIABLES = [
-  'SNAPSHOTS_DIR',
-  'SNAPSHOT_PUSH',
-  'SNAPSHOT_SIGNING_KEY',
-  'SNAPSHOT_PUBLIC_KEYS',
-] as const;
-
-export const PUSH_CHECKS: Checks<(typeof PUSH_VARIABLES)[number]> = {
-  SNAPSHOTS_DIR: checkWritableFolder,
-  SNAPSHOT_SIGNING_KEY: readSigningKeys,
-  SNAPSHOT_PUBLIC_KEYS: readVerifyingKeys,
-};
+import { PUSH_CHECKS, PUSH_VARIABLES } from './push-variables.ts';
 
 export const DEFAULT_PARALLEL = 4;
 export const DEFAULT_TIMEOUT_SECONDS = 30;
