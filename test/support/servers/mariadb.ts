@@ -133,7 +133,7 @@ export async function startMariaDb(options: readonly string[] = []): Promise<Mar
         '--innodb-log-file-size=64M',
         '--innodb-flush-log-at-trx-commit=2',
         '--innodb-doublewrite=0',
-        '--max-connections=60',
+        '--max-connections=100',
         ...options,
       ],
       { signal: 'KILL' },
