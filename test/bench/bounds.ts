@@ -8,9 +8,9 @@ import path from 'node:path';
 import { openDatabase } from '../../database/open.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { COMPILE_CACHE, timeOf } from '../support/processes.ts';
-import { startMariaDb } from '../support/servers/mariadb.ts';
+import { type MariaDbAddress, startMariaDb } from '../support/servers/mariadb.ts';
 import { QUERIES } from './bounds/queries.ts';
-import { cpuSeconds } from './http/process.ts';
+import { cpuSeconds, endedCpuSeconds } from './http/process.ts';
 import { inNewFolder, median, type PartOptions, table } from './part.ts';
 import { runGenerator } from './run-generator.ts';
 import { loadTimedCatalogue } from './timed-catalogue.ts';
@@ -19,7 +19,7 @@ const GAMES = 300_000;
 const READ_ROWS = path.join(import.meta.dirname, 'bounds/read-rows.ts');
 const PASS_BYTES = path.join(import.meta.dirname, 'bounds/pass-bytes.ts');
 const DUMP = '`mariadb-dump`';
-const FULL_RUN = 'full run';
+const DATABASE = 'seeded';
 
 /** In seconds. */
 interface Cost {
@@ -33,80 +33,74 @@ export async function run({ rounds, games = GAMES, report }: PartOptions): Promi
     const server = await startMariaDb();
     atEnd(server.stop);
     report(`  ${games} games: loading`);
-    const url = await server.createDatabase('seeded');
-    const database = await openDatabase(url);
+    const database = await openDatabase(await server.createDatabase(DATABASE));
     await loadTimedCatalogue(database, seededCatalogue({ games, seed: 5 }));
     await database.close();
-
-    const snapshots = path.join(folder, 'snapshots');
-    const [dump, dumpArguments] = server.dumpCommand('seeded');
-    const login = dumpArguments.filter((argument) => argument !== '--single-transaction');
-    const selects = QUERIES.map(
-      ({ table: name, columns }) => `SELECT ${columns.join(', ')} FROM ${name} ORDER BY id`,
-    );
-    const readRows = (form: string) =>
-      timeOf('env', [`DATABASE_URL=${url}`, process.execPath, READ_ROWS, form]);
-    const passBytes = (task: string) => {
-      const target = path.join(folder, 'copy');
-      rmSync(target, { recursive: true, force: true });
-      mkdirSync(target);
-      const generation = realpathSync(path.join(snapshots, 'current'));
-      return timeOf(process.execPath, [PASS_BYTES, task, generation, target]);
-    };
-    const stages = new Map<string, number[]>();
-    const candidates: Readonly<Record<string, () => Promise<unknown>>> = {
-      [DUMP]: () => timeOf(dump, [...dumpArguments, `--result-file=${folder}/dump.sql`]),
-      '`mariadb`, the same queries': () =>
-        timeOf('mariadb', [
-          ...login,
-          '--quick',
-          "--init-command=SET sql_mode = 'PIPES_AS_CONCAT'",
-          `--execute=${selects.join('; ')}`,
-        ]),
-      'mysql2, rows discarded': () => readRows('rows'),
-      'mysql2, columns as Buffers': () => readRows('buffers'),
-      'mysql2, columns joined by the server': () => readRows('joined'),
-      [FULL_RUN]: async () => {
-        rmSync(snapshots, { recursive: true, force: true });
-        const result = await runGenerator(url, snapshots, COMPILE_CACHE);
-        for (const [stage, seconds] of Object.entries(result.stages)) {
-          stages.set(stage, [...(stages.get(stage) ?? []), seconds]);
-        }
-      },
-      'the bytes of the generation, hashed once': () => passBytes('hash'),
-      'the bytes of the generation, written and synced': () => passBytes('write'),
-    };
-    const costs = new Map(Object.keys(candidates).map((name) => [name, [] as Cost[]]));
+    const { candidates, stages } = makeCandidates(server, folder);
+    const costs = new Map<string, Cost[]>(candidates.map(([name]) => [name, []]));
     for (let round = 1; round <= rounds; round++) {
       report(`  round ${round}`);
-      for (const [name, work] of Object.entries(candidates)) {
-        costs.get(name)?.push(await costOf(work, server.pid));
-      }
+      for (const [name, work] of candidates) costs.get(name)?.push(await costOf(work, server.pid));
     }
     return describe(games, rounds, costs, stages);
   });
 }
 
-/** @param work starts processes, and waits until they have ended */
-async function costOf(work: () => Promise<unknown>, serverPid: number): Promise<Cost> {
-  const before = processorTimes(serverPid);
-  const started = performance.now();
-  await work();
-  const wall = (performance.now() - started) / 1000;
-  const after = processorTimes(serverPid);
-  return {
-    wall,
-    program: after.program - before.program,
-    server: after.server - before.server,
-  };
+/** @returns what is measured, in turn; and the seconds of each stage of the full runs so far */
+function makeCandidates(server: MariaDbAddress, folder: string) {
+  const url = server.url(DATABASE);
+  const snapshots = path.join(folder, 'snapshots');
+  const stages = new Map<string, number[]>();
+  const [dump, dumpArguments] = server.dumpCommand(DATABASE);
+  const login = dumpArguments.filter((argument) => argument !== '--single-transaction');
+  const selects = QUERIES.map(
+    ({ table: name, columns }) => `SELECT ${columns.join(', ')} FROM ${name} ORDER BY id`,
+  );
+  const readWithClient = [
+    ...login,
+    '--quick',
+    "--init-command=SET sql_mode = 'PIPES_AS_CONCAT'",
+    `--execute=${selects.join('; ')}`,
+  ];
+  const readWithDriver = (form: string) =>
+    timeOf('env', [`DATABASE_URL=${url}`, process.execPath, READ_ROWS, form]);
+  async function generate(): Promise<void> {
+    rmSync(snapshots, { recursive: true, force: true });
+    const result = await runGenerator(url, snapshots, COMPILE_CACHE);
+    for (const [stage, seconds] of Object.entries(result.stages)) {
+      stages.set(stage, [...(stages.get(stage) ?? []), seconds]);
+    }
+  }
+  function passBytes(task: 'hash' | 'write') {
+    const target = path.join(folder, 'copy');
+    rmSync(target, { recursive: true, force: true });
+    mkdirSync(target);
+    const generation = realpathSync(path.join(snapshots, 'current'));
+    return timeOf(process.execPath, [PASS_BYTES, task, generation, target]);
+  }
+  const candidates: [name: string, work: () => Promise<unknown>][] = [
+    [DUMP, () => timeOf(dump, [...dumpArguments, `--result-file=${folder}/dump.sql`])],
+    ['`mariadb`, the queries of a run', () => timeOf('mariadb', readWithClient)],
+    ['mysql2, the queries of a run', () => readWithDriver('rows')],
+    ['mysql2, columns as Buffers', () => readWithDriver('buffers')],
+    ['mysql2, columns joined by the server', () => readWithDriver('joined')],
+    ['full run', generate],
+    ['the bytes of the generation, hashed once', () => passBytes('hash')],
+    ['the bytes of the generation, written and synced', () => passBytes('write')],
+  ];
+  return { candidates, stages };
 }
 
-/** The processor times so far: of the server, and of the processes that have ended. */
-function processorTimes(serverPid: number): Omit<Cost, 'wall'> {
-  const server = cpuSeconds([serverPid]);
-  const { user, system } = process.cpuUsage();
-  // The server is a descendant of this process.
-  return { server, program: cpuSeconds([process.pid]) - server - (user + system) / 1e6 };
+/** @param work starts processes, and waits until they have ended */
+async function costOf(work: () => Promise<unknown>, serverPid: number): Promise<Cost> {
+  const [program, server] = [endedCpuSeconds(), cpuSeconds([serverPid])];
+  const started = performance.now();
+  await work();
+  return {
+    wall: (performance.now() - started) / 1000,
+    program: endedCpuSeconds() - program,
+    server: cpuSeconds([serverPid]) - server,
+  };
 }
 
 function describe(
