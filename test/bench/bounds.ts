@@ -8,9 +8,9 @@ import path from 'node:path';
 import { openDatabase } from '../../database/open.ts';
 import { seededCatalogue } from '../catalogue/seeded.ts';
 import { COMPILE_CACHE, timeOf } from '../support/processes.ts';
-import { startMariaDb } from '../support/servers/mariadb.ts';
+import { type MariaDbAddress, startMariaDb } from '../support/servers/mariadb.ts';
 import { QUERIES } from './bounds/queries.ts';
-import { cpuSeconds } from './http/process.ts';
+import { cpuSeconds, endedCpuSeconds } from './http/process.ts';
 import { inNewFolder, median, type PartOptions, table } from './part.ts';
 import { runGenerator } from './run-generator.ts';
 import { loadTimedCatalogue } from './timed-catalogue.ts';
@@ -19,7 +19,10 @@ const GAMES = 300_000;
 const READ_ROWS = path.join(import.meta.dirname, 'bounds/read-rows.ts');
 const PASS_BYTES = path.join(import.meta.dirname, 'bounds/pass-bytes.ts');
 const DUMP = '`mariadb-dump`';
-const FULL_RUN = 'full run';
+const DRIVER = 'mysql2, the queries of a run';
+const HASHED = 'the bytes of the generation, hashed once';
+const WRITTEN = 'the bytes of the generation, written and synced';
+const DATABASE = 'seeded';
 
 /** In seconds. */
 interface Cost {
@@ -33,80 +36,74 @@ export async function run({ rounds, games = GAMES, report }: PartOptions): Promi
     const server = await startMariaDb();
     atEnd(server.stop);
     report(`  ${games} games: loading`);
-    const url = await server.createDatabase('seeded');
-    const database = await openDatabase(url);
+    const database = await openDatabase(await server.createDatabase(DATABASE));
     await loadTimedCatalogue(database, seededCatalogue({ games, seed: 5 }));
     await database.close();
-
-    const snapshots = path.join(folder, 'snapshots');
-    const [dump, dumpArguments] = server.dumpCommand('seeded');
-    const login = dumpArguments.filter((argument) => argument !== '--single-transaction');
-    const selects = QUERIES.map(
-      ({ table: name, columns }) => `SELECT ${columns.join(', ')} FROM ${name} ORDER BY id`,
-    );
-    const readRows = (form: string) =>
-      timeOf('env', [`DATABASE_URL=${url}`, process.execPath, READ_ROWS, form]);
-    const passBytes = (task: string) => {
-      const target = path.join(folder, 'copy');
-      rmSync(target, { recursive: true, force: true });
-      mkdirSync(target);
-      const generation = realpathSync(path.join(snapshots, 'current'));
-      return timeOf(process.execPath, [PASS_BYTES, task, generation, target]);
-    };
-    const stages = new Map<string, number[]>();
-    const candidates: Readonly<Record<string, () => Promise<unknown>>> = {
-      [DUMP]: () => timeOf(dump, [...dumpArguments, `--result-file=${folder}/dump.sql`]),
-      '`mariadb`, the same queries': () =>
-        timeOf('mariadb', [
-          ...login,
-          '--quick',
-          "--init-command=SET sql_mode = 'PIPES_AS_CONCAT'",
-          `--execute=${selects.join('; ')}`,
-        ]),
-      'mysql2, rows discarded': () => readRows('rows'),
-      'mysql2, columns as Buffers': () => readRows('buffers'),
-      'mysql2, columns joined by the server': () => readRows('joined'),
-      [FULL_RUN]: async () => {
-        rmSync(snapshots, { recursive: true, force: true });
-        const result = await runGenerator(url, snapshots, COMPILE_CACHE);
-        for (const [stage, seconds] of Object.entries(result.stages)) {
-          stages.set(stage, [...(stages.get(stage) ?? []), seconds]);
-        }
-      },
-      'the bytes of the generation, hashed once': () => passBytes('hash'),
-      'the bytes of the generation, written and synced': () => passBytes('write'),
-    };
-    const costs = new Map(Object.keys(candidates).map((name) => [name, [] as Cost[]]));
+    const { candidates, stages } = makeCandidates(server, folder);
+    const costs = new Map<string, Cost[]>(candidates.map(([name]) => [name, []]));
     for (let round = 1; round <= rounds; round++) {
       report(`  round ${round}`);
-      for (const [name, work] of Object.entries(candidates)) {
-        costs.get(name)?.push(await costOf(work, server.pid));
-      }
+      for (const [name, work] of candidates) costs.get(name)?.push(await costOf(work, server.pid));
     }
     return describe(games, rounds, costs, stages);
   });
 }
 
-/** @param work starts processes, and waits until they have ended */
-async function costOf(work: () => Promise<unknown>, serverPid: number): Promise<Cost> {
-  const before = processorTimes(serverPid);
-  const started = performance.now();
-  await work();
-  const wall = (performance.now() - started) / 1000;
-  const after = processorTimes(serverPid);
-  return {
-    wall,
-    program: after.program - before.program,
-    server: after.server - before.server,
-  };
+/** @returns what is measured, in turn; and the seconds of each stage of the full runs so far */
+function makeCandidates(server: MariaDbAddress, folder: string) {
+  const url = server.url(DATABASE);
+  const snapshots = path.join(folder, 'snapshots');
+  const stages = new Map<string, number[]>();
+  const [dump, dumpArguments] = server.dumpCommand(DATABASE);
+  const login = dumpArguments.filter((argument) => argument !== '--single-transaction');
+  const selects = QUERIES.map(
+    ({ table: name, columns }) => `SELECT ${columns.join(', ')} FROM ${name} ORDER BY id`,
+  );
+  const readWithClient = [
+    ...login,
+    '--quick',
+    "--init-command=SET sql_mode = 'PIPES_AS_CONCAT'",
+    `--execute=${selects.join('; ')}`,
+  ];
+  const readWithDriver = (form: string) =>
+    timeOf('env', [`DATABASE_URL=${url}`, process.execPath, READ_ROWS, form]);
+  async function generate(): Promise<void> {
+    rmSync(snapshots, { recursive: true, force: true });
+    const result = await runGenerator(url, snapshots, COMPILE_CACHE);
+    for (const [stage, seconds] of Object.entries(result.stages)) {
+      stages.set(stage, [...(stages.get(stage) ?? []), seconds]);
+    }
+  }
+  function passBytes(task: 'hash' | 'write') {
+    const target = path.join(folder, 'copy');
+    rmSync(target, { recursive: true, force: true });
+    mkdirSync(target);
+    const generation = realpathSync(path.join(snapshots, 'current'));
+    return timeOf(process.execPath, [PASS_BYTES, task, generation, target]);
+  }
+  const candidates: [name: string, work: () => Promise<unknown>][] = [
+    [DUMP, () => timeOf(dump, [...dumpArguments, `--result-file=${folder}/dump.sql`])],
+    ['`mariadb`, the queries of a run', () => timeOf('mariadb', readWithClient)],
+    [DRIVER, () => readWithDriver('rows')],
+    ['mysql2, columns as Buffers', () => readWithDriver('buffers')],
+    ['mysql2, columns joined by the server', () => readWithDriver('joined')],
+    ['full run', generate],
+    [HASHED, () => passBytes('hash')],
+    [WRITTEN, () => passBytes('write')],
+  ];
+  return { candidates, stages };
 }
 
-/** The processor times so far: of the server, and of the processes that have ended. */
-function processorTimes(serverPid: number): Omit<Cost, 'wall'> {
-  const server = cpuSeconds([serverPid]);
-  const { user, system } = process.cpuUsage();
-  // The server is a descendant of this process.
-  return { server, program: cpuSeconds([process.pid]) - server - (user + system) / 1e6 };
+/** @param work starts processes, and waits until they have ended */
+async function costOf(work: () => Promise<unknown>, serverPid: number): Promise<Cost> {
+  const [program, server] = [endedCpuSeconds(), cpuSeconds([serverPid])];
+  const started = performance.now();
+  await work();
+  return {
+    wall: (performance.now() - started) / 1000,
+    program: endedCpuSeconds() - program,
+    server: cpuSeconds([serverPid]) - server,
+  };
 }
 
 function describe(
@@ -115,18 +112,27 @@ function describe(
   costs: ReadonlyMap<string, readonly Cost[]>,
   stages: ReadonlyMap<string, readonly number[]>,
 ): string {
-  const medianOf = (name: string, part: keyof Cost) =>
-    median((costs.get(name) ?? []).map((cost) => cost[part]));
+  const medianOf = (name: string): Cost => {
+    const list = costs.get(name) ?? [];
+    return {
+      wall: median(list.map(({ wall }) => wall)),
+      program: median(list.map(({ program }) => program)),
+      server: median(list.map(({ server }) => server)),
+    };
+  };
+  const half = ({ program, server }: Cost) => (program + server) / 2;
+  const dump = medianOf(DUMP);
   const rows = [...costs.keys()].map((name) => {
-    const [wall, program, server] = (['wall', 'program', 'server'] as const).map((part) =>
-      medianOf(name, part),
-    );
-    const cells = [wall / medianOf(DUMP, 'wall'), wall, program, server, (program + server) / 2];
-    return [name, ...cells.map((value) => value.toFixed(2))];
+    const cost = medianOf(name);
+    const { wall, program, server } = cost;
+    const ratios = [wall / dump.wall, half(cost) / half(dump)];
+    return [name, ...[...ratios, wall, program, server].map((value) => value.toFixed(2))];
   });
+  const least = [DRIVER, HASHED, WRITTEN].reduce((sum, name) => sum + half(medianOf(name)), 0);
   return [
-    `${games} games, ${rounds} rounds in turn; medians, in seconds. "Half the sum" is the least time that the processor time takes on two cores. The queries are those of a full run, in one consistent read.`,
-    table(['', '÷ `mariadb-dump`', 'time', 'processor', 'of the server', 'half the sum'], rows),
+    `${games} games, ${rounds} rounds in turn; medians, in seconds. The processor time is that of the program and of the database server. On two cores, nothing takes less time than half of their sum: the second ratio, which other programs on the machine disturb less than the first.`,
+    table(['', 'time ÷ dump', 'processor ÷ dump', 'time', 'program', 'server'], rows),
+    `To read the rows with the driver, and to hash and write the bytes of a generation once, takes ${(least / half(dump)).toFixed(2)} × the processor time of ${DUMP}. A run also checks every row, makes JSON of it, puts it in the order of the packs, sorts the titles, indexes their words, and reads all files again to verify them; the server computes the fingerprints of the rows.`,
     'Stages of the full run, in seconds of the main thread:',
     table(
       ['stage', 'time'],

@@ -48,15 +48,23 @@ export async function startServer(
 
 /** User and system time of processes and their descendants so far, in seconds. */
 export function cpuSeconds(pids: readonly number[]): number {
-  let ticks = 0;
-  for (const pid of pids.flatMap(withChildren)) {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // After the name, which may contain anything, the first field is field 3 of proc(5). Fields 16
-    // and 17 are the times of children that have ended.
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-    for (const field of [14, 15, 16, 17]) ticks += Number(fields[field - 3]);
-  }
-  return ticks / TICKS_PER_SECOND;
+  // The times of each process, and of its children that have ended.
+  const ticks = pids.flatMap(withChildren).flatMap((pid) => ticksOf(pid, [14, 15, 16, 17]));
+  return ticks.reduce((sum, value) => sum + value, 0) / TICKS_PER_SECOND;
+}
+
+/** User and system time of the descendants of this process that have ended, in seconds. */
+export function endedCpuSeconds(): number {
+  const [user, system] = ticksOf(process.pid, [16, 17]);
+  return (user + system) / TICKS_PER_SECOND;
+}
+
+/** @param fields their numbers in proc(5) */
+function ticksOf(pid: number, fields: readonly number[]): number[] {
+  const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+  // After the name, which may contain anything, the first field is field 3.
+  const values = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return fields.map((field) => Number(values[field - 3]));
 }
 
 /** How long a core was not idle so far, in seconds; for several cores the sum. */
