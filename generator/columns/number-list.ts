@@ -1,3 +1,5 @@
+import { freeMemory } from '../worker/free-memory.ts';
+
 /** A growing list of unsigned 32-bit numbers, which takes four bytes for each. */
 export interface NumberList {
   push(number: number): void;
@@ -7,13 +9,18 @@ export interface NumberList {
 }
 
 const FIRST_LENGTH = 1024;
+/** V8 would free the shorter copies of a list with more numbers late. */
+const MANY = 1024 * 1024;
 
 export function makeNumberList(): NumberList {
   let numbers = new Uint32Array(FIRST_LENGTH);
   let end = 0;
   return {
     push(number) {
-      if (end === numbers.length) numbers = enlarged(numbers, end * 2);
+      if (end === numbers.length) {
+        numbers = enlarged(numbers, end * 2);
+        if (end >= MANY) freeMemory();
+      }
       numbers[end++] = number;
     },
     length: () => end,

@@ -9,9 +9,10 @@ import type { Ids } from '../columns/ids.ts';
  * @param numberOf for each row, the number of its record
  */
 export function idColumns(ids: Ids, rows: Uint32Array, numberOf: Uint32Array): IdColumns {
-  const idHigh = rows.map((row) => ids.high[row]);
   return {
-    idHigh: idHigh.some((half) => half !== 0) ? idHigh : new Uint32Array(0),
+    idHigh: rows.some((row) => ids.high[row] !== 0)
+      ? rows.map((row) => ids.high[row])
+      : new Uint32Array(0),
     idLow: rows.map((row) => ids.low[row]),
     numberOfId: rows.map((row) => numberOf[row]),
   };

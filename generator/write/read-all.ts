@@ -100,6 +100,8 @@ export async function readAll(
   const storeColumn = storedColumnsIn(workDir);
   const timed = isTimed ? await findChanges(reader, options, storeColumn) : undefined;
   if (timed === 'nothing new') return undefined;
+  // The times of all rows in chunks that differ were compared.
+  if (earlier !== undefined) freeMemory();
   const before = timed && earlier && relateTo(earlier, timed, options);
   const readTable = makeReadTable(
     reader,

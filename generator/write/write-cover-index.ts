@@ -45,22 +45,29 @@ function choiceColumns(
 ): Pick<CoverColumns, 'region' | 'preference'> {
   const numberOfRegion = numberRegions(covers, rowOfCover);
   const isFrontType = covers.types.map((type) => type !== null && foldCase(type) === FRONT);
-  const region = rowOfCover.map((row) => numberOfRegion[covers.region[row]]);
+  const region = new Uint16Array(rowOfCover.length);
+  rowOfCover.forEach((row, number) => {
+    region[number] = numberOfRegion[covers.region[row]];
+  });
   const preference = new Uint16Array(rowOfCover.length);
-  const numbers = rowOfCover.map((_, number) => number);
+  // The numbers of the covers of one game.
+  let numbers = new Uint32Array(64);
   // Rows are in the order of ids.
   const compareRows = (a: number, b: number) => rowOfCover[a] - rowOfCover[b];
   for (let game = 0; game + 1 < firstCover.length; game++) {
     const from = firstCover[game];
     const to = firstCover[game + 1];
-    sortRange(numbers, from, to, compareRows);
-    for (let at = from; at < to; at++) {
+    const count = to - from;
+    if (numbers.length < count) numbers = new Uint32Array(count * 2);
+    for (let at = 0; at < count; at++) numbers[at] = from + at;
+    sortRange(numbers, 0, count, compareRows);
+    for (let at = 0; at < count; at++) {
       const number = numbers[at];
       const isFront = isFrontType[covers.type[rowOfCover[number]]];
-      preference[number] = Math.min(at - from, NOT_FRONT - 1) + (isFront ? 0 : NOT_FRONT);
+      preference[number] = Math.min(at, NOT_FRONT - 1) + (isFront ? 0 : NOT_FRONT);
     }
   }
-  return { region: Uint16Array.from(region), preference };
+  return { region, preference };
 }
 
 /** For each region of the catalogue, its index in the regions of the search index, or NO_REGION. */

@@ -13,6 +13,7 @@ import { keptRows, type Numbering } from '../order/numbering.ts';
 import { encodeGameTail, encodePlatformRef, FIXED_BYTES, platformUrl } from '../read/records.ts';
 import { type EarlierRecords, openRecords } from '../reuse/earlier-records.ts';
 import { earlierNumber, type ReusedGames } from '../reuse/reuse.ts';
+import { freeMemory } from '../worker/free-memory.ts';
 import { type FileWriter, writeWhole } from './file-writer.ts';
 import { idColumns } from './id-columns.ts';
 import { linkEarlier, linkPack } from './link-pack.ts';
@@ -23,6 +24,24 @@ import { type CopySource, makeRecordColumns, namedAsInFile, writePack } from './
  * are in their earlier records
  */
 export async function writeGames(
+  dir: string,
+  platforms: readonly Platform[],
+  games: Games,
+  heads: SpillContent,
+  numbering: Numbering,
+  settings: Settings,
+  reused?: ReusedGames,
+): Promise<ManifestFile[]> {
+  const files = await writeGamePacks(dir, platforms, games, heads, numbering, settings, reused);
+  const linked = reused?.haveSameNumbers ? linkPaths(reused.earlier, dir) : undefined;
+  if (linked !== undefined) return [...files, linked];
+  // The positions of the records are not needed any more.
+  freeMemory();
+  return [...files, await writePaths(dir, games, numbering)];
+}
+
+/** Writes the packs, and the positions of their records. */
+async function writeGamePacks(
   dir: string,
   platforms: readonly Platform[],
   games: Games,
@@ -73,8 +92,6 @@ export async function writeGames(
   spill.close();
   const positions = namedAsInFile({ ...columns, firstCover });
   files.push(await writeWhole(dir, GAME_INDEX, encodeColumns(positions)));
-  const linked = reused?.haveSameNumbers ? linkPaths(reused.earlier, dir) : undefined;
-  files.push(linked ?? (await writePaths(dir, games, numbering)));
   return files;
 }
 
