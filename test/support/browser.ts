@@ -117,10 +117,11 @@ export function makeVisits(browser: Chromium, origin: string): Visits {
 
 /** What axe-core finds wrong with a page: each rule, with the elements that break it. */
 export async function axeFaults(page: Page): Promise<unknown[]> {
-  // Colours that still change have too little contrast.
-  await page.evaluate(
-    'Promise.all(document.getAnimations().map(({ finished }) => finished.catch(() => {})))',
-  );
+  // Colours that still change have too little contrast. Their transitions begin with the next frame.
+  await page.evaluate(`(async () => {
+    for (let i = 0; i < 2; i++) await new Promise(requestAnimationFrame);
+    await Promise.all(document.getAnimations().map(({ finished }) => finished.catch(() => {})));
+  })()`);
   await page.evaluate(AXE);
   const { passes, violations } = (await page.evaluate('axe.run()')) as {
     passes: unknown[];
@@ -159,6 +160,8 @@ export async function look(
   name?: string,
   screens: readonly Screen[] = SCREENS,
 ): Promise<void> {
+  // Before its style sheets are loaded, a page has another width.
+  await page.waitForLoadState();
   for (const { screen, size, colorScheme } of name === undefined ? [SCREENS[2]] : screens) {
     await page.setViewportSize(size);
     await page.emulateMedia({ colorScheme });
