@@ -70,7 +70,7 @@ export interface Database extends Writer, SnapshotReader {
   identity(): Promise<string>;
   /**
    * A text that becomes another one once another connection has committed a change to one of the tables;
-   * a server may need up to four seconds for this if an earlier change was committed within the same
+   * a server may need up to three seconds for this if an earlier change was committed within the same
    * second. It costs the database almost nothing. Undefined if the database cannot tell: a server for
    * views.
    */

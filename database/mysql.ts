@@ -182,7 +182,7 @@ async function identityOf(reader: Reader, server: string, name: string): Promise
 
 /**
  * What is read right after a commit may lack another commit of the same second. So the mark becomes another
- * one when the last commit is two and four seconds old.
+ * one when the last commit is two seconds old.
  */
 async function changeMarkOf(
   reader: Reader,
@@ -191,7 +191,7 @@ async function changeMarkOf(
   const rows = await readCommitTimes(reader.rows, tables);
   if (rows.length < tables.length) return undefined;
   return JSON.stringify(
-    rows.map(([table, time, age]) => [table, time, Math.min(4, 2 * Math.floor(Number(age) / 2))]),
+    rows.map(([table, time, secondsAgo]) => [table, time, Number(secondsAgo) >= 2]),
   );
 }
 
@@ -203,9 +203,9 @@ async function lastCommitsOf(
   return new Map(
     rows
       .filter(([, time]) => time !== null)
-      .map(([table, time, age]) => [
+      .map(([table, time, secondsAgo]) => [
         String(table).toLowerCase(),
-        { time: String(time), secondsAgo: Number(age) },
+        { time: String(time), secondsAgo: Number(secondsAgo) },
       ]),
   );
 }

@@ -62,8 +62,8 @@ describe.each(KINDS)('a %s database', (kind) => {
     await database.run('INSERT INTO t VALUES (1)');
     const other = await openDatabase(url);
     const markOf = () => other.changeMark(['t', 'u']);
-    // The marks of recent changes become others, for four seconds.
-    if (kind === 'mysql') await sleep(5_500);
+    // The mark of a recent change becomes another one once.
+    if (kind === 'mysql') await sleep(3_500);
     const before = await markOf();
     await database.transaction(async ({ run }) => {
       await run('DELETE FROM t');
