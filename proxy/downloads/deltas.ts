@@ -30,7 +30,7 @@ const CACHE_BYTES = 12 * 1024 * 1024;
 /** What an entry of the cache takes besides its bytes, also if it says that there is no delta. */
 const ENTRY_BYTES = 300;
 
-/** @returns undefined if there is no delta of this file for this dictionary */
+/** @returns undefined if this file has no delta for this dictionary */
 export type FindDelta = (stored: StoredFile, dictionary: string) => Promise<Buffer | undefined>;
 
 export function makeDeltas(onError: (error: Error) => void): FindDelta {

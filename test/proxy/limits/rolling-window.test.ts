@@ -220,7 +220,7 @@ test('rings in the same memory do not affect each other', () => {
   for (let step = 0, now = 1e6; step < 2_000; step++, now += random.below(10_000)) {
     const number = random.below(RINGS);
     const ring = { cells, base: number * size, capacity: LIMIT };
-    const counted = times[number] as number[];
+    const counted = times[number];
     const before = referenceQuota(counted, LIMIT, now);
     expectSame(peekIn(ring, LIMIT, now), before);
     const { admitted } = admitIn(ring, LIMIT, now);
