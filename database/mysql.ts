@@ -33,11 +33,12 @@ export async function openMysql(address: MysqlAddress, patience: Patience): Prom
     run: (sql, parameters) =>
       retryAfterDeadlock(() => lend((writer) => writer.run(sql, parameters))),
     snapshot: (read) =>
-      within(
-        lend,
-        ['START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY'],
-        ({ rows, each }: Reader) =>
-          read({ rows, each, lastCommits: (tables) => lastCommitsOf(rows, tables) }),
+      within(lend, ['START TRANSACTION WITH CONSISTENT SNAPSHOT, READ ONLY'], (reader: Reader) =>
+        read({
+          rows: reader.rows,
+          each: reader.each,
+          lastCommits: (tables) => lastCommitsOf(reader, tables),
+        }),
       ),
     // READ COMMITTED: after waiting for a row, a SELECT reads what the other transaction wrote.
     transaction: (work) =>
@@ -47,7 +48,7 @@ export async function openMysql(address: MysqlAddress, patience: Patience): Prom
     columns: () => columnsOf(database),
     identity: () => identityOf(database, connections.server, address.name),
     changeMark: (tables) => changeMarkOf(database, tables),
-    lastCommits: (tables) => lastCommitsOf(database.rows, tables),
+    lastCommits: (tables) => lastCommitsOf(database, tables),
     async eraseDeleted() {},
     close: connections.close,
   };
@@ -188,7 +189,7 @@ async function changeMarkOf(
   reader: Reader,
   tables: readonly string[],
 ): Promise<string | undefined> {
-  const rows = await readCommitTimes(reader.rows, tables);
+  const rows = await readCommitTimes(reader, tables);
   if (rows.length < tables.length) return undefined;
   return JSON.stringify(
     rows.map(([table, time, secondsAgo]) => [table, time, Number(secondsAgo) >= 2]),
@@ -196,10 +197,10 @@ async function changeMarkOf(
 }
 
 async function lastCommitsOf(
-  rowsOf: Reader['rows'],
+  reader: Reader,
   tables: readonly string[],
 ): Promise<Map<string, LastCommit>> {
-  const rows = await readCommitTimes(rowsOf, tables);
+  const rows = await readCommitTimes(reader, tables);
   return new Map(
     rows
       .filter(([, time]) => time !== null)
@@ -216,8 +217,8 @@ async function lastCommitsOf(
  * and return that of another partition.
  * @returns names, times and seconds since then; no row for what is not an InnoDB table
  */
-function readCommitTimes(rowsOf: Reader['rows'], tables: readonly string[]): Promise<Row[]> {
-  return rowsOf(
+function readCommitTimes({ rows }: Reader, tables: readonly string[]): Promise<Row[]> {
+  return rows(
     `SELECT table_name, update_time, TIMESTAMPDIFF(SECOND, update_time, NOW())
       FROM information_schema.tables
       WHERE table_schema = DATABASE() AND engine = 'InnoDB'
