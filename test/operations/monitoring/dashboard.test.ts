@@ -76,9 +76,10 @@ describe('with a real Prometheus', () => {
   });
 
   test.each(queries)('%s: %s has data', async (_title, expression) => {
-    const series = await prometheus.query(expression.replaceAll('$__rate_interval', '1m'));
-    expect(series).not.toEqual([]);
-    for (const { value } of series) expect(value[1]).not.toBe('NaN');
+    const query = () => prometheus.query(expression.replaceAll('$__rate_interval', '1m'));
+    // A metric that its first scrape did not have yet waits for two more.
+    await expect.poll(query, { timeout: 20_000 }).not.toEqual([]);
+    for (const { value } of await query()) expect(value[1]).not.toBe('NaN');
   });
 
   test('the query of the annotations is valid', async () => {
