@@ -16,6 +16,14 @@ export interface CacheOwner {
   readonly program: string;
 }
 
+/** Why a cache cannot be used if a part of its owner is not the same. The first difference is given. */
+export const FOREIGN: Readonly<Record<keyof CacheOwner, string>> = {
+  program: 'the row cache was written by another version of the program or of Node',
+  database: 'the row cache is of another database, or a table or view was altered',
+  settings: 'the row cache was written with another SITE_URL, SITE_LANGUAGE or FILES_URL',
+  generation: 'the row cache is of a generation that is not current',
+};
+
 export type OwnerOf = (generation: string) => CacheOwner;
 
 /** @returns a function that returns the owner of the cache that fits a generation */

@@ -15,7 +15,7 @@ import { readColumns } from '../../store/files/checked-columns.ts';
 import { replaceFile } from '../../store/files/replace-file.ts';
 import { namesIn } from '../../store/generations/generations.ts';
 import { allSynced, writeWhole } from '../write/file-writer.ts';
-import type { CacheOwner } from './cache-owner.ts';
+import { type CacheOwner, FOREIGN } from './cache-owner.ts';
 import type { CachedValues } from './cached-rows.ts';
 
 /** What a run keeps, beside the tables. */
@@ -38,8 +38,11 @@ const HEAD = 'head.json';
 /** In bytes. The head of a million games has 2 MB. */
 const LARGEST_HEAD = 64 * 2 ** 20;
 
+/** For each part of an owner, its hash: the text that describes a database is long. */
+type OwnerSeals = Readonly<Record<keyof CacheOwner, string>>;
+
 interface Head extends CacheContent {
-  readonly owner: string;
+  readonly owner: OwnerSeals;
   readonly files: readonly ManifestFile[];
 }
 
@@ -50,6 +53,15 @@ const nextOf = (table: TimedTable) => `${fileOf(table)}.next`;
 
 function sealOf(text: string): string {
   return hash('sha256', text);
+}
+
+function sealOwner({ program, database, settings, generation }: CacheOwner): OwnerSeals {
+  return {
+    program: sealOf(program),
+    database: sealOf(database),
+    settings: sealOf(JSON.stringify(settings)),
+    generation: sealOf(generation),
+  };
 }
 
 /** The tables of the next cache: new ones, and those that the cache has already. */
@@ -114,7 +126,7 @@ export async function replaceCache(
     rmSync(file, { recursive: true, force: true });
     renameSync(path.join(dir, nextOf(table)), file);
   }
-  const head: Head = { owner: sealOf(JSON.stringify(owner)), ...content, files };
+  const head: Head = { owner: sealOwner(owner), ...content, files };
   const text = JSON.stringify(head);
   replaceFile(path.join(dir, HEAD), `${sealOf(text)}\n${text}\n`, 0o600);
 }
@@ -125,12 +137,11 @@ export async function replaceCache(
  */
 export function openCache(snapshotsDir: string, owner: CacheOwner): StoredCache {
   const dir = folderIn(snapshotsDir);
-  const { owner: ownerSeal, ...content } = readHead(dir);
-  if (ownerSeal !== sealOf(JSON.stringify(owner))) {
-    throw new Error(
-      'the row cache is of another generation, database or version, or of other settings',
-    );
-  }
+  const { owner: found, ...content } = readHead(dir);
+  const expected = sealOwner(owner);
+  const parts = Object.keys(FOREIGN) as (keyof CacheOwner)[];
+  const other = parts.find((part) => found[part] !== expected[part]);
+  if (other !== undefined) throw new Error(FOREIGN[other]);
   const { files } = content;
   const entryOf = (table: TimedTable): ManifestFile => {
     const name = fileOf(table);
@@ -139,9 +150,9 @@ export function openCache(snapshotsDir: string, owner: CacheOwner): StoredCache 
     return file;
   };
   for (const { path: name, size } of TIMED_TABLES.map(entryOf)) {
-    const found = statSync(path.join(dir, name), { throwIfNoEntry: false })?.size ?? 0;
-    if (found === size) continue;
-    throw new Error(`the row cache is damaged (${name} has ${found} bytes instead of ${size})`);
+    const bytes = statSync(path.join(dir, name), { throwIfNoEntry: false })?.size ?? 0;
+    if (bytes === size) continue;
+    throw new Error(`the row cache is damaged (${name} has ${bytes} bytes instead of ${size})`);
   }
   return {
     ...content,
