@@ -143,10 +143,8 @@ export async function readAll(
   const reusedGames = related && { ...related, haveSameNumbers };
   const numbering = numberRecords(platforms, games, covers, rowOfRank);
   const { rowOfCover, numberOfCover } = numbering;
-  const headContent = heads.finish();
-  awaitLater(
-    worker.run('writeGames', dir, platforms, games, headContent, numbering, settings, reusedGames),
-  );
+  const gameSource = { platforms, games, heads: heads.finish(), numbering, settings };
+  awaitLater(worker.run('writeGames', dir, { ...gameSource, reused: reusedGames }));
   const alternatives = hasGameTitles
     ? await readGameTitles(readTable, report, games)
     : noGameTitles();
