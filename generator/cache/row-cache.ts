@@ -94,7 +94,8 @@ export async function writeTables(
       files.push(kept);
       continue;
     }
-    const written = await writeWhole(dir, nextOf(table), encodeColumns(columns ?? {}));
+    if (columns === undefined) throw new Error(`the row cache has no ${fileOf(table)} to keep`);
+    const written = await writeWhole(dir, nextOf(table), encodeColumns(columns));
     files.push({ ...written, path: fileOf(table) });
     fresh.push(table);
   }

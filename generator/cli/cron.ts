@@ -5,8 +5,9 @@ import { createTask, validate } from 'node-cron';
 export const NO_RUNS = 'off';
 /** In UTC, like all times of this product. */
 export const CRON_TIMEZONE = 'UTC';
-/** So many times are compared with the expression: the minutes of two months. They take a second. */
-const MOST_COMPARED = 100_000;
+const MINUTE_MS = 60_000;
+/** At most this many minutes are searched: two months, which takes a second. */
+const MOST_MINUTES = 100_000;
 
 /** @throws Error that says what is allowed and continues the sentence "GENERATE_CRON …" */
 export function checkCron(text: string): void {
@@ -23,13 +24,24 @@ export function checkCron(text: string): void {
  */
 export function lastRunDue(cron: string, from: number, to: number): number | undefined {
   if (cron === NO_RUNS) return undefined;
-  const task = createTask(cron, () => {}, { timezone: CRON_TIMEZONE });
   // An expression of six fields begins with seconds.
-  const step = cron.trim().split(/\s+/).length > 5 ? 1_000 : 60_000;
-  const last = Math.floor(to / step) * step;
-  const first = Math.max(from, last - MOST_COMPARED * step);
-  let time = last;
-  while (time > first && !task.match(new Date(time))) time -= step;
+  const fields = cron.trim().split(/\s+/);
+  const isMinuteDue = makeMatcher(fields.slice(-5).join(' '));
+  const isDue = makeMatcher(cron);
+  const seconds = fields.length > 5 ? 59 : 0;
+  const last = Math.floor(to / MINUTE_MS) * MINUTE_MS;
+  for (let minute = last; minute > last - MOST_MINUTES * MINUTE_MS; minute -= MINUTE_MS) {
+    if (minute + MINUTE_MS <= from) return undefined;
+    if (!isMinuteDue(minute)) continue;
+    for (let time = minute + seconds * 1_000; time >= minute; time -= 1_000) {
+      if (time <= to && time > from && isDue(time)) return time;
+    }
+  }
+  return undefined;
+}
+
+function makeMatcher(cron: string): (time: number) => boolean {
+  const task = createTask(cron, () => {}, { timezone: CRON_TIMEZONE });
   void task.destroy();
-  return time > first ? time : undefined;
+  return (time) => task.match(new Date(time));
 }

@@ -30,7 +30,7 @@ export interface RunEnding {
   readonly seconds: number;
   /** What went wrong, or null. */
   readonly error: string | null;
-  /** For each stage, its seconds; undefined unless the run read the whole catalogue. */
+  /** For each stage, its seconds; undefined if the run did not read all rows. */
   readonly stages: Readonly<Record<string, number>> | undefined;
 }
 
@@ -41,6 +41,7 @@ interface PrintedResult {
   readonly warnings: readonly string[];
   readonly report: unknown;
   readonly stages: Readonly<Record<string, number>>;
+  readonly read_all_because: string | null;
 }
 
 export interface Runs {
@@ -112,7 +113,7 @@ export function makeRuns(
       outcome,
       seconds: (performance.now() - started) / 1000,
       error: outcome === 'published' || outcome === 'unchanged' ? null : lastLine,
-      stages: result?.stages,
+      stages: result === undefined || result.read_all_because === null ? undefined : result.stages,
     });
     if (code === 0 && result !== undefined) logResult(result, log);
     else if (outcome === 'locked') log.warn(lastLine);

@@ -50,7 +50,7 @@ function addRuns(registry: Registry): (ending: RunEnding) => void {
   addGauge(registry, 'schedule_run_seconds', 'How long the last run took', () => lastSeconds);
   const stageSeconds = new Gauge({
     name: 'schedule_run_stage_seconds',
-    help: 'How long each stage took in the last run that read the whole catalogue',
+    help: 'How long each stage took in the last run that read all rows',
     labelNames: ['stage'] as const,
     registers,
   });

@@ -10,20 +10,23 @@ export interface Stages {
 
 /** The first stage begins now, and each other one when the one before it ends. */
 export function measureStages(progress: Progress): Stages {
-  const seconds: Record<string, number> = {};
+  const milliseconds: Record<string, number> = {};
   let began = performance.now();
   /** The stage under way, if its name is known before it ends. */
   let current: string | undefined;
 
   function note(stage: string): void {
     const now = performance.now();
-    seconds[stage] = Math.round(now - began) / 1000;
+    // A run that begins again passes through its first stages twice.
+    milliseconds[stage] = (milliseconds[stage] ?? 0) + now - began;
     began = now;
     current = undefined;
   }
   function end(): Record<string, number> {
     if (current !== undefined) note(current);
-    return seconds;
+    return Object.fromEntries(
+      Object.entries(milliseconds).map(([stage, taken]) => [stage, Math.round(taken) / 1000]),
+    );
   }
 
   return {

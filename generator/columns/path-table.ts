@@ -1,5 +1,5 @@
 /**
- * A hash table of games by platform and slug. It finds a slug that stands twice on its platform. Only the
+ * A hash table of games by platform and slug. It finds a slug that appears twice on its platform. Only the
  * index of each row is stored: a set of the slugs would take several times as much memory.
  */
 import { slugHash } from '../../format/index/record-index.ts';

@@ -23,6 +23,8 @@ export interface TextsBuilder {
   readonly texts: Texts;
   /** Adds the text of a row. Rows must be added in ascending order. */
   add(row: number, text: string): void;
+  /** Adds rows without texts, up to this one. Their texts are empty. */
+  addEmpty(row: number): void;
   /** Adds the texts that the cached rows from `from` (inclusive) to `to` (exclusive) have, without copying them. */
   addCached(row: number, from: number, to: number): void;
   /** Whether the text of a row is `text`, which has only ASCII characters. */
@@ -55,6 +57,7 @@ export function makeTexts(cached?: Texts): TextsBuilder {
       makeRoom(text.length * 3);
       end(row, chunk.write(text, used));
     },
+    addEmpty: reserve,
     addCached(row, from, to) {
       if (cached === undefined) throw new Error('there are no cached texts');
       reserve(row + to - from - 1);

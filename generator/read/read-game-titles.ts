@@ -68,7 +68,7 @@ function sortTitles(found: FoundTitles, games: Games, report: Report): Alternati
     // Without a comparator, sort() compares by UTF-16 code unit.
     own.sort().forEach((title, index) => {
       if (title === own[index - 1]) {
-        report.leaveOut(TABLE, id, new RowFault('the title stands twice for its game', title));
+        report.leaveOut(TABLE, id, new RowFault('the title appears twice for its game', title));
         return;
       }
       const warn: Note = (reason, value) => report.warn(TABLE, id, reason, value);

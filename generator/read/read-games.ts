@@ -53,7 +53,14 @@ export async function readGames(
   // The paths of the rows that are read. Those of known rows were unique in the earlier run.
   const paths = makePathTable(slugs, (row) => columns.platform[row]);
   const isAffected = new Uint8Array(cached?.games.rows ?? 0);
-  const slugTwice = (slug: string) => new RowFault('the slug stands twice on its platform', slug);
+  const slugTwice = (slug: string) => new RowFault('the slug appears twice on its platform', slug);
+
+  /** A row that is left out has no texts. */
+  function reserveAll(row: number): void {
+    reserve(row);
+    slugs.addEmpty(row);
+    titles.addEmpty(row);
+  }
 
   /** @throws RowFault if an earlier row has the path */
   function takePath(platform: number, slug: string, row: number): void {
@@ -73,7 +80,7 @@ export async function readGames(
       takeAll(from, to) {
         const row = addCached(games.ids, from, to);
         const end = row + to - from;
-        reserve(end - 1);
+        reserveAll(end - 1);
         for (const name of ['platform', 'year', 'genresOf', 'headLength'] as const) {
           columns[name].set(games[name].subarray(from, to), row);
         }
@@ -82,7 +89,7 @@ export async function readGames(
       },
       takeAffected(cachedRow) {
         const row = addCached(games.ids, cachedRow, cachedRow + 1);
-        reserve(row);
+        reserveAll(row);
         columns.platform[row] = LEFT_OUT;
         slugs.addCached(row, cachedRow, cachedRow + 1);
         throw slugTwice(slugAt(cachedRow));
@@ -95,7 +102,7 @@ export async function readGames(
     GAME_COLUMNS,
     (row, id, note) => {
       const index = add(id);
-      reserve(index);
+      reserveAll(index);
       columns.platform[index] = LEFT_OUT;
       const platformId = String(row[1]);
       const platform = platformNumbers.get(platformId);

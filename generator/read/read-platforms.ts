@@ -20,8 +20,8 @@ export async function readPlatforms(read: ReadTable) {
     known.add(id);
     const slug = check.checkSlug(row[1]);
     const name = check.checkText(row[2], 'name');
-    if (taken.has(id)) throw new RowFault('the id stands twice', value);
-    if (slugs.has(slug)) throw new RowFault('the slug stands twice', slug);
+    if (taken.has(id)) throw new RowFault('the id appears twice', value);
+    if (slugs.has(slug)) throw new RowFault('the slug appears twice', slug);
     check.noteDamage(name, 'name', note);
     taken.add(id);
     slugs.add(slug);

@@ -8,7 +8,7 @@ import { TIMED_TABLES, type TimedTable } from '../../database/schema.ts';
 import { firstIndex } from '../../format/index/first-index.ts';
 import { compareIds } from '../../format/index/ids.ts';
 import { LEFT_OUT } from '../columns/catalogue.ts';
-import { readId, valueOfId } from '../columns/ids.ts';
+import { isUsualForm, readId, valueOfId } from '../columns/ids.ts';
 import type { Report, Table } from '../report/report.ts';
 import { type Note, RowFault } from '../report/row-fault.ts';
 import { idOfRow, type ReadPlan, readRows } from '../reuse/plan-read.ts';
@@ -78,9 +78,7 @@ export function makeReadTable(
     const check = makeRowCheck(table, report, idOf, (row, note) => onRow(row, row[0], note));
     const take = (row: Row, cachedRow = LEFT_OUT) => {
       const isFaultless = check(row);
-      // Only of an id in the usual form can the next run show the same value in its report.
-      const isUsual = typeof row[0] === 'number' || String(row[0]).length > 15;
-      const time = isFaultless && isUsual ? rowTime(row.at(-1) ?? null) : Number.NaN;
+      const time = isFaultless && hasUsualId(row[0]) ? rowTime(row.at(-1) ?? null) : Number.NaN;
       track?.add(time, cachedRow, row);
     };
     let rows: number;
@@ -109,6 +107,13 @@ export function makeReadTable(
     onRows(table, rows, 1);
     return rows;
   };
+}
+
+/** Otherwise, the report of the next run, which knows only the number of the id, would show another value. */
+function hasUsualId(value: Value): boolean {
+  if (typeof value === 'number') return true;
+  const id = readId(value);
+  return id !== undefined && isUsualForm(value, id);
 }
 
 function timedTableOf(table: Table): TimedTable | undefined {

@@ -5,6 +5,7 @@ import { type Ids, valueOfId } from '../columns/ids.ts';
 import { growingColumns } from '../columns/row-columns.ts';
 import type { MakeStoredColumn } from '../columns/stored-column.ts';
 import { RowFault } from '../report/row-fault.ts';
+import { idOfRow } from '../reuse/plan-read.ts';
 import { checkId } from './row-checks.ts';
 
 export function makeIds() {
@@ -23,7 +24,7 @@ export function makeIds() {
     /** @returns the index of the row */
     add(value: Value): number {
       const id = checkId(value);
-      if (!ascends(id)) throw new RowFault('the id stands twice', valueOfId(id));
+      if (!ascends(id)) throw notAscending(id, idOfRow(ids, rows - 1));
       reserve(rows);
       putHigh(rows, id[0]);
       ids.low[rows] = id[1];
@@ -44,6 +45,15 @@ export function makeIds() {
   };
 }
 
+/** A database orders an id column of texts by characters, so that 10 comes before 2. */
+function notAscending(id: Id, last: Id): RowFault {
+  const isTwice = compareIds(id, last) === 0;
+  return new RowFault(
+    isTwice ? 'the id appears twice' : 'the column id must have a numeric type',
+    valueOfId(id),
+  );
+}
+
 /** As {@link makeIds}, but only the last id is in memory. */
 export function makeStoredIds(storeColumn: MakeStoredColumn) {
   const ids = { high: storeColumn('id-high', 'u32'), low: storeColumn('id-low', 'u32') };
@@ -55,9 +65,7 @@ export function makeStoredIds(storeColumn: MakeStoredColumn) {
     add(value: Value): void {
       const id = checkId(value);
       const isFirst = ids.low.length === 0;
-      if (!isFirst && compareIds(id, lastId) <= 0) {
-        throw new RowFault('the id stands twice', valueOfId(id));
-      }
+      if (!isFirst && compareIds(id, lastId) <= 0) throw notAscending(id, lastId);
       lastId = id;
       ids.high.add(lastId[0]);
       ids.low.add(lastId[1]);

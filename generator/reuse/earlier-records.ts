@@ -60,7 +60,8 @@ export function openEarlierRecords(
   games: Games,
   covers: Covers,
 ): EarlierRecords {
-  const platforms = reading(() => parsePlatforms(readChecked(dir, fileOf(files, PLATFORM_INDEX))));
+  const platformIndex = fileOf(files, PLATFORM_INDEX);
+  const platforms = reading(() => parsePlatforms(readChecked(dir, platformIndex)));
   const ofGames = openIndex(dir, files, GAME_INDEX, [...POSITION_COLUMNS, 'firstCover']);
   const ofPaths = openIndex(dir, files, PATH_INDEX, ['numberOfId', 'gameOfRank']);
   const ofCovers = openIndex(dir, files, COVER_INDEX, [...POSITION_COLUMNS, 'numberOfId']);
@@ -110,7 +111,8 @@ function openIndex(
   name: string,
   names: readonly string[],
 ) {
-  const columns = reading(() => readColumns(dir, fileOf(files, name), SharedArrayBuffer, names));
+  const file = fileOf(files, name);
+  const columns = reading(() => readColumns(dir, file, SharedArrayBuffer, names));
   const of = <T extends Column>(column: string, Type: new (length: number) => T) =>
     columnOf(columns, column, Type, name);
   return {
@@ -125,7 +127,7 @@ function openIndex(
 
 function fileOf(files: readonly ManifestFile[], name: string): ManifestFile {
   const file = files.find((entry) => entry.path === name);
-  if (file === undefined) throw new Error(`${name} is not in its manifest.`);
+  if (file === undefined) throw new Error(`the current generation has no ${name}`);
   return file;
 }
 
@@ -201,10 +203,8 @@ export function openRecords(
     const platform = platformOf(platforms, first, number);
     let pack = open.get(platform);
     if (pack === undefined) {
-      const name = packOf(platforms[platform].slug);
-      const file = files.find((entry) => entry.path === name);
-      if (file === undefined) throw new Error(`the current generation has no ${name}`);
-      pack = { file, descriptor: openSync(path.join(dir, name), 'r'), isChecked: false };
+      const file = fileOf(files, packOf(platforms[platform].slug));
+      pack = { file, descriptor: openSync(path.join(dir, file.path), 'r'), isChecked: false };
       open.set(platform, pack);
     }
     return pack;

@@ -137,7 +137,7 @@ const ROWS_PER_QUERY = 1_000;
 
 /**
  * Reads rows by their ids, in ascending order.
- * @throws Error if a row is missing or stands twice
+ * @throws Error if a row is missing or appears twice
  */
 export async function* readRows(
   reader: Reader,

@@ -4,7 +4,7 @@
  * synced to disk in the background, while the next files are written.
  */
 import { createHash, type Hash } from 'node:crypto';
-import { close, fsync, writeSync } from 'node:fs';
+import { close, closeSync, fsync, writeSync } from 'node:fs';
 import path from 'node:path';
 import { promisify } from 'node:util';
 import type { ManifestFile } from '../../format/manifest.ts';
@@ -39,7 +39,14 @@ export function writeFile(dir: string, name: string): FileWriter {
 
   function put(bytes: Uint8Array): void {
     sha256.update(bytes);
-    for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at, bytes.length - at);
+    try {
+      for (let at = 0; at < bytes.length; )
+        at += writeSync(descriptor, bytes, at, bytes.length - at);
+    } catch (cause) {
+      // While it is open, a file keeps its space even after it is removed.
+      closeSync(descriptor);
+      throw new Error(`write ${name}: ${(cause as Error).message}`, { cause });
+    }
     flushed += bytes.length;
   }
 
@@ -71,12 +78,7 @@ export function writeFile(dir: string, name: string): FileWriter {
     },
     async finish() {
       const size = writer.end();
-      try {
-        flush();
-      } catch (cause) {
-        close(descriptor);
-        throw new Error(`write ${name}: ${(cause as Error).message}`, { cause });
-      }
+      flush();
       await syncInBackground(descriptor, name);
       return { path: name, size, sha256: sha256.digest('hex') };
     },

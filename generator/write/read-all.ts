@@ -32,12 +32,13 @@ import type { LastCommits } from '../reuse/commits.ts';
 import type { EarlierRun } from '../reuse/earlier-run.ts';
 import { type ForNextRun, findSameTables, prepareNextRun } from '../reuse/next-run.ts';
 import { idOfRow } from '../reuse/plan-read.ts';
-import { type RelatedGames, relateGames } from '../reuse/reuse.ts';
+import { type RelatedGames, type ReusedGames, relateGames } from '../reuse/reuse.ts';
 import { rowOfCached, type Timed } from '../reuse/row-tracks.ts';
 import { freeMemory } from '../worker/free-memory.ts';
 import { both } from '../worker/worker.ts';
 import type { RunWorker } from './jobs.ts';
 import type { CoverSource } from './write-covers.ts';
+import type { EarlierSearch } from './write-search.ts';
 
 export interface WriteOptions {
   /** Whether the database has the table `game_titles`. */
@@ -69,11 +70,38 @@ export interface ReadRows extends Pick<CoverSource, 'games' | 'covers'> {
 
 export interface Catalogue extends CoverSource, ReadRows {}
 
-/** Spill files and jobs, which must be ended even if the run fails. */
+/** Spill files and jobs of the worker, which must be ended even if the run fails. */
 export interface Pending {
-  readonly spills: SpillFile[];
-  /** The files that the worker writes while the main thread still reads. */
-  readonly written: Promise<ManifestFile[]>[];
+  makeSpill(name: string, buckets: number, isTagged: boolean): SpillFile;
+  /** Adds a job that writes files while the main thread still reads. */
+  addJob(job: Promise<ManifestFile[]>): void;
+  /** @returns the files that the jobs have written @throws the error of a job that failed */
+  written(): Promise<ManifestFile[]>;
+  end(): Promise<void>;
+}
+
+/** @param workDir the folder for spill files */
+export function makePending(workDir: string): Pending {
+  const spills: SpillFile[] = [];
+  const jobs: Promise<ManifestFile[]>[] = [];
+  return {
+    makeSpill(name, buckets, isTagged) {
+      const spill = makeSpillFile(path.join(workDir, name), buckets, isTagged);
+      spills.push(spill);
+      return spill;
+    },
+    addJob(job) {
+      jobs.push(job);
+      // The job is awaited later. A rejection before that must not count as unhandled.
+      job.catch(() => {});
+    },
+    written: async () => (await Promise.all(jobs)).flat(),
+    async end() {
+      // The worker may still be reading a spill file, so it must end first.
+      await Promise.allSettled(jobs);
+      for (const spill of spills) spill.discard();
+    },
+  };
 }
 
 /**
@@ -87,16 +115,6 @@ export async function readAll(
   pending: Pending,
 ): Promise<Catalogue | undefined> {
   const { hasGameTitles, isTimed, earlier, settings, report, worker, workDir, dir } = options;
-  const spillTo = (name: string, buckets: number, isTagged: boolean) => {
-    const spill = makeSpillFile(path.join(workDir, name), buckets, isTagged);
-    pending.spills.push(spill);
-    return spill;
-  };
-  const awaitLater = (written: Promise<ManifestFile[]>) => {
-    pending.written.push(written);
-    // The promise is awaited later. A rejection before that must not count as unhandled.
-    written.catch(() => {});
-  };
   const storeColumn = storedColumnsIn(workDir);
   const timed = isTimed ? await findChanges(reader, options, storeColumn) : undefined;
   if (timed === 'nothing new') return undefined;
@@ -115,7 +133,7 @@ export async function readAll(
     throw new Error('the platforms have changed');
   }
 
-  const heads = spillTo('game-heads', platforms.length, false);
+  const heads = pending.makeSpill('game-heads', platforms.length, false);
   const games = await keepOrReadGames(before, (cached) =>
     readGames(readTable, numberOf, known, heads, cached),
   );
@@ -143,22 +161,14 @@ export async function readAll(
   const reusedGames = related && { ...related, haveSameNumbers };
   const numbering = numberRecords(platforms, games, covers, rowOfRank);
   const { rowOfCover, numberOfCover } = numbering;
-  const headContent = heads.finish();
-  awaitLater(
-    worker.run('writeGames', dir, platforms, games, headContent, numbering, settings, reusedGames),
-  );
+  const gameSource = { platforms, games, heads: heads.finish(), numbering, settings };
+  pending.addJob(worker.run('writeGames', dir, { ...gameSource, reused: reusedGames }));
   const alternatives = hasGameTitles
     ? await readGameTitles(readTable, report, games)
     : noGameTitles();
   const alternativeTitles = isTimed ? hashTitles(games, alternatives) : '';
-  const earlierSearch =
-    reusedGames && before && before.earlier.alternativeTitles === alternativeTitles
-      ? {
-          games: reusedGames,
-          haveSameFilters: reusedGames.haveSameFacts && hasSame(before.timed, 'covers'),
-        }
-      : undefined;
-  awaitLater(
+  const earlierSearch = before && reuseSearch(before, reusedGames, alternativeTitles);
+  pending.addJob(
     worker.run(
       ...(['writeSearch', dir, platforms, games, alternatives, covers, numbering] as const),
       earlierSearch,
@@ -166,7 +176,8 @@ export async function readAll(
   );
 
   freeMemory();
-  const spill = spillTo('cover-files', Math.ceil(rowOfCover.length / COVERS_PER_BUCKET), true);
+  const buckets = Math.ceil(rowOfCover.length / COVERS_PER_BUCKET);
+  const spill = pending.makeSpill('cover-files', buckets, true);
   const { files, mustRead } = await keepOrReadFiles(
     before,
     reader,
@@ -174,20 +185,6 @@ export async function readAll(
     numberOfCover,
     (cached) => readFiles(readTable, covers, numberOfCover, settings, spill, storeColumn, cached),
   );
-  const reused =
-    reusedGames && mustRead && before
-      ? {
-          games: reusedGames,
-          covers: {
-            areSame:
-              reusedGames.haveSameNumbers &&
-              hasSame(before.timed, 'covers') &&
-              hasSame(before.timed, 'cover_files'),
-            relation: before.relations.covers(),
-            mustRead,
-          },
-        }
-      : undefined;
   const forNextRun =
     timed &&
     (await prepareNextRun(reader, timed, {
@@ -203,7 +200,7 @@ export async function readAll(
     covers,
     numbering,
     files,
-    reused,
+    reused: before && reuseCovers(before, reusedGames, mustRead),
     fileSpill: spill.finish(),
     forNextRun: forNextRun && {
       ...forNextRun,
@@ -212,6 +209,27 @@ export async function readAll(
       alternativeTitles,
     },
   };
+}
+
+/** @param alternativeTitles the hash of those of this run */
+function reuseSearch(
+  { earlier, timed }: Before,
+  games: ReusedGames | undefined,
+  alternativeTitles: string,
+): EarlierSearch | undefined {
+  if (games === undefined || earlier.alternativeTitles !== alternativeTitles) return undefined;
+  return { games, haveSameFilters: games.haveSameFacts && hasSame(timed, 'covers') };
+}
+
+function reuseCovers(
+  { timed, relations }: Before,
+  games: ReusedGames | undefined,
+  mustRead: Uint8Array | undefined,
+): CoverSource['reused'] {
+  if (games === undefined || mustRead === undefined) return undefined;
+  const areSame =
+    games.haveSameNumbers && hasSame(timed, 'covers') && hasSame(timed, 'cover_files');
+  return { games, covers: { areSame, relation: relations.covers(), mustRead } };
 }
 
 function lastId({ ids, rows }: { readonly ids: Ids; readonly rows: number }): Id {

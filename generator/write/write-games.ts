@@ -1,54 +1,50 @@
-/**
- * Writes the packs of games, and the index that finds their records.
- */
+/** Writes the packs of games, and the indexes that find their records. */
 import { encodeColumns } from '../../format/index/columns.ts';
-import { type GamePaths, makeSlots } from '../../format/index/record-index.ts';
 import { GAME_INDEX, gamesPack, PATH_INDEX } from '../../format/layout.ts';
 import type { ManifestFile, Settings } from '../../format/manifest.ts';
 import { type Games, LEFT_OUT, type Platform } from '../columns/catalogue.ts';
 import { putAscii, putBytes, putInteger } from '../columns/json-bytes.ts';
 import { openSpillFile, type SpillContent } from '../columns/spill-file.ts';
-import { makeTextWriter, openTexts } from '../columns/texts.ts';
-import { keptRows, type Numbering } from '../order/numbering.ts';
+import { makeTextWriter } from '../columns/texts.ts';
+import type { Numbering } from '../order/numbering.ts';
 import { encodeGameTail, encodePlatformRef, FIXED_BYTES, platformUrl } from '../read/records.ts';
 import { type EarlierRecords, openRecords } from '../reuse/earlier-records.ts';
 import { earlierNumber, type ReusedGames } from '../reuse/reuse.ts';
 import { freeMemory } from '../worker/free-memory.ts';
 import { type FileWriter, writeWhole } from './file-writer.ts';
-import { idColumns } from './id-columns.ts';
 import { linkEarlier, linkPack } from './link-pack.ts';
 import { type CopySource, makeRecordColumns, namedAsInFile, writePack } from './packs.ts';
+import { writePathIndex } from './write-path-index.ts';
 
-/**
- * @param heads the first part of each game's record, up to and including `publisher`; those of known games
- * are in their earlier records
- */
-export async function writeGames(
-  dir: string,
-  platforms: readonly Platform[],
-  games: Games,
-  heads: SpillContent,
-  numbering: Numbering,
-  settings: Settings,
-  reused?: ReusedGames,
-): Promise<ManifestFile[]> {
-  const files = await writeGamePacks(dir, platforms, games, heads, numbering, settings, reused);
-  const linked = reused?.haveSameNumbers ? linkPaths(reused.earlier, dir) : undefined;
+/** The data from which the packs of games are written. */
+export interface GameSource {
+  readonly platforms: readonly Platform[];
+  readonly games: Games;
+  /**
+   * The first part of each game's record, up to and including `publisher`. Those of known games are in
+   * their earlier records.
+   */
+  readonly heads: SpillContent;
+  readonly numbering: Numbering;
+  readonly settings: Settings;
+  /** Undefined if all rows were read. */
+  readonly reused: ReusedGames | undefined;
+}
+
+export async function writeGames(dir: string, source: GameSource): Promise<ManifestFile[]> {
+  const { games, numbering, reused } = source;
+  const files = await writeGamePacks(dir, source);
+  const linked = reused?.haveSameNumbers ? linkPathIndex(reused.earlier, dir) : undefined;
   if (linked !== undefined) return [...files, linked];
   // The positions of the records are not needed any more.
   freeMemory();
-  return [...files, await writePaths(dir, games, numbering)];
+  return [...files, await writePathIndex(dir, games, numbering)];
 }
 
 /** Writes the packs, and the positions of their records. */
 async function writeGamePacks(
   dir: string,
-  platforms: readonly Platform[],
-  games: Games,
-  heads: SpillContent,
-  numbering: Numbering,
-  settings: Settings,
-  reused?: ReusedGames,
+  { platforms, games, heads, numbering, settings, reused }: GameSource,
 ): Promise<ManifestFile[]> {
   const { rowOfGame, firstGame, firstCover } = numbering;
   const { headStart, headLength } = games;
@@ -126,35 +122,6 @@ function linkPackOf(
   return linkPack(earlier, dir, gamesPack(slug), range, [first_game, games], columns, source);
 }
 
-function linkPaths({ dir: earlierDir, files }: EarlierRecords, dir: string) {
+function linkPathIndex({ dir: earlierDir, files }: EarlierRecords, dir: string) {
   return linkEarlier(earlierDir, files, dir, PATH_INDEX);
-}
-
-function writePaths(
-  dir: string,
-  games: Games,
-  { rowOfGame, rowOfRank, numberOfGame, rankOfGame }: Numbering,
-): Promise<ManifestFile> {
-  const count = rowOfGame.length;
-  const slugAt = openTexts(games.slugs, 'latin1');
-  const slugs = makeTextWriter(games.slugs);
-  const slugStart = new Uint32Array(count + 1);
-  for (let number = 0; number < count; number++) {
-    const length = slugs.lengthOf(rowOfGame[number]);
-    slugStart[number + 1] = slugStart[number] + length;
-  }
-  const slugText = new Uint8Array(slugStart[count]);
-  for (let number = 0; number < count; number++) {
-    slugs.put(slugText, slugStart[number], rowOfGame[number]);
-  }
-  const platformOf = (number: number) => games.platform[rowOfGame[number]];
-  const paths: GamePaths = {
-    rank: rankOfGame,
-    gameOfRank: rowOfRank.map((row) => numberOfGame[row]),
-    slugStart,
-    slugText,
-    ...idColumns(games.ids, keptRows(games.platform.subarray(0, games.rows)), numberOfGame),
-    slots: makeSlots(count, platformOf, (number) => slugAt(rowOfGame[number])),
-  };
-  return writeWhole(dir, PATH_INDEX, encodeColumns({ ...paths }));
 }

@@ -27,7 +27,7 @@ import { linkAll } from './link-pack.ts';
 import { makeRecordColumns } from './packs.ts';
 import {
   type Catalogue,
-  type Pending,
+  makePending,
   type ReadRows,
   readAll,
   type WriteOptions,
@@ -51,8 +51,8 @@ export async function writeGeneration(
   database: Database,
   options: WriteOptions,
 ): Promise<Written | undefined> {
-  const { settings, progress, report, worker, dir } = options;
-  const pending: Pending = { spills: [], written: [] };
+  const { settings, progress, report, worker, workDir, dir } = options;
+  const pending = makePending(workDir);
   try {
     const commits = await readLastCommits(database);
     const catalogue = await database.snapshot((reader) =>
@@ -69,7 +69,7 @@ export async function writeGeneration(
       ...(await writePlatforms(dir, platforms, numbering, settings)),
       await writeWhole(dir, STATS, [statistics.body]),
       await writeWhole(dir, REPORT, [encodeReport(report.content())]),
-      ...(await Promise.all(pending.written)).flat(),
+      ...(await pending.written()),
     ];
     // Added after the report of the generation is written. These warnings depend on the day, and the same
     // rows must always give the same generation.
@@ -86,9 +86,7 @@ export async function writeGeneration(
     // Nothing else of the catalogue is needed any more.
     return { content, rows: { games, covers, files: coverFiles, forNextRun } };
   } finally {
-    // The worker may still be reading a spill file, so it must end first.
-    await Promise.allSettled(pending.written);
-    for (const spill of pending.spills) spill.discard();
+    await pending.end();
   }
 }
 

@@ -54,7 +54,8 @@ export async function run({ rounds, games = GAMES, report }: PartOptions): Promi
   try {
     report(`  ${games} games: loading`);
     const url = await server.createDatabase('seeded');
-    const database = await openDatabase(url);
+    // With a million games, adding an index takes longer than a minute.
+    const database = await openDatabase(url, { stallSeconds: 600 });
     await loadTimedCatalogue(database, seededCatalogue({ games, seed: 5 }));
     const dump: number[] = [];
     const runs = new Map<string, Measured[]>();

@@ -72,7 +72,7 @@ describe('a file of judged queries', () => {
     ['a query before the first kind', ['tetris | nes/tetris'], 'line 1: expected "= kind"'],
     ['a line without games', ['= a', 'tetris'], 'line 2: expected "= kind" or "query | games"'],
     ['a game without a platform', ['= a', 'tetris | tetris'], 'line 2: expected platform/game'],
-    ['a query twice', ['= a', 'tetris | a/b', 'tetris | a/c'], 'line 3: the query stands twice'],
+    ['a query twice', ['= a', 'tetris | a/b', 'tetris | a/c'], 'line 3: the query appears twice'],
     ['a query of the other half', ['= a', 'tetirs | nes/tetris'], 'belongs to held-out'],
   ])('is refused with %s', (_, lines, message) => {
     expect(() => read(...lines)).toThrow(message);

@@ -1,6 +1,6 @@
 /**
  * Reads the judged queries. README.md specifies their files; a line that does not follow it throws,
- * and so does a query that stands twice or in the wrong half.
+ * and so does a query that appears twice or in the wrong half.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -52,7 +52,7 @@ export function parseJudgedQueries(text: string, half: Half, name: string): Judg
     const q = line.slice(0, separator);
     const wanted = line.slice(separator + 3).split(' ');
     if (!wanted.every((game) => GAME.test(game))) return refuse('expected platform/game after |');
-    if (known.has(q)) return refuse('the query stands twice');
+    if (known.has(q)) return refuse('the query appears twice');
     if (halfOf(q) !== half) return refuse(`the query belongs to ${halfOf(q)}`);
     known.add(q);
     queries.push({ kind, q, wanted });
