@@ -12,8 +12,8 @@ export const GENERATIONS = 'generations';
 export const KEYS_FILE = 'keys.json';
 export const STATUS_FILE = 'status.json';
 /**
- * The report of the last run that read the whole catalogue, even if it was refused; each generation
- * also has its own report.
+ * The report of the last run that read the catalogue and did not fail, even if it was refused; each
+ * generation also has its own report.
  */
 export const RUN_REPORT = 'report.json';
 export const HOLD_FILE = 'hold.json';

@@ -1,6 +1,6 @@
 /**
- * The metrics of the schedule. The rows are read from the report that the last run wrote, so that the
- * metrics know them after a restart, too, and know runs of `cover-catalogue generate`.
+ * The metrics of the schedule. The rows are those of the last report, so the metrics know them after a
+ * restart, too, and know runs of `cover-catalogue generate`.
  */
 import { statSync } from 'node:fs';
 import path from 'node:path';
@@ -88,12 +88,8 @@ function addLastRun(registry: Registry, lastRun: LastRun): void {
 }
 
 function addRows(registry: Registry, readRows: () => Rows): void {
-  addGauges(
-    registry,
-    'schedule_rows',
-    'Rows read in the last run that read the whole catalogue',
-    'table',
-    () => Object.entries(readRows().read).map(([table, { rows }]) => [table, rows] as const),
+  addGauges(registry, 'schedule_rows', 'Rows in each table, as of the last report', 'table', () =>
+    Object.entries(readRows().read).map(([table, { rows }]) => [table, rows] as const),
   );
   addGauges(
     registry,

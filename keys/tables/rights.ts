@@ -23,8 +23,15 @@ export const KEYS_RIGHTS: Readonly<Record<string, Rights>> = {
   sessions: { use: ['INSERT', 'UPDATE', 'DELETE'], setup: ['CREATE'] },
 };
 
-/** What `cover-catalogue account` needs on `accounts`, besides SELECT, if people make accounts of their own. */
-export const OWN_ACCOUNTS_RIGHTS: Rights = { use: ['INSERT'], setup: ['CREATE'] };
+/**
+ * What `cover-catalogue account` and `keys` need on `accounts`, besides SELECT, if it is a table of this
+ * project. With ACCOUNTS=own, `account` needs INSERT. The rest is for the verbs of `keys`: add-account
+ * creates the table, set-role updates it, and remove-account deletes from it.
+ */
+export const OWN_ACCOUNTS_RIGHTS: Rights = {
+  use: ['INSERT'],
+  setup: ['UPDATE', 'DELETE', 'CREATE'],
+};
 
 /** What `cover-catalogue schedule` needs, to import key usage. */
 export const SCHEDULE_RIGHTS: Readonly<Record<string, Rights>> = {

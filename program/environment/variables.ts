@@ -93,8 +93,16 @@ export const VARIABLES = {
     'port of `/healthz`, `/readyz` and `/metrics` of `cover-catalogue schedule`, on `ADMIN_HOST`; if empty, it serves none of them',
     parseOptionalPort,
   ),
-  ACCOUNT_ADMIN_PORT: variable('', 'the same port of `cover-catalogue account`', parseOptionalPort),
-  REPLICA_ADMIN_PORT: variable('', 'the same port of `cover-catalogue replica`', parseOptionalPort),
+  ACCOUNT_ADMIN_PORT: variable(
+    '',
+    'the same for `cover-catalogue account`, which needs a port of its own',
+    parseOptionalPort,
+  ),
+  REPLICA_ADMIN_PORT: variable(
+    '',
+    'the same for `cover-catalogue replica`, which needs a port of its own',
+    parseOptionalPort,
+  ),
   SNAPSHOT_DOWNLOADS: variable(
     'on',
     '`on`: clients with a key can fetch whole generations from `/snapshot`, as mirrors do; `off`: these paths answer 404',
@@ -147,7 +155,7 @@ export const VARIABLES = {
   ),
   GENERATE_CRON: variable(
     '*/15 * * * *',
-    'cron expression, in UTC, for when `cover-catalogue schedule` starts a run; `off`: it only exports the keys',
+    'cron expression, in UTC, for when `cover-catalogue schedule` starts a run; `off`: it starts no runs and does not poll for changes, but still exports the keys, imports key usage and pushes',
     (text) => text,
   ),
   CHANGE_POLL_SECONDS: variable(

@@ -13,6 +13,7 @@ import {
   TIMED_TABLES,
   UPDATED_AT,
 } from '../../../database/schema.ts';
+import { viewsOf } from '../../../keys/tables/accounts.ts';
 import { KEYS_RIGHTS, OWN_ACCOUNTS_RIGHTS, SCHEDULE_RIGHTS } from '../../../keys/tables/rights.ts';
 import { ACCOUNTS_TABLE } from '../../../keys/tables/schema.ts';
 import { type Check, type Findings, type Program, requireValue } from '../../findings/check.ts';
@@ -37,8 +38,10 @@ export const grants: Check = {
     }
     const found = await readGrants(database);
     const existing = await database.columns();
-    const maySignUp = scene.values.ACCOUNTS === 'own';
-    const wanted = wantedBy(scene.programs, (table) => existing.has(table), maySignUp);
+    const wanted = wantedBy(scene.programs, (table) => existing.has(table), {
+      maySignUp: scene.values.ACCOUNTS === 'own',
+      isView: (await viewsOf(database)).has('accounts'),
+    });
     const isComplete = reportMissing(found, wanted, findings);
     const isMinimal = reportExcess(found, wanted, findings);
     const isShown = await reportHiddenViews(database, existing, scene.programs, findings);
@@ -59,11 +62,18 @@ function checkFile(file: string, { ok, warn }: Findings): void {
   }
 }
 
-/** @param maySignUp whether people can create their own accounts */
+/** Where accounts come from. */
+interface Accounts {
+  /** Whether people can create their own accounts. */
+  readonly maySignUp: boolean;
+  /** Whether `accounts` is a view of the site's accounts, which no program writes to. */
+  readonly isView: boolean;
+}
+
 function wantedBy(
   programs: readonly Program[],
   exists: (table: string) => boolean,
-  maySignUp: boolean,
+  { maySignUp, isView }: Accounts,
 ): Wanted {
   const wanted = new Map<string, { needed: Set<string>; allowed: Set<string> }>();
   const add = (table: string, use: readonly string[], setup: readonly string[]) => {
@@ -84,8 +94,9 @@ function wantedBy(
     if (exists('game_titles')) read(GAME_TITLES_TABLE);
   }
   if (isForAccount) read(ACCOUNTS_TABLE);
-  if (isForAccount && maySignUp) {
-    add('accounts', exists('accounts') ? OWN_ACCOUNTS_RIGHTS.use : [], OWN_ACCOUNTS_RIGHTS.setup);
+  if (!isView) {
+    const { use, setup } = OWN_ACCOUNTS_RIGHTS;
+    add('accounts', isForAccount && maySignUp && exists('accounts') ? use : [], [...use, ...setup]);
   }
   for (const [table, { use, setup }] of Object.entries(KEYS_RIGHTS)) {
     // `cover-catalogue keys` runs with the same DATABASE_URL as each of the programs.

@@ -1,7 +1,8 @@
 /**
  * The guides: Markdown files, in the order of the list of pages. In them, `{{api}}` stands for the address
  * of the API, and `{{defaultLimit}}` and `{{trialLimit}}` for limits. Text between `<!-- with trial keys -->`
- * and `<!-- end -->` is left out if there are no trial keys. A test runs every example.
+ * and `<!-- end -->` is left out if there are no trial keys, and text after `<!-- without trial keys -->` if
+ * there are. A test runs every example.
  */
 import { readFileSync } from 'node:fs';
 import { shownNumber } from '../../../pages/shown-values.ts';
@@ -19,7 +20,7 @@ export const GUIDES = {
   crawling: 'Read the whole catalogue from one snapshot, or copy its files',
   changes: 'Keep a copy current with what is new, different or gone',
 } as const;
-const ABOUT_TRIALS = /^<!-- with trial keys -->\n(.*?)^<!-- end -->\n/gms;
+const ABOUT_TRIALS = /^<!-- (with|without) trial keys -->\n(.*?)^<!-- end -->\n/gms;
 export type GuideName = keyof typeof GUIDES;
 
 export interface Guide extends Article {
@@ -49,9 +50,10 @@ export function readGuides(facts: GuideFacts): Guide[] {
 
 /** The Markdown of a guide. */
 export function guideText(name: GuideName, { api, defaultLimit, trialLimit }: GuideFacts): string {
+  const wanted = trialLimit === undefined ? 'without' : 'with';
   const text = readFileSync(new URL(`./guides/${name}.md`, import.meta.url), 'utf8');
   return text
-    .replaceAll(ABOUT_TRIALS, trialLimit === undefined ? '' : '$1')
+    .replaceAll(ABOUT_TRIALS, (_, which: string, about: string) => (which === wanted ? about : ''))
     .replaceAll('{{api}}', api)
     .replaceAll('{{defaultLimit}}', shownNumber(defaultLimit))
     .replaceAll('{{trialLimit}}', shownNumber(trialLimit ?? 0));

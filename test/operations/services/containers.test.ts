@@ -35,10 +35,14 @@ const compose = load(read('operations/container/compose.yaml'), {
   schema: YAML11_SCHEMA,
 }) as Compose;
 
-test('the image gets everything that the programs import', () => {
+test('the image gets every program, and everything that the programs import', () => {
   const copied = [...read('operations/container/Containerfile').matchAll(/^COPY (\w+) \1$/gm)];
   const folders = copied.map(([, folder]) => folder as string);
   expect(folders).toContain('bin');
+  const programs = [...read('bin/cover-catalogue').matchAll(/ program=(\S+\.ts)/g)];
+  expect(programs.length).toBeGreaterThan(5);
+  const without = programs.filter(([, file = '']) => !folders.includes(file.split('/', 1)[0]));
+  expect(without.map(([, file]) => file)).toEqual([]);
   const sources = fastGlob.sync(
     folders.map((folder) => `${folder}/**/*.ts`),
     { cwd: ROOT },

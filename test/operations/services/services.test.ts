@@ -166,8 +166,10 @@ describe.skipIf(!canBoot())('the services', () => {
     const log = '/var/log/cover-catalogue/access-8080.log';
     const linesOf = async (file: string) =>
       (await systemd.run(`grep -c '"status":200' ${file}`)).stdout;
-    await get();
-    await until(async () => (await linesOf(log)) !== '');
+    const { headers } = await get();
+    // A line may be written 0.2 seconds after its response, and after those of all earlier requests.
+    const ofThis = `grep -q '"id":"${headers['x-request-id']}"' ${log}`;
+    await until(async () => (await systemd.run(ofThis)).code === 0);
     const [pid, before] = [await show(PROXY, 'MainPID'), await linesOf(log)];
     const { stderr } = await systemd.run('logrotate --force /etc/logrotate.d/cover-catalogue');
     expect(stderr).toBe('');

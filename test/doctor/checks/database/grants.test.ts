@@ -8,7 +8,11 @@ import { CATALOGUE_TABLES } from '../../../../database/schema.ts';
 import { grants } from '../../../../doctor/checks/database/grants.ts';
 import { keys } from '../../../../doctor/checks/database/keys.ts';
 import type { Finding } from '../../../../doctor/findings/check.ts';
-import { KEYS_RIGHTS, SCHEDULE_RIGHTS } from '../../../../keys/tables/rights.ts';
+import {
+  KEYS_RIGHTS,
+  OWN_ACCOUNTS_RIGHTS,
+  SCHEDULE_RIGHTS,
+} from '../../../../keys/tables/rights.ts';
 import { ACCOUNTS_TABLE, KEYS_TABLES } from '../../../../keys/tables/schema.ts';
 import { loadCatalogue } from '../../../catalogue/load.ts';
 import { sampleCatalogue } from '../../../catalogue/sample.ts';
@@ -58,8 +62,9 @@ function documented(): string[] {
   );
 }
 
-test('the documents grant the rights in the code, for every table of keys', () => {
-  const expected = Object.entries(KEYS_RIGHTS).map(
+test('the documents grant the rights in the code, for every table of keys and for own accounts', () => {
+  const rights = { ...KEYS_RIGHTS, accounts: OWN_ACCOUNTS_RIGHTS };
+  const expected = Object.entries(rights).map(
     ([table, { use, setup }]) => `${[...use, ...setup].join(', ')} ON ${table}`,
   );
   expect(documented()).toContain('SELECT, SHOW VIEW ON *');
@@ -107,19 +112,44 @@ test.each([
   });
 });
 
-test('with ACCOUNTS=own, the account pages may add accounts', async () => {
+test('with ACCOUNTS=own, the account pages need to add accounts', async () => {
   const own = { DATABASE_URL: userUrl, ACCOUNTS: 'own' };
   const found = () => examine(grants, own, { programs: ['account'] });
-  await grant(...documented());
+  await grant(...documented().filter((text) => !text.endsWith(' accounts')));
   expect(faultsIn(await found())).toEqual([
     expect.objectContaining({ level: 'error', text: `'${user}'@'%' lacks INSERT on accounts.` }),
   ]);
-  await grant(...documented(), 'INSERT, CREATE ON accounts');
+  await grant(...documented());
   expect(faultsIn(await found())).toEqual([]);
-  // Without it, they are none of its business.
-  expect(
-    faultsIn(await examine(grants, { DATABASE_URL: userUrl }, { programs: ['account'] })),
-  ).toEqual([expect.objectContaining({ level: 'warning' })]);
+});
+
+test('rights to write to accounts are too many if accounts is a view', async () => {
+  const url = await makeDatabase('mysql');
+  const database = new URL(url).pathname.slice(1);
+  const owner = await openDatabase(url);
+  await loadCatalogue(owner, sampleCatalogue());
+  await owner.run('RENAME TABLE accounts TO users_of_the_site');
+  await owner.run('CREATE VIEW accounts AS SELECT * FROM users_of_the_site');
+  await grant();
+  await admin.run(`GRANT SELECT, SHOW VIEW ON ${database}.* TO ${user}`);
+  for (const statement of documented().filter((text) => !text.startsWith('SELECT'))) {
+    await admin.run(`GRANT ${statement.replace(' ON ', ` ON ${database}.`)} TO ${user}`);
+  }
+  for (const program of ['account', 'schedule'] as const) {
+    const found = await examine(
+      grants,
+      { DATABASE_URL: userUrl.replace(schema, database) },
+      { programs: [program] },
+    );
+    expect(faultsIn(found)).toEqual([
+      {
+        level: 'warning',
+        text: expect.stringMatching(/rights on \S+\.`accounts` that it does not need: INSERT, /),
+        fix: expect.stringMatching(/REVOKE INSERT, .* ON \S+\.`accounts` FROM /),
+      },
+    ]);
+  }
+  await owner.close();
 });
 
 test('too few rights are an error, with the statement that grants them', async () => {

@@ -195,6 +195,8 @@ describe('the guides', () => {
     const [without, with45] = [all({}).join('\n'), all({ trialLimit: 45 }).join('\n')];
     expect(without).toContain('in any 60 seconds: 1,200, unless');
     expect(without).not.toMatch(/trial/i);
+    expect(without).toContain('press “Reveal key”');
+    expect(with45).not.toContain('press “Reveal key”');
     expect(with45).toContain(`at most ${TRIAL_DAYS} days`);
     expect(with45).toContain('It may send 45 requests a minute');
     for (const text of [without, with45]) expect(text).not.toMatch(/\{\{|<!--/);
