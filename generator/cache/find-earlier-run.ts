@@ -99,7 +99,7 @@ function openEarlierRun(
     rows: rows.get,
     files: files.get,
     records: records.get,
-    paths: () => openEarlierPaths(records.get()),
+    openPaths: () => openEarlierPaths(records.get()),
     forgetRows: rows.forget,
     forgetRecords: records.forget,
     forgetFiles: files.forget,

@@ -7,7 +7,7 @@ import type { Reader } from '../../database/database.ts';
 import type { TimedTable } from '../../database/schema.ts';
 import { sharedZeros } from '../../format/index/shared-zeros.ts';
 import { type Covers, type Games, LEFT_OUT } from '../columns/catalogue.ts';
-import { cachedRowOfPath, openRecords } from '../reuse/earlier-records.ts';
+import { openRecords } from '../reuse/earlier-records.ts';
 import type { EarlierRun } from '../reuse/earlier-run.ts';
 import { type CachedTable, isUnchanged, type ReadPlan } from '../reuse/plan-read.ts';
 import { earlierNumber } from '../reuse/reuse.ts';
@@ -37,10 +37,7 @@ export async function keepOrReadGames(
   const { earlier, timed, plans, keep } = before;
   const { games, tables } = earlier.rows();
   if (!isUnchanged(plans.games) || !areSettled(tables.games, timed)) {
-    const [paths, records] = [earlier.paths(), earlier.records()];
-    const rowOf = (platform: number, slug: string) =>
-      cachedRowOfPath(paths, records, platform, slug);
-    return read({ games, isKnown: plans.games.isKnown, rowOf });
+    return read({ games, isKnown: plans.games.isKnown, rowOf: earlier.openPaths() });
   }
   keep('games', games.rows);
   // The heads are in the records of the earlier run, not in a spill file.
@@ -116,7 +113,8 @@ function countGone(
   numberOfCover: Uint32Array,
   numberBefore: (row: number) => number,
 ): number {
-  const reader = openRecords(earlier.records(), 'covers');
+  const records = earlier.records();
+  const reader = openRecords(records, 'covers', records.covers);
   let gone = 0;
   for (let row = 0; row < covers.rows; row++) {
     const before = numberBefore(row);

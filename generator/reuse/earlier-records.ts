@@ -8,7 +8,7 @@ import { hashBytes } from '../../format/content-hash.ts';
 import { type Column, column as columnOf } from '../../format/index/columns.ts';
 import {
   findGame,
-  type GamesByPath,
+  type GamePositions,
   offsets,
   type PlatformEntry,
   parsePlatforms,
@@ -39,14 +39,11 @@ export interface EarlierRecords {
   readonly dir: string;
   readonly files: readonly ManifestFile[];
   readonly platforms: readonly PlatformEntry[];
-  readonly games: Records;
-  readonly covers: Records;
-  /** For the number of each game, the number of its first cover, and at the end that of all covers. */
-  readonly firstCover: Uint32Array;
-  /** For the number of each game, its cached row. */
-  readonly rowOfGame: Uint32Array;
+  /** For each cached row of a game, the number of its record, or LEFT_OUT. */
+  readonly numberOfGame: Uint32Array;
   /** The cached rows of the games in title order. */
   readonly rowOfRank: Uint32Array;
+  readonly covers: Records;
 }
 
 /**
@@ -62,57 +59,86 @@ export function openEarlierRecords(
 ): EarlierRecords {
   const platformIndex = fileOf(files, PLATFORM_INDEX);
   const platforms = reading(() => parsePlatforms(readChecked(dir, platformIndex)));
-  const ofGames = openIndex(dir, files, GAME_INDEX, [...POSITION_COLUMNS, 'firstCover']);
   const ofPaths = openIndex(dir, files, PATH_INDEX, ['numberOfId', 'gameOfRank']);
   const ofCovers = openIndex(dir, files, COVER_INDEX, [...POSITION_COLUMNS, 'numberOfId']);
   const publishedGames = games.platform.subarray(0, games.rows);
   const publishedCovers = covers.game.subarray(0, covers.rows);
   const numberOfGame = numbersOf(ofPaths.column('numberOfId', Uint32Array), publishedGames);
-  const rowOfGame = sharedZeros(Uint32Array, ofGames.column('length', Uint32Array).length);
-  for (let row = 0; row < numberOfGame.length; row++) {
-    const number = numberOfGame[row];
-    if (number !== LEFT_OUT) rowOfGame[number] = row;
-  }
   const rowOfRank = ofPaths.column('gameOfRank', Uint32Array);
+  const rowOfGame = rowsOf(numberOfGame, rowOfRank.length);
   for (let rank = 0; rank < rowOfRank.length; rank++) rowOfRank[rank] = rowOfGame[rowOfRank[rank]];
   return {
     dir,
     files,
     platforms,
-    games: { ...ofGames.positions(), numberOf: numberOfGame },
+    numberOfGame,
+    rowOfRank,
     covers: {
       ...ofCovers.positions(),
       numberOf: numbersOf(ofCovers.column('numberOfId', Uint32Array), publishedCovers),
     },
-    firstCover: ofGames.column('firstCover', Uint32Array),
-    rowOfGame,
-    rowOfRank,
   };
 }
 
-/** What finds the games of the generation by their paths. @throws Error if the generation is damaged */
-export function openEarlierPaths({ dir, files, platforms }: EarlierRecords): GamesByPath {
-  const { column } = openIndex(dir, files, PATH_INDEX, ['slots', 'slugStart', 'slugText']);
+/** @throws Error if the generation is damaged */
+export function openEarlierGames({ dir, files }: EarlierRecords): GamePositions {
+  const index = openIndex(dir, files, GAME_INDEX, [...POSITION_COLUMNS, 'firstCover'], ArrayBuffer);
+  return { ...index.positions(), firstCover: index.column('firstCover', Uint32Array) };
+}
+
+/**
+ * @returns a function that returns the cached row of the game that was published with a path, or undefined
+ * if there was none
+ * @throws Error if the generation is damaged
+ */
+export function openEarlierPaths({
+  dir,
+  files,
+  platforms,
+  numberOfGame,
+  rowOfRank,
+}: EarlierRecords): (platform: number, slug: string) => number | undefined {
+  const { column } = openIndex(
+    dir,
+    files,
+    PATH_INDEX,
+    ['slots', 'slugStart', 'slugText'],
+    ArrayBuffer,
+  );
   const games = {
     slots: column('slots', Uint32Array),
     slugStart: column('slugStart', Uint32Array),
     slugText: column('slugText', Uint8Array),
   };
-  return { platforms, games };
+  const rowOfGame = rowsOf(numberOfGame, rowOfRank.length);
+  return (platform, slug) => {
+    const game = findGame({ platforms, games }, platform, slug);
+    return game === undefined ? undefined : rowOfGame[game];
+  };
+}
+
+/** For the number of each game, its cached row. */
+function rowsOf(numberOfGame: Uint32Array, games: number): Uint32Array {
+  const rowOfGame = new Uint32Array(games);
+  numberOfGame.forEach((number, row) => {
+    if (number !== LEFT_OUT) rowOfGame[number] = row;
+  });
+  return rowOfGame;
 }
 
 /** The columns of {@link RecordColumns}, under the names that they have in the files. */
 const POSITION_COLUMNS = ['offset', 'length', 'hash'];
 
-/** Opens columns of an index in memory that threads share. */
+/** @param Memory by default, one that threads share; V8 frees any other sooner */
 function openIndex(
   dir: string,
   files: readonly ManifestFile[],
   name: string,
   names: readonly string[],
+  Memory: new (bytes: number) => ArrayBufferLike = SharedArrayBuffer,
 ) {
   const file = fileOf(files, name);
-  const columns = reading(() => readColumns(dir, file, SharedArrayBuffer, names));
+  const columns = reading(() => readColumns(dir, file, Memory, names));
   const of = <T extends Column>(column: string, Type: new (length: number) => T) =>
     columnOf(columns, column, Type, name);
   return {
@@ -137,17 +163,6 @@ function reading<T>(read: () => T): T {
   } catch (cause) {
     throw new Error(`the current generation is damaged (${(cause as Error).message})`, { cause });
   }
-}
-
-/** The cached row of the game that was published with a path; undefined if there was none. */
-export function cachedRowOfPath(
-  paths: GamesByPath,
-  { rowOfGame }: EarlierRecords,
-  platform: number,
-  slug: string,
-): number | undefined {
-  const game = findGame(paths, platform, slug);
-  return game === undefined ? undefined : rowOfGame[game];
 }
 
 /**
@@ -189,11 +204,12 @@ interface OpenPack {
   isChecked: boolean;
 }
 
+/** @param records the positions of the games or covers */
 export function openRecords(
-  { dir, platforms, files, ...earlier }: EarlierRecords,
+  { dir, platforms, files }: EarlierRecords,
   kind: 'games' | 'covers',
+  records: RecordColumns,
 ): RecordReader {
-  const records = earlier[kind];
   const [first, packOf] =
     kind === 'games'
       ? (['first_game', gamesPack] as const)

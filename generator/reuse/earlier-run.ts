@@ -1,6 +1,5 @@
 /** Everything that a run can use of an earlier one. */
 import type { TimedTable } from '../../database/schema.ts';
-import type { GamesByPath } from '../../format/index/record-index.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import type { Covers, Games } from '../columns/catalogue.ts';
 import type { LastCommits } from './commits.ts';
@@ -46,8 +45,11 @@ export interface EarlierRun {
   files(): CachedFileRows;
   /** @throws Error if the generation is damaged, or does not fit the rows */
   records(): EarlierRecords;
-  /** Finds the published games by their paths. @throws Error if the generation is damaged */
-  paths(): GamesByPath;
+  /**
+   * @returns a function that returns the cached row of the game that was published with a path
+   * @throws Error if the generation is damaged
+   */
+  openPaths(): (platform: number, slug: string) => number | undefined;
   /** These let the memory be used for something else. What is needed again is opened again. */
   forgetRows(): void;
   forgetRecords(): void;

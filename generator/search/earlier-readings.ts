@@ -2,13 +2,13 @@
  * The readings of an earlier generation, made from its word index. A game with the same slug and titles has
  * the same readings, and to take them from there costs a tenth of splitting its titles into words.
  */
+import { firstIndex } from '../../format/index/first-index.ts';
 import { MOST_POSITIONS, makeReadingWords } from '../../format/index/reading-words.ts';
 import { openWordIndex, textAt, textCount } from '../../format/index/search-index.ts';
 import { WORD_INDEX } from '../../format/layout.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import { readColumns } from '../../store/files/checked-columns.ts';
 import { LEFT_OUT } from '../columns/catalogue.ts';
-import { startsOf } from '../order/numbering.ts';
 import type { RelatedGames } from '../reuse/reuse.ts';
 import { cachedRowOf } from '../reuse/row-tracks.ts';
 import { freeMemory } from '../worker/free-memory.ts';
@@ -27,7 +27,7 @@ export function openEarlierReadings(
   const file = earlier.files.find(({ path }) => path === WORD_INDEX);
   if (file === undefined) return () => undefined;
   const games = earlier.rowOfRank.length;
-  const { texts, words, start, firstFurther } = readReadings(earlier.dir, file, games);
+  const { texts, words, start, rankOfFurther } = readReadings(earlier.dir, file, games);
   freeMemory();
   const rankOf = new Uint32Array(relation.cachedRows);
   earlier.rowOfRank.forEach((row, rank) => {
@@ -48,7 +48,9 @@ export function openEarlierReadings(
     if (isSamePath[row] === 0) return undefined;
     const rank = rankOf[cachedRowOf(relation, row)];
     const readings = [reading(rank)];
-    for (let at = firstFurther[rank]; at < firstFurther[rank + 1]; at++) {
+    const further = rankOfFurther.length;
+    const first = firstIndex(0, further, (at) => rankOfFurther[at] >= rank);
+    for (let at = first; at < further && rankOfFurther[at] === rank; at++) {
       readings.push(reading(games + at));
     }
     // The words after those with a position are not in their order.
@@ -63,6 +65,6 @@ function readReadings(dir: string, file: ManifestFile, games: number) {
   return {
     ...makeReadingWords({ ...index, games }),
     texts: { text, textStart },
-    firstFurther: startsOf(index.rankOfFurther, games),
+    rankOfFurther: index.rankOfFurther,
   };
 }

@@ -10,6 +10,7 @@ import {
 } from '../../format/index/reading-words.ts';
 import { equals, needsSlug, readingsOf } from '../../format/index/readings.ts';
 import {
+  entriesAt,
   LONGEST_ENDING,
   type Postings,
   type SearchIndex,
@@ -49,12 +50,13 @@ export function indexReadings(
   rowOfRank: Uint32Array,
   earlier?: RelatedGames,
 ): IndexedReadings {
-  const { sorted, words, rankOfFurther } = collectWords(
+  const { sorted, words, rankOfFurther } = numberWords(
     games,
     alternativeTitles,
     rowOfRank,
     earlier,
   );
+  // The table of words is not needed any more.
   freeMemory();
   const repeatedWords = makeNumberList();
   const { postings, frequencies, positions, distinct } = invert(
@@ -66,10 +68,12 @@ export function indexReadings(
       }
     },
   );
+  const endings = indexEndings(postings);
+  freeMemory();
   return {
     columns: {
       words: postings,
-      endings: indexEndings(postings, words),
+      endings,
       wordPositions: positions,
       repeatedWords: repeatedWords.view(),
       rankOfFurther,
@@ -81,6 +85,16 @@ export function indexReadings(
 }
 
 /** The words of all readings, first those of the first readings in the order of ranks. */
+function numberWords(...source: Parameters<typeof collectWords>) {
+  const { table, first, further, rankOfFurther } = collectWords(...source);
+  // The readings of the earlier generation are not needed any more.
+  freeMemory();
+  first.append(further);
+  const { orderOf, ...sorted } = table.sorted();
+  return { sorted, words: first.inOrder(orderOf), rankOfFurther: rankOfFurther.view() };
+}
+
+/** The words of the first and of the further readings, each in the order of ranks, as numbers in a table. */
 function collectWords(
   games: Games,
   alternativeTitles: AlternativeTitles,
@@ -110,9 +124,7 @@ function collectWords(
       rankOfFurther.push(rank);
     }
   });
-  first.append(further);
-  const { orderOf, ...sorted } = table.sorted();
-  return { sorted, words: first.inOrder(orderOf), rankOfFurther: rankOfFurther.view() };
+  return { table, first, further, rankOfFurther };
 }
 
 /** The readings of a game: those of its title come first, none is empty, and no two are equal. */
@@ -142,21 +154,30 @@ function openAlternatives(
     Array.from({ length: start[row + 1] - start[row] }, (_, i) => titleAt(start[row] + i));
 }
 
-/** Indexes the endings of the words in scripts without spaces. */
-function indexEndings(words: Postings, { texts, start }: TextLists): Postings {
+/** Indexes the endings of the words in scripts without spaces: the readings that have each of them. */
+function indexEndings(words: Postings): Postings {
   const builder = makePostings();
-  const endingsOf = new Map<number, number[]>();
   for (let word = 0; word < textCount(words); word++) {
     const text = textAt(words, word);
-    if (isScriptWithoutSpaces(text)) endingsOf.set(word, endingsIn(text).map(builder.numberOf));
-  }
-  for (let reading = 0; reading + 1 < start.length; reading++) {
-    for (let at = start[reading]; at < start[reading + 1]; at++) {
-      endingsOf.get(texts[at])?.forEach(builder.add);
-    }
+    if (isScriptWithoutSpaces(text)) endingsIn(text).map(builder.numberOf).forEach(builder.add);
     builder.endEntry();
   }
-  return builder.build();
+  return readingsOfWords(builder.build(), words);
+}
+
+/** @param texts their entries are words @returns the same texts, with the readings of these words */
+function readingsOfWords(texts: Postings, words: Postings): Postings {
+  const entries = makeNumberList();
+  const entriesStart = new Uint32Array(texts.entriesStart.length);
+  for (let text = 0; text < textCount(texts); text++) {
+    const readings = new Set<number>();
+    for (const word of entriesAt(texts, text)) {
+      for (const reading of entriesAt(words, word)) readings.add(reading);
+    }
+    for (const reading of Uint32Array.from(readings).sort()) entries.push(reading);
+    entriesStart[text + 1] = entries.length();
+  }
+  return { ...texts, entries: entries.view(), entriesStart };
 }
 
 /** Every suffix of a word that has at least two characters, cut to the longest ending. */

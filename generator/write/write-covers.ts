@@ -104,8 +104,8 @@ function copySource(
   { game: gameOf }: Covers,
   rowOfCover: Uint32Array,
 ) {
-  const pack = openRecords(earlier, 'covers');
   const records = earlier.covers;
+  const pack = openRecords(earlier, 'covers', records);
   const source: CopySource = {
     numberOf(number) {
       const row = rowOfCover[number];

@@ -8,7 +8,7 @@ import { openSpillFile, type SpillContent } from '../columns/spill-file.ts';
 import { makeTextWriter } from '../columns/texts.ts';
 import type { Numbering } from '../order/numbering.ts';
 import { encodeGameTail, encodePlatformRef, FIXED_BYTES, platformUrl } from '../read/records.ts';
-import { type EarlierRecords, openRecords } from '../reuse/earlier-records.ts';
+import { type EarlierRecords, openEarlierGames, openRecords } from '../reuse/earlier-records.ts';
 import { earlierNumber, type ReusedGames } from '../reuse/reuse.ts';
 import { freeMemory } from '../worker/free-memory.ts';
 import { type FileWriter, writeWhole } from './file-writer.ts';
@@ -71,7 +71,7 @@ async function writeGamePacks(
       writer.reserve(head + FIXED_BYTES + tail.length + slugs.lengthOf(row));
       const { buffer } = writer;
       if (reused && source && reused.relation.isKnown[row] === 1) {
-        const earlier = earlierNumber(reused.earlier.games.numberOf, reused.relation, row);
+        const earlier = earlierNumber(reused.earlier.numberOfGame, reused.relation, row);
         source.pack.read(earlier).copy(buffer, writer.at, 0, head);
       } else {
         spill.copy(platform, headStart[row], head, buffer, writer.at);
@@ -96,17 +96,18 @@ function copySource(
   { earlier, relation }: ReusedGames,
   { rowOfGame, firstCover }: Numbering,
 ): CopySource {
+  const positions = openEarlierGames(earlier);
   return {
     numberOf(number) {
       const row = rowOfGame[number];
       if (relation.isKnown[row] === 0) return LEFT_OUT;
-      const before = earlierNumber(earlier.games.numberOf, relation, row);
+      const before = earlierNumber(earlier.numberOfGame, relation, row);
       const covers = firstCover[number + 1] - firstCover[number];
-      const coversBefore = earlier.firstCover[before + 1] - earlier.firstCover[before];
+      const coversBefore = positions.firstCover[before + 1] - positions.firstCover[before];
       return covers === coversBefore ? before : LEFT_OUT;
     },
-    records: earlier.games,
-    pack: openRecords(earlier, 'games'),
+    records: positions,
+    pack: openRecords(earlier, 'games', positions),
   };
 }
 
