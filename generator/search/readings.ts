@@ -157,27 +157,27 @@ function openAlternatives(
 /** Indexes the endings of the words in scripts without spaces: the readings that have each of them. */
 function indexEndings(words: Postings): Postings {
   const builder = makePostings();
+  const wordsWithEndings = makeNumberList();
   for (let word = 0; word < textCount(words); word++) {
     const text = textAt(words, word);
-    if (isScriptWithoutSpaces(text)) endingsIn(text).map(builder.numberOf).forEach(builder.add);
+    if (!isScriptWithoutSpaces(text)) continue;
+    for (const ending of endingsIn(text)) builder.add(builder.numberOf(ending));
     builder.endEntry();
+    wordsWithEndings.push(word);
   }
-  return readingsOfWords(builder.build(), words);
-}
-
-/** @param texts their entries are words @returns the same texts, with the readings of these words */
-function readingsOfWords(texts: Postings, words: Postings): Postings {
+  const wordOf = wordsWithEndings.view();
+  const endings = builder.build();
   const entries = makeNumberList();
-  const entriesStart = new Uint32Array(texts.entriesStart.length);
-  for (let text = 0; text < textCount(texts); text++) {
+  const entriesStart = new Uint32Array(endings.textStart.length);
+  for (let ending = 0; ending < textCount(endings); ending++) {
     const readings = new Set<number>();
-    for (const word of entriesAt(texts, text)) {
-      for (const reading of entriesAt(words, word)) readings.add(reading);
+    for (const entry of entriesAt(endings, ending)) {
+      for (const reading of entriesAt(words, wordOf[entry])) readings.add(reading);
     }
     for (const reading of Uint32Array.from(readings).sort()) entries.push(reading);
-    entriesStart[text + 1] = entries.length();
+    entriesStart[ending + 1] = entries.length();
   }
-  return { ...texts, entries: entries.view(), entriesStart };
+  return { ...endings, entries: entries.view(), entriesStart };
 }
 
 /** Every suffix of a word that has at least two characters, cut to the longest ending. */
