@@ -17,8 +17,6 @@ export interface Numbering {
   readonly rowOfRank: Uint32Array;
   /** For each row, the game's number; meaningless for a game that was left out. */
   readonly numberOfGame: Uint32Array;
-  /** For each number, the game's rank. */
-  readonly rankOfGame: Uint32Array;
   /** For each platform, the number of its first game, and at the end the number of games. */
   readonly firstGame: Uint32Array;
   /** For each number, the cover's row. Only published covers have numbers. */
@@ -78,13 +76,11 @@ export function numberRecords(
   const nextGame = firstGame.slice();
   const rowOfGame = sharedZeros(Uint32Array, gameCount);
   const numberOfGame = sharedZeros(Uint32Array, games.rows);
-  const rankOfGame = sharedZeros(Uint32Array, gameCount);
-  rowOfRank.forEach((row, rank) => {
+  for (const row of rowOfRank) {
     const number = nextGame[games.platform[row]]++;
     rowOfGame[number] = row;
     numberOfGame[row] = number;
-    rankOfGame[number] = rank;
-  });
+  }
 
   const published = keptRows(covers.game.subarray(0, covers.rows));
   const gameOf = published.map((row) => numberOfGame[covers.game[row]]);
@@ -103,7 +99,6 @@ export function numberRecords(
     rowOfGame,
     rowOfRank,
     numberOfGame,
-    rankOfGame,
     firstGame,
     rowOfCover,
     numberOfCover,

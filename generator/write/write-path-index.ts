@@ -14,13 +14,18 @@ const PIECE_BYTES = 64 * 1024;
 export function writePathIndex(
   dir: string,
   { ids, rows, platform, slugs }: Games,
-  { rowOfGame, rowOfRank, numberOfGame, rankOfGame }: Numbering,
+  { rowOfGame, rowOfRank, numberOfGame }: Numbering,
 ): Promise<ManifestFile> {
+  const gameOfRank = rowOfRank.map((row) => numberOfGame[row]);
+  const rank = new Uint32Array(gameOfRank.length);
+  gameOfRank.forEach((game, at) => {
+    rank[game] = at;
+  });
   const slugAt = openTexts(slugs, 'latin1');
   const platformOf = (number: number) => platform[rowOfGame[number]];
   const columns: Record<keyof GamePaths, Column | StoredColumn> = {
-    rank: rankOfGame,
-    gameOfRank: rowOfRank.map((row) => numberOfGame[row]),
+    rank,
+    gameOfRank,
     ...slugColumns(slugs, rowOfGame),
     ...idColumns(ids, keptRows(platform.subarray(0, rows)), numberOfGame),
     slots: makeSlots(rowOfGame.length, platformOf, (number) => slugAt(rowOfGame[number])),
