@@ -5,7 +5,7 @@
 import type { TimedTable } from '../../database/schema.ts';
 import { generationDir } from '../../store/generations/generations.ts';
 import { readManifest } from '../../store/generations/manifest-file.ts';
-import type { ReadRows } from '../write/read-all.ts';
+import type { ReadRows } from '../write/read-catalogue.ts';
 import type { CacheOwner } from './cache-owner.ts';
 import { type CachedValues, encodeTable, encodeValues } from './cached-rows.ts';
 import { fileState } from './file-state.ts';

@@ -83,7 +83,7 @@ export function makeReadTable(
     };
     let rows: number;
     if (timedTable === undefined || plan === undefined || known === undefined) {
-      rows = await readAll(reader, table, selected, conditions[table], onRows, take);
+      rows = await readWholeTable(reader, table, selected, conditions[table], onRows, take);
     } else {
       const { ids, updated } = plan.cached();
       const idOfCached = (cachedRow: number) => valueOfId(idOfRow(ids, cachedRow));
@@ -147,7 +147,7 @@ function makeRowCheck<T>(
   };
 }
 
-async function readAll(
+async function readWholeTable(
   reader: Reader,
   table: Table,
   columns: string,

@@ -108,7 +108,7 @@ export function makePending(workDir: string): Pending {
  * @param commits the last ones before the snapshot began
  * @returns undefined if the earlier run has written the same generation
  */
-export async function readAll(
+export async function readCatalogue(
   reader: SnapshotReader,
   commits: LastCommits,
   options: WriteOptions,
