@@ -12,7 +12,7 @@ export interface RelatedGames {
   readonly earlier: EarlierRecords;
   readonly relation: Relation;
   /** For each row: 1 if the platform, slug and title are those of the earlier run, and both published. */
-  readonly isSamePath: Uint8Array;
+  readonly hasSamePathAndTitle: Uint8Array;
   /** Whether no game that is in both runs has another year or other genres. */
   readonly haveSameFacts: boolean;
 }
@@ -37,7 +37,7 @@ export function relateGames(
   earlier: EarlierRecords,
   relation: Relation,
 ): RelatedGames {
-  const isSamePath = sharedZeros(Uint8Array, games.rows);
+  const hasSamePathAndTitle = sharedZeros(Uint8Array, games.rows);
   const [slugAt, cachedSlug] = [games, cached].map(({ slugs }) => openTexts(slugs, 'latin1'));
   const [titleAt, cachedTitle] = [games, cached].map(({ titles }) => openTexts(titles));
   const genresIn = ({ genres, genresOf }: Games, row: number) => genres[genresOf[row]];
@@ -49,12 +49,12 @@ export function relateGames(
     const isKnown = relation.isKnown[row] === 1;
     const isSame =
       isKnown || (slugAt(row) === cachedSlug(before) && titleAt(row) === cachedTitle(before));
-    if (isSame) isSamePath[row] = 1;
+    if (isSame) hasSamePathAndTitle[row] = 1;
     if (isKnown) continue;
     haveSameFacts &&=
       games.year[row] === cached.year[before] && genresIn(games, row) === genresIn(cached, before);
   }
-  return { earlier, relation, isSamePath, haveSameFacts };
+  return { earlier, relation, hasSamePathAndTitle, haveSameFacts };
 }
 
 /** The number of the record that an unchanged row had in the earlier generation, or LEFT_OUT. */

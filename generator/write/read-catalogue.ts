@@ -262,12 +262,12 @@ function relateTo(
 }
 
 /** The rows of the games whose order is known from the earlier run. */
-function rowsInOrder({ earlier, relation, isSamePath }: RelatedGames): Uint32Array {
+function rowsInOrder({ earlier, relation, hasSamePathAndTitle }: RelatedGames): Uint32Array {
   const rows = sharedZeros(Uint32Array, earlier.rowOfRank.length);
   let count = 0;
   for (const cachedRow of earlier.rowOfRank) {
     const row = rowOfCached(relation, cachedRow);
-    if (row !== LEFT_OUT && isSamePath[row] === 1) rows[count++] = row;
+    if (row !== LEFT_OUT && hasSamePathAndTitle[row] === 1) rows[count++] = row;
   }
   return rows.subarray(0, count);
 }

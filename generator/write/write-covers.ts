@@ -99,7 +99,7 @@ const RECORD_END_BYTES = ']}'.length;
 
 /** A cover is copied if neither it nor its files nor the members of its game have changed. */
 function copySource(
-  { earlier, isSamePath }: ReusedGames,
+  { earlier, hasSamePathAndTitle }: ReusedGames,
   { relation, mustRead }: ReusedCovers,
   { game: gameOf }: Covers,
   rowOfCover: Uint32Array,
@@ -110,7 +110,9 @@ function copySource(
     numberOf(number) {
       const row = rowOfCover[number];
       const isSame =
-        relation.isKnown[row] === 1 && mustRead[row] === 0 && isSamePath[gameOf[row]] === 1;
+        relation.isKnown[row] === 1 &&
+        mustRead[row] === 0 &&
+        hasSamePathAndTitle[gameOf[row]] === 1;
       return isSame ? earlierNumber(records.numberOf, relation, row) : LEFT_OUT;
     },
     records,
