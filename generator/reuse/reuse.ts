@@ -13,8 +13,8 @@ export interface RelatedGames {
   readonly relation: Relation;
   /** For each row: 1 if the platform, slug and title are those of the earlier run, and both published. */
   readonly hasSamePathAndTitle: Uint8Array;
-  /** Whether no game that is in both runs has another year or other genres. */
-  readonly haveSameFacts: boolean;
+  /** Whether no game that is published in both runs, on the same platform, has another year or other genres. */
+  readonly haveSameYearsAndGenres: boolean;
 }
 
 export interface ReusedGames extends RelatedGames {
@@ -41,7 +41,7 @@ export function relateGames(
   const [slugAt, cachedSlug] = [games, cached].map(({ slugs }) => openTexts(slugs, 'latin1'));
   const [titleAt, cachedTitle] = [games, cached].map(({ titles }) => openTexts(titles));
   const genresIn = ({ genres, genresOf }: Games, row: number) => genres[genresOf[row]];
-  let haveSameFacts = true;
+  let haveSameYearsAndGenres = true;
   for (let row = 0; row < games.rows; row++) {
     const before = cachedRowOf(relation, row);
     if (before === LEFT_OUT || games.platform[row] === LEFT_OUT) continue;
@@ -51,10 +51,10 @@ export function relateGames(
       isKnown || (slugAt(row) === cachedSlug(before) && titleAt(row) === cachedTitle(before));
     if (isSame) hasSamePathAndTitle[row] = 1;
     if (isKnown) continue;
-    haveSameFacts &&=
+    haveSameYearsAndGenres &&=
       games.year[row] === cached.year[before] && genresIn(games, row) === genresIn(cached, before);
   }
-  return { earlier, relation, hasSamePathAndTitle, haveSameFacts };
+  return { earlier, relation, hasSamePathAndTitle, haveSameYearsAndGenres };
 }
 
 /** The number of the record that an unchanged row had in the earlier generation, or LEFT_OUT. */

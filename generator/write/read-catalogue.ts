@@ -218,7 +218,7 @@ function reuseSearch(
   alternativeTitles: string,
 ): EarlierSearch | undefined {
   if (games === undefined || earlier.alternativeTitles !== alternativeTitles) return undefined;
-  return { games, haveSameFilters: games.haveSameFacts && hasSame(timed, 'covers') };
+  return { games, haveSameFilters: games.haveSameYearsAndGenres && hasSame(timed, 'covers') };
 }
 
 function reuseCovers(
