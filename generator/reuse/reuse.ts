@@ -46,11 +46,11 @@ export function relateGames(
     const before = cachedRowOf(relation, row);
     if (before === LEFT_OUT || games.platform[row] === LEFT_OUT) continue;
     if (games.platform[row] !== cached.platform[before]) continue;
-    const isKnown = relation.isKnown[row] === 1;
-    const isSame =
-      isKnown || (slugAt(row) === cachedSlug(before) && titleAt(row) === cachedTitle(before));
-    if (isSame) hasSamePathAndTitle[row] = 1;
-    if (isKnown) continue;
+    const isSameRow = relation.isSame[row] === 1;
+    const hasSame =
+      isSameRow || (slugAt(row) === cachedSlug(before) && titleAt(row) === cachedTitle(before));
+    if (hasSame) hasSamePathAndTitle[row] = 1;
+    if (isSameRow) continue;
     haveSameYearsAndGenres &&=
       games.year[row] === cached.year[before] && genresIn(games, row) === genresIn(cached, before);
   }

@@ -20,7 +20,7 @@ export interface Relation {
   readonly rows: number;
   readonly cachedRows: number;
   /** For each row: 1 if it is the same as the cached row, otherwise 0. */
-  readonly isKnown: Uint8Array;
+  readonly isSame: Uint8Array;
   /** Undefined if each row with a cached row has the same index; new rows come after these. */
   readonly moved: MovedRows | undefined;
 }
@@ -138,10 +138,10 @@ function makeRowTrack(
 }
 
 /** Most runs move no row, and then need no columns for the indexes: 8 bytes for each row. */
-function makeRelation({ isKnown: isKnownBefore, fresh }: ReadPlan) {
-  const cachedRows = isKnownBefore.length;
+function makeRelation({ isKnown, fresh }: ReadPlan) {
+  const cachedRows = isKnown.length;
   const rowsAtMost = cachedRows + fresh.length;
-  const isKnown = sharedZeros(Uint8Array, rowsAtMost);
+  const isSame = sharedZeros(Uint8Array, rowsAtMost);
   let moved: MovedRows | undefined;
 
   /** Begins to note the indexes. So far, each of these rows has that of its cached row. */
@@ -157,8 +157,8 @@ function makeRelation({ isKnown: isKnownBefore, fresh }: ReadPlan) {
 
   return {
     /** @param cachedRow LEFT_OUT for a new row */
-    add(row: number, cachedRow: number, isSame: boolean): void {
-      if (isSame) isKnown[row] = 1;
+    add(row: number, cachedRow: number, isSameRow: boolean): void {
+      if (isSameRow) isSame[row] = 1;
       const isInPlace = cachedRow === row || (cachedRow === LEFT_OUT && row >= cachedRows);
       if (!isInPlace) moved ??= startMoving(row);
       if (moved === undefined || cachedRow === LEFT_OUT) return;
@@ -167,9 +167,9 @@ function makeRelation({ isKnown: isKnownBefore, fresh }: ReadPlan) {
     },
     /** Tells, instead of adding rows, that all cached rows are the same. */
     keepAll(): void {
-      isKnown.fill(1);
+      isSame.fill(1);
     },
-    end: (rows: number): Relation => ({ rows, cachedRows, isKnown, moved }),
+    end: (rows: number): Relation => ({ rows, cachedRows, isSame, moved }),
   };
 }
 

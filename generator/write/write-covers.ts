@@ -110,9 +110,7 @@ function copySource(
     numberOf(number) {
       const row = rowOfCover[number];
       const isSame =
-        relation.isKnown[row] === 1 &&
-        mustRead[row] === 0 &&
-        hasSamePathAndTitle[gameOf[row]] === 1;
+        relation.isSame[row] === 1 && mustRead[row] === 0 && hasSamePathAndTitle[gameOf[row]] === 1;
       return isSame ? earlierNumber(records.numberOf, relation, row) : LEFT_OUT;
     },
     records,

@@ -70,7 +70,7 @@ async function writeGamePacks(
       const head = headLength[row];
       writer.reserve(head + FIXED_BYTES + tail.length + slugs.lengthOf(row));
       const { buffer } = writer;
-      if (reused && source && reused.relation.isKnown[row] === 1) {
+      if (reused && source && reused.relation.isSame[row] === 1) {
         const earlier = earlierNumber(reused.earlier.games.numberOf, reused.relation, row);
         source.pack.read(earlier).copy(buffer, writer.at, 0, head);
       } else {
@@ -99,7 +99,7 @@ function copySource(
   return {
     numberOf(number) {
       const row = rowOfGame[number];
-      if (relation.isKnown[row] === 0) return LEFT_OUT;
+      if (relation.isSame[row] === 0) return LEFT_OUT;
       const before = earlierNumber(earlier.games.numberOf, relation, row);
       const covers = firstCover[number + 1] - firstCover[number];
       const coversBefore = earlier.firstCover[before + 1] - earlier.firstCover[before];
