@@ -57,7 +57,11 @@ export function relateGames(
   return { earlier, relation, hasSamePathAndTitle, haveSameYearsAndGenres };
 }
 
-/** The number of the record that an unchanged row had in the earlier generation, or LEFT_OUT. */
+/**
+ * The number that the record of a row had in the earlier generation, whether or not the row has changed;
+ * LEFT_OUT if it had none.
+ * @param numberOf that of the earlier games or covers, by cached row
+ */
 export function earlierNumber(numberOf: Uint32Array, relation: Relation, row: number): number {
   const before = cachedRowOf(relation, row);
   return before === LEFT_OUT ? LEFT_OUT : numberOf[before];

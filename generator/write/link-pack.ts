@@ -21,10 +21,10 @@ export function linkPack(
   [from, to]: readonly [number, number],
   [first, count]: readonly [number, number],
   columns: RecordColumns,
-  { numberOf, records }: CopySource,
+  { earlierNumberOf, records }: CopySource,
 ): ManifestFile | undefined {
   if (count !== to - from || count === 0) return undefined;
-  for (let i = 0; i < count; i++) if (numberOf(from + i) !== first + i) return undefined;
+  for (let i = 0; i < count; i++) if (earlierNumberOf(from + i) !== first + i) return undefined;
   const file = linkEarlier(earlierDir, files, dir, name);
   if (file === undefined) return undefined;
   columns.byteOffset.set(records.byteOffset.subarray(first, first + count), from);

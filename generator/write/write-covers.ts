@@ -107,7 +107,7 @@ function copySource(
   const pack = openRecords(earlier, 'covers');
   const records = earlier.covers;
   const source: CopySource = {
-    numberOf(number) {
+    earlierNumberOf(number) {
       const row = rowOfCover[number];
       const isSame =
         relation.isSame[row] === 1 && mustRead[row] === 0 && hasSamePathAndTitle[gameOf[row]] === 1;

@@ -97,7 +97,7 @@ function copySource(
   { rowOfGame, firstCover }: Numbering,
 ): CopySource {
   return {
-    numberOf(number) {
+    earlierNumberOf(number) {
       const row = rowOfGame[number];
       if (relation.isSame[row] === 0) return LEFT_OUT;
       const before = earlierNumber(earlier.games.numberOf, relation, row);
