@@ -9,8 +9,8 @@ import type { CopySource } from './packs.ts';
 
 /**
  * Links the pack with the records from number `from` (inclusive) to `to` (exclusive).
- * @param first the number of the first record of this pack in the earlier generation
- * @param count how many records the pack had
+ * @param earlierRange from which number (inclusive) to which (exclusive) the pack had them in the earlier
+ * generation
  * @param columns receive the positions of the records
  * @returns undefined if the pack must be written
  */
@@ -19,11 +19,13 @@ export function linkPack(
   dir: string,
   name: string,
   [from, to]: readonly [number, number],
-  [first, count]: readonly [number, number],
+  earlierRange: readonly [number, number],
   columns: RecordColumns,
   { earlierNumberOf, records }: CopySource,
 ): ManifestFile | undefined {
-  if (count !== to - from || count === 0) return undefined;
+  const count = to - from;
+  const [first, end] = earlierRange;
+  if (end - first !== count || count === 0) return undefined;
   for (let i = 0; i < count; i++) if (earlierNumberOf(from + i) !== first + i) return undefined;
   const file = linkEarlier(earlierDir, files, dir, name);
   if (file === undefined) return undefined;

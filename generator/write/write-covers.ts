@@ -133,8 +133,8 @@ function copySource(
       columns: RecordColumns,
     ): ManifestFile | undefined {
       const { slug, first_cover, covers } = earlier.platforms[platform];
-      const before = [first_cover, covers] as const;
-      return linkPack(earlier, dir, coversPack(slug), range, before, columns, source);
+      const earlierRange = [first_cover, first_cover + covers] as const;
+      return linkPack(earlier, dir, coversPack(slug), range, earlierRange, columns, source);
     },
   };
 }

@@ -119,7 +119,8 @@ function linkPackOf(
   source: CopySource,
 ): ManifestFile | undefined {
   const { slug, first_game, games } = earlier.platforms[platform];
-  return linkPack(earlier, dir, gamesPack(slug), range, [first_game, games], columns, source);
+  const earlierRange = [first_game, first_game + games] as const;
+  return linkPack(earlier, dir, gamesPack(slug), range, earlierRange, columns, source);
 }
 
 function linkPathIndex({ dir: earlierDir, files }: EarlierRecords, dir: string) {
