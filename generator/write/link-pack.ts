@@ -8,9 +8,8 @@ import type { EarlierRecords } from '../reuse/earlier-records.ts';
 import type { CopySource } from './packs.ts';
 
 /**
- * Links the pack with the records from number `from` (inclusive) to `to` (exclusive).
- * @param earlierRange from which number (inclusive) to which (exclusive) the pack had them in the earlier
- * generation
+ * Links the pack with the records from number `from` (inclusive) to `to` (exclusive). In the earlier
+ * generation, it had those from `first` (inclusive) to `end` (exclusive).
  * @param columns receive the positions of the records
  * @returns undefined if the pack must be written
  */
@@ -19,12 +18,11 @@ export function linkPack(
   dir: string,
   name: string,
   [from, to]: readonly [number, number],
-  earlierRange: readonly [number, number],
+  [first, end]: readonly [number, number],
   columns: RecordColumns,
   { earlierNumberOf, records }: CopySource,
 ): ManifestFile | undefined {
   const count = to - from;
-  const [first, end] = earlierRange;
   if (end - first !== count || count === 0) return undefined;
   for (let i = 0; i < count; i++) if (earlierNumberOf(from + i) !== first + i) return undefined;
   const file = linkEarlier(earlierDir, files, dir, name);
