@@ -1,5 +1,5 @@
 /**
- * Finds what an earlier run has left for this one: the row cache, and the generation that it belongs to. If
+ * Finds what an earlier run has saved for this one: the row cache, and the generation that it belongs to. If
  * either of them is missing, damaged or foreign, all rows are read.
  */
 import { readFileSync } from 'node:fs';

@@ -1,4 +1,4 @@
-/** What a run leaves for the next one, so that it can find out what has changed. */
+/** What a run saves for the next one, so that it can find out what has changed. */
 import type { Reader } from '../../database/database.ts';
 import { TIMED_TABLES, type TimedTable } from '../../database/schema.ts';
 import type { StoredColumn } from '../../format/index/columns.ts';

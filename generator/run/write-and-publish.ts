@@ -11,7 +11,7 @@ import {
   publish,
   readPrevious,
 } from '../../store/publish.ts';
-import { type LeftRows, leaveRows } from '../cache/leave-rows.ts';
+import { type SavedRows, saveRows } from '../cache/save-rows.ts';
 import { makeReport, type Report, warningText } from '../report/report.ts';
 import { saveReport } from '../report/save-report.ts';
 import { freeMemory } from '../worker/free-memory.ts';
@@ -37,7 +37,7 @@ export async function writeAndPublish(context: RunContext): Promise<RunResult> {
 interface WrittenFiles {
   readonly content: ManifestContent;
   /** What was read, for the next run; undefined if that must read all rows. */
-  readonly rows: LeftRows | undefined;
+  readonly rows: SavedRows | undefined;
 }
 
 /**
@@ -71,7 +71,7 @@ async function writeFiles(
   freeMemory();
   if (run.isDryRun || !isTimed) return { content, rows: undefined };
   try {
-    return { content, rows: await leaveRows(run.snapshotsDir, rows, cache) };
+    return { content, rows: await saveRows(run.snapshotsDir, rows, cache) };
   } catch (error) {
     warnOfFullRun(progress, error as Error);
     return { content, rows: undefined };
@@ -138,7 +138,7 @@ async function publishOrRefuse(
 }
 
 async function keepRows(
-  rows: LeftRows | undefined,
+  rows: SavedRows | undefined,
   { ownerOf, fullRunAt }: Reading,
   id: string,
   progress: Progress,
