@@ -6,7 +6,7 @@ import type { TimedTable } from '../../database/schema.ts';
 import { generationDir } from '../../store/generations/generations.ts';
 import { readManifest } from '../../store/generations/manifest-file.ts';
 import type { ReadRows } from '../write/read-catalogue.ts';
-import type { CacheOwner } from './cache-owner.ts';
+import type { CacheKey } from './cache-key.ts';
 import { type CachedValues, encodeTable, encodeValues } from './cached-rows.ts';
 import { fileState } from './file-state.ts';
 import {
@@ -21,10 +21,10 @@ import {
 export interface SavedRows {
   /**
    * Makes them the row cache.
-   * @param owner of the generation that was written from them, which is current now
+   * @param key of the generation that was written from them, which is current now
    * @param fullRunAt when all rows were read last
    */
-  keep(owner: CacheOwner, fullRunAt: number): Promise<void>;
+  keep(key: CacheKey, fullRunAt: number): Promise<void>;
   /** Removes them, unless they were kept. */
   discard(): void;
 }
@@ -68,11 +68,11 @@ function makeSavedRows(
   values: CachedValues,
 ): SavedRows {
   return {
-    async keep(owner, fullRunAt) {
-      const dir = generationDir(snapshotsDir, owner.generation);
+    async keep(key, fullRunAt) {
+      const dir = generationDir(snapshotsDir, key.generation);
       const { files } = readManifest(dir);
       const fileStates = Object.fromEntries(files.map((file) => [file.path, fileState(dir, file)]));
-      await replaceCache(snapshotsDir, owner, { fullRunAt, values, fileStates }, tables);
+      await replaceCache(snapshotsDir, key, { fullRunAt, values, fileStates }, tables);
     },
     discard: () => discard(snapshotsDir),
   };

@@ -5,7 +5,7 @@ import type { Counts, Settings } from '../../format/manifest.ts';
 import type { ErrorWithExitCode } from '../../program/failure.ts';
 import type { Progress } from '../../program/progress.ts';
 import type { UnfinishedGeneration } from '../../store/unfinished-generation.ts';
-import type { OwnerOf } from '../cache/cache-owner.ts';
+import type { KeyOf } from '../cache/cache-key.ts';
 import type { StoredCache } from '../cache/row-cache.ts';
 import type { Conditions } from '../read/read-table.ts';
 import type { ReportContent, Warning } from '../report/report.ts';
@@ -67,7 +67,7 @@ export interface Reading {
   /** The report of the current generation, if that is the one of the earlier run. */
   readonly reportBefore: ReportContent | undefined;
   /** Undefined if the database cannot show which rows have changed. */
-  readonly ownerOf: OwnerOf | undefined;
+  readonly keyOf: KeyOf | undefined;
 }
 
 /** A run, and what it works with. */

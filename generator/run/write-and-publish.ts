@@ -50,8 +50,8 @@ async function writeFiles(
   report: Report,
 ): Promise<WrittenFiles | undefined> {
   const { hasGameTitles, settings, conditions = {} } = run;
-  const { ownerOf, earlier, reportBefore, cache } = reading;
-  const isTimed = ownerOf !== undefined;
+  const { keyOf, earlier, reportBefore, cache } = reading;
+  const isTimed = keyOf !== undefined;
   const written = await writeGeneration(database, {
     hasGameTitles,
     settings,
@@ -139,12 +139,12 @@ async function publishOrRefuse(
 
 async function keepRows(
   rows: SavedRows | undefined,
-  { ownerOf, fullRunAt }: Reading,
+  { keyOf, fullRunAt }: Reading,
   id: string,
   progress: Progress,
 ): Promise<void> {
-  if (rows === undefined || ownerOf === undefined) return;
-  await rows.keep(ownerOf(id), fullRunAt).catch((error) => warnOfFullRun(progress, error));
+  if (rows === undefined || keyOf === undefined) return;
+  await rows.keep(keyOf(id), fullRunAt).catch((error) => warnOfFullRun(progress, error));
 }
 
 function warnOfFullRun(progress: Progress, { message }: Error): void {
