@@ -18,7 +18,7 @@ import { type CachedFiles, type Files, findCoversToRead } from './read-files.ts'
 import type { CachedGames } from './read-games.ts';
 
 /** An earlier run, and what has changed since. */
-export interface Before {
+export interface SinceEarlierRun {
   readonly earlier: EarlierRun;
   readonly timed: Timed;
   readonly plans: Readonly<Record<TimedTable, ReadPlan>>;
@@ -28,13 +28,13 @@ export interface Before {
   keep(table: TimedTable, rows: number): void;
 }
 
-/** @param before undefined if all rows are read; otherwise, the platforms must be the same */
+/** @param sinceEarlier undefined if all rows are read; otherwise, the platforms must be the same */
 export async function keepOrReadGames(
-  before: Before | undefined,
+  sinceEarlier: SinceEarlierRun | undefined,
   read: (cached?: CachedGames) => Promise<Games>,
 ): Promise<Games> {
-  if (before === undefined) return read();
-  const { earlier, timed, plans, keep } = before;
+  if (sinceEarlier === undefined) return read();
+  const { earlier, timed, plans, keep } = sinceEarlier;
   const { games, tables } = earlier.rows();
   if (!isUnchanged(plans.games) || !areSettled(tables.games, timed)) {
     const [paths, records] = [earlier.paths(), earlier.records()];
@@ -49,12 +49,12 @@ export async function keepOrReadGames(
 
 /** @param games those of this run */
 export async function keepOrReadCovers(
-  before: Before | undefined,
+  sinceEarlier: SinceEarlierRun | undefined,
   games: Games,
   read: (cached?: CachedCovers) => Promise<Covers>,
 ): Promise<Covers> {
-  if (before === undefined) return read();
-  const { earlier, timed, plans, relations, keep } = before;
+  if (sinceEarlier === undefined) return read();
+  const { earlier, timed, plans, relations, keep } = sinceEarlier;
   const { covers, tables, games: cachedGames } = earlier.rows();
   const isKept = (game: number) => game === LEFT_OUT || games.platform[game] !== LEFT_OUT;
   const canKeep =
@@ -77,14 +77,14 @@ export async function keepOrReadCovers(
  * @returns `mustRead`: for each row of a cover, 1 if its files were read; undefined if all were
  */
 export async function keepOrReadFiles(
-  before: Before | undefined,
+  sinceEarlier: SinceEarlierRun | undefined,
   reader: Reader,
   covers: Covers,
   numberOfCover: Uint32Array,
   read: (cached?: CachedFiles) => Promise<Files>,
 ): Promise<{ readonly files: Files; readonly mustRead: Uint8Array | undefined }> {
-  if (before === undefined) return { files: await read(), mustRead: undefined };
-  const { earlier, timed, plans, relations, keep } = before;
+  if (sinceEarlier === undefined) return { files: await read(), mustRead: undefined };
+  const { earlier, timed, plans, relations, keep } = sinceEarlier;
   const plan = plans.cover_files;
   const relation = relations.covers();
   const earlierFiles = {
@@ -102,7 +102,8 @@ export async function keepOrReadFiles(
     return { files: await read({ ...earlierFiles, mustRead }), mustRead };
   }
   keep('cover_files', plan.rows);
-  const published = earlier.publishedFiles - countGone(before, covers, numberOfCover, numberBefore);
+  const published =
+    earlier.publishedFiles - countGone(sinceEarlier, covers, numberOfCover, numberBefore);
   return {
     files: { rows: plan.rows, lastId: [0, 0], columns: undefined, published },
     mustRead,
@@ -111,7 +112,7 @@ export async function keepOrReadFiles(
 
 /** The number of files of the covers that are not published any more. */
 function countGone(
-  { earlier }: Before,
+  { earlier }: SinceEarlierRun,
   covers: Covers,
   numberOfCover: Uint32Array,
   numberBefore: (row: number) => number,

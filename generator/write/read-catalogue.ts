@@ -16,10 +16,10 @@ import { storedColumnsIn } from '../columns/stored-column.ts';
 import { numberRecords } from '../order/numbering.ts';
 import { findChanges, hashTitles } from '../read/find-changes.ts';
 import {
-  type Before,
   keepOrReadCovers,
   keepOrReadFiles,
   keepOrReadGames,
+  type SinceEarlierRun,
 } from '../read/keep-or-read.ts';
 import { readCovers } from '../read/read-covers.ts';
 import { COVERS_PER_BUCKET, type Files, readFiles } from '../read/read-files.ts';
@@ -120,7 +120,7 @@ export async function readCatalogue(
   if (timed === 'nothing new') return undefined;
   // The times of all rows in chunks that differ were compared.
   if (earlier !== undefined) freeMemory();
-  const before = timed && earlier && relateTo(earlier, timed, options);
+  const sinceEarlier = timed && earlier && relateTo(earlier, timed, options);
   const readTable = makeReadTable(
     reader,
     report,
@@ -134,22 +134,22 @@ export async function readCatalogue(
   }
 
   const heads = pending.makeSpill('game-heads', platforms.length, false);
-  const games = await keepOrReadGames(before, (cached) =>
+  const games = await keepOrReadGames(sinceEarlier, (cached) =>
     readGames(readTable, numberOf, known, heads, cached),
   );
   const related =
-    before &&
+    sinceEarlier &&
     relateGames(
       games,
-      before.earlier.rows().games,
-      before.earlier.records(),
-      before.relations.games(),
+      sinceEarlier.earlier.rows().games,
+      sinceEarlier.earlier.records(),
+      sinceEarlier.relations.games(),
     );
   const sorted = related && rowsInOrder(related);
   freeMemory();
   const [rowOfRank, covers] = await both(
     worker.run('orderGames', platforms, games, sorted),
-    keepOrReadCovers(before, games, (cached) => readCovers(readTable, report, games, cached)),
+    keepOrReadCovers(sinceEarlier, games, (cached) => readCovers(readTable, report, games, cached)),
   );
   if (earlier !== undefined) {
     // Numbering the records takes memory, too.
@@ -167,7 +167,7 @@ export async function readCatalogue(
     ? await readGameTitles(readTable, report, games)
     : noGameTitles();
   const alternativeTitles = isTimed ? hashTitles(games, alternatives) : '';
-  const earlierSearch = before && reuseSearch(before, reusedGames, alternativeTitles);
+  const earlierSearch = sinceEarlier && reuseSearch(sinceEarlier, reusedGames, alternativeTitles);
   pending.addJob(
     worker.run(
       ...(['writeSearch', dir, platforms, games, alternatives, covers, numbering] as const),
@@ -179,7 +179,7 @@ export async function readCatalogue(
   const buckets = Math.ceil(rowOfCover.length / COVERS_PER_BUCKET);
   const spill = pending.makeSpill('cover-files', buckets, true);
   const { files, mustRead } = await keepOrReadFiles(
-    before,
+    sinceEarlier,
     reader,
     covers,
     numberOfCover,
@@ -200,7 +200,7 @@ export async function readCatalogue(
     covers,
     numbering,
     files,
-    reused: before && reuseCovers(before, reusedGames, mustRead),
+    reused: sinceEarlier && reuseCovers(sinceEarlier, reusedGames, mustRead),
     fileSpill: spill.finish(),
     forNextRun: forNextRun && {
       ...forNextRun,
@@ -213,7 +213,7 @@ export async function readCatalogue(
 
 /** @param alternativeTitles the hash of those of this run */
 function reuseSearch(
-  { earlier, timed }: Before,
+  { earlier, timed }: SinceEarlierRun,
   games: ReusedGames | undefined,
   alternativeTitles: string,
 ): EarlierSearch | undefined {
@@ -222,7 +222,7 @@ function reuseSearch(
 }
 
 function reuseCovers(
-  { timed, relations }: Before,
+  { timed, relations }: SinceEarlierRun,
   games: ReusedGames | undefined,
   mustRead: Uint8Array | undefined,
 ): CoverSource['reused'] {
@@ -244,7 +244,7 @@ function relateTo(
   earlier: EarlierRun,
   timed: Timed,
   { report, progress }: WriteOptions,
-): Before | undefined {
+): SinceEarlierRun | undefined {
   const { plans, tracks } = timed;
   const [games, covers] = [tracks.games.relation, tracks.covers.relation];
   if (plans === undefined || games === undefined || covers === undefined) return undefined;
