@@ -14,7 +14,7 @@ import { makeCacheKey, whyUntimed } from './cache/cache-key.ts';
 import { findEarlierRun } from './cache/find-earlier-run.ts';
 import { warnOfHiddenViews } from './read/warnings.ts';
 import {
-  type Reading,
+  type ReadMode,
   RefusedError,
   type Run,
   type RunOptions,
@@ -75,12 +75,12 @@ async function writeOnce(
   database: Database,
   run: Run,
   progress: Progress,
-  reading: Reading,
+  readMode: ReadMode,
 ): Promise<RunResult> {
   const unfinished = beginGeneration(run.snapshotsDir, progress.warn);
   const worker = makeRunWorker();
   try {
-    return await writeAndPublish({ database, run, progress, reading, worker, unfinished });
+    return await writeAndPublish({ database, run, progress, readMode, worker, unfinished });
   } finally {
     await worker.end();
     unfinished.clear();

@@ -56,7 +56,7 @@ export interface RunResult {
 export type Run = RunOptions & Optional;
 
 /** How a run reads the rows. */
-export interface Reading {
+export interface ReadMode {
   /** Why all rows are read; null if only the changed ones are. */
   readonly reason: string | null;
   readonly earlier: EarlierRun | undefined;
@@ -75,7 +75,7 @@ export interface RunContext {
   readonly database: Database;
   readonly run: Run;
   readonly progress: Progress;
-  readonly reading: Reading;
+  readonly readMode: ReadMode;
   readonly worker: RunWorker;
   readonly unfinished: Pick<UnfinishedGeneration, 'work' | 'dir'>;
 }

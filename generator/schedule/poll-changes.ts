@@ -146,7 +146,7 @@ export function pollChanges({
   };
 }
 
-interface Reading {
+interface PollResult {
   /** Undefined if nothing has happened to the tables since the last reading. */
   readonly state: TableState | undefined;
   /** See {@link Database.changeMark}. */
@@ -156,7 +156,7 @@ interface Reading {
 }
 
 /** @param longestTrust how long an unchanged mark is trusted, in milliseconds */
-function makeStateReader(longestTrust: number): (database: Database) => Promise<Reading> {
+function makeStateReader(longestTrust: number): (database: Database) => Promise<PollResult> {
   let lastMark: string | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
   return async (database) => {
