@@ -21,7 +21,12 @@ import {
 } from '../reuse/fingerprints.ts';
 import { planRead, type ReadPlan, readRows } from '../reuse/plan-read.ts';
 import { rowTime } from '../reuse/row-times.ts';
-import { makeRowsHash, makeTimed, TIME_COLUMN, type Timed } from '../reuse/row-tracks.ts';
+import {
+  type ChangeTracking,
+  makeChangeTracking,
+  makeRowsHash,
+  TIME_COLUMN,
+} from '../reuse/row-tracks.ts';
 import { COVER_COLUMNS } from './read-covers.ts';
 import { readGameTitles } from './read-game-titles.ts';
 import { readPlatforms } from './read-platforms.ts';
@@ -50,10 +55,10 @@ export async function findChanges(
   reader: SnapshotReader,
   { earlier, reportBefore, hasGameTitles }: KnownBefore,
   storeColumn: MakeStoredColumn,
-): Promise<Timed | 'nothing new'> {
+): Promise<ChangeTracking | 'nothing new'> {
   const [[time = null] = []] = await reader.rows('SELECT CURRENT_TIMESTAMP');
   const now = rowTime(time);
-  if (earlier === undefined) return makeTimed(now, undefined, storeColumn);
+  if (earlier === undefined) return makeChangeTracking(now, undefined, storeColumn);
   let isNew = false;
   const commits = await readLastCommits(reader);
   const read = async (table: TimedTable) => {
@@ -101,7 +106,7 @@ export async function findChanges(
     covers: await plan('covers'),
     cover_files: await plan('cover_files'),
   };
-  return makeTimed(now, plans, storeColumn);
+  return makeChangeTracking(now, plans, storeColumn);
 }
 
 /**

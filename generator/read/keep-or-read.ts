@@ -12,7 +12,7 @@ import type { EarlierRun } from '../reuse/earlier-run.ts';
 import { type CachedTable, isUnchanged, type ReadPlan } from '../reuse/plan-read.ts';
 import { earlierNumber } from '../reuse/reuse.ts';
 import { isSettled } from '../reuse/row-times.ts';
-import { type Relation, rowOfCached, type Timed } from '../reuse/row-tracks.ts';
+import { type ChangeTracking, type Relation, rowOfCached } from '../reuse/row-tracks.ts';
 import type { CachedCovers } from './read-covers.ts';
 import { type CachedFiles, type Files, findCoversToRead } from './read-files.ts';
 import type { CachedGames } from './read-games.ts';
@@ -20,7 +20,7 @@ import type { CachedGames } from './read-games.ts';
 /** An earlier run, and what has changed since. */
 export interface SinceEarlierRun {
   readonly earlier: EarlierRun;
-  readonly timed: Timed;
+  readonly tracking: ChangeTracking;
   readonly plans: Readonly<Record<TimedTable, ReadPlan>>;
   /** How the games and covers of both runs relate, once they are read. */
   readonly relations: { games(): Relation; covers(): Relation };
@@ -34,9 +34,9 @@ export async function keepOrReadGames(
   read: (cached?: CachedGames) => Promise<Games>,
 ): Promise<Games> {
   if (sinceEarlier === undefined) return read();
-  const { earlier, timed, plans, keep } = sinceEarlier;
+  const { earlier, tracking, plans, keep } = sinceEarlier;
   const { games, tables } = earlier.rows();
-  if (!isUnchanged(plans.games) || !areSettled(tables.games, timed)) {
+  if (!isUnchanged(plans.games) || !areSettled(tables.games, tracking)) {
     const [paths, records] = [earlier.paths(), earlier.records()];
     const rowOf = (platform: number, slug: string) =>
       cachedRowOfPath(paths, records, platform, slug);
@@ -54,14 +54,14 @@ export async function keepOrReadCovers(
   read: (cached?: CachedCovers) => Promise<Covers>,
 ): Promise<Covers> {
   if (sinceEarlier === undefined) return read();
-  const { earlier, timed, plans, relations, keep } = sinceEarlier;
+  const { earlier, tracking, plans, relations, keep } = sinceEarlier;
   const { covers, tables, games: cachedGames } = earlier.rows();
   const isKept = (game: number) => game === LEFT_OUT || games.platform[game] !== LEFT_OUT;
   const canKeep =
     isUnchanged(plans.covers) &&
-    areSettled(tables.covers, timed) &&
+    areSettled(tables.covers, tracking) &&
     // Covers have the rows of their games.
-    timed.tracks.games.keepsIndexes() &&
+    tracking.tracks.games.keepsIndexes() &&
     covers.game.every(isKept);
   if (!canKeep) {
     const relation = relations.games();
@@ -84,7 +84,7 @@ export async function keepOrReadFiles(
   read: (cached?: CachedFiles) => Promise<Files>,
 ): Promise<{ readonly files: Files; readonly mustRead: Uint8Array | undefined }> {
   if (sinceEarlier === undefined) return { files: await read(), mustRead: undefined };
-  const { earlier, timed, plans, relations, keep } = sinceEarlier;
+  const { earlier, tracking, plans, relations, keep } = sinceEarlier;
   const plan = plans.cover_files;
   const relation = relations.covers();
   const earlierFiles = {
@@ -98,7 +98,7 @@ export async function keepOrReadFiles(
   const isNew = (row: number) => numberBefore(row) === LEFT_OUT;
   const mustRead = await findCoversToRead(reader, covers, numberOfCover, isNew, earlierFiles);
   // Files have the rows of their covers.
-  if (!isUnchanged(plan) || !timed.tracks.covers.keepsIndexes()) {
+  if (!isUnchanged(plan) || !tracking.tracks.covers.keepsIndexes()) {
     return { files: await read({ ...earlierFiles, mustRead }), mustRead };
   }
   keep('cover_files', plan.rows);
@@ -129,6 +129,6 @@ function countGone(
 }
 
 /** Whether no time is so recent that the row must be read again: only if the clock was set back. */
-function areSettled({ updated }: CachedTable, { now }: Timed): boolean {
+function areSettled({ updated }: CachedTable, { now }: ChangeTracking): boolean {
   return updated.every((time) => isSettled(time, now));
 }

@@ -13,7 +13,7 @@ import type { Report, Table } from '../report/report.ts';
 import { type Note, RowFault } from '../report/row-fault.ts';
 import { idOfRow, type ReadPlan, readRows } from '../reuse/plan-read.ts';
 import { rowTime } from '../reuse/row-times.ts';
-import { TIME_COLUMN, type Timed } from '../reuse/row-tracks.ts';
+import { type ChangeTracking, TIME_COLUMN } from '../reuse/row-tracks.ts';
 
 /** Returned for a row that the next run must read again, even if its `updated_at` stays the same. */
 export const READ_AGAIN = 'read again';
@@ -61,18 +61,18 @@ const ROWS_PER_REPORT = 4096;
  */
 export type Conditions = Readonly<Partial<Record<Table, string>>>;
 
-/** @param timed undefined if the database cannot show which rows have changed */
+/** @param tracking undefined if the database cannot show which rows have changed */
 export function makeReadTable(
   reader: Reader,
   report: Report,
   onRows: OnRows,
   conditions: Conditions = {},
-  timed?: Timed,
+  tracking?: ChangeTracking,
 ): ReadTable {
   return async (table, columns, onRow, known) => {
-    const timedTable = timed === undefined ? undefined : timedTableOf(table);
-    const track = timedTable && timed?.tracks[timedTable];
-    const plan = timedTable && timed?.plans?.[timedTable];
+    const timedTable = tracking === undefined ? undefined : timedTableOf(table);
+    const track = timedTable && tracking?.tracks[timedTable];
+    const plan = timedTable && tracking?.plans?.[timedTable];
     const selected = track === undefined ? columns : `${columns}, ${TIME_COLUMN}`;
     const idOf = (row: Row) => row[0];
     const check = makeRowCheck(table, report, idOf, (row, note) => onRow(row, row[0], note));

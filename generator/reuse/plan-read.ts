@@ -15,7 +15,7 @@ import { rowTime } from './row-times.ts';
 export interface CachedTable {
   readonly rows: number;
   readonly ids: Ids;
-  /** The time of each row, or NaN for a row that must be read again. */
+  /** The time of each row in seconds since 1970, or NaN for a row that must be read again. */
   readonly updated: Float64Array;
 }
 

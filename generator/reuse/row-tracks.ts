@@ -190,7 +190,8 @@ export function makeRowsHash() {
 }
 
 /** What a run needs to know which rows have changed: undefined if the database cannot show it. */
-export interface Timed {
+export interface ChangeTracking {
+  /** Seconds since 1970, by the clock of the database. */
   readonly now: number;
   /** Undefined if all rows are read. */
   readonly plans: Readonly<Record<TimedTable, ReadPlan>> | undefined;
@@ -198,11 +199,11 @@ export interface Timed {
 }
 
 /** @param storeColumn creates the columns for the row cache */
-export function makeTimed(
+export function makeChangeTracking(
   now: number,
-  plans: Timed['plans'],
+  plans: ChangeTracking['plans'],
   storeColumn: MakeStoredColumn,
-): Timed {
+): ChangeTracking {
   const timesOf = (table: TimedTable) => storeColumn(`${table}-time`, 'f64');
   const tracks = {
     games: makeRowTrack(now, plans?.games, timesOf('games'), true),

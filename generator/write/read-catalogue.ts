@@ -33,7 +33,7 @@ import type { EarlierRun } from '../reuse/earlier-run.ts';
 import { type ForNextRun, findSameTables, prepareNextRun } from '../reuse/next-run.ts';
 import { idOfRow } from '../reuse/plan-read.ts';
 import { type RelatedGames, type ReusedGames, relateGames } from '../reuse/reuse.ts';
-import { rowOfCached, type Timed } from '../reuse/row-tracks.ts';
+import { type ChangeTracking, rowOfCached } from '../reuse/row-tracks.ts';
 import { freeMemory } from '../worker/free-memory.ts';
 import { both } from '../worker/worker.ts';
 import type { RunWorker } from './jobs.ts';
@@ -116,17 +116,17 @@ export async function readCatalogue(
 ): Promise<Catalogue | undefined> {
   const { hasGameTitles, isTimed, earlier, settings, report, worker, workDir, dir } = options;
   const storeColumn = storedColumnsIn(workDir);
-  const timed = isTimed ? await findChanges(reader, options, storeColumn) : undefined;
-  if (timed === 'nothing new') return undefined;
+  const tracking = isTimed ? await findChanges(reader, options, storeColumn) : undefined;
+  if (tracking === 'nothing new') return undefined;
   // The times of all rows in chunks that differ were compared.
   if (earlier !== undefined) freeMemory();
-  const sinceEarlier = timed && earlier && relateTo(earlier, timed, options);
+  const sinceEarlier = tracking && earlier && relateTo(earlier, tracking, options);
   const readTable = makeReadTable(
     reader,
     report,
     (table, rows, share) => options.progress.advance(`reading ${table}`, rows, share),
     options.conditions,
-    timed,
+    tracking,
   );
   const { platforms, numberOf, known, content } = await readPlatforms(readTable);
   if (earlier !== undefined && earlier.platforms !== content) {
@@ -186,8 +186,8 @@ export async function readCatalogue(
     (cached) => readFiles(readTable, covers, numberOfCover, settings, spill, storeColumn, cached),
   );
   const forNextRun =
-    timed &&
-    (await prepareNextRun(reader, timed, {
+    tracking &&
+    (await prepareNextRun(reader, tracking, {
       games: { rows: games.rows, lastId: lastId(games) },
       covers: { rows: covers.rows, lastId: lastId(covers) },
       cover_files: files,
@@ -213,22 +213,22 @@ export async function readCatalogue(
 
 /** @param alternativeTitles the hash of those of this run */
 function reuseSearch(
-  { earlier, timed }: SinceEarlierRun,
+  { earlier, tracking }: SinceEarlierRun,
   games: ReusedGames | undefined,
   alternativeTitles: string,
 ): EarlierSearch | undefined {
   if (games === undefined || earlier.alternativeTitles !== alternativeTitles) return undefined;
-  return { games, haveSameFilters: games.haveSameYearsAndGenres && hasSame(timed, 'covers') };
+  return { games, haveSameFilters: games.haveSameYearsAndGenres && hasSame(tracking, 'covers') };
 }
 
 function reuseCovers(
-  { timed, relations }: SinceEarlierRun,
+  { tracking, relations }: SinceEarlierRun,
   games: ReusedGames | undefined,
   mustRead: Uint8Array | undefined,
 ): CoverSource['reused'] {
   if (games === undefined || mustRead === undefined) return undefined;
   const areSame =
-    games.haveSameNumbers && hasSame(timed, 'covers') && hasSame(timed, 'cover_files');
+    games.haveSameNumbers && hasSame(tracking, 'covers') && hasSame(tracking, 'cover_files');
   return { games, covers: { areSame, relation: relations.covers(), mustRead } };
 }
 
@@ -236,21 +236,21 @@ function lastId({ ids, rows }: { readonly ids: Ids; readonly rows: number }): Id
   return rows === 0 ? [0, 0] : idOfRow(ids, rows - 1);
 }
 
-function hasSame({ tracks }: Timed, table: TimedTable): boolean {
+function hasSame({ tracks }: ChangeTracking, table: TimedTable): boolean {
   return findSameTables(tracks).has(table);
 }
 
 function relateTo(
   earlier: EarlierRun,
-  timed: Timed,
+  tracking: ChangeTracking,
   { report, progress }: WriteOptions,
 ): SinceEarlierRun | undefined {
-  const { plans, tracks } = timed;
+  const { plans, tracks } = tracking;
   const [games, covers] = [tracks.games.relation, tracks.covers.relation];
   if (plans === undefined || games === undefined || covers === undefined) return undefined;
   return {
     earlier,
-    timed,
+    tracking,
     plans,
     relations: { games, covers },
     keep(table, rows) {
