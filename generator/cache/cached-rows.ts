@@ -24,8 +24,8 @@ export interface CachedValues {
   readonly types: Covers['types'];
   readonly fingerprints: Readonly<Record<TimedTable, PlainFingerprints>>;
   readonly commits: EarlierRun['commits'];
-  readonly platforms: EarlierRun['platforms'];
-  readonly alternativeTitles: EarlierRun['alternativeTitles'];
+  readonly platformsText: EarlierRun['platformsText'];
+  readonly alternativeTitlesHash: EarlierRun['alternativeTitlesHash'];
   readonly unsettled: EarlierRun['unsettled'];
 }
 
@@ -67,7 +67,7 @@ export function encodeTable(
 export function encodeValues(
   { genres }: Games,
   { regions, types }: Covers,
-  { fingerprints, commits, platforms, alternativeTitles, unsettled }: ForNextRun,
+  { fingerprints, commits, platformsText, alternativeTitlesHash, unsettled }: ForNextRun,
 ): CachedValues {
   const plain = ({ chunks, ...others }: Fingerprints) => ({ ...others, chunks: [...chunks] });
   return {
@@ -75,8 +75,8 @@ export function encodeValues(
     regions,
     types,
     commits,
-    platforms,
-    alternativeTitles,
+    platformsText,
+    alternativeTitlesHash,
     unsettled,
     fingerprints: {
       games: plain(fingerprints.games),

@@ -80,7 +80,7 @@ function openEarlierRun(
   { open }: StoredCache,
   values: CachedValues,
 ): EarlierRun {
-  const { commits, platforms, alternativeTitles, unsettled } = values;
+  const { commits, platformsText, alternativeTitlesHash, unsettled } = values;
   const rows = once(() => decodeRows(open, values));
   const files = once(() => decodeFileRows(open));
   const records = once(() => {
@@ -93,8 +93,8 @@ function openEarlierRun(
     publishedFiles: manifest.counts.cover_files,
     fingerprints: decodeFingerprints(values),
     commits,
-    platforms,
-    alternativeTitles,
+    platformsText,
+    alternativeTitlesHash,
     unsettled,
     rows: rows.get,
     files: files.get,

@@ -127,11 +127,11 @@ async function isNothingNew(
   // The other tables are small, and read in every run.
   const report = makeReport();
   const read = makeReadTable(reader, report, () => {});
-  if ((await readPlatforms(read)).content !== earlier.platforms) return false;
+  if ((await readPlatforms(read)).asText !== earlier.platformsText) return false;
   if (hasGameTitles) {
     const { games } = earlier.rows();
     const titles = await readGameTitles(read, report, games);
-    if (hashTitles(games, titles) !== earlier.alternativeTitles) return false;
+    if (hashTitles(games, titles) !== earlier.alternativeTitlesHash) return false;
   }
   const tables = ['platforms', ...(hasGameTitles ? ['game_titles'] : [])];
   const now = report.content();

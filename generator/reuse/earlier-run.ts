@@ -31,9 +31,9 @@ export interface EarlierRun {
   readonly fingerprints: Readonly<Record<TimedTable, Fingerprints>>;
   /** The last commits before its snapshot of the database. */
   readonly commits: LastCommits;
-  /** All platforms and alternative titles, as texts to compare. */
-  readonly platforms: string;
-  readonly alternativeTitles: string;
+  /** All platforms, as a text to compare. */
+  readonly platformsText: string;
+  readonly alternativeTitlesHash: string;
   /** For each table, the rows that are always read again; undefined if they are too many. */
   readonly unsettled: Readonly<Partial<Record<TimedTable, UnsettledRows>>>;
   /** How many files of published covers there were. */

@@ -16,8 +16,8 @@ export interface ForNextRun {
   readonly commits: EarlierRun['commits'];
   /** The rows that are always read again; see `EarlierRun.unsettled`. */
   readonly unsettled: Readonly<Partial<Record<TimedTable, UnsettledRows>>>;
-  readonly platforms: string;
-  readonly alternativeTitles: string;
+  readonly platformsText: string;
+  readonly alternativeTitlesHash: string;
 }
 
 /** For each table, the number of rows and the highest id. */
@@ -28,7 +28,7 @@ export async function prepareNextRun(
   reader: Reader,
   { plans, tracks }: ChangeTracking,
   tables: ReadTables,
-): Promise<Omit<ForNextRun, 'commits' | 'platforms' | 'alternativeTitles'> | undefined> {
+): Promise<Omit<ForNextRun, 'commits' | 'platformsText' | 'alternativeTitlesHash'> | undefined> {
   const times = {
     games: tracks.games.times(),
     covers: tracks.covers.times(),

@@ -128,8 +128,8 @@ export async function readCatalogue(
     options.conditions,
     tracking,
   );
-  const { platforms, numberOf, known, content } = await readPlatforms(readTable);
-  if (earlier !== undefined && earlier.platforms !== content) {
+  const { platforms, numberOf, known, asText } = await readPlatforms(readTable);
+  if (earlier !== undefined && earlier.platformsText !== asText) {
     throw new Error('the platforms have changed');
   }
 
@@ -166,8 +166,9 @@ export async function readCatalogue(
   const alternatives = hasGameTitles
     ? await readGameTitles(readTable, report, games)
     : noGameTitles();
-  const alternativeTitles = isTimed ? hashTitles(games, alternatives) : '';
-  const earlierSearch = sinceEarlier && reuseSearch(sinceEarlier, reusedGames, alternativeTitles);
+  const alternativeTitlesHash = isTimed ? hashTitles(games, alternatives) : '';
+  const earlierSearch =
+    sinceEarlier && reuseSearch(sinceEarlier, reusedGames, alternativeTitlesHash);
   pending.addJob(
     worker.run(
       ...(['writeSearch', dir, platforms, games, alternatives, covers, numbering] as const),
@@ -205,19 +206,20 @@ export async function readCatalogue(
     forNextRun: forNextRun && {
       ...forNextRun,
       commits,
-      platforms: content,
-      alternativeTitles,
+      platformsText: asText,
+      alternativeTitlesHash,
     },
   };
 }
 
-/** @param alternativeTitles the hash of those of this run */
+/** @param alternativeTitlesHash that of this run */
 function reuseSearch(
   { earlier, tracking }: SinceEarlierRun,
   games: ReusedGames | undefined,
-  alternativeTitles: string,
+  alternativeTitlesHash: string,
 ): EarlierSearch | undefined {
-  if (games === undefined || earlier.alternativeTitles !== alternativeTitles) return undefined;
+  if (games === undefined || earlier.alternativeTitlesHash !== alternativeTitlesHash)
+    return undefined;
   return { games, haveSameFilters: games.haveSameYearsAndGenres && hasSame(tracking, 'covers') };
 }
 
