@@ -19,7 +19,10 @@ export interface CachedRows {
 /** The files of an earlier run: the largest table, and rarely needed. */
 export interface CachedFileRows {
   readonly table: CachedTable;
-  /** For each file, the row of its cover; LEFT_OUT for a file that was left out. */
+  /**
+   * For each file, the row of its cover; LEFT_OUT if the cover does not exist. A file left out for another
+   * reason keeps its cover, so that the cover's files are read again.
+   */
   readonly cover: Uint32Array;
 }
 
