@@ -26,7 +26,7 @@ export interface CachedFileRows {
   readonly cover: Uint32Array;
 }
 
-/** What is large is opened when it is first needed: a run that finds nothing new never does. */
+/** Large parts are opened when first needed. Most runs that find nothing new need none of them. */
 export interface EarlierRun {
   /** The folder of the generation that the run has published, and its files. */
   readonly dir: string;
