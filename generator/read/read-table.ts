@@ -77,8 +77,8 @@ export function makeReadTable(
     const idOf = (row: Row) => row[0];
     const check = makeRowCheck(table, report, idOf, (row, note) => onRow(row, row[0], note));
     const take = (row: Row, cachedRow = LEFT_OUT) => {
-      const isFaultless = check(row);
-      const time = isFaultless && hasUsualId(row[0]) ? rowTime(row.at(-1) ?? null) : Number.NaN;
+      const isReusable = check(row);
+      const time = isReusable && hasUsualId(row[0]) ? rowTime(row.at(-1) ?? null) : Number.NaN;
       track?.add(time, cachedRow, row);
     };
     let rows: number;
@@ -123,7 +123,8 @@ function timedTableOf(table: Table): TimedTable | undefined {
 /**
  * @param idOf returns the id of a row. It is only called for a row with a fault or a warning: for a million
  * known rows, computing their ids takes long.
- * @returns a function that takes a row, reports its fault or warnings, and tells whether it had none
+ * @returns a function that takes a row, reports its fault or warnings, and tells whether the next run may
+ * reuse the row: no fault, no warning, and not READ_AGAIN
  */
 function makeRowCheck<T>(
   table: Table,
@@ -134,16 +135,16 @@ function makeRowCheck<T>(
   const notes: [reason: string, value: Value][] = [];
   const note: Note = (reason, value) => notes.push([reason, value]);
   return (row) => {
-    let isFaultless = false;
+    let isReusable = false;
     try {
-      isFaultless = take(row, note) !== READ_AGAIN && notes.length === 0;
+      isReusable = take(row, note) !== READ_AGAIN && notes.length === 0;
       for (const [reason, value] of notes) report.warn(table, idOf(row), reason, value);
     } catch (error) {
       if (!(error instanceof RowFault)) throw error;
       report.leaveOut(table, idOf(row), error);
     }
     if (notes.length > 0) notes.length = 0;
-    return isFaultless;
+    return isReusable;
   };
 }
 
