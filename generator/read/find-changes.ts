@@ -59,20 +59,20 @@ export async function findChanges(
   const [[time = null] = []] = await reader.rows('SELECT CURRENT_TIMESTAMP');
   const now = rowTime(time);
   if (earlier === undefined) return makeChangeTracking(now, undefined, storeColumn);
-  let isNew = false;
+  let hasChange = false;
   const commits = await readLastCommits(reader);
-  const read = async (table: TimedTable) => {
+  const readFingerprintsOf = async (table: TimedTable) => {
     const before = earlier.fingerprints[table];
     const isChanged = hadCommit(earlier.commits[table], commits[table]);
     if (isChanged === false) return before;
-    isNew ||= isChanged === true;
+    hasChange ||= isChanged === true;
     const reading =
       isChanged === true
         ? readFingerprints(reader, table, before.shift)
         : readFingerprintsUnless(before, reader, table, () => {
-            isNew = true;
+            hasChange = true;
           });
-    if (!isNew) return reading;
+    if (!hasChange) return reading;
     // If the cache is damaged, the query must end before the snapshot of the database does.
     const ended = Promise.allSettled([reading]);
     try {
@@ -84,10 +84,12 @@ export async function findChanges(
     }
     return reading;
   };
+  // One table after another: the records are opened during the query of the first table that is known to
+  // have changed, or of the one after it.
   const fingerprints = {
-    games: await read('games'),
-    covers: await read('covers'),
-    cover_files: await read('cover_files'),
+    games: await readFingerprintsOf('games'),
+    covers: await readFingerprintsOf('covers'),
+    cover_files: await readFingerprintsOf('cover_files'),
   };
   const isSame =
     reportBefore !== undefined &&

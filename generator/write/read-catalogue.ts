@@ -171,7 +171,13 @@ export async function readCatalogue(
     sinceEarlier && reuseSearch(sinceEarlier, reusedGames, alternativeTitlesHash);
   pending.addJob(
     worker.run(
-      ...(['writeSearch', dir, platforms, games, alternatives, covers, numbering] as const),
+      'writeSearch',
+      dir,
+      platforms,
+      games,
+      alternatives,
+      covers,
+      numbering,
       earlierSearch,
     ),
   );
