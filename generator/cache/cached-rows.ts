@@ -56,6 +56,7 @@ export function encodeTable(
     ...idColumns(games.ids, rows),
     time,
     platform: games.platform.subarray(0, rows),
+    // Index files have no 16-bit signed columns.
     year: Int32Array.from(games.year.subarray(0, rows)),
     genresOf: games.genresOf.subarray(0, rows),
     headLength: games.headLength.subarray(0, rows),

@@ -24,7 +24,7 @@ export interface SinceEarlierRun {
   readonly plans: Readonly<Record<TimedTable, ReadPlan>>;
   /** How the games and covers of both runs relate, once they are read. */
   readonly relations: { games(): Relation; covers(): Relation };
-  /** Tells that all rows of a table are kept. */
+  /** Records that all rows of a table are kept. */
   keep(table: TimedTable, rows: number): void;
 }
 
@@ -60,7 +60,7 @@ export async function keepOrReadCovers(
   const canKeep =
     isUnchanged(plans.covers) &&
     areSettled(tables.covers, tracking) &&
-    // Covers have the rows of their games.
+    // Covers refer to games by row, so no game may have moved.
     tracking.tracks.games.keepsIndexes() &&
     covers.game.every(isKept);
   if (!canKeep) {
@@ -97,7 +97,7 @@ export async function keepOrReadFiles(
     earlierNumber(earlier.records().covers.numberOf, relation, row);
   const isNew = (row: number) => numberBefore(row) === LEFT_OUT;
   const mustRead = await findCoversToRead(reader, covers, numberOfCover, isNew, earlierFiles);
-  // Files have the rows of their covers.
+  // Files refer to covers by row, so no cover may have moved.
   if (!isUnchanged(plan) || !tracking.tracks.covers.keepsIndexes()) {
     return { files: await read({ ...earlierFiles, mustRead }), mustRead };
   }

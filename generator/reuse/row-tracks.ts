@@ -53,16 +53,16 @@ export interface RowTrack {
   add(time: number, cachedRow: number, row: Row | undefined): void;
   /** Adds the known rows from `from` (inclusive) to `to` (exclusive) of the cached ones. */
   addKnown(updated: Float64Array, from: number, to: number): void;
-  /** Tells, instead of adding rows, that all cached rows are known and have the same indexes. */
+  /** Called instead of adding rows, if all cached rows are known and have the same indexes. */
   keepAll(): void;
   rows(): number;
   /** The rows that the next run must read again; undefined if they are too many. */
   unsettled(): UnsettledRows | undefined;
   /** The time of each row; empty after {@link keepAll}. */
   times(): StoredColumn;
-  /** Whether each row is known, and has the index of its cached row; so there are no others. */
+  /** Whether every row is known and at the index of its cached row, and no row was added or removed. */
   isSame(): boolean;
-  /** Whether no cached row is gone, and each has its index still; there may be rows after them. */
+  /** Whether every cached row still exists at its index; new rows may follow. */
   keepsIndexes(): boolean;
   /** Called after all rows. Undefined if all rows were read, or if it is not needed. */
   readonly relation: (() => Relation) | undefined;
@@ -165,7 +165,7 @@ function makeRelation({ isKnown, fresh }: ReadPlan) {
       moved.cachedRow[row] = cachedRow;
       moved.rowOfCached[cachedRow] = row;
     },
-    /** Tells, instead of adding rows, that all cached rows are the same. */
+    /** Called instead of adding rows, if all cached rows are the same. */
     keepAll(): void {
       isSame.fill(1);
     },

@@ -52,7 +52,7 @@ export interface RunResult {
   readonly readAllBecause: string | null;
 }
 
-/** What a run knows about the database, too. */
+/** The options of a run, and what was found in the database. */
 export type Run = RunOptions & Optional;
 
 /** How a run reads the rows. */

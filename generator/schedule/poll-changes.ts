@@ -16,8 +16,9 @@ import { makeTimeShare } from './time-share.ts';
 /** In milliseconds: a poll that takes longer is reported once, with the fix. */
 const SLOW_POLL = 250;
 /**
- * The tables are read this often even if nothing seems to have happened to them. A commit that changes
- * nothing of what is read, because it is late or a time is in the future, leads to a run as late as this.
+ * The tables are read this often even if nothing seems to have happened to them. A commit that leaves the
+ * counts and latest times as they were (an older time, or a latest time in the future) leads to a run only
+ * after this long.
  */
 const LONGEST_TRUST_MS = 60_000;
 /**

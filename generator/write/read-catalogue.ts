@@ -118,7 +118,7 @@ export async function readCatalogue(
   const storeColumn = storedColumnsIn(workDir);
   const tracking = isTimed ? await findChanges(reader, options, storeColumn) : undefined;
   if (tracking === 'nothing new') return undefined;
-  // The times of all rows in chunks that differ were compared.
+  // Comparing times has left garbage that V8 would free late.
   if (earlier !== undefined) freeMemory();
   const sinceEarlier = tracking && earlier && relateTo(earlier, tracking, options);
   const readTable = makeReadTable(
@@ -152,7 +152,7 @@ export async function readCatalogue(
     keepOrReadCovers(sinceEarlier, games, (cached) => readCovers(readTable, report, games, cached)),
   );
   if (earlier !== undefined) {
-    // Numbering the records takes memory, too.
+    // Frees the cached rows, so that numbering does not add to the peak.
     earlier.forgetRows();
     freeMemory();
   }
