@@ -37,8 +37,8 @@ export interface FileColumns {
   readonly idHigh: GrowingStoredColumn;
   readonly idLow: GrowingStoredColumn;
   /**
-   * The row of the file's cover; LEFT_OUT if the cover does not exist. A file left out for another reason keeps
-   * its cover, so that the cover's files are read again.
+   * The row of the file's cover; LEFT_OUT if the cover does not exist. A file left out for another reason
+   * keeps its cover, so that the cover's files are read again.
    */
   readonly cover: GrowingStoredColumn;
 }

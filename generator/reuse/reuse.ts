@@ -13,7 +13,9 @@ export interface RelatedGames {
   readonly relation: Relation;
   /** For each row: 1 if the platform, slug and title are those of the earlier run, and both published. */
   readonly hasSamePathAndTitle: Uint8Array;
-  /** Whether no game that is published in both runs, on the same platform, has another year or other genres. */
+  /**
+   * Whether no game that is published in both runs, on the same platform, has another year or other genres.
+   */
   readonly haveSameYearsAndGenres: boolean;
 }
 
