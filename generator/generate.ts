@@ -10,11 +10,11 @@ import { HeldError, whyHeld } from '../store/hold.ts';
 import { withLock } from '../store/lock.ts';
 import { readPrevious } from '../store/publish.ts';
 import { beginGeneration } from '../store/unfinished-generation.ts';
-import { makeOwner, whyUntimed } from './cache/cache-owner.ts';
+import { makeCacheKey, whyUntimed } from './cache/cache-key.ts';
 import { findEarlierRun } from './cache/find-earlier-run.ts';
 import { warnOfHiddenViews } from './read/warnings.ts';
 import {
-  type Reading,
+  type ReadMode,
   RefusedError,
   type Run,
   type RunOptions,
@@ -53,18 +53,18 @@ async function readAndPublish(
 ): Promise<RunResult> {
   const { snapshotsDir, settings, withoutUpdatedAt, isFull = false } = run;
   const untimed = run.conditions ? 'only a part is read' : whyUntimed(withoutUpdatedAt, hidden);
-  const ownerOf = untimed === undefined ? await makeOwner(database, settings) : undefined;
+  const keyOf = untimed === undefined ? await makeCacheKey(database, settings) : undefined;
   const startedAt = Date.now();
   const writeAll = (reason: string) => {
-    if (ownerOf !== undefined) progress.warn(`All rows are read: ${reason}.`);
+    if (keyOf !== undefined) progress.warn(`All rows are read: ${reason}.`);
     const none = { earlier: undefined, cache: undefined, reportBefore: undefined };
-    return writeOnce(database, run, progress, { ...none, reason, ownerOf, fullRunAt: startedAt });
+    return writeOnce(database, run, progress, { ...none, reason, keyOf, fullRunAt: startedAt });
   };
-  if (ownerOf === undefined || isFull) return writeAll(untimed ?? 'a full run was requested');
-  const found = findEarlierRun(snapshotsDir, readPrevious(snapshotsDir), ownerOf);
+  if (keyOf === undefined || isFull) return writeAll(untimed ?? 'a full run was requested');
+  const found = findEarlierRun(snapshotsDir, readPrevious(snapshotsDir), keyOf);
   if ('reason' in found) return writeAll(found.reason);
   try {
-    return await writeOnce(database, run, progress, { reason: null, ...found, ownerOf });
+    return await writeOnce(database, run, progress, { reason: null, ...found, keyOf });
   } catch (error) {
     if (error instanceof HeldError || error instanceof RefusedError) throw error;
     return writeAll(`reading only the changes failed (${(error as Error).message})`);
@@ -75,12 +75,12 @@ async function writeOnce(
   database: Database,
   run: Run,
   progress: Progress,
-  reading: Reading,
+  readMode: ReadMode,
 ): Promise<RunResult> {
   const unfinished = beginGeneration(run.snapshotsDir, progress.warn);
   const worker = makeRunWorker();
   try {
-    return await writeAndPublish({ database, run, progress, reading, worker, unfinished });
+    return await writeAndPublish({ database, run, progress, readMode, worker, unfinished });
   } finally {
     await worker.end();
     unfinished.clear();

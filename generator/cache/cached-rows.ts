@@ -24,8 +24,8 @@ export interface CachedValues {
   readonly types: Covers['types'];
   readonly fingerprints: Readonly<Record<TimedTable, PlainFingerprints>>;
   readonly commits: EarlierRun['commits'];
-  readonly platforms: EarlierRun['platforms'];
-  readonly alternativeTitles: EarlierRun['alternativeTitles'];
+  readonly platformsText: EarlierRun['platformsText'];
+  readonly alternativeTitlesHash: EarlierRun['alternativeTitlesHash'];
   readonly unsettled: EarlierRun['unsettled'];
 }
 
@@ -56,6 +56,7 @@ export function encodeTable(
     ...idColumns(games.ids, rows),
     time,
     platform: games.platform.subarray(0, rows),
+    // Index files have no 16-bit signed columns.
     year: Int32Array.from(games.year.subarray(0, rows)),
     genresOf: games.genresOf.subarray(0, rows),
     headLength: games.headLength.subarray(0, rows),
@@ -67,7 +68,7 @@ export function encodeTable(
 export function encodeValues(
   { genres }: Games,
   { regions, types }: Covers,
-  { fingerprints, commits, platforms, alternativeTitles, unsettled }: ForNextRun,
+  { fingerprints, commits, platformsText, alternativeTitlesHash, unsettled }: ForNextRun,
 ): CachedValues {
   const plain = ({ chunks, ...others }: Fingerprints) => ({ ...others, chunks: [...chunks] });
   return {
@@ -75,8 +76,8 @@ export function encodeValues(
     regions,
     types,
     commits,
-    platforms,
-    alternativeTitles,
+    platformsText,
+    alternativeTitlesHash,
     unsettled,
     fingerprints: {
       games: plain(fingerprints.games),

@@ -1,6 +1,6 @@
 /**
- * Finds what an earlier run has left for this one: the row cache, and the generation that it belongs to. If
- * either of them is missing, damaged or foreign, all rows are read.
+ * Finds what an earlier run has saved for this one: the row cache, and the generation that it belongs to. If
+ * either of them is missing, damaged or does not fit, all rows are read.
  */
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -11,7 +11,7 @@ import type { Previous } from '../../store/publish.ts';
 import type { ReportContent } from '../report/report.ts';
 import { openEarlierPaths, openEarlierRecords } from '../reuse/earlier-records.ts';
 import type { EarlierRun } from '../reuse/earlier-run.ts';
-import type { OwnerOf } from './cache-owner.ts';
+import type { KeyOf } from './cache-key.ts';
 import {
   type CachedValues,
   decodeFileRows,
@@ -39,13 +39,13 @@ export type FoundRun =
 export function findEarlierRun(
   snapshotsDir: string,
   { id, manifest }: Previous,
-  ownerOf: OwnerOf,
+  keyOf: KeyOf,
   now = Date.now(),
 ): FoundRun {
   if (id === undefined) return { reason: 'there is no generation yet' };
   if (manifest === undefined) return { reason: 'the current generation cannot be read' };
   try {
-    const cache = openCache(snapshotsDir, ownerOf(id));
+    const cache = openCache(snapshotsDir, keyOf(id));
     const { values, fileStates, fullRunAt } = cache;
     const hours = (now - fullRunAt) / 3_600_000;
     if (!(hours >= 0 && hours < FULL_RUN_HOURS)) {
@@ -80,7 +80,7 @@ function openEarlierRun(
   { open }: StoredCache,
   values: CachedValues,
 ): EarlierRun {
-  const { commits, platforms, alternativeTitles, unsettled } = values;
+  const { commits, platformsText, alternativeTitlesHash, unsettled } = values;
   const rows = once(() => decodeRows(open, values));
   const files = once(() => decodeFileRows(open));
   const records = once(() => {
@@ -93,8 +93,8 @@ function openEarlierRun(
     publishedFiles: manifest.counts.cover_files,
     fingerprints: decodeFingerprints(values),
     commits,
-    platforms,
-    alternativeTitles,
+    platformsText,
+    alternativeTitlesHash,
     unsettled,
     rows: rows.get,
     files: files.get,

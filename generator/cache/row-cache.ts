@@ -15,7 +15,7 @@ import { readColumns } from '../../store/files/checked-columns.ts';
 import { replaceFile } from '../../store/files/replace-file.ts';
 import { namesIn } from '../../store/generations/generations.ts';
 import { allSynced, writeWhole } from '../write/file-writer.ts';
-import { type CacheOwner, FOREIGN } from './cache-owner.ts';
+import { type CacheKey, WHY_UNUSABLE } from './cache-key.ts';
 import type { CachedValues } from './cached-rows.ts';
 
 /** What a run keeps, beside the tables. */
@@ -38,11 +38,11 @@ const HEAD = 'head.json';
 /** In bytes. The head of a million games has 2 MB. */
 const LARGEST_HEAD = 64 * 2 ** 20;
 
-/** For each part of an owner, its hash: the text that describes a database is long. */
-type OwnerSeals = Readonly<Record<keyof CacheOwner, string>>;
+/** For each part of a key, its hash: the text that describes a database is long. */
+type KeyHashes = Readonly<Record<keyof CacheKey, string>>;
 
 interface Head extends CacheContent {
-  readonly owner: OwnerSeals;
+  readonly key: KeyHashes;
   readonly files: readonly ManifestFile[];
 }
 
@@ -51,16 +51,16 @@ const fileOf = (table: TimedTable) => `${table}.bin`;
 /** The name of a table until it becomes part of the cache. */
 const nextOf = (table: TimedTable) => `${fileOf(table)}.next`;
 
-function sealOf(text: string): string {
+function hashOf(text: string): string {
   return hash('sha256', text);
 }
 
-function sealOwner({ program, database, settings, generation }: CacheOwner): OwnerSeals {
+function hashKey({ program, database, settings, generation }: CacheKey): KeyHashes {
   return {
-    program: sealOf(program),
-    database: sealOf(database),
-    settings: sealOf(JSON.stringify(settings)),
-    generation: sealOf(generation),
+    program: hashOf(program),
+    database: hashOf(database),
+    settings: hashOf(JSON.stringify(settings)),
+    generation: hashOf(generation),
   };
 }
 
@@ -114,7 +114,7 @@ export function discardTables(snapshotsDir: string): void {
 /** Replaces the cache. If this fails, or is interrupted, there is none. */
 export async function replaceCache(
   snapshotsDir: string,
-  owner: CacheOwner,
+  key: CacheKey,
   content: CacheContent,
   { files, fresh }: WrittenTables,
 ): Promise<void> {
@@ -127,22 +127,23 @@ export async function replaceCache(
     rmSync(file, { recursive: true, force: true });
     renameSync(path.join(dir, nextOf(table)), file);
   }
-  const head: Head = { owner: sealOwner(owner), ...content, files };
+  const head: Head = { key: hashKey(key), ...content, files };
   const text = JSON.stringify(head);
-  replaceFile(path.join(dir, HEAD), `${sealOf(text)}\n${text}\n`, 0o600);
+  replaceFile(path.join(dir, HEAD), `${hashOf(text)}\n${text}\n`, 0o600);
 }
 
 /**
  * Reads the head of the cache. The files of the tables are only checked for their sizes.
  * @throws Error that says why the cache cannot be used
  */
-export function openCache(snapshotsDir: string, owner: CacheOwner): StoredCache {
+export function openCache(snapshotsDir: string, key: CacheKey): StoredCache {
   const dir = folderIn(snapshotsDir);
-  const { owner: found, ...content } = readHead(dir);
-  const expected = sealOwner(owner);
-  const parts = Object.keys(FOREIGN) as (keyof CacheOwner)[];
-  const other = parts.find((part) => found[part] !== expected[part]);
-  if (other !== undefined) throw new Error(FOREIGN[other]);
+  const { key: found, ...content } = readHead(dir);
+  const expected = hashKey(key);
+  const parts = Object.keys(WHY_UNUSABLE) as (keyof CacheKey)[];
+  // Older versions of the program called the key otherwise.
+  const other = parts.find((part) => found?.[part] !== expected[part]);
+  if (other !== undefined) throw new Error(WHY_UNUSABLE[other]);
   const { files } = content;
   const entryOf = (table: TimedTable): ManifestFile => {
     const name = fileOf(table);
@@ -179,8 +180,8 @@ function readHead(dir: string): Head {
     if (code === 'ENOENT') throw new Error('there is no row cache yet');
     throw new Error(`the row cache cannot be read (${message})`, { cause });
   }
-  const [seal, head, end] = text.split('\n');
-  if (head === undefined || end !== '' || seal !== sealOf(head)) {
+  const [headHash, head, end] = text.split('\n');
+  if (head === undefined || end !== '' || headHash !== hashOf(head)) {
     throw new Error('the row cache is damaged (its head is not as it was written)');
   }
   return JSON.parse(head) as Head;

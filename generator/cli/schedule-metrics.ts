@@ -14,7 +14,7 @@ import { RUN_OUTCOMES, type RunEnding } from './runs.ts';
 
 /** In bytes. A report lists at most 100 rows for each reason. */
 const LARGEST_REPORT = 16 * 2 ** 20;
-/** How a run may end that writes `status.json`. */
+/** The outcomes of runs that write `status.json`. */
 const STATUS_OUTCOMES = RUN_OUTCOMES.filter((outcome) => outcome !== 'locked');
 
 type Tables = ReportContent['tables'];

@@ -9,7 +9,7 @@ export interface NumberList {
 }
 
 const FIRST_LENGTH = 1024;
-/** V8 would free the shorter copies of a list with more numbers late. */
+/** Beyond this length, V8 would free the outgrown copies too late. */
 const MANY = 1024 * 1024;
 
 export function makeNumberList(): NumberList {

@@ -17,7 +17,7 @@ export type Columns<Types extends ColumnTypes> = {
 
 const FIRST_ROWS = 64 * 1024;
 /**
- * For so many rows, a column reserves addresses. It grows into them without being copied: V8 would free
+ * A column reserves addresses for this many rows. It grows into them without being copied: V8 would free
  * the smaller column late, because it does not count memory that threads share.
  */
 const RESERVED_ROWS = 16 * 1024 * 1024;

@@ -53,7 +53,9 @@ function toEntry(row: Row, now: number): unknown {
   const [id, hash, state, limit, quota, previousHash, previousUntil, trialUntil] = row;
   const previousEnd = toTime(previousUntil);
   return {
-    ...{ id: Number(id), hash, ...toState(state, toTime(trialUntil), now) },
+    id: Number(id),
+    hash,
+    ...toState(state, toTime(trialUntil), now),
     limit: Math.min(LARGEST_LIMIT, Math.max(1, Number(limit))),
     ...(quota === null ? {} : { dailyQuota: Math.min(LARGEST_QUOTA, Math.max(1, Number(quota))) }),
     ...(previousHash === null || previousEnd <= now
@@ -69,7 +71,7 @@ function toState(state: Value, trialEnd: number, now: number): object {
   return trialEnd > now ? { state: 'approved', endsAt: trialEnd } : { state: 'revoked' };
 }
 
-/** @param time "YYYY-MM-DD HH:MM:SS" in UTC; 0 for NULL */
+/** @param time "YYYY-MM-DD HH:MM:SS" in UTC @returns milliseconds since 1970; 0 for NULL */
 function toTime(time: Value): number {
   return time === null ? 0 : Date.parse(`${String(time).slice(0, 19).replace(' ', 'T')}Z`);
 }

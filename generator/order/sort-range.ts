@@ -1,6 +1,6 @@
 /** Sorts part of a column in place. */
 
-/** So many entries are sorted by insertion, which is faster for a few. */
+/** Runs of this length are sorted by insertion, which is faster for a few entries. */
 const MOST_INSERTED = 24;
 
 /**

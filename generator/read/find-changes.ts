@@ -21,7 +21,12 @@ import {
 } from '../reuse/fingerprints.ts';
 import { planRead, type ReadPlan, readRows } from '../reuse/plan-read.ts';
 import { rowTime } from '../reuse/row-times.ts';
-import { makeRowsHash, makeTimed, TIME_COLUMN, type Timed } from '../reuse/row-tracks.ts';
+import {
+  type ChangeTracking,
+  makeChangeTracking,
+  makeRowsHash,
+  TIME_COLUMN,
+} from '../reuse/row-tracks.ts';
 import { COVER_COLUMNS } from './read-covers.ts';
 import { readGameTitles } from './read-game-titles.ts';
 import { readPlatforms } from './read-platforms.ts';
@@ -50,24 +55,24 @@ export async function findChanges(
   reader: SnapshotReader,
   { earlier, reportBefore, hasGameTitles }: KnownBefore,
   storeColumn: MakeStoredColumn,
-): Promise<Timed | 'nothing new'> {
+): Promise<ChangeTracking | 'nothing new'> {
   const [[time = null] = []] = await reader.rows('SELECT CURRENT_TIMESTAMP');
   const now = rowTime(time);
-  if (earlier === undefined) return makeTimed(now, undefined, storeColumn);
-  let isNew = false;
+  if (earlier === undefined) return makeChangeTracking(now, undefined, storeColumn);
+  let hasChange = false;
   const commits = await readLastCommits(reader);
-  const read = async (table: TimedTable) => {
+  const readFingerprintsOf = async (table: TimedTable) => {
     const before = earlier.fingerprints[table];
     const isChanged = hadCommit(earlier.commits[table], commits[table]);
     if (isChanged === false) return before;
-    isNew ||= isChanged === true;
+    hasChange ||= isChanged === true;
     const reading =
       isChanged === true
         ? readFingerprints(reader, table, before.shift)
         : readFingerprintsUnless(before, reader, table, () => {
-            isNew = true;
+            hasChange = true;
           });
-    if (!isNew) return reading;
+    if (!hasChange) return reading;
     // If the cache is damaged, the query must end before the snapshot of the database does.
     const ended = Promise.allSettled([reading]);
     try {
@@ -79,10 +84,12 @@ export async function findChanges(
     }
     return reading;
   };
+  // One table after another: the records are opened during the query of the first table that is known to
+  // have changed, or of the one after it.
   const fingerprints = {
-    games: await read('games'),
-    covers: await read('covers'),
-    cover_files: await read('cover_files'),
+    games: await readFingerprintsOf('games'),
+    covers: await readFingerprintsOf('covers'),
+    cover_files: await readFingerprintsOf('cover_files'),
   };
   const isSame =
     reportBefore !== undefined &&
@@ -101,7 +108,7 @@ export async function findChanges(
     covers: await plan('covers'),
     cover_files: await plan('cover_files'),
   };
-  return makeTimed(now, plans, storeColumn);
+  return makeChangeTracking(now, plans, storeColumn);
 }
 
 /**
@@ -122,11 +129,11 @@ async function isNothingNew(
   // The other tables are small, and read in every run.
   const report = makeReport();
   const read = makeReadTable(reader, report, () => {});
-  if ((await readPlatforms(read)).content !== earlier.platforms) return false;
+  if ((await readPlatforms(read)).asText !== earlier.platformsText) return false;
   if (hasGameTitles) {
     const { games } = earlier.rows();
     const titles = await readGameTitles(read, report, games);
-    if (hashTitles(games, titles) !== earlier.alternativeTitles) return false;
+    if (hashTitles(games, titles) !== earlier.alternativeTitlesHash) return false;
   }
   const tables = ['platforms', ...(hasGameTitles ? ['game_titles'] : [])];
   const now = report.content();

@@ -12,31 +12,31 @@ import type { EarlierRun } from '../reuse/earlier-run.ts';
 import { type CachedTable, isUnchanged, type ReadPlan } from '../reuse/plan-read.ts';
 import { earlierNumber } from '../reuse/reuse.ts';
 import { isSettled } from '../reuse/row-times.ts';
-import { type Relation, rowOfCached, type Timed } from '../reuse/row-tracks.ts';
+import { type ChangeTracking, type Relation, rowOfCached } from '../reuse/row-tracks.ts';
 import type { CachedCovers } from './read-covers.ts';
 import { type CachedFiles, type Files, findCoversToRead } from './read-files.ts';
 import type { CachedGames } from './read-games.ts';
 
 /** An earlier run, and what has changed since. */
-export interface Before {
+export interface SinceEarlierRun {
   readonly earlier: EarlierRun;
-  readonly timed: Timed;
+  readonly tracking: ChangeTracking;
   readonly plans: Readonly<Record<TimedTable, ReadPlan>>;
   /** How the games and covers of both runs relate, once they are read. */
   readonly relations: { games(): Relation; covers(): Relation };
-  /** Tells that all rows of a table are kept. */
+  /** Records that all rows of a table are kept. */
   keep(table: TimedTable, rows: number): void;
 }
 
-/** @param before undefined if all rows are read; otherwise, the platforms must be the same */
+/** @param sinceEarlier undefined if all rows are read; otherwise, the platforms must be the same */
 export async function keepOrReadGames(
-  before: Before | undefined,
+  sinceEarlier: SinceEarlierRun | undefined,
   read: (cached?: CachedGames) => Promise<Games>,
 ): Promise<Games> {
-  if (before === undefined) return read();
-  const { earlier, timed, plans, keep } = before;
+  if (sinceEarlier === undefined) return read();
+  const { earlier, tracking, plans, keep } = sinceEarlier;
   const { games, tables } = earlier.rows();
-  if (!isUnchanged(plans.games) || !areSettled(tables.games, timed)) {
+  if (!isUnchanged(plans.games) || !areSettled(tables.games, tracking)) {
     return read({ games, isKnown: plans.games.isKnown, rowOf: earlier.openPaths() });
   }
   keep('games', games.rows);
@@ -46,19 +46,19 @@ export async function keepOrReadGames(
 
 /** @param games those of this run */
 export async function keepOrReadCovers(
-  before: Before | undefined,
+  sinceEarlier: SinceEarlierRun | undefined,
   games: Games,
   read: (cached?: CachedCovers) => Promise<Covers>,
 ): Promise<Covers> {
-  if (before === undefined) return read();
-  const { earlier, timed, plans, relations, keep } = before;
+  if (sinceEarlier === undefined) return read();
+  const { earlier, tracking, plans, relations, keep } = sinceEarlier;
   const { covers, tables, games: cachedGames } = earlier.rows();
   const isKept = (game: number) => game === LEFT_OUT || games.platform[game] !== LEFT_OUT;
   const canKeep =
     isUnchanged(plans.covers) &&
-    areSettled(tables.covers, timed) &&
-    // Covers have the rows of their games.
-    timed.tracks.games.keepsIndexes() &&
+    areSettled(tables.covers, tracking) &&
+    // Covers refer to games by row, so no game may have moved.
+    tracking.tracks.games.keepsIndexes() &&
     covers.game.every(isKept);
   if (!canKeep) {
     const relation = relations.games();
@@ -74,14 +74,14 @@ export async function keepOrReadCovers(
  * @returns `mustRead`: for each row of a cover, 1 if its files were read; undefined if all were
  */
 export async function keepOrReadFiles(
-  before: Before | undefined,
+  sinceEarlier: SinceEarlierRun | undefined,
   reader: Reader,
   covers: Covers,
   numberOfCover: Uint32Array,
   read: (cached?: CachedFiles) => Promise<Files>,
 ): Promise<{ readonly files: Files; readonly mustRead: Uint8Array | undefined }> {
-  if (before === undefined) return { files: await read(), mustRead: undefined };
-  const { earlier, timed, plans, relations, keep } = before;
+  if (sinceEarlier === undefined) return { files: await read(), mustRead: undefined };
+  const { earlier, tracking, plans, relations, keep } = sinceEarlier;
   const plan = plans.cover_files;
   const relation = relations.covers();
   const earlierFiles = {
@@ -94,12 +94,13 @@ export async function keepOrReadFiles(
     earlierNumber(earlier.records().covers.numberOf, relation, row);
   const isNew = (row: number) => numberBefore(row) === LEFT_OUT;
   const mustRead = await findCoversToRead(reader, covers, numberOfCover, isNew, earlierFiles);
-  // Files have the rows of their covers.
-  if (!isUnchanged(plan) || !timed.tracks.covers.keepsIndexes()) {
+  // Files refer to covers by row, so no cover may have moved.
+  if (!isUnchanged(plan) || !tracking.tracks.covers.keepsIndexes()) {
     return { files: await read({ ...earlierFiles, mustRead }), mustRead };
   }
   keep('cover_files', plan.rows);
-  const published = earlier.publishedFiles - countGone(before, covers, numberOfCover, numberBefore);
+  const published =
+    earlier.publishedFiles - countGone(sinceEarlier, covers, numberOfCover, numberBefore);
   return {
     files: { rows: plan.rows, lastId: [0, 0], columns: undefined, published },
     mustRead,
@@ -108,7 +109,7 @@ export async function keepOrReadFiles(
 
 /** The number of files of the covers that are not published any more. */
 function countGone(
-  { earlier }: Before,
+  { earlier }: SinceEarlierRun,
   covers: Covers,
   numberOfCover: Uint32Array,
   numberBefore: (row: number) => number,
@@ -126,6 +127,6 @@ function countGone(
 }
 
 /** Whether no time is so recent that the row must be read again: only if the clock was set back. */
-function areSettled({ updated }: CachedTable, { now }: Timed): boolean {
+function areSettled({ updated }: CachedTable, { now }: ChangeTracking): boolean {
   return updated.every((time) => isSettled(time, now));
 }

@@ -52,7 +52,7 @@ export async function readCovers(
       }
       for (let at = from; at < to; at++) {
         const cachedGame = covers.game[at];
-        // Not approved: every other cover that was left out is read again.
+        // LEFT_OUT means not approved here: a cover left out for another reason is always read again.
         columns.game[row + at - from] = cachedGame === LEFT_OUT ? LEFT_OUT : rowOfGame(cachedGame);
       }
     },

@@ -36,7 +36,10 @@ export interface Files {
 export interface FileColumns {
   readonly idHigh: GrowingStoredColumn;
   readonly idLow: GrowingStoredColumn;
-  /** The row of the file's cover; LEFT_OUT for a file that was left out. */
+  /**
+   * The row of the file's cover; LEFT_OUT if the cover does not exist. A file left out for another reason
+   * keeps its cover, so that the cover's files are read again.
+   */
   readonly cover: GrowingStoredColumn;
 }
 
@@ -172,14 +175,14 @@ export async function findCoversToRead(
   }
   const { isKnown, fresh } = plan;
   const { table, cover: cachedCovers } = open();
-  const rowOfCached = (file: number) =>
+  const coverOf = (file: number) =>
     cachedCovers[file] === LEFT_OUT ? LEFT_OUT : rowOfCover(cachedCovers[file]);
   for (let file = 0; file < table.rows; file++) {
-    const row = rowOfCached(file);
+    const row = coverOf(file);
     if (isKnown[file] === 0 && row !== LEFT_OUT) mustRead[row] = 1;
   }
   for (let file = 0; file < table.rows; file++) {
-    const row = rowOfCached(file);
+    const row = coverOf(file);
     if (isKnown[file] === 0 || row === LEFT_OUT || mustRead[row] === 0) continue;
     isKnown[file] = 0;
     fresh.push(idOfRow(table.ids, file));

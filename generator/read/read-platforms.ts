@@ -7,7 +7,8 @@ import * as check from './row-checks.ts';
 
 /**
  * @returns `platforms`, sorted by name, then slug; `numberOf`, the number of each platform by its id;
- * `known`, all ids in the table, including those of platforms that were left out; `content`, a text of all that
+ * `known`, all ids in the table, including those of platforms that were left out; `asText`, a text of all
+ * that
  */
 export async function readPlatforms(read: ReadTable) {
   const found: (Platform & { id: string })[] = [];
@@ -38,7 +39,7 @@ export async function readPlatforms(read: ReadTable) {
     numberOf: new Map(found.map(({ id }, number) => [id, number])),
     known,
     /** Everything that other tables and the records take from the platforms. */
-    content: JSON.stringify([found, [...known]]),
+    asText: JSON.stringify([found, [...known]]),
   };
 }
 

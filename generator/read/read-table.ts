@@ -13,7 +13,7 @@ import type { Report, Table } from '../report/report.ts';
 import { type Note, RowFault } from '../report/row-fault.ts';
 import { idOfRow, type ReadPlan, readRows } from '../reuse/plan-read.ts';
 import { rowTime } from '../reuse/row-times.ts';
-import { TIME_COLUMN, type Timed } from '../reuse/row-tracks.ts';
+import { type ChangeTracking, TIME_COLUMN } from '../reuse/row-tracks.ts';
 
 /** Returned for a row that the next run must read again, even if its `updated_at` stays the same. */
 export const READ_AGAIN = 'read again';
@@ -61,29 +61,29 @@ const ROWS_PER_REPORT = 4096;
  */
 export type Conditions = Readonly<Partial<Record<Table, string>>>;
 
-/** @param timed undefined if the database cannot show which rows have changed */
+/** @param tracking undefined if the database cannot show which rows have changed */
 export function makeReadTable(
   reader: Reader,
   report: Report,
   onRows: OnRows,
   conditions: Conditions = {},
-  timed?: Timed,
+  tracking?: ChangeTracking,
 ): ReadTable {
   return async (table, columns, onRow, known) => {
-    const timedTable = timed === undefined ? undefined : timedTableOf(table);
-    const track = timedTable && timed?.tracks[timedTable];
-    const plan = timedTable && timed?.plans?.[timedTable];
+    const timedTable = tracking === undefined ? undefined : timedTableOf(table);
+    const track = timedTable && tracking?.tracks[timedTable];
+    const plan = timedTable && tracking?.plans?.[timedTable];
     const selected = track === undefined ? columns : `${columns}, ${TIME_COLUMN}`;
     const idOf = (row: Row) => row[0];
     const check = makeRowCheck(table, report, idOf, (row, note) => onRow(row, row[0], note));
     const take = (row: Row, cachedRow = LEFT_OUT) => {
-      const isFaultless = check(row);
-      const time = isFaultless && hasUsualId(row[0]) ? rowTime(row.at(-1) ?? null) : Number.NaN;
+      const isReusable = check(row);
+      const time = isReusable && hasUsualId(row[0]) ? rowTime(row.at(-1) ?? null) : Number.NaN;
       track?.add(time, cachedRow, row);
     };
     let rows: number;
     if (timedTable === undefined || plan === undefined || known === undefined) {
-      rows = await readAll(reader, table, selected, conditions[table], onRows, take);
+      rows = await readWholeTable(reader, table, selected, conditions[table], onRows, take);
     } else {
       const { ids, updated } = plan.cached();
       const idOfCached = (cachedRow: number) => valueOfId(idOfRow(ids, cachedRow));
@@ -123,7 +123,8 @@ function timedTableOf(table: Table): TimedTable | undefined {
 /**
  * @param idOf returns the id of a row. It is only called for a row with a fault or a warning: for a million
  * known rows, computing their ids takes long.
- * @returns a function that takes a row, reports its fault or warnings, and tells whether it had none
+ * @returns a function that takes a row, reports its fault or warnings, and tells whether the next run may
+ * reuse the row: no fault, no warning, and not READ_AGAIN
  */
 function makeRowCheck<T>(
   table: Table,
@@ -134,20 +135,20 @@ function makeRowCheck<T>(
   const notes: [reason: string, value: Value][] = [];
   const note: Note = (reason, value) => notes.push([reason, value]);
   return (row) => {
-    let isFaultless = false;
+    let isReusable = false;
     try {
-      isFaultless = take(row, note) !== READ_AGAIN && notes.length === 0;
+      isReusable = take(row, note) !== READ_AGAIN && notes.length === 0;
       for (const [reason, value] of notes) report.warn(table, idOf(row), reason, value);
     } catch (error) {
       if (!(error instanceof RowFault)) throw error;
       report.leaveOut(table, idOf(row), error);
     }
     if (notes.length > 0) notes.length = 0;
-    return isFaultless;
+    return isReusable;
   };
 }
 
-async function readAll(
+async function readWholeTable(
   reader: Reader,
   table: Table,
   columns: string,

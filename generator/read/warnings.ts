@@ -1,6 +1,6 @@
 /**
- * Looks for probable mistakes in what is published. The rules rather miss a mistake than warn about a
- * correct catalogue, since nobody reads a warning that is always there.
+ * Looks for probable mistakes in what is published. The rules would rather miss a mistake than warn about
+ * a correct catalogue, since nobody reads a warning that is always there.
  */
 import { isIPv4 } from 'node:net';
 import type { HiddenViews } from '../../database/hidden-views.ts';

@@ -9,15 +9,16 @@ import { TIMED_TABLES, type TimedTable } from '../../database/schema.ts';
  * A commit is recorded a moment before or after its changes can be read. A snapshot that began this many
  * seconds after the last recorded commit has all changes up to it.
  */
-const SETTLED_SECONDS = 5;
+const COMPLETE_SECONDS = 5;
 
-interface LastCommit {
+interface KnownCommit {
   readonly time: string;
-  readonly isSettled: boolean;
+  /** Whether a snapshot that begins now has all changes up to this time. */
+  readonly isComplete: boolean;
 }
 
-/** Has no entry for a table of which the database does not know it. */
-export type LastCommits = Readonly<Partial<Record<TimedTable, LastCommit>>>;
+/** A table has no entry if the database does not know its last commit. */
+export type LastCommits = Readonly<Partial<Record<TimedTable, KnownCommit>>>;
 
 /**
  * A run calls it before its snapshot begins and within the snapshot, so that what is committed between them
@@ -28,21 +29,21 @@ export async function readLastCommits(database: SnapshotReader): Promise<LastCom
   return Object.fromEntries(
     Array.from(commits, ([table, { time, secondsAgo }]) => [
       table,
-      { time, isSettled: secondsAgo >= SETTLED_SECONDS },
+      { time, isComplete: secondsAgo >= COMPLETE_SECONDS },
     ]),
   );
 }
 
 /**
  * Whether a table had a commit between the snapshots of two runs.
- * @param before the last commit before the snapshot of the earlier run
- * @param now the last commit after the snapshot of this run has begun
+ * @param before the last commit as recorded just before the earlier snapshot began
+ * @param now the last commit as recorded once this snapshot had begun
  */
 export function hadCommit(
-  before: LastCommit | undefined,
-  now: LastCommit | undefined,
+  before: KnownCommit | undefined,
+  now: KnownCommit | undefined,
 ): boolean | 'unknown' {
   if (before === undefined || now === undefined) return 'unknown';
   if (before.time !== now.time) return true;
-  return before.isSettled ? false : 'unknown';
+  return before.isComplete ? false : 'unknown';
 }

@@ -1,6 +1,6 @@
 /**
  * The records of the generation that an earlier run has published. Records that are still the same are
- * copied from it. The content hash of each copied record is checked.
+ * copied from it. Before a record is copied, its content hash or the hash of its whole pack is checked.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import path from 'node:path';
@@ -210,13 +210,13 @@ export function openRecords(
   kind: 'games' | 'covers',
   records: RecordColumns,
 ): RecordReader {
-  const [first, packOf] =
+  const [firstMember, packOf] =
     kind === 'games'
       ? (['first_game', gamesPack] as const)
       : (['first_cover', coversPack] as const);
   const open = new Map<number, OpenPack>();
   const packWith = (number: number): OpenPack => {
-    const platform = platformOf(platforms, first, number);
+    const platform = platformOf(platforms, firstMember, number);
     let pack = open.get(platform);
     if (pack === undefined) {
       const file = fileOf(files, packOf(platforms[platform].slug));
@@ -249,13 +249,13 @@ export function openRecords(
       }
       return record;
     },
-    *readRun(from, to) {
-      const pack = packWith(from);
+    *readRun(first, last) {
+      const pack = packWith(first);
       // To hash the whole pack takes a fraction of the time of hashing one record after another.
       if (!pack.isChecked) checkFile(dir, pack.file);
       pack.isChecked = true;
-      const end = records.byteOffset[to] + records.byteLength[to];
-      for (let at = records.byteOffset[from]; at < end; ) {
+      const end = records.byteOffset[last] + records.byteLength[last];
+      for (let at = records.byteOffset[first]; at < end; ) {
         const bytes = piece.subarray(0, Math.min(piece.length, end - at));
         readUpTo(pack, bytes, bytes.length, at);
         at += bytes.length;

@@ -18,11 +18,14 @@ export interface CachedRows {
 /** The files of an earlier run: the largest table, and rarely needed. */
 export interface CachedFileRows {
   readonly table: CachedTable;
-  /** For each file, the row of its cover; LEFT_OUT for a file that was left out. */
+  /**
+   * For each file, the row of its cover; LEFT_OUT if the cover does not exist. A file left out for another
+   * reason keeps its cover, so that the cover's files are read again.
+   */
   readonly cover: Uint32Array;
 }
 
-/** What is large is opened when it is first needed: a run that finds nothing new never does. */
+/** Large parts are opened when first needed. Most runs that find nothing new need none of them. */
 export interface EarlierRun {
   /** The folder of the generation that the run has published, and its files. */
   readonly dir: string;
@@ -30,9 +33,9 @@ export interface EarlierRun {
   readonly fingerprints: Readonly<Record<TimedTable, Fingerprints>>;
   /** The last commits before its snapshot of the database. */
   readonly commits: LastCommits;
-  /** All platforms and alternative titles, as texts to compare. */
-  readonly platforms: string;
-  readonly alternativeTitles: string;
+  /** All platforms, as a text to compare. */
+  readonly platformsText: string;
+  readonly alternativeTitlesHash: string;
   /** For each table, the rows that are always read again; undefined if they are too many. */
   readonly unsettled: Readonly<Partial<Record<TimedTable, UnsettledRows>>>;
   /** How many files of published covers there were. */

@@ -1,4 +1,4 @@
-/** What a run leaves for the next one, so that it can find out what has changed. */
+/** What a run saves for the next one, so that it can find out what has changed. */
 import type { Reader } from '../../database/database.ts';
 import { TIMED_TABLES, type TimedTable } from '../../database/schema.ts';
 import type { StoredColumn } from '../../format/index/columns.ts';
@@ -6,7 +6,7 @@ import type { Id } from '../../format/index/ids.ts';
 import type { EarlierRun } from './earlier-run.ts';
 import { chooseShift, type Fingerprints, readFingerprints } from './fingerprints.ts';
 import type { UnsettledRows } from './plan-read.ts';
-import type { Timed } from './row-tracks.ts';
+import type { ChangeTracking } from './row-tracks.ts';
 
 export interface ForNextRun {
   readonly times: Readonly<Record<TimedTable, StoredColumn>>;
@@ -16,8 +16,8 @@ export interface ForNextRun {
   readonly commits: EarlierRun['commits'];
   /** The rows that are always read again; see `EarlierRun.unsettled`. */
   readonly unsettled: Readonly<Partial<Record<TimedTable, UnsettledRows>>>;
-  readonly platforms: string;
-  readonly alternativeTitles: string;
+  readonly platformsText: string;
+  readonly alternativeTitlesHash: string;
 }
 
 /** For each table, the number of rows and the highest id. */
@@ -26,9 +26,9 @@ type ReadTables = Readonly<Record<TimedTable, { readonly rows: number; readonly 
 /** @returns undefined if a row has no usable id, so that the next run must read all rows */
 export async function prepareNextRun(
   reader: Reader,
-  { plans, tracks }: Timed,
+  { plans, tracks }: ChangeTracking,
   tables: ReadTables,
-): Promise<Omit<ForNextRun, 'commits' | 'platforms' | 'alternativeTitles'> | undefined> {
+): Promise<Omit<ForNextRun, 'commits' | 'platformsText' | 'alternativeTitlesHash'> | undefined> {
   const times = {
     games: tracks.games.times(),
     covers: tracks.covers.times(),
@@ -55,7 +55,11 @@ export async function prepareNextRun(
  * The tables whose columns are those of the earlier run. Covers and files also have the index of the row
  * that they refer to.
  */
-export function findSameTables({ games, covers, cover_files }: Timed['tracks']): Set<TimedTable> {
+export function findSameTables({
+  games,
+  covers,
+  cover_files,
+}: ChangeTracking['tracks']): Set<TimedTable> {
   const same = new Set<TimedTable>();
   if (games.isSame()) same.add('games');
   if (covers.isSame() && games.keepsIndexes()) same.add('covers');

@@ -15,7 +15,7 @@ import { rowTime } from './row-times.ts';
 export interface CachedTable {
   readonly rows: number;
   readonly ids: Ids;
-  /** The time of each row, or NaN for a row that must be read again. */
+  /** The time of each row in seconds since 1970, or NaN for a row that must be read again. */
   readonly updated: Float64Array;
 }
 
@@ -69,6 +69,7 @@ export async function planRead(
   }
   const cached = earlier.open();
   const isKnown = new Uint8Array(cached.rows).fill(1);
+  const plan: ReadPlan = { cached: earlier.open, isKnown, fresh, rows, fingerprints };
   const isDiffering = new Set(differing);
   for (let row = 0; row < cached.rows; row++) {
     if (!Number.isNaN(cached.updated[row])) continue;
@@ -79,13 +80,14 @@ export async function planRead(
   const most = Math.max(FEWEST_ROWS_READ, rows * LARGEST_SHARE_READ);
   for (const chunk of differing) {
     if (fresh.length > most) break;
-    await compareChunk(reader, table, cached, fingerprints, chunk, isKnown, fresh);
+    await compareChunk(reader, table, plan, chunk);
   }
   if (fresh.length > most) {
     const percent = Math.round(LARGEST_SHARE_READ * 100);
     throw new Error(`more than ${percent} % of the rows of ${table} must be read`);
   }
-  return { cached: earlier.open, isKnown, fresh: fresh.sort(compareIds), rows, fingerprints };
+  fresh.sort(compareIds);
+  return plan;
 }
 
 export function idOfRow({ high, low }: Ids, row: number): Id {
@@ -97,27 +99,30 @@ export function isUnchanged({ isKnown, fresh }: ReadPlan): boolean {
   return fresh.length === 0 && !isKnown.includes(0);
 }
 
-/** Finds the rows of a chunk that are new, gone, or have another time. */
+/**
+ * Finds the rows of a chunk that are new, gone, or have another time. Updates `plan.isKnown` and
+ * `plan.fresh`.
+ */
 async function compareChunk(
   reader: Reader,
   table: TimedTable,
-  { rows: cachedRows, ids, updated }: CachedTable,
-  after: Fingerprints,
+  plan: ReadPlan,
   chunk: number,
-  isKnown: Uint8Array,
-  fresh: Id[],
 ): Promise<void> {
-  const { first, last } = idsOfChunk(chunk, after.shift);
+  const { isKnown, fresh } = plan;
+  const { rows: cachedRows, ids, updated } = plan.cached();
+  const { shift, chunks } = plan.fingerprints;
+  const { first, last } = idsOfChunk(chunk, shift);
   const found = await reader.rows(
     `SELECT id, ${UPDATED_AT} || '' FROM ${table} WHERE id >= ${first} AND id <= ${last} ORDER BY id`,
   );
-  const expected = rowsIn({ chunks: new Map([[chunk, after.chunks.get(chunk) ?? '[0]']]) });
+  const expected = rowsIn({ chunks: new Map([[chunk, chunks.get(chunk) ?? '[0]']]) });
   if (found.length !== expected) {
     throw new Error(
       `Chunk ${chunk} of ${table} has ${expected} rows, but ${found.length} arrived.`,
     );
   }
-  const chunkAt = (row: number) => chunkOf(idOfRow(ids, row), after.shift);
+  const chunkAt = (row: number) => chunkOf(idOfRow(ids, row), shift);
   let row = firstIndex(0, cachedRows, (at) => chunkAt(at) >= chunk);
   for (const [value, updatedAt] of found) {
     const id = readId(value);

@@ -12,9 +12,11 @@ export interface RelatedGames {
   readonly earlier: EarlierRecords;
   readonly relation: Relation;
   /** For each row: 1 if the platform, slug and title are those of the earlier run, and both published. */
-  readonly isSamePath: Uint8Array;
-  /** Whether no game that is in both runs has another year or other genres. */
-  readonly haveSameFacts: boolean;
+  readonly hasSamePathAndTitle: Uint8Array;
+  /**
+   * Whether no game that is published in both runs, on the same platform, has another year or other genres.
+   */
+  readonly haveSameYearsAndGenres: boolean;
 }
 
 export interface ReusedGames extends RelatedGames {
@@ -37,27 +39,31 @@ export function relateGames(
   earlier: EarlierRecords,
   relation: Relation,
 ): RelatedGames {
-  const isSamePath = sharedZeros(Uint8Array, games.rows);
+  const hasSamePathAndTitle = sharedZeros(Uint8Array, games.rows);
   const [slugAt, cachedSlug] = [games, cached].map(({ slugs }) => openTexts(slugs, 'latin1'));
   const [titleAt, cachedTitle] = [games, cached].map(({ titles }) => openTexts(titles));
   const genresIn = ({ genres, genresOf }: Games, row: number) => genres[genresOf[row]];
-  let haveSameFacts = true;
+  let haveSameYearsAndGenres = true;
   for (let row = 0; row < games.rows; row++) {
     const before = cachedRowOf(relation, row);
     if (before === LEFT_OUT || games.platform[row] === LEFT_OUT) continue;
     if (games.platform[row] !== cached.platform[before]) continue;
-    const isKnown = relation.isKnown[row] === 1;
-    const isSame =
-      isKnown || (slugAt(row) === cachedSlug(before) && titleAt(row) === cachedTitle(before));
-    if (isSame) isSamePath[row] = 1;
-    if (isKnown) continue;
-    haveSameFacts &&=
+    const isSameRow = relation.isSame[row] === 1;
+    const hasSame =
+      isSameRow || (slugAt(row) === cachedSlug(before) && titleAt(row) === cachedTitle(before));
+    if (hasSame) hasSamePathAndTitle[row] = 1;
+    if (isSameRow) continue;
+    haveSameYearsAndGenres &&=
       games.year[row] === cached.year[before] && genresIn(games, row) === genresIn(cached, before);
   }
-  return { earlier, relation, isSamePath, haveSameFacts };
+  return { earlier, relation, hasSamePathAndTitle, haveSameYearsAndGenres };
 }
 
-/** The number of the record that an unchanged row had in the earlier generation, or LEFT_OUT. */
+/**
+ * The number that the record of a row had in the earlier generation, whether or not the row has changed;
+ * LEFT_OUT if it had none.
+ * @param numberOf that of the earlier games or covers, by cached row
+ */
 export function earlierNumber(numberOf: Uint32Array, relation: Relation, row: number): number {
   const before = cachedRowOf(relation, row);
   return before === LEFT_OUT ? LEFT_OUT : numberOf[before];

@@ -6,7 +6,7 @@ import type { Value } from '../../database/database.ts';
 import { plainSeconds } from '../columns/plain-times.ts';
 
 /**
- * A row that was changed this short a time before it was read is read again in the next run: another
+ * A row that was changed less than this long before it was read is read again in the next run: another
  * change may have got the same time. That happens within one second, and when a statement waits for the
  * lock of a row (50 seconds by default), because its time is that of its start.
  */

@@ -20,7 +20,7 @@ export interface Relation {
   readonly rows: number;
   readonly cachedRows: number;
   /** For each row: 1 if it is the same as the cached row, otherwise 0. */
-  readonly isKnown: Uint8Array;
+  readonly isSame: Uint8Array;
   /** Undefined if each row with a cached row has the same index; new rows come after these. */
   readonly moved: MovedRows | undefined;
 }
@@ -53,16 +53,16 @@ export interface RowTrack {
   add(time: number, cachedRow: number, row: Row | undefined): void;
   /** Adds the known rows from `from` (inclusive) to `to` (exclusive) of the cached ones. */
   addKnown(updated: Float64Array, from: number, to: number): void;
-  /** Tells, instead of adding rows, that all cached rows are known and have the same indexes. */
+  /** Called instead of adding rows, if all cached rows are known and have the same indexes. */
   keepAll(): void;
   rows(): number;
   /** The rows that the next run must read again; undefined if they are too many. */
   unsettled(): UnsettledRows | undefined;
   /** The time of each row; empty after {@link keepAll}. */
   times(): StoredColumn;
-  /** Whether each row is known, and has the index of its cached row; so there are no others. */
+  /** Whether every row is known and at the index of its cached row, and no row was added or removed. */
   isSame(): boolean;
-  /** Whether no cached row is gone, and each has its index still; there may be rows after them. */
+  /** Whether every cached row still exists at its index; new rows may follow. */
   keepsIndexes(): boolean;
   /** Called after all rows. Undefined if all rows were read, or if it is not needed. */
   readonly relation: (() => Relation) | undefined;
@@ -138,10 +138,10 @@ function makeRowTrack(
 }
 
 /** Most runs move no row, and then need no columns for the indexes: 8 bytes for each row. */
-function makeRelation({ isKnown: isKnownBefore, fresh }: ReadPlan) {
-  const cachedRows = isKnownBefore.length;
+function makeRelation({ isKnown, fresh }: ReadPlan) {
+  const cachedRows = isKnown.length;
   const rowsAtMost = cachedRows + fresh.length;
-  const isKnown = sharedZeros(Uint8Array, rowsAtMost);
+  const isSame = sharedZeros(Uint8Array, rowsAtMost);
   let moved: MovedRows | undefined;
 
   /** Begins to note the indexes. So far, each of these rows has that of its cached row. */
@@ -157,19 +157,19 @@ function makeRelation({ isKnown: isKnownBefore, fresh }: ReadPlan) {
 
   return {
     /** @param cachedRow LEFT_OUT for a new row */
-    add(row: number, cachedRow: number, isSame: boolean): void {
-      if (isSame) isKnown[row] = 1;
+    add(row: number, cachedRow: number, isSameRow: boolean): void {
+      if (isSameRow) isSame[row] = 1;
       const isInPlace = cachedRow === row || (cachedRow === LEFT_OUT && row >= cachedRows);
       if (!isInPlace) moved ??= startMoving(row);
       if (moved === undefined || cachedRow === LEFT_OUT) return;
       moved.cachedRow[row] = cachedRow;
       moved.rowOfCached[cachedRow] = row;
     },
-    /** Tells, instead of adding rows, that all cached rows are the same. */
+    /** Called instead of adding rows, if all cached rows are the same. */
     keepAll(): void {
-      isKnown.fill(1);
+      isSame.fill(1);
     },
-    end: (rows: number): Relation => ({ rows, cachedRows, isKnown, moved }),
+    end: (rows: number): Relation => ({ rows, cachedRows, isSame, moved }),
   };
 }
 
@@ -190,7 +190,8 @@ export function makeRowsHash() {
 }
 
 /** What a run needs to know which rows have changed: undefined if the database cannot show it. */
-export interface Timed {
+export interface ChangeTracking {
+  /** Seconds since 1970, by the clock of the database. */
   readonly now: number;
   /** Undefined if all rows are read. */
   readonly plans: Readonly<Record<TimedTable, ReadPlan>> | undefined;
@@ -198,11 +199,11 @@ export interface Timed {
 }
 
 /** @param storeColumn creates the columns for the row cache */
-export function makeTimed(
+export function makeChangeTracking(
   now: number,
-  plans: Timed['plans'],
+  plans: ChangeTracking['plans'],
   storeColumn: MakeStoredColumn,
-): Timed {
+): ChangeTracking {
   const timesOf = (table: TimedTable) => storeColumn(`${table}-time`, 'f64');
   const tracks = {
     games: makeRowTrack(now, plans?.games, timesOf('games'), true),

@@ -4,13 +4,13 @@ import { readPrevious } from '../../store/publish.ts';
 import { findFutureApprovals } from '../read/warnings.ts';
 import { summaryOf, warningText } from '../report/report.ts';
 import { saveReport } from '../report/save-report.ts';
-import type { Reading, Run, RunResult } from './run.ts';
+import type { ReadMode, Run, RunResult } from './run.ts';
 
 /** Its report is that of the current generation, with the warnings of today. */
 export function endUnchanged(
   { snapshotsDir, warnings }: Run,
   progress: Progress,
-  { earlier, reportBefore }: Reading,
+  { earlier, reportBefore }: ReadMode,
 ): RunResult {
   const { id, manifest } = readPrevious(snapshotsDir);
   if (earlier === undefined || reportBefore === undefined || manifest === undefined) {

@@ -5,7 +5,7 @@ import type { Counts, Settings } from '../../format/manifest.ts';
 import type { ErrorWithExitCode } from '../../program/failure.ts';
 import type { Progress } from '../../program/progress.ts';
 import type { UnfinishedGeneration } from '../../store/unfinished-generation.ts';
-import type { OwnerOf } from '../cache/cache-owner.ts';
+import type { KeyOf } from '../cache/cache-key.ts';
 import type { StoredCache } from '../cache/row-cache.ts';
 import type { Conditions } from '../read/read-table.ts';
 import type { ReportContent, Warning } from '../report/report.ts';
@@ -52,11 +52,11 @@ export interface RunResult {
   readonly readAllBecause: string | null;
 }
 
-/** What a run knows about the database, too. */
+/** The options of a run, and what was found in the database. */
 export type Run = RunOptions & Optional;
 
 /** How a run reads the rows. */
-export interface Reading {
+export interface ReadMode {
   /** Why all rows are read; null if only the changed ones are. */
   readonly reason: string | null;
   readonly earlier: EarlierRun | undefined;
@@ -67,7 +67,7 @@ export interface Reading {
   /** The report of the current generation, if that is the one of the earlier run. */
   readonly reportBefore: ReportContent | undefined;
   /** Undefined if the database cannot show which rows have changed. */
-  readonly ownerOf: OwnerOf | undefined;
+  readonly keyOf: KeyOf | undefined;
 }
 
 /** A run, and what it works with. */
@@ -75,7 +75,7 @@ export interface RunContext {
   readonly database: Database;
   readonly run: Run;
   readonly progress: Progress;
-  readonly reading: Reading;
+  readonly readMode: ReadMode;
   readonly worker: RunWorker;
   readonly unfinished: Pick<UnfinishedGeneration, 'work' | 'dir'>;
 }

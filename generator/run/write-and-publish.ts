@@ -11,20 +11,20 @@ import {
   publish,
   readPrevious,
 } from '../../store/publish.ts';
-import { type LeftRows, leaveRows } from '../cache/leave-rows.ts';
+import { type SavedRows, saveRows } from '../cache/save-rows.ts';
 import { makeReport, type Report, warningText } from '../report/report.ts';
 import { saveReport } from '../report/save-report.ts';
 import { freeMemory } from '../worker/free-memory.ts';
 import { checkPacksWith } from '../write/check-packs.ts';
 import { writeGeneration } from '../write/write-generation.ts';
 import { endUnchanged } from './end-unchanged.ts';
-import { type Reading, RefusedError, type RunContext, type RunResult } from './run.ts';
+import { type ReadMode, RefusedError, type RunContext, type RunResult } from './run.ts';
 
 export async function writeAndPublish(context: RunContext): Promise<RunResult> {
-  const { run, progress, reading } = context;
+  const { run, progress, readMode } = context;
   const report = makeReport();
   const written = await writeFiles(context, report);
-  if (written === undefined) return endUnchanged(run, progress, reading);
+  if (written === undefined) return endUnchanged(run, progress, readMode);
   try {
     freeMemory();
     report.addWarnings(run.warnings);
@@ -37,7 +37,7 @@ export async function writeAndPublish(context: RunContext): Promise<RunResult> {
 interface WrittenFiles {
   readonly content: ManifestContent;
   /** What was read, for the next run; undefined if that must read all rows. */
-  readonly rows: LeftRows | undefined;
+  readonly rows: SavedRows | undefined;
 }
 
 /**
@@ -46,12 +46,12 @@ interface WrittenFiles {
  * @returns undefined if the earlier run has written the same generation
  */
 async function writeFiles(
-  { database, run, progress, reading, worker, unfinished }: RunContext,
+  { database, run, progress, readMode, worker, unfinished }: RunContext,
   report: Report,
 ): Promise<WrittenFiles | undefined> {
   const { hasGameTitles, settings, conditions = {} } = run;
-  const { ownerOf, earlier, reportBefore, cache } = reading;
-  const isTimed = ownerOf !== undefined;
+  const { keyOf, earlier, reportBefore, cache } = readMode;
+  const isTimed = keyOf !== undefined;
   const written = await writeGeneration(database, {
     hasGameTitles,
     settings,
@@ -71,7 +71,7 @@ async function writeFiles(
   freeMemory();
   if (run.isDryRun || !isTimed) return { content, rows: undefined };
   try {
-    return { content, rows: await leaveRows(run.snapshotsDir, rows, cache) };
+    return { content, rows: await saveRows(run.snapshotsDir, rows, cache) };
   } catch (error) {
     warnOfFullRun(progress, error as Error);
     return { content, rows: undefined };
@@ -80,7 +80,7 @@ async function writeFiles(
 
 /** Ends a run whose files are written: nothing is new, or it is refused, or published. */
 async function publishOrRefuse(
-  { run, progress, reading, worker, unfinished }: RunContext,
+  { run, progress, readMode, worker, unfinished }: RunContext,
   report: Report,
   { content, rows }: WrittenFiles,
 ): Promise<RunResult> {
@@ -96,7 +96,7 @@ async function publishOrRefuse(
     previousCounts: previous.manifest?.counts,
     leftOut,
     report: reportContent,
-    readAllBecause: reading.reason,
+    readAllBecause: readMode.reason,
   };
   /** Writes the report of the run. @returns whether it was written */
   const finish = (outcome: RunResult['outcome'] | 'held', error: string | null = null) =>
@@ -104,7 +104,7 @@ async function publishOrRefuse(
 
   if (previous.id !== undefined && isUnchanged(snapshotsDir, previous, content)) {
     finish('unchanged');
-    await keepRows(rows, reading, previous.id, progress);
+    await keepRows(rows, readMode, previous.id, progress);
     return { ...result, outcome: 'unchanged' };
   }
   const faults = [
@@ -125,7 +125,7 @@ async function publishOrRefuse(
   }
   progress.step('verifying and publishing');
   const publishing = publish(snapshotsDir, unfinished.dir, content, previous, {
-    checkPacks: checkPacksWith(worker, reading.earlier),
+    checkPacks: checkPacksWith(worker, readMode.earlier),
     warn: progress.warn,
   });
   const { id } = await publishing.catch((error) => {
@@ -133,18 +133,18 @@ async function publishOrRefuse(
     throw error;
   });
   finish('published');
-  await keepRows(rows, reading, id, progress);
+  await keepRows(rows, readMode, id, progress);
   return { ...result, outcome: 'published', id };
 }
 
 async function keepRows(
-  rows: LeftRows | undefined,
-  { ownerOf, fullRunAt }: Reading,
+  rows: SavedRows | undefined,
+  { keyOf, fullRunAt }: ReadMode,
   id: string,
   progress: Progress,
 ): Promise<void> {
-  if (rows === undefined || ownerOf === undefined) return;
-  await rows.keep(ownerOf(id), fullRunAt).catch((error) => warnOfFullRun(progress, error));
+  if (rows === undefined || keyOf === undefined) return;
+  await rows.keep(keyOf(id), fullRunAt).catch((error) => warnOfFullRun(progress, error));
 }
 
 function warnOfFullRun(progress: Progress, { message }: Error): void {

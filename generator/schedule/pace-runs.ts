@@ -1,6 +1,6 @@
 /**
- * Decides when a requested run starts: at once if it is urgent or the run before began long ago, otherwise
- * as soon as it did. Requests during a run lead to one more run. A run is followed by another one, which
+ * Starts a requested run at once if it is urgent. Otherwise waits until `milliseconds` have passed since the
+ * last run began. Requests during a run lead to one more run. A run is followed by another one, which
  * finds a change that got the same `updated_at` as an earlier one.
  */
 

@@ -16,8 +16,9 @@ import { makeTimeShare } from './time-share.ts';
 /** In milliseconds: a poll that takes longer is reported once, with the fix. */
 const SLOW_POLL = 250;
 /**
- * The tables are read this often even if nothing seems to have happened to them. A commit that changes
- * nothing of what is read, because it is late or a time is in the future, leads to a run as late as this.
+ * The tables are read this often even if nothing seems to have happened to them. A commit that leaves the
+ * counts and latest times as they were (an older time, or a latest time in the future) leads to a run only
+ * after this long.
  */
 const LONGEST_TRUST_MS = 60_000;
 /**
@@ -146,7 +147,7 @@ export function pollChanges({
   };
 }
 
-interface Reading {
+interface PollResult {
   /** Undefined if nothing has happened to the tables since the last reading. */
   readonly state: TableState | undefined;
   /** See {@link Database.changeMark}. */
@@ -156,7 +157,7 @@ interface Reading {
 }
 
 /** @param longestTrust how long an unchanged mark is trusted, in milliseconds */
-function makeStateReader(longestTrust: number): (database: Database) => Promise<Reading> {
+function makeStateReader(longestTrust: number): (database: Database) => Promise<PollResult> {
   let lastMark: string | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
   return async (database) => {

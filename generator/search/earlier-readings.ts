@@ -21,7 +21,7 @@ import { freeMemory } from '../worker/free-memory.ts';
  * @throws Error if the word index is damaged
  */
 export function openEarlierReadings(
-  { earlier, relation, isSamePath }: RelatedGames,
+  { earlier, relation, hasSamePathAndTitle }: RelatedGames,
   numberOf: (word: string) => number,
 ): (row: number) => number[][] | undefined {
   const file = earlier.files.find(({ path }) => path === WORD_INDEX);
@@ -45,7 +45,7 @@ export function openEarlierReadings(
   }
 
   return (row) => {
-    if (isSamePath[row] === 0) return undefined;
+    if (hasSamePathAndTitle[row] === 0) return undefined;
     const rank = rankOf[cachedRowOf(relation, row)];
     const readings = [reading(rank)];
     const further = rankOfFurther.length;

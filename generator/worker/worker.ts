@@ -1,7 +1,7 @@
 /**
  * A worker thread that runs jobs for the main thread, one after another. The input of a job can be
  * columns in memory that both threads share. The main thread calls {@link makeWorker}; the worker's
- * program calls {@link answerOrders}.
+ * program calls {@link serveJobs}.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { parentPort, Worker } from 'node:worker_threads';
@@ -20,7 +20,7 @@ export interface JobWorker<Jobs extends JobTable> {
   end(): Promise<void>;
 }
 
-interface Order {
+interface JobRequest {
   readonly job: string;
   readonly input: readonly unknown[];
 }
@@ -29,7 +29,7 @@ type Answer = { readonly output: unknown } | { readonly error: unknown };
 
 /**
  * The thread starts with its first job, since a run that finds nothing new needs none.
- * @param program the module to run, which calls {@link answerOrders} with the same jobs
+ * @param program the module to run, which calls {@link serveJobs} with the same jobs
  */
 export function makeWorker<Jobs extends JobTable>(program: URL): JobWorker<Jobs> {
   let started: JobWorker<Jobs> | undefined;
@@ -71,12 +71,12 @@ function startWorker<Jobs extends JobTable>(program: URL): JobWorker<Jobs> {
   };
 }
 
-/** Called in the worker: runs the jobs that the main thread orders, one after another. */
-export function answerOrders(jobs: JobTable): void {
+/** Called in the worker: runs the jobs that the main thread requests, one after another. */
+export function serveJobs(jobs: JobTable): void {
   let previous = Promise.resolve();
-  parentPort?.on('message', (order: Order) => {
+  parentPort?.on('message', (request: JobRequest) => {
     previous = previous
-      .then(() => answer(jobs, order))
+      .then(() => answer(jobs, request))
       .then((output) => parentPort?.postMessage(output))
       // Later, since the call of the job still refers to its input.
       .then(() => nextTurn())
@@ -84,7 +84,7 @@ export function answerOrders(jobs: JobTable): void {
   });
 }
 
-async function answer(jobs: JobTable, { job, input }: Order): Promise<Answer> {
+async function answer(jobs: JobTable, { job, input }: JobRequest): Promise<Answer> {
   try {
     const run = jobs[job] as (...input: readonly unknown[]) => unknown;
     return { output: await run(...input) };

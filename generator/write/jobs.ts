@@ -3,7 +3,7 @@
  */
 import { isMainThread } from 'node:worker_threads';
 import { orderGames } from '../order/numbering.ts';
-import { answerOrders, type JobWorker, makeWorker } from '../worker/worker.ts';
+import { type JobWorker, makeWorker, serveJobs } from '../worker/worker.ts';
 import { checkPackFiles } from './check-packs.ts';
 import { allSynced } from './file-writer.ts';
 import { writeCoverPacks } from './write-covers.ts';
@@ -19,4 +19,4 @@ export function makeRunWorker(): RunWorker {
   return makeWorker(new URL(import.meta.url));
 }
 
-if (!isMainThread) answerOrders(JOBS);
+if (!isMainThread) serveJobs(JOBS);

@@ -8,9 +8,8 @@ import type { EarlierRecords } from '../reuse/earlier-records.ts';
 import type { CopySource } from './packs.ts';
 
 /**
- * Links the pack with the records from number `from` (inclusive) to `to` (exclusive).
- * @param first the number of the first record of this pack in the earlier generation
- * @param count how many records the pack had
+ * Links the pack with the records from number `from` (inclusive) to `to` (exclusive). In the earlier
+ * generation, it had those from `first` (inclusive) to `end` (exclusive).
  * @param columns receive the positions of the records
  * @returns undefined if the pack must be written
  */
@@ -19,12 +18,13 @@ export function linkPack(
   dir: string,
   name: string,
   [from, to]: readonly [number, number],
-  [first, count]: readonly [number, number],
+  [first, end]: readonly [number, number],
   columns: RecordColumns,
-  { numberOf, records }: CopySource,
+  { earlierNumberOf, records }: CopySource,
 ): ManifestFile | undefined {
-  if (count !== to - from || count === 0) return undefined;
-  for (let i = 0; i < count; i++) if (numberOf(from + i) !== first + i) return undefined;
+  const count = to - from;
+  if (end - first !== count || count === 0) return undefined;
+  for (let i = 0; i < count; i++) if (earlierNumberOf(from + i) !== first + i) return undefined;
   const file = linkEarlier(earlierDir, files, dir, name);
   if (file === undefined) return undefined;
   columns.byteOffset.set(records.byteOffset.subarray(first, first + count), from);

@@ -42,9 +42,9 @@ const SEPARATOR_BYTES = Buffer.from(RECORD_SEPARATOR);
 /** Where records that are still the same are copied from. */
 export interface CopySource {
   /** The number that a record had in the earlier generation, or LEFT_OUT if it must be written. */
-  numberOf(number: number): number;
+  earlierNumberOf(number: number): number;
   readonly records: RecordColumns;
-  /** Only used for records for which `numberOf` returns a number. */
+  /** Only used for records for which `earlierNumberOf` returns a number. */
   readonly pack: RecordReader;
 }
 
@@ -95,15 +95,15 @@ export async function writePack(
  */
 function copyRun(
   writer: FileWriter,
-  { numberOf, records, pack }: CopySource,
+  { earlierNumberOf, records, pack }: CopySource,
   from: number,
   to: number,
   columns: RecordColumns,
 ): number {
-  const first = numberOf(from);
+  const first = earlierNumberOf(from);
   if (first === LEFT_OUT) return 0;
   let count = 1;
-  while (from + count < to && numberOf(from + count) === first + count) count++;
+  while (from + count < to && earlierNumberOf(from + count) === first + count) count++;
   const shift = writer.end() - records.byteOffset[first];
   for (const piece of pack.readRun(first, first + count - 1)) {
     writer.reserve(piece.length);

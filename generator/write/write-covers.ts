@@ -99,7 +99,7 @@ const RECORD_END_BYTES = ']}'.length;
 
 /** A cover is copied if neither it nor its files nor the members of its game have changed. */
 function copySource(
-  { earlier, isSamePath }: ReusedGames,
+  { earlier, hasSamePathAndTitle }: ReusedGames,
   { relation, mustRead }: ReusedCovers,
   { game: gameOf }: Covers,
   rowOfCover: Uint32Array,
@@ -107,10 +107,10 @@ function copySource(
   const records = earlier.covers;
   const pack = openRecords(earlier, 'covers', records);
   const source: CopySource = {
-    numberOf(number) {
+    earlierNumberOf(number) {
       const row = rowOfCover[number];
       const isSame =
-        relation.isKnown[row] === 1 && mustRead[row] === 0 && isSamePath[gameOf[row]] === 1;
+        relation.isSame[row] === 1 && mustRead[row] === 0 && hasSamePathAndTitle[gameOf[row]] === 1;
       return isSame ? earlierNumber(records.numberOf, relation, row) : LEFT_OUT;
     },
     records,
@@ -133,8 +133,8 @@ function copySource(
       columns: RecordColumns,
     ): ManifestFile | undefined {
       const { slug, first_cover, covers } = earlier.platforms[platform];
-      const before = [first_cover, covers] as const;
-      return linkPack(earlier, dir, coversPack(slug), range, before, columns, source);
+      const earlierRange = [first_cover, first_cover + covers] as const;
+      return linkPack(earlier, dir, coversPack(slug), range, earlierRange, columns, source);
     },
   };
 }

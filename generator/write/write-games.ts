@@ -70,7 +70,7 @@ async function writeGamePacks(
       const head = headLength[row];
       writer.reserve(head + FIXED_BYTES + tail.length + slugs.lengthOf(row));
       const { buffer } = writer;
-      if (reused && source && reused.relation.isKnown[row] === 1) {
+      if (reused && source && reused.relation.isSame[row] === 1) {
         const earlier = earlierNumber(reused.earlier.numberOfGame, reused.relation, row);
         source.pack.read(earlier).copy(buffer, writer.at, 0, head);
       } else {
@@ -98,9 +98,9 @@ function copySource(
 ): CopySource {
   const positions = openEarlierGames(earlier);
   return {
-    numberOf(number) {
+    earlierNumberOf(number) {
       const row = rowOfGame[number];
-      if (relation.isKnown[row] === 0) return LEFT_OUT;
+      if (relation.isSame[row] === 0) return LEFT_OUT;
       const before = earlierNumber(earlier.numberOfGame, relation, row);
       const covers = firstCover[number + 1] - firstCover[number];
       const coversBefore = positions.firstCover[before + 1] - positions.firstCover[before];
@@ -120,7 +120,8 @@ function linkPackOf(
   source: CopySource,
 ): ManifestFile | undefined {
   const { slug, first_game, games } = earlier.platforms[platform];
-  return linkPack(earlier, dir, gamesPack(slug), range, [first_game, games], columns, source);
+  const earlierRange = [first_game, first_game + games] as const;
+  return linkPack(earlier, dir, gamesPack(slug), range, earlierRange, columns, source);
 }
 
 function linkPathIndex({ dir: earlierDir, files }: EarlierRecords, dir: string) {

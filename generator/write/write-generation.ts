@@ -29,9 +29,9 @@ import {
   type Catalogue,
   makePending,
   type ReadRows,
-  readAll,
+  readCatalogue,
   type WriteOptions,
-} from './read-all.ts';
+} from './read-catalogue.ts';
 import { gatherStatistics } from './stats.ts';
 import { writeCoverIndex } from './write-cover-index.ts';
 import { type CoverSource, writeCoverPacks } from './write-covers.ts';
@@ -56,7 +56,7 @@ export async function writeGeneration(
   try {
     const commits = await readLastCommits(database);
     const catalogue = await database.snapshot((reader) =>
-      readAll(reader, commits, options, pending),
+      readCatalogue(reader, commits, options, pending),
     );
     if (catalogue === undefined) return undefined;
     freeMemory();

@@ -6,24 +6,30 @@ import { newSnapshots } from '../../support/wholeness.ts';
 import { makeTimed, run } from './runs.ts';
 
 test.each([
-  ['has another time', true, { time: '10:00:00', isSettled: false }, '10:00:01', false],
-  ['has another time, whether or not it was settled', true, settled('10:00:00'), '10:00:01', true],
-  ['was settled and has the same time', false, settled('10:00:00'), '10:00:00', true],
+  ['has another time', true, { time: '10:00:00', isComplete: false }, '10:00:01', false],
+  [
+    'has another time, whether or not it was complete',
+    true,
+    complete('10:00:00'),
+    '10:00:01',
+    true,
+  ],
+  ['was complete and has the same time', false, complete('10:00:00'), '10:00:00', true],
   [
     'was recent, because more commits may have the same time',
     'unknown',
-    { time: '10:00:00', isSettled: false },
+    { time: '10:00:00', isComplete: false },
     '10:00:00',
     true,
   ],
   ['was not known before', 'unknown', undefined, '10:00:00', true],
-  ['is not known any more', 'unknown', settled('10:00:00'), undefined, true],
-] as const)('a last commit that %s: %s', (_, expected, before, time, isSettled) => {
-  expect(hadCommit(before, time && { time, isSettled })).toBe(expected);
+  ['is not known any more', 'unknown', complete('10:00:00'), undefined, true],
+] as const)('a last commit that %s: %s', (_, expected, before, time, isComplete) => {
+  expect(hadCommit(before, time && { time, isComplete })).toBe(expected);
 });
 
-function settled(time: string) {
-  return { time, isSettled: true };
+function complete(time: string) {
+  return { time, isComplete: true };
 }
 
 /** The database, with last commits of the test; records the statements for fingerprints. */

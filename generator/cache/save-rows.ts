@@ -1,12 +1,12 @@
 /**
- * Leaves what a run has read for the next one. The rows are written before the generation is published, so
+ * Saves what a run has read for the next one. The rows are written before the generation is published, so
  * that publishing does not need them in memory. They become the row cache once it is published.
  */
 import type { TimedTable } from '../../database/schema.ts';
 import { generationDir } from '../../store/generations/generations.ts';
 import { readManifest } from '../../store/generations/manifest-file.ts';
-import type { ReadRows } from '../write/read-all.ts';
-import type { CacheOwner } from './cache-owner.ts';
+import type { ReadRows } from '../write/read-catalogue.ts';
+import type { CacheKey } from './cache-key.ts';
 import { type CachedValues, encodeTable, encodeValues } from './cached-rows.ts';
 import { fileState } from './file-state.ts';
 import {
@@ -18,13 +18,13 @@ import {
 } from './row-cache.ts';
 
 /** Rows that are on disk, but not in the row cache yet. */
-export interface LeftRows {
+export interface SavedRows {
   /**
    * Makes them the row cache.
-   * @param owner of the generation that was written from them, which is current now
+   * @param key of the generation that was written from them, which is current now
    * @param fullRunAt when all rows were read last
    */
-  keep(owner: CacheOwner, fullRunAt: number): Promise<void>;
+  keep(key: CacheKey, fullRunAt: number): Promise<void>;
   /** Removes them, unless they were kept. */
   discard(): void;
 }
@@ -33,11 +33,11 @@ export interface LeftRows {
  * @param before the cache of the earlier run; undefined if all rows were read
  * @returns undefined if the next run must read all rows
  */
-export async function leaveRows(
+export async function saveRows(
   snapshotsDir: string,
   rows: ReadRows,
   before: StoredCache | undefined,
-): Promise<LeftRows | undefined> {
+): Promise<SavedRows | undefined> {
   const { games, covers, forNextRun } = rows;
   if (forNextRun === undefined) return undefined;
   const { times, sameTables } = forNextRun;
@@ -45,7 +45,7 @@ export async function leaveRows(
     sameTables.has(table) ? undefined : encodeTable(table, rows, times[table]);
   try {
     const tables = await writeTables(snapshotsDir, columnsOf, before);
-    return makeLeftRows(snapshotsDir, tables, encodeValues(games, covers, forNextRun));
+    return makeSavedRows(snapshotsDir, tables, encodeValues(games, covers, forNextRun));
   } catch (error) {
     // On a full disk, publishing needs the space.
     discard(snapshotsDir);
@@ -62,13 +62,17 @@ function discard(snapshotsDir: string): void {
 }
 
 // A function of its own: what it returns must not keep the rows in memory.
-function makeLeftRows(snapshotsDir: string, tables: WrittenTables, values: CachedValues): LeftRows {
+function makeSavedRows(
+  snapshotsDir: string,
+  tables: WrittenTables,
+  values: CachedValues,
+): SavedRows {
   return {
-    async keep(owner, fullRunAt) {
-      const dir = generationDir(snapshotsDir, owner.generation);
+    async keep(key, fullRunAt) {
+      const dir = generationDir(snapshotsDir, key.generation);
       const { files } = readManifest(dir);
       const fileStates = Object.fromEntries(files.map((file) => [file.path, fileState(dir, file)]));
-      await replaceCache(snapshotsDir, owner, { fullRunAt, values, fileStates }, tables);
+      await replaceCache(snapshotsDir, key, { fullRunAt, values, fileStates }, tables);
     },
     discard: () => discard(snapshotsDir),
   };

@@ -16,10 +16,10 @@ import { storedColumnsIn } from '../columns/stored-column.ts';
 import { numberRecords } from '../order/numbering.ts';
 import { findChanges, hashTitles } from '../read/find-changes.ts';
 import {
-  type Before,
   keepOrReadCovers,
   keepOrReadFiles,
   keepOrReadGames,
+  type SinceEarlierRun,
 } from '../read/keep-or-read.ts';
 import { readCovers } from '../read/read-covers.ts';
 import { COVERS_PER_BUCKET, type Files, readFiles } from '../read/read-files.ts';
@@ -33,7 +33,7 @@ import type { EarlierRun } from '../reuse/earlier-run.ts';
 import { type ForNextRun, findSameTables, prepareNextRun } from '../reuse/next-run.ts';
 import { idOfRow } from '../reuse/plan-read.ts';
 import { type RelatedGames, type ReusedGames, relateGames } from '../reuse/reuse.ts';
-import { rowOfCached, type Timed } from '../reuse/row-tracks.ts';
+import { type ChangeTracking, rowOfCached } from '../reuse/row-tracks.ts';
 import { freeMemory } from '../worker/free-memory.ts';
 import { both } from '../worker/worker.ts';
 import type { RunWorker } from './jobs.ts';
@@ -108,7 +108,7 @@ export function makePending(workDir: string): Pending {
  * @param commits the last ones before the snapshot began
  * @returns undefined if the earlier run has written the same generation
  */
-export async function readAll(
+export async function readCatalogue(
   reader: SnapshotReader,
   commits: LastCommits,
   options: WriteOptions,
@@ -116,43 +116,43 @@ export async function readAll(
 ): Promise<Catalogue | undefined> {
   const { hasGameTitles, isTimed, earlier, settings, report, worker, workDir, dir } = options;
   const storeColumn = storedColumnsIn(workDir);
-  const timed = isTimed ? await findChanges(reader, options, storeColumn) : undefined;
-  if (timed === 'nothing new') return undefined;
-  // The times of all rows in chunks that differ were compared.
+  const tracking = isTimed ? await findChanges(reader, options, storeColumn) : undefined;
+  if (tracking === 'nothing new') return undefined;
+  // Comparing times has left garbage that V8 would free late.
   if (earlier !== undefined) freeMemory();
-  const before = timed && earlier && relateTo(earlier, timed, options);
+  const sinceEarlier = tracking && earlier && relateTo(earlier, tracking, options);
   const readTable = makeReadTable(
     reader,
     report,
     (table, rows, share) => options.progress.advance(`reading ${table}`, rows, share),
     options.conditions,
-    timed,
+    tracking,
   );
-  const { platforms, numberOf, known, content } = await readPlatforms(readTable);
-  if (earlier !== undefined && earlier.platforms !== content) {
+  const { platforms, numberOf, known, asText } = await readPlatforms(readTable);
+  if (earlier !== undefined && earlier.platformsText !== asText) {
     throw new Error('the platforms have changed');
   }
 
   const heads = pending.makeSpill('game-heads', platforms.length, false);
-  const games = await keepOrReadGames(before, (cached) =>
+  const games = await keepOrReadGames(sinceEarlier, (cached) =>
     readGames(readTable, numberOf, known, heads, cached),
   );
   const related =
-    before &&
+    sinceEarlier &&
     relateGames(
       games,
-      before.earlier.rows().games,
-      before.earlier.records(),
-      before.relations.games(),
+      sinceEarlier.earlier.rows().games,
+      sinceEarlier.earlier.records(),
+      sinceEarlier.relations.games(),
     );
   const sorted = related && rowsInOrder(related);
   freeMemory();
   const [rowOfRank, covers] = await both(
     worker.run('orderGames', platforms, games, sorted),
-    keepOrReadCovers(before, games, (cached) => readCovers(readTable, report, games, cached)),
+    keepOrReadCovers(sinceEarlier, games, (cached) => readCovers(readTable, report, games, cached)),
   );
   if (earlier !== undefined) {
-    // Numbering the records takes memory, too.
+    // Frees the cached rows, so that numbering does not add to the peak.
     earlier.forgetRows();
     freeMemory();
   }
@@ -166,11 +166,18 @@ export async function readAll(
   const alternatives = hasGameTitles
     ? await readGameTitles(readTable, report, games)
     : noGameTitles();
-  const alternativeTitles = isTimed ? hashTitles(games, alternatives) : '';
-  const earlierSearch = before && reuseSearch(before, reusedGames, alternativeTitles);
+  const alternativeTitlesHash = isTimed ? hashTitles(games, alternatives) : '';
+  const earlierSearch =
+    sinceEarlier && reuseSearch(sinceEarlier, reusedGames, alternativeTitlesHash);
   pending.addJob(
     worker.run(
-      ...(['writeSearch', dir, platforms, games, alternatives, covers, numbering] as const),
+      'writeSearch',
+      dir,
+      platforms,
+      games,
+      alternatives,
+      covers,
+      numbering,
       earlierSearch,
     ),
   );
@@ -179,15 +186,15 @@ export async function readAll(
   const buckets = Math.ceil(rowOfCover.length / COVERS_PER_BUCKET);
   const spill = pending.makeSpill('cover-files', buckets, true);
   const { files, mustRead } = await keepOrReadFiles(
-    before,
+    sinceEarlier,
     reader,
     covers,
     numberOfCover,
     (cached) => readFiles(readTable, covers, numberOfCover, settings, spill, storeColumn, cached),
   );
   const forNextRun =
-    timed &&
-    (await prepareNextRun(reader, timed, {
+    tracking &&
+    (await prepareNextRun(reader, tracking, {
       games: { rows: games.rows, lastId: lastId(games) },
       covers: { rows: covers.rows, lastId: lastId(covers) },
       cover_files: files,
@@ -200,35 +207,36 @@ export async function readAll(
     covers,
     numbering,
     files,
-    reused: before && reuseCovers(before, reusedGames, mustRead),
+    reused: sinceEarlier && reuseCovers(sinceEarlier, reusedGames, mustRead),
     fileSpill: spill.finish(),
     forNextRun: forNextRun && {
       ...forNextRun,
       commits,
-      platforms: content,
-      alternativeTitles,
+      platformsText: asText,
+      alternativeTitlesHash,
     },
   };
 }
 
-/** @param alternativeTitles the hash of those of this run */
+/** @param alternativeTitlesHash that of this run */
 function reuseSearch(
-  { earlier, timed }: Before,
+  { earlier, tracking }: SinceEarlierRun,
   games: ReusedGames | undefined,
-  alternativeTitles: string,
+  alternativeTitlesHash: string,
 ): EarlierSearch | undefined {
-  if (games === undefined || earlier.alternativeTitles !== alternativeTitles) return undefined;
-  return { games, haveSameFilters: games.haveSameFacts && hasSame(timed, 'covers') };
+  if (games === undefined || earlier.alternativeTitlesHash !== alternativeTitlesHash)
+    return undefined;
+  return { games, haveSameFilters: games.haveSameYearsAndGenres && hasSame(tracking, 'covers') };
 }
 
 function reuseCovers(
-  { timed, relations }: Before,
+  { tracking, relations }: SinceEarlierRun,
   games: ReusedGames | undefined,
   mustRead: Uint8Array | undefined,
 ): CoverSource['reused'] {
   if (games === undefined || mustRead === undefined) return undefined;
   const areSame =
-    games.haveSameNumbers && hasSame(timed, 'covers') && hasSame(timed, 'cover_files');
+    games.haveSameNumbers && hasSame(tracking, 'covers') && hasSame(tracking, 'cover_files');
   return { games, covers: { areSame, relation: relations.covers(), mustRead } };
 }
 
@@ -236,21 +244,21 @@ function lastId({ ids, rows }: { readonly ids: Ids; readonly rows: number }): Id
   return rows === 0 ? [0, 0] : idOfRow(ids, rows - 1);
 }
 
-function hasSame({ tracks }: Timed, table: TimedTable): boolean {
+function hasSame({ tracks }: ChangeTracking, table: TimedTable): boolean {
   return findSameTables(tracks).has(table);
 }
 
 function relateTo(
   earlier: EarlierRun,
-  timed: Timed,
+  tracking: ChangeTracking,
   { report, progress }: WriteOptions,
-): Before | undefined {
-  const { plans, tracks } = timed;
+): SinceEarlierRun | undefined {
+  const { plans, tracks } = tracking;
   const [games, covers] = [tracks.games.relation, tracks.covers.relation];
   if (plans === undefined || games === undefined || covers === undefined) return undefined;
   return {
     earlier,
-    timed,
+    tracking,
     plans,
     relations: { games, covers },
     keep(table, rows) {
@@ -262,12 +270,12 @@ function relateTo(
 }
 
 /** The rows of the games whose order is known from the earlier run. */
-function rowsInOrder({ earlier, relation, isSamePath }: RelatedGames): Uint32Array {
+function rowsInOrder({ earlier, relation, hasSamePathAndTitle }: RelatedGames): Uint32Array {
   const rows = sharedZeros(Uint32Array, earlier.rowOfRank.length);
   let count = 0;
   for (const cachedRow of earlier.rowOfRank) {
     const row = rowOfCached(relation, cachedRow);
-    if (row !== LEFT_OUT && isSamePath[row] === 1) rows[count++] = row;
+    if (row !== LEFT_OUT && hasSamePathAndTitle[row] === 1) rows[count++] = row;
   }
   return rows.subarray(0, count);
 }

@@ -6,7 +6,7 @@ import type { Settings } from '../../format/manifest.ts';
 import { programVersion } from './program-version.ts';
 
 /** What must be the same for the cache to be used. */
-export interface CacheOwner {
+export interface CacheKey {
   /** The generation that the rows were written to. */
   readonly generation: string;
   /** Of the database; see `Database.identity`. */
@@ -16,18 +16,18 @@ export interface CacheOwner {
   readonly program: string;
 }
 
-/** Why a cache cannot be used if a part of its owner is not the same. The first difference is given. */
-export const FOREIGN: Readonly<Record<keyof CacheOwner, string>> = {
+/** Why a cache cannot be used if a part of its key is not the same. The first difference is given. */
+export const WHY_UNUSABLE: Readonly<Record<keyof CacheKey, string>> = {
   program: 'the row cache was written by another version of the program or of Node',
   database: 'the row cache is of another database, or a table or view was altered',
   settings: 'the row cache was written with another SITE_URL, SITE_LANGUAGE or FILES_URL',
   generation: 'the row cache is of a generation that is not current',
 };
 
-export type OwnerOf = (generation: string) => CacheOwner;
+export type KeyOf = (generation: string) => CacheKey;
 
-/** @returns a function that returns the owner of the cache that fits a generation */
-export async function makeOwner(database: Database, settings: Settings): Promise<OwnerOf> {
+/** @returns a function that returns the key of the cache that fits a generation */
+export async function makeCacheKey(database: Database, settings: Settings): Promise<KeyOf> {
   const identity = await database.identity();
   const program = programVersion();
   return (generation) => ({ generation, database: identity, settings, program });
