@@ -2,11 +2,11 @@
  * The complete nginx.conf, which configures a whole nginx: its limits begin with the TLS handshake,
  * and every host name belongs to the API. It has the same text as the files in operations/nginx/.
  */
-import { readFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ROOT } from '../../support/product.ts';
+import { makeFolder, ROOT } from '../../support/product.ts';
 import {
   openTls,
   type RunningNginx,
@@ -75,6 +75,28 @@ test('the HTTP port redirects to the host name of the API for any Host of the re
   const received = await readToEnd(socket);
   expect(received).toMatch(/^HTTP\/1\.1 308 /);
   expect(received).toContain(`\r\nLocation: https://${SERVER_NAME}/docs\r\n`);
+});
+
+test('the HTTP port serves what certbot writes to renew the certificate, and nothing else', async () => {
+  const webRoot = makeFolder();
+  const challenges = path.join(webRoot, '.well-known/acme-challenge');
+  mkdirSync(challenges, { recursive: true });
+  // nginx reads it as www-data.
+  chmodSync(webRoot, 0o755);
+  writeFileSync(path.join(challenges, 'token'), 'proof');
+  writeFileSync(path.join(webRoot, 'index.html'), 'secret');
+  const front = await startNginx(await freePort(), [['root /var/www/html;', `root ${webRoot};`]]);
+  const get = (target: string) => {
+    const socket = connect(front.httpPort, '127.0.0.1');
+    socket.write(`GET ${target} HTTP/1.1\r\nHost: ${SERVER_NAME}\r\nConnection: close\r\n\r\n`);
+    return readToEnd(socket);
+  };
+  expect(await get('/.well-known/acme-challenge/token')).toMatch(/^HTTP\/1\.1 200 .*\r\nproof$/s);
+  expect(await get('/.well-known/acme-challenge/other')).toMatch(/^HTTP\/1\.1 404 /);
+  for (const target of ['/', '/index.html', '/.well-known/acme-challenge/../../index.html']) {
+    expect(await get(target), target).toMatch(/^HTTP\/1\.1 308 /);
+  }
+  await front.stop();
 });
 
 test('connections use TLS 1.2 or 1.3, no older version', async () => {
