@@ -57,7 +57,7 @@ async function readAndPublish(
   const startedAt = Date.now();
   const writeAll = (reason: string) => {
     if (keyOf !== undefined) progress.warn(`All rows are read: ${reason}.`);
-    const none = { earlier: undefined, cache: undefined, reportBefore: undefined };
+    const none = { earlier: undefined, cache: undefined };
     return writeOnce(database, run, progress, { ...none, reason, keyOf, fullRunAt: startedAt });
   };
   if (keyOf === undefined || isFull) return writeAll(untimed ?? 'a full run was requested');

@@ -8,7 +8,6 @@ import { REPORT } from '../../format/layout.ts';
 import type { Manifest } from '../../format/manifest.ts';
 import { generationDir } from '../../store/generations/generations.ts';
 import type { Previous } from '../../store/publish.ts';
-import type { ReportContent } from '../report/report.ts';
 import { openEarlierPaths, openEarlierRecords } from '../reuse/earlier-records.ts';
 import type { EarlierRun } from '../reuse/earlier-run.ts';
 import type { KeyOf } from './cache-key.ts';
@@ -29,8 +28,6 @@ export type FoundRun =
   | {
       readonly earlier: EarlierRun;
       readonly fullRunAt: number;
-      /** The report of its generation. */
-      readonly reportBefore: ReportContent;
       readonly cache: StoredCache;
     }
   | { readonly reason: string };
@@ -59,16 +56,7 @@ export function findEarlierRun(
     if (touched !== undefined) {
       return { reason: `${touched.path} of the current generation was touched` };
     }
-    const reportBefore: ReportContent = {
-      warnings: [],
-      ...JSON.parse(readFileSync(path.join(dir, REPORT), 'utf8')),
-    };
-    return {
-      earlier: openEarlierRun(dir, manifest, cache, values),
-      fullRunAt,
-      reportBefore,
-      cache,
-    };
+    return { earlier: openEarlierRun(dir, manifest, cache, values), fullRunAt, cache };
   } catch (error) {
     return { reason: (error as Error).message };
   }
@@ -90,6 +78,7 @@ function openEarlierRun(
   return {
     dir,
     manifestFiles: manifest.files,
+    report: { warnings: [], ...JSON.parse(readFileSync(path.join(dir, REPORT), 'utf8')) },
     publishedFiles: manifest.counts.cover_files,
     fingerprints: decodeFingerprints(values),
     commits,

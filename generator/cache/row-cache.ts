@@ -141,7 +141,7 @@ export function openCache(snapshotsDir: string, key: CacheKey): StoredCache {
   const { key: found, ...content } = readHead(dir);
   const expected = hashKey(key);
   const parts = Object.keys(WHY_UNUSABLE) as (keyof CacheKey)[];
-  // Older versions of the program called the key otherwise.
+  // The head of an older version of the program may have no key.
   const other = parts.find((part) => found?.[part] !== expected[part]);
   if (other !== undefined) throw new Error(WHY_UNUSABLE[other]);
   const { files } = content;

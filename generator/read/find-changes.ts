@@ -39,21 +39,15 @@ const COLUMNS: Readonly<Record<TimedTable, string>> = {
   cover_files: FILE_COLUMNS,
 };
 
-interface KnownBefore {
-  /** Undefined if all rows are to be read. */
-  readonly earlier: EarlierRun | undefined;
-  /** The report of the generation that it has written; undefined if that must be written again. */
-  readonly reportBefore: ReportContent | undefined;
-  readonly hasGameTitles: boolean;
-}
-
 /**
+ * @param earlier undefined if all rows are to be read
  * @param storeColumn creates the columns for the row cache
  * @throws Error if so much has changed that all rows should be read
  */
 export async function findChanges(
   reader: SnapshotReader,
-  { earlier, reportBefore, hasGameTitles }: KnownBefore,
+  earlier: EarlierRun | undefined,
+  hasGameTitles: boolean,
   storeColumn: MakeStoredColumn,
 ): Promise<ChangeTracking | 'nothing new'> {
   const [[time = null] = []] = await reader.rows('SELECT CURRENT_TIMESTAMP');
@@ -91,10 +85,7 @@ export async function findChanges(
     covers: await readFingerprintsOf('covers'),
     cover_files: await readFingerprintsOf('cover_files'),
   };
-  const isSame =
-    reportBefore !== undefined &&
-    (await isNothingNew(reader, fingerprints, earlier, hasGameTitles, reportBefore));
-  if (isSame) return 'nothing new';
+  if (await isNothingNew(reader, fingerprints, earlier, hasGameTitles)) return 'nothing new';
   const plan = (table: TimedTable): Promise<ReadPlan> => {
     const before = {
       fingerprints: earlier.fingerprints[table],
@@ -111,16 +102,12 @@ export async function findChanges(
   return makeChangeTracking(now, plans, storeColumn);
 }
 
-/**
- * @param fingerprints those of the tables now
- * @param before the report of the generation that the earlier run has written
- */
+/** @param fingerprints those of the tables now */
 async function isNothingNew(
   reader: Reader,
   fingerprints: Readonly<Record<TimedTable, Fingerprints>>,
   earlier: EarlierRun,
   hasGameTitles: boolean,
-  before: ReportContent,
 ): Promise<boolean> {
   for (const table of TIMED_TABLES) {
     if (!areEqual(earlier.fingerprints[table], fingerprints[table])) return false;
@@ -137,7 +124,8 @@ async function isNothingNew(
   }
   const tables = ['platforms', ...(hasGameTitles ? ['game_titles'] : [])];
   const now = report.content();
-  if (tables.some((table) => reportOf(table, now) !== reportOf(table, before))) return false;
+  if (tables.some((table) => reportOf(table, now) !== reportOf(table, earlier.report)))
+    return false;
   for (const table of TIMED_TABLES) {
     const unsettled = earlier.unsettled[table];
     const ids = unsettled?.ids.map((id) => splitId(id)).filter((id) => id !== undefined) ?? [];

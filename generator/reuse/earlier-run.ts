@@ -2,6 +2,7 @@
 import type { TimedTable } from '../../database/schema.ts';
 import type { ManifestFile } from '../../format/manifest.ts';
 import type { Covers, Games } from '../columns/catalogue.ts';
+import type { ReportContent } from '../report/report.ts';
 import type { LastCommits } from './commits.ts';
 import type { EarlierRecords } from './earlier-records.ts';
 import type { Fingerprints } from './fingerprints.ts';
@@ -30,6 +31,8 @@ export interface EarlierRun {
   /** The folder of the generation that the run has published, and its files. */
   readonly dir: string;
   readonly manifestFiles: readonly ManifestFile[];
+  /** That of the generation. */
+  readonly report: ReportContent;
   readonly fingerprints: Readonly<Record<TimedTable, Fingerprints>>;
   /** The last commits before its snapshot of the database. */
   readonly commits: LastCommits;

@@ -10,18 +10,18 @@ import type { ReadMode, Run, RunResult } from './run.ts';
 export function endUnchanged(
   { snapshotsDir, warnings }: Run,
   progress: Progress,
-  { earlier, reportBefore }: ReadMode,
+  { earlier }: ReadMode,
 ): RunResult {
   const { id, manifest } = readPrevious(snapshotsDir);
-  if (earlier === undefined || reportBefore === undefined || manifest === undefined) {
+  if (earlier === undefined || manifest === undefined) {
     throw new Error('the current generation cannot be read');
   }
   const now = Date.now();
   const future =
     earlier.latestApproval > now ? findFutureApprovals(earlier.rows().covers, now / 1000) : [];
   const report = {
-    ...reportBefore,
-    warnings: [...reportBefore.warnings, ...future, ...warnings],
+    ...earlier.report,
+    warnings: [...earlier.report.warnings, ...future, ...warnings],
   };
   const leftOut = summaryOf(report);
   for (const line of leftOut) progress.warn(`Left out: ${line}.`);

@@ -64,8 +64,6 @@ export interface ReadMode {
   readonly cache: StoredCache | undefined;
   /** When all rows were read last, in milliseconds since 1970. */
   readonly fullRunAt: number;
-  /** The report of the current generation, if that is the one of the earlier run. */
-  readonly reportBefore: ReportContent | undefined;
   /** Undefined if the database cannot show which rows have changed. */
   readonly keyOf: KeyOf | undefined;
 }

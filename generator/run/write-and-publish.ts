@@ -50,7 +50,7 @@ async function writeFiles(
   report: Report,
 ): Promise<WrittenFiles | undefined> {
   const { hasGameTitles, settings, conditions = {} } = run;
-  const { keyOf, earlier, reportBefore, cache } = readMode;
+  const { keyOf, earlier, cache } = readMode;
   const isTimed = keyOf !== undefined;
   const written = await writeGeneration(database, {
     hasGameTitles,
@@ -58,7 +58,6 @@ async function writeFiles(
     conditions,
     isTimed,
     earlier,
-    reportBefore,
     progress,
     report,
     worker,

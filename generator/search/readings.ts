@@ -84,9 +84,19 @@ export function indexReadings(
   };
 }
 
-/** The words of all readings, first those of the first readings in the order of ranks. */
-function numberWords(...source: Parameters<typeof collectWords>) {
-  const { table, first, further, rankOfFurther } = collectWords(...source);
+/** The words of all readings as indexes of the sorted words: first the words of the first readings. */
+function numberWords(
+  games: Games,
+  alternativeTitles: AlternativeTitles,
+  rowOfRank: Uint32Array,
+  earlier: RelatedGames | undefined,
+) {
+  const { table, first, further, rankOfFurther } = collectWords(
+    games,
+    alternativeTitles,
+    rowOfRank,
+    earlier,
+  );
   // The readings of the earlier generation are not needed any more.
   freeMemory();
   first.append(further);

@@ -27,7 +27,7 @@ import { noGameTitles, readGameTitles } from '../read/read-game-titles.ts';
 import { readGames } from '../read/read-games.ts';
 import { readPlatforms } from '../read/read-platforms.ts';
 import { type Conditions, makeReadTable } from '../read/read-table.ts';
-import type { Report, ReportContent } from '../report/report.ts';
+import type { Report } from '../report/report.ts';
 import type { LastCommits } from '../reuse/commits.ts';
 import type { EarlierRun } from '../reuse/earlier-run.ts';
 import { type ForNextRun, findSameTables, prepareNextRun } from '../reuse/next-run.ts';
@@ -47,8 +47,6 @@ export interface WriteOptions {
   readonly isTimed: boolean;
   /** Undefined if all rows are to be read. */
   readonly earlier: EarlierRun | undefined;
-  /** The report of the generation that it has written; undefined if that must be written again. */
-  readonly reportBefore: ReportContent | undefined;
   readonly settings: Settings;
   readonly progress: Progress;
   readonly report: Report;
@@ -116,7 +114,9 @@ export async function readCatalogue(
 ): Promise<Catalogue | undefined> {
   const { hasGameTitles, isTimed, earlier, settings, report, worker, workDir, dir } = options;
   const storeColumn = storedColumnsIn(workDir);
-  const tracking = isTimed ? await findChanges(reader, options, storeColumn) : undefined;
+  const tracking = isTimed
+    ? await findChanges(reader, earlier, hasGameTitles, storeColumn)
+    : undefined;
   if (tracking === 'nothing new') return undefined;
   // Comparing times has left garbage that V8 would free late.
   if (earlier !== undefined) freeMemory();
