@@ -126,21 +126,16 @@ function isQuick(file: string): boolean {
 }
 
 const GLOBAL_SETUP = ['test/support/global-setup.ts'];
-
-/**
- * A busy machine can delay a real server until a test gives up. The test then gets a second attempt,
- * and the summary lists it as flaky. Random inputs have seeds, so a wrong result fails twice.
- */
-const SECOND_ATTEMPT = 1;
-
-/** The soak looks for rare faults, so only a crash of Chromium (`startChromium`) is forgiven. */
-const AFTER_CRASHES = { count: 2, condition: /Target page, context or browser has been closed/ };
+const shared = {
+  // Only after a crash of Chromium, as `startChromium` explains.
+  retry: { count: 2, condition: /Target page, context or browser has been closed/ },
+};
 
 const everyTest = [
   {
     extends: true as const,
     test: {
-      retry: SECOND_ATTEMPT,
+      ...shared,
       name: 'behaviour',
       globalSetup: GLOBAL_SETUP,
       include: files.filter((file) => !MEASURED.includes(file)),
@@ -152,7 +147,7 @@ const everyTest = [
   {
     extends: true as const,
     test: {
-      retry: SECOND_ATTEMPT,
+      ...shared,
       name: 'measured',
       include: MEASURED,
       fileParallelism: false,
@@ -165,7 +160,7 @@ const soak = [
   {
     extends: true as const,
     test: {
-      retry: AFTER_CRASHES,
+      ...shared,
       name: 'soak',
       globalSetup: GLOBAL_SETUP,
       include: files.filter(hasFullForm),
@@ -188,7 +183,7 @@ export default defineConfig({
     hookTimeout: 120_000,
     // A test that asserts nothing fails.
     expect: { requireAssertions: true },
-    reporters: ['default', './test/support/run-summary.ts'],
+    reporters: ['default', './test/support/project-times.ts'],
     projects: IS_SOAK ? soak : IS_QUICK ? quick : everyTest,
   },
 });
