@@ -37,8 +37,8 @@ const USAGE = `cover-catalogue schedule
 
 Generates at the times of GENERATE_CRON, exports the API keys every two seconds
 (with KEYS_STORE, every second) and imports key usage, until SIGTERM or SIGINT.
-If GENERATE_CRON is "off", it starts no runs and does not poll for changes, as a
-mirror needs it. It still exports keys, imports key usage and pushes.
+If GENERATE_CRON is "off", it starts no runs and does not poll for changes, which
+is what a mirror needs. It still exports keys, imports key usage and pushes.
 
 If the tables have updated_at, it also polls the database for changes every
 CHANGE_POLL_SECONDS. It publishes changes at most every PUBLISH_AT_MOST_EVERY
