@@ -64,7 +64,7 @@ const SLOW = [
   'test/proxy/limits/limit.test.ts',
   'test/proxy/search/judged.test.ts',
   'test/proxy/search/search-agreement.test.ts',
-  'test/proxy/refusals/refusals.test.ts',
+  'test/proxy/maintenance.test.ts',
   'test/proxy/site/docs/examples.test.ts',
   'test/proxy/site/forward.test.ts',
   'test/proxy/snapshot/data-age.test.ts',

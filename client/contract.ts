@@ -707,8 +707,7 @@ export interface components {
         };
         /**
          * @description `API key suspended`: a moderator has suspended the key, and may resume it. The account page of
-         *     its owner shows the reason. `This address is blocked`: the operator of this host has blocked
-         *     the address that the request comes from.
+         *     its owner shows the reason.
          */
         Forbidden: {
             headers: {

@@ -25,10 +25,8 @@ import { makeAddressLimits } from './limits/address-limits.ts';
 import type { FleetMember } from './limits/handover.ts';
 import { newLimitCells } from './limits/shared/counts.ts';
 import { loadStoreClient } from './limits/shared/open-shared-limits.ts';
+import { makeMaintenanceFile, newMaintenanceCell } from './maintenance.ts';
 import { makePolling, type Polling } from './polling.ts';
-import { type AddressRanges, countRanges } from './refusals/address-ranges.ts';
-import { makeBlockedFile } from './refusals/blocked-file.ts';
-import { makeMaintenanceFile, newMaintenanceCell } from './refusals/maintenance.ts';
 import { openSite } from './site/site.ts';
 import { openSnapshots, type SnapshotEvents } from './snapshot/snapshots.ts';
 import { makeInstanceFiles } from './state/instance-files.ts';
@@ -124,12 +122,10 @@ export async function assemble(environment: ProxyEnvironment, log: Logger): Prom
     );
   if (serving.limits !== undefined) addLimitMetrics(metrics.registry, limitState);
   const usage = makeKeyUsage(files, keyUsageFile(port), keys, now, Date.now);
-  const block = (ranges: AddressRanges): void => {
-    workers.blockAddresses(ranges);
-    serving.blockAddresses(ranges);
-  };
-  const refusals = makeRefusalFiles(environment, common.maintenance, block, log);
-  const polling = makePolling({ snapshots, keys, usage, ...refusals }, log);
+  const maintenance = makeMaintenanceFile(snapshotsDir, common.maintenance, (seconds) =>
+    log.warn({ retry_after: seconds }, `maintenance has ${seconds > 0 ? 'begun' : 'ended'}`),
+  );
+  const polling = makePolling({ snapshots, keys, usage, maintenance }, log);
   const state = { isStopping: false };
   const admin = makeProxyAdmin({
     snapshotsDir,
@@ -200,24 +196,6 @@ function openAccessLog(
     return { written, dropped: dropped + droppedByThreads() };
   });
   return accessLog;
-}
-
-/** @param block tells every serving thread which addresses are blocked */
-function makeRefusalFiles(
-  environment: Environment<'BLOCKED_ADDRESSES' | 'SNAPSHOTS_DIR'>,
-  maintenanceCell: Int32Array,
-  block: (ranges: AddressRanges) => void,
-  log: Logger,
-) {
-  return {
-    blocked: makeBlockedFile(environment.BLOCKED_ADDRESSES, (ranges) => {
-      block(ranges);
-      log.info({ ranges: countRanges(ranges) }, 'read the blocked addresses');
-    }),
-    maintenance: makeMaintenanceFile(environment.SNAPSHOTS_DIR, maintenanceCell, (seconds) =>
-      log.warn({ retry_after: seconds }, `maintenance has ${seconds > 0 ? 'begun' : 'ended'}`),
-    ),
-  };
 }
 
 function makeEvents(metrics: Metrics, limit: ProxyLimit, log: Logger): SnapshotEvents {

@@ -17,7 +17,6 @@ import { stopWith } from '../program/stop.ts';
 import { reportReady } from '../program/systemd/report-ready.ts';
 import { checkLogFile } from './access-log/log-file.ts';
 import { assemble, type ProxyEnvironment, type ProxyParts, VARIABLES } from './assemble.ts';
-import { checkBlockedFile } from './refusals/blocked-file.ts';
 
 const USAGE = `cover-catalogue proxy
 
@@ -35,7 +34,6 @@ async function main(): Promise<void> {
   loadEnvironmentFile();
   const environment = readEnvironment(VARIABLES, process.env, {
     SNAPSHOTS_DIR: checkReadableFolder,
-    BLOCKED_ADDRESSES: checkBlockedFile,
     ACCESS_LOG_FILE: (file, { ACCESS_LOG: sample = 0 }) => {
       if (sample !== 0) checkLogFile(file);
     },

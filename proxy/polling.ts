@@ -5,8 +5,7 @@
 import type { Logger } from 'pino';
 import { poll } from '../program/poll.ts';
 import type { KeyStore } from './keys/key-store.ts';
-import type { BlockedFile } from './refusals/blocked-file.ts';
-import type { MaintenanceFile } from './refusals/maintenance.ts';
+import type { MaintenanceFile } from './maintenance.ts';
 import type { Snapshots } from './snapshot/snapshots.ts';
 import type { KeyUsage } from './state/key-usage.ts';
 
@@ -15,8 +14,7 @@ const SNAPSHOT_POLL_MS = 100;
 /** Each poll reads the modification time. An owner of a new key waits for it. */
 const KEYS_POLL_MS = 200;
 const USAGE_INTERVAL_MS = 60_000;
-/** How often the files of blocked addresses and of maintenance are looked at. */
-const REFUSALS_POLL_MS = 1_000;
+const MAINTENANCE_POLL_MS = 1_000;
 
 export interface Polling {
   /** Resolves after each file was read for the first time; then polls them. */
@@ -33,14 +31,10 @@ export interface Polled {
   readonly snapshots: Snapshots;
   readonly keys: KeyStore;
   readonly usage: KeyUsage;
-  readonly blocked: BlockedFile;
   readonly maintenance: MaintenanceFile;
 }
 
-export function makePolling(
-  { snapshots, keys, usage, blocked, maintenance }: Polled,
-  log: Logger,
-): Polling {
+export function makePolling({ snapshots, keys, usage, maintenance }: Polled, log: Logger): Polling {
   const warn = (step: string, consequence: () => string) => (error: Error) =>
     log.warn({ err: error }, `cannot ${step}; ${consequence()}`);
   const keepServing = () => 'the proxy keeps serving as before';
@@ -48,13 +42,11 @@ export function makePolling(
   const onKeysFault = warn('read the keys', () =>
     keys.size() === undefined ? 'requests with a key get 503' : 'the last known keys stay valid',
   );
-  const onBlockedFault = warn('read BLOCKED_ADDRESSES', () => 'the same addresses stay blocked');
   const onMaintenanceFault = warn('use the content of the file', () => 'maintenance is on');
   const polls = [
     poll(snapshots.refresh, SNAPSHOT_POLL_MS, onSnapshotFault),
     poll(keys.refresh, KEYS_POLL_MS, onKeysFault),
-    poll(blocked.refresh, REFUSALS_POLL_MS, onBlockedFault),
-    poll(maintenance.refresh, REFUSALS_POLL_MS, onMaintenanceFault),
+    poll(maintenance.refresh, MAINTENANCE_POLL_MS, onMaintenanceFault),
   ];
   const usagePoll = poll(usage.write, USAGE_INTERVAL_MS, warn('report key usage', keepServing));
   return {

@@ -1,14 +1,12 @@
 /**
- * The files with which an operator controls the proxy: the blocked addresses, the access log, and the file
- * that turns maintenance on. The check reads only the first and the last, and writes nothing.
+ * The files with which an operator controls the proxy: the file that turns maintenance on, and the access
+ * log. The check reads only the first, and writes nothing.
  */
 import { accessSync, constants, type Stats, statSync } from 'node:fs';
 import path from 'node:path';
 import { MAINTENANCE_FILE } from '../../format/layout.ts';
 import { findDenial, type SystemUser } from '../../program/files/user-permissions.ts';
-import { countRanges } from '../../proxy/refusals/address-ranges.ts';
-import { readBlockedFile } from '../../proxy/refusals/blocked-file.ts';
-import { makeMaintenanceFile, newMaintenanceCell } from '../../proxy/refusals/maintenance.ts';
+import { makeMaintenanceFile, newMaintenanceCell } from '../../proxy/maintenance.ts';
 import { type Check, type Findings, requireValue, type Scene } from '../findings/check.ts';
 import { findProxyUser } from './proxy-user.ts';
 
@@ -22,7 +20,6 @@ export const proxyFiles: Check = {
     const snapshotsDir = path.resolve(requireValue(scene, 'SNAPSHOTS_DIR'));
     await checkMaintenance(snapshotsDir, findings);
     const user = await findProxyUser(scene, snapshotsDir);
-    checkBlocked(requireValue(scene, 'BLOCKED_ADDRESSES'), user, findings);
     checkAccessLog(scene, user, findings);
   },
 };
@@ -45,38 +42,6 @@ async function checkMaintenance(snapshotsDir: string, { ok, warn, skip }: Findin
     warn(
       `The file ${file} exists, so the API is under maintenance: it answers 503.`,
       `When the maintenance is over, run: rm ${file}`,
-    );
-  }
-}
-
-function checkBlocked(
-  file: string,
-  user: SystemUser | undefined,
-  { ok, error, skip }: Findings,
-): void {
-  if (file === '') {
-    ok('BLOCKED_ADDRESSES is not set: no address is blocked.');
-    return;
-  }
-  const target = path.resolve(file);
-  try {
-    const ranges = countRanges(readBlockedFile(file));
-    const denial = user && findDenial(user, target, 'read');
-    if (denial === undefined) ok(`Addresses and ranges that ${target} blocks: ${ranges}.`);
-    else {
-      error(
-        `The user of the proxy, ${user?.name}, ${denial}: BLOCKED_ADDRESSES cannot be used.`,
-        'Let the user of the proxy read the file.',
-      );
-    }
-  } catch (cause) {
-    if (isDenied(cause)) {
-      skip(`This user may not read ${target}, so its lines were not checked.`, RUN_AS_PROXY);
-      return;
-    }
-    error(
-      `BLOCKED_ADDRESSES is ${target}: ${(cause as Error).message}`,
-      'Correct the path or these lines. A proxy that runs keeps the addresses that it knows, but cannot be started again.',
     );
   }
 }

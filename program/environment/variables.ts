@@ -214,11 +214,6 @@ export const VARIABLES = {
     'proxies whose `X-Forwarded-For` is trusted: comma-separated addresses or CIDR ranges',
     parseAddresses,
   ),
-  BLOCKED_ADDRESSES: variable(
-    '',
-    'file of addresses and CIDR ranges, one per line, whose requests the proxy refuses; the proxy reads it again when it changes',
-    (text) => text,
-  ),
   ACCOUNT_HOST: variable('127.0.0.1', 'address that the account pages listen on', parseHost),
   ACCOUNT_PORT: variable('8081', 'port of the account pages', parsePort),
   ACCOUNT_URL: variable(

@@ -8,9 +8,8 @@ import type { ApiHandler, ApiRequest, Responder } from '../http/message/responde
 import { splitTarget } from '../http/message/target.ts';
 import type { KeyRecord } from '../keys/key-table.ts';
 import { countUse, USE } from '../keys/use-counts.ts';
-import { type Quota, WINDOW_MS } from '../limits/rolling-window.ts';
+import type { Quota } from '../limits/rolling-window.ts';
 import type { Question } from '../limits/shared/waiting-rows.ts';
-import type { BlockedAddresses } from '../refusals/blocked-addresses.ts';
 import { type Admission, type AdmissionParts, makeAdmissions } from './admission.ts';
 import { type AnswerParts, makeAnswers } from './answers.ts';
 import { ParameterError } from './parameters/read-parameters.ts';
@@ -37,8 +36,6 @@ export interface ApiParts extends AdmissionParts, AnswerParts {
   readonly readChanges: ReadChanges;
   /** Asks the limits store; undefined if the limits are those of this process. */
   readonly askLimits?: ((question: Question) => void) | undefined;
-  /** Whether the address of a request is blocked; undefined if none can be. */
-  readonly isBlocked?: BlockedAddresses['isBlocked'] | undefined;
   /** In its first cell, the seconds for `Retry-After` during maintenance, otherwise 0. */
   readonly maintenance?: Int32Array | undefined;
 }
@@ -50,23 +47,7 @@ export function makeApi(parts: ApiParts): ApiHandler {
   const cache = makeResourceCache();
   const matchRoute = makeMatchRoute(parts.publicUrl, parts.readChanges);
 
-  const handle = parts.askLimits === undefined ? handleAtOnce() : handleLater(parts.askLimits);
-  const { isBlocked } = parts;
-  return isBlocked === undefined ? handle : refuseBlocked(isBlocked);
-
-  /** Blocked addresses come first, since refusing them must cost little: no limit is looked up. */
-  function refuseBlocked(isBlocked: BlockedAddresses['isBlocked']): ApiHandler {
-    const { limit } = parts.addresses;
-    const none: Quota = { admitted: false, limit, remaining: 0, resetSeconds: WINDOW_MS / 1000 };
-    return (request, response) => {
-      if (!isBlocked(request, request.head.forwardedFor)) {
-        handle(request, response);
-        return;
-      }
-      const reply = newReply(request, response, now(), none);
-      record(reply, 'none', sendError(reply, ERRORS.blocked));
-    };
-  }
+  return parts.askLimits === undefined ? handleAtOnce() : handleLater(parts.askLimits);
 
   function handleAtOnce(): ApiHandler {
     const { admit, peek } = makeAdmissions(parts);

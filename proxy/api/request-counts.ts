@@ -13,7 +13,6 @@ export type RouteLabel = RouteName | 'none';
  * metrics in OPERATIONS.md.
  */
 export const REFUSALS = [
-  'blocked_address',
   'maintenance',
   'missing_key',
   'misplaced_key',

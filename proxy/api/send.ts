@@ -13,7 +13,6 @@ import {
 } from '../http/message/response.ts';
 import type { KeyRecord } from '../keys/key-table.ts';
 import type { Quota } from '../limits/rolling-window.ts';
-import { BLOCKED_TEXT } from '../refusals/blocked-addresses.ts';
 import type { Refusal } from './request-counts.ts';
 import { CORS, etagOf, notModified, type Resource, responseOf } from './resources/resource.ts';
 
@@ -42,7 +41,6 @@ const OVER_QUOTA = apiError(429, 'Daily quota exceeded');
 
 /** Errors of the API whose text is always the same. */
 export const ERRORS = {
-  blocked: apiError(403, BLOCKED_TEXT),
   notFound: apiError(404, 'Not found'),
   method: apiError(405, 'Method not allowed', ['Allow', ALLOWED_METHODS]),
   gone: apiError(410, 'Snapshot gone'),
@@ -67,7 +65,6 @@ export const ERRORS = {
 
 /** Why a request gets one of {@link ERRORS}, for the metrics. */
 const REFUSAL_OF: ReadonlyMap<PreparedResponse, Refusal> = new Map([
-  [ERRORS.blocked, 'blocked_address'],
   [ERRORS.missingKey, 'missing_key'],
   [ERRORS.misplacedKey, 'misplaced_key'],
   [ERRORS.severalKeys, 'several_keys'],

@@ -22,9 +22,6 @@ import {
   openSharedLimits,
 } from '../limits/shared/open-shared-limits.ts';
 import { makeOwnWindows } from '../limits/shared/own-windows.ts';
-import type { AddressRanges } from '../refusals/address-ranges.ts';
-import { makeBlockedAddresses } from '../refusals/blocked-addresses.ts';
-import { withBlocking } from '../site/block.ts';
 import { withForwarding } from '../site/forward.ts';
 import type { SitePages } from '../site/site.ts';
 import { makeSiteHandler } from '../site/site-handler.ts';
@@ -46,7 +43,6 @@ export const SERVING_VARIABLES = [
   'HTTP_FAST_PATH',
   'SNAPSHOT_DOWNLOADS',
   'ACCESS_LOG',
-  'BLOCKED_ADDRESSES',
   'LOG_LEVEL',
 ] as const;
 
@@ -86,8 +82,6 @@ export interface Serving {
   readonly server: Server;
   /** Undefined if the limits are those of this process. */
   readonly limits: OpenSharedLimits | undefined;
-  /** Replaces the addresses that are blocked. */
-  blockAddresses(ranges: AddressRanges): void;
   /** From now on, each response tells its client that the connection will be closed after it. */
   announceEnd(): void;
   /** Stops listening; resolves when the requests under way have ended, and are reported and logged. */
@@ -108,7 +102,6 @@ export function makeServing(parts: ServingParts): Serving {
     SNAPSHOT_DOWNLOADS: hasDownloads,
     ACCESS_LOG: sample,
   } = parts.environment;
-  const blocked = makeBlockedAddresses(trustedProxies);
   const lines = makeThreadLines(parts.handOnLines, parts.droppedLines);
   const api = makeApi({
     ...parts,
@@ -117,26 +110,23 @@ export function makeServing(parts: ServingParts): Serving {
     trustedProxies,
     now,
     askLimits: limits?.ask,
-    isBlocked: parts.environment.BLOCKED_ADDRESSES === '' ? undefined : blocked.isBlocked,
     logAccess: sample === 0 ? undefined : makeAccessLog(sample, trustedProxies, lines.add),
   });
   const { snapshots, keys, maintenance, sitePages: pages } = parts;
   const { current } = snapshots;
   const own = makeSiteHandler({ pages, keys, snapshotsDir, current, maintenance, log });
   const explored = withExplorer(own, { api, snapshots, explorerKey, publicUrl, log });
-  const forwarding = withForwarding(explored, {
+  const site = withForwarding(explored, {
     accountUrl,
     trustedProxies,
     connections,
     log,
   });
-  const site = withBlocking(forwarding, blocked);
   const http = makeServer(api, site, log, { connections, hasFastPath });
   const { server } = http;
   return {
     server,
     limits,
-    blockAddresses: blocked.replace,
     announceEnd: http.announceEnd,
     async close() {
       const close = (onClosed: () => void) => server.close(onClosed);

@@ -2,7 +2,6 @@
 import type { MessagePort } from 'node:worker_threads';
 import type { Batch } from '../access-log/thread-lines.ts';
 import type { PageOrder, PageReply } from '../changes/change-store.ts';
-import type { AddressRanges } from '../refusals/address-ranges.ts';
 import type { SitePages } from '../site/site.ts';
 import type { OpenedFiles } from '../snapshot/open-files.ts';
 import type { FleetIdentity } from './serving.ts';
@@ -30,7 +29,6 @@ export interface WorkerStart extends FleetIdentity {
 export type ToWorker =
   | { readonly type: 'listen'; readonly port: number; readonly host: string }
   | { readonly type: 'announce end' | 'close' }
-  | { readonly type: 'block'; readonly ranges: AddressRanges }
   /** The batch of 'log lines' was written or dropped. */
   | { readonly type: 'lines done' }
   | { readonly type: 'serve'; readonly files: OpenedFiles }

@@ -9,7 +9,6 @@ import { MessageChannel, Worker } from 'node:worker_threads';
 import type { HandOn } from '../access-log/thread-lines.ts';
 import type { ReadChanges } from '../changes/change-store.ts';
 import type { SharedKey } from '../keys/key-table.ts';
-import type { AddressRanges } from '../refusals/address-ranges.ts';
 import { collectGarbage } from '../snapshot/collect-garbage.ts';
 import type { GenerationStore } from '../snapshot/generation-store.ts';
 import type { ServingThread } from '../snapshot/thread-generations.ts';
@@ -17,7 +16,6 @@ import type { FromWorker, ToWorker, WorkerStart } from './worker-messages.ts';
 
 export interface WorkerPool {
   announceKeys(keys: readonly SharedKey[]): void;
-  blockAddresses(ranges: AddressRanges): void;
   /** Resolves when all workers listen on the first thread's port. */
   listen(port: number, host: string): Promise<void>;
   announceEnd(): void;
@@ -72,7 +70,6 @@ export function startWorkers(
     announceKeys(keys) {
       for (const worker of workers) worker.keys.postMessage(keys);
     },
-    blockAddresses: (ranges) => sendAll({ type: 'block', ranges }),
     listen: (port, host) => request({ type: 'listen', port, host }, 'listening'),
     announceEnd: () => sendAll({ type: 'announce end' }),
     close: () => request({ type: 'close' }, 'closed'),

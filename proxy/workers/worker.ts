@@ -80,9 +80,6 @@ main.on('message', async (message: ToWorker) => {
     case 'changes':
       changes.answered(message.number, message.reply);
       break;
-    case 'block':
-      serving.blockAddresses(message.ranges);
-      break;
     case 'lines done':
       onLinesDone();
       break;

@@ -120,7 +120,6 @@ const EXPECTED: Record<Exclude<VariableName, TestedElsewhere>, Values> = {
   TRIAL_RATE_LIMIT: { default: 30, ...rate },
   ADDRESS_RATE_LIMIT: { default: 60, ...rate },
   LIMITS_FAILURE: { default: 'local', good: same('local', 'refuse'), bad: 'Local open 1' },
-  BLOCKED_ADDRESSES: { default: '', ...any },
   ACCOUNT_HOST: { default: '127.0.0.1', ...host },
   ACCOUNT_PORT: { default: 8081, ...port },
   ACCOUNT_URL: { default: '', ...address },

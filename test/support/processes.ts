@@ -46,7 +46,7 @@ export function changeTimers(lengths: Readonly<Record<number, number>>): {
   return { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(script)}` };
 }
 
-/** For a proxy, which looks every second at the files of keys, blocked addresses and maintenance. */
+/** For a proxy, which looks every second at the files of keys and maintenance. */
 export const QUICK_POLLS = changeTimers({ 1000: 50 });
 
 /**

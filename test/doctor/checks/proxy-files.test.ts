@@ -1,5 +1,5 @@
 /** The files by which an operator changes what the proxy does, as the doctor sees them. */
-import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { proxyFiles } from '../../../doctor/checks/proxy-files.ts';
@@ -24,7 +24,7 @@ const findings = (variables: Record<string, string> = {}, proxyUser?: string) =>
   );
 
 test('without any of them, all is well', async () => {
-  expect((await findings()).map(({ level }) => level)).toEqual(['ok', 'ok', 'ok']);
+  expect((await findings()).map(({ level }) => level)).toEqual(['ok', 'ok']);
 });
 
 test('maintenance is a warning, and so is a content that is not a number', async () => {
@@ -41,24 +41,6 @@ test('maintenance is a warning, and so is a content that is not a number', async
   expect(faultsIn(await findings())).toMatchObject([
     { level: 'warning', text: expect.stringContaining('not "ten minutes"') },
     { level: 'warning', text: expect.stringContaining('under maintenance') },
-  ]);
-});
-
-test('each wrong line of BLOCKED_ADDRESSES is named', async () => {
-  const variables = { BLOCKED_ADDRESSES: file };
-  writeFileSync(file, '# scrapers\n203.0.113.7\n2001:db8::/48\n');
-  const [, sound] = await findings(variables);
-  expect(sound).toEqual({ level: 'ok', text: `Addresses and ranges that ${file} blocks: 2.` });
-  writeFileSync(file, '203.0.113.7\n203.0.113.300\nscraper.example.net\n');
-  expect(faultsIn(await findings(variables))).toMatchObject([
-    {
-      level: 'error',
-      text: expect.stringMatching(/line 2: "203\.0\.113\.300", line 3: "scraper\.example\.net"/),
-    },
-  ]);
-  rmSync(file);
-  expect(faultsIn(await findings(variables))).toMatchObject([
-    { level: 'error', text: expect.stringContaining('ENOENT') },
   ]);
 });
 
@@ -84,23 +66,16 @@ test('the access log is only looked at, and not if it is off', async () => {
 
 test('what the user of the proxy may not use is an error', async () => {
   chmodSync(folder, 0o755);
-  writeFileSync(file, '203.0.113.7\n', { mode: 0o600 });
   const variables = {
-    BLOCKED_ADDRESSES: file,
     ACCESS_LOG: 'all',
     ACCESS_LOG_FILE: path.join(folder, 'access.log'),
   };
   expect(faultsIn(await findings(variables, 'nobody'))).toMatchObject([
     {
       level: 'error',
-      text: expect.stringContaining(`nobody, may not read ${file}, which has mode`),
-    },
-    {
-      level: 'error',
       text: expect.stringContaining(`nobody, may not write into ${folder}, which`),
     },
   ]);
-  chmodSync(file, 0o644);
   writeFileSync(variables.ACCESS_LOG_FILE, '', { mode: 0o666 });
   chmodSync(variables.ACCESS_LOG_FILE, 0o666);
   expect(faultsIn(await findings(variables, 'nobody'))).toEqual([]);

@@ -4,8 +4,8 @@
  */
 import { statSync } from 'node:fs';
 import path from 'node:path';
-import { MAINTENANCE_FILE } from '../../format/layout.ts';
-import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
+import { MAINTENANCE_FILE } from '../format/layout.ts';
+import { readBoundedFileSync } from '../program/files/bounded-file.ts';
 
 const DEFAULT_SECONDS = 60;
 const MOST_SECONDS = 86_400;
