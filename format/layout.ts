@@ -12,10 +12,10 @@ export const GENERATIONS = 'generations';
 export const KEYS_FILE = 'keys.json';
 export const STATUS_FILE = 'status.json';
 /**
- * The report of the last run that read the catalogue and did not fail, even if it was refused; each
- * generation also has its own report.
+ * The report of the last run that read the catalogue and did not fail, even if it was refused. It names
+ * rows that are not public, so it is never part of a generation, which anybody with a key may download.
  */
-export const RUN_REPORT = 'report.json';
+export const REPORT = 'report.json';
 export const HOLD_FILE = 'hold.json';
 /** An operator creates and removes it: while it exists, the API answers 503. */
 export const MAINTENANCE_FILE = 'maintenance';
@@ -73,7 +73,6 @@ export function limitWindowsFile(port: number): string {
 
 // Inside a generation:
 export const MANIFEST = 'manifest.json';
-export const REPORT = 'report.json';
 export const PLATFORMS = 'platforms.json';
 export const STATS = 'stats.json';
 export const COVERS_RECENT = 'covers-recent.json';
@@ -89,7 +88,6 @@ export const FILTER_INDEX = 'index/filters.bin';
 
 /** The files that every generation has besides its packs and its manifest. */
 export const FIXED_FILES: readonly string[] = [
-  REPORT,
   PLATFORMS,
   STATS,
   COVERS_RECENT,

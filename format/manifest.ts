@@ -24,7 +24,7 @@ export interface Counts {
   /** Approved covers. */
   readonly covers: number;
   readonly cover_files: number;
-  /** Rows that were left out; `report.json` says why. */
+  /** Rows that were left out. Only their number: the rows are not public. */
   readonly left_out: number;
 }
 
@@ -46,9 +46,9 @@ export interface Manifest {
   readonly settings: Settings;
   /** `MINISEARCH_OPTIONS_HASH` of the program that wrote `search.json`. */
   readonly minisearch_options: string;
-  /** The version of ICU, whose collation sorted the titles; absent in older manifests. */
+  /** The version of ICU, whose collation sorted the titles; absent in the golden files of the tests, which any Node must read. */
   readonly icu_version?: string;
-  /** The version of Unicode that this ICU supports; absent in older manifests. */
+  /** The version of Unicode that this ICU supports; absent like the one of ICU. */
   readonly unicode_version?: string;
   /** Sorted by path. */
   readonly files: readonly ManifestFile[];
@@ -65,7 +65,7 @@ export const COLLATION_VERSIONS = {
 
 /**
  * A warning if the titles of a generation were sorted with another version of ICU or Unicode than
- * this Node has. Undefined if the versions are the same or an older manifest does not name them.
+ * this Node has. Undefined if the versions are the same or the manifest does not name them.
  */
 export function findOtherCollation({
   icu_version,
@@ -176,15 +176,15 @@ function faultOf(manifest: Manifest): string | undefined {
   return undefined;
 }
 
-// Readers join paths to the generation's folder, so only paths of the form that a generator writes are
-// accepted.
-const FILE_PATH = /^(?:(?:games|covers|index)\/)?(?!\.)[A-Za-z0-9._~-]{1,200}$/;
+// Readers join paths to the generation's folder, and anybody with a key may download them. So only paths
+// that a generator writes are accepted.
+const PACK_PATH = /^(?:games|covers)\/(?!\.)[A-Za-z0-9._~-]{1,191}\.json$/;
 
 function isFile(file: unknown): file is ManifestFile {
   return (
     isObject(file) &&
     typeof file.path === 'string' &&
-    FILE_PATH.test(file.path) &&
+    (FIXED_FILES.includes(file.path) || PACK_PATH.test(file.path)) &&
     isCount(file.size) &&
     isSha256(file.sha256)
   );

@@ -2,21 +2,13 @@
  * Finds what an earlier run has saved for this one: the row cache, and the generation that it belongs to. If
  * either of them is missing, damaged or does not fit, all rows are read.
  */
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
-import { REPORT } from '../../format/layout.ts';
 import type { Manifest } from '../../format/manifest.ts';
 import { generationDir } from '../../store/generations/generations.ts';
 import type { Previous } from '../../store/publish.ts';
 import { openEarlierPaths, openEarlierRecords } from '../reuse/earlier-records.ts';
 import type { EarlierRun } from '../reuse/earlier-run.ts';
 import type { KeyOf } from './cache-key.ts';
-import {
-  type CachedValues,
-  decodeFileRows,
-  decodeFingerprints,
-  decodeRows,
-} from './cached-rows.ts';
+import { decodeFileRows, decodeFingerprints, decodeRows } from './cached-rows.ts';
 import { fileState } from './file-state.ts';
 import { openCache, type StoredCache } from './row-cache.ts';
 
@@ -43,7 +35,7 @@ export function findEarlierRun(
   if (manifest === undefined) return { reason: 'the current generation cannot be read' };
   try {
     const cache = openCache(snapshotsDir, keyOf(id));
-    const { values, fileStates, fullRunAt } = cache;
+    const { fileStates, fullRunAt } = cache;
     const hours = (now - fullRunAt) / 3_600_000;
     if (!(hours >= 0 && hours < FULL_RUN_HOURS)) {
       return { reason: `the last full run was not within ${FULL_RUN_HOURS} hours` };
@@ -56,7 +48,7 @@ export function findEarlierRun(
     if (touched !== undefined) {
       return { reason: `${touched.path} of the current generation was touched` };
     }
-    return { earlier: openEarlierRun(dir, manifest, cache, values), fullRunAt, cache };
+    return { earlier: openEarlierRun(dir, manifest, cache), fullRunAt, cache };
   } catch (error) {
     return { reason: (error as Error).message };
   }
@@ -65,8 +57,7 @@ export function findEarlierRun(
 function openEarlierRun(
   dir: string,
   manifest: Manifest,
-  { open }: StoredCache,
-  values: CachedValues,
+  { open, values, report }: StoredCache,
 ): EarlierRun {
   const { commits, platformsText, alternativeTitlesHash, unsettled } = values;
   const rows = once(() => decodeRows(open, values));
@@ -78,7 +69,7 @@ function openEarlierRun(
   return {
     dir,
     manifestFiles: manifest.files,
-    report: { warnings: [], ...JSON.parse(readFileSync(path.join(dir, REPORT), 'utf8')) },
+    report,
     publishedFiles: manifest.counts.cover_files,
     fingerprints: decodeFingerprints(values),
     commits,

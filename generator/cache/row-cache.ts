@@ -14,6 +14,7 @@ import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
 import { readColumns } from '../../store/files/checked-columns.ts';
 import { replaceFile } from '../../store/files/replace-file.ts';
 import { namesIn } from '../../store/generations/generations.ts';
+import type { ReportContent } from '../report/report.ts';
 import { allSynced, writeWhole } from '../write/file-writer.ts';
 import { type CacheKey, WHY_UNUSABLE } from './cache-key.ts';
 import type { CachedValues } from './cached-rows.ts';
@@ -23,6 +24,8 @@ export interface CacheContent {
   /** When all rows were read last, in milliseconds since 1970. */
   readonly fullRunAt: number;
   readonly values: CachedValues;
+  /** The rows that the run left out, and its warnings about the others. */
+  readonly report: ReportContent;
   /** For each file of the generation, what shows that it is still the same one; see `fileState`. */
   readonly fileStates: Readonly<Record<string, string | undefined>>;
 }

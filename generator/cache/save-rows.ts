@@ -5,11 +5,13 @@
 import type { TimedTable } from '../../database/schema.ts';
 import { generationDir } from '../../store/generations/generations.ts';
 import { readManifest } from '../../store/generations/manifest-file.ts';
+import type { ReportContent } from '../report/report.ts';
 import type { ReadRows } from '../write/read-catalogue.ts';
 import type { CacheKey } from './cache-key.ts';
-import { type CachedValues, encodeTable, encodeValues } from './cached-rows.ts';
+import { encodeTable, encodeValues } from './cached-rows.ts';
 import { fileState } from './file-state.ts';
 import {
+  type CacheContent,
   discardTables,
   replaceCache,
   type StoredCache,
@@ -36,6 +38,7 @@ export interface SavedRows {
 export async function saveRows(
   snapshotsDir: string,
   rows: ReadRows,
+  report: ReportContent,
   before: StoredCache | undefined,
 ): Promise<SavedRows | undefined> {
   const { games, covers, forNextRun } = rows;
@@ -45,7 +48,8 @@ export async function saveRows(
     sameTables.has(table) ? undefined : encodeTable(table, rows, times[table]);
   try {
     const tables = await writeTables(snapshotsDir, columnsOf, before);
-    return makeSavedRows(snapshotsDir, tables, encodeValues(games, covers, forNextRun));
+    const values = encodeValues(games, covers, forNextRun);
+    return makeSavedRows(snapshotsDir, tables, { values, report });
   } catch (error) {
     // On a full disk, publishing needs the space.
     discard(snapshotsDir);
@@ -65,14 +69,14 @@ function discard(snapshotsDir: string): void {
 function makeSavedRows(
   snapshotsDir: string,
   tables: WrittenTables,
-  values: CachedValues,
+  content: Pick<CacheContent, 'values' | 'report'>,
 ): SavedRows {
   return {
     async keep(key, fullRunAt) {
       const dir = generationDir(snapshotsDir, key.generation);
       const { files } = readManifest(dir);
       const fileStates = Object.fromEntries(files.map((file) => [file.path, fileState(dir, file)]));
-      await replaceCache(snapshotsDir, key, { fullRunAt, values, fileStates }, tables);
+      await replaceCache(snapshotsDir, key, { ...content, fullRunAt, fileStates }, tables);
     },
     discard: () => discard(snapshotsDir),
   };

@@ -5,7 +5,7 @@
 import { statSync } from 'node:fs';
 import path from 'node:path';
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { RUN_REPORT } from '../../format/layout.ts';
+import { REPORT } from '../../format/layout.ts';
 import { addGauge, addGauges } from '../../program/admin/readings.ts';
 import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
 import type { ReportContent, RunEnd } from '../report/report.ts';
@@ -33,7 +33,7 @@ export function addScheduleMetrics(
   lastRun: LastRun,
 ): (ending: RunEnding) => void {
   addLastRun(registry, lastRun);
-  addRows(registry, makeRowsReader(path.join(snapshotsDir, RUN_REPORT)));
+  addRows(registry, makeRowsReader(path.join(snapshotsDir, REPORT)));
   return addRuns(registry);
 }
 

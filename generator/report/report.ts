@@ -28,7 +28,7 @@ export interface Warning {
   readonly rows: readonly ListedRow[];
 }
 
-/** How a run ended, for the report in the snapshots folder. */
+/** How a run ended. */
 export interface RunEnd {
   readonly finished_at: string;
   readonly outcome: RunStatus['outcome'] | 'dry_run';
@@ -174,23 +174,19 @@ export function warningText({ table, reason, count }: Warning): string {
   return table === null ? reason : `${count} of ${table}: ${reason}`;
 }
 
-/**
- * The bytes of `report.json`.
- * @param end how the run ended, for the report of a run. Without it, this is the report of a generation:
- * it says nothing about the run, and has no member `warnings` if there are no warnings.
- */
+/** The bytes of `report.json`. */
 export function encodeReport(
   { tables, covers_gone_with_their_game, rows, warnings }: ReportContent,
-  end?: RunEnd,
+  end: RunEnd,
 ): string {
   const lines = (list: readonly unknown[]) =>
     list.length === 0 ? '[]' : `[\n${list.map(printableJson).join(',\n')}\n]`;
   const members = [
-    ...(end === undefined ? [] : [printableJson(end).slice(1, -1)]),
+    printableJson(end).slice(1, -1),
     `"tables":${printableJson(tables)}`,
     `"covers_gone_with_their_game":${covers_gone_with_their_game}`,
     `"rows":${lines(rows)}`,
-    ...(end === undefined && warnings.length === 0 ? [] : [`"warnings":${lines(warnings)}`]),
+    `"warnings":${lines(warnings)}`,
   ];
   return `{${members.join(',\n')}}\n`;
 }

@@ -1,6 +1,6 @@
 /** Writes the report of a run to the snapshots folder. */
 import path from 'node:path';
-import { RUN_REPORT } from '../../format/layout.ts';
+import { REPORT } from '../../format/layout.ts';
 import type { Progress } from '../../program/progress.ts';
 import { utcNow } from '../../program/utc-now.ts';
 import { replaceFile } from '../../store/files/replace-file.ts';
@@ -21,7 +21,7 @@ export function saveReport(
   try {
     // Only the owner may read the report: a row that was left out may hold values that are not public.
     const bytes = encodeReport(content, { finished_at: utcNow(), outcome, error });
-    replaceFile(path.join(snapshotsDir, RUN_REPORT), bytes, 0o600);
+    replaceFile(path.join(snapshotsDir, REPORT), bytes, 0o600);
     return true;
   } catch (cause) {
     progress.warn(`The report of this run could not be written: ${(cause as Error).message}`);

@@ -31,7 +31,7 @@ export interface EarlierRun {
   /** The folder of the generation that the run has published, and its files. */
   readonly dir: string;
   readonly manifestFiles: readonly ManifestFile[];
-  /** That of the generation. */
+  /** Without warnings that depend on the day or on the configuration. */
   readonly report: ReportContent;
   readonly fingerprints: Readonly<Record<TimedTable, Fingerprints>>;
   /** The last commits before its snapshot of the database. */

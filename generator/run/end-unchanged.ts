@@ -6,7 +6,7 @@ import { summaryOf, warningText } from '../report/report.ts';
 import { saveReport } from '../report/save-report.ts';
 import type { ReadMode, Run, RunResult } from './run.ts';
 
-/** Its report is that of the current generation, with the warnings of today. */
+/** Its report is that of the earlier run, with the warnings of today. */
 export function endUnchanged(
   { snapshotsDir, warnings }: Run,
   progress: Progress,

@@ -1,6 +1,6 @@
 /** Writes a generation and publishes it, unless nothing is new or it must be refused. */
 import path from 'node:path';
-import { RUN_REPORT } from '../../format/layout.ts';
+import { REPORT } from '../../format/layout.ts';
 import type { ManifestContent } from '../../format/manifest.ts';
 import type { Progress } from '../../program/progress.ts';
 import { HeldError } from '../../store/hold.ts';
@@ -70,7 +70,7 @@ async function writeFiles(
   freeMemory();
   if (run.isDryRun || !isTimed) return { content, rows: undefined };
   try {
-    return { content, rows: await saveRows(run.snapshotsDir, rows, cache) };
+    return { content, rows: await saveRows(run.snapshotsDir, rows, written.report, cache) };
   } catch (error) {
     warnOfFullRun(progress, error as Error);
     return { content, rows: undefined };
@@ -114,7 +114,7 @@ async function publishOrRefuse(
   if (faults !== '' && !run.isForced) {
     const refusal = `Nothing is published: ${faults}. ${previous.id === undefined ? '' : 'The current generation stays. '}Fix the data, or run with --force if this is what you want.`;
     const isSaved = finish('refused', refusal);
-    const where = isSaved ? ` The rows are listed in ${path.join(snapshotsDir, RUN_REPORT)}.` : '';
+    const where = isSaved ? ` The rows are listed in ${path.join(snapshotsDir, REPORT)}.` : '';
     throw new RefusedError(refusal + where, { ...result, outcome: 'refused' });
   }
   if (faults !== '') progress.warn(`Not refused because of --force: ${faults}.`);

@@ -8,7 +8,7 @@
  */
 import type { Database } from '../../database/database.ts';
 import { MINISEARCH_OPTIONS_HASH } from '../../format/index/minisearch-hash.ts';
-import { COVER_INDEX, COVERS_RECENT, coversPack, REPORT, STATS } from '../../format/layout.ts';
+import { COVER_INDEX, COVERS_RECENT, coversPack, STATS } from '../../format/layout.ts';
 import {
   COLLATION_VERSIONS,
   type ManifestContent,
@@ -16,7 +16,7 @@ import {
 } from '../../format/manifest.ts';
 import type { Platform } from '../columns/catalogue.ts';
 import { findFutureApprovals, findGenreWarnings } from '../read/warnings.ts';
-import { encodeReport } from '../report/report.ts';
+import type { ReportContent } from '../report/report.ts';
 import { readLastCommits } from '../reuse/commits.ts';
 import type { EarlierRecords } from '../reuse/earlier-records.ts';
 import { freeMemory } from '../worker/free-memory.ts';
@@ -41,6 +41,8 @@ import { writePlatforms, writeRecentCovers } from './write-lists.ts';
 export interface Written {
   readonly content: ManifestContent;
   readonly rows: ReadRows;
+  /** What the run reports about the rows, without warnings that depend on the day. */
+  readonly report: ReportContent;
 }
 
 /**
@@ -68,11 +70,10 @@ export async function writeGeneration(
       ...(await writeCovers(catalogue, options)),
       ...(await writePlatforms(dir, platforms, numbering, settings)),
       await writeWhole(dir, STATS, [statistics.body]),
-      await writeWhole(dir, REPORT, [encodeReport(report.content())]),
       ...(await pending.written()),
     ];
-    // Added after the report of the generation is written. These warnings depend on the day, and the same
-    // rows must always give the same generation.
+    // Before the warnings that depend on the day, which each run finds for itself.
+    const ofRows = report.content();
     report.addWarnings(findFutureApprovals(covers, Date.now() / 1000));
     await both(worker.run('allSynced'), allSynced());
     const content = {
@@ -84,7 +85,7 @@ export async function writeGeneration(
       files,
     };
     // Nothing else of the catalogue is needed any more.
-    return { content, rows: { games, covers, files: coverFiles, forNextRun } };
+    return { content, rows: { games, covers, files: coverFiles, forNextRun }, report: ofRows };
   } finally {
     await pending.end();
   }

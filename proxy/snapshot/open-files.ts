@@ -12,7 +12,6 @@ import {
   GAME_PACKS,
   isPack,
   MINISEARCH,
-  REPORT,
   WORD_INDEX,
 } from '../../format/layout.ts';
 import type { Manifest, ManifestFile } from '../../format/manifest.ts';
@@ -80,7 +79,7 @@ export interface OpenedFiles {
 }
 
 /** The files that are kept in memory regardless of their size: all that requests need, except packs. */
-const KEPT = FIXED_FILES.filter((name) => name !== REPORT && name !== MINISEARCH);
+const KEPT = FIXED_FILES.filter((name) => name !== MINISEARCH);
 
 /** @throws Error that names the file which is missing or damaged */
 export function planOpening(order: OpenOrder): Plan {

@@ -16,7 +16,7 @@ import {
   HOLD_FILE,
   KEYS_FILE,
   REPLICA_FILE,
-  RUN_REPORT,
+  REPORT,
   STATUS_FILE,
 } from '../../format/layout.ts';
 import { POINTER } from '../../format/remote-layout.ts';
@@ -24,15 +24,7 @@ import { correctOpenMode, openForWriting } from './file-modes.ts';
 import { syncFolder } from './sync-folder.ts';
 
 /** The files of a snapshots folder that are replaced in one step. */
-const REPLACED = [
-  KEYS_FILE,
-  STATUS_FILE,
-  RUN_REPORT,
-  HOLD_FILE,
-  REPLICA_FILE,
-  ACCEPTED_FILE,
-  POINTER,
-];
+const REPLACED = [KEYS_FILE, STATUS_FILE, REPORT, HOLD_FILE, REPLICA_FILE, ACCEPTED_FILE, POINTER];
 
 /**
  * Replaces a small file. Once this returns, the new content survives a crash or a power cut. An empty

@@ -28,7 +28,7 @@ import {
   KEYS_FILE,
   LOCK_FILE,
   MANIFEST,
-  RUN_REPORT,
+  REPORT,
   STATUS_FILE,
 } from '../../format/layout.ts';
 import { encodeManifest, type Manifest } from '../../format/manifest.ts';
@@ -154,7 +154,7 @@ export async function makeFixture(snapshotsDir: string): Promise<void> {
   const manifest = JSON.parse(readFileSync(manifestFile, 'utf8'));
   const { icu_version: _icu, unicode_version: _unicode, ...rest } = manifest;
   writeFileSync(manifestFile, encodeManifest(rest));
-  for (const name of [LOCK_FILE, `${LOCK_FILE}.holder`, RUN_REPORT]) {
+  for (const name of [LOCK_FILE, `${LOCK_FILE}.holder`, REPORT]) {
     rmSync(path.join(snapshotsDir, name));
   }
   const file = path.join(snapshotsDir, STATUS_FILE);

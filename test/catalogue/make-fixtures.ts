@@ -1,6 +1,6 @@
 /**
  * Regenerates the golden fixtures of the version that this code writes, and of the version after it.
- * Those of earlier versions stay as they are. `test/fixtures/README.md` says when to do that.
+ * `test/fixtures/README.md` says when to do that.
  */
 import { rmSync } from 'node:fs';
 import path from 'node:path';

@@ -76,16 +76,14 @@ beforeAll(async () => {
   generation = path.join(dir, CURRENT);
 });
 
-/** The reports of a run and of its generation, both with a row left out and a warning. */
-async function makeReports() {
+/** The report of a run that left out a row, and warns about another one. */
+async function makeReport() {
   const catalogue = fixtureCatalogue();
   const odd = [509, 11, null, null, 'approved', '0000-00-00 00:00:00'];
   const snapshotsDir = path.join(makeFolder(), 'snapshots');
   const url = await makeSqlite({ ...catalogue, covers: [...catalogue.covers, odd] });
   await generate(url, snapshotsDir);
-  return ['report.json', `${CURRENT}/report.json`].map((name) =>
-    JSON.parse(readFileSync(path.join(snapshotsDir, name), 'utf8')),
-  );
+  return JSON.parse(readFileSync(path.join(snapshotsDir, 'report.json'), 'utf8'));
 }
 
 describe('its tables contain', () => {
@@ -177,21 +175,18 @@ describe('its tables contain', () => {
       if (type.endsWith(', optional')) continue;
       named[file] = [...(named[file] ?? []), ...codesOf(member)];
     }
-    const [ofRun = [], ofGeneration] = (await makeReports()).map((report) => {
-      // The names of the members of `reasons` are arbitrary texts.
-      const tables = Object.values(report.tables).map((table) =>
-        Object.keys(table as object).map((name) => `tables.<table>.${name}`),
-      );
-      for (const members of tables) expect(members).toEqual(tables[0]);
-      return membersOf({ ...report, tables: 0 }).flatMap((name) =>
-        name === 'tables' ? (tables[0] ?? []) : [name],
-      );
-    });
-    expect(ofRun.slice(0, 3)).toEqual(['finished_at', 'outcome', 'error']);
-    expect(ofGeneration).toEqual(ofRun.slice(3));
+    const report = await makeReport();
+    // The names of the members of `reasons` are arbitrary texts.
+    const tables = Object.values(report.tables).map((table) =>
+      Object.keys(table as object).map((name) => `tables.<table>.${name}`),
+    );
+    for (const members of tables) expect(members).toEqual(tables[0]);
+    const ofReport = membersOf({ ...report, tables: 0 }).flatMap((name) =>
+      name === 'tables' ? (tables[0] ?? []) : [name],
+    );
     const json = (name: string) => JSON.parse(readFileSync(path.join(dir, name), 'utf8'));
     expect(named).toEqual({
-      'report.json': ofRun,
+      'report.json': ofReport,
       'keys.json': membersOf(json('keys.json')),
       'status.json': membersOf(json('status.json')),
     });

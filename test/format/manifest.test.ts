@@ -167,12 +167,15 @@ describe('a manifest is refused', () => {
     'index/..',
     'é',
     'C:x',
+    'report.json',
+    'index/x.bin',
+    'games/x.jsonl',
     'x/y',
     'x y',
     null,
     1,
     ['a'],
-    `games/${'a'.repeat(201)}`,
+    `games/${'a'.repeat(192)}.json`,
   ])('that names the file %j', (path) => {
     const text = change({ files: [...manifest.files, { ...file, path }] });
     expectRefused(text, '"files" holds {');

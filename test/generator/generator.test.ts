@@ -68,7 +68,7 @@ function currentFile(snapshotsDir: string, name: string): string {
 }
 
 function reportOf(snapshotsDir: string) {
-  return JSON.parse(currentFile(snapshotsDir, 'report.json'));
+  return JSON.parse(readFileSync(path.join(snapshotsDir, 'report.json'), 'utf8'));
 }
 
 describe.each(KINDS)('from %s', (kind) => {

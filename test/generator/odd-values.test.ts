@@ -86,19 +86,18 @@ describe.each(KINDS)('from %s', (kind) => {
     expect(recent).toHaveLength(19 - zeros.length);
     for (const id of zeros) expect(recent).not.toContain(id);
 
-    for (const report of [reportOf(dir), published(dir, 'report.json')]) {
-      expect(report.warnings).toMatchObject([
-        {
-          table: 'covers',
-          count: zeros.length,
-          reason: expect.stringContaining('approved_at is zero or empty'),
-          rows: zeros.map((id) => ({ id, value: id === 5 ? '' : '0000-00-00 00:00:00' })),
-        },
-      ]);
-      expect(report.rows).toMatchObject([
-        { table: 'covers', id: 4, reason: 'approved_at is not a time that exists' },
-      ]);
-    }
+    const report = reportOf(dir);
+    expect(report.warnings).toMatchObject([
+      {
+        table: 'covers',
+        count: zeros.length,
+        reason: expect.stringContaining('approved_at is zero or empty'),
+        rows: zeros.map((id) => ({ id, value: id === 5 ? '' : '0000-00-00 00:00:00' })),
+      },
+    ]);
+    expect(report.rows).toMatchObject([
+      { table: 'covers', id: 4, reason: 'approved_at is not a time that exists' },
+    ]);
   });
 
   test('a text that is not UTF-8 is reported with the id of its row', async () => {

@@ -2,11 +2,12 @@
  * What an operator sees of rows that are left out: which runs are refused, and the report with ids,
  * values and reasons, in a file and on stdout.
  */
-import { mkdirSync, readFileSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
 import { currentId, listGenerations } from '../../store/generations/generations.ts';
+import { fixtureCatalogue } from '../catalogue/fixture.ts';
 import { game, plainCatalogue } from '../catalogue/plain.ts';
 import { makeSqlite } from '../catalogue/snapshots.ts';
 import { finish, generate } from '../support/product.ts';
@@ -23,6 +24,28 @@ const run = (url: string, dir: string, ...args: string[]) => finish(startGenerat
 const json = (file: string) => JSON.parse(readFileSync(file, 'utf8'));
 const reportOf = (dir: string) => json(path.join(dir, 'report.json'));
 const published = (dir: string, name: string) => json(path.join(dir, 'current', name));
+
+test('no file of a generation names a row that is not public, and the manifest counts them', async () => {
+  const dir = newSnapshots();
+  const url = await makeSqlite(fixtureCatalogue());
+  expect((await run(url, dir, '--force')).code).toBe(0);
+  await change(url, "UPDATE covers SET status = 'spam' WHERE id = 501");
+  await change(url, 'UPDATE games SET platform_id = 77 WHERE id = 12');
+  expect((await run(url, dir, '--force')).code).toBe(0);
+  const report = readFileSync(path.join(dir, 'report.json'), 'utf8');
+  expect(report).toContain('"id":12,');
+
+  const generation = path.join(dir, 'current/');
+  const names = readdirSync(generation, { recursive: true, encoding: 'utf8' });
+  expect(names).not.toContain('report.json');
+  expect(published(dir, 'manifest.json').counts.left_out).toBeGreaterThan(0);
+  for (const name of names.filter((each) => /\.(?:json|bin)$/.test(each))) {
+    const text = readFileSync(path.join(generation, name), 'latin1');
+    for (const secret of ['hidden.png', 'f-zero', 'chrono trigger #1', '"id":501,', 'no such']) {
+      expect(text.includes(secret), `${secret} in ${name}`).toBe(false);
+    }
+  }
+});
 
 describe('a first generation', () => {
   test('with games and no approved cover needs --force, and the next one does not', async () => {

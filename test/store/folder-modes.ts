@@ -2,12 +2,12 @@
  * For tests of permissions in a snapshots folder: two users, a catalogue with a key, and the modes of
  * all files in a folder.
  */
-import { chmodSync, existsSync, lstatSync, readdirSync, statSync } from 'node:fs';
+import { chmodSync, lstatSync, readdirSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { expect } from 'vitest';
 import { openDatabase } from '../../database/open.ts';
 import { hashKey } from '../../format/api-key.ts';
-import { RUN_REPORT, STATUS_FILE } from '../../format/layout.ts';
+import { REPORT } from '../../format/layout.ts';
 import { createKeysTables } from '../../keys/tables/schema.ts';
 import { sampleCatalogue } from '../catalogue/sample.ts';
 import { makeSqlite } from '../catalogue/snapshots.ts';
@@ -91,7 +91,7 @@ export function modesOf(folder: string): { files: string[]; folders: string[] } 
   const folders = new Set<string>();
   for (const name of listAll(folder)) {
     const file = path.join(folder, name);
-    if (name === RUN_REPORT && existsSync(path.join(folder, STATUS_FILE))) {
+    if (name === REPORT) {
       expect(modeOf(file)).toBe('600');
       continue;
     }

@@ -9,7 +9,7 @@ import { openDatabase } from '../../database/open.ts';
 import { hashKey, makeKey } from '../../format/api-key.ts';
 import { encodeHold, LONGEST_REASON } from '../../format/hold-file.ts';
 import { encodeKeyUsage } from '../../format/key-usage.ts';
-import { keyUsageFile, PROXY_FOLDER, RUN_REPORT } from '../../format/layout.ts';
+import { keyUsageFile, PROXY_FOLDER, REPORT } from '../../format/layout.ts';
 import { createKeysTables } from '../../keys/tables/schema.ts';
 import { idsOnDisk, pointCurrentTo } from '../../store/generations/generations.ts';
 import { withLock } from '../../store/lock.ts';
@@ -131,7 +131,7 @@ describe('hold', () => {
     const { code, stderr } = await run;
     expect([code, stderr]).toEqual([REFUSED, expect.stringContaining('Publishing is held')]);
     expect(idsOnDisk(dir)).toEqual(ids);
-    const report = JSON.parse(readFileSync(path.join(dir, RUN_REPORT), 'utf8'));
+    const report = JSON.parse(readFileSync(path.join(dir, REPORT), 'utf8'));
     expect(report).toMatchObject({ outcome: 'held', error: expect.stringContaining(ids[0] ?? '') });
   });
 

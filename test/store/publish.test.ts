@@ -330,7 +330,6 @@ describe('verification detects', () => {
     ['index/words.bin', (file) => flip(file('index/words.bin'), 4_000)],
     ['search.json', (file) => flip(file('search.json'), 100)],
     ['stats.json', (file) => writeFileSync(file('stats.json'), '{}')],
-    ['report.json', (file) => writeFileSync(file('report.json'), '')],
     ['manifest.json', (file) => flip(file('manifest.json'), 30)],
     ['games/extra.json', (file) => writeFileSync(file('games/extra.json'), '[]\n')],
   ];

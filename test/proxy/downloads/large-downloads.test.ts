@@ -22,7 +22,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { gunzipSync } from 'node:zlib';
 import { request } from 'undici';
 import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { MANIFEST, REPORT } from '../../../format/layout.ts';
+import { MANIFEST, MINISEARCH } from '../../../format/layout.ts';
 import { encodeManifest, makeManifest } from '../../../format/manifest.ts';
 import { writePieces } from '../../../proxy/http/message/write-pieces.ts';
 import { hashOfFile } from '../../../store/files/checked-files.ts';
@@ -49,19 +49,19 @@ const keys = [1, 2, 3, 4, 5, 6].map((id) => testKey(id));
 const [key] = keys;
 /** How many downloads one key may have at the same time. */
 const MOST_PER_KEY = 20;
-const LARGE = `/snapshot/files/${REPORT}`;
+const LARGE = `/snapshot/files/${MINISEARCH}`;
 
-/** A snapshots folder with one generation, whose report is a large file that nothing reads. */
+/** A snapshots folder with one generation, whose `search.json` is a large file that nothing reads. */
 async function makeLargeSnapshots(): Promise<string> {
   const snapshotsDir = await makeSampleSnapshots(keys);
   const dir = generationDir(snapshotsDir, currentId(snapshotsDir) as string);
-  const file = path.join(dir, REPORT);
+  const file = path.join(dir, MINISEARCH);
   const descriptor = openSync(file, 'w');
   for (let at = 0; at < SIZE; at += MEGABYTE) writeSync(descriptor, blockAt(at));
   closeSync(descriptor);
-  const large = { path: REPORT, size: SIZE, sha256: hashOfFile(file, SIZE) };
+  const large = { path: MINISEARCH, size: SIZE, sha256: hashOfFile(file, SIZE) };
   const { files, ...content } = readManifest(dir);
-  const changed = files.map((each) => (each.path === REPORT ? large : each));
+  const changed = files.map((each) => (each.path === MINISEARCH ? large : each));
   const manifest = makeManifest({ ...content, files: changed }, 1);
   writeFileSync(path.join(dir, MANIFEST), encodeManifest(manifest));
   renameSync(dir, generationDir(snapshotsDir, manifest.id));
@@ -98,7 +98,7 @@ function openDescriptors({ child }: RunningProxy): number {
       return '';
     }
   });
-  return targets.filter((target) => target.includes(REPORT)).length;
+  return targets.filter((target) => target.includes(MINISEARCH)).length;
 }
 
 const agents: { destroy(): void }[] = [];
@@ -206,7 +206,7 @@ describe.each(['on', 'off'])('with the fast path %s', { timeout: 300_000 }, (fas
     [
       'changed',
       (dir: string) => {
-        const file = path.join(dir, REPORT);
+        const file = path.join(dir, MINISEARCH);
         writeFileSync(`${file}.new`, Buffer.alloc(SIZE, 'wrong '));
         renameSync(`${file}.new`, file);
       },
@@ -214,7 +214,7 @@ describe.each(['on', 'off'])('with the fast path %s', { timeout: 300_000 }, (fas
     [
       'overwritten',
       (dir: string) => {
-        const descriptor = openSync(path.join(dir, REPORT), 'r+');
+        const descriptor = openSync(path.join(dir, MINISEARCH), 'r+');
         expect(fstatSync(descriptor).size).toBe(SIZE);
         writeSync(descriptor, Buffer.alloc(SIZE, 'wrong '), 0, SIZE, 0);
         closeSync(descriptor);
