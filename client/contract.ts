@@ -239,8 +239,8 @@ export interface paths {
          *     4. `partial`: titles with every word of `q` but one. `chrono trigger remastered` finds "Chrono
          *        Trigger".
          *
-         *     Which step applies depends on the titles alone. `platform`, `region`, `type` and `genre` only
-         *     narrow the result, possibly to nothing.
+         *     Which step applies is decided among the games of `platform`, if it is given. `region`, `type`
+         *     and `genre` only narrow the result, possibly to nothing.
          */
         get: operations["searchGames"];
         put?: never;

@@ -26,7 +26,7 @@ import { startQuery } from './sets/query-bits.ts';
 import { pageByWalking, pageInOrder } from './sets/rank-order.ts';
 import { joinTexts, textsWith } from './sets/texts-with.ts';
 import { makeYearOrder } from './sets/year-order.ts';
-import { makeTitleMatcher } from './title-matches.ts';
+import { makeTitleMatcher, type TitleMatch } from './title-matches.ts';
 
 export interface Hits {
   readonly total: number;
@@ -45,7 +45,10 @@ export type ValueCounts = Readonly<Record<FilterName, readonly number[]>>;
 export interface Search {
   /** Finds at most `count` hits, after skipping the first `start`. */
   find(query: Query, start: number, count: number): Hits;
-  /** Counts the hits that the query would have with each value, instead of its own, in that filter. */
+  /**
+   * Counts the hits that the query would have with each value, instead of its own, in that filter. A
+   * platform counts 0 if only a later step would find games on it than on others.
+   */
   countValues(query: Query, values: FilterValues): ValueCounts;
 }
 
@@ -104,6 +107,15 @@ export function makeSearch(
     return found;
   }
 
+  /**
+   * Which step applies is decided among the games of the platform, so that an exact match on another one
+   * hides no near spelling on this one. The other filters only narrow the result.
+   */
+  function matchOf({ readings, platform }: Query): TitleMatch | undefined {
+    if (readings === undefined) return undefined;
+    return matchTitles(readings, platform === undefined ? undefined : passing.platform(platform));
+  }
+
   function pageOf(found: NumberSet, total: number, sort: Sort, start: number, count: number) {
     if (sort === 'title_asc') return slice(found, start, count);
     if (sort === 'title_desc') return slice(found, total - start - count, count).reverse();
@@ -145,13 +157,12 @@ export function makeSearch(
   return {
     find(query, start, count) {
       startQuery();
-      const filters = filtersOf(query);
       const { readings, sort } = query;
-      // Which step applies depends on the titles alone. Filters only narrow the result.
-      const match = readings && matchTitles(readings);
+      const match = matchOf(query);
       if (readings !== undefined && match === undefined) {
         return { total: 0, ranks: [], step: undefined };
       }
+      const filters = filtersOf(query, match && 'platform');
       const required = match === undefined ? filters : [match.ranks, ...filters];
       const found = required.length === 0 ? undefined : intersect(required);
       const total = found === undefined ? games : sizeOf(found);
@@ -168,8 +179,11 @@ export function makeSearch(
     },
     countValues(query, values) {
       startQuery();
-      const match = query.readings && matchTitles(query.readings);
+      const ofQuery = matchOf(query);
+      const ofAnyPlatform =
+        query.platform === undefined ? ofQuery : matchOf({ ...query, platform: undefined });
       const count = (name: FilterName): number[] => {
+        const match = name === 'platform' ? ofAnyPlatform : ofQuery;
         if (query.readings !== undefined && match === undefined) {
           return (values[name] ?? []).map(() => 0);
         }

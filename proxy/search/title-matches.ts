@@ -35,12 +35,15 @@ export interface TitleMatch {
 
 type Readings = readonly (readonly string[])[];
 
-/** A pattern with the readings that match it, and the games to which it is limited. */
+/** A pattern with the readings that match it, and the sets of games to which it is limited. */
 interface Attempt {
   readonly pattern: Pattern;
   readonly found: NumberSet;
-  readonly within: NumberSet | undefined;
+  readonly within: readonly NumberSet[];
 }
+
+/** @param onPlatform the games among which a title must match; undefined for all */
+export type MatchTitles = (readings: Readings, onPlatform?: NumberSet) => TitleMatch | undefined;
 
 /** @returns a function that finds the games; undefined if there are none */
 export function makeTitleMatcher(
@@ -48,7 +51,7 @@ export function makeTitleMatcher(
   { readingWords, spellingIndex, vocabulary, frequentPairs }: PreparedSearch,
   records: RecordIndex,
   onPlatforms: (numbers: readonly number[]) => NumberSet,
-): (readings: Readings) => TitleMatch | undefined {
+): MatchTitles {
   const { games, rankOfFurther } = index;
   const readingCount = countReadings(index);
   const neighbours = makeNeighbours(index.words, readingWords, frequentPairs);
@@ -102,11 +105,12 @@ export function makeTitleMatcher(
     return { bits, atMost: Math.min(set.atMost, games) };
   }
 
-  return (readings) => {
+  return (readings, onPlatform) => {
+    const limits = onPlatform === undefined ? [] : [onPlatform];
     const makePattern = startPatterns();
     const intersectSets = makeIntersect();
 
-    function attempt(words: readonly string[], isNear: boolean, within?: NumberSet): Attempt[] {
+    function attempt(words: readonly string[], isNear: boolean, within = limits): Attempt[] {
       const pattern = makePattern(words, isNear);
       if (pattern === undefined) return [];
       const found = matcher.find(pattern, intersectSets);
@@ -116,9 +120,10 @@ export function makeTitleMatcher(
 
     function matchPlatforms(isNear: boolean): TitleMatch | undefined {
       for (const { platforms, rest } of readings.flatMap(platformWords.runsIn)) {
-        const within = onPlatforms(platforms);
+        const within = [onPlatforms(platforms), ...limits];
         if (rest.length === 0) {
-          if (!isEmpty(within)) return { step: 'platform', ranks: within, tiers: () => undefined };
+          const ranks = intersect(within);
+          if (!isEmpty(ranks)) return { step: 'platform', ranks, tiers: () => undefined };
           continue;
         }
         const match = matchOf('platform', attempt(rest, isNear, within));
@@ -150,8 +155,8 @@ export function makeTitleMatcher(
   }
 }
 
-function ranksWithin(ranks: NumberSet, within: NumberSet | undefined): NumberSet {
-  return within === undefined ? ranks : intersect([ranks, within]);
+function ranksWithin(ranks: NumberSet, within: readonly NumberSet[]): NumberSet {
+  return within.length === 0 ? ranks : intersect([ranks, ...within]);
 }
 
 function digitsOf(word: string): string {

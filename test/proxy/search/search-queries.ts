@@ -150,7 +150,7 @@ export function randomQueries(
   const maybe = (share: number, make: () => string) => (happens(share) ? make() : undefined);
   return Array.from({ length: count }, () => ({
     q: maybe(0.92, () => randomText(source)),
-    platform: maybe(0.1, () => (happens(0.1) ? 'nowhere' : recase(pick(platforms).slug))),
+    platform: maybe(0.2, () => (happens(0.1) ? 'nowhere' : recase(pick(platforms).slug))),
     region: maybe(0.1, () => (happens(0.1) ? 'Atlantis' : recase(pick(regions)))),
     type: maybe(0.1, () => (happens(0.1) ? 'lid' : recase(pick(types)))),
     genre: maybe(0.1, () => {

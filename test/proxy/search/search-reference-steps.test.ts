@@ -154,16 +154,31 @@ describe('all words but one', () => {
   });
 });
 
-test('filters do not change which step applies', () => {
+describe('which step applies', () => {
   const search = searchOf(
     { title: 'Zelda', platform: 'nes' },
     { title: 'Zelfa', platform: 'snes', covers: 1 },
   );
-  const { step, hits } = search.search({ q: 'zelda', platform: 'SNES' });
-  expect([step, hits]).toEqual(['exact', []]);
-  const titles = (query: object) => search.search(query).hits.map(({ title }) => title);
-  expect(titles({ platform: 'Nes' })).toEqual(['Zelda']);
-  expect(titles({ region: 'japan' })).toEqual(['Zelfa']);
-  expect(titles({ type: 'FRONT', genre: 'p' })).toEqual(['Zelfa']);
-  expect(titles({ genre: 'action' })).toEqual([]);
+  const titles = (query: object) => {
+    const { step, hits } = search.search({ q: 'zelda', ...query });
+    return [step, ...hits.map(({ title }) => title)];
+  };
+
+  test('is decided among the games of the platform', () => {
+    expect(titles({})).toEqual(['exact', 'Zelda']);
+    expect(titles({ platform: 'Nes' })).toEqual(['exact', 'Zelda']);
+    expect(titles({ platform: 'SNES' })).toEqual(['near', 'Zelfa']);
+    expect(titles({ q: 'zelfa nes', platform: 'snes' })).toEqual(['partial', 'Zelfa']);
+    expect(titles({ platform: 'n64' })).toEqual([undefined]);
+  });
+
+  test('does not depend on the other filters', () => {
+    expect(titles({ region: 'japan' })).toEqual(['exact']);
+    expect(titles({ genre: 'action' })).toEqual(['exact']);
+    expect(titles({ platform: 'snes', region: 'japan', type: 'FRONT', genre: 'p' })).toEqual([
+      'near',
+      'Zelfa',
+    ]);
+    expect(titles({ platform: 'snes', genre: 'action' })).toEqual(['near']);
+  });
 });

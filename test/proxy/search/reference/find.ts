@@ -1,6 +1,6 @@
 /**
- * Finds the games of a query: what is tried, in which order, until something finds a game. Filters do
- * not matter here.
+ * Finds the games of a query: what is tried, in which order, until something finds a game. Of the
+ * filters, only the platform matters here.
  */
 import { isNearSpelling } from './equal-words.ts';
 import type { ReferenceGame } from './games.ts';
@@ -30,17 +30,21 @@ export interface Found {
   readonly tiers: Tiers;
 }
 
-/** Makes the function that finds the games of `q`. */
+/** Makes the function that finds the games of `q`, on one platform if its slug is given, in lower case. */
 export function makeFind(
-  readings: Readings,
+  allReadings: Readings,
   platforms: readonly NamedPlatform[],
-): (q: string) => Found {
+): (q: string, platform?: string) => Found {
   const slugsOfName = groupByName(platforms);
-  const nearSpellings = makeNearSpellings(readings);
+  const nearSpellings = makeNearSpellings(allReadings);
   const exactly = (words: readonly string[]) => readQuery(words, () => []);
   const nearly = (words: readonly string[]) =>
     readQuery(words, (word) => (slugsOfName.has(word) ? [] : nearSpellings(word)));
-  return (q) => {
+  return (q, platform) => {
+    const readings =
+      platform === undefined
+        ? allReadings
+        : new Map([...allReadings].filter(([game]) => game.platform.toLowerCase() === platform));
     const queries = distinct([wordsIn(q), plainWordsIn(q)].map((all) => all.slice(0, MOST_WORDS)));
     const withoutOneWord = queries
       .filter((words) => words.length >= 2)

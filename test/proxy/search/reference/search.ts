@@ -25,7 +25,7 @@ export interface ReferenceQuery {
 }
 
 export interface ReferenceAnswer {
-  /** The step that found games, before filters. */
+  /** The step that found games on the platform, before the other filters. */
   readonly step: Step | undefined;
   /** Every hit, in the order asked for. */
   readonly hits: readonly ReferenceGame[];
@@ -35,8 +35,8 @@ export interface ReferenceSearch {
   /** In title order. */
   readonly games: readonly ReferenceGame[];
   readonly search: (query: ReferenceQuery) => ReferenceAnswer;
-  /** What `q` finds, before filters. */
-  readonly find: (q: string) => Found;
+  /** What `q` finds, on one platform if its slug is given, before the other filters. */
+  readonly find: (q: string, platform?: string) => Found;
 }
 
 /** Reads the titles once, so that many queries can be answered. */
@@ -66,21 +66,25 @@ export function makeReferenceSearch(
     find,
     search: (query) => {
       const q = query.q?.trim() ?? '';
-      const { step, tiers } = q === '' ? everything : find(q);
+      const { step, tiers } =
+        q === '' ? everything : find(q, query.platform?.toLowerCase() || undefined);
       const hits = games.filter((game) => tiers.has(game) && passes(game, query));
       return { step, hits: sorted(hits, query.sort, tiers, countWords) };
     },
   };
 }
 
-/** A function that computes each result once. It is for thousands of texts, not for more. */
-function remember<T>(compute: (text: string) => T): (text: string) => T {
+/** A function that computes each result once. It is for thousands of calls, not for more. */
+function remember<T>(
+  compute: (q: string, platform?: string) => T,
+): (q: string, platform?: string) => T {
   const results = new Map<string, T>();
-  return (text) => {
-    const known = results.get(text);
+  return (q, platform) => {
+    const key = JSON.stringify([q, platform]);
+    const known = results.get(key);
     if (known !== undefined) return known;
-    const result = compute(text);
-    results.set(text, result);
+    const result = compute(q, platform);
+    results.set(key, result);
     return result;
   };
 }
