@@ -55,9 +55,6 @@ export function keyUsageFile(port: number): string {
   return `key-usage-${port}.json`;
 }
 
-/** The key usage that the proxy of an earlier version wrote to `SNAPSHOTS_DIR` itself. */
-export const OLD_KEY_USAGE_FILE = 'key-usage.json';
-
 /** Whether {@link keyUsageFile} can have made a name. */
 export function isKeyUsageFile(name: string): boolean {
   return /^key-usage-(?:0|[1-9]\d{0,4})\.json$/.test(name);

@@ -20,9 +20,6 @@ import { readBoundedFileSync } from '../../program/files/bounded-file.ts';
 import { hasModes, makeSnapshotsFolder, modesIn } from '../../store/files/file-modes.ts';
 import { replaceFile } from '../../store/files/replace-file.ts';
 
-/** Columns that a table made by an older version does not have. */
-const NEWER_COLUMNS = ['daily_quota', 'previous_hash', 'previous_until', 'trial_until'];
-
 /** The known keys are not in the database. `keys.json` stays as it is. */
 export class KeysLostError extends Error {
   override readonly name = 'KeysLostError';
@@ -38,12 +35,10 @@ export async function exportKeys(database: Database, snapshotsDir: string): Prom
 
 /** The content of the file for the keys that are in the database. */
 export async function readKeys(database: Database, now = new Date()): Promise<string> {
-  const columns = (await database.columns()).get('api_keys');
-  const newer = NEWER_COLUMNS.map((name) => (columns?.has(name) ? name : 'NULL'));
   // A key without a hash was never shown to its owner, so no client can send it.
   const rows = await database.rows(
-    `SELECT id, key_hash, state, limit_per_minute, ${newer.join(', ')} FROM api_keys
-     WHERE key_hash IS NOT NULL ORDER BY id`,
+    `SELECT id, key_hash, state, limit_per_minute, daily_quota, previous_hash, previous_until, trial_until
+     FROM api_keys WHERE key_hash IS NOT NULL ORDER BY id`,
   );
   // A broken row is skipped, so that the other keys are exported.
   return encodeKeys(rows.map((row) => toEntry(row, now.getTime())).filter(isKeyEntry));
@@ -108,7 +103,7 @@ export function refuseLoss(content: string | undefined, snapshotsDir: string): v
   if (known.length === 0 || known.some(({ hash }) => found.has(hash))) return;
   if (known.length === 1 && found.size > 0) return;
   throw new KeysLostError(
-    `the table api_keys of the database has none of the ${known.length} keys in ${file}, which keep working. If the table was lost, restore it with "cover-catalogue keys import". If these keys are to stop working, remove ${file}.`,
+    `the table api_keys of the database has none of the ${known.length} keys in ${file}, which keep working. If the table was lost, restore it: see "Backup and restore" in OPERATIONS.md. If these keys are to stop working, remove ${file}.`,
   );
 }
 

@@ -22,13 +22,13 @@ const ENDS = {
 
 /**
  * @returns a function that imports counts, and once a day removes those that are no longer kept. It
- * returns false if the table does not exist yet, and skips counts that it has imported before.
+ * skips counts that it has imported before.
  */
 export function makeCountsImport(): (
   database: Database,
   now: Date,
   counts: readonly DayUsage[],
-) => Promise<boolean> {
+) => Promise<void> {
   /** What was imported last of each run and day. */
   const imported = new Map<string, DayUsage>();
   let tidiedOn = '';
@@ -53,12 +53,9 @@ export function makeCountsImport(): (
   }
 
   return async function importCounts(database, now, counts) {
-    // Older versions did not create the table.
-    if (!(await database.columns()).has('key_usage')) return false;
     const time = now.getTime();
     for (const usage of counts) if (isReported(usage.day, time)) await importDay(database, usage);
     await tidy(database, time);
-    return true;
   };
 }
 

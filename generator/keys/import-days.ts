@@ -11,16 +11,13 @@ const DAY_MS = 24 * 3600 * 1000;
 export type Days = ReadonlyMap<number, string>;
 
 /**
- * @returns a function that imports days. It returns false if the table does not have the column yet, and
- * skips days that it has imported before.
+ * @returns a function that imports days, and skips those that it has imported before
  */
-export function makeDaysImport(): (database: Database, now: Date, days: Days) => Promise<boolean> {
+export function makeDaysImport(): (database: Database, now: Date, days: Days) => Promise<void> {
   /** For the id of each key, the latest day that was imported. */
   const latestDays = new Map<number, string>();
 
   return async function importDays(database, now, days) {
-    // A table made by an older version does not have the column.
-    if (!(await database.columns()).get('api_keys')?.has('last_used_on')) return false;
     // A proxy whose clock is ahead must not set a future day, which would then stay.
     const tomorrow = new Date(now.getTime() + DAY_MS).toISOString().slice(0, 10);
     const idsByDay = new Map<string, number[]>();
@@ -34,7 +31,6 @@ export function makeDaysImport(): (database: Database, now: Date, days: Days) =>
       await moveForward(database, day, ids);
       for (const id of ids) latestDays.set(id, day);
     }
-    return true;
   };
 }
 

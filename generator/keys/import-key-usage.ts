@@ -1,11 +1,11 @@
 /**
- * Imports the files in which the proxies of this snapshots folder report the use of keys. The file of an earlier version, in `SNAPSHOTS_DIR` itself, is imported once and deleted.
+ * Imports the files in which the proxies of this snapshots folder report the use of keys.
  */
-import { lstatSync, readdirSync, rmSync } from 'node:fs';
+import { lstatSync, readdirSync } from 'node:fs';
 import path from 'node:path';
 import type { Database } from '../../database/database.ts';
 import { LARGEST_KEY_USAGE, parseKeyUsage } from '../../format/key-usage.ts';
-import { isKeyUsageFile, OLD_KEY_USAGE_FILE, PROXY_FOLDER } from '../../format/layout.ts';
+import { isKeyUsageFile, PROXY_FOLDER } from '../../format/layout.ts';
 import { NO_LINK, readBoundedFileSync } from '../../program/files/bounded-file.ts';
 import { makeReportImport } from './import-report.ts';
 
@@ -21,20 +21,11 @@ export function makeKeyUsageImport(
   const importedMtimes = new Map<string, number>();
   const importReport = makeReportImport();
 
-  /** @returns false if the file has not changed, or the database has no place for a part of it yet */
-  async function importFile(database: Database, now: Date, file: string): Promise<boolean> {
+  async function importFile(database: Database, now: Date, file: string): Promise<void> {
     const found = readChanged(file, importedMtimes.get(file));
-    if (found === undefined) return false;
-    const report = parseKeyUsage(found.text, path.basename(file));
-    if (!(await importReport(database, now, report))) return false;
+    if (found === undefined) return;
+    await importReport(database, now, parseKeyUsage(found.text, path.basename(file)));
     importedMtimes.set(file, found.mtimeMs);
-    return true;
-  }
-
-  /** Imports the file of an earlier version, then deletes it: no proxy of this version writes it. */
-  async function importOldFile(database: Database, now: Date): Promise<void> {
-    const file = path.join(snapshotsDir, OLD_KEY_USAGE_FILE);
-    if (await importFile(database, now, file)) rmSync(file, { force: true });
   }
 
   return async function importKeyUsage(database, now) {
@@ -43,7 +34,6 @@ export function makeKeyUsageImport(
       const file = path.join(folder, name);
       await importFile(database, now, file).catch((error: Error) => faults.push(error));
     }
-    await importOldFile(database, now).catch((error: Error) => faults.push(error));
     if (faults[0] !== undefined) throw faults[0];
   };
 }

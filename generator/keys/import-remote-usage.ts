@@ -28,7 +28,8 @@ export function makeRemoteUsageImport(
       try {
         const text = await read(remote, name);
         if (text === undefined) continue;
-        if (await importReport(database, now, parseKeyUsage(text, name))) imported.set(name, time);
+        await importReport(database, now, parseKeyUsage(text, name));
+        imported.set(name, time);
       } catch (error) {
         faults.push(error as Error);
       }

@@ -5,20 +5,18 @@ import { makeCountsImport } from './import-counts.ts';
 import { makeDaysImport } from './import-days.ts';
 
 /**
- * @returns a function that imports a report. It returns false if the database was made by an older
- * version and lacks a table or column for a part of it; the other part is imported.
+ * @returns a function that imports a report
  */
 export function makeReportImport(): (
   database: Database,
   now: Date,
   report: KeyUsageReport,
-) => Promise<boolean> {
+) => Promise<void> {
   const importDays = makeDaysImport();
   const importCounts = makeCountsImport();
 
   return async function importReport(database, now, { days, counts }) {
-    const hasDays = await importDays(database, now, days);
-    const hasCounts = await importCounts(database, now, counts);
-    return hasDays && hasCounts;
+    await importDays(database, now, days);
+    await importCounts(database, now, counts);
   };
 }

@@ -4,7 +4,6 @@
  */
 import { ACCOUNT_VERBS } from './account-verbs.ts';
 import type { Verb } from './arguments.ts';
-import { BACKUP_VERBS } from './backup-verbs.ts';
 import { LIST_VERBS } from './list-verbs.ts';
 import { OWNER_VERBS } from './owner-verbs.ts';
 import { REVIEW_VERBS } from './review-verbs.ts';
@@ -16,5 +15,4 @@ export const VERBS: Readonly<Record<string, Verb>> = {
   ...LIST_VERBS,
   ...USAGE_VERBS,
   ...ACCOUNT_VERBS,
-  ...BACKUP_VERBS,
 };

@@ -6,20 +6,20 @@
 interface Rights {
   /** In daily use. */
   readonly use: readonly string[];
-  /** To create the table, and to upgrade it. They may be taken away afterwards. */
+  /** To create the table. They may be taken away afterwards. */
   readonly setup: readonly string[];
 }
 
 /** What `cover-catalogue account` and `keys` need. */
 export const KEYS_RIGHTS: Readonly<Record<string, Rights>> = {
-  api_keys: { use: ['INSERT', 'UPDATE'], setup: ['CREATE', 'ALTER'] },
+  api_keys: { use: ['INSERT', 'UPDATE'], setup: ['CREATE'] },
   key_events: { use: ['INSERT'], setup: ['CREATE', 'TRIGGER'] },
-  // `keys import` inserts rows. `schedule`, which often has the same user, needs UPDATE and DELETE.
-  key_usage: { use: ['INSERT'], setup: ['UPDATE', 'DELETE', 'CREATE'] },
+  // Only `schedule` writes here, which often has the same user.
+  key_usage: { use: [], setup: ['INSERT', 'UPDATE', 'DELETE', 'CREATE'] },
   request_turns: { use: ['INSERT', 'UPDATE'], setup: ['CREATE'] },
   mail_outbox: { use: ['INSERT', 'UPDATE'], setup: ['CREATE'] },
   sent_notices: { use: ['INSERT', 'DELETE'], setup: ['CREATE'] },
-  sign_in_links: { use: ['INSERT', 'UPDATE', 'DELETE'], setup: ['CREATE', 'ALTER'] },
+  sign_in_links: { use: ['INSERT', 'UPDATE', 'DELETE'], setup: ['CREATE'] },
   sessions: { use: ['INSERT', 'UPDATE', 'DELETE'], setup: ['CREATE'] },
 };
 

@@ -1,6 +1,6 @@
 /**
  * The tables that `keys/` uses: `accounts`, which is usually a view of the site's accounts, and the
- * tables that `keys/` creates and upgrades. Times are in UTC.
+ * tables that `keys/` creates. Times are in UTC.
  */
 import type { Database } from '../../database/database.ts';
 import { createTables, type Tables } from '../../database/tables.ts';
@@ -153,20 +153,11 @@ export const KEYS_TABLES = {
 /**
  * Creates the tables of {@link KEYS_TABLES} that do not exist, and the triggers that protect the
  * history.
- * @throws Error that says which table, column or trigger cannot be created, and the fix
+ * @throws Error that says which table or trigger cannot be created, and the fix
  */
 export async function createKeysTables(database: Database): Promise<void> {
   // Existing tables are skipped: the database user may not have the right to create tables.
   const found = await database.columns();
-  for (const [table, columns] of Object.entries(ADDED_COLUMNS)) {
-    const existing = found.get(table);
-    if (existing === undefined) continue;
-    await addColumns(
-      database,
-      table,
-      columns.filter((column) => !existing.has(column)),
-    );
-  }
   for (const [name, table] of Object.entries(KEYS_TABLES)) {
     if (found.has(name)) continue;
     try {
@@ -179,46 +170,4 @@ export async function createKeysTables(database: Database): Promise<void> {
     }
   }
   await protectHistory(database);
-}
-
-/** The columns that the tables of older versions do not have, in the order in which they were added. */
-const ADDED_COLUMNS: Readonly<Record<string, readonly string[]>> = {
-  api_keys: [
-    'last_used_on',
-    'daily_quota',
-    'name',
-    'wanted_limit',
-    'edits',
-    'previous_hash',
-    'previous_prefix',
-    'previous_until',
-    'trial_until',
-  ],
-  sign_in_links: ['email'],
-};
-
-/** Adds columns to a table of an older version. */
-async function addColumns(
-  database: Database,
-  table: string,
-  columns: readonly string[],
-): Promise<void> {
-  const tables: Tables = KEYS_TABLES;
-  const additions = columns.map((column) => ({
-    column,
-    statement: `ALTER TABLE ${table} ADD COLUMN ${column} ${tables[table]?.columns[column]};`,
-  }));
-  for (const [index, { column, statement }] of additions.entries()) {
-    try {
-      await database.run(statement);
-    } catch (cause) {
-      // Another program may have added the column in the meantime.
-      if ((await database.columns()).get(table)?.has(column)) continue;
-      const missing = additions.slice(index).map(({ statement }) => statement);
-      throw new Error(
-        `The column ${column} cannot be added to ${table}: ${(cause as Error).message}. As an administrator, run: ${missing.join(' ')}`,
-        { cause },
-      );
-    }
-  }
 }

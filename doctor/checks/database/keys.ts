@@ -35,7 +35,7 @@ export const keys: Check = {
     } catch (cause) {
       error(
         (cause as Error).message,
-        `"cover-catalogue keys list" adds missing tables and columns, if the user may. ${SEE}`,
+        `"cover-catalogue keys list" creates missing tables, if the user may. ${SEE}`,
       );
     }
     await checkTriggers(database, findings);

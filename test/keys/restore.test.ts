@@ -1,0 +1,102 @@
+/**
+ * A drill of "Backup and restore" in OPERATIONS.md: the database and the snapshots are gone. With a dump
+ * of the tables of keys and the catalogue of the site, the API serves again, clients continue with their
+ * keys, and the history is protected again.
+ */
+import { execFile } from 'node:child_process';
+import { readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import { openDatabase } from '../../database/open.ts';
+import { createKeysTables } from '../../keys/tables/schema.ts';
+import { loadCatalogue } from '../catalogue/load.ts';
+import { sampleCatalogue } from '../catalogue/sample.ts';
+import { makeDatabase, sharedMariaDb } from '../support/databases.ts';
+import { generate, makeFolder, ROOT, startProxy } from '../support/product.ts';
+import { rounds } from '../support/rounds.ts';
+import { runKeys } from './keys-command.ts';
+
+const run = promisify(execFile);
+
+/** The options and tables of the documented dump. */
+function documentedDump(): { options: string[]; tables: string[] } {
+  const text = readFileSync(path.join(ROOT, 'OPERATIONS.md'), 'utf8');
+  const [, options = '', tables = ''] =
+    /^ {4}mariadb-dump (--\S+) catalogue_api ([a-z_ ]+) > /m.exec(text) ?? [];
+  return { options: options.split(' '), tables: tables.split(' ') };
+}
+
+async function openSite() {
+  const url = await makeDatabase('mysql');
+  const database = await openDatabase(url);
+  const keys = async (...words: string[]) => {
+    const done = await runKeys(database, words);
+    if (done.code !== 0) throw new Error(done.stderr);
+    return done.stdout.trim();
+  };
+  return { url, database, keys, name: new URL(url).pathname.slice(1) };
+}
+
+test('everything is gone, is restored from a dump, and clients continue with their keys', async () => {
+  const folder = makeFolder();
+  const snapshotsDir = path.join(folder, 'snapshots');
+  const backup = path.join(folder, 'keys.sql');
+  /** What clients get with their keys from a proxy on these snapshots. */
+  const statuses = async (keys: readonly string[]) => {
+    const proxy = await startProxy(snapshotsDir);
+    const found: number[] = [];
+    for (const key of keys) found.push((await proxy.get('/games/snes/chrono-trigger', key)).status);
+    await proxy.stop();
+    return found;
+  };
+
+  const first = await openSite();
+  await loadCatalogue(first.database, { ...sampleCatalogue(), accounts: [] });
+  await createKeysTables(first.database);
+  const account = await first.keys('add-account', 'seven@covers.example', '--name', 'Seven');
+  await first.keys(
+    'request',
+    '--account',
+    account,
+    '--purpose',
+    '☃ "x"',
+    '--url',
+    'https://x.example',
+  );
+  await first.keys('approve', '1', '--limit', '77');
+  const owned = await first.keys('reveal', '1');
+  const issued = await first.keys('issue');
+  const revoked = await first.keys('issue');
+  await first.keys('revoke', '3', '--reason', 'leaked');
+  for (let more = 0; more < rounds(0, 200); more++) await first.keys('issue');
+  const history = await first.keys('history', '1', '--json');
+  await generate(first.url, snapshotsDir);
+  const clients = [owned, issued, revoked];
+  expect(await statuses(clients)).toEqual([200, 200, 401]);
+  const [command, login] = sharedMariaDb().dumpCommand(first.name);
+  const { options, tables } = documentedDump();
+  expect(login).toEqual(expect.arrayContaining(options));
+  await run(command, [...login, ...tables, `--result-file=${backup}`]);
+  const listed = await first.keys('list', '--json');
+  await first.database.run(`DROP DATABASE ${first.name}`);
+  await first.database.run(`CREATE DATABASE ${first.name}`);
+  await first.database.close();
+  rmSync(snapshotsDir, { recursive: true });
+
+  const second = await openSite();
+  const client = login.filter((word) => word !== '--single-transaction' && word !== first.name);
+  await run('mariadb', [...client, second.name, '-e', `source ${backup}`]);
+  await loadCatalogue(second.database, { ...sampleCatalogue(), accounts: [] });
+  await createKeysTables(second.database);
+  await generate(second.url, snapshotsDir);
+  expect(await statuses(clients)).toEqual([200, 200, 401]);
+  expect(await second.keys('list', '--json')).toBe(listed);
+  expect(await second.keys('history', '1', '--json')).toBe(history);
+  await expect(second.database.run('DELETE FROM key_events')).rejects.toThrow(
+    'cannot be rewritten',
+  );
+  // The owner can still manage the key.
+  expect(await second.keys('rotate', '1')).not.toBe(owned);
+  await second.database.close();
+});

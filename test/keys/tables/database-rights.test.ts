@@ -1,0 +1,116 @@
+/** The rights of the database user, and tables that are incomplete: errors name what is missing. */
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Database } from '../../../database/database.ts';
+import { openDatabase } from '../../../database/open.ts';
+import { createKeysTables } from '../../../keys/tables/schema.ts';
+import { KINDS, makeDatabase } from '../../support/databases.ts';
+import { type Finished, ROOT, runProgram } from '../../support/product.ts';
+
+it.each(KINDS)('a table on %s that lacks a column is refused, naming the column', async (kind) => {
+  const url = await makeDatabase(kind);
+  const database = await openDatabase(url);
+  await createKeysTables(database);
+  await database.run('ALTER TABLE api_keys DROP COLUMN reviewed_by');
+  await database.close();
+  const { code, stdout, stderr } = await runProgram('keys/cli/main.ts', ['list'], {
+    DATABASE_URL: url,
+  });
+  expect([code, stdout]).toEqual([1, '']);
+  expect(stderr).toMatch(/^The database lacks the column api_keys\.reviewed_by, .*README\.md/);
+});
+
+describe('a user of MariaDB', () => {
+  let url: string;
+  let admin: Database;
+  let user: string;
+  let userUrl: string;
+  const keys = (...args: string[]): Promise<Finished> =>
+    runProgram('keys/cli/main.ts', args, { DATABASE_URL: userUrl, MAIL_FOLDER: '/nowhere' });
+  const grant = (rights: string, table: string) =>
+    admin.run(`GRANT ${rights} ON ${new URL(url).pathname.slice(1)}.${table} TO ${user}`);
+
+  beforeEach(async () => {
+    url = await makeDatabase('mysql');
+    admin = await openDatabase(url);
+    user = `u${new URL(url).pathname.slice(-12)}`;
+    await admin.run(`CREATE USER ${user} IDENTIFIED BY 'x'`);
+    userUrl = url.replace(/\/\/.*@/, `//${user}:x@`);
+  });
+  afterEach(async () => {
+    await admin.run(`DROP USER ${user}`);
+    await admin.close();
+  });
+
+  it('needs only the rights in the documentation, and cannot change the history', async () => {
+    const documents = ['README.md', 'OPERATIONS.md'].map((file) =>
+      readFileSync(path.join(ROOT, file), 'utf8'),
+    );
+    const grants = [
+      ...documents
+        .join('\n')
+        .matchAll(/^ {4}GRANT (.*) ON catalogue_api\.(\S+) TO catalogue_api;$/gm),
+    ];
+    expect(grants.length).toBeGreaterThan(5);
+    await admin.run('CREATE TABLE game_titles (game_id BIGINT, title VARCHAR(500))');
+    for (const [, rights, table] of grants) await grant(rights as string, table as string);
+    await admin.run('CREATE TABLE people (no INT, mail VARCHAR(99), called VARCHAR(99))');
+    await admin.run("INSERT INTO people VALUES (7, 'seven@covers.example', 'Seven')");
+    await admin.run(
+      "CREATE VIEW accounts AS SELECT no AS id, mail AS email, called AS name, 'user' AS role FROM people",
+    );
+    for (const args of [
+      ['issue'],
+      ['request', '--account', '7', '--purpose', 'x', '--url', 'https://x.example'],
+      ['request', '--account', '7', '--purpose', 'y', '--url', 'https://y.example'],
+      ['approve', '2'],
+      ['reject', '3', '--reason', 'x'],
+      ['reveal', '2'],
+      ['rotate', '2'],
+      ['revoke', '2', '--reason', 'x'],
+      ['sign-in', 'seven@covers.example'],
+      ['accounts'],
+      ['outbox'],
+      ['history', '2'],
+    ]) {
+      const { code, stderr } = await keys(...args);
+      expect([args[0], code, code === 0 ? '' : stderr]).toEqual([args[0], 0, '']);
+    }
+    expect((await keys('outbox', '--json')).stdout.match(/seven@covers\.example/g)).toHaveLength(5);
+    const asUser = await openDatabase(userUrl);
+    for (const sql of ['UPDATE key_events SET reason = NULL', 'DELETE FROM key_events']) {
+      await expect(asUser.run(sql)).rejects.toThrow(/denied/);
+    }
+    await asUser.close();
+    await expect(admin.run('DELETE FROM key_events')).rejects.toThrow(/cannot be rewritten/);
+  });
+
+  it('without the right to create tables gets an error that names the table', async () => {
+    await grant('SELECT, INSERT, UPDATE', '*');
+    const refused = await keys('list');
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /^The table api_keys cannot be created: .*denied.*OPERATIONS\.md lists\.\n$/,
+      ),
+    ]);
+  });
+
+  it('without the right to create triggers gets an error, unless it cannot change the history anyway', async () => {
+    await createKeysTables(admin);
+    await grant('SELECT, INSERT, UPDATE, DELETE', '*');
+    expect((await keys('list')).code).toBe(0);
+    for (const name of ['key_events_update', 'key_events_delete']) {
+      await admin.run(`DROP TRIGGER ${name}`);
+    }
+    const refused = await keys('list');
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^The trigger key_events_update, .* GRANT TRIGGER ON key_events /),
+    ]);
+    await admin.run(`REVOKE ALL PRIVILEGES, GRANT OPTION FROM ${user}`);
+    await grant('SELECT, INSERT', '*');
+    expect((await keys('list')).code).toBe(0);
+  });
+});
